@@ -1,0 +1,24 @@
+import type { AgentResponse, IncomingMessage, Route } from './models.ts';
+
+/** Limits and identity of one ask. */
+export interface AskOptions {
+  /** Ends the ask early, e.g. at shutdown. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Port to one agent protocol (path and name fixed by the agent contract).
+ *
+ * `sendMessage` asks once and returns the answer.
+ * @throws {AgentUnavailableError} the agent did not take the request; asking again is safe
+ * @throws {AgentTimeoutError} the agent may have taken it; never asked again blindly
+ * @throws {AgentProtocolError} no repeat helps
+ */
+export interface AgentClient {
+  sendMessage(endpoint: string, message: IncomingMessage, options?: AskOptions): Promise<AgentResponse>;
+}
+
+/** Gives the client for a route's agent kind; cached per route version by its implementation. */
+export interface AgentClients {
+  clientFor(route: Route): AgentClient;
+}

@@ -1,0 +1,77 @@
+/**
+ * What the work loop does with an error:
+ * `retry` try again later · `dead` no try helps · `uncertain` it may have happened: never repeated without a check.
+ */
+export type Disposition = 'retry' | 'dead' | 'uncertain';
+
+/**
+ * Base of every error thrown on purpose. `code` is stable and machine-readable (`AGENT_TIMEOUT`), the message is a
+ * sentence an operator can act on and holds no secret and no message text.
+ */
+export class Wa2aiError extends Error {
+  readonly code: string;
+  readonly disposition: Disposition;
+
+  constructor(code: string, disposition: Disposition, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+    this.disposition = disposition;
+  }
+}
+
+/** The database did not take or give something; nothing was stored and the caller may call again. */
+export class StorageUnavailableError extends Wa2aiError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('STORAGE_UNAVAILABLE', 'retry', message, options);
+  }
+}
+
+/** The WhatsApp connection is not open; nothing was sent. */
+export class NotConnectedError extends Wa2aiError {
+  constructor(accountId: string, options?: { cause?: unknown }) {
+    super(
+      'NOT_CONNECTED',
+      'retry',
+      `WhatsApp account "${accountId}" is not connected; nothing was sent.`,
+      options,
+    );
+  }
+}
+
+/** A send whose bytes may have reached WhatsApp; repeat only with the same WhatsApp id. */
+export class SendUncertainError extends Wa2aiError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('SEND_UNCERTAIN', 'uncertain', message, options);
+  }
+}
+
+/** WhatsApp refused a message for good (an error ack, an address that does not exist). */
+export class SendRefusedError extends Wa2aiError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('SEND_REFUSED', 'dead', message, options);
+  }
+}
+
+/** The agent did not take the request (refused, 429, 503): asking again is safe. */
+export class AgentUnavailableError extends Wa2aiError {
+  readonly retryAfterMs: number | undefined;
+  constructor(message: string, options?: { cause?: unknown; retryAfterMs?: number }) {
+    super('AGENT_UNAVAILABLE', 'retry', message, options);
+    this.retryAfterMs = options?.retryAfterMs;
+  }
+}
+
+/** The agent may have taken the request and gave no usable end in time; a blind repeat could run the turn twice. */
+export class AgentTimeoutError extends Wa2aiError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('AGENT_TIMEOUT', 'uncertain', message, options);
+  }
+}
+
+/** The agent answered with something that no repeat will mend (4xx, not the protocol, too large, its own failure). */
+export class AgentProtocolError extends Wa2aiError {
+  constructor(message: string, options?: { cause?: unknown; code?: string }) {
+    super(options?.code ?? 'AGENT_PROTOCOL', 'dead', message, options);
+  }
+}

@@ -1,0 +1,107 @@
+/** What kind of WhatsApp message came in; only `text` reaches an agent. Media with a caption counts as `text`. */
+export type MessageKind =
+  | 'text'
+  | 'image'
+  | 'video'
+  | 'audio'
+  | 'document'
+  | 'sticker'
+  | 'location'
+  | 'contact'
+  | 'poll'
+  | 'reaction'
+  | 'undecryptable'
+  | 'other';
+
+/**
+ * A message as agents and the route table see it (names of the agent contract).
+ * `from` is the person as a JID (`<digits>@s.whatsapp.net`, or `<digits>@lid` while the number is unknown).
+ * `channelId` is the chat in stored canonical form: digits for a person's number, `<digits>@lid`, or `<id>@g.us`.
+ */
+export interface IncomingMessage {
+  /** WhatsApp's message id. */
+  id: string;
+  from: string;
+  channelId: string;
+  text: string;
+  /** When the person sent it, by WhatsApp's clock (whole seconds). */
+  timestamp: Date;
+  /** WhatsApp account that received it; absent only in direct uses of an AgentClient. */
+  accountId?: string;
+  isGroup?: boolean;
+  /** The sender's LID (`<digits>@lid`), when known beside the number. */
+  fromLid?: string;
+  pushName?: string;
+  kind?: MessageKind;
+  quotedText?: string;
+}
+
+/** A reply or a message to send: text to one chat, under a WhatsApp id minted before any attempt. */
+export interface OutgoingMessage {
+  accountId: string;
+  /** Where it goes: a JID, `<digits>@s.whatsapp.net`, `<digits>@lid` or `<id>@g.us`. */
+  to: string;
+  /** Used by every attempt of every node, so that a repeat is one bubble. */
+  waMessageId: string;
+  text: string;
+}
+
+export type Environment = 'lab' | 'prod';
+
+/** Settings of an ADK route. `baseUrl` falls back to the route's `agentEndpoint`. */
+export interface AdkConfig {
+  appName: string;
+  baseUrl?: string;
+  /** Body spelling: `auto` learns it per server (refs/adk_api.md). Default `auto`. */
+  dialect?: 'auto' | 'snake' | 'camel';
+  /** Extra request headers, e.g. Authorization. Never shown by the API. */
+  headers?: Record<string, string>;
+  timeoutMs?: number;
+}
+
+/** Settings of a route: exactly one agent kind beside what every kind shares. */
+export interface RouteConfig {
+  adk?: AdkConfig;
+  /** Text sent for kinds that have no text (image without caption, audio ...). Default: nothing is sent. */
+  unsupportedNotice?: string;
+  /** One short apology sent when a turn fails for good. Default: nothing is sent. */
+  failureNotice?: string;
+}
+
+/** One rule of the route table. `channelId` is canonical (see IncomingMessage) or `*`. */
+export interface Route {
+  id: string;
+  accountId: string;
+  channelId: string;
+  agentEndpoint: string;
+  environment: Environment;
+  /** An ECMAScript pattern that the text must contain a match of. */
+  regexFilter?: string;
+  /** Higher first within one channelId. Default 0. */
+  priority: number;
+  enabled: boolean;
+  name?: string;
+  config: RouteConfig;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** What an agent answered. `response` absent: the agent chose to say nothing. */
+export interface AgentResponse {
+  success: boolean;
+  response?: string;
+  metadata?: Record<string, unknown>;
+}
+
+/** Named states of a WhatsApp account; each has a next action for its admin (core/account-state.ts). */
+export type AccountState =
+  | 'starting'
+  | 'pairing'
+  | 'connecting'
+  | 'open'
+  | 'waiting'
+  | 'logged-out'
+  | 'replaced'
+  | 'outdated'
+  | 'restricted'
+  | 'stopped';

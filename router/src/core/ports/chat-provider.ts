@@ -1,0 +1,62 @@
+import type { AccountState, OutgoingMessage } from '../models.ts';
+import type { InboundMessage } from './inbox.ts';
+
+/** What an admin sees of one WhatsApp account. Sentences are ready to show; times are epoch milliseconds. */
+export interface AccountStatus {
+  accountId: string;
+  state: AccountState;
+  /** What a person should do now, or that nothing needs doing. */
+  nextAction: string;
+  sinceMs: number;
+  /** Why this state, for `waiting`, `logged-out`, `replaced`, `outdated`, `restricted`. */
+  reason?: string;
+  /** Raw text of the current QR code, while pairing by QR. */
+  qr?: string;
+  /** Eight letters to type on the phone, while pairing by code. */
+  pairingCode?: string;
+  /** When qr or pairingCode ends. */
+  expiresAtMs?: number;
+  /** When the next connect is tried, in `waiting`. */
+  retryAtMs?: number;
+  /** The linked account, once known. */
+  phone?: string;
+  lid?: string;
+  name?: string;
+}
+
+/** What a provider hands to core. Every promise is awaited before the provider forgets the event. */
+export interface ProviderEvents {
+  /** One message, in stanza order within its chat. Rejects with StorageUnavailableError: the provider keeps it and tries again. */
+  receive(message: InboundMessage): Promise<void>;
+  /** Server acks and receipts of own messages. */
+  receipts(
+    receipts: Array<{ waMessageId: string; state: 'acked' | 'delivered' | 'read'; atMs: number }>,
+  ): Promise<void>;
+  /** An error ack: WhatsApp refused the message with this code. */
+  refused(waMessageId: string, code: string): Promise<void>;
+  /** Every change of the named state, also the first. `open` is when queued replies may go. */
+  status(status: AccountStatus): void;
+}
+
+/** One WhatsApp account's connection. Sends of one chat are made one at a time by the caller. */
+export interface ChatProvider {
+  readonly accountId: string;
+  status(): AccountStatus;
+  /** Connects (or waits for pairing). Returns at once; the state tells the rest. */
+  start(): Promise<void>;
+  /** Closes the socket and awaits the last key and journal writes. Idempotent. */
+  stop(): Promise<void>;
+  /**
+   * Resolves when the bytes are written, which is not the ack.
+   * @throws {NotConnectedError} nothing was sent · {SendUncertainError} it may have gone · {SendRefusedError} never will
+   */
+  send(message: OutgoingMessage): Promise<void>;
+  /** Shows or hides "typing..." in a chat; failures are ignored. */
+  setTyping(to: string, isTyping: boolean): Promise<void>;
+  /** Starts pairing again: by QR, or by code for this phone number (digits). Only while not linked. */
+  pair(by: { method: 'qr' } | { method: 'code'; phone: string }): Promise<AccountStatus>;
+  /** Unlinks at WhatsApp when connected, puts the keys aside and goes to `pairing`. */
+  logout(): Promise<AccountStatus>;
+  /** New socket now, also out of `replaced`, `waiting`, `restricted` and `stopped`. */
+  restart(): Promise<AccountStatus>;
+}

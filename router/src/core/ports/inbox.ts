@@ -1,0 +1,93 @@
+import type { IncomingMessage, MessageKind, OutgoingMessage } from '../models.ts';
+
+/** Where a chat is, by every address known: a person by number and/or LID, or a group. */
+export type ChatAddress =
+  | { kind: 'person'; phone?: string; lid?: string }
+  | { kind: 'group'; groupId: string };
+
+/** A message from WhatsApp, translated, ready to be stored. Phone and LID are bare digits (no `@...`, no device). */
+export interface InboundMessage {
+  accountId: string;
+  waMessageId: string;
+  chat: ChatAddress;
+  /** The person who wrote it; in a 1:1 chat the same person as `chat`. */
+  sender: { phone?: string; lid?: string; pushName?: string };
+  kind: MessageKind;
+  text: string;
+  quotedText?: string;
+  sentAtMs: number;
+  /** Order in which stanzas reached the socket; grows within an account, over restarts too. */
+  stanzaOrder: bigint;
+  /** Set: it is stored and never answered, for this reason (own-message, too-old, status-broadcast ...). */
+  ignoredReason?: string;
+  /** Earlier text replaced by this edit: the WhatsApp id of the edited message. */
+  editOf?: string;
+}
+
+/** What became of a stored message. */
+export type MessageState = 'received' | 'answered' | 'ignored' | 'dead';
+
+/** `startLoop` is set when nobody works on the chat: start its turn loop under exactly this epoch. */
+export interface Stored {
+  outcome: 'stored' | 'known';
+  messageId?: string;
+  chatId: string;
+  startLoop?: { chatId: string; epoch: number };
+}
+
+/** The oldest unanswered message of a chat, as the turn needs it. */
+export interface PendingTurn {
+  messageId: string;
+  chatId: string;
+  accountId: string;
+  message: IncomingMessage;
+  /** Addresses of the chat for route lookup: canonical channelIds, preferred first (number before LID). */
+  channelIds: string[];
+  /** Where the reply goes: the JID the chat was last heard from. */
+  replyTo: string;
+}
+
+/** How a turn ended. Written with the reply in one transaction. */
+export interface TurnResult {
+  state: 'answered' | 'ignored' | 'dead';
+  /** Why there is no answer from an agent (`no-route`, `agent-empty`, `AGENT_TIMEOUT` ...); absent when it replied. */
+  reason?: string;
+  /** Operator's sentence for a dead letter. */
+  error?: string;
+  routeId?: string;
+  attempts?: number;
+  agentMs?: number;
+  /** Rule-by-rule trace of the route choice, as JSON. */
+  trace?: unknown;
+  replies: OutgoingMessage[];
+}
+
+/** A reply that waits for delivery, as the deliverer needs it. */
+export interface QueuedReply {
+  outboxId: string;
+  chatId: string;
+  message: OutgoingMessage;
+}
+
+/**
+ * Messages that came in and their turns.
+ * @throws {StorageUnavailableError} from every method: nothing was changed, the caller may call again
+ */
+export interface Inbox {
+  /**
+   * Stores a message and, in the same transaction, what starts its turn. Dedupe on (account, chat, WhatsApp id): a
+   * known one changes nothing. Joins a person's number and LID into one chat, merging two chats that prove to be one.
+   */
+  add(message: InboundMessage): Promise<Stored>;
+  /** The oldest unanswered message of the chat by stanza order; undefined closes the loop `epoch` under the chat's lock. */
+  nextTurn(chatId: string, epoch: number): Promise<PendingTurn | undefined>;
+  /**
+   * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). A turn that was
+   * ended before changes nothing and returns the replies stored then.
+   */
+  finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]>;
+  /** Hands the chat from a long loop to a fresh one; returns the new epoch, or undefined when nothing is left to do. */
+  renewLoop(chatId: string, epoch: number): Promise<number | undefined>;
+  /** Chats that hold unanswered messages, with the epoch whose loop should be running; for the sweep. */
+  openLoops(): Promise<Array<{ chatId: string; epoch: number }>>;
+}

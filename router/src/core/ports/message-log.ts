@@ -1,0 +1,62 @@
+import type { OutboxRow } from './outbox.ts';
+
+/** One message that came in, and what became of it, as the API shows it. */
+export interface MessageRow {
+  id: string;
+  accountId: string;
+  chatId: string;
+  channelId: string;
+  waMessageId: string;
+  from: string;
+  fromLid?: string;
+  pushName?: string;
+  kind: string;
+  text: string;
+  quotedText?: string;
+  state: string;
+  reason?: string;
+  error?: string;
+  routeId?: string;
+  attempts: number;
+  agentMs?: number;
+  trace?: unknown;
+  sentAt: Date;
+  receivedAt: Date;
+  finishedAt?: Date;
+  replies: OutboxRow[];
+}
+
+export interface DeadLetterRow {
+  id: string;
+  accountId: string;
+  chatId: string;
+  messageId?: string;
+  reason: string;
+  error: string;
+  attempts: number;
+  trace?: unknown;
+  createdAt: Date;
+  replayedAt?: Date;
+}
+
+/** `before` pages backward: rows older than this id. Newest first. */
+export interface LogQuery {
+  accountId?: string;
+  channelId?: string;
+  state?: string;
+  before?: string;
+  limit: number;
+}
+
+/** Reads what came in and what became of it. @throws {StorageUnavailableError} */
+export interface MessageLog {
+  messages(query: LogQuery): Promise<MessageRow[]>;
+  message(id: string): Promise<MessageRow | undefined>;
+  deadLetters(query: LogQuery): Promise<DeadLetterRow[]>;
+  /** Counts by state, for metrics and health. */
+  counts(): Promise<{
+    messages: Record<string, number>;
+    outbox: Record<string, number>;
+    deadLetters: number;
+  }>;
+}
