@@ -1,0 +1,238 @@
+import type { BinaryNode, proto } from '@whiskeysockets/baileys';
+
+/**
+ * What the emulated server and the virtual people, phones and groups know of each other. Types only.
+ *
+ * Words: an *account* is a phone number with a LID and one phone; a *linked device* is a client (wa2ai, a bare
+ * Baileys socket) that was paired to an account; an *actor* is anyone with Signal keys who is no linked device: a
+ * virtual person, or the account's own phone. The server routes stanzas and never sees plaintext; actors encrypt,
+ * decrypt and tell the server what they read, for the transcript.
+ *
+ * Addresses are full JIDs. A *user JID* has no device (`34600000001@s.whatsapp.net`, `100000001@lid`), a
+ * *device JID* has one (`34600000001:7@s.whatsapp.net`).
+ */
+
+/** Which of a user's two addresses a chat uses. */
+export type Addressing = 'pn' | 'lid';
+
+/** A Signal pre-key bundle; public keys are 32 bytes without the version byte 0x05, signatures 64. */
+export interface KeyBundle {
+  readonly registrationId: number;
+  readonly identityKey: Uint8Array;
+  readonly signedPreKey: {
+    readonly keyId: number;
+    readonly publicKey: Uint8Array;
+    readonly signature: Uint8Array;
+  };
+  readonly preKey?: { readonly keyId: number; readonly publicKey: Uint8Array };
+}
+
+/** A client paired to an account, as actors see it. */
+export interface LinkedDevice {
+  /** Device JID in phone number form. */
+  readonly pn: string;
+  /** The same device in LID form. */
+  readonly lid: string;
+  readonly isOnline: boolean;
+}
+
+/** One `<enc>` of a stanza from a client; `count` is present when it answers a retry receipt. */
+export interface Ciphertext {
+  readonly type: 'pkmsg' | 'msg' | 'skmsg';
+  readonly bytes: Uint8Array;
+  readonly count?: number;
+}
+
+/** A message of a linked device, cut down to what one device of one actor is sent. */
+export interface MessageToActor {
+  readonly id: string;
+  /** The sending device in both forms: key Signal sessions by `pn` alone, both forms are one session. */
+  readonly from: { readonly pn: string; readonly lid: string };
+  /** The actor's device it is encrypted for. */
+  readonly device: number;
+  /** User JID as the client addressed it, or the group's JID; for a copy to the own phone the recipient's JID. */
+  readonly chat: string;
+  readonly isGroup: boolean;
+  /** The form the sender of a group message goes by (names the sender key), and that of a direct chat. */
+  readonly addressing: Addressing;
+  /** In the order to decrypt: a direct one first (in groups it carries the sender key), then the `skmsg`. */
+  readonly ciphertexts: readonly Ciphertext[];
+  readonly type: string;
+  readonly stanza: BinaryNode;
+}
+
+/** What became of a message at an actor; `message` is what the person would see, `deviceSentMessage` unwrapped. */
+export type Reading =
+  | { readonly kind: 'read'; readonly message: proto.IMessage }
+  /** Nothing for the eye: a sender key alone, a protocol message. */
+  | { readonly kind: 'silent' }
+  /** Already shown under this id: a resend. The server counts bubbles itself; this only tells why. */
+  | { readonly kind: 'repeat'; readonly message: proto.IMessage }
+  | { readonly kind: 'unreadable'; readonly reason: string };
+
+/** A receipt that a linked device sent to an actor. */
+export interface ReceiptToActor {
+  readonly from: { readonly pn: string; readonly lid: string };
+  readonly ids: readonly string[];
+  /** `undefined` is a delivery receipt; others as on the wire: `read`, `inactive`, `retry`, `sender`, ... */
+  readonly type: string | undefined;
+  readonly chat: string;
+  readonly isGroup: boolean;
+  /** From a retry receipt: which attempt is asked for, and the client's fresh key bundle when it sent one. */
+  readonly retry?: { readonly count: number; readonly bundle?: KeyBundle };
+  readonly stanza: BinaryNode;
+}
+
+/** Anyone with Signal keys who is no linked device. */
+export interface Actor {
+  /** User JID, phone number form. */
+  readonly pn: string;
+  /** User JID, LID form. */
+  readonly lid: string;
+  readonly pushName: string;
+  /** Device numbers to encrypt for; 0 is the phone. Empty: nobody encrypts for this actor. */
+  readonly devices: readonly number[];
+  /** A bundle for a new session; called once per `encrypt` query, so a one-time key may be spent. */
+  keyBundle(device: number): KeyBundle;
+  /**
+   * A linked device sent this. Called in the order of arrival, one call at a time per actor; the server acks the
+   * client before and waits for nothing. Receipts (delivery, read, retry) are the actor's to send.
+   */
+  onMessage(message: MessageToActor): Reading | Promise<Reading>;
+  /** A linked device sent a receipt, retry receipts included: encrypt again with `count` and send the same id. */
+  onReceipt(receipt: ReceiptToActor): void | Promise<void>;
+  /** Presence (`composing`, `paused`, `available` ...) that a linked device showed to this actor or its group. */
+  onPresence?(presence: { readonly from: string; readonly chat: string; readonly state: string }): void;
+}
+
+/** The phone of an account: it links devices. */
+export interface PhoneActor extends Actor {
+  /** A client asked for code pairing with this phone's number; remember it until the owner types the code. */
+  onLinkCodeHello(hello: LinkCodeHello): void;
+  /** The client answered `submitLinkCode`; the phone now makes the device identity and calls `pairDevice`. */
+  onLinkCodeFinish(finish: LinkCodeFinish): void | Promise<void>;
+  /** A device of this account was unlinked: by its own logout, or by `unlinkDevice`. */
+  onUnlinked?(devicePn: string): void;
+}
+
+/** Stage `companion_hello` of code pairing. */
+export interface LinkCodeHello {
+  readonly ref: string;
+  /** salt (32) + IV (16) + AES-CTR of the companion's ephemeral public key (32). */
+  readonly wrappedCompanionEphemeral: Uint8Array;
+  /** The companion's Noise static public key. */
+  readonly noiseKey: Uint8Array;
+  readonly platform: string;
+}
+
+/** Stage `companion_finish` of code pairing. */
+export interface LinkCodeFinish {
+  readonly ref: string;
+  /** salt (32) + IV (12) + AES-GCM of companion identity, primary identity and random (3 x 32, tag 16). */
+  readonly wrappedKeyBundle: Uint8Array;
+  readonly companionIdentity: Uint8Array;
+}
+
+/** What a phone hands in to link a device, by QR or by code. */
+export interface PairRequest {
+  /** The `ref` of the QR text, or of `LinkCodeHello`. */
+  readonly ref: string;
+  readonly phone: PhoneActor;
+  /** An encoded ADVSignedDeviceIdentityHMAC. */
+  readonly deviceIdentity: Uint8Array;
+  readonly keyIndex: number;
+}
+
+/** A group; every member is an actor or an account, named by both forms. */
+export interface GroupInfo {
+  /** `120363...@g.us` */
+  readonly jid: string;
+  readonly subject: string;
+  readonly addressing: Addressing;
+  readonly createdAtMs: number;
+  readonly members: readonly { readonly pn: string; readonly lid: string; readonly isAdmin?: boolean }[];
+}
+
+/** Where an actor's message belongs. */
+export type ActorChat =
+  /** 1:1 with the account that owns the device. */
+  | { readonly kind: 'direct'; readonly addressing: Addressing }
+  | { readonly kind: 'group'; readonly group: string }
+  /** Written by the owner on the account's phone, to this user or group JID; seen by linked devices as their own. */
+  | { readonly kind: 'own'; readonly recipient: string };
+
+/** A message of an actor for one linked device. The server makes the stanza and its addressing attributes. */
+export interface MessageToDevice {
+  readonly id: string;
+  readonly from: Actor;
+  /** The linked device, phone number form. */
+  readonly to: string;
+  readonly chat: ActorChat;
+  /** `<enc v="2" type="pkmsg|msg|skmsg">` nodes, `count` included when this answers a retry receipt. */
+  readonly encs: readonly BinaryNode[];
+  /** Plaintext for the transcript; the stanza's `type` is taken from it unless `type` is given. */
+  readonly message: proto.IMessage;
+  readonly type?: string;
+  /** When it was written, ms since 1970; now unless given. */
+  readonly sentAtMs?: number;
+  /** More attributes (`edit`, `category`) and children (`meta`) of the stanza. */
+  readonly attrs?: Readonly<Record<string, string>>;
+  readonly children?: readonly BinaryNode[];
+}
+
+/** A receipt of an actor for one linked device. */
+export interface ReceiptToDevice {
+  readonly from: Actor;
+  /** The actor's device number. */
+  readonly fromDevice?: number;
+  /** The linked device, phone number form. */
+  readonly to: string;
+  readonly ids: readonly string[];
+  /** Leave out for delivery. */
+  readonly type?: 'read' | 'retry' | 'played' | 'inactive';
+  readonly chat:
+    | { readonly kind: 'direct'; readonly addressing: Addressing }
+    | { readonly kind: 'group'; readonly group: string };
+  /** Children: `<retry>`, `<registration>`, `<keys>` of a retry receipt. */
+  readonly children?: readonly BinaryNode[];
+}
+
+/** The server, as actors use it. `WhatsAppEmulator` implements it. */
+export interface ServerSide {
+  /** Makes an actor reachable. A second one with the same number or LID is an error. */
+  addActor(actor: Actor): void;
+  /** Makes an account pairable. Includes `addActor`. */
+  addPhone(phone: PhoneActor): void;
+  /** Adds a group, or replaces the one of the same JID. */
+  addGroup(group: GroupInfo): void;
+  group(jid: string): GroupInfo | undefined;
+
+  /** The linked devices of an account, by its user JID in either form; none is an empty list. */
+  linkedDevices(user: string): readonly LinkedDevice[];
+  /**
+   * A bundle for a new session with a linked device; spends one of its uploaded one-time keys.
+   * @throws when the device is unknown or has uploaded no keys yet
+   */
+  takeKeyBundle(devicePn: string): KeyBundle;
+
+  /**
+   * Sends a message to a linked device, now or when it connects, and again after each reconnect until the client
+   * acknowledged it. The same id again replaces what is waiting (answers to retry receipts).
+   */
+  sendMessage(message: MessageToDevice): void;
+  /** Sends a receipt, kept and repeated like a message. */
+  sendReceipt(receipt: ReceiptToDevice): void;
+  /** Shows `composing` or `paused` of an actor; lost when the device is offline. */
+  sendChatState(from: Actor, to: string, chat: ReceiptToDevice['chat'], state: 'composing' | 'paused'): void;
+
+  /**
+   * Links the client that shows `ref`: pair-success, its signed reply, 515. The client logs in by itself afterwards.
+   * @returns the new device JID, phone number form, once the client signed
+   * @throws when no connected client shows that ref, or it hung up or took over 20 s
+   */
+  pairDevice(request: PairRequest): Promise<string>;
+  /** Passes the phone's half of code pairing on: salt (32) + IV (16) + AES-CTR (32), and its identity key. */
+  submitLinkCode(ref: string, wrappedPrimaryEphemeral: Uint8Array, primaryIdentity: Uint8Array): void;
+  /** Removes a linked device as its phone's owner would: 401 device_removed now, or at its next login. */
+  unlinkDevice(devicePn: string): void;
+}
