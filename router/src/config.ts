@@ -1,0 +1,221 @@
+import { z } from 'zod';
+import { Wa2aiError } from './core/errors.ts';
+
+/** The environment holds a wrong setting; the start must stop. The message has one sentence a variable, one a line. */
+export class ConfigError extends Wa2aiError {
+  /** One sentence a wrong variable, each naming it; never holds a secret's value. */
+  readonly sentences: readonly string[];
+
+  constructor(sentences: readonly string[]) {
+    super('CONFIG', 'dead', sentences.join('\n'));
+    this.sentences = sentences;
+  }
+}
+
+/** Shortest admin key that is taken; `openssl rand -hex 16` gives twice that. */
+export const MIN_API_KEY_CHARS = 16;
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
+
+/** Whether a host name or address, as written in a URL or setting, is this machine's loopback. */
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK_HOST.test(host);
+}
+
+function wholeNumber(min: number, max: number) {
+  const sentence = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d+$/, sentence)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, sentence);
+}
+
+function parsedUrl(value: string): URL | undefined {
+  return URL.canParse(value) ? new URL(value) : undefined;
+}
+
+const whatsappWsUrl = z.string().superRefine((value, context) => {
+  const url = parsedUrl(value);
+  if (!url || (url.protocol !== 'ws:' && url.protocol !== 'wss:')) {
+    context.addIssue('must be a ws:// or wss:// URL such as ws://127.0.0.1:9000/ws/chat');
+  } else if (url.protocol === 'ws:' && !isLoopbackHost(url.hostname)) {
+    context.addIssue(
+      'must be wss:// unless its host is this machine: over ws:// anyone on the way could read along',
+    );
+  }
+});
+
+const databaseUrl = z.string().refine((value) => {
+  const url = parsedUrl(value);
+  return url?.protocol === 'postgres:' || url?.protocol === 'postgresql:';
+}, 'must be a PostgreSQL URL such as postgresql://user:password@host:5432/wa2ai');
+
+/**
+ * Every environment variable of the service, by name. Its docstrings are the `describe` texts: `.env.example` and the
+ * README's table are written from them (config-docs.ts). Empty variables count as not set.
+ */
+export const envSchema = z.object({
+  WA2AI_HOST: z
+    .string()
+    .regex(/^[A-Za-z0-9.:[\]_-]+$/, 'must be a host name or an IP address')
+    .prefault('127.0.0.1')
+    .describe('Address the REST API and the pages listen on. Anything but loopback needs WA2AI_API_KEY.'),
+  WA2AI_PORT: wholeNumber(0, 65_535)
+    .prefault('3000')
+    .describe('Port the REST API and the pages listen on; 0 takes a free one.'),
+  WA2AI_API_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'must hold printable ASCII characters only, without spaces')
+    .min(MIN_API_KEY_CHARS, `must have at least ${MIN_API_KEY_CHARS} characters`)
+    .optional()
+    .describe('Admin key that callers send as `X-API-Key` or `Authorization: Bearer`.')
+    .meta({ secret: true }),
+  WA2AI_ENVIRONMENT: z
+    .enum(['lab', 'prod'], { error: 'must be lab or prod' })
+    .prefault('lab')
+    .describe('`lab` or `prod`: only routes of this environment match.'),
+  WA2AI_DATA_DIR: z
+    .string()
+    .prefault('./data')
+    .describe('Folder of the embedded database, of media and of hosted agents.'),
+  DATABASE_URL: databaseUrl
+    .optional()
+    .describe('A PostgreSQL to use instead of the embedded one.')
+    .meta({ secret: true }),
+  WA2AI_NODE_ID: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+      'must be 1 to 64 letters, digits, dots, dashes or underscores',
+    )
+    .optional()
+    .describe("This node's name among several.")
+    .meta({ shownDefault: 'stable per data folder' }),
+  WA2AI_ACCOUNT_ID: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+      'must be 1 to 64 letters, digits, dots, dashes or underscores',
+    )
+    .prefault('default')
+    .describe('Name of the WhatsApp account that this service holds.'),
+  WA2AI_PAIRING_PHONE: z
+    .string()
+    .transform((value) => value.replace(/^\+/, '').replace(/[\s().-]/g, ''))
+    .refine(
+      (digits) => /^[1-9]\d{6,14}$/.test(digits),
+      'must be a phone number with its country code, 7 to 15 digits',
+    )
+    .optional()
+    .describe('Phone number, with country code, to pair by an eight-letter code instead of a QR code.'),
+  WA2AI_MAX_MESSAGE_AGE_MS: wholeNumber(1_000, 2_592_000_000)
+    .prefault('86400000')
+    .describe('Oldest message that is answered, in milliseconds; older ones are stored and not answered.'),
+  WA2AI_WHATSAPP_WS_URL: whatsappWsUrl
+    .optional()
+    .describe('Another WebSocket server than WhatsApp: test benches, proxies.')
+    .meta({ shownDefault: "WhatsApp's own" }),
+  WA2AI_WHATSAPP_VERSION: z
+    .string()
+    .regex(/^\d{1,5}\.\d{1,10}\.\d{1,10}$/, 'must be a WhatsApp Web version such as 2.3000.1023223821')
+    .transform((value) => value.split('.').map(Number) as [number, number, number])
+    .optional()
+    .describe('WhatsApp Web version to report, such as 2.3000.1023223821.')
+    .meta({ shownDefault: "Baileys' own" }),
+  WA2AI_AGENT_TIMEOUT_MS: wholeNumber(100, 3_600_000)
+    .prefault('30000')
+    .describe('Longest wait for one answer of an agent, in milliseconds.'),
+  WA2AI_AGENT_ATTEMPTS: wholeNumber(1, 20)
+    .prefault('3')
+    .describe('How often one message is offered to an agent that did not take it.'),
+  WA2AI_LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+      error: 'must be trace, debug, info, warn, error, fatal or silent',
+    })
+    .prefault('info')
+    .describe('Least severe log lines that are written. `trace` holds message texts.'),
+  WA2AI_LOG_FORMAT: z
+    .enum(['pretty', 'json'], { error: 'must be pretty or json' })
+    .optional()
+    .describe('`pretty` or `json` log lines.')
+    .meta({ shownDefault: 'pretty on a terminal, else json' }),
+});
+
+/** The settings of the service, typed and frozen. Absent means not set. */
+export interface Config {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly apiKey?: string;
+  readonly environment: 'lab' | 'prod';
+  readonly dataDir: string;
+  readonly databaseUrl?: string;
+  readonly nodeId?: string;
+  readonly accountId: string;
+  /** Digits; set: pair by code. */
+  readonly pairingPhone?: string;
+  readonly maxMessageAgeMs: number;
+  readonly whatsappWsUrl?: string;
+  readonly whatsappVersion?: readonly [number, number, number];
+  readonly agentTimeoutMs: number;
+  /** At least 1. */
+  readonly agentAttempts: number;
+  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+  readonly logFormat: 'pretty' | 'json';
+}
+
+type Env = Record<string, string | undefined>;
+
+/**
+ * Reads the settings; nothing else reads the environment.
+ * @param isTerminal whether a person watches the log, which decides the default of WA2AI_LOG_FORMAT
+ * @throws {ConfigError} one sentence a wrong variable
+ */
+export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY === true): Config {
+  const set = Object.fromEntries(
+    Object.entries(env)
+      .map(([name, value]) => [name, value?.trim()])
+      .filter(([, value]) => value),
+  );
+  const parsed = envSchema.safeParse(set);
+  const sentences = new Map<string, string>();
+  for (const issue of parsed.error?.issues ?? []) {
+    const name = String(issue.path[0]);
+    if (!sentences.has(name)) sentences.set(name, `${name} ${issue.message}.`);
+  }
+  const host: string = set.WA2AI_HOST ?? '127.0.0.1';
+  if (!sentences.has('WA2AI_HOST') && !set.WA2AI_API_KEY && !isLoopbackHost(host)) {
+    sentences.set(
+      'WA2AI_API_KEY',
+      `WA2AI_API_KEY must be set because WA2AI_HOST is ${host}: whoever reaches it could send messages as you.`,
+    );
+  }
+  if (!parsed.success || sentences.size > 0) throw new ConfigError([...sentences.values()]);
+  const values = parsed.data;
+  return Object.freeze({
+    host: values.WA2AI_HOST.replace(/^\[(.*)\]$/, '$1'),
+    port: values.WA2AI_PORT,
+    apiKey: values.WA2AI_API_KEY,
+    environment: values.WA2AI_ENVIRONMENT,
+    dataDir: values.WA2AI_DATA_DIR,
+    databaseUrl: values.DATABASE_URL,
+    nodeId: values.WA2AI_NODE_ID,
+    accountId: values.WA2AI_ACCOUNT_ID,
+    pairingPhone: values.WA2AI_PAIRING_PHONE,
+    maxMessageAgeMs: values.WA2AI_MAX_MESSAGE_AGE_MS,
+    whatsappWsUrl: values.WA2AI_WHATSAPP_WS_URL,
+    whatsappVersion: values.WA2AI_WHATSAPP_VERSION,
+    agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
+    agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
+    logLevel: values.WA2AI_LOG_LEVEL,
+    logFormat: values.WA2AI_LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
+  });
+}
+
+/** Names that start with `WA2AI_` and mean nothing, for a warning at start: most are a typing error. */
+export function unknownVariables(env: Env): string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith('WA2AI_') && !(name in envSchema.shape))
+    .sort();
+}
