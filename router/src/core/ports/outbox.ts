@@ -11,15 +11,17 @@ export interface Outbox {
    * row back and adds nothing; `conflict` when that key was used for another chat or text.
    */
   addDirect(
-    message: Omit<OutgoingMessage, 'to'> & { to: string },
+    message: OutgoingMessage,
     idempotencyKey?: string,
   ): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
   /** Not yet acknowledged rows of an account in sending order per chat: `queued`, and `sending`/`sent` left by a crash or drop. */
-  undelivered(accountId: string, limit: number): Promise<QueuedReply[]>;
+  undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]>;
   /** `queued` or a repeat → `sending`; false when the row is past that (acked, dead) and must not be sent. */
   markSending(outboxId: string): Promise<boolean>;
   markSent(outboxId: string): Promise<void>;
   markDead(outboxId: string, reason: string): Promise<void>;
+  /** WhatsApp refused this id with an error ack: `dead` with a dead letter, unless it was acknowledged before. */
+  markRefused(accountId: string, waMessageId: string, reason: string): Promise<void>;
   /** Back to `queued` after a send that surely did not happen. */
   release(outboxId: string, reason: string): Promise<void>;
   /** Acks and receipts from WhatsApp, in bulk; unknown ids and moves backward are ignored. */

@@ -1,0 +1,126 @@
+import { NotConnectedError, SendRefusedError } from './errors.ts';
+import type { ChatProvider } from './ports/chat-provider.ts';
+import type { QueuedReply } from './ports/inbox.ts';
+import type { Logger } from './ports/logger.ts';
+import type { Outbox } from './ports/outbox.ts';
+
+/** Rows read at once when a connection opens; more follow in further pages. */
+const PAGE = 200;
+
+export interface DeliverDeps {
+  outbox: Outbox;
+  provider: Pick<ChatProvider, 'accountId' | 'send' | 'status'>;
+  log: Logger;
+}
+
+/**
+ * Outbox → provider for one account: one send at a time in a chat, in outbox order, chats side by side. The row is the
+ * truth; what is in memory here is only the way to it. Whatever a crash or a drop left unacknowledged goes again, with
+ * the same WhatsApp id, when the connection opens.
+ */
+export class ReplyDelivery {
+  readonly #deps: DeliverDeps;
+  readonly #lanes = new Map<string, Promise<void>>();
+  /** Rows on their way in this process: a row taken from the turn and again by `resume` goes once. */
+  readonly #underway = new Set<string>();
+  /** Replies that arrive while `resume` reads the older ones wait here, so that they do not overtake. */
+  #held: QueuedReply[] | undefined;
+  #resuming: Promise<void> | undefined;
+
+  constructor(deps: DeliverDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes replies just stored. When the account is not open they stay in the outbox until `resume`. */
+  deliver(replies: QueuedReply[]): void {
+    if (this.#held) {
+      this.#held.push(...replies);
+      return;
+    }
+    if (this.#deps.provider.status().state !== 'open') return;
+    for (const reply of replies) this.#enqueue(reply);
+  }
+
+  /** The connection opened: sends everything not yet acknowledged, oldest first, then what came meanwhile. */
+  resume(): Promise<void> {
+    this.#resuming ??= this.#resume().finally(() => {
+      this.#resuming = undefined;
+    });
+    return this.#resuming;
+  }
+
+  /** Resolves when nothing is being sent; at shutdown. */
+  async settled(): Promise<void> {
+    await this.#resuming?.catch(() => undefined);
+    await Promise.all(this.#lanes.values());
+  }
+
+  async #resume(): Promise<void> {
+    const { outbox, provider } = this.#deps;
+    this.#held = [];
+    try {
+      let afterId: string | undefined;
+      for (;;) {
+        const rows = await outbox.undelivered(provider.accountId, { limit: PAGE, afterId });
+        for (const row of rows) this.#enqueue(row);
+        if (rows.length < PAGE) break;
+        afterId = rows.at(-1)?.outboxId;
+        // A page at a time keeps memory flat however much piled up while the account was closed.
+        await Promise.all(this.#lanes.values());
+      }
+    } finally {
+      const held = this.#held;
+      this.#held = undefined;
+      this.deliver(held);
+    }
+  }
+
+  #enqueue(reply: QueuedReply): void {
+    if (this.#underway.has(reply.outboxId)) return;
+    this.#underway.add(reply.outboxId);
+    const before = this.#lanes.get(reply.chatId) ?? Promise.resolve();
+    const lane = before
+      .then(() => this.#send(reply))
+      .finally(() => {
+        this.#underway.delete(reply.outboxId);
+        if (this.#lanes.get(reply.chatId) === lane) this.#lanes.delete(reply.chatId);
+      });
+    this.#lanes.set(reply.chatId, lane);
+  }
+
+  /** Never rejects: a lane goes on whatever became of one row. */
+  async #send(reply: QueuedReply): Promise<void> {
+    const { outbox, provider } = this.#deps;
+    const log = this.#deps.log.child({ outboxId: reply.outboxId, waMessageId: reply.message.waMessageId });
+    try {
+      if (!(await outbox.markSending(reply.outboxId))) return;
+      try {
+        await provider.send(reply.message);
+      } catch (error) {
+        await this.#sendFailed(reply, error, log);
+        return;
+      }
+      await outbox.markSent(reply.outboxId);
+      log.debug({}, 'reply sent');
+    } catch (error) {
+      // The database did not note the step. The row stays unacknowledged, so it goes again with the same id at the
+      // next opening, or its ack moves it on.
+      log.warn({ err: error }, 'reply state not noted');
+    }
+  }
+
+  async #sendFailed(reply: QueuedReply, error: unknown, log: Logger): Promise<void> {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof NotConnectedError) {
+      await this.#deps.outbox.release(reply.outboxId, reason);
+      return;
+    }
+    if (error instanceof SendRefusedError) {
+      await this.#deps.outbox.markDead(reply.outboxId, reason);
+      log.error({ reason }, 'reply refused');
+      return;
+    }
+    // It may have gone out: the row stays in `sending` and goes again, with the same id, when the connection opens.
+    log.warn({ reason }, 'reply may not have gone out; it is sent again with the same id after a reconnect');
+  }
+}

@@ -1,0 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../core/ports/clock.ts';
+
+/** The machine's clock. Its waits do not hold the process at shutdown. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: async (ms, signal) => {
+    await sleep(ms, undefined, { ref: false, ...(signal && { signal }) });
+  },
+};
