@@ -1,0 +1,162 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../router/src/main.js', import.meta.url));
+const BUILT_MAIN = fileURLToPath(new URL('../../dist/router/src/main.js', import.meta.url));
+
+/** A JSON log line of the service. */
+export interface LogLine {
+  level: number;
+  msg: string;
+  [field: string]: unknown;
+}
+
+export interface Wa2aiOptions {
+  whatsappWsUrl: string;
+  /** Leave out to use the embedded database in `dataDir`. */
+  databaseUrl?: string;
+  dataDir?: string;
+  env?: Record<string, string>;
+}
+
+/** The built service as its own process, with its log lines as events and its API as calls. */
+export class Wa2aiProcess {
+  readonly #child: ChildProcess;
+  readonly #lines: LogLine[] = [];
+  readonly #events = new EventEmitter();
+  /** Everything the process wrote, for a test's failure message. */
+  output = '';
+  url = '';
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#events.setMaxListeners(100);
+    for (const stream of [child.stdout, child.stderr]) {
+      if (!stream) continue;
+      createInterface({ input: stream }).on('line', (text) => this.#take(text));
+    }
+    child.once('exit', (code, signal) => this.#events.emit('exit', code, signal));
+  }
+
+  /** Starts the service and waits until it is ready; throws with its output when it ends before. */
+  static async start(options: Wa2aiOptions): Promise<Wa2aiProcess> {
+    const service = Wa2aiProcess.spawn(options);
+    const ready = await service.untilLog((line) => line.msg === 'wa2ai is ready', 60_000);
+    service.url = String(ready.url);
+    return service;
+  }
+
+  /** Starts the process only; for tests of a start that fails. */
+  static spawn(options: Wa2aiOptions): Wa2aiProcess {
+    // Under Vitest this file is TypeScript and the service stands in dist; built, both stand in dist.
+    const main = import.meta.url.endsWith('.ts') ? BUILT_MAIN : MAIN;
+    const child = spawn(process.execPath, [main], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        WA2AI_PORT: '0',
+        WA2AI_LOG_FORMAT: 'json',
+        WA2AI_LOG_LEVEL: 'debug',
+        WA2AI_WHATSAPP_WS_URL: options.whatsappWsUrl,
+        ...(options.databaseUrl && { DATABASE_URL: options.databaseUrl }),
+        ...(options.dataDir && { WA2AI_DATA_DIR: options.dataDir }),
+        ...options.env,
+      },
+    });
+    return new Wa2aiProcess(child);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1;
+  }
+
+  /** Log lines so far. */
+  get lines(): readonly LogLine[] {
+    return this.#lines;
+  }
+
+  /** The first log line, past or to come, that fits. Rejects when the process ends or the time is over. */
+  untilLog(fits: (line: LogLine) => boolean, timeoutMs = 20_000): Promise<LogLine> {
+    const past = this.#lines.find(fits);
+    if (past) return Promise.resolve(past);
+    return new Promise((resolve, reject) => {
+      const end = (error?: Error, line?: LogLine) => {
+        clearTimeout(timer);
+        this.#events.off('line', onLine).off('exit', onExit);
+        if (line) resolve(line);
+        else reject(error);
+      };
+      const onLine = (line: LogLine) => fits(line) && end(undefined, line);
+      const onExit = () => end(new Error(`wa2ai ended before the awaited log line:\n${this.#tail()}`));
+      const timer = setTimeout(() => {
+        end(new Error(`the awaited log line did not come in ${timeoutMs} ms:\n${this.#tail()}`));
+      }, timeoutMs);
+      this.#events.on('line', onLine).on('exit', onExit);
+    });
+  }
+
+  /** Resolves with the exit code (null: ended by a signal). */
+  async untilExit(): Promise<number | null> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#child.exitCode;
+    const [code] = await once(this.#child, 'exit');
+    return code;
+  }
+
+  /** Ends the process and waits for its end; the default asks it to stop cleanly. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    this.#child.kill(signal);
+    return this.untilExit();
+  }
+
+  /** Calls the REST API; the body is parsed as JSON. */
+  async api(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; body: Record<string, unknown> & { data?: unknown } }> {
+    const response = await fetch(this.url + path, {
+      method,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: await response.json() };
+  }
+
+  /** Creates an ADK route; throws unless it was created. */
+  async addRoute(
+    channelId: string,
+    agentUrl: string,
+    more: Record<string, unknown> = {},
+  ): Promise<{ id: string }> {
+    const { config, ...fields } = more as { config?: Record<string, unknown> };
+    const { status, body } = await this.api('POST', '/api/routes', {
+      channelId,
+      agentEndpoint: agentUrl,
+      environment: 'lab',
+      config: { adk: { appName: 'test_agent' }, ...config },
+      ...fields,
+    });
+    if (status !== 201) throw new Error(`route was not created: ${status} ${JSON.stringify(body)}`);
+    return body.data as { id: string };
+  }
+
+  #take(text: string): void {
+    this.output += `${text}\n`;
+    let line: LogLine;
+    try {
+      line = JSON.parse(text);
+    } catch {
+      return;
+    }
+    this.#lines.push(line);
+    this.#events.emit('line', line);
+  }
+
+  #tail(): string {
+    return this.output.split('\n').slice(-40).join('\n');
+  }
+}
