@@ -123,7 +123,7 @@ export class Wa2aiProcess {
       headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    return { status: response.status, body: await response.json() };
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }
 
   /** Creates an ADK route; throws unless it was created. */

@@ -1,0 +1,26 @@
+FROM node:20-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json ./
+COPY scripts scripts
+COPY prisma prisma
+COPY router router
+COPY tests tests
+RUN npm run build && npm prune --omit=dev
+
+# Debian, not Alpine: the embedded PostgreSQL has no build for musl.
+FROM node:20-bookworm-slim
+ENV NODE_ENV=production WA2AI_DATA_DIR=/data WA2AI_LOG_FORMAT=json
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/prisma/migrations prisma/migrations
+COPY --from=build /app/dist/router dist/router
+RUN mkdir /data && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+  CMD node -e "fetch('http://127.0.0.1:3000/health/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"
+CMD ["node", "dist/router/src/main.js"]
