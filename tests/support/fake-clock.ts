@@ -1,0 +1,75 @@
+import type { Clock } from '../../router/src/core/ports/clock.ts';
+
+interface Sleeper {
+  atMs: number;
+  wake(): void;
+}
+
+/** A clock that moves only when a test moves it; sleepers wake in order of their time. */
+export class FakeClock implements Clock {
+  #nowMs: number;
+  #sleepers: Sleeper[] = [];
+  #asleep: Array<() => void> = [];
+
+  constructor(nowMs = Date.UTC(2026, 0, 1)) {
+    this.#nowMs = nowMs;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  /** How many waits are under way. */
+  get sleeping(): number {
+    return this.#sleepers.length;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+      };
+      const onAbort = () => {
+        leave();
+        reject(signal?.reason);
+      };
+      const sleeper: Sleeper = {
+        atMs: this.#nowMs + ms,
+        wake: () => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve();
+        },
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#sleepers.push(sleeper);
+      for (const told of this.#asleep.splice(0)) told();
+    });
+  }
+
+  /** Resolves when something waits on this clock. */
+  untilSleeping(): Promise<void> {
+    if (this.#sleepers.length > 0) return Promise.resolve();
+    return new Promise((resolve) => this.#asleep.push(resolve));
+  }
+
+  /** Moves the time and wakes whoever's wait is over, letting each run before the next wakes. */
+  async advanceMs(ms: number): Promise<void> {
+    const endMs = this.#nowMs + ms;
+    for (;;) {
+      const due = this.#sleepers.filter((s) => s.atMs <= endMs).sort((a, b) => a.atMs - b.atMs)[0];
+      if (!due) break;
+      this.#sleepers = this.#sleepers.filter((s) => s !== due);
+      this.#nowMs = due.atMs;
+      due.wake();
+      await settle();
+    }
+    this.#nowMs = endMs;
+    await settle();
+  }
+}
+
+/** Lets everything that can go on without time passing go on. */
+export async function settle(): Promise<void> {
+  for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,23 @@
+import type { Logger } from '../../router/src/core/ports/logger.ts';
+
+export interface LoggedLine {
+  level: string;
+  fields: Record<string, unknown>;
+  message: string;
+}
+
+/** A logger that keeps its lines for a test to look at and writes nothing. */
+export function recordingLog(lines: LoggedLine[] = []): Logger & { lines: LoggedLine[] } {
+  const at = (level: string) => (fields: object, message: string) => {
+    lines.push({ level, fields: { ...fields }, message });
+  };
+  return {
+    lines,
+    trace: at('trace'),
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: () => recordingLog(lines),
+  };
+}

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { ReplyDelivery } from '../../router/src/core/deliver-reply.ts';
+import { NotConnectedError, SendRefusedError, SendUncertainError } from '../../router/src/core/errors.ts';
+import type { AccountState, OutgoingMessage } from '../../router/src/core/models.ts';
+import type { QueuedReply } from '../../router/src/core/ports/inbox.ts';
+import type { Outbox } from '../../router/src/core/ports/outbox.ts';
+import { settle } from '../support/fake-clock.ts';
+import { recordingLog } from '../support/quiet-log.ts';
+
+function reply(id: number, chatId = 'a'): QueuedReply {
+  const message = { accountId: 'default', to: `${chatId}@lid`, waMessageId: `WA${id}`, text: `reply ${id}` };
+  return { outboxId: String(id), chatId, message };
+}
+
+type Moves = Pick<Outbox, 'undelivered' | 'markSending' | 'markSent' | 'markDead' | 'release'>;
+
+/** An outbox of rows by id with the moves that delivery makes, in memory. */
+class Rows implements Moves {
+  readonly rows = new Map<string, { reply: QueuedReply; state: string }>();
+  reads = 0;
+
+  put(...replies: QueuedReply[]): QueuedReply[] {
+    for (const r of replies) this.rows.set(r.outboxId, { reply: r, state: 'queued' });
+    return replies;
+  }
+  state(id: number): string | undefined {
+    return this.rows.get(String(id))?.state;
+  }
+  #set(id: string, state: string): void {
+    const row = this.rows.get(id);
+    if (row) row.state = state;
+  }
+  async undelivered(_account: string, page: { limit: number; afterId?: string }) {
+    this.reads++;
+    return [...this.rows.values()]
+      .filter((row) => ['queued', 'sending', 'sent'].includes(row.state))
+      .filter((row) => Number(row.reply.outboxId) > Number(page.afterId ?? 0))
+      .slice(0, page.limit)
+      .map((row) => row.reply);
+  }
+  async markSending(id: string) {
+    const state = this.rows.get(id)?.state;
+    if (state === 'acked' || state === 'dead') return false;
+    this.#set(id, 'sending');
+    return true;
+  }
+  async markSent(id: string) {
+    this.#set(id, 'sent');
+  }
+  async markDead(id: string) {
+    this.#set(id, 'dead');
+  }
+  async release(id: string) {
+    this.#set(id, 'queued');
+  }
+}
+
+function setup(send: (message: OutgoingMessage) => Promise<void> = async () => undefined) {
+  const rows = new Rows();
+  const sent: string[] = [];
+  const connection: { state: AccountState } = { state: 'open' };
+  const provider = {
+    accountId: 'default',
+    status: () => ({ accountId: 'default', state: connection.state, nextAction: '', sinceMs: 0 }),
+    send: async (message: OutgoingMessage) => {
+      await send(message);
+      sent.push(message.waMessageId);
+    },
+  };
+  // The part of the outbox that delivery does not touch is left out on purpose.
+  const delivery = new ReplyDelivery({ outbox: rows as Moves as Outbox, provider, log: recordingLog() });
+  return { rows, sent, connection, delivery };
+}
+
+describe('ReplyDelivery', () => {
+  it('sends the replies of one chat in order and notes each', async () => {
+    const { rows, sent, delivery } = setup();
+    delivery.deliver(rows.put(reply(1), reply(2), reply(3)));
+    await delivery.settled();
+    expect(sent).toEqual(['WA1', 'WA2', 'WA3']);
+    expect([1, 2, 3].map((id) => rows.state(id))).toEqual(['sent', 'sent', 'sent']);
+  });
+
+  it('lets no slow chat hold up another', async () => {
+    let release!: () => void;
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { rows, sent, delivery } = setup((message) =>
+      message.waMessageId === 'WA1' ? slow : Promise.resolve(),
+    );
+    delivery.deliver(rows.put(reply(1, 'a'), reply(2, 'a'), reply(3, 'b')));
+    await settle();
+    expect(sent).toEqual(['WA3']);
+    release();
+    await delivery.settled();
+    expect(sent).toEqual(['WA3', 'WA1', 'WA2']);
+  });
+
+  it('leaves replies in the outbox while the account is not open, and sends them when it opens', async () => {
+    const { rows, sent, connection, delivery } = setup();
+    connection.state = 'waiting';
+    delivery.deliver(rows.put(reply(1), reply(2)));
+    await delivery.settled();
+    expect(sent).toEqual([]);
+    connection.state = 'open';
+    await delivery.resume();
+    await delivery.settled();
+    expect(sent).toEqual(['WA1', 'WA2']);
+  });
+
+  it('sends again with the same id what a drop left unacknowledged, before anything newer', async () => {
+    const { rows, sent, delivery } = setup();
+    rows.put(reply(1));
+    await rows.markSending('1');
+    rows.put(reply(2));
+    await rows.markSent('2');
+    const resumed = delivery.resume();
+    delivery.deliver(rows.put(reply(3)));
+    await resumed;
+    await delivery.settled();
+    expect(sent).toEqual(['WA1', 'WA2', 'WA3']);
+  });
+
+  it('sends nothing that was acknowledged meanwhile', async () => {
+    const { rows, sent, delivery } = setup();
+    const [first] = rows.put(reply(1));
+    const row = rows.rows.get('1');
+    if (row) row.state = 'acked';
+    delivery.deliver([first as QueuedReply]);
+    await delivery.settled();
+    expect(sent).toEqual([]);
+  });
+
+  it.each([
+    ['queued again when nothing was sent', new NotConnectedError('default'), 'queued'],
+    ['dead when WhatsApp will never take it', new SendRefusedError('no such chat'), 'dead'],
+    ['still sending when it may have gone out', new SendUncertainError('socket closed'), 'sending'],
+  ])('leaves a row %s', async (_name, error, state) => {
+    const { rows, delivery } = setup(() => Promise.reject(error));
+    delivery.deliver(rows.put(reply(1)));
+    await delivery.settled();
+    expect(rows.state(1)).toBe(state);
+  });
+
+  it('reads a large backlog page by page', async () => {
+    const { rows, sent, delivery } = setup();
+    rows.put(...Array.from({ length: 450 }, (_, index) => reply(index + 1, `chat${index % 7}`)));
+    await delivery.resume();
+    await delivery.settled();
+    expect(sent).toHaveLength(450);
+    expect(new Set(sent).size).toBe(450);
+    expect(rows.reads).toBe(3);
+  });
+});
