@@ -1,6 +1,7 @@
 /**
  * The only place that makes and parses WhatsApp addresses. A JID is `<user>[_agent][:device]@<server>`.
- * Servers: `s.whatsapp.net` (phone number; `c.us` is its old name), `lid`, `g.us` (group), `broadcast`, `newsletter`.
+ * Servers: `s.whatsapp.net` (phone number; `c.us` is its old name, `hosted` a business on Meta's servers), `lid` (and
+ * `hosted.lid`), `g.us` (group), `broadcast`, `newsletter`.
  */
 
 declare const brand: unique symbol;
@@ -19,7 +20,9 @@ export type Address =
   | { kind: 'broadcast'; id: string }
   | { kind: 'newsletter'; id: string };
 
-const PERSON_USER = /^(\d{5,20})(?:_\d+)?(?::(\d+))?$/;
+// E.164 numbers have at most 15 digits; a longer one would read as a group id once its server is dropped.
+const PHONE_USER = /^(\d{5,15})(?:_\d{1,5})?(?::(\d{1,5}))?$/;
+const LID_USER = /^(\d{1,20})(?:_\d{1,5})?(?::(\d{1,5}))?$/;
 const GROUP_USER = /^(\d{5,25}(?:-\d{5,20})?)$/;
 
 /** Parses a JID of any server; undefined when it is none. Never throws. */
@@ -33,14 +36,16 @@ export function parseJid(jid: string): Address | undefined {
   }
   if (server === 'broadcast') return user === 'status' ? { kind: 'status' } : { kind: 'broadcast', id: user };
   if (server === 'newsletter') return { kind: 'newsletter', id: user };
-  const person = PERSON_USER.exec(user);
-  if (!person) return undefined;
-  const digits = person[1] as string;
-  const device = Number(person[2] ?? 0);
-  if (server === 's.whatsapp.net' || server === 'c.us') {
-    return { kind: 'phone', phone: digits as PhoneNumber, device };
+  if (server === 's.whatsapp.net' || server === 'c.us' || server === 'hosted') {
+    const person = PHONE_USER.exec(user);
+    return person
+      ? { kind: 'phone', phone: person[1] as PhoneNumber, device: Number(person[2] ?? 0) }
+      : undefined;
   }
-  if (server === 'lid' || server === 'hosted.lid') return { kind: 'lid', lid: digits as Lid, device };
+  if (server === 'lid' || server === 'hosted.lid') {
+    const person = LID_USER.exec(user);
+    return person ? { kind: 'lid', lid: person[1] as Lid, device: Number(person[2] ?? 0) } : undefined;
+  }
   return undefined;
 }
 
@@ -62,23 +67,28 @@ export function groupJid(groupId: string): string {
 /** The wildcard of the route table. */
 export const ANY_CHANNEL = '*';
 
+/** What address books and word processors put between digits, direction marks included. */
+const SEPARATORS = /[\s().\-\u2010-\u2015/\p{Cf}]/gu;
+
 /**
  * Brings what an admin writes as a channelId to its stored form: `*`, digits of a phone number, `<digits>@lid` or
- * `<id>@g.us`. Takes a number with or without `+`, spaces, dashes, dots and brackets, any JID of a person or group.
- * Undefined: it is no address of a chat.
+ * `<id>@g.us`. Takes an international number with or without `+` or `00`, with spaces, dashes, dots, slashes and
+ * brackets, a bare group id, and any JID of a person or group. Applied to its own result it changes nothing.
+ * Undefined: it is no address of a chat, e.g. a national number with its leading 0.
  */
 export function canonicalChannelId(input: string): string | undefined {
   const text = input.trim();
   if (text === ANY_CHANNEL) return ANY_CHANNEL;
   if (text.includes('@')) {
-    const address = parseJid(text.replace(/^\+/, ''));
+    const [user, ...server] = text.split('@');
+    const jid = `${user?.replace(/\p{Cf}/gu, '').replace(/^\+/, '')}@${server.join('@').toLowerCase()}`;
+    const address = parseJid(jid);
     return address ? channelIdOf(address) : undefined;
   }
-  const digits = text.replace(/^\+/, '').replace(/[\s().-]/g, '');
-  if (/^\d{5,15}$/.test(digits)) return digits;
-  // A bare group id is longer than any phone number (E.164 has at most 15 digits), or holds the dash of old groups.
-  if (/^\d{16,25}$/.test(digits) || GROUP_USER.test(text)) return groupJid(text);
-  return undefined;
+  const digits = text.replace(SEPARATORS, '').replace(/^(?:\+|00)/, '');
+  if (/^[1-9]\d{4,14}$/.test(digits)) return digits;
+  // A bare group id is longer than any phone number, and keeps the dash that ids of old groups hold.
+  return GROUP_USER.test(text) && digits.length > 15 ? groupJid(text) : undefined;
 }
 
 /** Stored channelId of a chat's address; undefined for what is no chat (status, broadcast, newsletter). */
@@ -106,4 +116,9 @@ export function contractUser(idOrJid: string): string {
   const at = idOrJid.indexOf('@');
   const user = at < 0 ? idOrJid : idOrJid.slice(0, at);
   return user.replace(/[_:].*$/, '').replace(/[^A-Za-z0-9-]/g, '');
+}
+
+/** The agent contract's session of a person in a chat, `{from}_{channelId}`: `5493777239922_5493777239922`. */
+export function contractSessionId(from: string, channelId: string): string {
+  return `${contractUser(from)}_${contractUser(channelId)}`;
 }

@@ -87,7 +87,7 @@ const TEXTS: Array<[Key, string[]]> = [
   ],
 ];
 
-/** Media and cards: a caption makes them `text`; the last list names what describes them when there is none. */
+/** Media and cards: a caption makes them `text`; the last list is what stands for them when they are quoted. */
 const CARDS: Array<[Key, MessageKind, string[], string[]]> = [
   ['imageMessage', 'image', ['caption'], []],
   ['videoMessage', 'video', ['caption'], []],
@@ -147,7 +147,7 @@ const MESSAGE_EDIT = 14;
 
 /**
  * Reads what a message says. Total: any value gives an answer, whatever its fields hold.
- * Media with a caption is `text`. A kind that wa2ai does not know is `other`, so that it is stored and not lost.
+ * Media with a caption is `text`; the other kinds have no text of a person's, so theirs is ''. A kind that wa2ai does not know is `other`, so that it is stored and not lost.
  * @param message `WAMessage.message`, of any version and depth of wrapping
  * @returns the content, or `skip` with a reason when there is nothing that a person wrote or did
  */
@@ -174,7 +174,7 @@ function readNode(node: Node): MessageContent | { skip: string } {
     const caption = firstWords(inner, captions);
     const quotedText = quotedTextOf(inner);
     if (caption) return { kind: 'text', text: caption, quotedText };
-    return { kind, text: firstWords(inner, names), quotedText };
+    return { kind, text: '', quotedText };
   }
   for (const [key, kind, ignoredReason, paths] of IGNORED) {
     const inner = object(node[key]);
