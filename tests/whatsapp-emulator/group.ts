@@ -1,0 +1,31 @@
+import { randomInt } from 'node:crypto';
+import type { Addressing, GroupInfo, ServerSide } from './actors.ts';
+
+/** What a group is made of. */
+export interface GroupOptions {
+  subject: string;
+  /** people and phones of accounts; the first is the admin */
+  members: readonly { readonly pn: string; readonly lid: string }[];
+  /** the form in which members appear; `lid`, as new groups have it, unless given */
+  addressing?: Addressing;
+  /** `<digits>@g.us`; a fresh one unless given */
+  jid?: string;
+}
+
+/** Makes a group, or replaces the one of the same JID: whoever is not among the members has left. */
+export function createGroup(server: ServerSide, options: GroupOptions): GroupInfo {
+  const group: GroupInfo = {
+    jid: options.jid ?? newGroupJid(),
+    subject: options.subject,
+    addressing: options.addressing ?? 'lid',
+    createdAtMs: Date.now(),
+    members: options.members.map(({ pn, lid }, index) => ({ pn, lid, isAdmin: index === 0 })),
+  };
+  server.addGroup(group);
+  return group;
+}
+
+function newGroupJid(): string {
+  const digits = Array.from({ length: 5 }, () => String(randomInt(1_000)).padStart(3, '0'));
+  return `120363${digits.join('').slice(0, 12)}@g.us`;
+}

@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto';
+import { normalizeMessageContent, proto } from '@whiskeysockets/baileys';
+
+/** A message to point at: what a reply quotes, what a reaction or an edit is about. */
+export interface MessageReference {
+  id: string;
+  /** user JID of who wrote it */
+  author: string;
+  /** what it said, shown above a reply */
+  text?: string;
+}
+
+const MEDIA = 'https://mmg.whatsapp.net/v/t62.7118-24/emulated';
+
+/** Plain text, the way phones send it when nothing else is attached. */
+export function plainText(text: string): proto.IMessage {
+  return { conversation: text };
+}
+
+/** Text with a preview or formatting: the other form in which phones send text. */
+export function extendedText(text: string, contextInfo?: proto.IContextInfo): proto.IMessage {
+  return { extendedTextMessage: { text, contextInfo } };
+}
+
+/** A reply to a message. */
+export function quotedText(text: string, quoted: MessageReference): proto.IMessage {
+  return extendedText(text, {
+    stanzaId: quoted.id,
+    participant: quoted.author,
+    quotedMessage: { conversation: quoted.text ?? '' },
+  });
+}
+
+/** Text that mentions people, as `@<user part>` in the text. */
+export function mentioningText(text: string, mentionedJid: string[]): proto.IMessage {
+  return extendedText(text, { mentionedJid });
+}
+
+/** Text in a chat with disappearing messages. */
+export function ephemeralText(text: string, expirationS = 86_400): proto.IMessage {
+  return { ephemeralMessage: { message: extendedText(text, { expiration: expirationS }) } };
+}
+
+/** A picture that names a file no server holds. */
+export function image(caption?: string): proto.IMessage {
+  return { imageMessage: { ...media('image/jpeg'), caption, height: 640, width: 480 } };
+}
+
+/** A picture to be seen once. */
+export function viewOnceImage(caption?: string): proto.IMessage {
+  const { imageMessage } = image(caption);
+  return { viewOnceMessageV2: { message: { imageMessage: { ...imageMessage, viewOnce: true } } } };
+}
+
+/** A film. */
+export function video(caption?: string): proto.IMessage {
+  return { videoMessage: { ...media('video/mp4'), caption, seconds: 4 } };
+}
+
+/** A file, with a caption when one is given. */
+export function document(fileName: string, caption?: string): proto.IMessage {
+  const documentMessage = { ...media('application/pdf'), fileName, caption };
+  return caption ? { documentWithCaptionMessage: { message: { documentMessage } } } : { documentMessage };
+}
+
+/** A voice message. */
+export function voice(): proto.IMessage {
+  return { audioMessage: { ...media('audio/ogg; codecs=opus'), seconds: 3, ptt: true } };
+}
+
+/** A sticker. */
+export function sticker(): proto.IMessage {
+  return { stickerMessage: { ...media('image/webp'), height: 64, width: 64 } };
+}
+
+/** A place. */
+export function place(degreesLatitude: number, degreesLongitude: number, name?: string): proto.IMessage {
+  return { locationMessage: { degreesLatitude, degreesLongitude, name } };
+}
+
+/** A reaction; an empty `emoji` takes it back. */
+export function reaction(
+  emoji: string,
+  to: MessageReference & { chat: string; isOwn: boolean },
+): proto.IMessage {
+  const key = { remoteJid: to.chat, fromMe: to.isOwn, id: to.id };
+  return { reactionMessage: { key, text: emoji, senderTimestampMs: Date.now() } };
+}
+
+/** New text for an own message. */
+export function editedText(originalId: string, text: string, chat?: string): proto.IMessage {
+  const protocolMessage: proto.Message.IProtocolMessage = {
+    key: { remoteJid: chat, fromMe: true, id: originalId },
+    type: proto.Message.ProtocolMessage.Type.MESSAGE_EDIT,
+    editedMessage: plainText(text),
+    timestampMs: Date.now(),
+  };
+  return { editedMessage: { message: { protocolMessage } } };
+}
+
+/** Takes an own message back for everyone. */
+export function revocation(originalId: string, chat?: string): proto.IMessage {
+  return {
+    protocolMessage: {
+      key: { remoteJid: chat, fromMe: true, id: originalId },
+      type: proto.Message.ProtocolMessage.Type.REVOKE,
+    },
+  };
+}
+
+/** What a person reads in a message: its text, caption, new text or emoji; undefined when there is nothing to read. */
+export function textOf(message: proto.IMessage): string | undefined {
+  const content = normalizeMessageContent(message);
+  const edited = content?.protocolMessage?.editedMessage;
+  if (edited) return textOf(edited);
+  const text =
+    content?.conversation ||
+    content?.extendedTextMessage?.text ||
+    content?.imageMessage?.caption ||
+    content?.videoMessage?.caption ||
+    content?.documentMessage?.caption ||
+    content?.reactionMessage?.text;
+  return text || undefined;
+}
+
+/** The stanza attributes that phones add for a message of this kind: `edit` 1 for an edit, 7 for a revocation. */
+export function stanzaAttributes(message: proto.IMessage): Record<string, string> {
+  const type = normalizeMessageContent(message)?.protocolMessage?.type;
+  if (type === proto.Message.ProtocolMessage.Type.MESSAGE_EDIT) return { edit: '1' };
+  if (type === proto.Message.ProtocolMessage.Type.REVOKE) return { edit: '7' };
+  return {};
+}
+
+function media(mimetype: string) {
+  return {
+    url: `${MEDIA}/${randomBytes(8).toString('hex')}.enc`,
+    directPath: `/v/t62.7118-24/${randomBytes(8).toString('hex')}.enc`,
+    mimetype,
+    fileLength: 1_024,
+    fileSha256: randomBytes(32),
+    fileEncSha256: randomBytes(32),
+    mediaKey: randomBytes(32),
+    mediaKeyTimestamp: Math.floor(Date.now() / 1000),
+  };
+}

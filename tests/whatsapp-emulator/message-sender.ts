@@ -1,0 +1,176 @@
+import type { BinaryNode, proto } from '@whiskeysockets/baileys';
+import type { Actor, ActorChat, MessageToDevice, ReceiptToActor, ServerSide } from './actors.ts';
+import { stanzaAttributes } from './message-content.ts';
+import type { DirectCiphertext, SignalPeer } from './signal-peer.ts';
+import type { SenderKeys } from './signal-sender-keys.ts';
+
+/** A message to send, with the id it has in the chat. */
+export interface OutgoingMessage {
+  id: string;
+  chat: ActorChat;
+  message: proto.IMessage;
+  /** ms since 1970 */
+  sentAtMs: number;
+  /** spoils the bytes, so that the client cannot decrypt this first delivery and has to ask again */
+  isCorrupt?: boolean;
+}
+
+const REMEMBERED_MESSAGES = 500;
+const MAX_RESENDS = 5;
+
+/**
+ * Encrypts for one actor and hands to the server, in the order of calls: for each linked device with its own session
+ * and, in groups, with the sender key, distributed in the same stanza to devices that do not have it.
+ */
+export class MessageSender {
+  readonly #actor: Actor;
+  readonly #server: ServerSide;
+  readonly #peer: SignalPeer;
+  readonly #senderKeys: SenderKeys;
+  readonly #sent = new Map<string, { outgoing: OutgoingMessage; stanzas: Map<string, MessageToDevice> }>();
+  readonly #holders = new Map<string, Set<string>>();
+  #tail: Promise<unknown> = Promise.resolve();
+
+  constructor(actor: Actor, server: ServerSide, peer: SignalPeer, senderKeys: SenderKeys) {
+    this.#actor = actor;
+    this.#server = server;
+    this.#peer = peer;
+    this.#senderKeys = senderKeys;
+  }
+
+  /**
+   * Sends to these linked devices (phone number form).
+   * @throws {Error} when a session has to be opened and a device has no keys on the server
+   */
+  send(outgoing: OutgoingMessage, devices: readonly string[]): Promise<void> {
+    const work = this.#tail.then(() => this.#sendNow(outgoing, devices));
+    this.#tail = work.catch(() => undefined);
+    return work;
+  }
+
+  /** Hands the very stanzas of an earlier message to the server again, as WhatsApp redelivers. */
+  redeliver(id: string): void {
+    const sent = this.#sent.get(id);
+    if (!sent) throw new Error(`no message ${id} was sent lately`);
+    for (const stanza of sent.stanzas.values()) this.#server.sendMessage(stanza);
+  }
+
+  /** Encrypts an earlier message anew under its id, as a phone does that doubts its first send. */
+  resend(id: string): Promise<void> {
+    const sent = this.#sent.get(id);
+    if (!sent) throw new Error(`no message ${id} was sent lately`);
+    return this.send({ ...sent.outgoing, isCorrupt: false }, [...sent.stanzas.keys()]);
+  }
+
+  /** Answers a retry receipt: a new session, and the same message for that one device. */
+  answerRetry(receipt: ReceiptToActor): Promise<void> {
+    const work = this.#tail.then(() => this.#answerRetryNow(receipt));
+    this.#tail = work.catch(() => undefined);
+    return work;
+  }
+
+  /** Whose group key has to be distributed again: everyone's. */
+  forgetGroup(group: string): void {
+    this.#holders.delete(group);
+    this.#senderKeys.forget(group);
+  }
+
+  async #sendNow(outgoing: OutgoingMessage, devices: readonly string[]): Promise<void> {
+    const stanzas = new Map<string, MessageToDevice>();
+    const forGroup = await this.#encryptForGroup(outgoing, devices);
+    for (const device of devices) {
+      const encs = forGroup
+        ? [...(forGroup.distributions.get(device) ?? []), forGroup.enc]
+        : [directEnc(await this.#encryptFor(device, wrapOwn(outgoing)))];
+      const stanza = this.#stanza(outgoing, device, outgoing.isCorrupt ? spoilt(encs) : encs);
+      stanzas.set(device, stanza);
+      this.#server.sendMessage(stanza);
+    }
+    this.#remember(outgoing, stanzas);
+  }
+
+  async #encryptForGroup(outgoing: OutgoingMessage, devices: readonly string[]) {
+    if (outgoing.chat.kind !== 'group') return undefined;
+    const { group } = outgoing.chat;
+    const holders = this.#holders.get(group) ?? new Set<string>();
+    this.#holders.set(group, holders);
+    const distribution = await this.#senderKeys.distribution(group);
+    const distributions = new Map<string, BinaryNode[]>();
+    for (const device of devices) {
+      if (holders.has(device)) continue;
+      const message = senderKeyMessage(group, distribution);
+      distributions.set(device, [directEnc(await this.#encryptFor(device, message))]);
+      holders.add(device);
+    }
+    const bytes = await this.#senderKeys.encrypt(group, outgoing.message);
+    return { distributions, enc: encNode('skmsg', bytes) };
+  }
+
+  async #answerRetryNow({ ids, from, retry }: ReceiptToActor): Promise<void> {
+    const sent = this.#sent.get(ids[0] ?? '');
+    if (!sent || !retry || retry.count > MAX_RESENDS) return;
+    const { outgoing } = sent;
+    await this.#peer.openSession(from.pn, retry.bundle ?? this.#server.takeKeyBundle(from.pn));
+    let message = wrapOwn(outgoing);
+    if (outgoing.chat.kind === 'group') {
+      const { group } = outgoing.chat;
+      message = { ...message, ...senderKeyMessage(group, await this.#senderKeys.distribution(group)) };
+    }
+    const enc = directEnc(await this.#encryptFor(from.pn, message));
+    enc.attrs.count = String(retry.count);
+    const stanza = this.#stanza(outgoing, from.pn, [enc]);
+    sent.stanzas.set(from.pn, stanza);
+    this.#server.sendMessage(stanza);
+  }
+
+  #encryptFor(device: string, message: proto.IMessage): Promise<DirectCiphertext> {
+    return this.#peer.encryptFor(device, message, () => this.#server.takeKeyBundle(device));
+  }
+
+  #stanza(outgoing: OutgoingMessage, device: string, encs: BinaryNode[]): MessageToDevice {
+    return {
+      id: outgoing.id,
+      from: this.#actor,
+      to: device,
+      chat: outgoing.chat,
+      encs,
+      message: outgoing.message,
+      sentAtMs: outgoing.sentAtMs,
+      attrs: stanzaAttributes(outgoing.message),
+    };
+  }
+
+  #remember(outgoing: OutgoingMessage, stanzas: Map<string, MessageToDevice>): void {
+    this.#sent.set(outgoing.id, { outgoing, stanzas });
+    if (this.#sent.size <= REMEMBERED_MESSAGES) return;
+    const [oldest] = this.#sent.keys();
+    if (oldest !== undefined) this.#sent.delete(oldest);
+  }
+}
+
+// What the owner writes on the phone reaches the other devices of the account inside a deviceSentMessage.
+function wrapOwn({ chat, message }: OutgoingMessage): proto.IMessage {
+  return chat.kind === 'own' ? { deviceSentMessage: { destinationJid: chat.recipient, message } } : message;
+}
+
+function senderKeyMessage(groupId: string, distribution: Uint8Array): proto.IMessage {
+  return { senderKeyDistributionMessage: { groupId, axolotlSenderKeyDistributionMessage: distribution } };
+}
+
+function directEnc({ type, bytes }: DirectCiphertext): BinaryNode {
+  return encNode(type, bytes);
+}
+
+function encNode(type: string, content: Uint8Array): BinaryNode {
+  return { tag: 'enc', attrs: { v: '2', type }, content };
+}
+
+// The last bytes hold the MAC or the signature. New nodes, because several devices get the same skmsg node.
+function spoilt(encs: BinaryNode[]): BinaryNode[] {
+  return encs.map((enc) => {
+    if (!(enc.content instanceof Uint8Array)) return enc;
+    const bytes = Buffer.from(enc.content);
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 0xff, bytes.length - 1);
+    return { ...enc, content: bytes };
+  });
+}

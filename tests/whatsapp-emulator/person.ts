@@ -1,0 +1,351 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { proto } from '@whiskeysockets/baileys';
+import type {
+  Actor,
+  ActorChat,
+  Addressing,
+  KeyBundle,
+  MessageToActor,
+  Reading,
+  ReceiptToActor,
+  ReceiptToDevice,
+  ServerSide,
+} from './actors.ts';
+import { editedText, type MessageReference, plainText, quotedText, textOf } from './message-content.ts';
+import { MessageReader, receiptChat } from './message-reader.ts';
+import { MessageSender } from './message-sender.ts';
+import { SignalPeer } from './signal-peer.ts';
+import { SenderKeys } from './signal-sender-keys.ts';
+import { Timeline } from './timeline.ts';
+
+/** A bubble in front of a person. */
+export interface ReceivedMessage {
+  id: string;
+  /** text, caption or emoji; undefined for what has none */
+  text: string | undefined;
+  /** ms since 1970 */
+  at: number;
+  /** user JID of the account (phone number form), or the group's JID */
+  chat: string;
+  message: proto.IMessage;
+  /** how often the same id came again since */
+  repeats: number;
+}
+
+/** A receipt for something this person said. */
+export interface ReceivedReceipt {
+  id: string;
+  /** undefined is delivery */
+  type: string | undefined;
+  at: number;
+}
+
+/** Presence that an account showed. */
+export interface ReceivedPresence {
+  from: string;
+  chat: string;
+  state: string;
+  at: number;
+}
+
+/** Whom to write to: an account (phone number, JID or phone actor) or a group (JID or group). */
+export type Recipient = string | { readonly pn: string } | { readonly jid: string };
+
+/** How to say something. */
+export interface SayOptions {
+  to: Recipient;
+  /** WhatsApp id; a fresh one unless given. The same id again is the same bubble. */
+  id?: string;
+  /** only with text: the message that this one answers */
+  quoted?: MessageReference;
+  /** ms since 1970; now unless given */
+  timestamp?: number;
+  /** which of the person's two addresses a direct chat shows; as the person was made unless given */
+  via?: Addressing;
+  /** the first delivery does not decrypt, and the client has to ask for it again */
+  isCorrupt?: boolean;
+}
+
+/** Which receipts a person sends: at once, after `receiptDelayMs`, never, or kept until `releaseReceipts`. */
+export interface ReceiptHabit {
+  receipts: 'delivery' | 'read' | 'none' | 'hold';
+  receiptDelayMs: number;
+}
+
+/** Who a person is. */
+export interface PersonOptions {
+  /** digits of the phone number */
+  phone: string;
+  /** digits of the LID; derived from the phone number unless given */
+  lid?: string;
+  name?: string;
+  /** the address that direct messages show unless `say` says otherwise; `pn` unless given */
+  via?: Addressing;
+  habit?: Partial<ReceiptHabit>;
+}
+
+/** A virtual person with a phone of their own: writes to accounts and groups, reads and receipts what they answer. */
+export class Person implements Actor {
+  readonly phone: string;
+  readonly pn: string;
+  readonly lid: string;
+  readonly pushName: string;
+  readonly devices: readonly number[] = [0];
+  /** may be changed at any time */
+  habit: ReceiptHabit;
+  readonly #server: ServerSide;
+  readonly #via: Addressing;
+  readonly #peer: SignalPeer;
+  readonly #senderKeys = new SenderKeys();
+  readonly #reader: MessageReader;
+  readonly #sender: MessageSender;
+  readonly #received = new Timeline<ReceivedMessage>();
+  readonly #receipts = new Timeline<ReceivedReceipt>();
+  readonly #presences = new Timeline<ReceivedPresence>();
+  readonly #byId = new Map<string, ReceivedMessage>();
+  readonly #heldReceipts: ReceiptToDevice[] = [];
+  #repliesTaken = 0;
+
+  /** Does not make the person reachable; `createPerson` does. */
+  constructor(server: ServerSide, options: PersonOptions) {
+    this.#server = server;
+    this.phone = options.phone;
+    this.pn = `${options.phone}@s.whatsapp.net`;
+    this.lid = `${options.lid ?? lidOf(options.phone)}@lid`;
+    this.pushName = options.name ?? `Person ${options.phone.slice(-4)}`;
+    this.#via = options.via ?? 'pn';
+    this.habit = { receipts: 'delivery', receiptDelayMs: 0, ...options.habit };
+    this.#peer = new SignalPeer(options.phone);
+    this.#reader = new MessageReader(this, server, this.#peer, this.#senderKeys);
+    this.#sender = new MessageSender(this, server, this.#peer, this.#senderKeys);
+  }
+
+  /** Bubbles in the order in which they appeared. */
+  get received(): readonly ReceivedMessage[] {
+    return this.#received.items;
+  }
+
+  /** Receipts for own messages, in the order in which they came. */
+  get receipts(): readonly ReceivedReceipt[] {
+    return this.#receipts.items;
+  }
+
+  /** `composing`, `paused` and the like, in order. */
+  get presences(): readonly ReceivedPresence[] {
+    return this.#presences.items;
+  }
+
+  /**
+   * Writes a message; calls appear in the chat in their order. Resolves when the server has taken it, whether or not
+   * the client is online.
+   * @returns its WhatsApp id
+   * @throws {Error} when no linked device would get it
+   */
+  async say(content: string | proto.IMessage, options: SayOptions): Promise<string> {
+    const id = options.id ?? newMessageId();
+    const { chat, devices } = this.#destination(options.to, options.via);
+    const message = typeof content === 'string' ? textMessage(content, options.quoted) : content;
+    const sentAtMs = options.timestamp ?? Date.now();
+    await this.#sender.send({ id, chat, message, sentAtMs, isCorrupt: options.isCorrupt }, devices);
+    return id;
+  }
+
+  /** Changes the text of an own message. */
+  edit(id: string, text: string, options: Omit<SayOptions, 'id' | 'quoted'>): Promise<string> {
+    return this.say(editedText(id, text), options);
+  }
+
+  /** WhatsApp delivers an earlier message once more, byte for byte. */
+  redeliver(id: string): void {
+    this.#sender.redeliver(id);
+  }
+
+  /** The phone sends an earlier message once more under its id, encrypted anew. */
+  sayAgain(id: string): Promise<void> {
+    return this.#sender.resend(id);
+  }
+
+  /** Shows that this person is writing, or has stopped. */
+  startTyping(to: Recipient, state: 'composing' | 'paused' = 'composing'): void {
+    const { chat, devices } = this.#destination(to, undefined);
+    if (chat.kind === 'own') return;
+    for (const device of devices) this.#server.sendChatState(this, device, chat, state);
+  }
+
+  /**
+   * The next bubble that no call has given yet, waiting for it if need be.
+   * @throws {Error} when none came in time
+   */
+  async nextReply(timeoutMs = 5_000): Promise<ReceivedMessage> {
+    const index = this.#repliesTaken++;
+    try {
+      return await this.#received.at(index, timeoutMs, `a reply for ${this.pushName}`);
+    } catch (error) {
+      this.#repliesTaken = Math.min(this.#repliesTaken, index);
+      throw error;
+    }
+  }
+
+  /** The first `count` bubbles, as soon as there are that many. */
+  async waitForReceived(count: number, timeoutMs = 5_000): Promise<readonly ReceivedMessage[]> {
+    if (count > 0) await this.#received.at(count - 1, timeoutMs, `${count} replies for ${this.pushName}`);
+    return this.received.slice(0, count);
+  }
+
+  /** The first receipt for an own message; of that type when one is given, `delivery` naming the plain one. */
+  waitForReceipt(id: string, timeoutMs = 5_000, type?: string): Promise<ReceivedReceipt> {
+    const fits = (receipt: ReceivedReceipt) =>
+      receipt.id === id && (type === undefined || (receipt.type ?? 'delivery') === type);
+    return this.#receipts.first(fits, timeoutMs, `a receipt for ${id}`);
+  }
+
+  /** The first presence of that state. */
+  waitForPresence(state: string, timeoutMs = 5_000): Promise<ReceivedPresence> {
+    return this.#presences.first((presence) => presence.state === state, timeoutMs, `presence ${state}`);
+  }
+
+  /** Sends the receipts kept back under the habit `hold`. */
+  releaseReceipts(): void {
+    for (const receipt of this.#heldReceipts.splice(0)) this.#server.sendReceipt(receipt);
+  }
+
+  /**
+   * Forgets the Signal sessions with an account and the keys of its groups, as a reinstalled phone would: what its
+   * devices send next cannot be decrypted until they answer a retry receipt.
+   */
+  async loseSession(account: string | { readonly pn: string }): Promise<void> {
+    for (const device of this.#server.linkedDevices(accountJid(account))) {
+      await this.#peer.forgetSession(device.pn);
+    }
+  }
+
+  /** Forgets all sender keys of a group, own and others'. */
+  loseGroupKeys(group: string | { readonly jid: string }): void {
+    this.#sender.forgetGroup(typeof group === 'string' ? group : group.jid);
+  }
+
+  keyBundle(): KeyBundle {
+    return this.#peer.identity.newBundle();
+  }
+
+  async onMessage(message: MessageToActor): Promise<Reading> {
+    const reading = await this.#reader.read(message);
+    if (reading.kind === 'unreadable') return reading;
+    if (reading.kind === 'read') this.#show(message, reading.message);
+    if (reading.kind === 'repeat') this.#countRepeat(message.id);
+    this.#acknowledge(message, reading);
+    return reading;
+  }
+
+  async onReceipt(receipt: ReceiptToActor): Promise<void> {
+    const at = Date.now();
+    for (const id of receipt.ids) this.#receipts.add({ id, type: receipt.type, at });
+    if (receipt.type === 'retry') await this.#sender.answerRetry(receipt);
+  }
+
+  onPresence(presence: { from: string; chat: string; state: string }): void {
+    this.#presences.add({ ...presence, at: Date.now() });
+  }
+
+  #show(message: MessageToActor, content: proto.IMessage): void {
+    const chat = message.isGroup ? message.chat : userOf(message.from.pn);
+    const bubble = {
+      id: message.id,
+      text: textOf(content),
+      at: Date.now(),
+      chat,
+      message: content,
+      repeats: 0,
+    };
+    this.#byId.set(message.id, bubble);
+    this.#received.add(bubble);
+  }
+
+  #countRepeat(id: string): void {
+    const bubble = this.#byId.get(id);
+    if (bubble) bubble.repeats += 1;
+  }
+
+  #acknowledge(message: MessageToActor, reading: Reading): void {
+    const { receipts, receiptDelayMs } = this.habit;
+    if (receipts === 'none') return;
+    const delivery: ReceiptToDevice = {
+      from: this,
+      fromDevice: message.device,
+      to: message.from.pn,
+      ids: [message.id],
+      chat: receiptChat(message),
+    };
+    const isRead = receipts === 'read' && reading.kind === 'read';
+    const batch: ReceiptToDevice[] = isRead ? [delivery, { ...delivery, type: 'read' }] : [delivery];
+    if (receipts === 'hold') {
+      this.#heldReceipts.push(...batch);
+      return;
+    }
+    const send = () => {
+      for (const receipt of batch) this.#server.sendReceipt(receipt);
+    };
+    if (receiptDelayMs > 0) setTimeout(send, receiptDelayMs).unref();
+    else send();
+  }
+
+  #destination(to: Recipient, via: Addressing | undefined): { chat: ActorChat; devices: string[] } {
+    const jid = typeof to === 'string' ? to : 'jid' in to ? to.jid : to.pn;
+    if (!jid.endsWith('@g.us')) {
+      const devices = this.#server.linkedDevices(accountJid(jid)).map(({ pn }) => pn);
+      if (devices.length === 0) throw new Error(`the account ${jid} has no linked device`);
+      return { chat: { kind: 'direct', addressing: via ?? this.#via }, devices };
+    }
+    const group = this.#server.group(jid);
+    if (!group) throw new Error(`there is no group ${jid}`);
+    if (!group.members.some(({ pn }) => pn === this.pn)) {
+      throw new Error(`${this.pushName} is not in group ${jid}`);
+    }
+    const devices = group.members.flatMap(({ pn }) =>
+      this.#server.linkedDevices(pn).map((device) => device.pn),
+    );
+    if (devices.length === 0) throw new Error(`no member of group ${jid} has a linked device`);
+    return { chat: { kind: 'group', group: jid }, devices };
+  }
+}
+
+/** Makes a person and lets the server know them. */
+export function createPerson(server: ServerSide, options: PersonOptions): Person {
+  const person = new Person(server, options);
+  server.addActor(person);
+  return person;
+}
+
+/**
+ * Makes that many people with consecutive phone numbers.
+ * @param first digits of the first phone number
+ */
+export function createPeople(server: ServerSide, count: number, first = '34600100000'): Person[] {
+  return Array.from({ length: count }, (_, index) =>
+    createPerson(server, { phone: String(BigInt(first) + BigInt(index)), name: `Person ${index + 1}` }),
+  );
+}
+
+/** The 15-digit LID that a phone number has in the emulator, the same in every run. */
+export function lidOf(phone: string): string {
+  const hash = createHash('sha256').update(phone).digest().readBigUInt64BE();
+  return String(100_000_000_000_000n + (hash % 900_000_000_000_000n));
+}
+
+/** A message id as phones make them: 32 hexadecimal digits. */
+export function newMessageId(): string {
+  return randomBytes(16).toString('hex').toUpperCase();
+}
+
+function textMessage(text: string, quoted: MessageReference | undefined): proto.IMessage {
+  return quoted ? quotedText(text, quoted) : plainText(text);
+}
+
+function accountJid(account: string | { readonly pn: string }): string {
+  const address = typeof account === 'string' ? account : account.pn;
+  return address.includes('@') ? userOf(address) : `${address.replace(/^\+/, '')}@s.whatsapp.net`;
+}
+
+function userOf(jid: string): string {
+  return jid.replace(/:\d+@/, '@');
+}

@@ -1,0 +1,195 @@
+import type { proto } from '@whiskeysockets/baileys';
+import type {
+  KeyBundle,
+  LinkCodeFinish,
+  LinkCodeHello,
+  MessageToActor,
+  PhoneActor,
+  Reading,
+  ReceiptToActor,
+  ServerSide,
+} from './actors.ts';
+import { parsePairingQr, signDeviceIdentity } from './adv-identity.ts';
+import { answerLinkCode, openLinkCodeKeyBundle } from './link-code.ts';
+import { plainText, textOf } from './message-content.ts';
+import { MessageReader } from './message-reader.ts';
+import { MessageSender } from './message-sender.ts';
+import { lidOf, newMessageId, type ReceivedMessage } from './person.ts';
+import { SignalPeer } from './signal-peer.ts';
+import { SenderKeys } from './signal-sender-keys.ts';
+import { Timeline } from './timeline.ts';
+
+/** Whose phone it is. */
+export interface PhoneOptions {
+  /** digits of the phone number */
+  phone: string;
+  /** digits of the LID; derived from the phone number unless given */
+  lid?: string;
+  name?: string;
+}
+
+interface CodeLink {
+  sharedEphemeral: Buffer;
+  resolve: (devicePn: string) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * The phone of an account: links clients by QR or by code, gets a copy of what they send, and writes itself.
+ */
+export class Phone implements PhoneActor {
+  readonly pn: string;
+  readonly lid: string;
+  readonly pushName: string;
+  readonly devices: readonly number[] = [0];
+  readonly #server: ServerSide;
+  readonly #peer: SignalPeer;
+  readonly #reader: MessageReader;
+  readonly #sender: MessageSender;
+  readonly #hellos = new Timeline<LinkCodeHello>();
+  readonly #codeLinks = new Map<string, CodeLink>();
+  readonly #copies = new Timeline<ReceivedMessage>();
+  #lastKeyIndex = 0;
+
+  /** Does not make the account pairable; `createPhone` does. */
+  constructor(server: ServerSide, options: PhoneOptions) {
+    this.#server = server;
+    this.pn = `${options.phone}@s.whatsapp.net`;
+    this.lid = `${options.lid ?? lidOf(options.phone)}@lid`;
+    this.pushName = options.name ?? `Account ${options.phone.slice(-4)}`;
+    this.#peer = new SignalPeer(options.phone);
+    const senderKeys = new SenderKeys();
+    this.#reader = new MessageReader(this, server, this.#peer, senderKeys);
+    this.#sender = new MessageSender(this, server, this.#peer, senderKeys);
+  }
+
+  /** The account's identity key, 32 bytes: it signs linked devices. */
+  get identityKey(): Uint8Array {
+    return this.#peer.identity.identityKey.public;
+  }
+
+  /** What linked devices sent, as copied to this phone, in order. */
+  get copies(): readonly ReceivedMessage[] {
+    return this.#copies.items;
+  }
+
+  /**
+   * Scans a QR code, given as its text.
+   * @returns device JID of the new linked device, phone number form
+   * @throws {Error} when the text is no pairing QR, or no connected client shows it
+   */
+  async scan(qrText: string): Promise<string> {
+    const { ref, identityKey, advSecret } = parsePairingQr(qrText);
+    return this.#pair(ref, identityKey, advSecret);
+  }
+
+  /**
+   * Types the eight-letter code that a client shows, waiting for the client's request if it is not there yet.
+   * @returns device JID of the new linked device, phone number form
+   * @throws {Error} when the code is wrong or nothing came of it in time
+   */
+  async enterCode(code: string, timeoutMs = 10_000): Promise<string> {
+    const isNew = ({ ref }: LinkCodeHello) => !this.#codeLinks.has(ref);
+    const hello = await this.#hellos.last(isNew, timeoutMs, `request for code pairing with ${this.pn}`);
+    const exchange = await answerLinkCode(code, hello.wrappedCompanionEphemeral);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#codeLinks.delete(hello.ref);
+        reject(new Error(`the client gave no answer to the code within ${timeoutMs} ms`));
+      }, timeoutMs);
+      const settle =
+        <T>(end: (value: T) => void) =>
+        (value: T) => {
+          clearTimeout(timer);
+          end(value);
+        };
+      this.#codeLinks.set(hello.ref, {
+        sharedEphemeral: exchange.sharedEphemeral,
+        resolve: settle(resolve),
+        reject: settle(reject),
+      });
+      this.#server.submitLinkCode(hello.ref, exchange.wrappedPrimaryEphemeral, this.identityKey);
+    });
+  }
+
+  /** The owner writes to somebody on the phone; linked devices see it as their own message. */
+  async say(
+    content: string | proto.IMessage,
+    options: { to: string | { readonly pn: string } | { readonly jid: string }; id?: string },
+  ): Promise<string> {
+    const id = options.id ?? newMessageId();
+    const { to } = options;
+    const recipient = typeof to === 'string' ? to : 'jid' in to ? to.jid : to.pn;
+    const message = typeof content === 'string' ? plainText(content) : content;
+    const devices = this.#server.linkedDevices(this.pn).map(({ pn }) => pn);
+    if (devices.length === 0) throw new Error(`the account ${this.pn} has no linked device`);
+    await this.#sender.send({ id, chat: { kind: 'own', recipient }, message, sentAtMs: Date.now() }, devices);
+    return id;
+  }
+
+  /** The owner unlinks a device: every one of the account unless one is named. */
+  unlink(devicePn?: string): void {
+    for (const { pn } of this.#server.linkedDevices(this.pn)) {
+      if (devicePn === undefined || pn === devicePn) this.#server.unlinkDevice(pn);
+    }
+  }
+
+  /** The first `count` copies of what linked devices sent, as soon as there are that many. */
+  async waitForCopies(count: number, timeoutMs = 5_000): Promise<readonly ReceivedMessage[]> {
+    if (count > 0) await this.#copies.at(count - 1, timeoutMs, `${count} copies for ${this.pushName}`);
+    return this.copies.slice(0, count);
+  }
+
+  keyBundle(): KeyBundle {
+    return this.#peer.identity.newBundle();
+  }
+
+  onLinkCodeHello(hello: LinkCodeHello): void {
+    this.#hellos.add(hello);
+  }
+
+  async onLinkCodeFinish(finish: LinkCodeFinish): Promise<void> {
+    const link = this.#codeLinks.get(finish.ref);
+    if (!link) return;
+    this.#codeLinks.delete(finish.ref);
+    try {
+      const advSecret = openLinkCodeKeyBundle(
+        link.sharedEphemeral,
+        finish.wrappedKeyBundle,
+        this.#peer.identity.identityKey,
+        finish.companionIdentity,
+      );
+      link.resolve(await this.#pair(finish.ref, finish.companionIdentity, advSecret));
+    } catch (error) {
+      link.reject(error);
+    }
+  }
+
+  async onMessage(message: MessageToActor): Promise<Reading> {
+    const reading = await this.#reader.read(message);
+    if (reading.kind !== 'read') return reading;
+    const { id, chat } = message;
+    const text = textOf(reading.message);
+    this.#copies.add({ id, text, at: Date.now(), chat, message: reading.message, repeats: 0 });
+    return reading;
+  }
+
+  async onReceipt(receipt: ReceiptToActor): Promise<void> {
+    if (receipt.type === 'retry') await this.#sender.answerRetry(receipt);
+  }
+
+  #pair(ref: string, companionIdentity: Uint8Array, advSecret: Uint8Array): Promise<string> {
+    this.#lastKeyIndex += 1;
+    const keyIndex = this.#lastKeyIndex;
+    const accountKey = this.#peer.identity.identityKey;
+    const deviceIdentity = signDeviceIdentity(accountKey, companionIdentity, advSecret, keyIndex);
+    return this.#server.pairDevice({ ref, phone: this, deviceIdentity, keyIndex });
+  }
+}
+
+/** Makes the phone of an account and lets the server know it: the account can be paired now. */
+export function createPhone(server: ServerSide, options: PhoneOptions): Phone {
+  const phone = new Phone(server, options);
+  server.addPhone(phone);
+  return phone;
+}

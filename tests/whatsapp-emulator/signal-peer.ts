@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import { generateSignalPubKey, proto, unpadRandomMax16, writeRandomPadMax16 } from '@whiskeysockets/baileys';
+import { ProtocolAddress, SessionBuilder, SessionCipher } from 'libsignal';
+import { PreKeyWhisperMessage } from 'libsignal/src/protobufs.js';
+import type { KeyBundle } from './actors.ts';
+import { SignalIdentity } from './signal-identity.ts';
+import { SignalStore } from './signal-store.ts';
+
+/** The very bytes were decrypted before: a redelivery, whose key is spent. */
+export class RepeatedCiphertextError extends Error {}
+
+/** What `encryptFor` gives: the `type` and the content of an `<enc>` node. */
+export interface DirectCiphertext {
+  type: 'pkmsg' | 'msg';
+  bytes: Buffer;
+}
+
+const REMEMBERED_CIPHERTEXTS = 2_000;
+
+/**
+ * The Signal side of one virtual device: one session with each linked device, whichever of its two addresses is in
+ * use. Calls for one device run one after the other; a call that fails changes no session.
+ */
+export class SignalPeer {
+  readonly identity: SignalIdentity;
+  readonly #name: string;
+  readonly #store: SignalStore;
+  readonly #tails = new Map<string, Promise<unknown>>();
+  readonly #decrypted = new Set<string>();
+
+  /** @param name the user part of the owner's JID; keeps its queue inside libsignal apart from others' */
+  constructor(name: string, identity = new SignalIdentity()) {
+    this.#name = name;
+    this.identity = identity;
+    this.#store = new SignalStore(identity);
+  }
+
+  /**
+   * Pads and encrypts a message for a linked device. Without a session one is opened with the bundle first; until
+   * that device answers, everything to it is a `pkmsg`.
+   * @param device device JID, phone number form
+   * @param takeBundle called only when a session has to be opened
+   */
+  encryptFor(
+    device: string,
+    message: proto.IMessage,
+    takeBundle: () => KeyBundle,
+  ): Promise<DirectCiphertext> {
+    const address = this.#address(device);
+    return this.#inOrder(device, async () => {
+      if (!this.#store.hasOpenSession(address.toString())) await this.#open(address, takeBundle());
+      const padded = writeRandomPadMax16(proto.Message.encode(message).finish());
+      const { type, body } = await new SessionCipher(this.#store, address).encrypt(padded);
+      return { type: type === 3 ? 'pkmsg' : 'msg', bytes: Buffer.from(body, 'binary') };
+    });
+  }
+
+  /**
+   * Decrypts what a linked device sent.
+   * @throws {RepeatedCiphertextError} for bytes that were decrypted before
+   * @throws {Error} for anything else that does not decrypt; the session is as it was
+   */
+  decryptFrom(device: string, type: 'pkmsg' | 'msg', bytes: Uint8Array): Promise<proto.Message> {
+    const address = this.#address(device);
+    const digest = createHash('sha256').update(bytes).digest('base64');
+    return this.#inOrder(device, async () => {
+      if (this.#decrypted.has(digest))
+        throw new RepeatedCiphertextError('this ciphertext was decrypted before');
+      const before = this.#store.snapshot(address.toString());
+      try {
+        const padded = await this.#decrypt(address, type, Buffer.from(bytes));
+        this.#remember(digest);
+        return proto.Message.decode(unpadRandomMax16(padded));
+      } catch (error) {
+        this.#store.restore(address.toString(), before);
+        throw error;
+      }
+    });
+  }
+
+  /** Opens a new session with a bundle; the one in use so far still decrypts what is under way. */
+  openSession(device: string, bundle: KeyBundle): Promise<void> {
+    return this.#inOrder(device, () => this.#open(this.#address(device), bundle));
+  }
+
+  /** Forgets every session with that device: its next `msg` cannot be decrypted. */
+  async forgetSession(device: string): Promise<void> {
+    await this.#inOrder(device, async () => this.#store.forget(this.#address(device).toString()));
+  }
+
+  async #open(address: ProtocolAddress, bundle: KeyBundle): Promise<void> {
+    this.#store.closeSessions(address.toString());
+    await new SessionBuilder(this.#store, address).initOutgoing({
+      registrationId: bundle.registrationId,
+      identityKey: withTypeByte(bundle.identityKey),
+      signedPreKey: {
+        keyId: bundle.signedPreKey.keyId,
+        publicKey: withTypeByte(bundle.signedPreKey.publicKey),
+        signature: Buffer.from(bundle.signedPreKey.signature),
+      },
+      // libsignal's types demand a one-time key, its code does without
+      preKey: (bundle.preKey && {
+        keyId: bundle.preKey.keyId,
+        publicKey: withTypeByte(bundle.preKey.publicKey),
+      }) as { keyId: number; publicKey: Uint8Array },
+    });
+  }
+
+  async #decrypt(address: ProtocolAddress, type: 'pkmsg' | 'msg', bytes: Buffer): Promise<Buffer> {
+    const cipher = new SessionCipher(this.#store, address);
+    if (type === 'msg') return cipher.decryptWhisperMessage(bytes);
+    const { baseKey } = PreKeyWhisperMessage.decode(bytes.subarray(1));
+    // closed here, because libsignal would print the whole session when it closes one
+    if (!this.#store.knowsBaseKey(address.toString(), Buffer.from(baseKey).toString('base64'))) {
+      this.#store.closeSessions(address.toString());
+    }
+    return cipher.decryptPreKeyWhisperMessage(bytes);
+  }
+
+  #remember(digest: string): void {
+    this.#decrypted.add(digest);
+    if (this.#decrypted.size <= REMEMBERED_CIPHERTEXTS) return;
+    const [oldest] = this.#decrypted;
+    if (oldest !== undefined) this.#decrypted.delete(oldest);
+  }
+
+  #address(device: string): ProtocolAddress {
+    const [user = '', number = '0'] = (device.split('@')[0] ?? '').split(':');
+    return new ProtocolAddress(`${this.#name}>${user}`, Number(number));
+  }
+
+  #inOrder<T>(device: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#tails.get(device) ?? Promise.resolve();
+    const result = before.then(work);
+    this.#tails.set(
+      device,
+      result.catch(() => undefined),
+    );
+    return result;
+  }
+}
+
+function withTypeByte(key: Uint8Array): Buffer {
+  return Buffer.from(generateSignalPubKey(key));
+}

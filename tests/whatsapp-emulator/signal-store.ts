@@ -1,0 +1,113 @@
+import { SessionRecord, type SignalStorage } from 'libsignal';
+import type { SignalIdentity } from './signal-identity.ts';
+
+interface StoredChain {
+  chainKey: { counter: number; key?: string };
+  chainType: number;
+  messageKeys: Record<string, string>;
+}
+
+/** The form libsignal gives to and takes from its store; `closed` is -1 while a session is in use. */
+interface StoredRecord {
+  _sessions: Record<string, { indexInfo: { closed: number }; _chains: Record<string, StoredChain> }>;
+  version: string;
+}
+
+const RECEIVING = 2;
+
+/**
+ * The sessions of one virtual device, in memory, in the form libsignal asks for. Every session is kept serialised,
+ * so that a failed decryption, which alters the loaded copy, leaves no trace.
+ */
+export class SignalStore implements SignalStorage {
+  readonly #identity: SignalIdentity;
+  readonly #records = new Map<string, StoredRecord>();
+
+  constructor(identity: SignalIdentity) {
+    this.#identity = identity;
+  }
+
+  async loadSession(address: string): Promise<SessionRecord | null> {
+    const stored = this.#records.get(address);
+    // libsignal's types call the serialised form bytes; it is the object that serialize() gave
+    return stored ? SessionRecord.deserialize(stored as unknown as Uint8Array) : null;
+  }
+
+  async storeSession(address: string, record: SessionRecord): Promise<void> {
+    const stored = record.serialize() as unknown as StoredRecord;
+    dropFinishedChains(stored);
+    this.#records.set(address, stored);
+  }
+
+  /** Marks every session with that device as past, which still decrypts what is under way. */
+  closeSessions(address: string): void {
+    const stored = this.#records.get(address);
+    if (!stored) return;
+    const copy = structuredClone(stored);
+    for (const session of Object.values(copy._sessions)) {
+      if (session.indexInfo.closed === -1) session.indexInfo.closed = Date.now();
+    }
+    this.#records.set(address, copy);
+  }
+
+  /** The state to give back to `restore` when what follows fails. */
+  snapshot(address: string): unknown {
+    return this.#records.get(address);
+  }
+
+  restore(address: string, snapshot: unknown): void {
+    if (snapshot === undefined) this.#records.delete(address);
+    else this.#records.set(address, snapshot as StoredRecord);
+  }
+
+  /** Whether a session that can encrypt exists. */
+  hasOpenSession(address: string): boolean {
+    const sessions = Object.values(this.#records.get(address)?._sessions ?? {});
+    return sessions.some((session) => session.indexInfo.closed === -1);
+  }
+
+  /** Whether the other device began a session with this base key (base64) before. */
+  knowsBaseKey(address: string, baseKey: string): boolean {
+    return this.#records.get(address)?._sessions[baseKey] !== undefined;
+  }
+
+  /** Drops everything known about that device, as after a reinstallation. */
+  forget(address: string): void {
+    this.#records.delete(address);
+  }
+
+  /** Any identity is trusted: people change phones, and the emulator is not the one under test. */
+  isTrustedIdentity(): boolean {
+    return true;
+  }
+
+  async loadPreKey(keyId: number | string): Promise<{ privKey: Buffer; pubKey: Buffer } | undefined> {
+    return this.#identity.oneTimeKeyPair(Number(keyId));
+  }
+
+  removePreKey(keyId: number): void {
+    this.#identity.dropOneTimeKey(keyId);
+  }
+
+  loadSignedPreKey(): { privKey: Buffer; pubKey: Buffer } {
+    return this.#identity.signedPreKeyPair();
+  }
+
+  getOurRegistrationId(): number {
+    return this.#identity.registrationId;
+  }
+
+  getOurIdentity(): { privKey: Buffer; pubKey: Buffer } {
+    return this.#identity.ownIdentity();
+  }
+}
+
+/** libsignal keeps a receiving chain for ever; one without keys decrypts nothing and only slows a long chat down. */
+function dropFinishedChains(record: StoredRecord): void {
+  for (const session of Object.values(record._sessions)) {
+    for (const [key, chain] of Object.entries(session._chains)) {
+      const isFinished = chain.chainKey.key === undefined && Object.keys(chain.messageKeys).length === 0;
+      if (chain.chainType === RECEIVING && isFinished) delete session._chains[key];
+    }
+  }
+}
