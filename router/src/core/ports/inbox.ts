@@ -10,6 +10,8 @@ export interface InboundMessage {
   accountId: string;
   waMessageId: string;
   chat: ChatAddress;
+  /** The JID it was heard from, where the answer goes. Absent: the chat's number, else its LID. */
+  replyTo?: string;
   /** The person who wrote it; in a 1:1 chat the same person as `chat`. */
   sender: { phone?: string; lid?: string; pushName?: string };
   kind: MessageKind;

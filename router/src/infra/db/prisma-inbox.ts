@@ -1,0 +1,162 @@
+import type {
+  InboundMessage,
+  Inbox,
+  PendingTurn,
+  QueuedReply,
+  Stored,
+  TurnResult,
+} from '../../core/ports/inbox.ts';
+import { addressColumns, pendingTurn, replyToOf } from './chat-identity.ts';
+import type { PrismaClient } from './generated/client.ts';
+import { storableId, storableJson, storableOrNull, storableText } from './storable.ts';
+import { withStorage } from './storage-errors.ts';
+
+interface StoredRow {
+  outcome: 'stored' | 'known';
+  message_id: string;
+  chat_id: string;
+  start_epoch: number | null;
+}
+
+interface TurnRow {
+  message_id: string;
+  account_id: string;
+  wa_message_id: string;
+  sender_phone: string | null;
+  sender_lid: string | null;
+  push_name: string | null;
+  kind: string;
+  text: string;
+  quoted_text: string | null;
+  sent_at_ms: string;
+  chat_phone: string | null;
+  chat_lid: string | null;
+  group_id: string | null;
+  reply_to: string;
+}
+
+interface ReplyRow {
+  outbox_id: string;
+  chat_id: string;
+  account_id: string;
+  to_jid: string;
+  wa_message_id: string;
+  text: string;
+}
+
+/**
+ * The inbox in PostgreSQL. Each method is one statement, a function of the first migration, and so one round trip and
+ * one transaction; what they promise on locks and order is written there.
+ * @throws {StorageUnavailableError} nothing was changed
+ * @throws {StorageRejectedError} a value that the database will never take
+ */
+export class PrismaInbox implements Inbox {
+  readonly #prisma: PrismaClient;
+
+  constructor(prisma: PrismaClient) {
+    this.#prisma = prisma;
+  }
+
+  /** The text of a message that is stored and never answered is not kept. */
+  async add(message: InboundMessage): Promise<Stored> {
+    const { phone, lid, groupId } = addressColumns(message.chat);
+    const { sender, ignoredReason } = message;
+    const text = ignoredReason === undefined ? storableText(message.text) : '';
+    const quotedText = ignoredReason === undefined ? storableOrNull(message.quotedText) : null;
+    const editOf = message.editOf === undefined ? null : storableId(message.editOf);
+    const rows = await withStorage(
+      'storing a message',
+      () => this.#prisma.$queryRaw<StoredRow[]>`
+        SELECT outcome, message_id::text, chat_id::text, start_epoch FROM inbox_add(
+          ${message.accountId}, ${storableId(message.waMessageId)}, ${phone}, ${lid}, ${groupId},
+          ${replyToOf(message)}, ${sender.phone ?? null}, ${sender.lid ?? null},
+          ${storableOrNull(sender.pushName)}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
+          ${storableOrNull(ignoredReason)}, ${Math.trunc(message.sentAtMs)}::bigint,
+          ${String(message.stanzaOrder)}::bigint)`,
+    );
+    const row = only(rows);
+    const stored: Stored = { outcome: row.outcome, messageId: row.message_id, chatId: row.chat_id };
+    if (row.start_epoch !== null) stored.startLoop = { chatId: row.chat_id, epoch: row.start_epoch };
+    return stored;
+  }
+
+  async nextTurn(chatId: string, epoch: number): Promise<PendingTurn | undefined> {
+    const [row] = await withStorage(
+      'reading the next message of a chat',
+      () => this.#prisma.$queryRaw<TurnRow[]>`
+        SELECT message_id::text, account_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text,
+               quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
+               chat_phone, chat_lid, group_id, reply_to
+        FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer)`,
+    );
+    if (!row) return undefined;
+    return pendingTurn({
+      messageId: row.message_id,
+      chatId,
+      accountId: row.account_id,
+      waMessageId: row.wa_message_id,
+      senderPhone: row.sender_phone,
+      senderLid: row.sender_lid,
+      pushName: row.push_name,
+      kind: row.kind,
+      text: row.text,
+      quotedText: row.quoted_text,
+      sentAtMs: Number(row.sent_at_ms),
+      chat: { phone: row.chat_phone, lid: row.chat_lid, groupId: row.group_id },
+      replyTo: row.reply_to,
+    });
+  }
+
+  async finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]> {
+    const to = result.replies.map((reply) => reply.to);
+    const waIds = result.replies.map((reply) => storableId(reply.waMessageId));
+    const texts = result.replies.map((reply) => storableText(reply.text));
+    const rows = await withStorage(
+      'ending a turn',
+      () => this.#prisma.$queryRaw<ReplyRow[]>`
+        SELECT outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text FROM inbox_finish_turn(
+          ${messageId}::bigint, ${result.state}, ${storableOrNull(result.reason)},
+          ${storableOrNull(result.error)}, ${result.routeId ?? null}, ${result.attempts ?? null}::integer,
+          ${wholeMs(result.agentMs)}::integer, ${storableJson(result.trace)}::jsonb,
+          ${to}::text[], ${waIds}::text[], ${texts}::text[])`,
+    );
+    return rows.map(queuedReply);
+  }
+
+  async renewLoop(chatId: string, epoch: number): Promise<number | undefined> {
+    const [row] = await withStorage(
+      'renewing a turn loop',
+      () => this.#prisma.$queryRaw<Array<{ epoch: number | null }>>`
+        SELECT inbox_renew_loop(${chatId}::bigint, ${epoch}::integer) AS epoch`,
+    );
+    return row?.epoch ?? undefined;
+  }
+
+  async openLoops(): Promise<Array<{ chatId: string; epoch: number }>> {
+    const rows = await withStorage(
+      'looking for unanswered chats',
+      () => this.#prisma.$queryRaw<Array<{ chat_id: string; epoch: number }>>`
+        SELECT chat_id::text, epoch FROM inbox_open_loops()`,
+    );
+    return rows.map((row) => ({ chatId: row.chat_id, epoch: row.epoch }));
+  }
+}
+
+/** An outbox row as the deliverer takes it. */
+export function queuedReply(row: ReplyRow): QueuedReply {
+  return {
+    outboxId: row.outbox_id,
+    chatId: row.chat_id,
+    message: { accountId: row.account_id, to: row.to_jid, waMessageId: row.wa_message_id, text: row.text },
+  };
+}
+
+function wholeMs(ms: number | undefined): number | null {
+  return ms === undefined ? null : Math.min(Math.max(Math.round(ms), 0), 2_147_483_647);
+}
+
+function only<T>(rows: T[]): T {
+  const [row] = rows;
+  if (row === undefined) throw new Error('a function that returns one row returned none');
+  return row;
+}

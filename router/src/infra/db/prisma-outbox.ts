@@ -1,0 +1,173 @@
+import { parseJid } from '../../core/chat-id.ts';
+import type { OutgoingMessage } from '../../core/models.ts';
+import type { ChatAddress, QueuedReply } from '../../core/ports/inbox.ts';
+import type { Outbox, OutboxRow } from '../../core/ports/outbox.ts';
+import { addressColumns } from './chat-identity.ts';
+import type { PrismaClient } from './generated/client.ts';
+import { outboxRow } from './outbox-row.ts';
+import { queuedReply } from './prisma-inbox.ts';
+import { storableId, storableText } from './storable.ts';
+import { StorageRejectedError, withStorage } from './storage-errors.ts';
+
+type Receipt = Parameters<Outbox['recordReceipts']>[1][number];
+
+const RECEIPT_RANK: Record<Receipt['state'], number> = { acked: 1, delivered: 2, read: 3 };
+
+/**
+ * The outbox in PostgreSQL. Every method is one statement whose WHERE clause holds the rule of moves, so two callers
+ * can never move a row backward. Times are the database's, except those of receipts.
+ */
+export class PrismaOutbox implements Outbox {
+  readonly #prisma: PrismaClient;
+
+  constructor(prisma: PrismaClient) {
+    this.#prisma = prisma;
+  }
+
+  async addDirect(
+    message: OutgoingMessage,
+    idempotencyKey?: string,
+  ): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }> {
+    const { phone, lid, groupId } = addressColumns(addressOf(message.to));
+    const key = idempotencyKey === undefined ? null : storableId(idempotencyKey);
+    return withStorage('storing a message to send', async () => {
+      const [added] = await this.#prisma.$queryRaw<
+        Array<{ outcome: 'queued' | 'known' | 'conflict'; outbox_id: bigint }>
+      >`SELECT outcome, outbox_id FROM outbox_add_direct(${message.accountId}, ${phone}, ${lid}, ${groupId},
+          ${message.to}, ${storableId(message.waMessageId)}, ${storableText(message.text)}, ${key})`;
+      if (!added) throw new Error('outbox_add_direct returned no row');
+      const row = await this.#prisma.outbox.findUniqueOrThrow({ where: { id: added.outbox_id } });
+      return { outcome: added.outcome, row: outboxRow(row) };
+    });
+  }
+
+  async undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]> {
+    const rows = await withStorage(
+      'reading undelivered replies',
+      () => this.#prisma.$queryRaw<Parameters<typeof queuedReply>[0][]>`
+        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
+        WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')
+          AND id > ${page.afterId ?? '0'}::bigint
+        ORDER BY id LIMIT ${page.limit}::integer`,
+    );
+    return rows.map(queuedReply);
+  }
+
+  /** A row that was sent before stays `sent` while it is sent again. */
+  async markSending(outboxId: string): Promise<boolean> {
+    const moved = await withStorage(
+      'noting that a reply is being sent',
+      () => this.#prisma.$executeRaw`
+        UPDATE outbox SET attempts = attempts + 1, state = CASE state WHEN 'sent' THEN 'sent' ELSE 'sending' END
+        WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')`,
+    );
+    return moved > 0;
+  }
+
+  async markSent(outboxId: string): Promise<void> {
+    await withStorage(
+      'noting that a reply was sent',
+      () => this.#prisma.$executeRaw`
+        UPDATE outbox SET sent_at = coalesce(sent_at, now()), error = NULL,
+          state = CASE WHEN state IN ('queued', 'sending') THEN 'sent' ELSE state END
+        WHERE id = ${outboxId}::bigint AND state <> 'dead' AND (sent_at IS NULL OR state IN ('queued', 'sending'))`,
+    );
+  }
+
+  async markDead(outboxId: string, reason: string): Promise<void> {
+    await withStorage(
+      'noting that a reply cannot be sent',
+      () => this.#prisma.$executeRaw`
+        WITH dead AS (
+          UPDATE outbox SET state = 'dead', error = ${storableText(reason)}
+          WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING *
+        )
+        INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
+        SELECT account_id, chat_id, message_id, id, 'send-failed', error, attempts FROM dead`,
+    );
+  }
+
+  async markRefused(accountId: string, waMessageId: string, reason: string): Promise<void> {
+    await withStorage(
+      'noting that WhatsApp refused a reply',
+      () => this.#prisma.$executeRaw`
+        WITH dead AS (
+          UPDATE outbox SET state = 'dead', error = ${storableText(reason)}
+          WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}
+            AND state IN ('queued', 'sending', 'sent') RETURNING *
+        )
+        INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
+        SELECT account_id, chat_id, message_id, id, 'send-refused', error, attempts FROM dead`,
+    );
+  }
+
+  async release(outboxId: string, reason: string): Promise<void> {
+    await withStorage(
+      'putting a reply back',
+      () => this.#prisma.$executeRaw`
+        UPDATE outbox SET error = ${storableText(reason)},
+          state = CASE state WHEN 'sending' THEN 'queued' ELSE state END
+        WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')`,
+    );
+  }
+
+  /** Fills the times a receipt implies: who read it got it, and WhatsApp took it. */
+  async recordReceipts(accountId: string, receipts: Receipt[]): Promise<void> {
+    if (receipts.length === 0) return;
+    const waIds = receipts.map((receipt) => storableId(receipt.waMessageId));
+    const ranks = receipts.map((receipt) => RECEIPT_RANK[receipt.state]);
+    const times = receipts.map((receipt) => String(Math.trunc(receipt.atMs)));
+    await withStorage(
+      'noting receipts',
+      () => this.#prisma.$executeRaw`
+        WITH receipt AS (
+          SELECT wa_id, max(rank) AS rank,
+            to_timestamp(min(at_ms) / 1000.0) AS acked_at,
+            to_timestamp(min(at_ms) FILTER (WHERE rank >= 2) / 1000.0) AS delivered_at,
+            to_timestamp(min(at_ms) FILTER (WHERE rank >= 3) / 1000.0) AS read_at
+          FROM unnest(${waIds}::text[], ${ranks}::integer[], ${times}::bigint[]) AS r (wa_id, rank, at_ms)
+          GROUP BY wa_id
+        ), target AS (
+          SELECT o.id, receipt.* FROM outbox o JOIN receipt ON o.wa_message_id = receipt.wa_id
+          WHERE o.account_id = ${accountId} AND o.state <> 'dead'
+          ORDER BY o.id FOR UPDATE OF o
+        )
+        UPDATE outbox o SET
+          state = CASE
+            WHEN t.rank >= 3 OR o.state = 'read' THEN 'read'
+            WHEN t.rank >= 2 OR o.state = 'delivered' THEN 'delivered'
+            ELSE 'acked' END,
+          error = NULL,
+          sent_at = coalesce(o.sent_at, t.acked_at),
+          acked_at = coalesce(o.acked_at, t.acked_at),
+          delivered_at = coalesce(o.delivered_at, t.delivered_at),
+          read_at = coalesce(o.read_at, t.read_at)
+        FROM target t WHERE o.id = t.id`,
+    );
+  }
+
+  async findByWaId(accountId: string, waMessageId: string): Promise<OutgoingMessage | undefined> {
+    const [row] = await withStorage(
+      'looking for a sent message',
+      () => this.#prisma.$queryRaw<Parameters<typeof queuedReply>[0][]>`
+        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
+        WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}`,
+    );
+    return row && queuedReply(row).message;
+  }
+}
+
+/** @throws {StorageRejectedError} the JID is no person and no group */
+function addressOf(jid: string): ChatAddress {
+  const address = parseJid(jid);
+  switch (address?.kind) {
+    case 'phone':
+      return { kind: 'person', phone: address.phone };
+    case 'lid':
+      return { kind: 'person', lid: address.lid };
+    case 'group':
+      return { kind: 'group', groupId: address.groupId };
+    default:
+      throw new StorageRejectedError('A message can be stored for a person or a group only.');
+  }
+}

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+
+/** An index entry of PostgreSQL holds 2,704 bytes; WhatsApp's own ids have 16 to 32 characters. */
+const MAX_ID_CHARS = 256;
+
+/**
+ * Text as PostgreSQL can hold it: without NUL, with lone halves of surrogate pairs replaced by U+FFFD. People can send
+ * both, and a message that the database refuses would come back for ever.
+ */
+export function storableText(text: string): string {
+  return Buffer.from(text.replaceAll('\0', ''), 'utf8').toString('utf8');
+}
+
+/** `storableText` of what may be absent; null is the database's word for absent. */
+export function storableOrNull(text: string | undefined): string | null {
+  return text === undefined ? null : storableText(text);
+}
+
+/** An id that fits an index: one that is too long becomes its start and a hash, the same each time. */
+export function storableId(id: string): string {
+  const text = storableText(id);
+  if (text.length <= MAX_ID_CHARS) return text;
+  return `${text.slice(0, 32)}:${createHash('sha256').update(text).digest('hex')}`;
+}
+
+/** A value as text of a jsonb column; null when absent. */
+export function storableJson(value: unknown): string | null {
+  if (value === undefined) return null;
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'string' ? storableText(part) : part,
+  );
+}
+
+/** Row ids are strings outside the database; undefined for what can be none. */
+export function rowId(id: string): bigint | undefined {
+  return /^\d{1,18}$/.test(id) ? BigInt(id) : undefined;
+}
