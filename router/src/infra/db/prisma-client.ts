@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { PrismaClient } from './generated/client.ts';
+
+/** Distinct SQL texts that one client keeps prepared; later ones are sent unprepared. */
+const MAX_PREPARED_STATEMENTS = 500;
+
+export interface PrismaClientOptions {
+  /** Most connections this client opens, from 1. Default 10. */
+  poolSize?: number;
+  /** Longest wait for a connection, in milliseconds. Default 5000. */
+  connectTimeoutMs?: number;
+  /**
+   * Statements are parsed once per connection. False behind a pooler that shares connections between transactions.
+   * Default true.
+   */
+  prepareStatements?: boolean;
+  /** Called when an idle connection breaks (database restarted); the pool replaces it by itself. */
+  onConnectionLost?: (error: Error) => void;
+}
+
+/**
+ * A Prisma client over `pg` for the database at `url`. Connects at the first query; end it with `$disconnect()`.
+ * A transaction left idle for 15 s is ended by the server, so that a hung process holds no row for longer.
+ */
+export function createPrismaClient(url: string, options: PrismaClientOptions = {}): PrismaClient {
+  const adapter = new PrismaPg(
+    {
+      connectionString: url,
+      max: options.poolSize ?? 10,
+      connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+      idle_in_transaction_session_timeout: 15_000,
+      keepAlive: true,
+      application_name: 'wa2ai',
+    },
+    {
+      onPoolError: (error) => options.onConnectionLost?.(error),
+      onConnectionError: (error) => options.onConnectionLost?.(error),
+      ...(options.prepareStatements === false ? {} : { statementNameGenerator: createStatementNames() }),
+    },
+  );
+  return new PrismaClient({ adapter });
+}
+
+function createStatementNames(): (query: { sql: string }) => string {
+  const names = new Map<string, string>();
+  return ({ sql }) => {
+    const known = names.get(sql);
+    if (known !== undefined) return known;
+    if (names.size >= MAX_PREPARED_STATEMENTS) return '';
+    const name = `wa2ai_${createHash('sha256').update(sql).digest('hex').slice(0, 32)}`;
+    names.set(sql, name);
+    return name;
+  };
+}

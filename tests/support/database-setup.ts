@@ -1,0 +1,102 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import type { Logger } from '../../router/src/core/ports/logger.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../router/src/infra/db/embedded-postgres.ts';
+import { applyMigrations } from '../../router/src/infra/db/migrations.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Owner's connection to the run's PostgreSQL; only tests/support/database.ts uses it. */
+    adminDatabaseUrl: string;
+  }
+}
+
+/** A migrated database that test databases are copied from. */
+export const TEMPLATE_NAME = 'wa2ai_template';
+
+const FOLDER_PREFIX = 'wa2ai-test-run-';
+
+const silent: Logger = {
+  trace: () => undefined,
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: (fields, message) => console.error(message, fields),
+  child: () => silent,
+};
+
+interface Run {
+  users: number;
+  started: Promise<{ folder: string; postgres: EmbeddedPostgres }>;
+}
+
+/** Every Vitest project loads its own copy of this module; the server is one for the process. */
+const shared = globalThis as typeof globalThis & { wa2aiTestRun?: Run };
+
+/** Vitest's global setup: one PostgreSQL for the whole run, stopped and removed by the last project that ends. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  shared.wa2aiTestRun ??= { users: 0, started: start() };
+  const run = shared.wa2aiTestRun;
+  run.users += 1;
+  const { postgres } = await run.started;
+  project.provide('adminDatabaseUrl', postgres.url);
+  return async () => {
+    run.users -= 1;
+    if (run.users > 0) return;
+    shared.wa2aiTestRun = undefined;
+    const { folder } = await run.started;
+    await postgres.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+}
+
+async function start(): Promise<{ folder: string; postgres: EmbeddedPostgres }> {
+  await removeLeftBehind();
+  const folder = await mkdtemp(join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
+  const postgres = await startEmbeddedPostgres({
+    dataDir: folder,
+    log: silent,
+    // nothing here outlives the run: speed before durability
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+  });
+  await makeTemplate(postgres.url);
+  return { folder, postgres };
+}
+
+async function makeTemplate(adminUrl: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: adminUrl });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${TEMPLATE_NAME} STRATEGY file_copy`);
+  await admin.end();
+  const url = new URL(adminUrl);
+  url.pathname = `/${TEMPLATE_NAME}`;
+  await applyMigrations(url.href, join(import.meta.dirname, '../../prisma/migrations'));
+}
+
+/** A run that was killed leaves its server running: it is taken over and stopped, as wa2ai itself would. */
+async function removeLeftBehind(): Promise<void> {
+  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(FOLDER_PREFIX));
+  for (const name of names) {
+    if (isAlive(Number(name.slice(FOLDER_PREFIX.length).split('-')[0]))) continue;
+    const folder = join(tmpdir(), name);
+    try {
+      const postgres = await startEmbeddedPostgres({ dataDir: folder, log: silent });
+      await postgres.stop();
+      await rm(folder, { recursive: true, force: true });
+    } catch {
+      // another user's folder, or half removed: not this run's to mend
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

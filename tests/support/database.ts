@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import type { PrismaClient } from '../../router/src/infra/db/generated/client.ts';
+import { createPrismaClient, type PrismaClientOptions } from '../../router/src/infra/db/prisma-client.ts';
+import { TEMPLATE_NAME } from './database-setup.ts';
+
+/** A migrated, empty database of its own for one test file or one test. */
+export interface TestDatabase {
+  /** For code that connects by itself, also in another process. */
+  url: string;
+  /** A new Prisma client on it; `drop` ends it. */
+  prisma(options?: PrismaClientOptions): PrismaClient;
+  /** Ends the clients made by `prisma`, throws out everyone else and removes the database. Idempotent. */
+  drop(): Promise<void>;
+}
+
+/**
+ * Makes a database on the run's PostgreSQL (integration and e2e projects only); takes about 30 ms. `template: 'empty'`
+ * gives one without any table.
+ */
+export async function createTestDatabase(
+  options: { template?: 'migrated' | 'empty' } = {},
+): Promise<TestDatabase> {
+  const adminUrl = inject('adminDatabaseUrl');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const template = options.template === 'empty' ? 'template0' : TEMPLATE_NAME;
+  await asAdmin(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  const clients: PrismaClient[] = [];
+  return {
+    url: url.href,
+    prisma(clientOptions) {
+      const client = createPrismaClient(url.href, { poolSize: 5, ...clientOptions });
+      clients.push(client);
+      return client;
+    },
+    async drop() {
+      await Promise.all(clients.splice(0).map((client) => client.$disconnect()));
+      await asAdmin(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+async function asAdmin(adminUrl: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
