@@ -30,6 +30,8 @@ export function createPrismaClient(url: string, options: PrismaClientOptions = {
       max: options.poolSize ?? 10,
       connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
       idle_in_transaction_session_timeout: 15_000,
+      // Prisma writes and reads times without their offset: on a server of another time zone they would be shifted.
+      options: '-c TimeZone=UTC',
       keepAlive: true,
       application_name: 'wa2ai',
     },
