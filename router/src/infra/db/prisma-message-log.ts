@@ -1,0 +1,155 @@
+import { canonicalChannelId, lidJid, parseJid } from '../../core/chat-id.ts';
+import type { DeadLetterRow, LogQuery, MessageLog, MessageRow } from '../../core/ports/message-log.ts';
+import { channelIdOfChat, personJid } from './chat-identity.ts';
+import type { Chat, Message, Outbox, Prisma, PrismaClient } from './generated/client.ts';
+import { outboxRow } from './outbox-row.ts';
+import { rowId } from './storable.ts';
+import { withStorage } from './storage-errors.ts';
+
+/** Reads messages and dead letters from PostgreSQL: a page costs two or three statements however many rows it has. */
+export class PrismaMessageLog implements MessageLog {
+  readonly #prisma: PrismaClient;
+
+  constructor(prisma: PrismaClient) {
+    this.#prisma = prisma;
+  }
+
+  async messages(query: LogQuery): Promise<MessageRow[]> {
+    const before = beforeId(query);
+    if (before === 'none') return [];
+    const chat = chatFilter(query.channelId);
+    if (chat === 'none') return [];
+    return withStorage('reading messages', () =>
+      this.#messages({
+        where: { accountId: query.accountId, state: query.state, id: before && { lt: before }, chat },
+        orderBy: { id: 'desc' },
+        take: query.limit,
+      }),
+    );
+  }
+
+  async message(id: string): Promise<MessageRow | undefined> {
+    const key = rowId(id);
+    if (key === undefined) return undefined;
+    const rows = await withStorage('reading a message', () => this.#messages({ where: { id: key } }));
+    return rows[0];
+  }
+
+  /** `state` narrows to `open` (not replayed) or `replayed`. */
+  async deadLetters(query: LogQuery): Promise<DeadLetterRow[]> {
+    const before = beforeId(query);
+    const chat = chatFilter(query.channelId);
+    if (before === 'none' || chat === 'none') return [];
+    return withStorage('reading dead letters', async () => {
+      const chats =
+        chat && (await this.#prisma.chat.findMany({ where: { ...chat, accountId: query.accountId } }));
+      const rows = await this.#prisma.deadLetter.findMany({
+        where: {
+          accountId: query.accountId,
+          id: before && { lt: before },
+          chatId: chats && { in: chats.map((found) => found.id) },
+          ...replayedFilter(query.state),
+        },
+        orderBy: { id: 'desc' },
+        take: query.limit,
+      });
+      return rows.map((row) => ({
+        id: String(row.id),
+        accountId: row.accountId,
+        chatId: String(row.chatId),
+        messageId: row.messageId === null ? undefined : String(row.messageId),
+        reason: row.reason,
+        error: row.error,
+        attempts: row.attempts,
+        trace: row.trace ?? undefined,
+        createdAt: row.createdAt,
+        replayedAt: row.replayedAt ?? undefined,
+      }));
+    });
+  }
+
+  async counts(): Promise<{
+    messages: Record<string, number>;
+    outbox: Record<string, number>;
+    deadLetters: number;
+  }> {
+    const rows = await withStorage(
+      'counting messages',
+      () => this.#prisma.$queryRaw<Array<{ kind: string; state: string; rows: number }>>`
+        SELECT 'message' AS kind, state, count(*)::integer AS rows FROM message GROUP BY state
+        UNION ALL SELECT 'outbox', state, count(*)::integer FROM outbox GROUP BY state
+        UNION ALL SELECT 'dead_letter', 'all', count(*)::integer FROM dead_letter`,
+    );
+    const of = (kind: string) =>
+      Object.fromEntries(rows.filter((row) => row.kind === kind).map((row) => [row.state, row.rows]));
+    return { messages: of('message'), outbox: of('outbox'), deadLetters: of('dead_letter').all ?? 0 };
+  }
+
+  async #messages(args: {
+    where: Prisma.MessageWhereInput;
+    orderBy?: Prisma.MessageOrderByWithRelationInput;
+    take?: number;
+  }): Promise<MessageRow[]> {
+    const rows = await this.#prisma.message.findMany({ ...args, include: { chat: true } });
+    if (rows.length === 0) return [];
+    const replies = await this.#prisma.outbox.findMany({
+      where: { messageId: { in: rows.map((row) => row.id) } },
+      orderBy: { id: 'asc' },
+    });
+    return rows.map((row) =>
+      messageRow(
+        row,
+        replies.filter((reply) => reply.messageId === row.id),
+      ),
+    );
+  }
+}
+
+function beforeId(query: LogQuery): bigint | undefined | 'none' {
+  if (query.before === undefined) return undefined;
+  return rowId(query.before) ?? 'none';
+}
+
+/** The chats of a channelId as an admin writes it; 'none' when it can be no chat. */
+function chatFilter(channelId: string | undefined): Prisma.ChatWhereInput | undefined | 'none' {
+  if (channelId === undefined) return undefined;
+  const canonical = canonicalChannelId(channelId);
+  if (canonical === undefined) return 'none';
+  if (!canonical.includes('@')) return canonical === '*' ? 'none' : { phone: canonical };
+  const address = parseJid(canonical);
+  if (address?.kind === 'lid') return { lid: address.lid };
+  return address?.kind === 'group' ? { groupId: address.groupId } : 'none';
+}
+
+function replayedFilter(state: string | undefined): Prisma.DeadLetterWhereInput {
+  if (state === 'open') return { replayedAt: null };
+  return state === 'replayed' ? { replayedAt: { not: null } } : {};
+}
+
+function messageRow(row: Message & { chat: Chat }, replies: Outbox[]): MessageRow {
+  const lid = row.senderLid ?? undefined;
+  return {
+    id: String(row.id),
+    accountId: row.accountId,
+    chatId: String(row.chatId),
+    channelId: channelIdOfChat(row.chat),
+    waMessageId: row.waMessageId,
+    from: personJid({ phone: row.senderPhone, lid }) ?? row.chat.replyTo,
+    fromLid: lid && lidJid(lid),
+    pushName: row.pushName ?? undefined,
+    kind: row.kind,
+    text: row.text,
+    quotedText: row.quotedText ?? undefined,
+    state: row.state,
+    reason: row.reason ?? undefined,
+    error: row.error ?? undefined,
+    routeId: row.routeId ?? undefined,
+    attempts: row.attempts,
+    agentMs: row.agentMs ?? undefined,
+    trace: row.trace ?? undefined,
+    sentAt: row.sentAt,
+    receivedAt: row.receivedAt,
+    finishedAt: row.finishedAt ?? undefined,
+    replies: replies.map(outboxRow),
+  };
+}
