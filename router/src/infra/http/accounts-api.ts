@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import type { AccountControl } from '../../core/ports/account-control.ts';
+import type { AccountStatus } from '../../core/ports/chat-provider.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import { type AnswerDoc, type Call, type Endpoint, endpoint } from './endpoint.ts';
+import { changedAnswer, dataAnswer, listAnswer, phoneField, timeView } from './fields.ts';
+import { HttpProblem, problemSchema } from './problem.ts';
+
+export interface AccountsApiDeps {
+  accounts: AccountControl;
+  log: Logger;
+}
+
+const accountView = z
+  .object({
+    accountId: z.string(),
+    state: z.enum([
+      'starting',
+      'pairing',
+      'connecting',
+      'open',
+      'waiting',
+      'logged-out',
+      'replaced',
+      'outdated',
+      'restricted',
+      'stopped',
+    ]),
+    nextAction: z.string().describe('What a person should do now.'),
+    since: timeView,
+    reason: z.string().optional(),
+    qr: z.string().optional().describe('Raw text of the QR code, while pairing by QR.'),
+    pairingCode: z.string().optional().describe('Eight letters to type on the phone, while pairing by code.'),
+    expiresAt: timeView.optional().describe('When qr or pairingCode ends.'),
+    retryAt: timeView.optional().describe('When the next connect is tried.'),
+    phone: z.string().optional(),
+    lid: z.string().optional(),
+    name: z.string().optional(),
+  })
+  .meta({ id: 'Account' });
+
+const pairBody = z
+  .strictObject({
+    method: z.enum(['qr', 'code']).optional().describe('Default: qr.'),
+    phone: phoneField.optional().describe('For `code`: the phone number, with country code, of the account.'),
+  })
+  .superRefine((body, context) => {
+    if (body.method === 'code' && body.phone === undefined) {
+      context.addIssue({ code: 'custom', path: ['phone'], message: 'is missing; pairing by code needs it' });
+    }
+    if (body.method !== 'code' && body.phone !== undefined) {
+      context.addIssue({ code: 'custom', path: ['phone'], message: 'belongs to the method code only' });
+    }
+  })
+  .meta({ id: 'Pair' });
+
+const notFound: AnswerDoc = { description: 'No such account.', schema: problemSchema };
+
+/** WhatsApp accounts and their named states: `/api/accounts`. */
+export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
+  const common = { tag: 'Accounts' };
+  const answers = { 200: { description: 'The account.', schema: dataAnswer(accountView) }, 404: notFound };
+  const changed = {
+    200: { description: 'The account as it is now.', schema: changedAnswer(accountView) },
+    404: notFound,
+    409: { description: 'Not possible in this state.', schema: problemSchema },
+  };
+
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/accounts',
+      summary: 'List WhatsApp accounts',
+      answers: { 200: { description: 'The accounts.', schema: listAnswer(accountView) } },
+      handle: () => {
+        const data = accounts.list().map(accountViewOf);
+        return { status: 200, json: { success: true, data, count: data.length } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/accounts/{id}',
+      summary: 'Show a WhatsApp account',
+      answers,
+      handle: ({ params }) => ({
+        status: 200,
+        json: { success: true, data: accountViewOf(found(accounts.get(params.id ?? ''))) },
+      }),
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/accounts/{id}/pair',
+      summary: 'Pair by QR code or by an eight-letter code',
+      body: pairBody,
+      isBodyOptional: true,
+      answers: changed,
+      handle: async ({ params, body }: Call<z.output<typeof pairBody>, unknown>) => {
+        const id = params.id ?? '';
+        if (found(accounts.get(id)).state === 'open') {
+          throw new HttpProblem(
+            409,
+            'ALREADY_LINKED',
+            'The account is linked; log it out before pairing again.',
+          );
+        }
+        const by =
+          body.phone === undefined
+            ? { method: 'qr' as const }
+            : { method: 'code' as const, phone: body.phone };
+        const status = await accounts.pair(id, by);
+        return changedTo(status, 'Pairing started.', 'pair');
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/accounts/{id}/logout',
+      summary: 'Unlink the account from WhatsApp; pairing starts anew',
+      answers: changed,
+      handle: async ({ params }) =>
+        changedTo(await accounts.logout(params.id ?? ''), 'Account logged out.', 'logout'),
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/accounts/{id}/restart',
+      summary: 'Connect anew, out of any state',
+      answers: changed,
+      handle: async ({ params }) =>
+        changedTo(await accounts.restart(params.id ?? ''), 'Connection restarted.', 'restart'),
+    }),
+  ];
+
+  function changedTo(status: AccountStatus | undefined, message: string, action: string) {
+    const account = found(status);
+    log.info({ accountId: account.accountId, action, state: account.state }, 'account changed by an admin');
+    return { status: 200, json: { success: true, message, data: accountViewOf(account) } };
+  }
+}
+
+/**
+ * Refuses an account that this service does not hold: what is stored for it would never be used.
+ * @throws {HttpProblem} 400
+ */
+export function refuseUnknownAccount(accounts: AccountControl, accountId: string, knownId: string): void {
+  if (accountId === knownId || accounts.get(accountId)) return;
+  const message = 'is no WhatsApp account of this service';
+  throw new HttpProblem(400, 'INVALID_BODY', `accountId ${message}.`, [{ field: 'accountId', message }]);
+}
+
+function found(status: AccountStatus | undefined): AccountStatus {
+  if (status) return status;
+  throw new HttpProblem(404, 'NOT_FOUND', 'There is no WhatsApp account with this id.');
+}
+
+/** An account as answers show it: times as text. */
+export function accountViewOf(status: AccountStatus): z.input<typeof accountView> {
+  const { sinceMs, expiresAtMs, retryAtMs, ...rest } = status;
+  return {
+    ...rest,
+    since: new Date(sinceMs).toISOString(),
+    ...(expiresAtMs !== undefined && { expiresAt: new Date(expiresAtMs).toISOString() }),
+    ...(retryAtMs !== undefined && { retryAt: new Date(retryAtMs).toISOString() }),
+  };
+}

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { AccountControl } from '../../core/ports/account-control.ts';
+import { type Endpoint, endpoint } from './endpoint.ts';
+
+/** How long the database may take to answer before it counts as away. */
+const PING_LIMIT_MS = 2_000;
+
+export interface HealthApiDeps {
+  accounts: AccountControl;
+  /** Resolves when the database answers. */
+  pingDatabase(): Promise<void>;
+}
+
+const reasonView = z.object({
+  name: z.string().describe('`database`, or `account:` and its id.'),
+  message: z.string(),
+});
+
+const readyView = z.object({ status: z.enum(['ready', 'not-ready']), reasons: z.array(reasonView) });
+
+const healthView = z.object({
+  status: z.enum(['ok', 'failing']),
+  uptimeSeconds: z.int(),
+  database: z.enum(['ok', 'failing']),
+  accounts: z.array(z.object({ accountId: z.string(), state: z.string(), nextAction: z.string() })),
+});
+
+/**
+ * Health for machines, without a key: live (the process answers), ready (it can take and answer messages), and a
+ * summary that fails only with the database, since an account that waits to be paired is no fault of the service.
+ */
+export function healthApi({ accounts, pingDatabase }: HealthApiDeps): Endpoint[] {
+  const common = { tag: 'Health', method: 'get' as const, isPublic: true };
+
+  return [
+    endpoint({
+      ...common,
+      path: '/health/live',
+      summary: 'The process answers',
+      answers: { 200: { description: 'It does.', schema: z.object({ status: z.literal('live') }) } },
+      handle: () => ({ status: 200, json: { status: 'live' } }),
+    }),
+    endpoint({
+      ...common,
+      path: '/health/ready',
+      summary: 'Database and every WhatsApp account are in working order',
+      answers: {
+        200: { description: 'Ready.', schema: readyView },
+        503: { description: 'Not ready; the reasons are named.', schema: readyView },
+      },
+      handle: async () => {
+        const reasons: Array<z.input<typeof reasonView>> = [];
+        if (!(await answersInTime(pingDatabase))) {
+          reasons.push({ name: 'database', message: 'The database does not answer.' });
+        }
+        const held = accounts.list();
+        if (held.length === 0) reasons.push({ name: 'account', message: 'No WhatsApp account is started.' });
+        for (const { accountId, state, nextAction } of held) {
+          if (state === 'open') continue;
+          reasons.push({ name: `account:${accountId}`, message: `It is ${state}. ${nextAction}` });
+        }
+        const isReady = reasons.length === 0;
+        return { status: isReady ? 200 : 503, json: { status: isReady ? 'ready' : 'not-ready', reasons } };
+      },
+    }),
+    endpoint({
+      ...common,
+      path: '/health',
+      summary: 'Summary of the service',
+      answers: {
+        200: { description: 'Working.', schema: healthView },
+        503: { description: 'The database does not answer.', schema: healthView },
+      },
+      handle: async () => {
+        const database = (await answersInTime(pingDatabase)) ? 'ok' : 'failing';
+        const json = {
+          status: database,
+          uptimeSeconds: Math.floor(process.uptime()),
+          database,
+          accounts: accounts
+            .list()
+            .map(({ accountId, state, nextAction }) => ({ accountId, state, nextAction })),
+        };
+        return { status: database === 'ok' ? 200 : 503, json };
+      },
+    }),
+  ];
+}
+
+async function answersInTime(ping: () => Promise<void>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), PING_LIMIT_MS);
+    timer.unref();
+  });
+  const answered = ping().then(
+    () => true,
+    () => false,
+  );
+  try {
+    return await Promise.race([answered, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

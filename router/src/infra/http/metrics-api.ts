@@ -1,0 +1,29 @@
+import type { AccountControl } from '../../core/ports/account-control.ts';
+import { type Endpoint, endpoint } from './endpoint.ts';
+import type { Metrics } from './metrics.ts';
+
+/**
+ * `GET /metrics`. It needs the key when one is set, since it names accounts and tells how busy they are; Prometheus
+ * sends it with `authorization: {credentials: ...}`.
+ */
+export function metricsApi({
+  metrics,
+  accounts,
+}: {
+  metrics: Metrics;
+  accounts: AccountControl;
+}): Endpoint[] {
+  return [
+    endpoint({
+      method: 'get',
+      path: '/metrics',
+      tag: 'Health',
+      summary: 'Metrics for Prometheus',
+      answers: { 200: { description: 'Metrics.', contentType: 'text/plain' } },
+      handle: async () => {
+        const { contentType, text } = await metrics.scrape(accounts);
+        return { status: 200, headers: { 'content-type': contentType }, text };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import type { NewRoute } from '../../core/ports/route-store.ts';
+import { MAX_PATTERN_CHARS, regexProblem } from '../../core/regex-problem.ts';
+import { accountIdField, channelIdField, timeView } from './fields.ts';
+import { PROBLEM_CODE } from './validate.ts';
+
+/** What stands in for the value of a secret header in answers; sent back, it means "as it was". */
+export const MASK = '***';
+
+/** Headers that the transport sets itself. */
+const RESERVED_HEADERS = new Set([
+  'host',
+  'content-length',
+  'content-type',
+  'connection',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'te',
+  'trailer',
+]);
+
+const httpUrlField = z
+  .string()
+  .max(2048)
+  .superRefine((value, context) => {
+    const url = URL.canParse(value) ? new URL(value) : undefined;
+    if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+      context.addIssue('must be an http:// or https:// URL');
+    } else if (url.username !== '' || url.password !== '') {
+      context.addIssue('must not hold a user name or password; use config.adk.headers');
+    }
+  });
+
+const regexField = z
+  .string()
+  .superRefine((pattern, context) => {
+    const problem = regexProblem(pattern);
+    if (problem === undefined) return;
+    context.addIssue({
+      code: 'custom',
+      message: problem.replace(/^regexFilter /, '').replace(/\.$/, ''),
+      params: { [PROBLEM_CODE]: 'INVALID_REGEX_PATTERN' },
+    });
+  })
+  .describe('An ECMAScript pattern, without flags; the route takes only texts that hold a match of it.')
+  .meta({ minLength: 1, maxLength: MAX_PATTERN_CHARS });
+
+const notBlank = (value: string) => value.trim() !== '';
+
+const noticeField = z.string().max(4096).refine(notBlank, 'must not be blank');
+
+const headersField = z
+  .record(
+    z
+      .string()
+      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/)
+      .refine((name) => !RESERVED_HEADERS.has(name.toLowerCase())),
+    z
+      .string()
+      .max(8192)
+      .regex(/^[\t\x20-\x7e]*$/, 'must hold printable ASCII characters only'),
+  )
+  .describe(`Extra request headers, such as Authorization. Answers show \`${MASK}\` for each value.`);
+
+const adkConfig = z.strictObject({
+  appName: z
+    .string()
+    .max(200)
+    .refine(notBlank, 'must not be blank')
+    .describe("The agent's name at the ADK server: its folder."),
+  baseUrl: httpUrlField.optional().describe('URL of the ADK server. Default: agentEndpoint.'),
+  dialect: z
+    .enum(['auto', 'snake', 'camel'])
+    .optional()
+    .describe('Spelling of the body; `auto`, the default, learns it per server.'),
+  headers: headersField.optional(),
+  timeoutMs: z
+    .int()
+    .min(100)
+    .max(3_600_000)
+    .optional()
+    .describe('Longest wait for one answer, in milliseconds.'),
+});
+
+/** One entry an agent kind: adding a kind is adding its settings here. */
+const agentKinds = { adk: adkConfig.optional().describe('A Google ADK server.') };
+
+const kindNames = Object.keys(agentKinds);
+
+const configField = z
+  .strictObject({
+    ...agentKinds,
+    unsupportedNotice: noticeField
+      .optional()
+      .describe('Sent for kinds of messages without text. Default: nothing.'),
+    failureNotice: noticeField.optional().describe('Sent when a turn fails for good. Default: nothing.'),
+  })
+  .refine((config) => kindNames.filter((kind) => kind in config).length === 1, {
+    error: `must hold exactly one agent kind: ${kindNames.join(', ')}`,
+    when: ({ value }) => typeof value === 'object' && value !== null,
+  });
+
+const routeFields = {
+  accountId: accountIdField.optional(),
+  channelId: channelIdField,
+  agentEndpoint: httpUrlField.describe('URL of the agent.'),
+  environment: z
+    .enum(['lab', 'prod'])
+    .describe('Only routes of the environment that the service runs in match.'),
+  regexFilter: regexField.nullish(),
+  priority: z
+    .int()
+    .min(-1_000_000)
+    .max(1_000_000)
+    .optional()
+    .describe('Within one channelId higher comes first, then the older route. Default: 0.'),
+  enabled: z.boolean().optional().describe('Default: true.'),
+  name: z.string().max(200).nullish(),
+  config: configField,
+};
+
+/** Body of POST /api/routes. */
+export const routeBody = z.strictObject(routeFields).meta({ id: 'NewRoute' });
+
+/** Body of PUT: a whole route; without channelId the chat stays. */
+export const routeReplacement = z
+  .strictObject({ ...routeFields, channelId: channelIdField.optional() })
+  .meta({ id: 'RouteReplacement' });
+
+/** Body of PATCH: the fields to change. `config` is merged by RFC 7396 (null removes) and validated as a whole after. */
+export const routePatch = z
+  .strictObject({
+    ...z.strictObject(routeFields).omit({ config: true }).partial().shape,
+    config: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('Merged into the stored config (JSON Merge Patch, RFC 7396): null removes a field.'),
+  })
+  .meta({ id: 'RoutePatch' });
+
+/** The config of a merged PATCH, whole again. */
+export const patchedConfig = z.strictObject({ config: configField });
+
+export type RouteBody = z.output<typeof routeBody>;
+
+/** A route as answers show it. */
+export const routeView = z
+  .object({
+    id: z.uuid(),
+    accountId: z.string(),
+    channelId: z.string(),
+    agentEndpoint: z.string(),
+    environment: z.enum(['lab', 'prod']),
+    regexFilter: z.string().optional(),
+    priority: z.int(),
+    enabled: z.boolean(),
+    name: z.string().optional(),
+    config: z.record(z.string(), z.unknown()).describe('As it was written, header values masked.'),
+    createdAt: timeView,
+    updatedAt: timeView,
+  })
+  .meta({ id: 'Route' });
+
+/** A validated body with the defaults filled in. */
+export function newRouteOf(body: RouteBody, defaultAccountId: string): NewRoute {
+  return {
+    accountId: body.accountId ?? defaultAccountId,
+    channelId: body.channelId,
+    agentEndpoint: body.agentEndpoint,
+    environment: body.environment,
+    regexFilter: body.regexFilter ?? undefined,
+    priority: body.priority ?? 0,
+    enabled: body.enabled ?? true,
+    name: body.name ?? undefined,
+    config: body.config,
+  };
+}

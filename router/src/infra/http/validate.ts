@@ -1,0 +1,100 @@
+import type { z } from 'zod';
+import { HttpProblem, type ProblemDetail } from './problem.ts';
+
+const MAX_DEPTH = 32;
+const MAX_DETAILS = 20;
+/** NUL and lone surrogates: valid in JSON, refused by PostgreSQL. With the `u` flag a paired surrogate does not match. */
+const UNSTORABLE = /\0|\p{Surrogate}/u;
+
+/** An issue with this key in its `params` gives the whole problem that code. */
+export const PROBLEM_CODE = 'problemCode';
+
+/**
+ * The value as the schema gives it.
+ * @throws {HttpProblem} 400 with one sentence a mistake, each with the field's path
+ */
+export function validate<T>(schema: z.ZodType<T>, value: unknown, what: 'body' | 'query' | 'headers'): T {
+  const unstorable = findUnstorable(value);
+  if (unstorable) throw invalid(what, [unstorable]);
+  const parsed = schema.safeParse(value, { error: sentenceOf });
+  if (parsed.success) return parsed.data;
+  const details = parsed.error.issues.flatMap(detailsOf).slice(0, MAX_DETAILS);
+  const code = parsed.error.issues.map((issue) =>
+    issue.code === 'custom' ? issue.params?.[PROBLEM_CODE] : undefined,
+  );
+  throw invalid(
+    what,
+    details,
+    code.find((candidate) => candidate !== undefined),
+  );
+}
+
+function invalid(
+  what: string,
+  details: ProblemDetail[],
+  code = `INVALID_${what.toUpperCase()}`,
+): HttpProblem {
+  const sentence = details.map(({ field, message }) => `${field || `The ${what}`} ${message}.`).join(' ');
+  return new HttpProblem(400, code, sentence, details);
+}
+
+function detailsOf(issue: z.core.$ZodIssue): ProblemDetail[] {
+  const path = issue.path.map(String);
+  if (issue.code !== 'unrecognized_keys') return [{ field: path.join('.'), message: issue.message }];
+  return issue.keys.map((key) => ({
+    field: [...path, shortened(key)].join('.'),
+    message: 'is not a known field',
+  }));
+}
+
+/** Sentences for what a schema does not word itself; they follow the field's name. */
+function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is missing';
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.expected === 'object' || issue.expected === 'record') return 'must be a JSON object';
+      return `must be a ${issue.expected === 'int' ? 'whole number' : issue.expected}`;
+    case 'invalid_value':
+      return `must be ${issue.values.map(String).join(' or ')}`;
+    case 'too_small':
+      return issue.origin === 'string'
+        ? `must have at least ${issue.minimum} characters`
+        : `must be at least ${issue.minimum}`;
+    case 'too_big':
+      return issue.origin === 'string'
+        ? `must have at most ${issue.maximum} characters`
+        : `must be at most ${issue.maximum}`;
+    case 'invalid_key':
+      return 'has a name that is not allowed';
+    default:
+      return undefined;
+  }
+}
+
+/** Walks without recursion: the depth is the caller's to choose. */
+function findUnstorable(root: unknown): ProblemDetail | undefined {
+  const open: Array<{ value: unknown; path: string; depth: number }> = [{ value: root, path: '', depth: 0 }];
+  for (let item = open.pop(); item; item = open.pop()) {
+    const { value, path, depth } = item;
+    if (typeof value === 'string' && UNSTORABLE.test(value)) {
+      return { field: path, message: 'must not hold NUL characters or broken Unicode' };
+    }
+    if (typeof value !== 'object' || value === null) continue;
+    if (depth >= MAX_DEPTH)
+      return { field: '', message: `must not be nested deeper than ${MAX_DEPTH} levels` };
+    for (const [key, child] of Object.entries(value)) {
+      if (UNSTORABLE.test(key))
+        return { field: path, message: 'must not hold NUL characters or broken Unicode' };
+      open.push({
+        value: child,
+        path: path ? `${path}.${shortened(key)}` : shortened(key),
+        depth: depth + 1,
+      });
+    }
+  }
+  return undefined;
+}
+
+function shortened(key: string): string {
+  return key.length > 60 ? `${key.slice(0, 60)}…` : key;
+}
