@@ -8,7 +8,6 @@ import type { Logger } from '../../core/ports/logger.ts';
 const WORKFLOW_VERSION = 'turns-1';
 /** A loop that never finds its chat idle hands over to a fresh one, so that no workflow collects steps for ever. */
 const TURNS_PER_LOOP = 50;
-/** How often chats with unanswered messages and no live loop are looked for. */
 const SWEEP_EVERY_MS = 5_000;
 /** Waits between tries while the database is away, in milliseconds. */
 const STORAGE_RETRY_MS = 500;
@@ -21,6 +20,8 @@ export interface TurnEngineDeps {
   /** One turn of a chat (core's answerNext). */
   answerNext(chatId: string, epoch: number): Promise<'answered' | 'idle'>;
   log: Logger;
+  /** How often chats with unanswered messages and no live loop are looked for, in milliseconds; default 5,000. */
+  sweepEveryMs?: number;
   /** Aborted when the service stops; a turn that ends because of it is not recorded and is taken up again later. */
   stopping: AbortSignal;
 }
@@ -63,7 +64,7 @@ export class TurnEngine {
     await this.#sweep();
     this.#sweepTimer = setInterval(() => {
       this.#sweeping = this.#sweeping.then(() => this.#sweep());
-    }, SWEEP_EVERY_MS);
+    }, this.#deps.sweepEveryMs ?? SWEEP_EVERY_MS);
     this.#sweepTimer.unref();
   }
 
@@ -92,9 +93,9 @@ export class TurnEngine {
     }
   }
 
-  /** Disconnects DBOS; after `stop`. */
+  /** Disconnects DBOS and forgets its registrations, so that a process can make another engine; after `stop`. */
   async close(): Promise<void> {
-    await DBOS.shutdown();
+    await DBOS.shutdown({ deregister: true });
   }
 
   async #start({ chatId, epoch }: { chatId: string; epoch: number }): Promise<void> {
