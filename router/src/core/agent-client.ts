@@ -4,6 +4,8 @@ import type { AgentResponse, IncomingMessage, Route } from './models.ts';
 export interface AskOptions {
   /** Ends the ask early, e.g. at shutdown. */
   signal?: AbortSignal;
+  /** An earlier ask of this message may have reached the agent (a crash came between): look before asking again. */
+  isRepeat?: boolean;
 }
 
 /**

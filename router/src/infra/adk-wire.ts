@@ -1,0 +1,302 @@
+import { z } from 'zod';
+
+/** How a server spells the body of `/run`: as the agent contract writes it, or as every real ADK server takes it. */
+export type AdkDialect = 'snake' | 'camel';
+
+/** One run: what is asked, in which session, under which WhatsApp message id. */
+export interface RunRequest {
+  appName: string;
+  userId: string;
+  sessionId: string;
+  text: string;
+  messageId: string;
+}
+
+/** Session state key that marks our user event, so that a run can be found again after a time-out (refs/adk_api.md). */
+const MARKER = 'wa2ai_msg';
+
+/**
+ * The body of `POST /run`. `snake` is the agent contract's to the letter. `camel` is the least that every server takes:
+ * a strict one refuses unknown fields, so neither `invocationId` nor a second spelling is in it; its `stateDelta` is
+ * stored with the user event and names the message.
+ */
+export function runBody(dialect: AdkDialect, run: RunRequest): Record<string, unknown> {
+  const parts = [{ text: run.text }];
+  if (dialect === 'snake') {
+    return {
+      app_name: run.appName,
+      user_id: run.userId,
+      session_id: run.sessionId,
+      new_message: { parts },
+      streaming: false,
+      state_delta: null,
+      invocation_id: null,
+    };
+  }
+  return {
+    appName: run.appName,
+    userId: run.userId,
+    sessionId: run.sessionId,
+    newMessage: { role: 'user', parts },
+    streaming: false,
+    stateDelta: { [MARKER]: run.messageId },
+  };
+}
+
+const partSchema = z.looseObject({
+  text: z.string().nullish(),
+  thought: z.boolean().nullish(),
+  functionCall: z.unknown().optional(),
+  functionResponse: z.unknown().optional(),
+  codeExecutionResult: z.unknown().optional(),
+});
+
+const eventSchema = z.looseObject({
+  author: z.string().nullish(),
+  content: z.looseObject({ role: z.string().nullish(), parts: z.array(partSchema).nullish() }).nullish(),
+  invocationId: z.string().nullish(),
+  partial: z.boolean().nullish(),
+  branch: z.string().nullish(),
+  errorCode: z.union([z.string(), z.number()]).nullish(),
+  errorMessage: z.string().nullish(),
+  longRunningToolIds: z.array(z.unknown()).nullish(),
+  finishReason: z.unknown().optional(),
+  usageMetadata: z.unknown().optional(),
+  actions: z
+    .looseObject({
+      stateDelta: z.record(z.string(), z.unknown()).nullish(),
+      skipSummarization: z.boolean().nullish(),
+    })
+    .nullish(),
+});
+
+/** One event of a run, as far as wa2ai reads it; unknown fields pass. */
+export type AdkEvent = z.infer<typeof eventSchema>;
+
+export type Parsed<T> = { ok: true; value: T } | { ok: false; problem: string };
+
+/**
+ * The events in the body of an answered `/run`. JSON `null` counts as none (a Go server writes an empty list so).
+ * A problem is a sentence that names the place, and never quotes the body.
+ */
+export function parseEvents(body: string): Parsed<AdkEvent[]> {
+  const json = parseJson(body);
+  if (!json.ok) return json;
+  if (json.value === null) return { ok: true, value: [] };
+  if (!Array.isArray(json.value)) {
+    return { ok: false, problem: `the answer is not an array of events but ${kindOf(json.value)}` };
+  }
+  return check(z.array(eventSchema), json.value, 'events');
+}
+
+const sessionSchema = z.looseObject({ events: z.array(eventSchema).nullish() });
+
+/** The stored events in the body of `GET /apps/{app}/users/{user}/sessions/{session}`, oldest first. */
+export function parseSessionEvents(body: string): Parsed<AdkEvent[]> {
+  const json = parseJson(body);
+  if (!json.ok) return json;
+  const session = check(sessionSchema, json.value, 'session');
+  return session.ok ? { ok: true, value: session.value.events ?? [] } : session;
+}
+
+/** The names in the body of `GET /list-apps`: an array of strings, or of objects with a `name`; else none. */
+export function parseAppNames(body: string): string[] {
+  const json = parseJson(body);
+  if (!json.ok) return [];
+  const list = Array.isArray(json.value)
+    ? json.value
+    : z.looseObject({ apps: z.array(z.unknown()) }).safeParse(json.value).data?.apps;
+  const named = z.union([z.string(), z.looseObject({ name: z.string() }).transform((app) => app.name)]);
+  return (list ?? []).flatMap((app) => named.safeParse(app).data ?? []);
+}
+
+function parseJson(text: string): Parsed<unknown> {
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch {
+    return { ok: false, problem: text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON' };
+  }
+}
+
+function check<T>(schema: z.ZodType<T>, value: unknown, name: string): Parsed<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  const issue = parsed.error.issues[0];
+  const path = (issue?.path ?? []).map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`));
+  return {
+    ok: false,
+    problem: `${name}${path.join('')} is not what ADK sends: ${issue?.message ?? 'unknown'}`,
+  };
+}
+
+function kindOf(value: unknown): string {
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** What a run said. `text`: for the person · `silent`: the agent chose to say nothing · `failed`: it reported an error. */
+export type RunAnswer = RunFacts &
+  (
+    | { kind: 'text'; text: string }
+    | { kind: 'silent' }
+    | { kind: 'failed'; code: string; reason: string; isRepeatable: boolean }
+  );
+
+/** What is known of a run beside its words; absent where the server said nothing. */
+export interface RunFacts {
+  eventCount: number;
+  invocationId?: string;
+  author?: string;
+  finishReason?: string;
+  usage?: unknown;
+  stateDelta?: Record<string, unknown>;
+}
+
+/**
+ * Reads a run's events as the agent contract and real servers need it (refs/adk_api.md, "Reading the answer").
+ *
+ * A reply is a whole model event with a text that is no thought. When one of them has the author `model` only such
+ * count (the contract); otherwise the author is the agent's own name and all count. The last reply is the answer; when
+ * the last ones come from parallel branches, the last of each branch, in order, with a blank line between.
+ * With no reply, an event with an `errorCode` makes the run failed, and else it is silent.
+ */
+export function readAnswer(events: AdkEvent[]): RunAnswer {
+  const replies = events.filter(isReply);
+  const fromModel = replies.filter((event) => event.author === 'model');
+  const chosen = lastOfEachBranch(fromModel.length > 0 ? fromModel : replies);
+  const failure = events.findLast((event) => event.errorCode);
+  const facts = factsOf(events, chosen.at(-1) ?? failure ?? events.at(-1));
+  if (chosen.length > 0) return { ...facts, kind: 'text', text: chosen.map(textOf).join('\n\n') };
+  if (!failure) return { ...facts, kind: 'silent' };
+  const code = String(failure.errorCode);
+  const reason = failure.errorMessage ?? '';
+  const isRepeatable = isTransient(code, reason) && !events.some(callsTool);
+  return { ...facts, kind: 'failed', code, reason, isRepeatable };
+}
+
+/** Whether the run that left these events has come to an end, by ADK's own rule for a final event. */
+export function isFinished(events: AdkEvent[]): boolean {
+  const last = events.at(-1);
+  if (!last) return false;
+  if (last.errorCode || last.actions?.skipSummarization || last.longRunningToolIds?.length) return true;
+  const parts = partsOf(last);
+  return (
+    !last.partial &&
+    !parts.some((part) => part.functionCall || part.functionResponse) &&
+    !parts.at(-1)?.codeExecutionResult
+  );
+}
+
+/** The events of the run that our message started, without its user event; undefined when the session never saw it. */
+export function eventsOfMessage(sessionEvents: AdkEvent[], messageId: string): AdkEvent[] | undefined {
+  const at = sessionEvents.findLastIndex((event) => event.actions?.stateDelta?.[MARKER] === messageId);
+  const asked = sessionEvents[at];
+  if (!asked) return undefined;
+  return sessionEvents
+    .slice(at + 1)
+    .filter((event) => event.author !== 'user' && event.invocationId === asked.invocationId);
+}
+
+function partsOf(event: AdkEvent) {
+  return event.content?.parts ?? [];
+}
+
+function textOf(event: AdkEvent): string {
+  return partsOf(event)
+    .filter((part) => !part.thought)
+    .map((part) => part.text ?? '')
+    .join('');
+}
+
+function isReply(event: AdkEvent): boolean {
+  if (event.author === 'user' || event.partial) return false;
+  const role = event.content?.role;
+  return (!role || role === 'model') && textOf(event).trim() !== '';
+}
+
+function callsTool(event: AdkEvent): boolean {
+  return partsOf(event).some((part) => part.functionCall);
+}
+
+function lastOfEachBranch(replies: AdkEvent[]): AdkEvent[] {
+  const last = replies.at(-1);
+  if (!last?.branch) return last ? [last] : [];
+  const afterUnbranched = replies.slice(replies.findLastIndex((event) => !event.branch) + 1);
+  return afterUnbranched.filter(
+    (event, index) => !afterUnbranched.slice(index + 1).some((later) => later.branch === event.branch),
+  );
+}
+
+/** A model's overload, by Google's status names and numbers: asking again later may help. */
+function isTransient(code: string, reason: string): boolean {
+  return (
+    /^(429|503|RESOURCE_EXHAUSTED|UNAVAILABLE)$/.test(code) ||
+    /RESOURCE_EXHAUSTED|"code":\s*(429|503)\b/.test(reason)
+  );
+}
+
+function factsOf(events: AdkEvent[], shown: AdkEvent | undefined): RunFacts {
+  const state = Object.assign({}, ...events.map((event) => event.actions?.stateDelta ?? {}));
+  delete state[MARKER];
+  return {
+    eventCount: events.length,
+    ...(shown?.invocationId && { invocationId: shown.invocationId }),
+    ...(shown?.author && { author: shown.author }),
+    ...(typeof shown?.finishReason === 'string' && { finishReason: shown.finishReason }),
+    ...(shown?.usageMetadata ? { usage: shown.usageMetadata } : {}),
+    ...(Object.keys(state).length > 0 && { stateDelta: state }),
+  };
+}
+
+/** How a server says that the session is not there: JS, Python and older Python, Go. */
+export function isSessionMissing(status: number, body: string): boolean {
+  return status === 404 && /session not found|failed to get session/i.test(body);
+}
+
+/** How a server says that the session to be created is there already. */
+export function isSessionThere(status: number, body: string): boolean {
+  return (
+    status === 200 || status === 201 || status === 409 || (status === 400 && /already exists/i.test(body))
+  );
+}
+
+const MAX_ERROR_CHARS = 500;
+
+/**
+ * A refusal's body as one short line for an operator: a web page loses its markup and its stack trace, a validation
+ * report (`{"detail":[{loc,msg,input}]}`) the input it quotes, everything else is kept as sent. At most 500 characters.
+ */
+export function errorText(body: string): string {
+  const text = body.trim();
+  if (text.startsWith('<')) return shorten(textOfPage(text));
+  return shorten(validationReport(text) ?? text);
+}
+
+function textOfPage(html: string): string {
+  const text = html
+    .slice(0, 20_000)
+    .replace(/<(script|style|title)\b[^>]*>[\s\S]*?<\/\1>/gi, ' ')
+    .replace(/<br\s*\/?>/gi, '\n')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&nbsp;/g, ' ')
+    .replace(/&quot;/g, '"');
+  return (
+    text
+      .split(/\n\s*at\s/)[0]
+      ?.replace(/\s+/g, ' ')
+      .trim() ?? ''
+  );
+}
+
+const reportSchema = z.looseObject({
+  detail: z.array(z.looseObject({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string() })).min(1),
+});
+
+function validationReport(text: string): string | undefined {
+  const json = parseJson(text);
+  const report = json.ok ? reportSchema.safeParse(json.value) : undefined;
+  return report?.data?.detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ');
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_ERROR_CHARS ? `${text.slice(0, MAX_ERROR_CHARS)}…` : text;
+}
