@@ -64,8 +64,8 @@ export interface MessageToActor {
 /** What became of a message at an actor; `message` is what the person would see, `deviceSentMessage` unwrapped. */
 export type Reading =
   | { readonly kind: 'read'; readonly message: proto.IMessage }
-  /** Nothing for the eye: a sender key alone, a protocol message. */
-  | { readonly kind: 'silent' }
+  /** Nothing for the eye: a sender key alone, a protocol message (given along, since edits change what is seen). */
+  | { readonly kind: 'silent'; readonly message?: proto.IMessage }
   /** Already shown under this id: a resend. The server counts bubbles itself; this only tells why. */
   | { readonly kind: 'repeat'; readonly message: proto.IMessage }
   | { readonly kind: 'unreadable'; readonly reason: string };

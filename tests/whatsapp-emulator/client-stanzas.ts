@@ -1,0 +1,214 @@
+import { type BinaryNode, getBinaryNodeChild } from '@whiskeysockets/baileys';
+import type { Actor, KeyBundle, MessageToActor, Reading } from './actors.ts';
+import { chatKey, fanOut } from './client-messages.ts';
+import { announceOffline, deliver, flushOffline } from './delivery.ts';
+import type { Device } from './device.ts';
+import { streamError } from './faults.ts';
+import { childBytes, children, isGroupJid, node, SERVER, seconds, uintOf, userJid } from './nodes.ts';
+import { answerQuery, answerTo } from './queries.ts';
+import type { World } from './world.ts';
+
+/** Handles what logged-in clients send. Actors get their messages one at a time each, in order of arrival. */
+export class ClientStanzas {
+  readonly #world: World;
+  readonly #queues = new Map<Actor, Promise<void>>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  handle(device: Device, stanza: BinaryNode): void {
+    switch (stanza.tag) {
+      case 'iq':
+        this.#onQuery(device, stanza);
+        break;
+      case 'message':
+        this.#onMessage(device, stanza);
+        break;
+      case 'receipt':
+        this.#onReceipt(device, stanza);
+        break;
+      case 'ack':
+        this.#onAck(device, stanza);
+        break;
+      case 'ib':
+        if (getBinaryNodeChild(stanza, 'offline_batch') && !device.isLive) flushOffline(this.#world, device);
+        break;
+      case 'chatstate':
+      case 'presence':
+        this.#onPresence(device, stanza);
+        break;
+      case 'call':
+        device.connection?.send(node('ack', { class: 'call', id: stanza.attrs.id, from: stanza.attrs.to }));
+    }
+  }
+
+  /** Resolves when every message handed to actors so far was read. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#queues.values());
+  }
+
+  #onQuery(device: Device, iq: BinaryNode): void {
+    const { faults, directory, events } = this.#world;
+    const { xmlns, type } = iq.attrs;
+    if (type === 'result' || type === 'error') return;
+    if (xmlns === 'w:p') {
+      if (!faults.isIgnoringPings) device.connection?.send(answerTo(iq, []));
+      return;
+    }
+    if (xmlns === 'md' && getBinaryNodeChild(iq, 'remove-companion-device')) {
+      device.connection?.send(answerTo(iq, []));
+      this.unlink(device);
+      return;
+    }
+    const answer = answerQuery(iq, { device, directory });
+    if (!answer) events.emit('unknown-query', { device: device.pn, stanza: iq });
+    device.connection?.send(answerTo(iq, answer ?? { code: 501, text: 'feature-not-implemented' }));
+    if (xmlns === 'passive' && getBinaryNodeChild(iq, 'active')) announceOffline(this.#world, device);
+    if (xmlns === 'encrypt' && type === 'get') this.#warnOfLowKeys();
+  }
+
+  /** Ends a device for good: its client is told, its phone too. */
+  unlink(device: Device): void {
+    this.#world.directory.removeDevice(device);
+    device.connection?.sendAndClose(streamError(401), 'unlinked');
+    device.phone.onUnlinked?.(device.pn);
+    this.#world.events.emit('unlinked', { device: device.pn });
+  }
+
+  /** Tells clients whose one-time keys run out; called after anything that may have spent one. */
+  #warnOfLowKeys(): void {
+    for (const device of this.#world.directory.devices()) this.warnOfLowKeys(device);
+  }
+
+  warnOfLowKeys(device: Device): void {
+    if (!device.isLive || !device.isLowOnKeys) return;
+    const count = node('count', { value: `${device.oneTimeKeyCount}` });
+    const attrs = { from: SERVER, type: 'encrypt', id: 'low-on-keys', t: seconds(Date.now()) };
+    device.connection?.send(node('notification', attrs, [count]));
+  }
+
+  #onMessage(device: Device, stanza: BinaryNode): void {
+    const { faults, transcript, directory } = this.#world;
+    const { id = '', to = '' } = stanza.attrs;
+    const ack = { class: 'message', id, from: to, participant: stanza.attrs.participant };
+    if (faults.take('refusedMessages')) {
+      device.connection?.send(node('ack', { ...ack, error: `${faults.refusalCode}` }));
+      return;
+    }
+    const isWithheld = faults.take('withheldAcks');
+    if (isWithheld && faults.isWithheldLost) return;
+    if (!isWithheld) device.connection?.send(node('ack', { ...ack, t: seconds(Date.now()) }));
+    transcript.sent({ id, account: device.pn, chat: to });
+    const { toActors, toDevices } = fanOut(stanza, device, directory);
+    for (const { device: other, stanza: copy } of toDevices) deliver(this.#world, other, copy);
+    for (const { actor, message } of toActors) this.#enqueue(actor, () => this.#read(actor, message, device));
+  }
+
+  async #read(actor: Actor, message: MessageToActor, device: Device): Promise<void> {
+    const reading: Reading = await actor.onMessage(message);
+    const { transcript, events, directory } = this.#world;
+    const person = actor.pn;
+    const isOwnCopy = actor === device.phone && !message.isGroup;
+    if (isOwnCopy) return;
+    const key = message.isGroup ? message.chat : person;
+    const chat = message.isGroup ? message.chat : chatKey(message.chat, directory);
+    const entry = { id: message.id, account: device.pn, person, chat };
+    const isRepeat = transcript.readBy(entry, key, reading);
+    if (reading.kind === 'unreadable') {
+      events.emit('unreadable', { id: message.id, person, reason: reading.reason });
+    }
+    if (reading.kind !== 'read' && reading.kind !== 'repeat') return;
+    const text = transcript.bubble(key, message.id)?.text;
+    events.emit('reply', {
+      ...entry,
+      chat: message.chat,
+      text,
+      message: reading.message,
+      isRepeat,
+      atMs: Date.now(),
+    });
+  }
+
+  #onReceipt(device: Device, stanza: BinaryNode): void {
+    const { transcript, events, directory } = this.#world;
+    const { id = '', to = '', type, participant, recipient } = stanza.attrs;
+    const list = children(getBinaryNodeChild(stanza, 'list')).map(({ attrs }) => attrs.id ?? '');
+    const ids = [id, ...list];
+    device.connection?.send(node('ack', { class: 'receipt', id, from: to, participant, type }));
+    const actor = directory.actor(participant ?? to);
+    const chat = isGroupJid(to) ? to : userJid(recipient ?? to);
+    for (const each of ids) {
+      const settled = device.mailbox.settle(stanza, each);
+      if (settled) events.emit('settled', { device: device.pn, stanza: settled, error: undefined });
+      transcript.receipt({ id: each, account: device.pn, person: actor?.pn ?? to, chat, type });
+      events.emit('receipt', { device: device.pn, id: each, chat, type });
+    }
+    const other = directory.device(participant ?? to);
+    if (other && other !== device) this.#passReceiptOn(device, other, stanza);
+    if (!actor || other) return;
+    const from = { pn: device.pn, lid: device.lid };
+    const retry = retryOf(stanza);
+    const receipt = { from, ids, type, chat, isGroup: isGroupJid(to), retry, stanza };
+    this.#enqueue(actor, async () => actor.onReceipt(receipt));
+  }
+
+  #passReceiptOn(device: Device, other: Device, stanza: BinaryNode): void {
+    const { id, to = '', type, participant = '' } = stanza.attrs;
+    const own = (participant || to).includes('@lid') ? device.lid : device.pn;
+    const address = isGroupJid(to) ? { from: to, participant: own } : { from: own };
+    const attrs = { id, type, t: seconds(Date.now()), ...address };
+    deliver(this.#world, other, node('receipt', attrs, stanza.content));
+  }
+
+  #onAck(device: Device, ack: BinaryNode): void {
+    const settled = device.mailbox.acknowledge(ack);
+    if (!settled) return;
+    this.#world.events.emit('settled', { device: device.pn, stanza: settled, error: ack.attrs.error });
+  }
+
+  #onPresence(device: Device, stanza: BinaryNode): void {
+    const { to = '', type } = stanza.attrs;
+    const state = type ?? children(stanza)[0]?.tag ?? '';
+    if (state === 'subscribe') return;
+    const { events, directory } = this.#world;
+    events.emit('presence', { device: device.pn, chat: to && userJid(to), state });
+    const members = directory.group(to)?.members ?? (to ? [{ pn: to }] : []);
+    for (const { pn } of members) {
+      directory.actor(pn)?.onPresence?.({ from: device.pn, chat: userJid(to), state });
+    }
+  }
+
+  #enqueue(actor: Actor, task: () => Promise<void>): void {
+    const earlier = this.#queues.get(actor) ?? Promise.resolve();
+    const next = earlier.then(task).catch((error: unknown) => {
+      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.#world.events.emit('unreadable', { id: '', person: actor.pn, reason });
+    });
+    this.#queues.set(actor, next);
+  }
+}
+
+function retryOf(receipt: BinaryNode): { count: number; bundle?: KeyBundle } | undefined {
+  const retry = getBinaryNodeChild(receipt, 'retry');
+  if (!retry) return undefined;
+  return { count: Number(retry.attrs.count ?? 1), bundle: bundleOf(receipt) };
+}
+
+function bundleOf(receipt: BinaryNode): KeyBundle | undefined {
+  const keys = getBinaryNodeChild(receipt, 'keys');
+  const skey = keys && getBinaryNodeChild(keys, 'skey');
+  const key = keys && getBinaryNodeChild(keys, 'key');
+  const identityKey = childBytes(keys, 'identity');
+  const registrationId = uintOf(childBytes(receipt, 'registration'));
+  const publicKey = childBytes(skey, 'value');
+  const signature = childBytes(skey, 'signature');
+  const keyId = uintOf(childBytes(skey, 'id'));
+  if (!identityKey || !publicKey || !signature || keyId === undefined || registrationId === undefined) {
+    return undefined;
+  }
+  const oneTime = childBytes(key, 'value');
+  const oneTimeId = uintOf(childBytes(key, 'id'));
+  const preKey = oneTime && oneTimeId !== undefined ? { keyId: oneTimeId, publicKey: oneTime } : undefined;
+  return { registrationId, identityKey, signedPreKey: { keyId, publicKey, signature }, preKey };
+}

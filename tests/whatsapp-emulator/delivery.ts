@@ -1,0 +1,52 @@
+import type { BinaryNode } from '@whiskeysockets/baileys';
+import type { Device } from './device.ts';
+import { corrupted } from './faults.ts';
+import { node, SERVER, seconds } from './nodes.ts';
+import type { World } from './world.ts';
+
+/**
+ * Keeps a stanza for a device and sends it when the device is live. What is not acknowledged goes out again at the next
+ * login, in the order of the first delivery.
+ */
+export function deliver(world: World, device: Device, stanza: BinaryNode): void {
+  device.mailbox.put(stanza);
+  if (device.isLive) transmit(world, device, stanza);
+}
+
+/** Sends what waits, marked offline, then the end of the offline phase; from then on the device is live. */
+export function flushOffline(world: World, device: Device): void {
+  const waiting = device.mailbox.offline();
+  for (const stanza of waiting) transmit(world, device, stanza);
+  device.isLive = true;
+  if (!world.faults.isWedged) {
+    device.connection?.send(node('ib', { from: SERVER }, [node('offline', { count: `${waiting.length}` })]));
+  }
+  world.events.emit('live', { device: device.pn, offlineCount: waiting.length });
+}
+
+/** Begins the offline phase: announces what waits, or ends the phase at once when nothing does. */
+export function announceOffline(world: World, device: Device): void {
+  const { mailbox, connection } = device;
+  if (mailbox.size === 0) {
+    flushOffline(world, device);
+    return;
+  }
+  const preview = node('offline_preview', {
+    count: `${mailbox.size}`,
+    message: `${mailbox.count('message')}`,
+    receipt: `${mailbox.count('receipt')}`,
+    notification: `${mailbox.count('notification')}`,
+    appdata: '0',
+    call: '0',
+    t: seconds(Date.now()),
+  });
+  connection?.send(node('ib', { from: SERVER }, [preview]));
+}
+
+function transmit(world: World, device: Device, stanza: BinaryNode): void {
+  const { faults } = world;
+  const isMessage = stanza.tag === 'message';
+  const sent = isMessage && faults.take('corruptions') ? corrupted(stanza) : stanza;
+  device.connection?.send(sent);
+  if (isMessage && faults.take('duplicates')) device.connection?.send(sent);
+}

@@ -1,0 +1,270 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type {
+  Actor,
+  GroupInfo,
+  KeyBundle,
+  LinkedDevice,
+  MessageToDevice,
+  PairRequest,
+  PhoneActor,
+  ReceiptToDevice,
+  ServerSide,
+} from './actors.ts';
+import { ClientStanzas } from './client-stanzas.ts';
+import { Connection, type ConnectionListener } from './connection.ts';
+import { deliver } from './delivery.ts';
+import type { Device } from './device.ts';
+import { EmulatorError } from './emulator-error.ts';
+import type { EmulatorEvents, Events } from './events.ts';
+import { type Faults, type StreamErrorCode, streamError } from './faults.ts';
+import { logIn } from './login.ts';
+import { deviceJid, node } from './nodes.ts';
+import { isLogin, Pairing } from './pairing.ts';
+import { groupAddress, messageStanza, receiptStanza } from './to-device.ts';
+import type { Bubble, TranscriptEntry } from './transcript.ts';
+import { makeWorld, type World } from './world.ts';
+
+const PATH = '/ws/chat';
+const NO_REPLY_KINDS = new Set(['category']);
+
+export interface EmulatorOptions {
+  /** A free port unless given. Loopback only. */
+  readonly port?: number;
+  /** Gets one line per event, for a person to read. */
+  readonly log?: (line: string) => void;
+}
+
+/**
+ * A WhatsApp Web server on loopback, good enough for an unmodified Baileys socket. Point `waWebSocketUrl` at `url`.
+ * Nothing here waits for time to pass: everything happens on a stanza, a socket event or a call.
+ */
+export class WhatsAppEmulator implements ServerSide, ConnectionListener {
+  readonly url: string;
+  readonly port: number;
+  readonly #world: World;
+  readonly #pairing: Pairing;
+  readonly #stanzas: ClientStanzas;
+  readonly #http: Server;
+  readonly #connections = new Map<Connection, Device | undefined>();
+
+  private constructor(world: World, http: Server) {
+    this.#world = world;
+    this.#pairing = new Pairing(world);
+    this.#stanzas = new ClientStanzas(world);
+    this.#http = http;
+    this.port = (http.address() as AddressInfo).port;
+    this.url = `ws://127.0.0.1:${this.port}${PATH}`;
+  }
+
+  /** Listens on 127.0.0.1. @throws the listen error when the port is taken */
+  static async start({ port = 0, log }: EmulatorOptions = {}): Promise<WhatsAppEmulator> {
+    const http = createServer((_, response) => response.writeHead(404).end());
+    await new Promise<void>((resolve, reject) => {
+      http.once('error', reject);
+      http.listen(port, '127.0.0.1', resolve);
+    });
+    const emulator = new WhatsAppEmulator(makeWorld(), http);
+    const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+    http.on('upgrade', (request, socket, head) => emulator.#upgrade(sockets, request, socket, head));
+    if (log) emulator.#logTo(log);
+    return emulator;
+  }
+
+  /** Drops every client and closes the port. */
+  async stop(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()));
+    for (const connection of this.#connections.keys()) connection.drop('the emulator stops');
+    this.#http.closeAllConnections();
+    await closed;
+    await this.#stanzas.settle();
+  }
+
+  get events(): Events {
+    return this.#world.events;
+  }
+
+  /** Misbehaviour for all clients; see `Faults`. */
+  get faults(): Faults {
+    return this.#world.faults;
+  }
+
+  /** Shorthand of `events.waitFor`. */
+  waitFor<K extends keyof EmulatorEvents>(
+    event: K,
+    fits?: (value: EmulatorEvents[K]) => boolean,
+    timeoutMs?: number,
+  ): Promise<EmulatorEvents[K]> {
+    return this.#world.events.waitFor(event, fits, timeoutMs);
+  }
+
+  /** The judge's record so far. */
+  transcript(): TranscriptEntry[] {
+    return this.#world.transcript.entries();
+  }
+
+  /** What a chat shows, one bubble per WhatsApp id. `chat`: a group's JID or a person's, in either form. */
+  bubbles(chat: string): Bubble[] {
+    return this.#world.transcript.bubbles(this.#world.directory.actor(chat)?.pn ?? chat);
+  }
+
+  /** How many stanzas a linked device has not acknowledged. */
+  waitingFor(devicePn: string): number {
+    return this.#device(devicePn).mailbox.size;
+  }
+
+  /** Breaks TCP connections without a word: of one device, or of all clients. */
+  drop(devicePn?: string): void {
+    for (const connection of this.#connectionsOf(devicePn)) connection.drop();
+  }
+
+  /** Ends connections with a stream error: of one device, or of all clients. */
+  endStream(code: StreamErrorCode, devicePn?: string): void {
+    for (const connection of this.#connectionsOf(devicePn)) {
+      connection.sendAndClose(streamError(code), `stream error ${code}`);
+    }
+  }
+
+  /** Keeps connections up but neither sends nor hears anything on them. */
+  silence(devicePn?: string): void {
+    for (const connection of this.#connectionsOf(devicePn)) connection.isSilent = true;
+  }
+
+  /** Delays every frame of the open and of future connections. */
+  slowDown(delayMs: number): void {
+    this.faults.delayMs = delayMs;
+    for (const connection of this.#connections.keys()) connection.delayMs = delayMs;
+  }
+
+  addActor(actor: Actor): void {
+    this.#world.directory.addActor(actor);
+  }
+
+  addPhone(phone: PhoneActor): void {
+    this.#world.directory.addPhone(phone);
+  }
+
+  addGroup(group: GroupInfo): void {
+    this.#world.directory.addGroup(group);
+  }
+
+  group(jid: string): GroupInfo | undefined {
+    return this.#world.directory.group(jid);
+  }
+
+  linkedDevices(user: string): readonly LinkedDevice[] {
+    return this.#world.directory.devicesOf(user);
+  }
+
+  takeKeyBundle(devicePn: string): KeyBundle {
+    const device = this.#device(devicePn);
+    const bundle = device.takeKeyBundle();
+    this.#stanzas.warnOfLowKeys(device);
+    return bundle;
+  }
+
+  sendMessage(message: MessageToDevice): void {
+    const device = this.#device(message.to);
+    const { chat } = message;
+    const stanza = messageStanza(message, device, this.#world.directory);
+    const isSilent = Object.keys(message.attrs ?? {}).some((name) => NO_REPLY_KINDS.has(name));
+    if (chat.kind !== 'own' && !isSilent) {
+      const key = chat.kind === 'group' ? chat.group : (stanza.attrs.from ?? '');
+      const { id, from, message: content } = message;
+      this.#world.transcript.wrote({ id, account: device.pn, person: from.pn, chat: key, message: content });
+    }
+    deliver(this.#world, device, stanza);
+  }
+
+  sendReceipt(receipt: ReceiptToDevice): void {
+    deliver(this.#world, this.#device(receipt.to), receiptStanza(receipt, this.#world.directory));
+  }
+
+  sendChatState(from: Actor, to: string, chat: ReceiptToDevice['chat'], state: 'composing' | 'paused'): void {
+    const address =
+      chat.kind === 'group'
+        ? { from: chat.group, participant: groupAddress(from, chat.group, this.#world.directory) }
+        : { from: deviceJid(chat.addressing === 'lid' ? from.lid : from.pn, 0) };
+    this.#device(to).connection?.send(node('chatstate', address, [node(state)]));
+  }
+
+  pairDevice(request: PairRequest): Promise<string> {
+    return this.#pairing.pairDevice(request);
+  }
+
+  submitLinkCode(ref: string, wrappedPrimaryEphemeral: Uint8Array, primaryIdentity: Uint8Array): void {
+    this.#pairing.submitLinkCode(ref, wrappedPrimaryEphemeral, primaryIdentity);
+  }
+
+  unlinkDevice(devicePn: string): void {
+    this.#stanzas.unlink(this.#device(devicePn));
+  }
+
+  onClient: ConnectionListener['onClient'] = (connection, { noiseKey, payload }) => {
+    const isRegistration = !isLogin(payload);
+    this.events.emit('connected', { isRegistration });
+    if (isRegistration) this.#pairing.begin(connection, noiseKey, payload);
+    else {
+      const device = logIn(this.#world, connection, noiseKey.toString('hex'), payload);
+      if (device) this.#connections.set(connection, device);
+    }
+  };
+
+  onNode: ConnectionListener['onNode'] = (connection, stanza) => {
+    const device = this.#connections.get(connection);
+    this.events.emit('stanza', { device: device?.pn, stanza });
+    if (device) this.#stanzas.handle(device, stanza);
+    else if (
+      !this.#pairing.onNode(connection, stanza) &&
+      stanza.tag === 'iq' &&
+      stanza.attrs.xmlns === 'w:p'
+    ) {
+      connection.send(node('iq', { id: stanza.attrs.id, from: 's.whatsapp.net', type: 'result' }));
+    }
+  };
+
+  onClosed: ConnectionListener['onClosed'] = (connection, reason) => {
+    const device = this.#connections.get(connection);
+    this.#connections.delete(connection);
+    this.#pairing.onClosed(connection);
+    if (device?.connection === connection) {
+      device.connection = undefined;
+      device.isLive = false;
+    }
+    this.events.emit('closed', { device: device?.pn, reason });
+  };
+
+  #upgrade(sockets: WebSocketServer, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const isChat = request.url?.split('?')[0] === PATH;
+    if (!isChat || this.faults.take('refusedUpgrades')) {
+      const status = isChat ? this.faults.refusalStatus : 404;
+      socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (client: WebSocket) => {
+      this.#connections.set(new Connection(client, this.#world.identity, this), undefined);
+    });
+  }
+
+  #device(devicePn: string): Device {
+    const device = this.#world.directory.device(devicePn);
+    if (!device) throw new EmulatorError(`no device ${devicePn} is linked`);
+    return device;
+  }
+
+  #connectionsOf(devicePn: string | undefined): Connection[] {
+    if (devicePn === undefined) return [...this.#connections.keys()];
+    const { connection } = this.#device(devicePn);
+    return connection ? [connection] : [];
+  }
+
+  #logTo(log: (line: string) => void): void {
+    this.events.on('paired', ({ device }) => log(`paired ${device}`));
+    this.events.on('logged-in', ({ device }) => log(`logged in ${device}`));
+    this.events.on('closed', ({ device, reason }) => log(`closed ${device ?? 'a client'}: ${reason}`));
+    this.events.on('unreadable', ({ person, id, reason }) => log(`${person} cannot read ${id}: ${reason}`));
+    this.events.on('unknown-query', ({ stanza }) => log(`unknown query ${stanza.attrs.xmlns}`));
+  }
+}

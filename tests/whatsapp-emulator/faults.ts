@@ -1,0 +1,76 @@
+import type { BinaryNode } from '@whiskeysockets/baileys';
+import { node } from './nodes.ts';
+
+/** The ways a connection is ended by the server with a word about it. */
+export type StreamErrorCode = 401 | 403 | 405 | 408 | 428 | 440 | 500 | 503 | 515;
+
+/**
+ * Misbehaviour on request. Every count goes down as it is used; 0 is the normal state. They concern all clients of the
+ * emulator, except what a test asks of one connection.
+ */
+export class Faults {
+  /** Upgrades to refuse, and the HTTP status to refuse them with. */
+  refusedUpgrades = 0;
+  refusalStatus = 503;
+  /** Logins to answer with `<failure reason>`. */
+  failedLogins = 0;
+  failureReason = 503;
+  /** Messages of clients that get no ack; `isLost` ones do not reach anyone either. */
+  withheldAcks = 0;
+  isWithheldLost = false;
+  /** Messages of clients that get `<ack error>` and reach nobody. */
+  refusedMessages = 0;
+  refusalCode = 463;
+  /** Messages to clients that are sent twice, byte for byte. */
+  duplicates = 0;
+  /** Messages to clients whose ciphertext has a bit turned. */
+  corruptions = 0;
+  /** Delay of every frame to a client, ms. */
+  delayMs = 0;
+  /** Never end the offline phase of a login: the client's first buffer stays full. */
+  isWedged = false;
+  /** Leave keep-alive pings unanswered. */
+  isIgnoringPings = false;
+
+  /** Uses one of a counted fault. */
+  take(
+    fault:
+      | 'refusedUpgrades'
+      | 'failedLogins'
+      | 'withheldAcks'
+      | 'refusedMessages'
+      | 'duplicates'
+      | 'corruptions',
+  ): boolean {
+    if (this[fault] <= 0) return false;
+    this[fault] -= 1;
+    return true;
+  }
+
+  /** Back to normal. */
+  clear(): void {
+    Object.assign(this, new Faults());
+  }
+}
+
+/** The stanza that ends a stream; Baileys reads 440 from the conflict alone. */
+export function streamError(code: StreamErrorCode): BinaryNode {
+  if (code === 440) return node('stream:error', {}, [node('conflict', { type: 'replaced' })]);
+  if (code === 401)
+    return node('stream:error', { code: '401' }, [node('conflict', { type: 'device_removed' })]);
+  return node('stream:error', { code: `${code}` });
+}
+
+/** The same stanza with one bit of its last ciphertext turned. */
+export function corrupted(stanza: BinaryNode): BinaryNode {
+  if (!Array.isArray(stanza.content)) return stanza;
+  const last = stanza.content.findLast((child) => child.tag === 'enc');
+  const content = stanza.content.map((child) => {
+    if (child !== last || !(child.content instanceof Uint8Array)) return child;
+    const bytes = Buffer.from(child.content);
+    const at = bytes.length - 12;
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    return { ...child, content: bytes };
+  });
+  return { ...stanza, content };
+}

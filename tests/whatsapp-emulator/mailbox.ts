@@ -1,0 +1,73 @@
+import type { BinaryNode } from '@whiskeysockets/baileys';
+import { EmulatorError } from './emulator-error.ts';
+import { userJid } from './nodes.ts';
+
+const MAX_WAITING = 20_000;
+
+/** The stanzas that one device has not acknowledged, oldest first. */
+export class Mailbox {
+  readonly #waiting = new Map<string, BinaryNode>();
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Keeps a stanza until it is acknowledged; one of the same key takes the place of the earlier one.
+   * @throws {EmulatorError} when 20,000 wait already: nobody reads this mailbox
+   */
+  put(stanza: BinaryNode): void {
+    if (this.#waiting.size >= MAX_WAITING)
+      throw new EmulatorError(`${MAX_WAITING} stanzas wait for one device`);
+    this.#waiting.set(keyOf(stanza.tag, stanza.attrs, stanza.attrs.from), stanza);
+  }
+
+  /** What waits, oldest first, each marked `offline` as after a reconnect. */
+  offline(): BinaryNode[] {
+    return [...this.#waiting.values()].map((stanza, index) => ({
+      ...stanza,
+      attrs: { ...stanza.attrs, offline: `${index}` },
+    }));
+  }
+
+  /** How many of a tag wait. */
+  count(tag: string): number {
+    return [...this.#waiting.values()].filter((stanza) => stanza.tag === tag).length;
+  }
+
+  /** Takes in `<ack class="...">` of the client. @returns the stanza that it acknowledged, if one waited */
+  acknowledge(ack: BinaryNode): BinaryNode | undefined {
+    return this.#remove(ack.attrs.class ?? '', ack.attrs, ack.attrs.to);
+  }
+
+  /** Takes in a receipt of the client for one message. @returns the message that it settled, if one waited */
+  settle(receipt: BinaryNode, id: string): BinaryNode | undefined {
+    return this.#remove('message', { ...receipt.attrs, id }, receipt.attrs.to);
+  }
+
+  #remove(tag: string, attrs: BinaryNode['attrs'], chat: string | undefined): BinaryNode | undefined {
+    const key = this.#waiting.has(keyOf(tag, attrs, chat))
+      ? keyOf(tag, attrs, chat)
+      : this.#ownMessageKey(tag, attrs);
+    const stanza = key === undefined ? undefined : this.#waiting.get(key);
+    if (key !== undefined) this.#waiting.delete(key);
+    return stanza;
+  }
+
+  /** Receipts for messages of one's own phone name the chat, not the sender; some name nobody. */
+  #ownMessageKey(tag: string, attrs: BinaryNode['attrs']): string | undefined {
+    if (tag !== 'message') return undefined;
+    for (const [key, stanza] of this.#waiting) {
+      const isOwn = stanza.attrs.recipient !== undefined || stanza.attrs.category === 'peer';
+      if (isOwn && stanza.tag === tag && stanza.attrs.id === attrs.id) return key;
+    }
+    return undefined;
+  }
+}
+
+/** Messages are told apart by chat and id; receipts also by who sent them and by their type. */
+function keyOf(tag: string, attrs: BinaryNode['attrs'], chat: string | undefined): string {
+  const sender = attrs.participant ? userJid(attrs.participant) : '';
+  const kind = tag === 'receipt' ? (attrs.type ?? '') : '';
+  return [tag, attrs.id, userJid(chat ?? ''), sender, kind].join(' ');
+}

@@ -1,0 +1,207 @@
+import { type BinaryNode, getBinaryNodeChild, type proto } from '@whiskeysockets/baileys';
+import type { PairRequest, PhoneActor } from './actors.ts';
+import type { Connection } from './connection.ts';
+import { Device } from './device.ts';
+import { EmulatorError } from './emulator-error.ts';
+import { streamError } from './faults.ts';
+import { mintRef } from './login.ts';
+import { childBytes, deviceJid, node, SERVER, seconds, uintOf } from './nodes.ts';
+import type { World } from './world.ts';
+
+const REF_COUNT = 6;
+const SIGN_TIMEOUT_MS = 20_000;
+
+/** A client that wants to be linked. */
+interface Candidate {
+  readonly connection: Connection;
+  readonly noiseKey: Buffer;
+  readonly registration: proto.ClientPayload.IDevicePairingRegistrationData;
+  readonly refs: string[];
+  /** Set by `companion_hello`: code pairing with this phone. */
+  code?: { readonly ref: string; readonly phone: PhoneActor };
+  /** Set while the client's signature is awaited. */
+  signing?: { readonly iqId: string; readonly done: (error?: Error) => void };
+}
+
+/** Links new clients, by QR or by code. The cryptography is the phone's; this routes and registers. */
+export class Pairing {
+  readonly #world: World;
+  readonly #candidates = new Map<Connection, Candidate>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** A client without an account connected: it gets the refs for its QR codes. */
+  begin(connection: Connection, noiseKey: Buffer, payload: proto.ClientPayload): void {
+    const registration = payload.devicePairingData;
+    if (!registration) {
+      connection.drop('neither a username nor registration data');
+      return;
+    }
+    const refs = Array.from({ length: REF_COUNT }, mintRef);
+    this.#candidates.set(connection, { connection, noiseKey, registration, refs });
+    connection.send(
+      node('iq', { from: SERVER, type: 'set', id: connection.mintId(), xmlns: 'md' }, [
+        node(
+          'pair-device',
+          {},
+          refs.map((ref) => node('ref', {}, Buffer.from(ref))),
+        ),
+      ]),
+    );
+    this.#world.events.emit('pairing', { refs });
+  }
+
+  /** A stanza of a client that is not logged in. @returns false when it is none of pairing's */
+  onNode(connection: Connection, stanza: BinaryNode): boolean {
+    const candidate = this.#candidates.get(connection);
+    if (!candidate || stanza.tag !== 'iq') return false;
+    if (stanza.attrs.type === 'result') {
+      if (stanza.attrs.id === candidate.signing?.iqId) this.#signed(candidate, stanza);
+      return true;
+    }
+    const reg = getBinaryNodeChild(stanza, 'link_code_companion_reg');
+    if (reg?.attrs.stage === 'companion_hello') this.#codeHello(candidate, stanza, reg);
+    else if (reg?.attrs.stage === 'companion_finish') this.#codeFinish(candidate, stanza, reg);
+    else return false;
+    return true;
+  }
+
+  onClosed(connection: Connection): void {
+    const candidate = this.#candidates.get(connection);
+    this.#candidates.delete(connection);
+    candidate?.signing?.done(new EmulatorError('the client hung up while it was being linked'));
+  }
+
+  /** See `ServerSide.pairDevice`. */
+  pairDevice(request: PairRequest): Promise<string> {
+    const candidate = this.#byRef(request.ref);
+    const { phone } = request;
+    const number = this.#world.directory.nextDeviceNumber();
+    const pn = deviceJid(phone.pn, number);
+    const iqId = candidate.connection.mintId();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => candidate.signing?.done(new EmulatorError('the client did not sign its identity in 20 s')),
+        SIGN_TIMEOUT_MS,
+      );
+      const done = (error?: Error) => {
+        clearTimeout(timer);
+        candidate.signing = undefined;
+        if (error) return reject(error);
+        this.#register(candidate, request, number);
+        resolve(pn);
+      };
+      candidate.signing = { iqId, done };
+      const lid = deviceJid(phone.lid, number);
+      const attrs = { from: SERVER, type: 'set', id: iqId, xmlns: 'md', t: seconds(Date.now()) };
+      candidate.connection.send(
+        node('iq', attrs, [
+          node('pair-success', {}, [
+            node('device-identity', {}, Buffer.from(request.deviceIdentity)),
+            node('device', { jid: pn, lid }),
+            node('platform', { name: 'android' }),
+          ]),
+        ]),
+      );
+    });
+  }
+
+  /** See `ServerSide.submitLinkCode`. */
+  submitLinkCode(ref: string, wrappedPrimaryEphemeral: Uint8Array, primaryIdentity: Uint8Array): void {
+    const { connection } = this.#byRef(ref);
+    const attrs = {
+      from: SERVER,
+      type: 'link_code_companion_reg',
+      id: connection.mintId(),
+      t: seconds(Date.now()),
+    };
+    connection.send(
+      node('notification', attrs, [
+        node('link_code_companion_reg', { stage: 'primary_hello' }, [
+          node('link_code_pairing_ref', {}, Buffer.from(ref)),
+          node('link_code_pairing_wrapped_primary_ephemeral_pub', {}, Buffer.from(wrappedPrimaryEphemeral)),
+          node('primary_identity_pub', {}, Buffer.from(primaryIdentity)),
+        ]),
+      ]),
+    );
+  }
+
+  #byRef(ref: string): Candidate {
+    for (const candidate of this.#candidates.values()) {
+      if (candidate.refs.includes(ref) || candidate.code?.ref === ref) return candidate;
+    }
+    throw new EmulatorError('no connected client shows that ref');
+  }
+
+  #signed(candidate: Candidate, reply: BinaryNode): void {
+    const sign = getBinaryNodeChild(reply, 'pair-device-sign');
+    const identity = sign && getBinaryNodeChild(sign, 'device-identity');
+    candidate.signing?.done(
+      identity?.content ? undefined : new EmulatorError('the reply holds no signed device identity'),
+    );
+  }
+
+  #register(candidate: Candidate, { phone, keyIndex }: PairRequest, number: number): void {
+    const { registration, noiseKey, connection } = candidate;
+    const { eRegid, eIdent, eSkeyId, eSkeyVal, eSkeySig } = registration;
+    if (!eIdent || !eSkeyVal || !eSkeySig) throw new EmulatorError('the registration lacks its keys');
+    const signedPreKey = {
+      keyId: uintOf(eSkeyId ?? undefined) ?? 0,
+      publicKey: eSkeyVal,
+      signature: eSkeySig,
+    };
+    const registrationId = uintOf(eRegid ?? undefined) ?? 0;
+    const keys = { registrationId, identityKey: eIdent, signedPreKey };
+    const device = new Device(phone, number, keyIndex, noiseKey.toString('hex'), keys);
+    this.#world.directory.addDevice(device);
+    this.#world.events.emit('paired', { device: device.pn });
+    connection.sendAndClose(streamError(515), 'restart after pairing');
+  }
+
+  #codeHello(candidate: Candidate, iq: BinaryNode, reg: BinaryNode): void {
+    const { connection } = candidate;
+    const phone = this.#world.directory.phone(reg.attrs.jid ?? '');
+    const wrapped = childBytes(reg, 'link_code_pairing_wrapped_companion_ephemeral_pub');
+    const noiseKey = childBytes(reg, 'companion_server_auth_key_pub');
+    const attrs = { from: SERVER, id: iq.attrs.id };
+    if (!phone || !wrapped || !noiseKey) {
+      const error = node('error', {
+        code: phone ? '400' : '404',
+        text: phone ? 'bad-request' : 'item-not-found',
+      });
+      connection.send(node('iq', { ...attrs, type: 'error' }, [error]));
+      return;
+    }
+    const ref = mintRef();
+    candidate.code = { ref, phone };
+    connection.send(
+      node('iq', { ...attrs, type: 'result' }, [
+        node('link_code_companion_reg', { stage: 'companion_hello' }, [
+          node('link_code_pairing_ref', {}, Buffer.from(ref)),
+        ]),
+      ]),
+    );
+    const platform = childBytes(reg, 'companion_platform_display')?.toString('utf8') ?? '';
+    phone.onLinkCodeHello({ ref, wrappedCompanionEphemeral: wrapped, noiseKey, platform });
+  }
+
+  #codeFinish(candidate: Candidate, iq: BinaryNode, reg: BinaryNode): void {
+    const wrappedKeyBundle = childBytes(reg, 'link_code_pairing_wrapped_key_bundle');
+    const companionIdentity = childBytes(reg, 'companion_identity_public');
+    const { code, connection } = candidate;
+    const isComplete = code && wrappedKeyBundle && companionIdentity;
+    const attrs = { from: SERVER, id: iq.attrs.id, type: isComplete ? 'result' : 'error' };
+    connection.send(node('iq', attrs, isComplete ? undefined : [node('error', { code: '400' })]));
+    if (!isComplete) return;
+    void Promise.resolve(
+      code.phone.onLinkCodeFinish({ ref: code.ref, wrappedKeyBundle, companionIdentity }),
+    ).catch((error: unknown) => connection.drop(`the phone failed to link: ${error}`));
+  }
+}
+
+/** True for a first login after an account was chosen: such a payload names a user. */
+export function isLogin(payload: proto.ClientPayload): boolean {
+  return Boolean(payload.username && Number(payload.username) > 0) && !payload.devicePairingData;
+}

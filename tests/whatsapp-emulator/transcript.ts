@@ -1,0 +1,162 @@
+import { normalizeMessageContent, type proto } from '@whiskeysockets/baileys';
+import type { Reading } from './actors.ts';
+
+/** One line of the judge's record, in the order in which things happened. */
+export interface TranscriptEntry {
+  readonly seq: number;
+  readonly atMs: number;
+  /** `in`: a person wrote to an account. `out`: a client wrote. `read`: someone read what a client wrote. `receipt`: a client's receipt. */
+  readonly kind: 'in' | 'out' | 'read' | 'receipt';
+  /** WhatsApp id of the message concerned. */
+  readonly id: string;
+  /** The linked device, phone number form. */
+  readonly account: string;
+  /** The person or phone, user JID, phone number form; for `out` the chat as addressed. */
+  readonly person: string;
+  /** The chat: a group's JID, else the person's user JID in the form used on the wire. */
+  readonly chat: string;
+  readonly text?: string;
+  /** `read`: how the reading went; `receipt`: its type, `delivery` when it has none. */
+  readonly detail?: string;
+}
+
+/** What a chat shows: one bubble per WhatsApp id, however often it was sent. */
+export interface Bubble {
+  readonly id: string;
+  /** `account` for a client's message, else the writing person's phone number JID. */
+  readonly from: string;
+  readonly account: string;
+  text: string | undefined;
+  readonly firstAtMs: number;
+  /** How often a reader got the same id once more; WhatsApp shows it once all the same. */
+  repeats: number;
+  /** Who read it (user JIDs, phone number form). */
+  readonly readers: string[];
+  /** True once delivered: a person's message by the client's receipt, a client's message by its reading. */
+  isDelivered: boolean;
+  isDeleted: boolean;
+}
+
+/** The record of everything said and delivered, kept for tests to judge by. */
+export class Transcript {
+  readonly #entries: TranscriptEntry[] = [];
+  /** Chat key -> id -> bubble; a person's two addresses share one chat key. */
+  readonly #chats = new Map<string, Map<string, Bubble>>();
+
+  /** A copy of the record so far. */
+  entries(): TranscriptEntry[] {
+    return [...this.#entries];
+  }
+
+  /** The bubbles of a chat in the order in which they first showed; `chat` is a person's phone number JID or a group's. */
+  bubbles(chat: string): Bubble[] {
+    return [...(this.#chats.get(chat)?.values() ?? [])];
+  }
+
+  bubble(chat: string, id: string): Bubble | undefined {
+    return this.#chats.get(chat)?.get(id);
+  }
+
+  /** A person wrote. The same id again (a resend) adds a line but no bubble. */
+  wrote(entry: { id: string; account: string; person: string; chat: string; message: proto.IMessage }): void {
+    const text = textOf(entry.message);
+    this.#add({ kind: 'in', ...entry, text });
+    const chat = this.#chat(entry.chat.endsWith('@g.us') ? entry.chat : entry.person);
+    if (!chat.has(entry.id)) chat.set(entry.id, bubble(entry.id, entry.person, entry.account, text));
+  }
+
+  /** A client sent a message to a chat; nobody has read it yet. */
+  sent(entry: { id: string; account: string; chat: string }): void {
+    this.#add({ kind: 'out', person: entry.chat, ...entry });
+  }
+
+  /** Someone got a client's message. @returns true when the same person had read that id before */
+  readBy(
+    entry: { id: string; account: string; person: string; chat: string },
+    chatKey: string,
+    reading: Reading,
+  ): boolean {
+    const message = 'message' in reading ? reading.message : undefined;
+    const text = message && textOf(message);
+    const detail = reading.kind === 'unreadable' ? `unreadable: ${reading.reason}` : reading.kind;
+    this.#add({ kind: 'read', ...entry, text, detail });
+    if (!message) return false;
+    const chat = this.#chat(chatKey);
+    if (applyProtocol(chat, message)) return false;
+    const shown = chat.get(entry.id) ?? bubble(entry.id, 'account', entry.account, text);
+    chat.set(entry.id, shown);
+    const isRepeat = shown.readers.includes(entry.person);
+    if (!isRepeat) shown.readers.push(entry.person);
+    else shown.repeats += 1;
+    shown.isDelivered = true;
+    return isRepeat;
+  }
+
+  /** A client acknowledged a person's message. */
+  receipt(entry: {
+    id: string;
+    account: string;
+    person: string;
+    chat: string;
+    type: string | undefined;
+  }): void {
+    const { type, ...rest } = entry;
+    this.#add({ kind: 'receipt', ...rest, detail: type ?? 'delivery' });
+    const chat = this.#chat(entry.chat.endsWith('@g.us') ? entry.chat : entry.person);
+    const shown = chat.get(entry.id);
+    if (shown && type !== 'retry') shown.isDelivered = true;
+  }
+
+  #chat(key: string): Map<string, Bubble> {
+    const chat = this.#chats.get(key) ?? new Map<string, Bubble>();
+    this.#chats.set(key, chat);
+    return chat;
+  }
+
+  #add(entry: Omit<TranscriptEntry, 'seq' | 'atMs'> & { message?: proto.IMessage }): void {
+    const { message: _, ...kept } = entry;
+    this.#entries.push({ seq: this.#entries.length + 1, atMs: Date.now(), ...kept });
+  }
+}
+
+/** What a person would read: text, caption, or `undefined` for what has none. */
+export function textOf(message: proto.IMessage): string | undefined {
+  const content = normalizeMessageContent(message);
+  return (
+    content?.conversation ??
+    content?.extendedTextMessage?.text ??
+    content?.imageMessage?.caption ??
+    content?.videoMessage?.caption ??
+    content?.documentMessage?.caption ??
+    content?.reactionMessage?.text ??
+    undefined
+  );
+}
+
+const REVOKE = 0;
+const EDIT = 14;
+
+/** Edits and deletions change a bubble instead of adding one. @returns true when the message was one of them */
+function applyProtocol(chat: Map<string, Bubble>, message: proto.IMessage): boolean {
+  const protocol = normalizeMessageContent(message)?.protocolMessage;
+  if (!protocol) return false;
+  const target = chat.get(protocol.key?.id ?? '');
+  if (target && protocol.type === REVOKE) target.isDeleted = true;
+  if (target && protocol.type === EDIT && protocol.editedMessage)
+    target.text = textOf(protocol.editedMessage);
+  return true;
+}
+
+function bubble(id: string, from: string, account: string, text: string | undefined): Bubble {
+  return {
+    id,
+    from,
+    account,
+    text,
+    firstAtMs: Date.now(),
+    repeats: 0,
+    readers: [],
+    isDelivered: false,
+    isDeleted: false,
+  };
+}

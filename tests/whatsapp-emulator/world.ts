@@ -1,0 +1,24 @@
+import { Directory } from './directory.ts';
+import { Events } from './events.ts';
+import { Faults } from './faults.ts';
+import { makeServerIdentity } from './noise-server.ts';
+import { Transcript } from './transcript.ts';
+
+/** Everything one emulator knows; its parts share it and nothing else. */
+export interface World {
+  readonly directory: Directory;
+  readonly events: Events;
+  readonly faults: Faults;
+  readonly transcript: Transcript;
+  readonly identity: ReturnType<typeof makeServerIdentity>;
+}
+
+export function makeWorld(): World {
+  return {
+    directory: new Directory(),
+    events: new Events(),
+    faults: new Faults(),
+    transcript: new Transcript(),
+    identity: makeServerIdentity(),
+  };
+}
