@@ -1,0 +1,84 @@
+import { canonicalChannelId, lidJid } from '../../core/chat-id.ts';
+import type { DeadLetterRow, LogQuery, MessageLog, MessageRow } from '../../core/ports/message-log.ts';
+import { channelIdsOf, personJid } from '../db/chat-identity.ts';
+import { asRow } from './memory-outbox.ts';
+import type { MemoryDeadLetter, MemoryMessage, MemoryState } from './memory-state.ts';
+
+/** Reads what the in-memory inbox and outbox of the same state hold, for tests. */
+export class MemoryMessageLog implements MessageLog {
+  readonly #state: MemoryState;
+
+  constructor(state: MemoryState) {
+    this.#state = state;
+  }
+
+  async messages(query: LogQuery): Promise<MessageRow[]> {
+    const rows = [...this.#state.messages.values()].filter(
+      (row) => row.state === (query.state ?? row.state) && this.#matches(row, query),
+    );
+    return newestFirst(rows, query.limit).map((row) => this.#messageRow(row));
+  }
+
+  async message(id: string): Promise<MessageRow | undefined> {
+    const row = this.#state.messages.get(Number(id));
+    return row && this.#messageRow(row);
+  }
+
+  async deadLetters(query: LogQuery): Promise<DeadLetterRow[]> {
+    const rows = this.#state.deadLetters.filter((row) => {
+      const state = row.replayedAt ? 'replayed' : 'open';
+      const isWanted = query.state !== 'open' && query.state !== 'replayed' ? true : query.state === state;
+      return isWanted && this.#matches(row, query);
+    });
+    return newestFirst(rows, query.limit).map(({ outboxId: _outbox, ...row }) => ({
+      ...row,
+      id: String(row.id),
+      chatId: String(row.chatId),
+    }));
+  }
+
+  async counts(): Promise<{
+    messages: Record<string, number>;
+    outbox: Record<string, number>;
+    deadLetters: number;
+  }> {
+    const count = (rows: Iterable<{ state: string }>) => {
+      const counts: Record<string, number> = {};
+      for (const { state } of rows) counts[state] = (counts[state] ?? 0) + 1;
+      return counts;
+    };
+    return {
+      messages: count(this.#state.messages.values()),
+      outbox: count(this.#state.outbox.values()),
+      deadLetters: this.#state.deadLetters.length,
+    };
+  }
+
+  #matches(row: MemoryMessage | MemoryDeadLetter, query: LogQuery): boolean {
+    if (query.accountId !== undefined && row.accountId !== query.accountId) return false;
+    if (query.before !== undefined && !(row.id < Number(query.before))) return false;
+    if (query.channelId === undefined) return true;
+    const channelId = canonicalChannelId(query.channelId);
+    const chat = this.#state.chats.get(row.chatId);
+    return channelId !== undefined && chat !== undefined && channelIdsOf(chat).includes(channelId);
+  }
+
+  #messageRow(row: MemoryMessage): MessageRow {
+    const chat = this.#state.chats.get(row.chatId);
+    const { senderPhone, senderLid, sentAtMs, stanzaOrder: _order, editOf: _edit, ...shown } = row;
+    return {
+      ...shown,
+      id: String(row.id),
+      chatId: String(row.chatId),
+      channelId: (chat && channelIdsOf(chat)[0]) ?? '',
+      from: personJid({ phone: senderPhone, lid: senderLid }) ?? chat?.replyTo ?? '',
+      fromLid: senderLid && lidJid(senderLid),
+      sentAt: new Date(sentAtMs),
+      replies: [...this.#state.outbox.values()].filter((r) => r.messageId === String(row.id)).map(asRow),
+    };
+  }
+}
+
+function newestFirst<T extends { id: number }>(rows: T[], limit: number): T[] {
+  return [...rows].sort((a, b) => b.id - a.id).slice(0, limit);
+}

@@ -1,0 +1,166 @@
+import { parseJid } from '../../core/chat-id.ts';
+import type { OutgoingMessage } from '../../core/models.ts';
+import type { ChatAddress, QueuedReply } from '../../core/ports/inbox.ts';
+import type { Outbox, OutboxRow, OutboxState } from '../../core/ports/outbox.ts';
+import { chatOf } from './memory-chats.ts';
+import { queuedReplyOf } from './memory-inbox.ts';
+import type { MemoryReply, MemoryState } from './memory-state.ts';
+
+const RANK: Record<OutboxState, number> = {
+  queued: 0,
+  sending: 1,
+  sent: 2,
+  acked: 3,
+  delivered: 4,
+  read: 5,
+  dead: 6,
+};
+
+/** The outbox in memory, for tests: the same moves as PrismaOutbox. */
+export class MemoryOutbox implements Outbox {
+  readonly #state: MemoryState;
+
+  constructor(state: MemoryState) {
+    this.#state = state;
+  }
+
+  async addDirect(
+    message: OutgoingMessage,
+    idempotencyKey?: string,
+  ): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }> {
+    const state = this.#state;
+    const chatId = String(chatOf(state, message.accountId, addressOf(message.to), message.to).id);
+    const known = [...state.outbox.values()].find(
+      (row) =>
+        idempotencyKey !== undefined &&
+        row.idempotencyKey === idempotencyKey &&
+        row.accountId === message.accountId,
+    );
+    if (known) {
+      const isSame = known.chatId === chatId && known.text === message.text;
+      return { outcome: isSame ? 'known' : 'conflict', row: asRow(known) };
+    }
+    const row: MemoryReply = {
+      ...message,
+      id: String(state.nextId()),
+      chatId,
+      state: 'queued',
+      attempts: 0,
+      queuedAt: state.time(),
+      idempotencyKey,
+    };
+    state.outbox.set(row.id, row);
+    return { outcome: 'queued', row: asRow(row) };
+  }
+
+  async undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]> {
+    return [...this.#state.outbox.values()]
+      .filter((row) => row.accountId === accountId && RANK[row.state] <= RANK.sent)
+      .filter((row) => Number(row.id) > Number(page.afterId ?? 0))
+      .slice(0, page.limit)
+      .map(queuedReplyOf);
+  }
+
+  async markSending(outboxId: string): Promise<boolean> {
+    const row = this.#unacknowledged(outboxId);
+    if (!row) return false;
+    row.attempts += 1;
+    if (row.state !== 'sent') row.state = 'sending';
+    return true;
+  }
+
+  async markSent(outboxId: string): Promise<void> {
+    const row = this.#state.outbox.get(outboxId);
+    if (!row || row.state === 'dead') return;
+    if (RANK[row.state] < RANK.sent) Object.assign(row, { state: 'sent', error: undefined });
+    row.sentAt ??= this.#state.time();
+  }
+
+  async markDead(outboxId: string, reason: string): Promise<void> {
+    this.#die(this.#unacknowledged(outboxId), 'send-failed', reason);
+  }
+
+  async markRefused(accountId: string, waMessageId: string, reason: string): Promise<void> {
+    const row = this.#byWaId(accountId, waMessageId);
+    this.#die(row && this.#unacknowledged(row.id), 'send-refused', reason);
+  }
+
+  async release(outboxId: string, reason: string): Promise<void> {
+    const row = this.#unacknowledged(outboxId);
+    if (!row) return;
+    row.error = reason;
+    if (row.state === 'sending') row.state = 'queued';
+  }
+
+  async recordReceipts(
+    accountId: string,
+    receipts: Array<{ waMessageId: string; state: 'acked' | 'delivered' | 'read'; atMs: number }>,
+  ): Promise<void> {
+    const sooner = (known: Date | undefined, at: Date) => (known && known < at ? known : at);
+    const batch = new Map<MemoryReply, Pick<MemoryReply, 'ackedAt' | 'deliveredAt' | 'readAt'>>();
+    for (const { waMessageId, state, atMs } of receipts) {
+      const row = this.#byWaId(accountId, waMessageId);
+      if (!row || row.state === 'dead') continue;
+      const at = new Date(atMs);
+      const times = batch.get(row) ?? {};
+      batch.set(row, times);
+      times.ackedAt = sooner(times.ackedAt, at);
+      if (RANK[state] >= RANK.delivered) times.deliveredAt = sooner(times.deliveredAt, at);
+      if (RANK[state] >= RANK.read) times.readAt = sooner(times.readAt, at);
+      if (RANK[state] > RANK[row.state]) row.state = state;
+    }
+    for (const [row, times] of batch) {
+      row.error = undefined;
+      row.sentAt ??= times.ackedAt;
+      row.ackedAt ??= times.ackedAt;
+      row.deliveredAt ??= times.deliveredAt;
+      row.readAt ??= times.readAt;
+    }
+  }
+
+  async findByWaId(accountId: string, waMessageId: string): Promise<OutgoingMessage | undefined> {
+    const row = this.#byWaId(accountId, waMessageId);
+    return row && queuedReplyOf(row).message;
+  }
+
+  #byWaId(accountId: string, waMessageId: string): MemoryReply | undefined {
+    return [...this.#state.outbox.values()].find(
+      (row) => row.accountId === accountId && row.waMessageId === waMessageId,
+    );
+  }
+
+  #unacknowledged(outboxId: string): MemoryReply | undefined {
+    const row = this.#state.outbox.get(outboxId);
+    return row && RANK[row.state] <= RANK.sent ? row : undefined;
+  }
+
+  #die(row: MemoryReply | undefined, reason: string, error: string): void {
+    if (!row) return;
+    Object.assign(row, { state: 'dead', error });
+    this.#state.deadLetters.push({
+      id: this.#state.nextId(),
+      accountId: row.accountId,
+      chatId: Number(row.chatId),
+      messageId: row.messageId,
+      outboxId: row.id,
+      reason,
+      error,
+      attempts: row.attempts,
+      createdAt: this.#state.time(),
+    });
+  }
+}
+
+/** A copy of a row as the API shows it. */
+export function asRow({ messageId: _message, idempotencyKey: _key, ...row }: MemoryReply): OutboxRow {
+  return row;
+}
+
+/** @throws {RangeError} the JID is no person and no group */
+function addressOf(jid: string): ChatAddress {
+  const address = parseJid(jid);
+  if (address?.kind === 'phone') return { kind: 'person', phone: address.phone };
+  if (address?.kind === 'lid') return { kind: 'person', lid: address.lid };
+  if (address?.kind === 'group') return { kind: 'group', groupId: address.groupId };
+  throw new RangeError('A message can be stored for a person or a group only.');
+}
