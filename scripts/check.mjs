@@ -1,0 +1,30 @@
+// `npm run check`: format, lint with import rules, types, dead code. Every one runs, one line each.
+
+import { ensureDeps } from './ensure-deps.mjs';
+import { generateClient } from './prisma.mjs';
+import { checkNode, runNode, tool } from './steps.mjs';
+
+checkNode();
+await ensureDeps();
+await generateClient();
+
+const biome = tool('@biomejs', 'biome', 'bin', 'biome');
+const checks = [
+  { name: 'format', script: biome, args: ['format', '.'] },
+  { name: 'lint and import rules', script: biome, args: ['lint', '--error-on-warnings', '.'] },
+  { name: 'types', script: tool('typescript', 'bin', 'tsc'), args: ['--noEmit'] },
+  { name: 'dead code', script: tool('knip', 'bin', 'knip.js'), args: ['--no-progress'] },
+];
+
+let failures = 0;
+for (const { name, script, args } of checks) {
+  const beganMs = performance.now();
+  const { code, output } = await runNode(script, args, { quiet: true });
+  const seconds = ((performance.now() - beganMs) / 1000).toFixed(1);
+  console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`);
+  if (code !== 0) {
+    failures += 1;
+    console.log(output.trimEnd());
+  }
+}
+process.exitCode = failures > 0 ? 1 : 0;

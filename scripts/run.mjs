@@ -1,0 +1,23 @@
+// Runs a program of dist/ after preparing what it needs: `node scripts/run.mjs dist/tests/demo/demo.js [arguments]`.
+// The program runs in this very process, so signals, terminal and exit code are its own.
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { prepare } from './build.mjs';
+import { fail, isMain, root } from './steps.mjs';
+
+/** @param file the program, from the project's folder */
+export async function runProgram(file, args) {
+  await prepare();
+  const program = resolve(root, file);
+  if (!existsSync(program)) fail(`${file} does not exist after the build.`);
+  process.argv = [process.execPath, program, ...args];
+  process.setSourceMapsEnabled(true);
+  await import(pathToFileURL(program).href);
+}
+
+if (isMain(import.meta.url)) {
+  const [file, ...args] = process.argv.slice(2);
+  if (file === undefined) fail('usage: node scripts/run.mjs FILE [arguments]', 2);
+  await runProgram(file, args);
+}

@@ -1,0 +1,102 @@
+// What the scripts share. Nothing here, nor in any file that a script loads at its start, needs node_modules: the
+// first thing some of them do is to install it.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The project's folder. Its name may hold spaces. */
+export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]$/, '');
+
+/** Tells the person at the terminal what is being done; results go to stdout, this goes to stderr. */
+export function say(sentence) {
+  process.stderr.write(`wa2ai: ${sentence}\n`);
+}
+
+/** Ends the script with a sentence. */
+export function fail(sentence, code = 1) {
+  say(sentence);
+  process.exit(code);
+}
+
+/** Ends the script when Node is older than package.json asks for. */
+export function checkNode() {
+  const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const wanted = engines.node.replace('>=', '').split('.').map(Number);
+  const found = process.versions.node.split('.').map(Number);
+  const difference = wanted.map((part, index) => found[index] - part).find((part) => part !== 0) ?? 0;
+  if (difference < 0) fail(`Node ${engines.node} is needed, and this is ${process.versions.node}.`);
+}
+
+/** Path of a program inside node_modules, as a script for this same Node. */
+export function tool(...path) {
+  return join(root, 'node_modules', ...path);
+}
+
+/**
+ * Runs a program to its end.
+ * @param options.quiet output is kept and returned instead of shown
+ * @returns {Promise<{code: number, output: string}>} code 1 when a signal ended it or it could not be started
+ */
+export function run(program, args, { cwd = root, env = {}, quiet = false, shell = false } = {}) {
+  return new Promise((resolve) => {
+    let output = '';
+    const child = spawn(program, args, {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: quiet ? ['ignore', 'pipe', 'pipe'] : 'inherit',
+      shell,
+      windowsHide: true,
+    });
+    child.stdout?.on('data', (chunk) => (output += chunk));
+    child.stderr?.on('data', (chunk) => (output += chunk));
+    child.once('error', (error) => resolve({ code: 1, output: `${output}${error.message}\n` }));
+    child.once('close', (code) => resolve({ code: code ?? 1, output }));
+  });
+}
+
+/** The same for a script of this Node. */
+export function runNode(script, args, options) {
+  return run(process.execPath, [script, ...args], options);
+}
+
+/** Text of a file, or undefined when there is none. */
+export function readIfThere(path) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+/** sha256 over names and contents of files; folders are read through, a missing one counts as empty. */
+export function hashOf(paths, keep = () => true) {
+  const hash = createHash('sha256');
+  for (const file of paths.flatMap(filesIn).filter(keep).sort()) {
+    hash
+      .update(`${relative(root, file)}\0`)
+      .update(readFileSync(file))
+      .update('\0');
+  }
+  return hash.digest('hex');
+}
+
+/** Every file in a folder and its subfolders; a file gives itself, what is missing gives none. */
+export function filesIn(path) {
+  try {
+    return readdirSync(path, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+  } catch (error) {
+    if (error.code === 'ENOENT') return [];
+    if (error.code === 'ENOTDIR') return [path];
+    throw error;
+  }
+}
+
+/** Whether this file is the program that Node was started with, not an import of another one. */
+export function isMain(url) {
+  return process.argv[1] !== undefined && fileURLToPath(url) === process.argv[1];
+}

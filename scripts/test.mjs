@@ -1,0 +1,51 @@
+// `npm test`: installs and builds what is missing, then runs every test. Arguments go to Vitest. The last line tells
+// the counts; the exit code is 0 only when at least one test ran and none failed.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { prepare } from './build.mjs';
+import { ensureDeps } from './ensure-deps.mjs';
+import { readIfThere, root, runNode, say, tool } from './steps.mjs';
+
+await prepare();
+const adkServer = join(root, 'tests', 'adk-server');
+if (readIfThere(join(adkServer, 'package-lock.json')) !== undefined) {
+  await ensureDeps(adkServer, 'the test ADK server’s ');
+}
+
+// Vitest stops its database and children on these; this process must outlive it to report
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
+
+const folder = mkdtempSync(join(tmpdir(), 'wa2ai-test-report-'));
+const report = join(folder, 'report.json');
+say('running the tests');
+const { code } = await runNode(tool('vitest', 'vitest.mjs'), [
+  'run',
+  '--reporter=default',
+  '--reporter=json',
+  `--outputFile.json=${report}`,
+  ...process.argv.slice(2),
+]);
+const { passed, failed } = count(readIfThere(report), code);
+rmSync(folder, { recursive: true, force: true });
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
+
+/** A file that could not be loaded counts as one failed test, and so does an error outside any test. */
+function count(text, exitCode) {
+  if (text === undefined) {
+    say('Vitest ended without a report');
+    return { passed: 0, failed: 1 };
+  }
+  const { numPassedTests, numFailedTests, testResults } = JSON.parse(text);
+  const broken = testResults.filter(
+    ({ status, assertionResults }) =>
+      status === 'failed' && !assertionResults.some((assertion) => assertion.status === 'failed'),
+  ).length;
+  const counted = numFailedTests + broken;
+  if (counted === 0 && exitCode !== 0) {
+    say('no test failed, but Vitest did: an error outside the tests, shown above');
+    return { passed: numPassedTests, failed: 1 };
+  }
+  return { passed: numPassedTests, failed: counted };
+}
