@@ -176,6 +176,8 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
       refused: (waMessageId, code) =>
         outbox.markRefused(config.accountId, waMessageId, `WhatsApp refused it with error ${code}.`),
       status: (status) => {
+        const { state, reason, nextAction, retryAtMs } = status;
+        log.info({ accountId: status.accountId, state, reason, nextAction, retryAtMs }, 'account state');
         if (status.state === 'open') {
           delivery.resume().catch((error: unknown) => {
             log.warn({ err: error }, 'stored replies could not be read; they go with the next opening');

@@ -21,3 +21,15 @@ export function recordingLog(lines: LoggedLine[] = []): Logger & { lines: Logged
     child: () => recordingLog(lines),
   };
 }
+
+const nothing = () => undefined;
+
+/** A logger that writes and keeps nothing. */
+export const quietLog: Logger = {
+  trace: nothing,
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  child: () => quietLog,
+};

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { repositoryRoot } from './repository.ts';
 
-const MAIN = fileURLToPath(new URL('../../router/src/main.js', import.meta.url));
-const BUILT_MAIN = fileURLToPath(new URL('../../dist/router/src/main.js', import.meta.url));
+const MAIN = join(repositoryRoot, 'dist/router/src/main.js');
 
 /** A JSON log line of the service. */
 export interface LogLine {
@@ -50,9 +50,7 @@ export class Wa2aiProcess {
 
   /** Starts the process only; for tests of a start that fails. */
   static spawn(options: Wa2aiOptions): Wa2aiProcess {
-    // Under Vitest this file is TypeScript and the service stands in dist; built, both stand in dist.
-    const main = import.meta.url.endsWith('.ts') ? BUILT_MAIN : MAIN;
-    const child = spawn(process.execPath, [main], {
+    const child = spawn(process.execPath, [MAIN], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env.PATH,
