@@ -108,6 +108,17 @@ export function revocation(originalId: string, chat?: string): proto.IMessage {
   };
 }
 
+/** What an edit or a deletion does to an earlier message: its new text, or none. Undefined for other messages. */
+export function changeOf(message: proto.IMessage): { id: string; text: string | undefined } | undefined {
+  const protocol = normalizeMessageContent(message)?.protocolMessage;
+  const id = protocol?.key?.id;
+  if (!protocol || !id) return undefined;
+  const { MESSAGE_EDIT, REVOKE } = proto.Message.ProtocolMessage.Type;
+  if (protocol.type === REVOKE) return { id, text: undefined };
+  if (protocol.type === MESSAGE_EDIT) return { id, text: textOf(protocol.editedMessage ?? {}) };
+  return undefined;
+}
+
 /** What a person reads in a message: its text, caption, new text or emoji; undefined when there is nothing to read. */
 export function textOf(message: proto.IMessage): string | undefined {
   const content = normalizeMessageContent(message);

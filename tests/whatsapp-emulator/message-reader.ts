@@ -1,5 +1,6 @@
 import { type BinaryNode, encodeBigEndian, type proto } from '@whiskeysockets/baileys';
 import type { Actor, Ciphertext, MessageToActor, Reading, ReceiptToDevice, ServerSide } from './actors.ts';
+import { changeOf } from './message-content.ts';
 import { RepeatedCiphertextError, type SignalPeer } from './signal-peer.ts';
 import type { SenderKeys } from './signal-sender-keys.ts';
 
@@ -126,10 +127,9 @@ function leaf(tag: string, content: Uint8Array): BinaryNode {
   return { tag, attrs: {}, content };
 }
 
-// decoding leaves every unset field out of the own keys, so a message of nothing but housekeeping is told by its keys
+// A decoded message has only the keys that were sent.
 function isForTheEye(content: proto.IMessage): boolean {
-  const kinds = Object.entries(content).filter(([, value]) => value !== null && value !== undefined);
-  return kinds.some(([kind]) => !HOUSEKEEPING.has(kind));
+  return changeOf(content) !== undefined || Object.keys(content).some((kind) => !HOUSEKEEPING.has(kind));
 }
 
-const HOUSEKEEPING = new Set(['messageContextInfo', 'protocolMessage', 'senderKeyDistributionMessage']);
+const HOUSEKEEPING = new Set(['messageContextInfo', 'protocolMessage']);

@@ -17,6 +17,7 @@ export interface OutgoingMessage {
 
 const REMEMBERED_MESSAGES = 500;
 const MAX_RESENDS = 5;
+const SPOILT_OFFSET = 20;
 
 /**
  * Encrypts for one actor and hands to the server, in the order of calls: for each linked device with its own session
@@ -165,12 +166,12 @@ function encNode(type: string, content: Uint8Array): BinaryNode {
   return { tag: 'enc', attrs: { v: '2', type }, content };
 }
 
-// The last bytes hold the MAC or the signature. New nodes, because several devices get the same skmsg node.
+// Far enough from the end to lie in the sealed part of every kind. New nodes: several devices get the same skmsg node.
 function spoilt(encs: BinaryNode[]): BinaryNode[] {
   return encs.map((enc) => {
     if (!(enc.content instanceof Uint8Array)) return enc;
     const bytes = Buffer.from(enc.content);
-    bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 0xff, bytes.length - 1);
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - SPOILT_OFFSET) ^ 0xff, bytes.length - SPOILT_OFFSET);
     return { ...enc, content: bytes };
   });
 }

@@ -11,7 +11,14 @@ import type {
   ReceiptToDevice,
   ServerSide,
 } from './actors.ts';
-import { editedText, type MessageReference, plainText, quotedText, textOf } from './message-content.ts';
+import {
+  changeOf,
+  editedText,
+  type MessageReference,
+  plainText,
+  quotedText,
+  textOf,
+} from './message-content.ts';
 import { MessageReader, receiptChat } from './message-reader.ts';
 import { MessageSender } from './message-sender.ts';
 import { SignalPeer } from './signal-peer.ts';
@@ -21,7 +28,7 @@ import { Timeline } from './timeline.ts';
 /** A bubble in front of a person. */
 export interface ReceivedMessage {
   id: string;
-  /** text, caption or emoji; undefined for what has none */
+  /** text, caption or emoji as it stands after edits; undefined for what has none, or was deleted */
   text: string | undefined;
   /** ms since 1970 */
   at: number;
@@ -248,6 +255,12 @@ export class Person implements Actor {
   }
 
   #show(message: MessageToActor, content: proto.IMessage): void {
+    const change = changeOf(content);
+    if (change) {
+      const changed = this.#byId.get(change.id);
+      if (changed) changed.text = change.text;
+      return;
+    }
     const chat = message.isGroup ? message.chat : userOf(message.from.pn);
     const bubble = {
       id: message.id,

@@ -90,7 +90,7 @@ export class Phone implements PhoneActor {
    */
   async enterCode(code: string, timeoutMs = 10_000): Promise<string> {
     const isNew = ({ ref }: LinkCodeHello) => !this.#codeLinks.has(ref);
-    const hello = await this.#hellos.last(isNew, timeoutMs, `request for code pairing with ${this.pn}`);
+    const hello = await this.#hellos.last(isNew, timeoutMs, `a request for code pairing with ${this.pn}`);
     const exchange = await answerLinkCode(code, hello.wrappedCompanionEphemeral);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { generateSignalPubKey, proto, unpadRandomMax16, writeRandomPadMax16 } from '@whiskeysockets/baileys';
 import { ProtocolAddress, SessionBuilder, SessionCipher } from 'libsignal';
-import { PreKeyWhisperMessage } from 'libsignal/src/protobufs.js';
+import { PreKeyWhisperMessage, WhisperMessage } from 'libsignal/src/protobufs.js';
 import type { KeyBundle } from './actors.ts';
 import { SignalIdentity } from './signal-identity.ts';
 import { SignalStore } from './signal-store.ts';
@@ -108,13 +108,32 @@ export class SignalPeer {
 
   async #decrypt(address: ProtocolAddress, type: 'pkmsg' | 'msg', bytes: Buffer): Promise<Buffer> {
     const cipher = new SessionCipher(this.#store, address);
-    if (type === 'msg') return cipher.decryptWhisperMessage(bytes);
+    if (type === 'msg') return this.#decryptWithOneSession(address.toString(), cipher, bytes);
     const { baseKey } = PreKeyWhisperMessage.decode(bytes.subarray(1));
     // closed here, because libsignal would print the whole session when it closes one
     if (!this.#store.knowsBaseKey(address.toString(), Buffer.from(baseKey).toString('base64'))) {
       this.#store.closeSessions(address.toString());
     }
     return cipher.decryptPreKeyWhisperMessage(bytes);
+  }
+
+  // libsignal tries its sessions in turn and keeps what the failed tries did to them; here each is tried alone.
+  async #decryptWithOneSession(address: string, cipher: SessionCipher, bytes: Buffer): Promise<Buffer> {
+    const { ephemeralKey } = WhisperMessage.decode(bytes.subarray(1, -8));
+    const keys = this.#store.sessionsFor(address, Buffer.from(ephemeralKey).toString('base64'));
+    let lastError: unknown = new Error('there is no session');
+    for (const key of keys) {
+      const others = this.#store.isolate(address, key);
+      try {
+        const plaintext = await cipher.decryptWhisperMessage(bytes);
+        this.#store.merge(address, others);
+        return plaintext;
+      } catch (error) {
+        this.#store.restore(address, others);
+        lastError = error;
+      }
+    }
+    throw lastError;
   }
 
   #remember(digest: string): void {

@@ -7,9 +7,14 @@ interface StoredChain {
   messageKeys: Record<string, string>;
 }
 
+interface StoredSession {
+  indexInfo: { closed: number; used: number };
+  _chains: Record<string, StoredChain>;
+}
+
 /** The form libsignal gives to and takes from its store; `closed` is -1 while a session is in use. */
 interface StoredRecord {
-  _sessions: Record<string, { indexInfo: { closed: number }; _chains: Record<string, StoredChain> }>;
+  _sessions: Record<string, StoredSession>;
   version: string;
 }
 
@@ -69,6 +74,34 @@ export class SignalStore implements SignalStorage {
   /** Whether the other device began a session with this base key (base64) before. */
   knowsBaseKey(address: string, baseKey: string): boolean {
     return this.#records.get(address)?._sessions[baseKey] !== undefined;
+  }
+
+  /**
+   * The keys of the sessions worth trying for a message with this ratchet key (base64), likeliest first: the one that
+   * has a chain for it, else all, the last used before the others.
+   */
+  sessionsFor(address: string, ratchetKey: string): string[] {
+    const sessions = Object.entries(this.#records.get(address)?._sessions ?? {});
+    const owner = sessions.find(([, session]) => session._chains[ratchetKey]);
+    if (owner) return [owner[0]];
+    return sessions.sort(([, a], [, b]) => b.indexInfo.used - a.indexInfo.used).map(([key]) => key);
+  }
+
+  /** Leaves only one session in place. @returns the full record, for `merge` or `restore` */
+  isolate(address: string, sessionKey: string): unknown {
+    const full = this.#records.get(address);
+    const session = full?._sessions[sessionKey];
+    if (full && session) {
+      this.#records.set(address, { version: full.version, _sessions: { [sessionKey]: session } });
+    }
+    return full;
+  }
+
+  /** Puts the sessions that `isolate` took away back beside the one that was used. */
+  merge(address: string, full: unknown): void {
+    const { version, _sessions } = full as StoredRecord;
+    const used = this.#records.get(address)?._sessions;
+    this.#records.set(address, { version, _sessions: { ..._sessions, ...used } });
   }
 
   /** Drops everything known about that device, as after a reinstallation. */

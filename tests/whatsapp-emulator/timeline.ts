@@ -22,7 +22,7 @@ export class Timeline<T> {
 
   /**
    * The item at an index, as soon as there is one.
-   * @param what goes into the error: "no <what> within <timeoutMs> ms"
+   * @param what goes into the error: "waited <timeoutMs> ms for <what>"
    */
   at(index: number, timeoutMs: number, what: string): Promise<T> {
     return this.#wait((items) => items[index], timeoutMs, what);
@@ -52,7 +52,7 @@ export class Timeline<T> {
       };
       const timer = setTimeout(() => {
         this.#waiters.delete(waiter);
-        reject(new Error(`no ${what} within ${timeoutMs} ms; there are ${this.#items.length}`));
+        reject(new Error(`waited ${timeoutMs} ms for ${what}; there are ${this.#items.length} in all`));
       }, timeoutMs);
       this.#waiters.add(waiter);
     });
