@@ -93,6 +93,7 @@ function operationOf(definition: Endpoint, schemas: Json, hasKey: boolean): Json
 
 function operationId(method: string, path: string): string {
   const words = path.split(/[^A-Za-z]+/).filter(Boolean);
+  if (words.length === 0) return `${method}Index`;
   return [method, ...words.map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`)].join('');
 }
 

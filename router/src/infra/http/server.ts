@@ -58,6 +58,8 @@ export function endpointsOf(deps: HttpDeps): Endpoint[] {
 /** The Express application: security headers, guard, endpoints, problems. */
 export function createHttpApp(deps: HttpDeps): Express {
   const app = express();
+  // Whatever fails outside the problem handler must not show a stack either.
+  app.set('env', 'production');
   app.disable('x-powered-by');
   app.disable('etag');
   const endpoints = endpointsOf(deps);
@@ -120,7 +122,9 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
     ENOTFOUND: `${host} is no known host name; correct WA2AI_HOST`,
   };
   const reason = why[error.code ?? ''] ?? `${host}:${port} cannot be listened on (${error.code})`;
-  return new Wa2aiError('CANNOT_LISTEN', 'dead', `The REST API could not start: ${reason}.`, { cause: error });
+  return new Wa2aiError('CANNOT_LISTEN', 'dead', `The REST API could not start: ${reason}.`, {
+    cause: error,
+  });
 }
 
 function browsableHost(host: string): string {

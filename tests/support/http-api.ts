@@ -1,0 +1,252 @@
+import { randomUUID } from 'node:crypto';
+import { type ExplainInput, explainRoute } from '../../router/src/core/explain-route.ts';
+import type { Route } from '../../router/src/core/models.ts';
+import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
+import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
+import type {
+  DeadLetterRow,
+  LogQuery,
+  MessageLog,
+  MessageRow,
+} from '../../router/src/core/ports/message-log.ts';
+import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
+import type { NewRoute, RouteStore } from '../../router/src/core/ports/route-store.ts';
+import type { SendMessageInput } from '../../router/src/core/send-message.ts';
+import { createMetrics, type Metrics } from '../../router/src/infra/http/metrics.ts';
+import { createHttpServer, type HttpDeps } from '../../router/src/infra/http/server.ts';
+import { recordingLog } from './quiet-log.ts';
+
+export const ADMIN_KEY = 'a-key-of-32-characters-for-tests';
+
+/** Accounts whose state a test sets. */
+export class FakeAccounts implements AccountControl {
+  readonly statuses = new Map<string, AccountStatus>();
+  /** Calls that change an account, in order. */
+  readonly calls: unknown[][] = [];
+
+  set(status: Partial<AccountStatus> = {}): void {
+    const accountId = status.accountId ?? 'default';
+    this.statuses.set(accountId, {
+      accountId,
+      state: 'open',
+      nextAction: 'Nothing needs doing.',
+      sinceMs: 0,
+      ...status,
+    });
+  }
+
+  list(): AccountStatus[] {
+    return [...this.statuses.values()];
+  }
+
+  get(accountId: string): AccountStatus | undefined {
+    return this.statuses.get(accountId);
+  }
+
+  async pair(accountId: string, by: { method: 'qr' } | { method: 'code'; phone: string }) {
+    return this.#called('pair', accountId, by);
+  }
+
+  async logout(accountId: string) {
+    return this.#called('logout', accountId);
+  }
+
+  async restart(accountId: string) {
+    return this.#called('restart', accountId);
+  }
+
+  #called(...call: [string, string, ...unknown[]]): AccountStatus | undefined {
+    this.calls.push(call);
+    return this.statuses.get(call[1]);
+  }
+}
+
+/** A message log whose rows a test sets; it records the queries it gets. */
+export class FakeMessageLog implements MessageLog {
+  rows: MessageRow[] = [];
+  deadRows: DeadLetterRow[] = [];
+  readonly queries: LogQuery[] = [];
+  /** Set: every method fails with it. */
+  failure: Error | undefined;
+
+  async messages(query: LogQuery): Promise<MessageRow[]> {
+    this.queries.push(query);
+    if (this.failure) throw this.failure;
+    return this.rows.slice(0, query.limit);
+  }
+
+  async message(id: string): Promise<MessageRow | undefined> {
+    return this.rows.find((row) => row.id === id);
+  }
+
+  async deadLetters(query: LogQuery): Promise<DeadLetterRow[]> {
+    this.queries.push(query);
+    return this.deadRows.slice(0, query.limit);
+  }
+
+  async counts() {
+    if (this.failure) throw this.failure;
+    return { messages: { answered: 3, ignored: 1 }, outbox: { acked: 2 }, deadLetters: 4 };
+  }
+}
+
+class FakeRouteStore implements RouteStore {
+  readonly #routes = new Map<string, Route>();
+
+  async create(route: NewRoute): Promise<Route> {
+    const at = new Date('2026-01-02T03:04:05.000Z');
+    const created = { ...structuredClone(route), id: randomUUID(), createdAt: at, updatedAt: at };
+    this.#routes.set(created.id, created);
+    return created;
+  }
+
+  async get(id: string): Promise<Route | undefined> {
+    return this.#routes.get(id);
+  }
+
+  async list(filter: { channelId?: string; accountId?: string } = {}): Promise<Route[]> {
+    return [...this.#routes.values()].filter(
+      (route) =>
+        (filter.channelId ?? route.channelId) === route.channelId &&
+        (filter.accountId ?? route.accountId) === route.accountId,
+    );
+  }
+
+  async update(id: string, change: Partial<NewRoute>): Promise<Route | undefined> {
+    const before = this.#routes.get(id);
+    if (!before) return undefined;
+    const updated = { ...before, ...structuredClone(change) };
+    this.#routes.set(id, updated);
+    return updated;
+  }
+
+  async delete(id: string): Promise<boolean> {
+    return this.#routes.delete(id);
+  }
+
+  async candidates(query: Parameters<RouteStore['candidates']>[0]): Promise<Route[]> {
+    const channelIds = new Set([...query.channelIds, '*']);
+    return [...this.#routes.values()].filter(
+      (route) =>
+        channelIds.has(route.channelId) &&
+        route.accountId === query.accountId &&
+        route.environment === query.environment,
+    );
+  }
+}
+
+/** A row of the outbox as `sendMessage` would give it. */
+export function anOutboxRow(change: Partial<OutboxRow> = {}): OutboxRow {
+  return {
+    id: '1',
+    accountId: 'default',
+    chatId: '7',
+    to: '5493777239922@s.whatsapp.net',
+    waMessageId: '3EB0AA',
+    text: 'hello',
+    state: 'queued',
+    attempts: 0,
+    queuedAt: new Date('2026-01-02T03:04:05.000Z'),
+    ...change,
+  };
+}
+
+/** The REST API on a free port over in-memory stand-ins. */
+export interface HttpApi {
+  url: string;
+  accounts: FakeAccounts;
+  messageLog: FakeMessageLog;
+  metrics: Metrics;
+  routes: RouteStore;
+  sent: SendMessageInput[];
+  log: ReturnType<typeof recordingLog>;
+  deps: HttpDeps;
+  /** Wall time of the server, set by the test. */
+  clock: { nowMs: number };
+  /** Set: the database does not answer. */
+  database: { failure: Error | undefined };
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
+  close(): Promise<void>;
+}
+
+export interface ApiAnswer {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  body: any;
+}
+
+/** Starts the API. `apiKey`: the one that the service asks for; `call` sends none by itself. */
+export async function startHttpApi(options: { apiKey?: string } = {}): Promise<HttpApi> {
+  const accounts = new FakeAccounts();
+  accounts.set();
+  const messageLog = new FakeMessageLog();
+  const clock = { nowMs: Date.parse('2026-01-02T03:04:05.000Z') };
+  const metrics = createMetrics({ messageLog, now: () => clock.nowMs });
+  const routes = new FakeRouteStore();
+  const sent: SendMessageInput[] = [];
+  const log = recordingLog();
+  const database: HttpApi['database'] = { failure: undefined };
+  const matcher = {
+    test: async (pattern: string, text: string) =>
+      new RegExp(pattern).test(text) ? ('match' as const) : ('no-match' as const),
+  };
+  const deps: HttpDeps = {
+    config: { host: '127.0.0.1', port: 0, accountId: 'default', apiKey: options.apiKey },
+    accounts,
+    messageLog,
+    metrics,
+    routes,
+    log,
+    now: () => clock.nowMs,
+    explain: (input: ExplainInput) => explainRoute({ routes, matcher, environment: 'lab' }, input),
+    sendMessage: async (input) => {
+      const first = sent.find(
+        ({ idempotencyKey }) => idempotencyKey && idempotencyKey === input.idempotencyKey,
+      );
+      const row = anOutboxRow({ text: (first ?? input).text });
+      if (!first) {
+        sent.push(input);
+        return { outcome: 'queued', row };
+      }
+      return { outcome: first.text === input.text && first.to === input.to ? 'known' : 'conflict', row };
+    },
+    pingDatabase: async () => {
+      if (database.failure) throw database.failure;
+    },
+  };
+  const server = await createHttpServer(deps);
+  return {
+    url: server.url,
+    accounts,
+    messageLog,
+    metrics,
+    routes,
+    sent,
+    log,
+    deps,
+    clock,
+    database,
+    close: () => server.close(),
+    call: async (method, path, body, headers = {}) => {
+      const response = await fetch(server.url + path, {
+        method,
+        redirect: 'manual',
+        headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        body:
+          body === undefined || typeof body === 'string'
+            ? (body as string | undefined)
+            : JSON.stringify(body),
+      });
+      const text = await response.text();
+      const isJson = response.headers.get('content-type')?.startsWith('application/json');
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        body: isJson ? JSON.parse(text) : undefined,
+      };
+    },
+  };
+}
