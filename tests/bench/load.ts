@@ -1,0 +1,75 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Person } from '../whatsapp-emulator/person.ts';
+import { quantile } from './statistics.ts';
+
+/** What one load saw: round trips in milliseconds, and questions without an answer in time. */
+export interface LoadResult {
+  roundTripsMs: number[];
+  lost: number;
+  perSecond: number;
+}
+
+const ANSWER_WITHIN_MS = 30_000;
+
+async function roundTrip(person: Person, to: string, text: string): Promise<number | undefined> {
+  const startMs = performance.now();
+  await person.say(text, { to });
+  try {
+    await person.nextReply(ANSWER_WITHIN_MS);
+    return performance.now() - startMs;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `ratePerSecond` questions a second for that long, spread evenly over the people, whatever the answers do. */
+export async function steady(
+  people: readonly Person[],
+  to: string,
+  ratePerSecond: number,
+  seconds: number,
+): Promise<LoadResult> {
+  const trips: Array<Promise<number | undefined>> = [];
+  const startMs = performance.now();
+  const total = ratePerSecond * seconds;
+  for (let index = 0; index < total; index++) {
+    const dueMs = startMs + (index * 1_000) / ratePerSecond;
+    const aheadMs = dueMs - performance.now();
+    if (aheadMs > 1) await wait(aheadMs);
+    trips.push(roundTrip(people[index % people.length] as Person, to, `question ${index}`));
+  }
+  return result(await Promise.all(trips), startMs);
+}
+
+/** As fast as it goes: each person asks again as soon as the answer is there, until `total` questions were asked. */
+export async function saturated(
+  people: readonly Person[],
+  to: string,
+  total: number,
+  onAnswered?: (count: number) => void,
+): Promise<LoadResult> {
+  const trips: Array<number | undefined> = [];
+  let asked = 0;
+  const startMs = performance.now();
+  await Promise.all(
+    people.map(async (person) => {
+      while (asked < total) {
+        asked++;
+        trips.push(await roundTrip(person, to, `question ${asked}`));
+        onAnswered?.(trips.length);
+      }
+    }),
+  );
+  return result(trips, startMs);
+}
+
+function result(trips: Array<number | undefined>, startMs: number): LoadResult {
+  const roundTripsMs = trips.filter((trip) => trip !== undefined);
+  const seconds = (performance.now() - startMs) / 1_000;
+  return { roundTripsMs, lost: trips.length - roundTripsMs.length, perSecond: roundTripsMs.length / seconds };
+}
+
+/** `p50 7.1 ms, p95 10.2 ms` */
+export function describe({ roundTripsMs }: LoadResult): { p50: number; p95: number } {
+  return { p50: quantile(roundTripsMs, 0.5), p95: quantile(roundTripsMs, 0.95) };
+}
