@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import type { InboundMessage, Inbox, Stored, TurnResult } from '../../router/src/core/ports/inbox.ts';
+import type { MessageLog } from '../../router/src/core/ports/message-log.ts';
+import type { Outbox } from '../../router/src/core/ports/outbox.ts';
+import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
+import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
+import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
+import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
+import { PrismaRouteStore } from '../../router/src/infra/db/prisma-route-store.ts';
+import { MemoryInbox } from '../../router/src/infra/memory/memory-inbox.ts';
+import { MemoryMessageLog } from '../../router/src/infra/memory/memory-message-log.ts';
+import { MemoryOutbox } from '../../router/src/infra/memory/memory-outbox.ts';
+import { MemoryRouteStore } from '../../router/src/infra/memory/memory-route-store.ts';
+import { MemoryState } from '../../router/src/infra/memory/memory-state.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+/** The stores of one adapter, on one database or one memory. */
+export interface Stores {
+  inbox: Inbox;
+  outbox: Outbox;
+  routes: RouteStore;
+  log: MessageLog;
+  close(): Promise<void>;
+}
+
+/** The adapters that every contract is run against. */
+export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
+  {
+    name: 'memory',
+    async open() {
+      const state = new MemoryState();
+      return {
+        inbox: new MemoryInbox(state),
+        outbox: new MemoryOutbox(state),
+        routes: new MemoryRouteStore(),
+        log: new MemoryMessageLog(state),
+        close: async () => undefined,
+      };
+    },
+  },
+  {
+    name: 'PostgreSQL',
+    async open() {
+      const database = await createTestDatabase();
+      const prisma = database.prisma();
+      return {
+        inbox: new PrismaInbox(prisma),
+        outbox: new PrismaOutbox(prisma),
+        routes: new PrismaRouteStore(prisma),
+        log: new PrismaMessageLog(prisma),
+        close: () => database.drop(),
+      };
+    },
+  },
+];
+
+/** An account nobody else uses, so that tests on one database do not meet. */
+export function anAccount(): string {
+  return `account-${randomBytes(6).toString('hex')}`;
+}
+
+let lastOrder = 1_000n;
+
+/** Bare digits of a person with a number and a LID, unlike any other. */
+export function aPerson(): { phone: string; lid: string } {
+  lastOrder += 1n;
+  return { phone: `5493${1_000_000_000n + lastOrder}`, lid: `7${10_000_000_000n + lastOrder}` };
+}
+
+/** A text message of one person in their 1:1 chat, later than all before; what is given replaces what is made up. */
+export function aMessage(
+  accountId: string,
+  person: { phone?: string; lid?: string },
+  given: Partial<InboundMessage> = {},
+): InboundMessage {
+  lastOrder += 1n;
+  return {
+    accountId,
+    waMessageId: `3EB0${lastOrder.toString(16).toUpperCase()}`,
+    chat: { kind: 'person', ...person },
+    sender: { ...person, pushName: 'Ana' },
+    kind: 'text',
+    text: `text ${lastOrder}`,
+    sentAtMs: Date.UTC(2026, 0, 1, 12),
+    stanzaOrder: lastOrder,
+    ...given,
+  };
+}
+
+export function aReply(accountId: string, to: string, text = 'hello'): OutgoingMessage {
+  lastOrder += 1n;
+  return { accountId, to, waMessageId: `WA2AI${lastOrder}`, text };
+}
+
+export function answered(replies: OutgoingMessage[] = []): TurnResult {
+  return { state: 'answered', replies };
+}
+
+/** The loop that storing a message asked for; a test that needs one fails here when there is none. */
+export function loopOf(stored: Stored): { chatId: string; epoch: number } {
+  if (!stored.startLoop) throw new Error('no loop was to be started');
+  return stored.startLoop;
+}
+
+/** Takes turns of one loop until it closes; the texts in the order in which they were handed out. */
+export async function drain(inbox: Inbox, loop: { chatId: string; epoch: number }): Promise<string[]> {
+  const texts: string[] = [];
+  for (let turns = 0; turns < 1_000; turns++) {
+    const turn = await inbox.nextTurn(loop.chatId, loop.epoch);
+    if (!turn) return texts;
+    texts.push(turn.message.text);
+    await inbox.finishTurn(turn.messageId, answered());
+  }
+  throw new Error('the loop does not end');
+}
