@@ -1,0 +1,17 @@
+import { LlmAgent, SequentialAgent } from '@google/adk';
+import { ScriptedModel } from '../../lib/scripted-model.js';
+
+/** Two agents one after the other; both give a final answer, the second is for the person. */
+export const rootAgent = new SequentialAgent({
+  name: 'drafts',
+  subAgents: [
+    new LlmAgent({
+      name: 'drafter',
+      model: new ScriptedModel('drafter', ({ text }) => `draft on "${text}"`),
+    }),
+    new LlmAgent({
+      name: 'editor',
+      model: new ScriptedModel('editor', ({ text }) => `edited answer on "${text}"`),
+    }),
+  ],
+});

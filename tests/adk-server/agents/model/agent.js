@@ -1,0 +1,8 @@
+import { LlmAgent } from '@google/adk';
+import { ScriptedModel } from '../../lib/scripted-model.js';
+
+/** An agent that bears the author name of the agent contract. */
+export const rootAgent = new LlmAgent({
+  name: 'model',
+  model: new ScriptedModel('model', ({ text, turn }) => `turn ${turn}: you said "${text}"`),
+});

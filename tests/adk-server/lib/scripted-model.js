@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BaseLlm } from '@google/adk';
+
+/**
+ * A model that needs no network: a script decides from the conversation what it says, so every run is repeatable.
+ * The script gets `{text, turn, toolResult, signal}`: the person's last words, which of their messages this is (from 1),
+ * and the result of a tool when one just ran. It returns a response, an array of them, or a text.
+ */
+export class ScriptedModel extends BaseLlm {
+  #script;
+
+  constructor(name, script) {
+    super({ model: `scripted-${name}` });
+    this.#script = script;
+  }
+
+  async *generateContentAsync(request) {
+    const said = await this.#script(readConversation(request.contents));
+    for (const response of Array.isArray(said) ? said : [said]) {
+      yield typeof response === 'string' ? say({ text: response }) : response;
+    }
+  }
+
+  async connect() {
+    throw new Error('The scripted model has no live connection.');
+  }
+}
+
+/** A whole response of these parts. */
+export function say(...parts) {
+  return { content: { role: 'model', parts } };
+}
+
+function readConversation(contents) {
+  const texts = contents
+    .filter((content) => content.role === 'user')
+    .map((content) => content.parts?.map((part) => part.text ?? '').join('') ?? '')
+    // What other agents did is retold to an agent as user content that begins so.
+    .filter((text) => text !== '' && !text.startsWith('For context:'));
+  const lastPart = contents.at(-1)?.parts?.at(-1);
+  return { text: texts.at(-1) ?? '', turn: texts.length, toolResult: lastPart?.functionResponse };
+}
+
+/** Waits as a slow model does. */
+export async function think(ms) {
+  await sleep(ms);
+}

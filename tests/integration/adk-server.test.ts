@@ -1,0 +1,271 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import {
+  AgentProtocolError,
+  AgentTimeoutError,
+  AgentUnavailableError,
+} from '../../router/src/core/errors.ts';
+import type { IncomingMessage } from '../../router/src/core/models.ts';
+import { AdkState } from '../../router/src/infra/adk-state.ts';
+import { HttpAgentClient, type HttpAgentClientConfig } from '../../router/src/infra/http-agent-client.ts';
+import { type AdkApp, type AdkServer, startAdkServer } from '../support/adk-server.ts';
+
+/** HttpAgentClient against the real Google ADK server, whose agents have scripted models (tests/adk-server). */
+
+let server: AdkServer;
+beforeAll(async () => {
+  server = await startAdkServer();
+}, 360_000);
+afterAll(() => server?.stop());
+afterEach(() => vi.restoreAllMocks());
+
+let people = 0;
+
+/** A person nobody has met, so that each test has a session of its own. */
+function aPerson() {
+  people += 1;
+  const digits = String(5_490_000_000 + people);
+  let sent = 0;
+  return {
+    sessionId: `${digits}_${digits}`,
+    says(text: string): IncomingMessage {
+      sent += 1;
+      const id = `M${people}-${sent}`;
+      return { id, from: `${digits}@s.whatsapp.net`, channelId: digits, text, timestamp: new Date() };
+    },
+    async events(
+      app: AdkApp,
+    ): Promise<Array<{ author: string; content?: { parts: Array<{ text?: string }> } }>> {
+      const path = `apps/${app}/users/${digits}/sessions/${digits}_${digits}`;
+      const session = await fetch(`${server.url}/${path}`);
+      return ((await session.json()) as { events: [] }).events;
+    },
+  };
+}
+
+function aClient(appName: string, config: Partial<HttpAgentClientConfig> = {}): HttpAgentClient {
+  return new HttpAgentClient({ timeout: 10_000, ...config, adk: { appName, baseUrl: server.url } });
+}
+
+function ask(appName: AdkApp, text: string) {
+  return aClient(appName).sendMessage(server.url, aPerson().says(text));
+}
+
+/** Records the requests that clients make from now on, as "METHOD /path". */
+function recordRequests(): string[] {
+  const made: string[] = [];
+  const original = globalThis.fetch;
+  vi.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
+    made.push(`${init?.method ?? 'GET'} ${new URL(String(input)).pathname}`);
+    return original(input, init);
+  });
+  return made;
+}
+
+describe('first contact', () => {
+  it('learns the spelling and creates the session in three requests, then needs one', async () => {
+    const client = aClient('front_desk');
+    const person = aPerson();
+    const requests = recordRequests();
+    const startedMs = performance.now();
+    const first = await client.sendMessage(server.url, person.says('hello'));
+    console.log(
+      `first contact: ${requests.length} requests, ${Math.round(performance.now() - startedMs)} ms`,
+    );
+    expect(first.response).toBe('turn 1: you said "hello"');
+    expect(requests).toEqual([
+      'POST /run',
+      expect.stringMatching(/^POST \/apps\/front_desk\/users\/\d+\/sessions\/\d+_\d+$/),
+      'POST /run',
+    ]);
+    requests.length = 0;
+    expect((await client.sendMessage(server.url, person.says('again'))).response).toBe(
+      'turn 2: you said "again"',
+    );
+    expect(requests).toEqual(['POST /run']);
+  });
+
+  it('shares what it learnt with other clients', async () => {
+    const state = new AdkState();
+    await aClient('front_desk', { state }).sendMessage(server.url, aPerson().says('hello'));
+    const requests = vi.spyOn(globalThis, 'fetch');
+    await aClient('model', { state }).sendMessage(server.url, aPerson().says('hello'));
+    expect(JSON.parse(String(requests.mock.calls[0]?.[1]?.body))).toHaveProperty('appName', 'model');
+  });
+
+  it('starts a new session when the server lost the old one', async () => {
+    const client = aClient('front_desk');
+    const person = aPerson();
+    await client.sendMessage(server.url, person.says('hello'));
+    const user = person.sessionId.split('_')[0];
+    await fetch(`${server.url}/apps/front_desk/users/${user}/sessions/${person.sessionId}`, {
+      method: 'DELETE',
+    });
+    expect((await client.sendMessage(server.url, person.says('still there?'))).response).toBe(
+      'turn 1: you said "still there?"',
+    );
+  });
+
+  it('names the apps of the server when the route names another', async () => {
+    const asked = aClient('front_dsek').sendMessage(server.url, aPerson().says('hello'));
+    await expect(asked).rejects.toThrow(
+      /^ADK agent endpoint returned 500: .*'front_dsek' not found.*front_desk/,
+    );
+    await expect(asked).rejects.toBeInstanceOf(AgentProtocolError);
+  });
+});
+
+describe('answers', () => {
+  it('gives the text after a tool call, not the words before it', async () => {
+    expect((await ask('front_desk', 'weather please')).response).toBe(
+      'get_weather said {"city":"Lima","celsius":25,"sky":"sunny"}',
+    );
+  });
+
+  it('gives the text of a run whose tool failed', async () => {
+    expect((await ask('front_desk', 'broken')).response).toContain('tool exploded');
+  });
+
+  it('tells in the metadata which agent answered and what it stored', async () => {
+    const person = aPerson();
+    const { metadata } = await aClient('front_desk').sendMessage(server.url, person.says('note this'));
+    expect(metadata?.adk).toEqual({
+      sessionId: person.sessionId,
+      userId: person.sessionId.split('_')[0],
+      eventCount: 3,
+      invocationId: expect.stringMatching(/^e-/),
+      author: 'front_desk',
+      stateDelta: { note: 'blue' },
+    });
+  });
+
+  it('gives the answer of the agent that the turn was handed to, and of the same agent next time', async () => {
+    const client = aClient('front_desk');
+    const person = aPerson();
+    const first = await client.sendMessage(server.url, person.says('billing please'));
+    expect(first.response).toBe('billing here: you said "billing please"');
+    const second = await client.sendMessage(server.url, person.says('and now?'));
+    expect(second.response).toBe('billing here: you said "and now?"');
+  });
+
+  it('keeps thoughts from the person', async () => {
+    expect((await ask('front_desk', 'think hard')).response).toBe('The answer is 42.');
+  });
+
+  it('gives the answer of an agent that is named model', async () => {
+    expect((await ask('model', 'hello')).response).toBe('turn 1: you said "hello"');
+  });
+
+  it('gives the last of several agents in a row', async () => {
+    expect((await ask('drafts', 'tea')).response).toBe('edited answer on "tea"');
+  });
+
+  it('gives the answers of all agents that worked side by side', async () => {
+    const { response } = await ask('fanout', 'shall we?');
+    expect(response?.split('\n\n').sort()).toEqual(['left says yes', 'right says no']);
+  });
+
+  it('gives only the summary of agents that worked side by side before it', async () => {
+    expect((await ask('merged', 'shall we?')).response).toBe('weighed: for it');
+  });
+
+  it.each(['silent', 'nothing', 'picture'])('says nothing when the agent has no text (%s)', async (text) => {
+    const answer = await ask('front_desk', text);
+    expect(answer.success).toBe(true);
+    expect(answer).not.toHaveProperty('response');
+  });
+
+  it('gives a text that was cut short, and says why', async () => {
+    const answer = await ask('front_desk', 'cut');
+    expect(answer.response).toBe('half an ans');
+    expect(answer.metadata?.adk).toMatchObject({ finishReason: 'MAX_TOKENS' });
+  });
+});
+
+describe('failures', () => {
+  it('reports a model that failed inside a run of status 200', async () => {
+    const asked = ask('front_desk', 'fail');
+    await expect(asked).rejects.toThrow(
+      'Failed to send message to ADK agent: the agent reported UNKNOWN_ERROR: model exploded',
+    );
+    await expect(asked).rejects.toMatchObject({ code: 'AGENT_REPORTED_ERROR', disposition: 'dead' });
+  });
+
+  it('lets a turn be tried again when the model was overloaded before anything was done', async () => {
+    await expect(ask('front_desk', 'overloaded')).rejects.toBeInstanceOf(AgentUnavailableError);
+  });
+
+  it('reports an answer that the model refused to give', async () => {
+    await expect(ask('front_desk', 'blocked')).rejects.toThrow('SAFETY: blocked by the safety settings');
+  });
+
+  it('cuts off an answer of 10 MB', async () => {
+    await expect(ask('front_desk', 'huge')).rejects.toThrow('the answer is larger than 2097152 bytes');
+  });
+});
+
+describe('time', () => {
+  it('gives an answer that came after the time limit, and ran the turn once', async () => {
+    const client = aClient('front_desk');
+    const person = aPerson();
+    await client.sendMessage(server.url, person.says('hello'));
+    const hasty = aClient('front_desk', { timeout: 100, lateAnswerMs: 20_000 });
+    const answer = await hasty.sendMessage(server.url, person.says('slow 500'));
+    expect(answer.response).toBe('turn 2: you said "slow 500"');
+    expect((await person.events('front_desk')).filter((event) => event.author === 'user')).toHaveLength(2);
+  });
+
+  it('finds the answer instead of asking twice when a message comes again after a time-out', async () => {
+    const person = aPerson();
+    const state = new AdkState();
+    await aClient('front_desk', { state }).sendMessage(server.url, person.says('hello'));
+    const message = person.says('slow 500');
+    const hasty = aClient('front_desk', { state, timeout: 100, lateAnswerMs: 0 });
+    await expect(hasty.sendMessage(server.url, message)).rejects.toBeInstanceOf(AgentTimeoutError);
+    const patient = aClient('front_desk', { state });
+    expect((await patient.sendMessage(server.url, message)).response).toBe('turn 2: you said "slow 500"');
+    expect((await person.events('front_desk')).filter((event) => event.author === 'user')).toHaveLength(2);
+  });
+
+  it('finds the answer of an ask that a crash cut off', async () => {
+    const person = aPerson();
+    const message = person.says('hello');
+    await aClient('front_desk').sendMessage(server.url, message);
+    const afterCrash = aClient('front_desk');
+    const answer = await afterCrash.sendMessage(server.url, message, { isRepeat: true });
+    expect(answer.response).toBe('turn 1: you said "hello"');
+    expect((await person.events('front_desk')).filter((event) => event.author === 'user')).toHaveLength(1);
+  });
+
+  it('asks when a crash came before the server had taken the message', async () => {
+    const person = aPerson();
+    const message = person.says('hello');
+    const answer = await aClient('front_desk').sendMessage(server.url, message, { isRepeat: true });
+    expect(answer.response).toBe('turn 1: you said "hello"');
+  });
+
+  it('never lets two runs of one session overlap, also from different clients', async () => {
+    const state = new AdkState();
+    const person = aPerson();
+    const texts = ['slow 400', 'two', 'three'];
+    const answers = await Promise.all(
+      texts.map((text) => aClient('front_desk', { state }).sendMessage(server.url, person.says(text))),
+    );
+    expect(answers.map((answer) => answer.response)).toEqual([
+      'turn 1: you said "slow 400"',
+      'turn 2: you said "two"',
+      'turn 3: you said "three"',
+    ]);
+    const authors = (await person.events('front_desk')).map((event) => event.author);
+    expect(authors).toEqual(['user', 'front_desk', 'user', 'front_desk', 'user', 'front_desk']);
+  });
+
+  it('lets different sessions run side by side', async () => {
+    const client = aClient('front_desk');
+    await client.sendMessage(server.url, aPerson().says('hello'));
+    const order: string[] = [];
+    const slow = client.sendMessage(server.url, aPerson().says('slow 800')).then(() => order.push('slow'));
+    const quick = client.sendMessage(server.url, aPerson().says('hello')).then(() => order.push('quick'));
+    await Promise.all([slow, quick]);
+    expect(order).toEqual(['quick', 'slow']);
+  });
+});

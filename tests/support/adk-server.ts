@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { repositoryRoot } from './repository.ts';
+
+const PACKAGE = join(repositoryRoot, 'tests/adk-server');
+const CLI = join(PACKAGE, 'node_modules/@google/adk-devtools/dist/esm/cli_entrypoint.js');
+/** npm writes it last, so a broken off installation has none. */
+const INSTALLED = join(PACKAGE, 'node_modules/.package-lock.json');
+const INSTALLING = join(PACKAGE, '.installing');
+const INSTALL_LIMIT_MS = 300_000;
+const START_LIMIT_MS = 60_000;
+const STOP_LIMIT_MS = 5_000;
+
+/** Names of the apps in tests/adk-server/agents, whose agents' models are local scripts. */
+export type AdkApp = 'front_desk' | 'drafts' | 'fanout' | 'merged' | 'model';
+
+/** A running ADK server. */
+export interface AdkServer {
+  /** `http://127.0.0.1:PORT` */
+  url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the real Google ADK API server with the agents of tests/adk-server on a free loopback port, with sessions in
+ * memory. Installs the server first when it is missing, and says so. It is given no credentials and no telemetry target.
+ * @throws when it does not come up within a minute; the message holds its output
+ */
+export async function startAdkServer(): Promise<AdkServer> {
+  await install();
+  const child = spawn(
+    process.execPath,
+    [
+      ...[CLI, 'api_server', join(PACKAGE, 'agents'), '--host', '127.0.0.1', '--port', '0'],
+      ...['--compile', 'false', '--bundle', 'false', '--session_service_uri', 'memory://'],
+    ],
+    {
+      cwd: PACKAGE,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        OTEL_SDK_DISABLED: 'true',
+        METADATA_SERVER_DETECTION: 'none',
+        ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS: 'false',
+      },
+    },
+  );
+  try {
+    return { url: await addressOf(child), stop: () => stop(child) };
+  } catch (error) {
+    await stop(child);
+    throw error;
+  }
+}
+
+/** Waits for the line that names the address; the port is bound by then. */
+function addressOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    const fail = (why: string) => reject(new Error(`The ADK server ${why}. It wrote:\n${output}`));
+    const timer = setTimeout(() => fail(`was not ready after ${START_LIMIT_MS} ms`), START_LIMIT_MS);
+    for (const stream of [child.stdout, child.stderr]) {
+      if (!stream) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        if (output.length < 20_000) output += `${line}\n`;
+        const url = /access at (http:\/\/[\d.]+:\d+)/.exec(line)?.[1];
+        if (!url) return;
+        clearTimeout(timer);
+        resolve(url);
+      });
+    }
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      fail(`ended with code ${code} at its start`);
+    });
+  });
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
+  await exited;
+  clearTimeout(timer);
+}
+
+/** Installs tests/adk-server when needed; test files of several processes that need it at once wait for the first. */
+async function install(): Promise<void> {
+  const endMs = Date.now() + INSTALL_LIMIT_MS;
+  while (Date.now() < endMs) {
+    const isBusy = await isInstalling();
+    if (!isBusy && (await exists(INSTALLED))) return;
+    if (isBusy || !(await claimInstallation())) {
+      await sleep(250);
+      continue;
+    }
+    try {
+      console.log('Installing the Google ADK server for tests (about 290 MB, once) ...');
+      await npmCi();
+    } finally {
+      await rm(INSTALLING, { force: true });
+    }
+  }
+  throw new Error(`tests/adk-server was not installed within ${INSTALL_LIMIT_MS} ms.`);
+}
+
+async function claimInstallation(): Promise<boolean> {
+  try {
+    await writeFile(INSTALLING, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Whether another living process installs just now; the mark of a dead one is removed. */
+async function isInstalling(): Promise<boolean> {
+  const pid = await readFile(INSTALLING, 'utf8').catch(() => undefined);
+  if (pid === undefined) return false;
+  // The writer may be between creating the file and writing its number.
+  if (pid === '') return true;
+  try {
+    process.kill(Number(pid), 0);
+    return true;
+  } catch {
+    await rm(INSTALLING, { force: true });
+    return false;
+  }
+}
+
+async function npmCi(): Promise<void> {
+  const child = spawn('npm', ['ci', '--no-audit', '--no-fund'], {
+    cwd: PACKAGE,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    shell: process.platform === 'win32',
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output = `${output}${chunk}`.slice(-5_000);
+    });
+  }
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`npm ci in tests/adk-server ended with code ${code}:\n${output}`);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
+}
