@@ -7,6 +7,7 @@ import {
   WA_ADV_DEVICE_SIG_PREFIX,
 } from '@whiskeysockets/baileys';
 import { verifySignature } from 'libsignal/src/curve.js';
+import { EmulatorError } from './emulator-error.ts';
 
 /** The parts of the text behind a pairing QR code, as the companion shows it. */
 export interface PairingQr {
@@ -19,11 +20,11 @@ export interface PairingQr {
 /**
  * Reads a QR text: `ref,noise key,identity key,ADV secret[,platform]` in base64, bare or behind the `#` of the
  * linked-devices URL.
- * @throws {Error} naming the part that is missing or has the wrong length
+ * @throws {EmulatorError} naming the part that is missing or has the wrong length
  */
 export function parsePairingQr(text: string): PairingQr {
   const [ref, noise, identity, secret] = text.slice(text.indexOf('#') + 1).split(',');
-  if (!ref) throw new Error('the QR text has no ref');
+  if (!ref) throw new EmulatorError('the QR text has no ref');
   return {
     ref,
     noiseKey: thirtyTwoBytes('noise key', noise),
@@ -101,6 +102,7 @@ function isSignedBy(publicKey: Uint8Array, message: Uint8Array, signature: Uint8
 
 function thirtyTwoBytes(part: string, base64: string | undefined): Buffer {
   const bytes = Buffer.from(base64 ?? '', 'base64');
-  if (bytes.length !== 32) throw new Error(`the QR text's ${part} has ${bytes.length} bytes instead of 32`);
+  if (bytes.length !== 32)
+    throw new EmulatorError(`the QR text's ${part} has ${bytes.length} bytes instead of 32`);
   return bytes;
 }

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Curve, type KeyPair } from '@whiskeysockets/baileys';
+import { EmulatorError } from './emulator-error.ts';
 
 const deriveFromPassword = promisify(pbkdf2);
 
@@ -24,7 +25,7 @@ export async function answerLinkCode(
 ): Promise<LinkCodeExchange> {
   const letters = code.replaceAll('-', '').trim().toUpperCase();
   if (wrappedCompanionEphemeral.length !== 80)
-    throw new Error('the wrapped companion key must have 80 bytes');
+    throw new EmulatorError('the wrapped companion key must have 80 bytes');
   const wrapped = Buffer.from(wrappedCompanionEphemeral);
   const opening = createDecipheriv(
     'aes-256-ctr',
@@ -45,7 +46,7 @@ export async function answerLinkCode(
 /**
  * Ends the exchange: opens the companion's key bundle and derives the ADV secret both sides now share.
  * @param wrappedKeyBundle salt (32) + IV (12) + AES-GCM of both identity keys and 32 random bytes
- * @throws {Error} when the code was wrong, or the bundle names other identities than the ones at hand
+ * @throws {EmulatorError} when the code was wrong, or the bundle names other identities than the ones at hand
  */
 export function openLinkCodeKeyBundle(
   sharedEphemeral: Buffer,
@@ -65,11 +66,12 @@ export function openLinkCodeKeyBundle(
   try {
     bundle = Buffer.concat([opening.update(wrapped.subarray(44, -16)), opening.final()]);
   } catch (cause) {
-    throw new Error('the code is wrong: the key bundle of the companion does not open', { cause });
+    throw new EmulatorError('the code is wrong: the key bundle of the companion does not open', { cause });
   }
   if (!bundle.subarray(0, 32).equals(companionIdentity))
-    throw new Error('the bundle names another companion');
-  if (!bundle.subarray(32, 64).equals(accountKey.public)) throw new Error('the bundle names another account');
+    throw new EmulatorError('the bundle names another companion');
+  if (!bundle.subarray(32, 64).equals(accountKey.public))
+    throw new EmulatorError('the bundle names another account');
   const sharedIdentity = Curve.sharedKey(accountKey.private, companionIdentity);
   return hkdf(
     Buffer.concat([sharedEphemeral, sharedIdentity, bundle.subarray(64)]),

@@ -1,5 +1,6 @@
 import type { BinaryNode, proto } from '@whiskeysockets/baileys';
 import type { Actor, ActorChat, MessageToDevice, ReceiptToActor, ServerSide } from './actors.ts';
+import { EmulatorError } from './emulator-error.ts';
 import { stanzaAttributes } from './message-content.ts';
 import type { DirectCiphertext, SignalPeer } from './signal-peer.ts';
 import type { SenderKeys } from './signal-sender-keys.ts';
@@ -41,7 +42,7 @@ export class MessageSender {
 
   /**
    * Sends to these linked devices (phone number form).
-   * @throws {Error} when a session has to be opened and a device has no keys on the server
+   * @throws {EmulatorError} when a session has to be opened and a device has no keys on the server
    */
   send(outgoing: OutgoingMessage, devices: readonly string[]): Promise<void> {
     const work = this.#tail.then(() => this.#sendNow(outgoing, devices));
@@ -52,14 +53,14 @@ export class MessageSender {
   /** Hands the very stanzas of an earlier message to the server again, as WhatsApp redelivers. */
   redeliver(id: string): void {
     const sent = this.#sent.get(id);
-    if (!sent) throw new Error(`no message ${id} was sent lately`);
+    if (!sent) throw new EmulatorError(`no message ${id} was sent lately`);
     for (const stanza of sent.stanzas.values()) this.#server.sendMessage(stanza);
   }
 
   /** Encrypts an earlier message anew under its id, as a phone does that doubts its first send. */
   resend(id: string): Promise<void> {
     const sent = this.#sent.get(id);
-    if (!sent) throw new Error(`no message ${id} was sent lately`);
+    if (!sent) throw new EmulatorError(`no message ${id} was sent lately`);
     return this.send({ ...sent.outgoing, isCorrupt: false }, [...sent.stanzas.keys()]);
   }
 

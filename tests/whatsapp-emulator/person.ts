@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import type { proto } from '@whiskeysockets/baileys';
 import type {
   Actor,
@@ -11,6 +10,7 @@ import type {
   ReceiptToDevice,
   ServerSide,
 } from './actors.ts';
+import { EmulatorError } from './emulator-error.ts';
 import {
   changeOf,
   editedText,
@@ -21,75 +21,20 @@ import {
 } from './message-content.ts';
 import { MessageReader, receiptChat } from './message-reader.ts';
 import { MessageSender } from './message-sender.ts';
+import {
+  lidOf,
+  newMessageId,
+  type PersonOptions,
+  type ReceiptHabit,
+  type ReceivedMessage,
+  type ReceivedPresence,
+  type ReceivedReceipt,
+  type Recipient,
+  type SayOptions,
+} from './person-model.ts';
 import { SignalPeer } from './signal-peer.ts';
 import { SenderKeys } from './signal-sender-keys.ts';
 import { Timeline } from './timeline.ts';
-
-/** A bubble in front of a person. */
-export interface ReceivedMessage {
-  id: string;
-  /** text, caption or emoji as it stands after edits; undefined for what has none, or was deleted */
-  text: string | undefined;
-  /** ms since 1970 */
-  at: number;
-  /** user JID of the account (phone number form), or the group's JID */
-  chat: string;
-  message: proto.IMessage;
-  /** how often the same id came again since */
-  repeats: number;
-}
-
-/** A receipt for something this person said. */
-export interface ReceivedReceipt {
-  id: string;
-  /** undefined is delivery */
-  type: string | undefined;
-  at: number;
-}
-
-/** Presence that an account showed. */
-export interface ReceivedPresence {
-  from: string;
-  chat: string;
-  state: string;
-  at: number;
-}
-
-/** Whom to write to: an account (phone number, JID or phone actor) or a group (JID or group). */
-export type Recipient = string | { readonly pn: string } | { readonly jid: string };
-
-/** How to say something. */
-export interface SayOptions {
-  to: Recipient;
-  /** WhatsApp id; a fresh one unless given. The same id again is the same bubble. */
-  id?: string;
-  /** only with text: the message that this one answers */
-  quoted?: MessageReference;
-  /** ms since 1970; now unless given */
-  timestamp?: number;
-  /** which of the person's two addresses a direct chat shows; as the person was made unless given */
-  via?: Addressing;
-  /** the first delivery does not decrypt, and the client has to ask for it again */
-  isCorrupt?: boolean;
-}
-
-/** Which receipts a person sends: at once, after `receiptDelayMs`, never, or kept until `releaseReceipts`. */
-export interface ReceiptHabit {
-  receipts: 'delivery' | 'read' | 'none' | 'hold';
-  receiptDelayMs: number;
-}
-
-/** Who a person is. */
-export interface PersonOptions {
-  /** digits of the phone number */
-  phone: string;
-  /** digits of the LID; derived from the phone number unless given */
-  lid?: string;
-  name?: string;
-  /** the address that direct messages show unless `say` says otherwise; `pn` unless given */
-  via?: Addressing;
-  habit?: Partial<ReceiptHabit>;
-}
 
 /** A virtual person with a phone of their own: writes to accounts and groups, reads and receipts what they answer. */
 export class Person implements Actor {
@@ -146,7 +91,7 @@ export class Person implements Actor {
    * Writes a message; calls appear in the chat in their order. Resolves when the server has taken it, whether or not
    * the client is online.
    * @returns its WhatsApp id
-   * @throws {Error} when no linked device would get it
+   * @throws {EmulatorError} when no linked device would get it
    */
   async say(content: string | proto.IMessage, options: SayOptions): Promise<string> {
     const id = options.id ?? newMessageId();
@@ -181,7 +126,7 @@ export class Person implements Actor {
 
   /**
    * The next bubble that no call has given yet, waiting for it if need be.
-   * @throws {Error} when none came in time
+   * @throws {EmulatorError} when none came in time
    */
   async nextReply(timeoutMs = 5_000): Promise<ReceivedMessage> {
     const index = this.#repliesTaken++;
@@ -306,18 +251,18 @@ export class Person implements Actor {
     const jid = typeof to === 'string' ? to : 'jid' in to ? to.jid : to.pn;
     if (!jid.endsWith('@g.us')) {
       const devices = this.#server.linkedDevices(accountJid(jid)).map(({ pn }) => pn);
-      if (devices.length === 0) throw new Error(`the account ${jid} has no linked device`);
+      if (devices.length === 0) throw new EmulatorError(`the account ${jid} has no linked device`);
       return { chat: { kind: 'direct', addressing: via ?? this.#via }, devices };
     }
     const group = this.#server.group(jid);
-    if (!group) throw new Error(`there is no group ${jid}`);
+    if (!group) throw new EmulatorError(`there is no group ${jid}`);
     if (!group.members.some(({ pn }) => pn === this.pn)) {
-      throw new Error(`${this.pushName} is not in group ${jid}`);
+      throw new EmulatorError(`${this.pushName} is not in group ${jid}`);
     }
     const devices = group.members.flatMap(({ pn }) =>
       this.#server.linkedDevices(pn).map((device) => device.pn),
     );
-    if (devices.length === 0) throw new Error(`no member of group ${jid} has a linked device`);
+    if (devices.length === 0) throw new EmulatorError(`no member of group ${jid} has a linked device`);
     return { chat: { kind: 'group', group: jid }, devices };
   }
 }
@@ -337,17 +282,6 @@ export function createPeople(server: ServerSide, count: number, first = '3460010
   return Array.from({ length: count }, (_, index) =>
     createPerson(server, { phone: String(BigInt(first) + BigInt(index)), name: `Person ${index + 1}` }),
   );
-}
-
-/** The 15-digit LID that a phone number has in the emulator, the same in every run. */
-export function lidOf(phone: string): string {
-  const hash = createHash('sha256').update(phone).digest().readBigUInt64BE();
-  return String(100_000_000_000_000n + (hash % 900_000_000_000_000n));
-}
-
-/** A message id as phones make them: 32 hexadecimal digits. */
-export function newMessageId(): string {
-  return randomBytes(16).toString('hex').toUpperCase();
 }
 
 function textMessage(text: string, quoted: MessageReference | undefined): proto.IMessage {

@@ -10,11 +10,12 @@ import type {
   ServerSide,
 } from './actors.ts';
 import { parsePairingQr, signDeviceIdentity } from './adv-identity.ts';
+import { EmulatorError } from './emulator-error.ts';
 import { answerLinkCode, openLinkCodeKeyBundle } from './link-code.ts';
 import { plainText, textOf } from './message-content.ts';
 import { MessageReader } from './message-reader.ts';
 import { MessageSender } from './message-sender.ts';
-import { lidOf, newMessageId, type ReceivedMessage } from './person.ts';
+import { lidOf, newMessageId, type ReceivedMessage } from './person-model.ts';
 import { SignalPeer } from './signal-peer.ts';
 import { SenderKeys } from './signal-sender-keys.ts';
 import { Timeline } from './timeline.ts';
@@ -76,7 +77,7 @@ export class Phone implements PhoneActor {
   /**
    * Scans a QR code, given as its text.
    * @returns device JID of the new linked device, phone number form
-   * @throws {Error} when the text is no pairing QR, or no connected client shows it
+   * @throws {EmulatorError} when the text is no pairing QR, or no connected client shows it
    */
   async scan(qrText: string): Promise<string> {
     const { ref, identityKey, advSecret } = parsePairingQr(qrText);
@@ -86,7 +87,7 @@ export class Phone implements PhoneActor {
   /**
    * Types the eight-letter code that a client shows, waiting for the client's request if it is not there yet.
    * @returns device JID of the new linked device, phone number form
-   * @throws {Error} when the code is wrong or nothing came of it in time
+   * @throws {EmulatorError} when the code is wrong or nothing came of it in time
    */
   async enterCode(code: string, timeoutMs = 10_000): Promise<string> {
     const isNew = ({ ref }: LinkCodeHello) => !this.#codeLinks.has(ref);
@@ -95,7 +96,7 @@ export class Phone implements PhoneActor {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#codeLinks.delete(hello.ref);
-        reject(new Error(`the client gave no answer to the code within ${timeoutMs} ms`));
+        reject(new EmulatorError(`the client gave no answer to the code within ${timeoutMs} ms`));
       }, timeoutMs);
       const settle =
         <T>(end: (value: T) => void) =>
@@ -122,7 +123,7 @@ export class Phone implements PhoneActor {
     const recipient = typeof to === 'string' ? to : 'jid' in to ? to.jid : to.pn;
     const message = typeof content === 'string' ? plainText(content) : content;
     const devices = this.#server.linkedDevices(this.pn).map(({ pn }) => pn);
-    if (devices.length === 0) throw new Error(`the account ${this.pn} has no linked device`);
+    if (devices.length === 0) throw new EmulatorError(`the account ${this.pn} has no linked device`);
     await this.#sender.send({ id, chat: { kind: 'own', recipient }, message, sentAtMs: Date.now() }, devices);
     return id;
   }

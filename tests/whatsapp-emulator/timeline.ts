@@ -1,3 +1,5 @@
+import { EmulatorError } from './emulator-error.ts';
+
 interface Waiter<T> {
   isDone: (items: readonly T[]) => T | undefined;
   resolve: (item: T) => void;
@@ -52,7 +54,9 @@ export class Timeline<T> {
       };
       const timer = setTimeout(() => {
         this.#waiters.delete(waiter);
-        reject(new Error(`waited ${timeoutMs} ms for ${what}; there are ${this.#items.length} in all`));
+        reject(
+          new EmulatorError(`waited ${timeoutMs} ms for ${what}; there are ${this.#items.length} in all`),
+        );
       }, timeoutMs);
       this.#waiters.add(waiter);
     });

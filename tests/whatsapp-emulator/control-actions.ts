@@ -1,0 +1,61 @@
+import type { proto } from '@whiskeysockets/baileys';
+import type { Cast } from './cast.ts';
+import type { SayRequest } from './control-requests.ts';
+import type { WhatsAppEmulator } from './emulator.ts';
+import { document, ephemeralText, extendedText, image, viewOnceImage } from './message-content.ts';
+import type { Person } from './person.ts';
+import type { Phone } from './phone.ts';
+
+/** A person says what a request asks for. @returns the message's WhatsApp id */
+export function sayAsAsked(cast: Cast, person: Person, request: SayRequest): Promise<string> {
+  const { to, text, kind, quoted, ...options } = request;
+  const content = kind === 'plain' ? text : contentOf(kind, text);
+  return person.say(content, { ...options, quoted, to: cast.recipient(to) });
+}
+
+/** Who takes part and what is connected, for `GET /state`. */
+export function stateOf(emulator: WhatsAppEmulator, cast: Cast) {
+  return {
+    url: emulator.url,
+    accounts: cast.phones.map((phone) => accountState(emulator, phone)),
+    people: cast.people.map(personState),
+    groups: cast.groups,
+    faults: { ...emulator.faults },
+  };
+}
+
+/** A person as the control API shows one. */
+export function personState(person: Person) {
+  const { phone, pn, lid, pushName, habit } = person;
+  return { phone, pn, lid, name: pushName, habit, received: person.received.length };
+}
+
+/** What a person has in front of them, without the raw messages. */
+export function bubblesOf(person: Person) {
+  return person.received.map(({ message: _, ...bubble }) => bubble);
+}
+
+function accountState(emulator: WhatsAppEmulator, { pn, lid, copies }: Phone) {
+  const devices = emulator.linkedDevices(pn).map((device) => ({
+    pn: device.pn,
+    lid: device.lid,
+    isOnline: device.isOnline,
+    waiting: emulator.waitingFor(device.pn),
+  }));
+  return { pn, lid, devices, copies: copies.length };
+}
+
+function contentOf(kind: Exclude<SayRequest['kind'], 'plain'>, text: string): proto.IMessage {
+  switch (kind) {
+    case 'extended':
+      return extendedText(text);
+    case 'ephemeral':
+      return ephemeralText(text);
+    case 'image':
+      return image(text);
+    case 'view-once':
+      return viewOnceImage(text);
+    case 'document':
+      return document('letter.pdf', text);
+  }
+}

@@ -1,0 +1,48 @@
+import type { FaultRequest } from './control-requests.ts';
+import type { WhatsAppEmulator } from './emulator.ts';
+
+/** Does what was asked: at once for connections, or by setting what counts down as it is used. */
+export function applyFault(emulator: WhatsAppEmulator, fault: FaultRequest): void {
+  const { faults } = emulator;
+  switch (fault.kind) {
+    case 'drop':
+      emulator.drop(fault.device);
+      return;
+    case 'silence':
+      emulator.silence(fault.device);
+      return;
+    case 'end-stream':
+      emulator.endStream(fault.code, fault.device);
+      return;
+    case 'slow':
+      emulator.slowDown(fault.delayMs);
+      return;
+    case 'clear':
+      faults.clear();
+      emulator.slowDown(0);
+      return;
+    case 'refuse-upgrades':
+      Object.assign(faults, { refusedUpgrades: fault.count, refusalStatus: fault.status });
+      return;
+    case 'fail-logins':
+      Object.assign(faults, { failedLogins: fault.count, failureReason: fault.reason });
+      return;
+    case 'withhold-acks':
+      Object.assign(faults, { withheldAcks: fault.count, isWithheldLost: fault.isLost });
+      return;
+    case 'refuse-messages':
+      Object.assign(faults, { refusedMessages: fault.count, refusalCode: fault.code });
+      return;
+    case 'duplicate':
+      faults.duplicates = fault.count;
+      return;
+    case 'corrupt':
+      faults.corruptions = fault.count;
+      return;
+    case 'wedge':
+      faults.isWedged = fault.isOn;
+      return;
+    case 'ignore-pings':
+      faults.isIgnoringPings = fault.isOn;
+  }
+}

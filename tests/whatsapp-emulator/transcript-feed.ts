@@ -1,0 +1,67 @@
+import type { ServerResponse } from 'node:http';
+import type { WhatsAppEmulator } from './emulator.ts';
+import type { TranscriptEntry } from './transcript.ts';
+
+/** Tells those who watch the transcript what is new in it. */
+export class TranscriptFeed {
+  readonly #emulator: WhatsAppEmulator;
+  readonly #watchers = new Set<() => void>();
+  #isPending = false;
+
+  constructor(emulator: WhatsAppEmulator) {
+    this.#emulator = emulator;
+    for (const event of ['stanza', 'reply', 'unreadable', 'receipt'] as const) {
+      emulator.events.on(event, () => this.nudge());
+    }
+  }
+
+  /** Something may have been added: watchers look once the work at hand is done. */
+  nudge(): void {
+    if (this.#isPending || this.#watchers.size === 0) return;
+    this.#isPending = true;
+    setImmediate(() => {
+      this.#isPending = false;
+      for (const watcher of [...this.#watchers]) watcher();
+    });
+  }
+
+  /** Entries with a higher `seq`, in order. */
+  after(seq: number): TranscriptEntry[] {
+    return this.#emulator.transcript().filter((entry) => entry.seq > seq);
+  }
+
+  /** The same, but waits for the first one when there is none yet; none in time is an empty list. */
+  async waitAfter(seq: number, waitMs: number): Promise<TranscriptEntry[]> {
+    const entries = this.after(seq);
+    if (entries.length > 0 || waitMs === 0) return entries;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.#watchers.delete(watcher);
+        resolve();
+      };
+      const watcher = () => {
+        if (this.after(seq).length > 0) done();
+      };
+      const timer = setTimeout(done, waitMs);
+      this.#watchers.add(watcher);
+    });
+    return this.after(seq);
+  }
+
+  /** Server-sent events, one per entry, `id` its `seq`; until the reader hangs up. */
+  stream(response: ServerResponse, seq: number): void {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    response.write(': the transcript of the emulator\n\n');
+    let last = seq;
+    const watcher = () => {
+      for (const entry of this.after(last)) {
+        last = entry.seq;
+        response.write(`id: ${entry.seq}\ndata: ${JSON.stringify(entry)}\n\n`);
+      }
+    };
+    this.#watchers.add(watcher);
+    response.on('close', () => this.#watchers.delete(watcher));
+    watcher();
+  }
+}
