@@ -98,7 +98,7 @@ const configField = z
   })
   .refine((config) => kindNames.filter((kind) => kind in config).length === 1, {
     error: `must hold exactly one agent kind: ${kindNames.join(', ')}`,
-    when: ({ value }) => typeof value === 'object' && value !== null,
+    when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
   });
 
 const routeFields = {
