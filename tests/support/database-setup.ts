@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import type { Logger } from '../../router/src/core/ports/logger.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../router/src/infra/db/embedded-postgres.ts';
 import { applyMigrations } from '../../router/src/infra/db/migrations.ts';
+import { quietLog } from './quiet-log.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -18,15 +18,6 @@ declare module 'vitest' {
 export const TEMPLATE_NAME = 'wa2ai_template';
 
 const FOLDER_PREFIX = 'wa2ai-test-run-';
-
-const silent: Logger = {
-  trace: () => undefined,
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: (fields, message) => console.error(message, fields),
-  child: () => silent,
-};
 
 interface Run {
   users: number;
@@ -58,7 +49,7 @@ async function start(): Promise<{ folder: string; postgres: EmbeddedPostgres }> 
   const folder = await mkdtemp(join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
   const postgres = await startEmbeddedPostgres({
     dataDir: folder,
-    log: silent,
+    log: quietLog,
     // nothing here outlives the run: speed before durability
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
   });
@@ -83,7 +74,7 @@ async function removeLeftBehind(): Promise<void> {
     if (isAlive(Number(name.slice(FOLDER_PREFIX.length).split('-')[0]))) continue;
     const folder = join(tmpdir(), name);
     try {
-      const postgres = await startEmbeddedPostgres({ dataDir: folder, log: silent });
+      const postgres = await startEmbeddedPostgres({ dataDir: folder, log: quietLog });
       await postgres.stop();
       await rm(folder, { recursive: true, force: true });
     } catch {

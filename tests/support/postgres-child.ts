@@ -1,0 +1,33 @@
+import { errorCode, errorMessage } from '../../router/src/infra/db/database-errors.ts';
+import { startEmbeddedPostgres } from '../../router/src/infra/db/embedded-postgres.ts';
+import { quietLog } from './quiet-log.ts';
+
+/**
+ * A process of its own that holds the built-in database in the folder of its first argument, for tests that kill it.
+ * Sends one `ChildReport` over IPC when it is ready or has given up, and stops cleanly on any message.
+ */
+export type ChildReport =
+  | { state: 'ready'; url: string; progress: string[] }
+  | { state: 'failed'; code: string | undefined; message: string };
+
+const progress: string[] = [];
+try {
+  const postgres = await startEmbeddedPostgres({
+    dataDir: process.argv[2] ?? '',
+    log: quietLog,
+    onProgress: (sentence) => progress.push(sentence),
+    settings: { fsync: 'off' },
+  });
+  process.once('message', async () => {
+    await postgres.stop();
+    process.disconnect?.();
+  });
+  report({ state: 'ready', url: postgres.url, progress });
+} catch (error) {
+  report({ state: 'failed', code: errorCode(error), message: errorMessage(error) });
+  process.disconnect?.();
+}
+
+function report(message: ChildReport): void {
+  process.send?.(message);
+}

@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { type AnswerDeps, answerNext } from '../../router/src/core/answer-message.ts';
+import { ReplyDelivery } from '../../router/src/core/deliver-reply.ts';
+import type { Environment, OutgoingMessage, RouteConfig } from '../../router/src/core/models.ts';
+import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
+import { receiveMessage } from '../../router/src/core/receive-message.ts';
+import { mintWaMessageId } from '../../router/src/core/wa-message-id.ts';
+import { createAgentClients } from '../../router/src/infra/agent-clients.ts';
+import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
+import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
+import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
+import { PrismaRouteStore } from '../../router/src/infra/db/prisma-route-store.ts';
+import { TurnEngine } from '../../router/src/infra/queue/turn-engine.ts';
+import { RegexMatcher } from '../../router/src/infra/regex-matcher.ts';
+import { systemClock } from '../../router/src/infra/system-clock.ts';
+import type { TestDatabase } from './database.ts';
+import { quietLog } from './quiet-log.ts';
+
+let order = 0n;
+
+/** A message as WhatsApp would bring it; a fresh id and the next place in the order unless given. */
+export function inbound(fields: Partial<InboundMessage> & { person: string; text: string }): InboundMessage {
+  const { person, ...rest } = fields;
+  order += 1n;
+  return {
+    accountId: 'default',
+    waMessageId: `IN${order}`,
+    chat: { kind: 'person', phone: person },
+    sender: { phone: person },
+    kind: 'text',
+    sentAtMs: Date.now(),
+    stanzaOrder: order,
+    ...rest,
+  };
+}
+
+/** The whole way of a message on a real database and real agents, with a provider that only notes what it would send. */
+export class TestRouter {
+  readonly inbox: PrismaInbox;
+  readonly outbox: PrismaOutbox;
+  readonly routes: PrismaRouteStore;
+  readonly log: PrismaMessageLog;
+  readonly sent: OutgoingMessage[] = [];
+  readonly #events = new EventEmitter();
+  readonly #engine: TurnEngine;
+  readonly #delivery: ReplyDelivery;
+  readonly #matcher = new RegexMatcher();
+  readonly #stopping = new AbortController();
+
+  private constructor(database: TestDatabase, options: RouterOptions) {
+    const prisma = database.prisma({ poolSize: 10 });
+    this.inbox = new PrismaInbox(prisma);
+    this.outbox = new PrismaOutbox(prisma);
+    this.routes = new PrismaRouteStore(prisma);
+    this.log = new PrismaMessageLog(prisma);
+    this.#delivery = new ReplyDelivery({
+      outbox: this.outbox,
+      log: quietLog,
+      provider: {
+        accountId: 'default',
+        status: () => ({ accountId: 'default', state: 'open', nextAction: '', sinceMs: 0 }),
+        send: async (message) => {
+          this.sent.push(message);
+          this.#events.emit('sent', message);
+        },
+      },
+    });
+    const deps: AnswerDeps = {
+      inbox: this.inbox,
+      routes: this.routes,
+      matcher: this.#matcher,
+      agents: createAgentClients({
+        defaultTimeoutMs: options.agentTimeoutMs ?? 5_000,
+        log: quietLog,
+        clock: systemClock,
+      }),
+      environment: options.environment ?? 'lab',
+      policy: { attempts: options.attempts ?? 2, backoffMs: () => 20 },
+      clock: systemClock,
+      log: quietLog,
+      mintId: () => mintWaMessageId(randomBytes(9)),
+      setTyping: async () => undefined,
+      deliver: (replies) => this.#delivery.deliver(replies),
+      observeTurn: (result) => this.#events.emit('turn', result),
+      stopping: this.#stopping.signal,
+    };
+    this.#engine = new TurnEngine({
+      databaseUrl: database.url,
+      nodeId: 'test-node',
+      inbox: this.inbox,
+      answerNext: (chatId, epoch) => answerNext(deps, chatId, epoch),
+      log: quietLog,
+      stopping: this.#stopping.signal,
+    });
+  }
+
+  static async start(database: TestDatabase, options: RouterOptions = {}): Promise<TestRouter> {
+    const router = new TestRouter(database, options);
+    router.#events.setMaxListeners(0);
+    await router.#engine.start();
+    return router;
+  }
+
+  async addRoute(channelId: string, agentUrl: string, more: RouteFields = {}) {
+    const { config, ...fields } = more;
+    return this.routes.create({
+      accountId: 'default',
+      channelId,
+      agentEndpoint: agentUrl,
+      environment: 'lab',
+      priority: 0,
+      enabled: true,
+      config: { adk: { appName: 'test_agent' }, ...config },
+      ...fields,
+    });
+  }
+
+  /** Receives a message and resolves when its turn ended (or at once when it needs none). */
+  async receive(message: InboundMessage): Promise<void> {
+    const ended = message.ignoredReason === undefined ? once(this.#events, 'turn') : undefined;
+    await this.receiveOnly(message);
+    await ended;
+    await this.#delivery.settled();
+  }
+
+  /** Receives a message without waiting for its turn. */
+  async receiveOnly(message: InboundMessage): Promise<void> {
+    await receiveMessage(
+      { inbox: this.inbox, startLoop: (loop) => this.#engine.startLoop(loop), log: quietLog },
+      message,
+    );
+  }
+
+  /** Resolves when so many messages went out. */
+  async untilSent(count: number): Promise<OutgoingMessage[]> {
+    while (this.sent.length < count) await once(this.#events, 'sent');
+    return this.sent;
+  }
+
+  /** What was sent to a JID, in order. */
+  textsTo(jid: string): string[] {
+    return this.sent.filter((message) => message.to === jid).map((message) => message.text);
+  }
+
+  async stop(): Promise<void> {
+    await this.#engine.stop(2_000);
+    this.#stopping.abort(new Error('the test ends'));
+    await this.#delivery.settled();
+    await this.#engine.close();
+    await this.#matcher.close();
+  }
+}
+
+interface RouterOptions {
+  agentTimeoutMs?: number;
+  attempts?: number;
+  environment?: Environment;
+}
+
+interface RouteFields {
+  regexFilter?: string;
+  priority?: number;
+  enabled?: boolean;
+  environment?: Environment;
+  config?: Partial<RouteConfig>;
+}
