@@ -1,0 +1,132 @@
+import type { Request } from 'express';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { healthApi } from '../../../router/src/infra/http/health-api.ts';
+import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+
+let api: HttpApi;
+beforeEach(async () => {
+  api = await startHttpApi();
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await api.close();
+});
+
+describe('GET /health/ready', () => {
+  it('is 200 when the database answers and every account is open', async () => {
+    const { status, body } = await api.call('GET', '/health/ready');
+    expect(status).toBe(200);
+    expect(body).toEqual({ status: 'ready', reasons: [] });
+  });
+
+  it('is 503 and names each reason otherwise', async () => {
+    api.database.failure = new Error('connect ECONNREFUSED 10.0.0.5');
+    api.accounts.set({ accountId: 'sales', state: 'logged-out', nextAction: 'Link it again.' });
+    const { status, body, text } = await api.call('GET', '/health/ready');
+    expect(status).toBe(503);
+    expect(body).toEqual({
+      status: 'not-ready',
+      reasons: [
+        { name: 'database', message: 'The database does not answer.' },
+        { name: 'account:sales', message: 'It is logged-out. Link it again.' },
+      ],
+    });
+    expect(text).not.toContain('10.0.0.5');
+  });
+
+  it('is 503 as long as no account is started', async () => {
+    api.accounts.statuses.clear();
+    expect((await api.call('GET', '/health/ready')).body.reasons[0].name).toBe('account');
+  });
+
+  it('does not wait for a database that hangs', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const pingDatabase = () => new Promise<void>(() => {});
+    const ready = healthApi({ accounts: api.accounts, pingDatabase }).find(
+      ({ path }) => path === '/health/ready',
+    );
+    const answer = ready?.handle({ params: {}, query: {}, body: {}, caller: 'key', request: {} as Request });
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect((await answer)?.status).toBe(503);
+  });
+});
+
+it('GET /health/live answers as long as the process does', async () => {
+  api.database.failure = new Error('away');
+  api.accounts.statuses.clear();
+  expect((await api.call('GET', '/health/live')).status).toBe(200);
+});
+
+it('GET /health fails with the database only', async () => {
+  api.accounts.set({ state: 'pairing', nextAction: 'Scan the code.', phone: '5493777239922' });
+  const working = await api.call('GET', '/health');
+  expect(working.status).toBe(200);
+  expect(working.body).toEqual({
+    status: 'ok',
+    uptimeSeconds: expect.any(Number),
+    database: 'ok',
+    accounts: [{ accountId: 'default', state: 'pairing', nextAction: 'Scan the code.' }],
+  });
+  expect(working.text).not.toContain('5493777239922');
+  api.database.failure = new Error('away');
+  expect((await api.call('GET', '/health')).status).toBe(503);
+});
+
+describe('GET /metrics', () => {
+  it('counts messages, replies, dead letters, turns and account states', async () => {
+    api.accounts.set({ accountId: 'sales', state: 'waiting' });
+    const { observeTurn } = api.metrics;
+    observeTurn({ state: 'answered', agentMs: 700 });
+    observeTurn({ state: 'dead', reason: 'AGENT_TIMEOUT', agentMs: 30_000 });
+    observeTurn({ state: 'ignored', reason: 'no-route' });
+    const { status, headers, text } = await api.call('GET', '/metrics');
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toMatch(/^text\/plain/);
+    const lines = text.split('\n');
+    for (const line of [
+      'wa2ai_messages{state="answered"} 3',
+      'wa2ai_messages{state="ignored"} 1',
+      'wa2ai_replies{state="acked"} 2',
+      'wa2ai_dead_letters 4',
+      'wa2ai_database_up 1',
+      'wa2ai_account_state{account="default",state="open"} 1',
+      'wa2ai_account_state{account="default",state="waiting"} 0',
+      'wa2ai_account_state{account="sales",state="waiting"} 1',
+      'wa2ai_turns_total{state="answered",reason=""} 1',
+      'wa2ai_turns_total{state="dead",reason="AGENT_TIMEOUT"} 1',
+      'wa2ai_agent_turn_seconds_bucket{le="0.5",state="answered"} 0',
+      'wa2ai_agent_turn_seconds_bucket{le="1",state="answered"} 1',
+      'wa2ai_agent_turn_seconds_count{state="dead"} 1',
+    ]) {
+      expect(lines).toContain(line);
+    }
+    expect(text).toContain('nodejs_eventloop_lag_seconds');
+    expect(text).toContain('process_resident_memory_bytes');
+  });
+
+  it('shows an outage of the database instead of failing, and recovers', async () => {
+    api.messageLog.failure = new Error('away');
+    const away = await api.call('GET', '/metrics');
+    expect(away.status).toBe(200);
+    expect(away.text).toContain('\nwa2ai_database_up 0\n');
+    expect(away.text).not.toContain('\nwa2ai_dead_letters ');
+    api.messageLog.failure = undefined;
+    expect((await api.call('GET', '/metrics')).text).toContain('\nwa2ai_database_up 1\n');
+  });
+
+  it('asks the database once for scrapes close together', async () => {
+    const counts = vi.spyOn(api.messageLog, 'counts');
+    await api.call('GET', '/metrics');
+    await api.call('GET', '/metrics');
+    expect(counts).toHaveBeenCalledTimes(1);
+    api.clock.nowMs += 5_000;
+    await api.call('GET', '/metrics');
+    expect(counts).toHaveBeenCalledTimes(2);
+  });
+
+  it('needs the key when one is set', async () => {
+    const guarded = await startHttpApi({ apiKey: ADMIN_KEY });
+    expect((await guarded.call('GET', '/metrics')).status).toBe(401);
+    await guarded.close();
+  });
+});
