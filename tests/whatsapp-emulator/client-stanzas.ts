@@ -82,7 +82,7 @@ export class ClientStanzas {
   }
 
   warnOfLowKeys(device: Device): void {
-    if (!device.isLive || !device.isLowOnKeys) return;
+    if (!device.isLive || !device.isToBeWarned()) return;
     const count = node('count', { value: `${device.oneTimeKeyCount}` });
     const attrs = { from: SERVER, type: 'encrypt', id: 'low-on-keys', t: seconds(Date.now()) };
     device.connection?.send(node('notification', attrs, [count]));
@@ -109,15 +109,15 @@ export class ClientStanzas {
     const reading: Reading = await actor.onMessage(message);
     const { transcript, events, directory } = this.#world;
     const person = actor.pn;
-    const isOwnCopy = actor === device.phone && !message.isGroup;
+    if (reading.kind === 'unreadable') {
+      events.emit('unreadable', { id: message.id, person, reason: reading.reason });
+    }
+    const isOwnCopy = actor === device.phone;
     if (isOwnCopy) return;
     const key = message.isGroup ? message.chat : person;
     const chat = message.isGroup ? message.chat : chatKey(message.chat, directory);
     const entry = { id: message.id, account: device.pn, person, chat };
     const isRepeat = transcript.readBy(entry, key, reading);
-    if (reading.kind === 'unreadable') {
-      events.emit('unreadable', { id: message.id, person, reason: reading.reason });
-    }
     if (reading.kind !== 'read' && reading.kind !== 'repeat') return;
     const text = transcript.bubble(key, message.id)?.text;
     events.emit('reply', {

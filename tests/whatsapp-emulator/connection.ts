@@ -25,6 +25,8 @@ export class Connection {
   #state: 'hello' | 'finish' | 'open' | 'closed' = 'hello';
   #reading: Promise<void> = Promise.resolve();
   #nextId = 0;
+  readonly #delayed: Uint8Array[] = [];
+  #lastDueMs = 0;
 
   constructor(socket: WebSocket, identity: ServerIdentity, listener: ConnectionListener) {
     this.#socket = socket;
@@ -48,8 +50,8 @@ export class Connection {
   send(stanza: BinaryNode): boolean {
     if (this.#state !== 'open' || this.isSilent) return false;
     const plain = encodeBinaryNode(stanza);
-    if (this.delayMs > 0) setTimeout(() => this.#seal(plain), this.delayMs).unref();
-    else this.#seal(plain);
+    if (this.delayMs === 0 && this.#delayed.length === 0) this.#seal(plain);
+    else this.#sealLater(plain);
     return true;
   }
 
@@ -64,6 +66,13 @@ export class Connection {
   drop(reason = 'dropped'): void {
     this.#closed(reason);
     this.#socket.terminate();
+  }
+
+  #sealLater(plain: Uint8Array): void {
+    const nowMs = performance.now();
+    this.#lastDueMs = Math.max(this.#lastDueMs, nowMs + this.delayMs);
+    this.#delayed.push(plain);
+    setTimeout(() => this.#seal(this.#delayed.shift() ?? plain), Math.ceil(this.#lastDueMs - nowMs));
   }
 
   #seal(plain: Uint8Array): void {

@@ -34,6 +34,7 @@ export class Device implements LinkedDevice {
   isLive = false;
   #keys: RegisteredKeys;
   #oneTimeKeys: OneTimeKey[] = [];
+  #isWarned = false;
 
   constructor(phone: PhoneActor, number: number, keyIndex: number, noiseKey: string, keys: RegisteredKeys) {
     this.phone = phone;
@@ -53,8 +54,11 @@ export class Device implements LinkedDevice {
     return this.#oneTimeKeys.length;
   }
 
-  get isLowOnKeys(): boolean {
-    return this.#oneTimeKeys.length < LOW_KEY_COUNT;
+  /** True once per shortage of one-time keys: the client is to be told. */
+  isToBeWarned(): boolean {
+    if (this.#isWarned || this.#oneTimeKeys.length >= LOW_KEY_COUNT) return false;
+    this.#isWarned = true;
+    return true;
   }
 
   get identity(): RegisteredKeys {
@@ -70,6 +74,7 @@ export class Device implements LinkedDevice {
     this.#keys = { registrationId, identityKey, signedPreKey: signedKeyOf(skey) };
     const list = children(iq).find((child) => child.tag === 'list');
     for (const key of children(list)) this.#oneTimeKeys.push(oneTimeKeyOf(key));
+    this.#isWarned = false;
   }
 
   /** A bundle for a new session; spends a one-time key while there are any. */

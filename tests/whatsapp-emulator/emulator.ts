@@ -21,10 +21,10 @@ import { EmulatorError } from './emulator-error.ts';
 import type { EmulatorEvents, Events } from './events.ts';
 import { type Faults, type StreamErrorCode, streamError } from './faults.ts';
 import { logIn } from './login.ts';
-import { deviceJid, node } from './nodes.ts';
+import { deviceJid, node, SERVER } from './nodes.ts';
 import { isLogin, Pairing } from './pairing.ts';
 import { groupAddress, messageStanza, receiptStanza } from './to-device.ts';
-import type { Bubble, TranscriptEntry } from './transcript.ts';
+import type { ArrivedStanza, Bubble, TranscriptEntry } from './transcript.ts';
 import { makeWorld, type World } from './world.ts';
 
 const PATH = '/ws/chat';
@@ -103,6 +103,11 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
   /** The judge's record so far. */
   transcript(): TranscriptEntry[] {
     return this.#world.transcript.entries();
+  }
+
+  /** Every stanza that clients sent so far, in order of arrival. */
+  stanzas(): ArrivedStanza[] {
+    return this.#world.transcript.stanzas();
   }
 
   /** What a chat shows, one bubble per WhatsApp id. `chat`: a group's JID or a person's, in either form. */
@@ -214,6 +219,7 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
 
   onNode: ConnectionListener['onNode'] = (connection, stanza) => {
     const device = this.#connections.get(connection);
+    this.#world.transcript.arrived(device?.pn, stanza);
     this.events.emit('stanza', { device: device?.pn, stanza });
     if (device) this.#stanzas.handle(device, stanza);
     else if (
@@ -221,7 +227,7 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
       stanza.tag === 'iq' &&
       stanza.attrs.xmlns === 'w:p'
     ) {
-      connection.send(node('iq', { id: stanza.attrs.id, from: 's.whatsapp.net', type: 'result' }));
+      connection.send(node('iq', { id: stanza.attrs.id, from: SERVER, type: 'result' }));
     }
   };
 

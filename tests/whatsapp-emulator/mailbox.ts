@@ -7,6 +7,8 @@ const MAX_WAITING = 20_000;
 /** The stanzas that one device has not acknowledged, oldest first. */
 export class Mailbox {
   readonly #waiting = new Map<string, BinaryNode>();
+  /** Messages whose retry receipt came, and whose refusing ack is still to come: it means the first try, not the next. */
+  readonly #retried = new Set<string>();
 
   get size(): number {
     return this.#waiting.size;
@@ -37,12 +39,16 @@ export class Mailbox {
 
   /** Takes in `<ack class="...">` of the client. @returns the stanza that it acknowledged, if one waited */
   acknowledge(ack: BinaryNode): BinaryNode | undefined {
+    const key = keyOf(ack.attrs.class ?? '', ack.attrs, ack.attrs.to);
+    if (ack.attrs.error && this.#retried.delete(key)) return undefined;
     return this.#remove(ack.attrs.class ?? '', ack.attrs, ack.attrs.to);
   }
 
   /** Takes in a receipt of the client for one message. @returns the message that it settled, if one waited */
   settle(receipt: BinaryNode, id: string): BinaryNode | undefined {
-    return this.#remove('message', { ...receipt.attrs, id }, receipt.attrs.to);
+    const attrs = { ...receipt.attrs, id };
+    if (receipt.attrs.type === 'retry') this.#retried.add(keyOf('message', attrs, receipt.attrs.to));
+    return this.#remove('message', attrs, receipt.attrs.to);
   }
 
   #remove(tag: string, attrs: BinaryNode['attrs'], chat: string | undefined): BinaryNode | undefined {

@@ -1,7 +1,13 @@
-import { type BinaryNode, getBinaryNodeChild, jidDecode, jidEncode } from '@whiskeysockets/baileys';
+import {
+  type BinaryNode,
+  getBinaryNodeChild,
+  jidDecode,
+  jidEncode,
+  S_WHATSAPP_NET,
+} from '@whiskeysockets/baileys';
 
 /** The server's own address, as clients write it in `to` and expect it in `from`. */
-export const SERVER = 's.whatsapp.net';
+export const SERVER = S_WHATSAPP_NET;
 
 /** Makes a binary node; attributes that are `undefined` are left out. */
 export function node(

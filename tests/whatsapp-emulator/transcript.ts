@@ -1,4 +1,4 @@
-import { normalizeMessageContent, type proto } from '@whiskeysockets/baileys';
+import { type BinaryNode, normalizeMessageContent, type proto } from '@whiskeysockets/baileys';
 import type { Reading } from './actors.ts';
 
 /** One line of the judge's record, in the order in which things happened. */
@@ -18,6 +18,16 @@ export interface TranscriptEntry {
   readonly text?: string;
   /** `read`: how the reading went; `receipt`: its type, `delivery` when it has none. */
   readonly detail?: string;
+}
+
+/** A stanza that a client sent, without its content, numbered in order of arrival. */
+export interface ArrivedStanza {
+  readonly seq: number;
+  readonly atMs: number;
+  /** Device JID, phone number form; `undefined` before login. */
+  readonly device: string | undefined;
+  readonly tag: string;
+  readonly attrs: Readonly<Record<string, string>>;
 }
 
 /** What a chat shows: one bubble per WhatsApp id, however often it was sent. */
@@ -40,12 +50,23 @@ export interface Bubble {
 /** The record of everything said and delivered, kept for tests to judge by. */
 export class Transcript {
   readonly #entries: TranscriptEntry[] = [];
+  readonly #stanzas: ArrivedStanza[] = [];
   /** Chat key -> id -> bubble; a person's two addresses share one chat key. */
   readonly #chats = new Map<string, Map<string, Bubble>>();
 
   /** A copy of the record so far. */
   entries(): TranscriptEntry[] {
     return [...this.#entries];
+  }
+
+  /** A copy of the list of stanzas that clients sent so far. */
+  stanzas(): ArrivedStanza[] {
+    return [...this.#stanzas];
+  }
+
+  /** Notes a stanza as it arrives. */
+  arrived(device: string | undefined, { tag, attrs }: BinaryNode): void {
+    this.#stanzas.push({ seq: this.#stanzas.length + 1, atMs: Date.now(), device, tag, attrs });
   }
 
   /** The bubbles of a chat in the order in which they first showed; `chat` is a person's phone number JID or a group's. */

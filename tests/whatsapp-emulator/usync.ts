@@ -25,7 +25,7 @@ export function answerUsync(iq: BinaryNode, directory: Directory): BinaryNode[] 
 /** Users are asked for by JID, or by a `+number` inside `<contact>`. */
 function askedJid(user: BinaryNode): string {
   const phone = bytesOf(getBinaryNodeChild(user, 'contact'))?.toString('utf8');
-  return userJid(user.attrs.jid ?? `${phone?.replace(/\D/g, '')}@${SERVER}`);
+  return userJid(user.attrs.jid ?? `${phone?.replace(/\D/g, '')}${SERVER}`);
 }
 
 const PROTOCOLS: Readonly<Record<string, Protocol>> = {
