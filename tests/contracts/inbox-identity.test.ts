@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
+import {
+  ADAPTERS,
+  aMessage,
+  anAccount,
+  answered,
+  aPerson,
+  aReply,
+  drain,
+  loopOf,
+  type Stores,
+} from './adapters.ts';
+
+describe.each(ADAPTERS)('one chat a person, in the inbox in $name', ({ open }) => {
+  let stores: Stores;
+  let accountId: string;
+  beforeAll(async () => {
+    stores = await open();
+  });
+  afterAll(() => stores.close());
+  beforeEach(() => {
+    accountId = anAccount();
+  });
+  const add = (person: { phone?: string; lid?: string }, given: Partial<InboundMessage> = {}) =>
+    stores.inbox.add(aMessage(accountId, person, given));
+  const rows = () => stores.log.messages({ accountId, limit: 100 });
+  const openLoops = async (chatId: string) =>
+    (await stores.inbox.openLoops()).filter((loop) => loop.chatId === chatId);
+
+  it.each([
+    ['number, LID, both', ['phone', 'lid', 'both']],
+    ['LID, number, both', ['lid', 'phone', 'both']],
+    ['both, LID, number', ['both', 'lid', 'phone']],
+    ['both, number, LID', ['both', 'phone', 'lid']],
+    ['number, both, LID', ['phone', 'both', 'lid']],
+    ['LID, both, number', ['lid', 'both', 'phone']],
+  ])('ends in one chat and one order when a person comes by %s', async (_name, forms) => {
+    const { phone, lid } = aPerson();
+    const address: Record<string, { phone?: string; lid?: string }> = {
+      phone: { phone },
+      lid: { lid },
+      both: { phone, lid },
+    };
+    for (const form of forms) await add(address[form] ?? {}, { text: form });
+    const chatIds = new Set((await rows()).map((row) => row.chatId));
+    expect(chatIds.size).toBe(1);
+    const [loop] = await openLoops([...chatIds].join());
+    if (!loop) throw new Error('a loop is open');
+    expect(await drain(stores.inbox, loop)).toEqual(forms);
+    expect((await rows()).map((row) => row.channelId)).toEqual([phone, phone, phone]);
+    expect((await add({ lid })).chatId).toBe(loop.chatId);
+    expect((await add({ phone })).chatId).toBe(loop.chatId);
+  });
+
+  it('joins number and LID that a group message told of', async () => {
+    const person = aPerson();
+    const before = await add({ lid: person.lid }, { text: 'by LID' });
+    const chat = { kind: 'group' as const, groupId: '120363000000000002' };
+    const group = await add(person, { chat });
+    expect(group.chatId).not.toBe(before.chatId);
+    const after = await add({ phone: person.phone }, { text: 'by number' });
+    expect(after.chatId).toBe(before.chatId);
+    const turn = await stores.inbox.nextTurn(before.chatId, loopOf(before).epoch);
+    expect(turn).toMatchObject({
+      channelIds: [person.phone, `${person.lid}@lid`],
+      message: { from: `${person.phone}@s.whatsapp.net`, fromLid: `${person.lid}@lid` },
+    });
+  });
+
+  it('names the number of a group member who is heard by LID', async () => {
+    const person = aPerson();
+    await add(person);
+    const chat = { kind: 'group' as const, groupId: '120363000000000003' };
+    const stored = await add({ lid: person.lid }, { chat });
+    expect(await stores.inbox.nextTurn(stored.chatId, 1)).toMatchObject({
+      channelIds: ['120363000000000003@g.us'],
+      replyTo: '120363000000000003@g.us',
+      message: {
+        isGroup: true,
+        channelId: '120363000000000003@g.us',
+        from: `${person.phone}@s.whatsapp.net`,
+        fromLid: `${person.lid}@lid`,
+      },
+    });
+  });
+
+  it('does not take an own message for one of the chat partner', async () => {
+    const [own, partner] = [aPerson(), aPerson()];
+    await add({ phone: partner.phone }, { sender: own, ignoredReason: 'own-message' });
+    expect(await rows()).toMatchObject([
+      { channelId: partner.phone, from: `${own.phone}@s.whatsapp.net`, fromLid: `${own.lid}@lid` },
+    ]);
+  });
+
+  it('lets the loop of the older chat go on when two become one', async () => {
+    const { phone, lid } = aPerson();
+    const older = loopOf(await add({ phone }, { text: 'one' }));
+    const younger = loopOf(await add({ lid }, { text: 'two' }));
+    const joined = await add({ phone, lid }, { text: 'three' });
+    expect(joined.chatId).toBe(older.chatId);
+    expect(joined.startLoop).toBeUndefined();
+    expect(await stores.inbox.nextTurn(younger.chatId, younger.epoch)).toBeUndefined();
+    expect(await stores.inbox.renewLoop(younger.chatId, younger.epoch)).toBeUndefined();
+    expect(await drain(stores.inbox, older)).toEqual(['one', 'two', 'three']);
+  });
+
+  it('starts a loop on the older chat when only the younger one had a loop', async () => {
+    const { phone, lid } = aPerson();
+    const older = loopOf(await add({ phone }));
+    await drain(stores.inbox, older);
+    const younger = loopOf(await add({ lid }, { text: 'waits' }));
+    // Not answered itself, it still proves that both are one person, and what waits must not wait for a sweep.
+    const joined = await add({ phone, lid }, { ignoredReason: 'own-message', sender: aPerson() });
+    expect(joined.chatId).toBe(older.chatId);
+    const loop = loopOf(joined);
+    expect(loop.epoch).toBeGreaterThan(Math.max(older.epoch, younger.epoch));
+    expect(await openLoops(older.chatId)).toEqual([loop]);
+    expect(await drain(stores.inbox, loop)).toEqual(['waits']);
+  });
+
+  it('ends the turn that was under way when its chat was joined to another', async () => {
+    const { phone, lid } = aPerson();
+    const older = loopOf(await add({ phone }, { text: 'one' }));
+    const younger = loopOf(await add({ lid }, { text: 'two' }));
+    const turn = await stores.inbox.nextTurn(younger.chatId, younger.epoch);
+    await add({ phone, lid }, { text: 'three' });
+    const [queued] = await stores.inbox.finishTurn(
+      turn?.messageId ?? '',
+      answered([aReply(accountId, 'a@lid')]),
+    );
+    expect(queued?.chatId).toBe(older.chatId);
+    expect(await drain(stores.inbox, older)).toEqual(['one', 'three']);
+  });
+
+  it('takes replies and dead letters along to the joined chat', async () => {
+    const { phone, lid } = aPerson();
+    const older = await add({ phone });
+    const younger = await add({ lid });
+    const result = { state: 'dead' as const, reason: 'X', replies: [aReply(accountId, 'a@lid')] };
+    await stores.inbox.finishTurn(younger.messageId ?? '', result);
+    await add({ phone, lid });
+    expect(await stores.outbox.undelivered(accountId, { limit: 9 })).toMatchObject([
+      { chatId: older.chatId },
+    ]);
+    expect(await stores.log.deadLetters({ accountId, limit: 9 })).toMatchObject([{ chatId: older.chatId }]);
+  });
+
+  it.each(['neither', 'the older', 'the younger', 'both'])(
+    'answers a message that came by number and by LID once, when %s was answered before the join',
+    async (which) => {
+      const { phone, lid } = aPerson();
+      const waMessageId = 'TWICE';
+      const older = await add({ phone }, { waMessageId, text: 'copy' });
+      const younger = await add({ lid }, { waMessageId, text: 'copy' });
+      if (which === 'the older' || which === 'both')
+        await stores.inbox.finishTurn(older.messageId ?? '', answered());
+      if (which === 'the younger' || which === 'both')
+        await stores.inbox.finishTurn(younger.messageId ?? '', answered());
+      await add({ phone, lid }, { text: 'last' });
+      expect(await drain(stores.inbox, loopOf(older))).toEqual(
+        which === 'neither' ? ['copy', 'last'] : ['last'],
+      );
+      const states = (await rows()).map((row) => row.reason ?? row.state).sort();
+      expect(states).toEqual(['answered', 'answered', which === 'both' ? 'answered' : 'duplicate']);
+      expect(await add({ lid }, { waMessageId })).toMatchObject({ outcome: 'known' });
+    },
+  );
+
+  it('keeps a chat when its person takes another number', async () => {
+    const [{ phone: old, lid }, { phone: fresh }] = [aPerson(), aPerson()];
+    const before = await add({ phone: old, lid });
+    const after = await add({ phone: fresh, lid });
+    expect(after.chatId).toBe(before.chatId);
+    expect((await rows()).map((row) => row.channelId)).toEqual([fresh, fresh]);
+    expect((await add({ phone: old })).chatId).not.toBe(before.chatId);
+  });
+
+  it('does not give a chat to the person who got its number', async () => {
+    const [former, heir] = [aPerson(), aPerson()];
+    const before = await add(former);
+    const after = await add({ phone: former.phone, lid: heir.lid });
+    expect(after.chatId).not.toBe(before.chatId);
+    expect((await add({ lid: former.lid })).chatId).toBe(before.chatId);
+    expect((await add({ phone: former.phone })).chatId).toBe(after.chatId);
+  });
+
+  it('keeps the same person of two accounts apart', async () => {
+    const person = aPerson();
+    const mine = await add(person);
+    const theirs = await stores.inbox.add(aMessage(anAccount(), person));
+    expect(theirs.chatId).not.toBe(mine.chatId);
+  });
+
+  it('ends in one chat when all addresses come at once', async () => {
+    const people = Array.from({ length: 12 }, aPerson);
+    await Promise.all(
+      people.flatMap(({ phone, lid }) => [
+        add({ phone }),
+        add({ lid }),
+        add({ phone, lid }),
+        add({ lid }),
+        add({ phone }),
+      ]),
+    );
+    const seen = await stores.log.messages({ accountId, limit: 100 });
+    expect(seen).toHaveLength(60);
+    for (const { phone, lid } of people) {
+      const last = await add({ phone, lid });
+      expect((await add({ lid })).chatId).toBe(last.chatId);
+      expect((await add({ phone })).chatId).toBe(last.chatId);
+    }
+    expect(
+      new Set((await stores.log.messages({ accountId, limit: 100 })).map((row) => row.chatId)).size,
+    ).toBe(12);
+  });
+});

@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
+import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, type Stores } from './adapters.ts';
+
+const AT_MS = Date.UTC(2026, 5, 1, 10);
+
+describe.each(ADAPTERS)('outbox in $name', ({ open }) => {
+  let stores: Stores;
+  let accountId: string;
+  beforeAll(async () => {
+    stores = await open();
+  });
+  afterAll(() => stores.close());
+  beforeEach(() => {
+    accountId = anAccount();
+  });
+
+  /** The reply of one answered message. */
+  async function queued(reply: OutgoingMessage = aReply(accountId, '5493777000111@s.whatsapp.net')) {
+    const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
+    const messageId = stored.messageId ?? '';
+    const [row] = await stores.inbox.finishTurn(messageId, answered([reply]));
+    if (!row) throw new Error('a reply was stored');
+    const read = async (): Promise<OutboxRow> => {
+      const now = (await stores.log.message(messageId))?.replies[0];
+      if (!now) throw new Error('the reply is there');
+      return now;
+    };
+    return { ...row, waMessageId: reply.waMessageId, read };
+  }
+  const receipt = (waMessageId: string, state: 'acked' | 'delivered' | 'read', afterMs = 0) =>
+    stores.outbox.recordReceipts(accountId, [{ waMessageId, state, atMs: AT_MS + afterMs }]);
+  const undelivered = async () =>
+    (await stores.outbox.undelivered(accountId, { limit: 50 })).map((row) => row.outboxId);
+
+  describe('moves', () => {
+    it('goes from queued over sending, sent, acked and delivered to read', async () => {
+      const { outboxId, waMessageId, read } = await queued();
+      expect(await read()).toMatchObject({ state: 'queued', attempts: 0, waMessageId });
+      expect(await stores.outbox.markSending(outboxId)).toBe(true);
+      expect(await read()).toMatchObject({ state: 'sending', attempts: 1 });
+      await stores.outbox.markSent(outboxId);
+      expect(await read()).toMatchObject({ state: 'sent', sentAt: expect.any(Date) });
+      await receipt(waMessageId, 'acked', 1);
+      await receipt(waMessageId, 'delivered', 2);
+      await receipt(waMessageId, 'read', 3);
+      expect(await read()).toMatchObject({
+        state: 'read',
+        ackedAt: new Date(AT_MS + 1),
+        deliveredAt: new Date(AT_MS + 2),
+        readAt: new Date(AT_MS + 3),
+      });
+    });
+
+    it('never moves back: late, repeated and earlier receipts change nothing', async () => {
+      const { waMessageId, read } = await queued();
+      await receipt(waMessageId, 'read', 5);
+      const before = await read();
+      for (const state of ['acked', 'delivered', 'read'] as const) await receipt(waMessageId, state, 9);
+      expect(await read()).toEqual(before);
+    });
+
+    it('fills what a receipt implies: who read it got it and WhatsApp took it', async () => {
+      const { waMessageId, read } = await queued();
+      await receipt(waMessageId, 'read');
+      const at = new Date(AT_MS);
+      expect(await read()).toMatchObject({
+        state: 'read',
+        sentAt: at,
+        ackedAt: at,
+        deliveredAt: at,
+        readAt: at,
+      });
+    });
+
+    it('takes a receipt that overtakes the note that it was sent', async () => {
+      const { outboxId, waMessageId, read } = await queued();
+      await stores.outbox.markSending(outboxId);
+      await receipt(waMessageId, 'delivered');
+      await stores.outbox.markSent(outboxId);
+      expect(await read()).toMatchObject({ state: 'delivered', sentAt: new Date(AT_MS) });
+    });
+
+    it('is not sent again once WhatsApp has it', async () => {
+      const { outboxId, waMessageId, read } = await queued();
+      await receipt(waMessageId, 'acked');
+      expect(await stores.outbox.markSending(outboxId)).toBe(false);
+      await stores.outbox.release(outboxId, 'not connected');
+      await stores.outbox.markDead(outboxId, 'too late');
+      await stores.outbox.markRefused(accountId, waMessageId, 'too late');
+      expect(await read()).toMatchObject({ state: 'acked', attempts: 0 });
+      expect(await stores.log.deadLetters({ accountId, limit: 5 })).toEqual([]);
+    });
+
+    it('may be sent again, as sent or sending, until WhatsApp has it', async () => {
+      const { outboxId, read } = await queued();
+      expect(await stores.outbox.markSending(outboxId)).toBe(true);
+      expect(await stores.outbox.markSending(outboxId)).toBe(true);
+      await stores.outbox.markSent(outboxId);
+      expect(await stores.outbox.markSending(outboxId)).toBe(true);
+      expect(await read()).toMatchObject({ state: 'sent', attempts: 3 });
+    });
+
+    it('goes back to queued after a send that did not happen', async () => {
+      const { outboxId, read } = await queued();
+      await stores.outbox.markSending(outboxId);
+      await stores.outbox.release(outboxId, 'not connected');
+      expect(await read()).toMatchObject({ state: 'queued', error: 'not connected', attempts: 1 });
+      await stores.outbox.markSending(outboxId);
+      await stores.outbox.markSent(outboxId);
+      expect((await read()).error).toBeUndefined();
+    });
+
+    it('stays sent when sending it once more did not happen', async () => {
+      const { outboxId, read } = await queued();
+      await stores.outbox.markSending(outboxId);
+      await stores.outbox.markSent(outboxId);
+      await stores.outbox.release(outboxId, 'not connected');
+      expect(await read()).toMatchObject({ state: 'sent' });
+    });
+
+    it('dies once, with one dead letter, and stays dead', async () => {
+      const { outboxId, waMessageId, chatId, read } = await queued();
+      await stores.outbox.markSending(outboxId);
+      await stores.outbox.markDead(outboxId, 'No such address.');
+      await stores.outbox.markDead(outboxId, 'again');
+      await stores.outbox.markSent(outboxId);
+      await receipt(waMessageId, 'read');
+      expect(await stores.outbox.markSending(outboxId)).toBe(false);
+      expect(await read()).toMatchObject({ state: 'dead', error: 'No such address.' });
+      const letters = await stores.log.deadLetters({ accountId, limit: 5 });
+      expect(letters).toMatchObject([
+        { chatId, reason: 'send-failed', error: 'No such address.', attempts: 1 },
+      ]);
+    });
+
+    it('dies by an error ack that names its WhatsApp id', async () => {
+      const { waMessageId, read } = await queued();
+      await stores.outbox.markRefused(accountId, 'UNKNOWN', 'WhatsApp refused it with error 479.');
+      await stores.outbox.markRefused(anAccount(), waMessageId, 'WhatsApp refused it with error 479.');
+      expect((await read()).state).toBe('queued');
+      await stores.outbox.markRefused(accountId, waMessageId, 'WhatsApp refused it with error 479.');
+      expect((await read()).state).toBe('dead');
+      expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
+        { reason: 'send-refused' },
+      ]);
+    });
+  });
+
+  describe('receipts in bulk', () => {
+    it('takes several of several messages, ignoring ids of nobody and of other accounts', async () => {
+      const [one, two, other] = [await queued(), await queued(), await queued()];
+      await stores.outbox.recordReceipts(accountId, [
+        { waMessageId: one.waMessageId, state: 'read', atMs: AT_MS + 30 },
+        { waMessageId: 'UNKNOWN', state: 'read', atMs: AT_MS },
+        { waMessageId: one.waMessageId, state: 'acked', atMs: AT_MS + 10 },
+        { waMessageId: two.waMessageId, state: 'acked', atMs: AT_MS + 20 },
+        { waMessageId: one.waMessageId, state: 'delivered', atMs: AT_MS + 20 },
+      ]);
+      await stores.outbox.recordReceipts(anAccount(), [
+        { waMessageId: other.waMessageId, state: 'read', atMs: AT_MS },
+      ]);
+      expect(await one.read()).toMatchObject({
+        state: 'read',
+        ackedAt: new Date(AT_MS + 10),
+        deliveredAt: new Date(AT_MS + 20),
+        readAt: new Date(AT_MS + 30),
+      });
+      expect(await two.read()).toMatchObject({ state: 'acked', ackedAt: new Date(AT_MS + 20) });
+      expect(await other.read()).toMatchObject({ state: 'queued' });
+    });
+
+    it('accepts none', async () => {
+      await expect(stores.outbox.recordReceipts(accountId, [])).resolves.toBeUndefined();
+    });
+  });
+
+  describe('what is undelivered', () => {
+    it('is what WhatsApp has not acknowledged, oldest first, a page at a time', async () => {
+      const rows = [];
+      for (let n = 0; n < 6; n++) rows.push(await queued());
+      const [dead, acked, sending, sent, fresh, last] = rows;
+      await stores.outbox.markDead(dead?.outboxId ?? '', 'x');
+      await receipt(acked?.waMessageId ?? '', 'acked');
+      await stores.outbox.markSending(sending?.outboxId ?? '');
+      await stores.outbox.markSent(sent?.outboxId ?? '');
+      const open = [sending, sent, fresh, last].map((row) => row?.outboxId);
+      expect(await undelivered()).toEqual(open);
+      const page = await stores.outbox.undelivered(accountId, { limit: 2, afterId: sending?.outboxId });
+      expect(page.map((row) => row.outboxId)).toEqual(open.slice(1, 3));
+      expect(await stores.outbox.undelivered(anAccount(), { limit: 9 })).toEqual([]);
+    });
+  });
+
+  describe('messages no turn asked for', () => {
+    it('are queued for the chat of their address, which is made when there is none', async () => {
+      const { phone, lid } = aPerson();
+      const known = await stores.inbox.add(aMessage(accountId, { phone, lid }));
+      const byLid = await stores.outbox.addDirect(aReply(accountId, `${lid}@lid`));
+      expect(byLid).toMatchObject({ outcome: 'queued', row: { chatId: known.chatId, state: 'queued' } });
+
+      const stranger = aPerson();
+      const message = aReply(accountId, `${stranger.phone}@s.whatsapp.net`, 'hi \u{1F44B}');
+      const { row } = await stores.outbox.addDirect(message);
+      expect(row).toMatchObject({ ...message, attempts: 0, queuedAt: expect.any(Date) });
+      expect(row.chatId).not.toBe(known.chatId);
+      expect((await stores.inbox.add(aMessage(accountId, stranger))).chatId).toBe(row.chatId);
+      expect(await undelivered()).toEqual([byLid.row.id, row.id]);
+
+      const group = await stores.outbox.addDirect(aReply(accountId, '120363000000000009@g.us'));
+      expect(group.outcome).toBe('queued');
+    });
+
+    it('are added once for a key, however often and how fast it is used', async () => {
+      const to = `${aPerson().phone}@s.whatsapp.net`;
+      const tries = await Promise.all(
+        [1, 2, 3, 4, 5].map(() => stores.outbox.addDirect(aReply(accountId, to, 'once'), 'key-1')),
+      );
+      expect(tries.map((one) => one.outcome).sort()).toEqual(['known', 'known', 'known', 'known', 'queued']);
+      expect(new Set(tries.map((one) => one.row.waMessageId)).size).toBe(1);
+      expect(await undelivered()).toHaveLength(1);
+    });
+
+    it('are refused when a key is used for another text or chat, and free in another account', async () => {
+      const to = `${aPerson().phone}@s.whatsapp.net`;
+      const first = await stores.outbox.addDirect(aReply(accountId, to, 'text'), 'key-2');
+      const text = await stores.outbox.addDirect(aReply(accountId, to, 'other'), 'key-2');
+      expect(text).toEqual({ outcome: 'conflict', row: first.row });
+      const elsewhere = aReply(accountId, `${aPerson().phone}@s.whatsapp.net`, 'text');
+      expect((await stores.outbox.addDirect(elsewhere, 'key-2')).outcome).toBe('conflict');
+      const account = anAccount();
+      expect((await stores.outbox.addDirect(aReply(account, to, 'other'), 'key-2')).outcome).toBe('queued');
+    });
+
+    it('are added each time without a key', async () => {
+      const to = `${aPerson().phone}@s.whatsapp.net`;
+      for (let n = 0; n < 2; n++) {
+        expect((await stores.outbox.addDirect(aReply(accountId, to, 'same'))).outcome).toBe('queued');
+      }
+      expect(await undelivered()).toHaveLength(2);
+    });
+
+    it('go to people and groups only', async () => {
+      await expect(stores.outbox.addDirect(aReply(accountId, 'status@broadcast'))).rejects.toThrow(
+        'person or a group',
+      );
+    });
+  });
+
+  it('finds a message by its WhatsApp id, in its own account only', async () => {
+    const reply = aReply(accountId, '5493777000111@s.whatsapp.net', 'resend me');
+    await queued(reply);
+    expect(await stores.outbox.findByWaId(accountId, reply.waMessageId)).toEqual(reply);
+    expect(await stores.outbox.findByWaId(anAccount(), reply.waMessageId)).toBeUndefined();
+    expect(await stores.outbox.findByWaId(accountId, 'UNKNOWN')).toBeUndefined();
+  });
+});

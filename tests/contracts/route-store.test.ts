@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { NewRoute } from '../../router/src/core/ports/route-store.ts';
+import { PrismaRouteStore } from '../../router/src/infra/db/prisma-route-store.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { ADAPTERS, anAccount, type Stores } from './adapters.ts';
+
+function aRoute(accountId: string, given: Partial<NewRoute> = {}): NewRoute {
+  return {
+    accountId,
+    channelId: '5493777239922',
+    agentEndpoint: 'http://127.0.0.1:8000',
+    environment: 'lab',
+    priority: 0,
+    enabled: true,
+    config: { adk: { appName: 'test_agent' } },
+    ...given,
+  };
+}
+
+describe.each(ADAPTERS)('route store in $name', ({ open }) => {
+  let stores: Stores;
+  let accountId: string;
+  beforeAll(async () => {
+    stores = await open();
+  });
+  afterAll(() => stores.close());
+  beforeEach(() => {
+    accountId = anAccount();
+  });
+
+  it('gives a created route an id and times, and reads it back the same', async () => {
+    const route = aRoute(accountId, {
+      regexFilter: '^hola',
+      name: 'greetings',
+      priority: -3,
+      enabled: false,
+      environment: 'prod',
+      config: { adk: { appName: 'a', headers: { 'x-key': 'v' }, timeoutMs: 5 }, failureNotice: 'sorry' },
+    });
+    const created = await stores.routes.create(route);
+    expect(created).toMatchObject(route);
+    expect(created.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(created.createdAt).toBeInstanceOf(Date);
+    expect(await stores.routes.get(created.id)).toEqual(created);
+  });
+
+  it('leaves out what a route does not have', async () => {
+    const created = await stores.routes.create(aRoute(accountId));
+    const read = await stores.routes.get(created.id);
+    expect(read?.regexFilter).toBeUndefined();
+    expect(read?.name).toBeUndefined();
+    expect(read?.config).toEqual({ adk: { appName: 'test_agent' } });
+  });
+
+  it.each([
+    '00000000-0000-4000-8000-000000000000',
+    'not-a-uuid',
+    '5493777239922',
+    "'; DROP TABLE route; --",
+    '',
+  ])('knows no route %j', async (id) => {
+    expect(await stores.routes.get(id)).toBeUndefined();
+    expect(await stores.routes.update(id, { priority: 1 })).toBeUndefined();
+    expect(await stores.routes.delete(id)).toBe(false);
+  });
+
+  it('lists routes oldest first, narrowed by channel and account', async () => {
+    const made = [];
+    for (const channelId of ['1111111', '*', '1111111']) {
+      made.push(await stores.routes.create(aRoute(accountId, { channelId })));
+    }
+    await stores.routes.create(aRoute(anAccount(), { channelId: '1111111' }));
+    const ids = made.map((route) => route.id);
+    expect((await stores.routes.list({ accountId })).map((route) => route.id)).toEqual(ids);
+    const narrowed = await stores.routes.list({ accountId, channelId: '1111111' });
+    expect(narrowed.map((route) => route.id)).toEqual([ids[0], ids[2]]);
+    const all = (await stores.routes.list()).map((route) => route.id);
+    expect(all.filter((id) => ids.includes(id))).toEqual(ids);
+  });
+
+  it('changes only the fields named, and clears one that is named as undefined', async () => {
+    const created = await stores.routes.create(
+      aRoute(accountId, { regexFilter: 'x', name: 'n', priority: 4 }),
+    );
+    const changed = await stores.routes.update(created.id, { regexFilter: undefined, enabled: false });
+    expect(changed).toMatchObject({ id: created.id, name: 'n', priority: 4, enabled: false });
+    expect(changed?.regexFilter).toBeUndefined();
+    expect(changed?.createdAt).toEqual(created.createdAt);
+    expect(changed?.updatedAt.getTime()).toBeGreaterThanOrEqual(created.updatedAt.getTime());
+    expect(await stores.routes.get(created.id)).toEqual(changed);
+    const config = { adk: { appName: 'b' } };
+    expect(await stores.routes.update(created.id, { config })).toMatchObject({ config, enabled: false });
+  });
+
+  it('deletes once', async () => {
+    const { id } = await stores.routes.create(aRoute(accountId));
+    expect(await stores.routes.delete(id)).toBe(true);
+    expect(await stores.routes.delete(id)).toBe(false);
+    expect(await stores.routes.get(id)).toBeUndefined();
+  });
+
+  it('gives as candidates the routes of the chat and the wildcard, of this account and environment', async () => {
+    const create = async (given: Partial<NewRoute>) =>
+      (await stores.routes.create(aRoute(accountId, given))).id;
+    const wanted = [
+      await create({ channelId: '1111111' }),
+      await create({ channelId: '*', enabled: false }),
+      await create({ channelId: '777@lid', priority: 9 }),
+    ];
+    await create({ channelId: '2222222' });
+    await create({ channelId: '1111111', environment: 'prod' });
+    await stores.routes.create(aRoute(anAccount(), { channelId: '1111111' }));
+    const query = { accountId, environment: 'lab' as const, channelIds: ['1111111', '777@lid'] };
+    expect((await stores.routes.candidates(query)).map((route) => route.id)).toEqual(wanted);
+    const [first] = await stores.routes.candidates(query);
+    expect(first).toEqual(await stores.routes.get(wanted[0] ?? ''));
+    const none = await stores.routes.candidates({ ...query, channelIds: [] });
+    expect(none.map((route) => route.id)).toEqual([wanted[1]]);
+  });
+
+  it('shows a change to the next lookup', async () => {
+    const query = { accountId, environment: 'lab' as const, channelIds: ['5493777239922'] };
+    const { id } = await stores.routes.create(aRoute(accountId));
+    expect(await stores.routes.candidates(query)).toHaveLength(1);
+    await stores.routes.update(id, { channelId: '2222222' });
+    expect(await stores.routes.candidates(query)).toHaveLength(0);
+  });
+
+  it('stores text that no database column holds as it is', async () => {
+    const config = { adk: { appName: 'a\0b\ud800' } };
+    const created = await stores.routes.create(aRoute(accountId, { name: 'n\0', config }));
+    expect(await stores.routes.update(created.id, { name: '\ud800', config })).toBeDefined();
+  });
+});
+
+describe('route store in PostgreSQL with 100,000 routes', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+
+  it('finds the routes of a chat in at most twice the time that ten routes take', async () => {
+    const prisma = database.prisma();
+    const store = new PrismaRouteStore(prisma);
+    const fill = (accountId: string, routes: number) => prisma.$executeRaw`
+      INSERT INTO route (id, account_id, channel_id, agent_endpoint, environment, config, updated_at)
+      SELECT gen_random_uuid(), ${accountId}, CASE n WHEN 1 THEN '*' ELSE (5493000000000 + n)::text END,
+        'http://127.0.0.1:8000', 'lab', '{"adk":{"appName":"a"}}', now()
+      FROM generate_series(1, ${routes}::integer) AS n`;
+    const [few, many] = [anAccount(), anAccount()];
+    await fill(few, 10);
+    await fill(many, 100_000);
+    await prisma.$executeRaw`ANALYZE route`;
+
+    const lookUp = async (accountId: string): Promise<number> => {
+      const startMs = performance.now();
+      const found = await store.candidates({
+        accountId,
+        environment: 'lab',
+        channelIds: ['5493000000005', '7@lid'],
+      });
+      const tookMs = performance.now() - startMs;
+      expect(found).toHaveLength(2);
+      return tookMs;
+    };
+    const fewMs: number[] = [];
+    const manyMs: number[] = [];
+    for (let round = 0; round < 150; round++) {
+      fewMs.push(await lookUp(few));
+      manyMs.push(await lookUp(many));
+    }
+    expect(median(manyMs)).toBeLessThanOrEqual(2 * median(fewMs));
+  });
+});
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
