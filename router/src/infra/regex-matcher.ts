@@ -7,7 +7,7 @@ import { RegexWorker } from './regex-worker.ts';
 export interface RegexMatcherOptions {
   /** How long a test may hold a thread at first. Default 40 ms. */
   budgetMs?: number;
-  /** The same for its second and last try. Default 250 ms. */
+  /** The same for its second and last try. Default 150 ms. */
   patientBudgetMs?: number;
   /** How long a pattern in quarantine is not tried. Default 10,000 ms. */
   quarantineMs?: number;
@@ -35,22 +35,22 @@ interface History {
 
 /** Only so much of a text is matched: no WhatsApp app lets a person write more. */
 export const MAX_MATCHED_CHARS = 65_536;
-const MAX_THREADS = 3;
-/** Threads that a lane may hold: one of the three is always left for proven patterns. */
-const THREADS_OF: Record<Lane, number> = { proven: MAX_THREADS, doubtful: 1, patient: 1 };
+/** One for a new pattern, one for a second try, one for proven patterns, and one that starts when a thread was ended. */
+const MAX_THREADS = 4;
 const STRIKES_TO_QUARANTINE = 3;
 const SUSPECT_TTL_MS = 600_000;
 
 /**
  * Tests patterns on threads of its own, so that no pattern and no text can hold up the event loop or another chat.
- * - A test may hold a thread for `budgetMs`; then the thread is ended and a warm one, kept ready, takes its place.
+ * - A test may hold a thread for `budgetMs`; then the thread is ended and a warm one takes its place.
  * - It gets a second try of `patientBudgetMs`, so that a machine short of cores does not make a good pattern fail.
- * - New patterns are tested one at a time. So are those that ran out of time once, on texts at least as long.
+ * - New patterns are tested one at a time. So are those that ran out of time once, on texts at least as long. A
+ *   thread is always left for proven patterns.
  * - Three of them in a row that end in `timeout` put it in quarantine: for `quarantineMs` such texts are `timeout` at
  *   once. Shorter texts are still tested: one stranger's hostile text does not switch a rule off for everybody.
  *
  * Threads start with the first test. Of a text longer than 65,536 characters the rest is not looked at. A machine that
- * gives no thread at all makes tests `timeout`.
+ * gives no more threads makes tests `timeout`.
  */
 export class RegexMatcher implements TextMatcher {
   readonly #budgetMs: number;
@@ -66,7 +66,7 @@ export class RegexMatcher implements TextMatcher {
 
   constructor(options: RegexMatcherOptions = {}) {
     this.#budgetMs = options.budgetMs ?? 40;
-    this.#patientBudgetMs = options.patientBudgetMs ?? 250;
+    this.#patientBudgetMs = options.patientBudgetMs ?? 150;
     this.#quarantineMs = options.quarantineMs ?? 10_000;
   }
 
@@ -93,14 +93,27 @@ export class RegexMatcher implements TextMatcher {
 
   #dispatch(): void {
     while (this.#idle.length > 0) {
-      const next = this.#waiting.findIndex(({ lane }) => this.#busy[lane] < THREADS_OF[lane]);
+      const next = this.#waiting.findIndex((job) => this.#mayRun(job.lane));
       const job = this.#waiting[next];
-      if (!job) return;
+      if (!job) break;
       this.#waiting.splice(next, 1);
       void this.#run(this.#idle.pop() as RegexWorker, job);
     }
-    // One thread stands by beyond the busy ones, so that nobody waits for a thread to start.
-    if (this.#starting === 0 && this.#threads.size < MAX_THREADS && !this.#isClosed) void this.#start();
+    if (this.#isClosed) return;
+    // Nobody waits for a thread to start, if that can be helped: there are two to begin with, and then one more than busy.
+    const wanted = Math.min(Math.max(2, this.#busyThreads() + 1), MAX_THREADS);
+    while (this.#threads.size < wanted) void this.#start();
+  }
+
+  /** A pattern that may be slow never takes the last thread, and no lane of such patterns more than one. */
+  #mayRun(lane: Lane): boolean {
+    if (lane === 'proven') return true;
+    const ready = this.#threads.size - this.#starting;
+    return this.#busy[lane] === 0 && ready - this.#busy.doubtful - this.#busy.patient > 1;
+  }
+
+  #busyThreads(): number {
+    return this.#busy.proven + this.#busy.doubtful + this.#busy.patient;
   }
 
   async #start(): Promise<void> {
@@ -115,7 +128,8 @@ export class RegexMatcher implements TextMatcher {
       return;
     }
     this.#threads.delete(thread);
-    if (this.#threads.size === 0) for (const job of this.#waiting.splice(0)) job.settle('timeout');
+    const isStuck = (job: Job) => this.#threads.size === 0 || job.lane !== 'proven';
+    this.#drop(isStuck);
   }
 
   async #run(thread: RegexWorker, job: Job): Promise<void> {
@@ -159,9 +173,14 @@ export class RegexMatcher implements TextMatcher {
     job.settle('timeout');
     if (history.strikes < STRIKES_TO_QUARANTINE) return;
     history.quarantinedUntilMs = performance.now() + this.#quarantineMs;
-    const isOut = (other: Job) => other.pattern === pattern && other.text.length >= history.slowFromChars;
-    for (const other of this.#waiting.filter(isOut)) other.settle('timeout');
-    this.#waiting = this.#waiting.filter((other) => !isOut(other));
+    this.#drop((other) => other.pattern === pattern && other.text.length >= history.slowFromChars);
+  }
+
+  /** Answers waiting tests that have no prospect. */
+  #drop(isHopeless: (job: Job) => boolean): void {
+    const waiting = this.#waiting;
+    this.#waiting = waiting.filter((job) => !isHopeless(job));
+    for (const job of waiting) if (isHopeless(job)) job.settle('timeout');
   }
 }
 
