@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Stage } from '../support/stage.ts';
+import { createGroup } from '../whatsapp-emulator/group.ts';
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await Stage.setAndPaired();
+});
+
+afterAll(async () => {
+  await stage.strike();
+});
+
+/** Resolves when the turn of that message ended, by the service's log. */
+async function untilEnded(waMessageId: string) {
+  const stored = await stage.service.untilLog(
+    (line) => line.msg === 'message received' && line.waMessageId === waMessageId,
+  );
+  expect(stored.outcome).toBe('stored');
+}
+
+describe('a conversation through WhatsApp', () => {
+  it('answers a person who writes by phone number', async () => {
+    const ana = stage.person();
+    await ana.say('hola', { to: stage.phone });
+    expect(await ana.nextReply()).toMatchObject({ text: 'Echo: hola', chat: stage.phone.pn });
+  });
+
+  it('answers a person who writes by LID, in the same chat', async () => {
+    const bo = stage.person({ via: 'lid' });
+    await bo.say('hola', { to: stage.phone });
+    expect(await bo.nextReply()).toMatchObject({ text: 'Echo: hola', chat: stage.phone.pn });
+  });
+
+  it('takes a person for the same one whether they write by number or by LID', async () => {
+    const cleo = stage.person();
+    const route = await stage.service.addRoute(cleo.phone, stage.agent.url, { name: 'cleo' });
+    const first = await cleo.say('by number', { to: stage.phone, via: 'pn' });
+    await cleo.nextReply();
+    const second = await cleo.say('by LID', { to: stage.phone, via: 'lid' });
+    await cleo.nextReply();
+    const rows = [await stage.message(first), await stage.message(second)];
+    expect(rows.map((row) => row?.routeId)).toEqual([route.id, route.id]);
+    expect(rows[0]?.chatId).toBe(rows[1]?.chatId);
+  });
+
+  it.each(['lid', 'pn'] as const)('answers in a group whose members go by %s', async (addressing) => {
+    const [dan, eva] = [stage.person(), stage.person()];
+    const group = createGroup(stage.emulator, {
+      subject: 'Friends',
+      addressing,
+      members: [dan, eva, stage.phone],
+    });
+    await dan.say('anybody here?', { to: group });
+    for (const member of [dan, eva]) {
+      expect(await member.nextReply()).toMatchObject({ text: 'Echo: anybody here?', chat: group.jid });
+    }
+  });
+
+  it('keeps the order of many lines, and one bubble for each', async () => {
+    const finn = stage.person();
+    const texts = Array.from({ length: 25 }, (_, index) => `line ${index}`);
+    for (const text of texts) await finn.say(text, { to: stage.phone });
+    const bubbles = await finn.waitForReceived(texts.length, 30_000);
+    expect(bubbles.map((bubble) => bubble.text)).toEqual(texts.map((text) => `Echo: ${text}`));
+    expect(new Set(bubbles.map((bubble) => bubble.id)).size).toBe(texts.length);
+  });
+
+  it('answers once when WhatsApp delivers a message twice', async () => {
+    const gil = stage.person();
+    const id = await gil.say('once', { to: stage.phone });
+    await gil.nextReply();
+    gil.redeliver(id);
+    await gil.sayAgain(id);
+    await gil.say('next', { to: stage.phone });
+    expect((await gil.nextReply()).text).toBe('Echo: next');
+    expect(gil.received.map((bubble) => bubble.text)).toEqual(['Echo: once', 'Echo: next']);
+  });
+
+  it('asks again for a message that does not decrypt, and answers it', async () => {
+    const hana = stage.person();
+    await hana.say('warm-up', { to: stage.phone });
+    await hana.nextReply();
+    await hana.say('garbled at first', { to: stage.phone, isCorrupt: true });
+    expect((await hana.nextReply(15_000)).text).toBe('Echo: garbled at first');
+  });
+
+  it('sends the reply again to a phone that could not decrypt it', async () => {
+    const ida = stage.person();
+    await ida.say('first', { to: stage.phone });
+    await ida.nextReply();
+    await ida.loseSession(stage.phone);
+    await ida.say('second', { to: stage.phone });
+    expect((await ida.nextReply(15_000)).text).toBe('Echo: second');
+  });
+
+  it('shows that the agent works, when it takes its time', async () => {
+    const slow = await stage.anotherAgent(['--delay-ms', '1200']);
+    const jon = stage.person();
+    await stage.service.addRoute(jon.phone, slow.url);
+    await jon.say('think', { to: stage.phone });
+    await jon.waitForPresence('composing');
+    expect((await jon.nextReply()).text).toBe('Echo: think');
+  });
+
+  it('says nothing to the own messages of the account, and records why', async () => {
+    const kim = stage.person();
+    await kim.say('hello', { to: stage.phone });
+    await kim.nextReply();
+    const own = await stage.phone.say('I answer myself', { to: kim });
+    await untilEnded(own);
+    expect(await stage.message(own)).toMatchObject({ state: 'ignored', reason: 'own-message' });
+  });
+
+  it('stores what has no text and says nothing, unless the route has a notice', async () => {
+    const leo = stage.person();
+    await stage.service.addRoute(leo.phone, stage.agent.url, {
+      config: { unsupportedNotice: 'I can only read text.' },
+    });
+    const id = await leo.say(
+      { audioMessage: { seconds: 2, ptt: true, mimetype: 'audio/ogg' } },
+      { to: stage.phone },
+    );
+    expect((await leo.nextReply()).text).toBe('I can only read text.');
+    expect(await stage.message(id)).toMatchObject({ state: 'ignored', kind: 'audio' });
+  });
+
+  it('notes acknowledgement, delivery and reading of a reply', async () => {
+    const mia = stage.person({ habit: { receipts: 'read' } });
+    const id = await mia.say('read me', { to: stage.phone });
+    const reply = await mia.nextReply();
+    // The next exchange is answered after the receipts of the first were taken, which come before it on the wire.
+    await mia.say('and then', { to: stage.phone });
+    await mia.nextReply();
+    await expect
+      .poll(async () => (await stage.message(id))?.replies, { timeout: 10_000 })
+      .toMatchObject([{ waMessageId: reply.id, state: 'read' }]);
+  });
+
+  it('sends a message that an admin asks for, once for one key', async () => {
+    const nia = stage.person();
+    const send = () =>
+      stage.service.api(
+        'POST',
+        '/api/messages',
+        { to: nia.phone, text: 'Your order is ready.' },
+        { 'Idempotency-Key': 'k1' },
+      );
+    const [first, second] = [await send(), await send()];
+    expect(first.status).toBe(202);
+    expect(second.body.data).toMatchObject({
+      waMessageId: (first.body.data as { waMessageId: string }).waMessageId,
+    });
+    expect((await nia.nextReply()).text).toBe('Your order is ready.');
+    await nia.say('thanks', { to: stage.phone });
+    expect((await nia.nextReply()).text).toBe('Echo: thanks');
+  });
+});

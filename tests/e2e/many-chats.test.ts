@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Stage } from '../support/stage.ts';
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await Stage.setAndPaired({ agent: ['--delay-ms', '1000'] });
+});
+
+afterAll(async () => {
+  await stage.strike();
+});
+
+describe('many chats at once', () => {
+  it('answers 40 chats side by side and keeps the order in each', async () => {
+    const people = Array.from({ length: 40 }, () => stage.person());
+    for (const text of ['first', 'second']) {
+      await Promise.all(people.map((person) => person.say(text, { to: stage.phone })));
+    }
+    const answers = await Promise.all(people.map((person) => person.waitForReceived(2, 60_000)));
+    for (const bubbles of answers) {
+      expect(bubbles.map((bubble) => bubble.text)).toEqual(['Echo: first', 'Echo: second']);
+    }
+    // The agent takes 1 s: one chat after the other would spread the first answers over 40 s.
+    const firstAnswers = answers.map((bubbles) => bubbles[0]?.at ?? 0);
+    expect(Math.max(...firstAnswers) - Math.min(...firstAnswers)).toBeLessThan(3_000);
+  });
+});

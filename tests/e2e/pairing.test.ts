@@ -1,0 +1,73 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { pairByQr, qrStatus, untilState } from '../support/pairing.ts';
+import { Stage } from '../support/stage.ts';
+import { Wa2aiProcess } from '../support/wa2ai-process.ts';
+
+let stage: Stage;
+
+beforeEach(async () => {
+  stage = await Stage.set();
+});
+
+afterEach(async () => {
+  await stage.strike();
+});
+
+describe('pairing', () => {
+  it('pairs by QR, and logs in after a restart without pairing', async () => {
+    const service = await stage.startService();
+    await untilState(service, 'pairing');
+    const page = await fetch(`${service.url}/qr`);
+    expect(page.status).toBe(200);
+    const picture = await fetch(`${service.url}/qr/image`);
+    expect(picture.headers.get('content-type')).toBe('image/png');
+    await pairByQr(service, stage.phone, stage.emulator);
+    await service.addRoute('*', stage.agent.url);
+    expect(await service.end()).toBe(0);
+
+    await stage.restartService();
+    await untilState(stage.service, 'open');
+    const ana = stage.person();
+    await ana.say('still there?', { to: stage.phone });
+    expect((await ana.nextReply()).text).toBe('Echo: still there?');
+  });
+
+  it('pairs by an eight-letter code', async () => {
+    const service = await stage.startService({ WA2AI_PAIRING_PHONE: stage.phone.pn.split('@')[0] as string });
+    await untilState(service, 'pairing');
+    await expect
+      .poll(async () => (await qrStatus(service)).pairingCode, { timeout: 20_000 })
+      .toMatch(/^[A-Z0-9]{8}$/);
+    const { pairingCode } = await qrStatus(service);
+    await stage.phone.enterCode(pairingCode as string);
+    await untilState(service, 'open');
+  });
+
+  it('runs on its own PostgreSQL, and refuses a second one on the same data folder with a sentence', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai e2e '));
+    try {
+      const first = await Wa2aiProcess.start({ whatsappWsUrl: stage.emulator.url, dataDir });
+      await pairByQr(first, stage.phone, stage.emulator);
+      const second = Wa2aiProcess.spawn({ whatsappWsUrl: stage.emulator.url, dataDir });
+      expect(await second.untilExit()).toBe(1);
+      expect(second.output).toMatch(/another wa2ai is running/i);
+      expect(await first.end()).toBe(0);
+    } finally {
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  });
+
+  it('stops at a wrong setting with one sentence naming it', async () => {
+    const service = Wa2aiProcess.spawn({
+      whatsappWsUrl: stage.emulator.url,
+      env: { WA2AI_AGENT_TIMEOUT_MS: 'soon', WA2AI_HOST: '0.0.0.0' },
+    });
+    expect(await service.untilExit()).toBe(2);
+    expect(service.output).toContain('WA2AI_AGENT_TIMEOUT_MS must be');
+    expect(service.output).toContain('WA2AI_API_KEY must be set');
+    expect(service.output).not.toContain('    at ');
+  });
+});

@@ -1,0 +1,100 @@
+import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
+import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { MockAgent } from './mock-agent.ts';
+import { pairByQr } from './pairing.ts';
+import { Wa2aiProcess } from './wa2ai-process.ts';
+
+let numbers = 0;
+
+/** What one e2e test plays on: an emulated WhatsApp, a database of its own, an agent, and the service when started. */
+export class Stage {
+  readonly emulator: WhatsAppEmulator;
+  readonly database: TestDatabase;
+  readonly agent: MockAgent;
+  /** The phone of the account that the service links to. */
+  readonly phone: Phone;
+  readonly #agents: MockAgent[] = [];
+  #service: Wa2aiProcess | undefined;
+
+  private constructor(emulator: WhatsAppEmulator, database: TestDatabase, agent: MockAgent) {
+    this.emulator = emulator;
+    this.database = database;
+    this.agent = agent;
+    this.phone = createPhone(emulator, { phone: newNumber('349') });
+  }
+
+  static async set(options: { agent?: string[] } = {}): Promise<Stage> {
+    const [emulator, database, agent] = await Promise.all([
+      WhatsAppEmulator.start(),
+      createTestDatabase(),
+      MockAgent.start({ switches: options.agent }),
+    ]);
+    return new Stage(emulator, database, agent);
+  }
+
+  /** Sets a stage with the service started, paired, and a route for every chat to the stage's agent. */
+  static async setAndPaired(
+    options: { agent?: string[]; env?: Record<string, string> } = {},
+  ): Promise<Stage> {
+    const stage = await Stage.set(options);
+    const service = await stage.startService(options.env);
+    await pairByQr(service, stage.phone, stage.emulator);
+    await service.addRoute('*', stage.agent.url);
+    return stage;
+  }
+
+  get service(): Wa2aiProcess {
+    if (!this.#service) throw new Error('the service is not started');
+    return this.#service;
+  }
+
+  /** Starts the service on the stage's database; once at a time. */
+  async startService(env: Record<string, string> = {}): Promise<Wa2aiProcess> {
+    this.#service = await Wa2aiProcess.start({
+      whatsappWsUrl: this.emulator.url,
+      databaseUrl: this.database.url,
+      env: { WA2AI_NODE_ID: 'e2e', ...env },
+    });
+    return this.#service;
+  }
+
+  /** Starts the service again and waits until WhatsApp has given it everything that waited. */
+  async restartService(env: Record<string, string> = {}): Promise<Wa2aiProcess> {
+    const live = this.emulator.waitFor('live', undefined, 60_000);
+    const service = await this.startService(env);
+    await live;
+    return service;
+  }
+
+  /** A person with a number of their own. */
+  person(options: Partial<Parameters<typeof createPerson>[1]> = {}): Person {
+    return createPerson(this.emulator, { phone: newNumber('346'), ...options });
+  }
+
+  /** Another stand-in agent, ended with the stage. */
+  async anotherAgent(switches: string[], port?: number): Promise<MockAgent> {
+    const agent = await MockAgent.start({ switches, port });
+    this.#agents.push(agent);
+    return agent;
+  }
+
+  /** The stored message with this WhatsApp id, as the API shows it. */
+  async message(waMessageId: string): Promise<Record<string, unknown> | undefined> {
+    const { body } = await this.service.api('GET', '/api/messages?limit=100');
+    return (body.data as Array<Record<string, unknown>>).find((row) => row.waMessageId === waMessageId);
+  }
+
+  async strike(): Promise<void> {
+    await this.#service?.end();
+    await Promise.all([this.agent, ...this.#agents].map((agent) => agent.stop()));
+    await this.emulator.stop();
+    await this.database.drop();
+  }
+}
+
+function newNumber(prefix: string): string {
+  numbers += 1;
+  return `${prefix}${String(process.pid % 10_000).padStart(4, '0')}${String(numbers).padStart(4, '0')}`;
+}
