@@ -208,6 +208,42 @@ describe('messages', () => {
   });
 });
 
+describe('queries', () => {
+  it('answers what clients ask about people, groups and themselves', async () => {
+    const group = createGroup(emulator, { subject: 'Friends', members: [ana, phone] });
+    const { socket } = await pairedClient();
+    expect(await socket.onWhatsApp(ana.pn, '34999999999@s.whatsapp.net')).toEqual([
+      { jid: ana.pn, exists: true },
+    ]);
+    expect(await socket.groupFetchAllParticipating()).toMatchObject({
+      [group.jid]: { subject: 'Friends', addressingMode: 'lid', size: 2 },
+    });
+    const { participants } = await socket.groupMetadata(group.jid);
+    expect(participants).toMatchObject([
+      { id: ana.lid, phoneNumber: ana.pn, admin: 'admin' },
+      { id: phone.lid, phoneNumber: phone.pn },
+    ]);
+    expect(await socket.fetchPrivacySettings()).toMatchObject({ readreceipts: 'all' });
+    expect(await socket.fetchBlocklist()).toEqual([]);
+    expect(await socket.getBusinessProfile(ana.pn)).toBeUndefined();
+    expect(await socket.fetchAccountReachoutTimelock()).toMatchObject({ isActive: false });
+    await expect(socket.profilePictureUrl(ana.pn)).rejects.toThrow('item-not-found');
+    await socket.resyncAppState(['regular'], false);
+    await socket.rotateSignedPreKey();
+  });
+
+  it('refuses what it does not know, and says so', async () => {
+    const { socket } = await pairedClient();
+    const unknown = emulator.waitFor('unknown-query');
+    const asked = socket.query({
+      tag: 'iq',
+      attrs: { to: '@s.whatsapp.net', type: 'get', xmlns: 'weather' },
+    });
+    await expect(asked).rejects.toThrow('feature-not-implemented');
+    expect((await unknown).stanza.attrs.xmlns).toBe('weather');
+  });
+});
+
 describe('what waits for a client', () => {
   it('keeps messages of the time it was away and gives them in order, marked as such', async () => {
     const client = await pairedClient();

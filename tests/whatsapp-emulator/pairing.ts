@@ -75,7 +75,7 @@ export class Pairing {
   }
 
   /** See `ServerSide.pairDevice`. */
-  pairDevice(request: PairRequest): Promise<string> {
+  async pairDevice(request: PairRequest): Promise<string> {
     const candidate = this.#byRef(request.ref);
     const { phone } = request;
     const number = this.#world.directory.nextDeviceNumber();
@@ -90,8 +90,12 @@ export class Pairing {
         clearTimeout(timer);
         candidate.signing = undefined;
         if (error) return reject(error);
-        this.#register(candidate, request, number);
-        resolve(pn);
+        try {
+          this.#register(candidate, request, number);
+          resolve(pn);
+        } catch (failure) {
+          reject(failure);
+        }
       };
       candidate.signing = { iqId, done };
       const lid = deviceJid(phone.lid, number);
