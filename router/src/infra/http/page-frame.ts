@@ -24,7 +24,7 @@ li { margin: .25rem 0; }
 .good { color: var(--good); } .busy { color: var(--busy); } .bad { color: var(--bad); }
 .faint { color: var(--faint); font-size: .875rem; }
 .qr { display: block; width: min(100%, 18rem); height: auto; margin: 1rem auto; padding: .75rem; background: #fff;
-  border: 1px solid var(--line); border-radius: .75rem; image-rendering: pixelated; }
+  border: 1px solid var(--line); border-radius: .75rem; }
 .code { margin: 1rem 0; padding: 1rem .5rem; border: 2px dashed var(--line); border-radius: .75rem; text-align: center;
   font: 700 clamp(1.5rem, 9vw, 2.25rem)/1.2 ui-monospace, monospace; letter-spacing: .12em; white-space: nowrap; }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem 1rem; margin: 0 0 .75rem; }
@@ -36,6 +36,8 @@ input { border: 1px solid var(--faint); background: var(--back); color: inherit;
 button { border: 1px solid var(--accent); background: var(--accent); color: var(--on-accent); font-weight: 600; cursor: pointer; }
 button.quiet { background: transparent; color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+footer { margin: 1rem 0 0; } main > :last-child, main > :last-child > :last-child { margin-bottom: 0; }
+h2 { font-size: 1.125rem; margin: 1.25rem 0 .5rem; }
 [role=alert]:empty { display: none; } [role=alert] { color: var(--bad); font-weight: 600; margin: 1rem 0 0; }
 `;
 

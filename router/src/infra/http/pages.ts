@@ -20,7 +20,8 @@ export interface PagesDeps {
   log: Logger;
 }
 
-const IMAGE_PIXELS = 576;
+/** Whole pixels a module, so that all are of one size. */
+const PIXELS_PER_MODULE = 8;
 
 const statusView = z
   .object({
@@ -116,7 +117,7 @@ export function pages({ accounts, config, now, log }: PagesDeps): Endpoint[] {
         if (qr === undefined) {
           throw new HttpProblem(404, 'NO_QR', `There is no QR code to show; the account is ${state}.`);
         }
-        return { status: 200, png: await toBuffer(qr, { type: 'png', width: IMAGE_PIXELS, margin: 2 }) };
+        return { status: 200, png: await toBuffer(qr, { type: 'png', scale: PIXELS_PER_MODULE, margin: 2 }) };
       },
     }),
     endpoint({
@@ -169,7 +170,7 @@ function indexPage(accounts: readonly AccountStatus[]): Answer {
 <li><a href="/qr?account=${encodeURIComponent(accountId)}">${accountId}</a> is ${state}. ${nextAction}</li>`,
     )}
 </ul>
-<h1>Look up</h1>
+<h2>Look up</h2>
 <ul>
 <li><a href="/api/routes">Routes</a></li>
 <li><a href="/api/messages">Messages</a> and <a href="/api/dead-letters">dead letters</a></li>

@@ -44,9 +44,11 @@ async function refresh() {
   busy = true;
   try {
     const answer = await fetch(location.href, { cache: 'no-store' });
-    const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const text = await answer.text();
+    // Without the head: its style would count as a violation of this page's policy.
+    const next = new DOMParser().parseFromString(text.slice(text.indexOf('<body>')), 'text/html');
     if (!next.querySelector('[data-part]')) return location.reload();
-    document.title = next.title;
+    document.title = next.querySelector('h1').textContent + ' · wa2ai';
     for (const part of document.querySelectorAll('[data-part]')) {
       const fresh = next.querySelector('[data-part="' + part.dataset.part + '"]');
       if (fresh && fresh.innerHTML !== part.innerHTML) part.innerHTML = fresh.innerHTML;
@@ -100,7 +102,7 @@ ${status.reason !== undefined && html`<p class="faint">${status.reason}</p>`}
 <div data-part="actions">${actions(status)}</div>
 <p role="alert"></p>
 <noscript><p class="faint">The buttons need JavaScript; the page itself reloads every few seconds.</p></noscript>
-${others.length > 0 && html`<p class="faint">Other accounts: ${others.map(accountLink)}</p>`}`,
+${others.length > 0 && html`<footer class="faint">Other accounts: ${others.map(accountLink)}</footer>`}`,
   });
 }
 
@@ -124,7 +126,7 @@ function picture({ state, accountId, qr, pairingCode }: AccountStatus): Html | u
   }
   if (qr === undefined) return html`<p class="faint">The QR code will appear here in a moment.</p>`;
   return html`
-<img class="qr" src="/qr/image?account=${account}&v=${versionOf(qr)}" width="576" height="576"
+<img class="qr" src="/qr/image?account=${account}&v=${versionOf(qr)}" width="288" height="288"
  alt="QR code that links this service to your WhatsApp account">
 <ol>
 <li>On the phone open WhatsApp, then <strong>Settings → Linked devices</strong>.</li>
