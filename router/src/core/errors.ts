@@ -39,6 +39,13 @@ export class NotConnectedError extends Wa2aiError {
   }
 }
 
+/** Pairing was asked for while the account is linked; nothing was changed. */
+export class AlreadyLinkedError extends Wa2aiError {
+  constructor(accountId: string) {
+    super('ALREADY_LINKED', 'dead', `WhatsApp account "${accountId}" is linked already; log it out first.`);
+  }
+}
+
 /** A send whose bytes may have reached WhatsApp; repeat only with the same WhatsApp id. */
 export class SendUncertainError extends Wa2aiError {
   constructor(message: string, options?: { cause?: unknown }) {

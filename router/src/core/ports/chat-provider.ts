@@ -8,6 +8,8 @@ export interface AccountStatus {
   /** What a person should do now, or that nothing needs doing. */
   nextAction: string;
   sinceMs: number;
+  /** The socket is open: sends go. True in `open`, and in `restricted` while WhatsApp limits new contacts only. */
+  isConnected?: boolean;
   /** Why this state, for `waiting`, `logged-out`, `replaced`, `outdated`, `restricted`. */
   reason?: string;
   /** Raw text of the current QR code, while pairing by QR. */

@@ -1,0 +1,44 @@
+import type { AccountState } from './models.ts';
+
+/** What the sentence needs beside the state. */
+export interface AccountStateDetails {
+  /** Pairing goes by eight-letter code and not by QR. */
+  pairingBy?: 'qr' | 'code';
+  /** A code to scan or enter is there now. */
+  hasCode?: boolean;
+  /** When it goes on by itself, epoch milliseconds. */
+  retryAtMs?: number;
+}
+
+/** What a person should do in a state, as one sentence ready to show. Pure. */
+export function nextActionOf(state: AccountState, details: AccountStateDetails = {}): string {
+  switch (state) {
+    case 'starting':
+      return 'Nothing to do: wa2ai is starting.';
+    case 'pairing':
+      if (!details.hasCode) return 'Wait a moment: a new pairing code is on its way.';
+      return details.pairingBy === 'code'
+        ? 'On the phone open WhatsApp > Linked devices > Link a device > Link with phone number, and enter the code.'
+        : 'On the phone open WhatsApp > Linked devices > Link a device, and scan the QR code.';
+    case 'connecting':
+      return 'Nothing to do: connecting to WhatsApp.';
+    case 'open':
+      return 'Nothing to do: connected.';
+    case 'waiting':
+      return `Nothing to do: wa2ai connects again ${at(details.retryAtMs)}. If this lasts, check the network.`;
+    case 'logged-out':
+      return 'Link this account again: WhatsApp ended the link. Ask for a new pairing code.';
+    case 'replaced':
+      return 'Stop the other program that uses this link, then restart the account here.';
+    case 'outdated':
+      return 'Update wa2ai: WhatsApp no longer takes this client version.';
+    case 'restricted':
+      return `Wait: WhatsApp limits this account; it goes on by itself ${at(details.retryAtMs)}. Write to nobody new until then.`;
+    case 'stopped':
+      return 'Restart the account to connect again.';
+  }
+}
+
+function at(timeMs: number | undefined): string {
+  return timeMs === undefined ? 'soon' : `at ${new Date(timeMs).toISOString()}`;
+}

@@ -1,0 +1,26 @@
+/** A decrypted part of a stanza whose delivery receipt may go out and whose message is not yet in the inbox. */
+export interface JournalEntry {
+  /** sha256 (hex) of the account's sender and the ciphertext: the same stanza delivered again has the same one. */
+  ciphertextHash: string;
+  /** Order in which stanzas reached the socket; the parts of one stanza share it. */
+  stanzaOrder: bigint;
+  waMessageId: string;
+  /** As decrypted, padding included. */
+  plaintext: Uint8Array;
+  /** The stanza without its ciphertexts, in the provider's own form. */
+  stanza: Uint8Array;
+}
+
+/**
+ * What was decrypted and is not yet in the inbox. Entries are written by KeyStore.commit, with the ratchet they came from.
+ * @throws {StorageUnavailableError} from every method
+ */
+export interface Journal {
+  find(accountId: string, ciphertextHash: string): Promise<JournalEntry | undefined>;
+  /** Entries in stanza order, those after `afterOrder` only, at most `limit` plus the rest of the last stanza. */
+  pending(accountId: string, page: { afterOrder: bigint; limit: number }): Promise<JournalEntry[]>;
+  /** Drops entries whose messages the inbox has; unknown hashes are ignored. */
+  forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void>;
+  /** The highest stanza order that this account ever stored, here or in the inbox; 0 when none. */
+  lastOrder(accountId: string): Promise<bigint>;
+}

@@ -1,0 +1,36 @@
+import type { JournalEntry } from './journal.ts';
+
+/** Whose keys: those of a generation that a logout put aside are never read again, and stay for the operator. */
+export interface KeyScope {
+  accountId: string;
+  /** From 1, given by AccountStore. */
+  generation: number;
+}
+
+/** Names one key: `creds`, or a category of Signal keys (`session`, `pre-key`, `sender-key` ...) and the id in it. */
+export interface KeyName {
+  category: string;
+  keyId: string;
+}
+
+/** One step of the key state. No key stands in both `puts` and `deletes`, and none twice. */
+export interface KeyChange {
+  puts: Array<KeyName & { value: string }>;
+  deletes: KeyName[];
+  /** Plaintexts won by this step: a ratchet that has moved on cannot give them a second time. */
+  journal: JournalEntry[];
+}
+
+/**
+ * WhatsApp credentials and Signal keys, one row a key.
+ * @throws {StorageUnavailableError} from every method; a `commit` that threw changed nothing
+ */
+export interface KeyStore {
+  /** Values by key id; ids without a value are left out. */
+  read(scope: KeyScope, category: string, keyIds: readonly string[]): Promise<Map<string, string>>;
+  /**
+   * Stores keys and journal entries together: both are durable when it resolves, or neither is. A journal entry that
+   * is there already stays as it is.
+   */
+  commit(scope: KeyScope, change: KeyChange): Promise<void>;
+}

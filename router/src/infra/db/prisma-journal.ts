@@ -1,0 +1,78 @@
+import type { Journal, JournalEntry } from '../../core/ports/journal.ts';
+import type { PrismaClient } from './generated/client.ts';
+import { withStorage } from './storage-errors.ts';
+
+interface JournalRow {
+  ciphertext_hash: string;
+  stanza_order: bigint;
+  wa_message_id: string;
+  plaintext: Uint8Array;
+  stanza: Uint8Array;
+}
+
+/** Rows at the end of the message table that are looked at for the highest order; ids grow nearly as orders do. */
+const LAST_MESSAGES = 200;
+
+/** Journal in PostgreSQL; its rows are written by PrismaKeyStore. */
+export class PrismaJournal implements Journal {
+  readonly #prisma: PrismaClient;
+
+  constructor(prisma: PrismaClient) {
+    this.#prisma = prisma;
+  }
+
+  async find(accountId: string, ciphertextHash: string): Promise<JournalEntry | undefined> {
+    const rows = await withStorage(
+      'reading the journal',
+      () => this.#prisma.$queryRaw<JournalRow[]>`
+        SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza FROM journal
+        WHERE account_id = ${accountId} AND ciphertext_hash = ${ciphertextHash}`,
+    );
+    return rows[0] && entryOf(rows[0]);
+  }
+
+  async pending(accountId: string, page: { afterOrder: bigint; limit: number }): Promise<JournalEntry[]> {
+    const rows = await withStorage(
+      'reading the journal',
+      () => this.#prisma.$queryRaw<JournalRow[]>`
+        SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza FROM journal
+        WHERE account_id = ${accountId} AND stanza_order > ${page.afterOrder}
+        ORDER BY stanza_order FETCH FIRST ${page.limit} ROWS WITH TIES`,
+    );
+    return rows.map(entryOf);
+  }
+
+  async forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void> {
+    if (ciphertextHashes.length === 0) return;
+    await withStorage(
+      'clearing the journal',
+      () => this.#prisma.$executeRaw`
+        DELETE FROM journal
+        WHERE account_id = ${accountId} AND ciphertext_hash = ANY(${[...ciphertextHashes]}::text[])`,
+    );
+  }
+
+  async lastOrder(accountId: string): Promise<bigint> {
+    const [row] = await withStorage(
+      'reading the journal',
+      () => this.#prisma.$queryRaw<Array<{ last: bigint | null }>>`
+        SELECT greatest(
+          (SELECT max(stanza_order) FROM journal WHERE account_id = ${accountId}),
+          (SELECT max(stanza_order) FROM (
+            SELECT stanza_order FROM message WHERE account_id = ${accountId} ORDER BY id DESC LIMIT ${LAST_MESSAGES}
+          ) AS newest)
+        ) AS last`,
+    );
+    return row?.last ?? 0n;
+  }
+}
+
+function entryOf(row: JournalRow): JournalEntry {
+  return {
+    ciphertextHash: row.ciphertext_hash,
+    stanzaOrder: row.stanza_order,
+    waMessageId: row.wa_message_id,
+    plaintext: row.plaintext,
+    stanza: row.stanza,
+  };
+}

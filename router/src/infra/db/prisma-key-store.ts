@@ -1,0 +1,77 @@
+import type { KeyChange, KeyScope, KeyStore } from '../../core/ports/key-store.ts';
+import type { PrismaClient } from './generated/client.ts';
+import { storableId } from './storable.ts';
+import { withStorage } from './storage-errors.ts';
+
+/** Keys in PostgreSQL, one row a key. Every commit is one statement, so one transaction and one round trip. */
+export class PrismaKeyStore implements KeyStore {
+  readonly #prisma: PrismaClient;
+
+  constructor(prisma: PrismaClient) {
+    this.#prisma = prisma;
+  }
+
+  async read(scope: KeyScope, category: string, keyIds: readonly string[]): Promise<Map<string, string>> {
+    const rows = await withStorage(
+      'reading WhatsApp keys',
+      () => this.#prisma.$queryRaw<Array<{ key_id: string; value: string }>>`
+        SELECT key_id, value FROM auth_key
+        WHERE account_id = ${scope.accountId} AND generation = ${scope.generation}
+          AND category = ${category} AND key_id = ANY(${[...keyIds]}::text[])`,
+    );
+    return new Map(rows.map((row) => [row.key_id, row.value]));
+  }
+
+  async commit(scope: KeyScope, change: KeyChange): Promise<void> {
+    if (change.deletes.length === 0 && change.journal.length === 0) return this.#put(scope, change.puts);
+    await this.#commitAll(scope, change);
+  }
+
+  /** The commonest step, keys alone, in its cheapest form. */
+  async #put(scope: KeyScope, puts: KeyChange['puts']): Promise<void> {
+    if (puts.length === 0) return;
+    await withStorage(
+      'storing WhatsApp keys',
+      () => this.#prisma.$executeRaw`
+        INSERT INTO auth_key (account_id, generation, category, key_id, value)
+        SELECT ${scope.accountId}, ${scope.generation}, put.category, put.key_id, put.value
+        FROM unnest(${puts.map((p) => p.category)}::text[], ${puts.map((p) => p.keyId)}::text[],
+                    ${puts.map((p) => p.value)}::text[]) AS put(category, key_id, value)
+        ON CONFLICT (account_id, generation, category, key_id) DO UPDATE SET value = excluded.value`,
+    );
+  }
+
+  async #commitAll(scope: KeyScope, { puts, deletes, journal }: KeyChange): Promise<void> {
+    await withStorage(
+      'storing WhatsApp keys',
+      () => this.#prisma.$executeRaw`
+        WITH gone AS (
+          DELETE FROM auth_key
+          USING unnest(${deletes.map((d) => d.category)}::text[], ${deletes.map((d) => d.keyId)}::text[])
+            AS old(category, key_id)
+          WHERE account_id = ${scope.accountId} AND generation = ${scope.generation}
+            AND auth_key.category = old.category AND auth_key.key_id = old.key_id
+        ), noted AS (
+          INSERT INTO journal (account_id, ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza)
+          SELECT ${scope.accountId}, entry.hash, entry.stanza_order, entry.wa_message_id,
+                 decode(entry.plaintext, 'base64'), decode(entry.stanza, 'base64')
+          FROM unnest(${journal.map((e) => e.ciphertextHash)}::text[],
+                      ${journal.map((e) => e.stanzaOrder.toString())}::bigint[],
+                      ${journal.map((e) => storableId(e.waMessageId))}::text[],
+                      ${journal.map((e) => base64(e.plaintext))}::text[],
+                      ${journal.map((e) => base64(e.stanza))}::text[])
+            AS entry(hash, stanza_order, wa_message_id, plaintext, stanza)
+          ON CONFLICT (account_id, ciphertext_hash) DO NOTHING
+        )
+        INSERT INTO auth_key (account_id, generation, category, key_id, value)
+        SELECT ${scope.accountId}, ${scope.generation}, put.category, put.key_id, put.value
+        FROM unnest(${puts.map((p) => p.category)}::text[], ${puts.map((p) => p.keyId)}::text[],
+                    ${puts.map((p) => p.value)}::text[]) AS put(category, key_id, value)
+        ON CONFLICT (account_id, generation, category, key_id) DO UPDATE SET value = excluded.value`,
+    );
+  }
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}

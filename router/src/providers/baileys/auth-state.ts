@@ -1,0 +1,190 @@
+import {
+  type AuthenticationCreds,
+  type AuthenticationState,
+  BufferJSON,
+  initAuthCreds,
+  proto,
+  type SignalDataSet,
+  type SignalDataTypeMap,
+  type SignalKeyStore,
+} from '@whiskeysockets/baileys';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { JournalEntry } from '../../core/ports/journal.ts';
+import type { KeyChange, KeyScope, KeyStore } from '../../core/ports/key-store.ts';
+import { KeyWriter } from './key-writer.ts';
+import { pruneSession } from './session-pruning.ts';
+
+/**
+ * Category under which the signal repository hands journal entries to `keys.set` inside its transaction, so that a
+ * ratchet's step and the plaintext it gave are committed together. Never stored as a key.
+ */
+export const JOURNAL_CATEGORY = 'wa2ai-journal';
+
+const CREDS = { category: 'creds', keyId: 'creds' };
+const CACHE_MAX_CHARS = 32 * 1024 * 1024;
+/** Categories whose values hold no bytes; the others go through Baileys' BufferJSON. */
+const PLAIN_CATEGORIES = new Set(['session', 'lid-mapping', 'device-list', 'sender-key-memory']);
+
+/** Baileys' authentication state over a KeyStore. */
+export interface AuthState extends AuthenticationState {
+  /**
+   * To call before each connection: proves that the store answers, brings credentials that could not be saved to it,
+   * and takes the half-known identity of a pairing that was not finished out of them, which WhatsApp would take for a
+   * login with unknown keys.
+   * @throws {StorageUnavailableError} do not connect
+   */
+  prepare(): Promise<void>;
+  /** Saves the credentials as they are now; call on `creds.update`. One write at a time, the last wins. */
+  saveCreds(): void;
+  /** Resolves when every write asked for so far is durable or has failed. */
+  flush(): Promise<void>;
+  /** Linked to a phone: there is something to log in with. */
+  isLinked(): boolean;
+}
+
+export interface AuthStateOptions {
+  store: KeyStore;
+  scope: KeyScope;
+  clock: Clock;
+  /** Called when the store did not answer: nothing may be acknowledged to WhatsApp or sent after it. */
+  onStorageFailed(error: unknown): void;
+}
+
+/**
+ * Loads the credentials, or makes new ones, and gives Baileys a key store: write-through and awaited, with reads from a
+ * bounded cache that knows absent keys too. The one user of the account's keys is this process, so the cache is never
+ * stale.
+ * @throws {StorageUnavailableError} the credentials could not be read
+ */
+export async function openAuthState(options: AuthStateOptions): Promise<AuthState> {
+  const { store, scope } = options;
+  const stored = (await store.read(scope, CREDS.category, [CREDS.keyId])).get(CREDS.keyId);
+  const creds: AuthenticationCreds = stored ? JSON.parse(stored, BufferJSON.reviver) : initAuthCreds();
+  const writer = new KeyWriter(store, scope, options.clock);
+  const cache = createCache();
+  let credsDirty = false;
+  let credsSaving: Promise<void> | undefined;
+
+  const reporting = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      options.onStorageFailed(error);
+      throw error;
+    }
+  };
+
+  const saveUntilClean = async (): Promise<void> => {
+    while (credsDirty) {
+      credsDirty = false;
+      const value = JSON.stringify(creds, BufferJSON.replacer);
+      try {
+        await reporting(writer.write({ puts: [{ ...CREDS, value }], deletes: [], journal: [] }));
+      } catch {
+        // Reported; `prepare` saves them before the next connection.
+        credsDirty = true;
+        return;
+      }
+    }
+  };
+
+  const saveCreds = (): void => {
+    credsDirty = true;
+    credsSaving ??= saveUntilClean().finally(() => {
+      credsSaving = undefined;
+    });
+  };
+
+  const keys: SignalKeyStore = {
+    async get<T extends keyof SignalDataTypeMap>(type: T, ids: string[]) {
+      const found: { [id: string]: SignalDataTypeMap[T] } = {};
+      const missing: string[] = [];
+      for (const id of ids) {
+        const cached = cache.get(cacheKey(type, id));
+        if (!cached) missing.push(id);
+        else if (cached.text !== undefined) found[id] = decode(type, cached.text);
+      }
+      if (missing.length === 0) return found;
+      const read = await reporting(store.read(scope, type, missing));
+      for (const id of missing) {
+        // A write that ended meanwhile is newer than what was read.
+        const newer = cache.get(cacheKey(type, id));
+        const text = newer ? newer.text : read.get(id);
+        if (!newer) cache.set(cacheKey(type, id), { text });
+        if (text !== undefined) found[id] = decode(type, text);
+      }
+      return found;
+    },
+    async set(data) {
+      // New pre-keys must not be in use before the counter that numbers them is safe.
+      if (data['pre-key']) await credsSaving;
+      const change = changeOf(data);
+      await reporting(writer.write(change));
+      for (const put of change.puts) cache.set(cacheKey(put.category, put.keyId), { text: put.value });
+      for (const key of change.deletes) cache.set(cacheKey(key.category, key.keyId), { text: undefined });
+    },
+  };
+
+  return {
+    creds,
+    keys,
+    saveCreds,
+    isLinked: () => Boolean(creds.account),
+    async prepare() {
+      if (!creds.account) {
+        creds.me = undefined;
+        creds.pairingCode = undefined;
+        creds.registered = false;
+      }
+      await store.read(scope, CREDS.category, [CREDS.keyId]);
+      if (!credsDirty) return;
+      saveCreds();
+      await credsSaving;
+    },
+    async flush() {
+      await credsSaving;
+      await writer.settled();
+    },
+  };
+}
+
+function createCache(): LRUCache<string, { text: string | undefined }> {
+  return new LRUCache({
+    maxSize: CACHE_MAX_CHARS,
+    sizeCalculation: (value: { text: string | undefined }, key: string) =>
+      key.length + (value.text?.length ?? 0) + 50,
+  });
+}
+
+function changeOf(data: SignalDataSet): KeyChange {
+  const change: KeyChange = { puts: [], deletes: [], journal: [] };
+  for (const [category, values] of Object.entries(data)) {
+    if (category === JOURNAL_CATEGORY) {
+      change.journal.push(...Object.values<JournalEntry>(values as Record<string, JournalEntry>));
+      continue;
+    }
+    for (const [keyId, value] of Object.entries<unknown>(values ?? {})) {
+      if (value === null || value === undefined) change.deletes.push({ category, keyId });
+      else change.puts.push({ category, keyId, value: encode(category, value) });
+    }
+  }
+  return change;
+}
+
+function encode(category: string, value: unknown): string {
+  if (category === 'session') pruneSession(value);
+  return PLAIN_CATEGORIES.has(category) ? JSON.stringify(value) : JSON.stringify(value, BufferJSON.replacer);
+}
+
+function decode<T extends keyof SignalDataTypeMap>(category: T, text: string): SignalDataTypeMap[T] {
+  if (PLAIN_CATEGORIES.has(category)) return JSON.parse(text);
+  const value = JSON.parse(text, BufferJSON.reviver);
+  if (category !== 'app-state-sync-key') return value;
+  const key: unknown = proto.Message.AppStateSyncKeyData.fromObject(value);
+  return key as SignalDataTypeMap[T];
+}
+
+function cacheKey(category: string, keyId: string): string {
+  return `${category} ${keyId}`;
+}

@@ -1,0 +1,286 @@
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import { backoffMs } from '../../core/retry.ts';
+import {
+  actionFor,
+  type Disconnect,
+  type DisconnectAction,
+  disconnectOf,
+  field,
+} from './disconnect-table.ts';
+
+/** What the manager needs of a Baileys socket. */
+export interface ManagedSocket {
+  ev: {
+    on(event: 'connection.update', listener: (update: ConnectionUpdate) => void): void;
+    off(event: 'connection.update', listener: (update: ConnectionUpdate) => void): void;
+  };
+  ws: {
+    on(event: string, listener: (...args: unknown[]) => void): unknown;
+    off(event: string, listener: (...args: unknown[]) => void): unknown;
+  };
+  end(error: Error | undefined): unknown;
+}
+
+interface ConnectionUpdate {
+  connection?: 'open' | 'connecting' | 'close';
+  lastDisconnect?: { error: unknown };
+  qr?: string;
+}
+
+/** Where the connection is; the states that need a person end the manager's loop. */
+export type ConnectionPhase =
+  | { state: 'connecting' }
+  | { state: 'open' }
+  | { state: 'waiting' | 'restricted'; reason: string; retryAtMs: number }
+  | { state: 'logged-out' | 'replaced' | 'outdated'; reason: string }
+  | { state: 'stopped' };
+
+export interface ConnectionOptions<S extends ManagedSocket> {
+  /** Makes the socket. A rejection counts as a disconnect. */
+  open(): Promise<S>;
+  /** Adds the listeners of one socket; the returned function takes all of them off again. */
+  attach(socket: S): () => void;
+  isLinked(): boolean;
+  /** After each socket's end, before the next: awaits what it still writes. Must not reject. */
+  closed(): Promise<void>;
+  /** WhatsApp ended the link: the keys are of no more use. */
+  putKeysAside(): Promise<void>;
+  onPhase(phase: ConnectionPhase): void;
+  clock: Clock;
+  log: Logger;
+  random(): number;
+}
+
+/** A connection that lived this long was a good one: the next failure counts as the first. */
+const STABLE_MS = 30_000;
+const MAX_BACKOFF_MS = 60_000;
+const MIN_BACKOFF_MS = 250;
+/** No sign of life for this long while connecting, and the attempt counts as hung. */
+const HUNG_MS = 25_000;
+/** How long a socket may take to end. */
+const END_MS = 2_000;
+/** Reconnects at once in a row; then something is wrong and it backs off. */
+const MAX_QUICK = 5;
+
+interface Ended {
+  disconnect: Disconnect;
+  livedMs: number;
+}
+
+/**
+ * Holds one account's connection: one loop, one socket at a time, the next made only after the last has ended and its
+ * listeners are off. What follows an end is the disconnect table's choice; it never gives up on what time can mend.
+ */
+export class ConnectionManager<S extends ManagedSocket> {
+  readonly #options: ConnectionOptions<S>;
+  #running: { abort: AbortController; done: Promise<void> } | undefined;
+  #commands: Promise<unknown> = Promise.resolve();
+  #break: ((disconnect: Disconnect) => void) | undefined;
+
+  constructor(options: ConnectionOptions<S>) {
+    this.#options = options;
+  }
+
+  /** Connects and stays connected, unless it does so already. */
+  start(): Promise<void> {
+    return this.#command(async () => this.#begin());
+  }
+
+  /** Ends the socket; resolves when it has ended. `meanwhile` runs before anything may connect again. */
+  stop(meanwhile?: () => Promise<void>): Promise<void> {
+    return this.#command(async () => {
+      await this.#end();
+      await meanwhile?.();
+    });
+  }
+
+  /** A new socket now, whatever the state. `meanwhile` runs between the two. */
+  restart(meanwhile?: () => Promise<void>): Promise<void> {
+    return this.#command(async () => {
+      await this.#end();
+      try {
+        await meanwhile?.();
+      } finally {
+        this.#begin();
+      }
+    });
+  }
+
+  /** Ends the present connection as if it had broken. */
+  breakOff(reason: string): void {
+    this.#break?.({ code: undefined, reason, isLinked: this.#options.isLinked() });
+  }
+
+  #command(work: () => Promise<void>): Promise<void> {
+    const done = this.#commands.then(work);
+    this.#commands = done.catch(() => undefined);
+    return done;
+  }
+
+  #begin(): void {
+    if (this.#running) return;
+    const abort = new AbortController();
+    const done = this.#run(abort.signal).catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'the connection loop ended by an error');
+      this.#options.onPhase({ state: 'stopped' });
+    });
+    const running = { abort, done };
+    this.#running = running;
+    void done.then(() => {
+      if (this.#running === running) this.#running = undefined;
+    });
+  }
+
+  async #end(): Promise<void> {
+    const running = this.#running;
+    if (!running) return;
+    running.abort.abort();
+    await running.done;
+    this.#running = undefined;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, log, onPhase } = this.#options;
+    let failures = 0;
+    let quick = 0;
+    while (!signal.aborted) {
+      onPhase({ state: 'connecting' });
+      const { disconnect, livedMs } = await this.#connectOnce(signal);
+      if (signal.aborted) return;
+      if (livedMs >= STABLE_MS) {
+        failures = 0;
+        quick = 0;
+      }
+      let action: DisconnectAction = actionFor(disconnect);
+      log.info({ code: disconnect.code, reason: disconnect.reason, next: action.kind }, 'connection ended');
+      if (action.kind === 'reconnect-now') {
+        quick += 1;
+        if (quick <= MAX_QUICK) continue;
+        action = { kind: 'back-off', reason: disconnect.reason };
+      }
+      if (action.kind === 'back-off') {
+        failures += 1;
+        const waitMs = this.#backoffMs(failures);
+        onPhase({ state: 'waiting', reason: action.reason, retryAtMs: clock.now() + waitMs });
+        await sleepOrAbort(clock, waitMs, signal);
+        continue;
+      }
+      if (action.kind === 'restricted') {
+        const { reason, forMs } = action;
+        onPhase({ state: 'restricted', reason, retryAtMs: clock.now() + forMs });
+        await sleepOrAbort(clock, forMs, signal);
+        continue;
+      }
+      if (action.kind === 'logged-out') await this.#options.putKeysAside();
+      onPhase({ state: action.kind, reason: action.reason });
+      return;
+    }
+  }
+
+  #backoffMs(attempt: number): number {
+    const { random } = this.#options;
+    return Math.max(MIN_BACKOFF_MS, backoffMs({ attempt, random, baseMs: 1_000, maxMs: MAX_BACKOFF_MS }));
+  }
+
+  async #connectOnce(signal: AbortSignal): Promise<Ended> {
+    const { clock, open, attach, closed, isLinked } = this.#options;
+    const startedMs = clock.now();
+    let socket: S;
+    try {
+      socket = await open();
+    } catch (error) {
+      return { disconnect: disconnectOf(error, isLinked()), livedMs: 0 };
+    }
+    const detach = attach(socket);
+    try {
+      const disconnect = await this.#untilEnd(socket, signal);
+      return { disconnect, livedMs: clock.now() - startedMs };
+    } finally {
+      detach();
+      await this.#endSocket(socket);
+      await closed();
+    }
+  }
+
+  /** Resolves when the socket closed, hangs, was refused or is to end. */
+  #untilEnd(socket: S, signal: AbortSignal): Promise<Disconnect> {
+    const { clock, isLinked, onPhase } = this.#options;
+    return new Promise((resolve) => {
+      const watch = new AbortController();
+      let lastSignMs = clock.now();
+      const conclude = (disconnect: Disconnect) => {
+        watch.abort();
+        this.#break = undefined;
+        socket.ev.off('connection.update', onUpdate);
+        socket.ws.off('frame', onSign);
+        socket.ws.off('open', onSign);
+        socket.ws.off('unexpected-response', onRefused);
+        signal.removeEventListener('abort', onAbort);
+        resolve(disconnect);
+      };
+      const give = (reason: string) => conclude({ code: undefined, reason, isLinked: isLinked() });
+      const onUpdate = (update: ConnectionUpdate) => {
+        if (update.qr !== undefined || update.connection === 'open') watch.abort();
+        if (update.connection === 'open') onPhase({ state: 'open' });
+        if (update.connection === 'close') {
+          conclude(disconnectOf(update.lastDisconnect?.error, isLinked()));
+        }
+      };
+      const onSign = () => {
+        lastSignMs = clock.now();
+      };
+      // Baileys leaves the socket hanging after an HTTP answer that is no upgrade.
+      const onRefused = (_request: unknown, response: unknown) => {
+        give(`WhatsApp refused the connection with HTTP status ${String(field(response, 'statusCode'))}`);
+      };
+      const onAbort = () => give('stopped');
+      this.#break = conclude;
+      socket.ev.on('connection.update', onUpdate);
+      socket.ws.on('frame', onSign);
+      socket.ws.on('open', onSign);
+      socket.ws.on('unexpected-response', onRefused);
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) onAbort();
+      void this.#watch(
+        watch.signal,
+        () => lastSignMs,
+        () => give('WhatsApp did not answer while connecting'),
+      );
+    });
+  }
+
+  async #watch(signal: AbortSignal, lastSignMs: () => number, onHung: () => void): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      const leftMs = lastSignMs() + HUNG_MS - clock.now();
+      if (leftMs <= 0) return onHung();
+      await sleepOrAbort(clock, leftMs, signal);
+    }
+  }
+
+  async #endSocket(socket: S): Promise<void> {
+    const { clock, log } = this.#options;
+    const tooLong = new AbortController();
+    try {
+      await Promise.race([
+        Promise.resolve(socket.end(undefined)),
+        sleepOrAbort(clock, END_MS, tooLong.signal),
+      ]);
+    } catch (error) {
+      log.debug({ err: error }, 'a socket ended with an error');
+    } finally {
+      tooLong.abort();
+    }
+  }
+}
+
+/** Waits, or less when the signal is aborted. */
+async function sleepOrAbort(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  try {
+    await clock.sleep(ms, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

@@ -1,0 +1,75 @@
+import type { proto, WASocket } from '@whiskeysockets/baileys';
+import { NotConnectedError, SendRefusedError, SendUncertainError, Wa2aiError } from '../../core/errors.ts';
+import type { OutgoingMessage } from '../../core/models.ts';
+import { field } from './disconnect-table.ts';
+import { KeyedLock } from './keyed-lock.ts';
+import { toBaileys, toProto } from './to-baileys.ts';
+
+/** DisconnectReason.connectionClosed: Baileys found the socket closed before it wrote. */
+const CONNECTION_CLOSED = 428;
+/** What WhatsApp answers about a group that is not there or not open to this account. */
+const REFUSING = new Set([403, 404, 406, 410]);
+
+/** Sends, one at a time in each chat: concurrent calls of Baileys' sendMessage overtake each other. */
+export class SendLane {
+  readonly #locks = new KeyedLock();
+  readonly #underway = new Set<(error: Error) => void>();
+
+  /**
+   * Resolves when the bytes are written. Baileys lets a send hang for a minute when its socket ends meanwhile; here it
+   * ends with the connection.
+   * @param socket the open socket; throws NotConnectedError when there is none
+   * @throws {NotConnectedError} {SendUncertainError} {SendRefusedError} as ChatProvider.send
+   */
+  async send(message: OutgoingMessage, socket: () => WASocket): Promise<void> {
+    const { jid, content, options } = toBaileys(message);
+    await this.#locks.run([message.to], async () => {
+      const open = socket();
+      let end: ((error: Error) => void) | undefined;
+      const ended = new Promise<never>((_, reject) => {
+        end = reject;
+        this.#underway.add(reject);
+      });
+      try {
+        await Promise.race([open.sendMessage(jid, content, options), ended]);
+      } catch (error) {
+        throw sendError(error, message.accountId);
+      } finally {
+        if (end) this.#underway.delete(end);
+      }
+    });
+  }
+
+  connectionClosed(): void {
+    for (const end of this.#underway) {
+      end(new SendUncertainError('The connection ended while a message was being sent.'));
+    }
+    this.#underway.clear();
+  }
+
+  /** For `getMessage`: undefined when the id is unknown, which ends the retry; an empty content would be sent instead. */
+  async contentOf(
+    waMessageId: string | null | undefined,
+    find: (waMessageId: string) => Promise<OutgoingMessage | undefined>,
+  ): Promise<proto.IMessage | undefined> {
+    if (!waMessageId) return undefined;
+    const message = await find(waMessageId);
+    return message && toProto(message);
+  }
+}
+
+function sendError(error: unknown, accountId: string): Wa2aiError {
+  if (error instanceof Wa2aiError) return error;
+  if (field(field(error, 'output'), 'statusCode') === CONNECTION_CLOSED) {
+    return new NotConnectedError(accountId, { cause: error });
+  }
+  const code = field(error, 'data');
+  if (typeof code === 'number' && REFUSING.has(code)) {
+    return new SendRefusedError(`WhatsApp did not take the message for this chat (${code}).`, {
+      cause: error,
+    });
+  }
+  return new SendUncertainError('Sending failed on the way; the message may have gone out.', {
+    cause: error,
+  });
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import {
+  type BinaryNode,
+  cleanMessage,
+  decodeMessageNode,
+  proto,
+  unpadRandomMax16,
+  type WAMessage,
+} from '@whiskeysockets/baileys';
+import { parseJid } from '../../core/chat-id.ts';
+import type { JournalEntry } from '../../core/ports/journal.ts';
+
+/** The linked account's own addresses, JIDs with or without a device. */
+export interface OwnJids {
+  id: string;
+  lid: string;
+}
+
+const ENCRYPTED = new Set(['pkmsg', 'msg', 'skmsg']);
+
+/** The Signal ciphertexts of a `message` stanza: what Baileys will hand to the signal repository, the same objects. */
+export function ciphertextsOf(node: BinaryNode): Uint8Array[] {
+  if (!Array.isArray(node.content)) return [];
+  const found: Uint8Array[] = [];
+  for (const child of node.content) {
+    if (child.tag !== 'enc' || !ENCRYPTED.has(child.attrs.type ?? '')) continue;
+    if (child.content instanceof Uint8Array) found.push(child.content);
+  }
+  return found;
+}
+
+/** Who encrypted a stanza's content, device included. */
+export function senderOf(attrs: BinaryNode['attrs']): string {
+  return attrs.participant ?? attrs.from ?? '';
+}
+
+/** The same stanza delivered again has the same hash. */
+export function ciphertextHash(sender: string, ciphertext: Uint8Array): string {
+  return createHash('sha256').update(sender).update('\0').update(ciphertext).digest('hex');
+}
+
+/** The message that Baileys will make of a stanza, still without content; undefined for what it will refuse. */
+export function envelopeOf(attrs: BinaryNode['attrs'], own: OwnJids): WAMessage | undefined {
+  try {
+    return decodeMessageNode({ tag: 'message', attrs }, own.id, own.lid).fullMessage;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The message that Baileys makes of an envelope and the decrypted parts of its stanza (Utils/decode-wa-message.js):
+ * padding off, the wrapper of own devices off, parts merged, keys in its upserts' form. Takes over `envelope`.
+ * @throws when a part is no Message, or the message's key is malformed
+ */
+export function fillEnvelope(
+  envelope: WAMessage,
+  plaintexts: readonly Uint8Array[],
+  own: OwnJids,
+): WAMessage {
+  for (const plaintext of plaintexts) {
+    const decoded = proto.Message.decode(unpadRandomMax16(plaintext));
+    const content = decoded.deviceSentMessage?.message ?? decoded;
+    envelope.message = envelope.message ? Object.assign(envelope.message, content) : content;
+  }
+  cleanMessage(envelope, own.id, own.lid);
+  return envelope;
+}
+
+/** Names a message within an account: chat, writer and WhatsApp id, in the form of Baileys' upserts. */
+export function messageKeyOf(message: WAMessage): string {
+  const { remoteJid, participant, id } = message.key;
+  return `${bareJid(remoteJid)} ${bareJid(participant)} ${id ?? ''}`;
+}
+
+function bareJid(jid: string | null | undefined): string {
+  return jid ? jid.replace(/[:_][^@]*(?=@)/, '') : '';
+}
+
+/** Attributes alone: ciphertexts are of no use any more. */
+export function encodeStanza(attrs: BinaryNode['attrs']): Uint8Array {
+  return Buffer.from(JSON.stringify(attrs));
+}
+
+/** The messages of journal entries in stanza order; the parts of one stanza are together. */
+export function stanzasOf(
+  entries: readonly JournalEntry[],
+): Array<{ attrs: BinaryNode['attrs']; order: bigint; entries: JournalEntry[] }> {
+  const stanzas = new Map<bigint, { attrs: BinaryNode['attrs']; order: bigint; entries: JournalEntry[] }>();
+  for (const entry of entries) {
+    const known = stanzas.get(entry.stanzaOrder);
+    if (known) known.entries.push(entry);
+    else {
+      const attrs: BinaryNode['attrs'] = JSON.parse(Buffer.from(entry.stanza).toString());
+      stanzas.set(entry.stanzaOrder, { attrs, order: entry.stanzaOrder, entries: [entry] });
+    }
+  }
+  return [...stanzas.values()];
+}
+
+/**
+ * Lanes of chats: messages that must come out in order share one. A person's number and LID are one lane once a stanza
+ * named both.
+ */
+export function addressesOf(attrs: BinaryNode['attrs']): { chat: string; phone?: string; lid?: string } {
+  const chat = bareJid(attrs.recipient ?? attrs.from);
+  const alternates = attrs.recipient
+    ? [attrs.recipient_pn, attrs.recipient_lid, attrs.peer_recipient_pn, attrs.peer_recipient_lid]
+    : [attrs.sender_pn, attrs.sender_lid, attrs.participant_pn, attrs.participant_lid];
+  const found: { chat: string; phone?: string; lid?: string } = { chat };
+  for (const jid of chat.endsWith('@g.us') ? [chat] : [chat, ...alternates]) {
+    const address = jid ? parseJid(jid) : undefined;
+    if (address?.kind === 'phone') found.phone ??= address.phone;
+    if (address?.kind === 'lid') found.lid ??= address.lid;
+  }
+  return found;
+}
