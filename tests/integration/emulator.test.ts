@@ -265,7 +265,8 @@ describe('what waits for a client', () => {
     await hangUp(client);
     const settled = emulator.waitFor('settled', ({ stanza }) => stanza.attrs.id === id);
     await reconnect(client);
-    await settled;
+    await Promise.all([settled, emulator.waitUntilSettled(device)]);
+    await client.waitForMessage(({ message }) => message.key.id === id);
     expect(client.texts).toEqual(['into the void']);
     expect(emulator.waitingFor(device)).toBe(0);
   });

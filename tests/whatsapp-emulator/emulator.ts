@@ -120,6 +120,12 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     return this.#device(devicePn).mailbox.size;
   }
 
+  /** Resolves once a linked device has acknowledged everything it was sent. @throws {EmulatorError} after `timeoutMs` */
+  async waitUntilSettled(devicePn: string, timeoutMs = 10_000): Promise<void> {
+    const { mailbox } = this.#device(devicePn);
+    if (mailbox.size > 0) await this.waitFor('settled', () => mailbox.size === 0, timeoutMs);
+  }
+
   /** Breaks TCP connections without a word: of one device, or of all clients. */
   drop(devicePn?: string): void {
     for (const connection of this.#connectionsOf(devicePn)) connection.drop();
