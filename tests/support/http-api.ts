@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { type ExplainInput, explainRoute } from '../../router/src/core/explain-route.ts';
-import type { Route } from '../../router/src/core/models.ts';
+import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
+import type { QueuedReply } from '../../router/src/core/ports/inbox.ts';
 import type {
   DeadLetterRow,
   LogQuery,
@@ -10,10 +10,13 @@ import type {
   MessageRow,
 } from '../../router/src/core/ports/message-log.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
-import type { NewRoute, RouteStore } from '../../router/src/core/ports/route-store.ts';
-import type { SendMessageInput } from '../../router/src/core/send-message.ts';
+import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
+import { sendMessage } from '../../router/src/core/send-message.ts';
 import { createMetrics, type Metrics } from '../../router/src/infra/http/metrics.ts';
 import { createHttpServer, type HttpDeps } from '../../router/src/infra/http/server.ts';
+import { MemoryOutbox } from '../../router/src/infra/memory/memory-outbox.ts';
+import { MemoryRouteStore } from '../../router/src/infra/memory/memory-route-store.ts';
+import { MemoryState } from '../../router/src/infra/memory/memory-state.ts';
 import { recordingLog } from './quiet-log.ts';
 
 export const ADMIN_KEY = 'a-key-of-32-characters-for-tests';
@@ -90,51 +93,6 @@ export class FakeMessageLog implements MessageLog {
   }
 }
 
-class FakeRouteStore implements RouteStore {
-  readonly #routes = new Map<string, Route>();
-
-  async create(route: NewRoute): Promise<Route> {
-    const at = new Date('2026-01-02T03:04:05.000Z');
-    const created = { ...structuredClone(route), id: randomUUID(), createdAt: at, updatedAt: at };
-    this.#routes.set(created.id, created);
-    return created;
-  }
-
-  async get(id: string): Promise<Route | undefined> {
-    return this.#routes.get(id);
-  }
-
-  async list(filter: { channelId?: string; accountId?: string } = {}): Promise<Route[]> {
-    return [...this.#routes.values()].filter(
-      (route) =>
-        (filter.channelId ?? route.channelId) === route.channelId &&
-        (filter.accountId ?? route.accountId) === route.accountId,
-    );
-  }
-
-  async update(id: string, change: Partial<NewRoute>): Promise<Route | undefined> {
-    const before = this.#routes.get(id);
-    if (!before) return undefined;
-    const updated = { ...before, ...structuredClone(change) };
-    this.#routes.set(id, updated);
-    return updated;
-  }
-
-  async delete(id: string): Promise<boolean> {
-    return this.#routes.delete(id);
-  }
-
-  async candidates(query: Parameters<RouteStore['candidates']>[0]): Promise<Route[]> {
-    const channelIds = new Set([...query.channelIds, '*']);
-    return [...this.#routes.values()].filter(
-      (route) =>
-        channelIds.has(route.channelId) &&
-        route.accountId === query.accountId &&
-        route.environment === query.environment,
-    );
-  }
-}
-
 /** A row of the outbox as `sendMessage` would give it. */
 export function anOutboxRow(change: Partial<OutboxRow> = {}): OutboxRow {
   return {
@@ -158,7 +116,8 @@ export interface HttpApi {
   messageLog: FakeMessageLog;
   metrics: Metrics;
   routes: RouteStore;
-  sent: SendMessageInput[];
+  /** What went on its way to WhatsApp. */
+  sent: OutgoingMessage[];
   log: ReturnType<typeof recordingLog>;
   deps: HttpDeps;
   /** Wall time of the server, set by the test. */
@@ -184,8 +143,9 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
   const messageLog = new FakeMessageLog();
   const clock = { nowMs: Date.parse('2026-01-02T03:04:05.000Z') };
   const metrics = createMetrics({ messageLog, now: () => clock.nowMs });
-  const routes = new FakeRouteStore();
-  const sent: SendMessageInput[] = [];
+  const routes = new MemoryRouteStore(() => clock.nowMs);
+  const outbox = new MemoryOutbox(new MemoryState(() => clock.nowMs));
+  const sent: OutgoingMessage[] = [];
   const log = recordingLog();
   const database: HttpApi['database'] = { failure: undefined };
   const matcher = {
@@ -201,16 +161,9 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
     log,
     now: () => clock.nowMs,
     explain: (input: ExplainInput) => explainRoute({ routes, matcher, environment: 'lab' }, input),
-    sendMessage: async (input) => {
-      const first = sent.find(
-        ({ idempotencyKey }) => idempotencyKey && idempotencyKey === input.idempotencyKey,
-      );
-      const row = anOutboxRow({ text: (first ?? input).text });
-      if (!first) {
-        sent.push(input);
-        return { outcome: 'queued', row };
-      }
-      return { outcome: first.text === input.text && first.to === input.to ? 'known' : 'conflict', row };
+    sendMessage: (input) => {
+      const deliver = (reply: QueuedReply) => sent.push(reply.message);
+      return sendMessage({ outbox, mintId: () => `3EB0${sent.length}`, deliver }, input);
     },
     pingDatabase: async () => {
       if (database.failure) throw database.failure;

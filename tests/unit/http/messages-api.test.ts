@@ -82,8 +82,13 @@ describe('POST /api/messages', () => {
   it('takes a message on its way', async () => {
     const { status, body } = await api.call('POST', '/api/messages', message);
     expect(status).toBe(202);
-    expect(body).toMatchObject({ success: true, data: { id: '1', state: 'queued', text: 'hello' } });
-    expect(api.sent).toEqual([{ accountId: 'default', to: '5493777239922', text: 'hello' }]);
+    expect(body).toMatchObject({
+      success: true,
+      data: { to: '5493777239922@s.whatsapp.net', state: 'queued', text: 'hello', waMessageId: '3EB00' },
+    });
+    expect(api.sent).toEqual([
+      { accountId: 'default', to: '5493777239922@s.whatsapp.net', waMessageId: '3EB00', text: 'hello' },
+    ]);
   });
 
   it('sends once for one Idempotency-Key and gives the same row', async () => {
