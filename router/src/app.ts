@@ -86,7 +86,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     databaseUrl: database.url,
     nodeId: config.nodeId ?? (await nodeIdOf(config.dataDir)),
     inbox,
-    answerNext: (chatId, epoch) => answerNext(answerDeps, chatId, epoch),
+    answerNext: (chatId, epoch, isRepeat) => answerNext(answerDeps, { chatId, epoch, isRepeat }),
     log: log.child({ mod: 'turns' }),
     stopping: stopping.signal,
   });

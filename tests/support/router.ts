@@ -89,7 +89,7 @@ export class TestRouter {
       databaseUrl: database.url,
       nodeId: 'test-node',
       inbox: this.inbox,
-      answerNext: (chatId, epoch) => answerNext(deps, chatId, epoch),
+      answerNext: (chatId, epoch, isRepeat) => answerNext(deps, { chatId, epoch, isRepeat }),
       log: quietLog,
       stopping: this.#stopping.signal,
     });

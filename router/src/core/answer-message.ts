@@ -30,7 +30,8 @@ export interface AnswerDeps {
 
 /**
  * Inbox → route → agent → outbox, for the oldest unanswered message of one chat. Safe to repeat after a crash: a turn
- * that was ended before changes nothing, and the WhatsApp id of its reply stays the one stored first.
+ * that was ended before changes nothing, and the WhatsApp id of its reply stays the one stored first. `isRepeat` says
+ * that a crash may have cut this turn off: the agent's client then looks for an answer before it asks.
  * @returns 'idle' when nothing was left; the chat's loop `epoch` is then closed
  * @throws {StorageUnavailableError} the turn was not ended; call again
  */
@@ -42,7 +43,7 @@ export async function answerNext(
   const turn = await deps.inbox.nextTurn(chatId, epoch);
   if (!turn) return 'idle';
   const log = deps.log.child({ messageId: turn.messageId, chatId });
-  const result = await takeTurn({ ...deps, log }, turn);
+  const result = await takeTurn({ ...deps, log }, turn, isRepeat);
   const replies = await deps.inbox.finishTurn(turn.messageId, result);
   log.info(
     {
@@ -60,7 +61,7 @@ export async function answerNext(
   return 'answered';
 }
 
-async function takeTurn(deps: AnswerDeps, turn: PendingTurn): Promise<TurnResult> {
+async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean): Promise<TurnResult> {
   const choice = await routeMessage(deps, turn);
   if (choice.kind === 'none') {
     return { state: 'ignored', reason: choice.reason, trace: choice.trace, replies: [] };
@@ -71,7 +72,7 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn): Promise<TurnResult
   const outcome = await whileTyping(
     deps.clock,
     (isTyping) => deps.setTyping(turn.accountId, turn.replyTo, isTyping),
-    () => askAgent(deps, deps.agents.clientFor(route), route.agentEndpoint, turn.message),
+    () => askAgent({ ...deps, isRepeat }, deps.agents.clientFor(route), route.agentEndpoint, turn.message),
   );
   const common = {
     routeId: route.id,

@@ -16,6 +16,8 @@ export interface AskDeps {
   clock: Clock;
   log: Logger;
   policy: AskPolicy;
+  /** An earlier process may have asked the same already. */
+  isRepeat?: boolean;
   /** Ends waits and asks at shutdown; the turn is then taken up again after the next start. */
   stopping: AbortSignal;
 }
@@ -39,7 +41,10 @@ export async function askAgent(
   for (let attempt = 1; ; attempt++) {
     deps.stopping.throwIfAborted();
     try {
-      const response = await client.sendMessage(endpoint, message, { signal: deps.stopping });
+      const response = await client.sendMessage(endpoint, message, {
+        signal: deps.stopping,
+        isRepeat: deps.isRepeat ?? false,
+      });
       const agentMs = deps.clock.now() - startedMs;
       if (response.success) return { kind: 'answer', response, attempts: attempt, agentMs };
       const error = new AgentProtocolError('The agent reported a failure without saying which.');

@@ -17,8 +17,8 @@ export interface TurnEngineDeps {
   /** Stable name of this node: only the same name resumes its work after a restart. */
   nodeId: string;
   inbox: Pick<Inbox, 'openLoops' | 'renewLoop'>;
-  /** One turn of a chat (core's answerNext). */
-  answerNext(chatId: string, epoch: number): Promise<'answered' | 'idle'>;
+  /** One turn of a chat (core's answerNext); `isRepeat` after a crash that may have cut off the same turn. */
+  answerNext(chatId: string, epoch: number, isRepeat: boolean): Promise<'answered' | 'idle'>;
   log: Logger;
   /** How often chats with unanswered messages and no live loop are looked for, in milliseconds; default 5,000. */
   sweepEveryMs?: number;
@@ -35,6 +35,8 @@ export class TurnEngine {
   readonly #loop: (chatId: string, epoch: number) => Promise<void>;
   #sweepTimer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> = Promise.resolve();
+  /** Loops that this process started: their first turn is no repeat, that of a recovered loop may be one. */
+  readonly #startedHere = new Set<string>();
   #draining = false;
   #running = 0;
   #idle: (() => void) | undefined;
@@ -99,22 +101,37 @@ export class TurnEngine {
   }
 
   async #start({ chatId, epoch }: { chatId: string; epoch: number }): Promise<void> {
-    await DBOS.startWorkflow(this.#loop, { workflowID: loopId(chatId, epoch) })(chatId, epoch);
+    const workflowID = loopId(chatId, epoch);
+    this.#startedHere.add(workflowID);
+    try {
+      await DBOS.startWorkflow(this.#loop, { workflowID })(chatId, epoch);
+    } catch (error) {
+      this.#startedHere.delete(workflowID);
+      throw error;
+    }
   }
 
   async #turnLoop(chatId: string, epoch: number): Promise<void> {
+    let isRepeat = !this.#startedHere.delete(loopId(chatId, epoch));
     for (let turn = 1; turn <= TURNS_PER_LOOP; turn++) {
-      const outcome = await DBOS.runStep(() => this.#turn(chatId, epoch), { name: 'turn' });
+      // Steps that a recovered loop has behind it are not run again: the first one that runs is the one cut off.
+      const outcome = await DBOS.runStep(
+        () =>
+          this.#turn(chatId, epoch, isRepeat).finally(() => {
+            isRepeat = false;
+          }),
+        { name: 'turn' },
+      );
       if (outcome === 'idle') return;
     }
     const next = await DBOS.runStep(() => this.#deps.inbox.renewLoop(chatId, epoch), { name: 'renew' });
     if (next !== undefined) await this.#start({ chatId, epoch: next });
   }
 
-  async #turn(chatId: string, epoch: number): Promise<'answered' | 'idle'> {
+  async #turn(chatId: string, epoch: number, isRepeat: boolean): Promise<'answered' | 'idle'> {
     if (this.#draining) return neverEnds();
     this.#running++;
-    const outcome = await this.#answerWhenStored(chatId, epoch).finally(() => {
+    const outcome = await this.#answerWhenStored(chatId, epoch, isRepeat).finally(() => {
       this.#running--;
       if (this.#running === 0) this.#idle?.();
     });
@@ -122,16 +139,22 @@ export class TurnEngine {
   }
 
   /** One turn; waits out a database that is away, because nothing can be noted without it. */
-  async #answerWhenStored(chatId: string, epoch: number): Promise<'answered' | 'idle' | 'stopped'> {
+  async #answerWhenStored(
+    chatId: string,
+    epoch: number,
+    isRepeat: boolean,
+  ): Promise<'answered' | 'idle' | 'stopped'> {
     const { answerNext, stopping, log } = this.#deps;
     for (;;) {
       try {
-        return await answerNext(chatId, epoch);
+        return await answerNext(chatId, epoch, isRepeat);
       } catch (error) {
         if (stopping.aborted) return 'stopped';
         if (!(error instanceof StorageUnavailableError)) throw error;
         log.warn({ err: error, chatId }, 'database is away; the turn waits for it');
         await wait(STORAGE_RETRY_MS);
+        // The agent may have answered before the database went away.
+        isRepeat = true;
       }
     }
   }
