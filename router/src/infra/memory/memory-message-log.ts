@@ -1,6 +1,7 @@
 import { canonicalChannelId, lidJid } from '../../core/chat-id.ts';
 import type { DeadLetterRow, LogQuery, MessageLog, MessageRow } from '../../core/ports/message-log.ts';
 import { channelIdsOf, personJid } from '../db/chat-identity.ts';
+import { rowId } from '../db/storable.ts';
 import { asRow } from './memory-outbox.ts';
 import type { MemoryDeadLetter, MemoryMessage, MemoryState } from './memory-state.ts';
 
@@ -56,7 +57,7 @@ export class MemoryMessageLog implements MessageLog {
 
   #matches(row: MemoryMessage | MemoryDeadLetter, query: LogQuery): boolean {
     if (query.accountId !== undefined && row.accountId !== query.accountId) return false;
-    if (query.before !== undefined && !(row.id < Number(query.before))) return false;
+    if (query.before !== undefined && !(row.id < Number(rowId(query.before)))) return false;
     if (query.channelId === undefined) return true;
     const channelId = canonicalChannelId(query.channelId);
     const chat = this.#state.chats.get(row.chatId);

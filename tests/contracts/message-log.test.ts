@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
+import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, type Stores } from './adapters.ts';
+
+describe.each(ADAPTERS)('message log in $name', ({ open }) => {
+  let stores: Stores;
+  let accountId: string;
+  beforeAll(async () => {
+    stores = await open();
+  });
+  afterAll(() => stores.close());
+  beforeEach(() => {
+    accountId = anAccount();
+  });
+  const add = async (person = aPerson(), given: Parameters<typeof aMessage>[2] = {}) =>
+    (await stores.inbox.add(aMessage(accountId, person, given))).messageId ?? '';
+
+  it('shows a message with what became of it and its replies', async () => {
+    const person = aPerson();
+    const message = aMessage(accountId, person, { text: 'hola', quotedText: 'before' });
+    const { messageId, chatId } = await stores.inbox.add(message);
+    const replies = [aReply(accountId, 'a@lid', 'one'), aReply(accountId, 'a@lid', 'two')];
+    await stores.inbox.finishTurn(messageId ?? '', {
+      ...answered(replies),
+      routeId: 'r1',
+      attempts: 1,
+      agentMs: 5,
+    });
+    const row = await stores.log.message(messageId ?? '');
+    expect(row).toMatchObject({
+      id: messageId,
+      accountId,
+      chatId,
+      channelId: person.phone,
+      waMessageId: message.waMessageId,
+      from: `${person.phone}@s.whatsapp.net`,
+      fromLid: `${person.lid}@lid`,
+      pushName: 'Ana',
+      kind: 'text',
+      text: 'hola',
+      quotedText: 'before',
+      state: 'answered',
+      routeId: 'r1',
+      attempts: 1,
+      agentMs: 5,
+      sentAt: new Date(message.sentAtMs),
+      receivedAt: expect.any(Date),
+      finishedAt: expect.any(Date),
+    });
+    expect(row?.replies.map((reply) => [reply.text, reply.state, reply.waMessageId])).toEqual(
+      replies.map((reply) => [reply.text, 'queued', reply.waMessageId]),
+    );
+    expect(await stores.log.messages({ accountId, limit: 5 })).toEqual([row]);
+  });
+
+  it('pages backward, newest first', async () => {
+    const ids = [await add(), await add(), await add(), await add(), await add()];
+    const page = async (before?: string) =>
+      (await stores.log.messages({ accountId, limit: 2, before })).map((row) => row.id);
+    expect(await page()).toEqual([ids[4], ids[3]]);
+    expect(await page(ids[3])).toEqual([ids[2], ids[1]]);
+    expect(await page(ids[1])).toEqual([ids[0]]);
+    expect(await page(ids[0])).toEqual([]);
+  });
+
+  it('narrows by chat, written by number, LID or group id, and by state', async () => {
+    const [ana, ben] = [aPerson(), aPerson()];
+    const fromAna = await add(ana);
+    const ignored = await add(ana, { ignoredReason: 'too-old' });
+    await add(ben);
+    const fromGroup = await add(ben, { chat: { kind: 'group', groupId: '120363000000000042' } });
+    const ids = async (query: { channelId?: string; state?: string }) =>
+      (await stores.log.messages({ accountId, limit: 9, ...query })).map((row) => row.id);
+    for (const channelId of [ana.phone, `+${ana.phone}`, `${ana.lid}@lid`, `${ana.phone}@s.whatsapp.net`]) {
+      expect(await ids({ channelId })).toEqual([ignored, fromAna]);
+    }
+    expect(await ids({ channelId: '120363000000000042@g.us' })).toEqual([fromGroup]);
+    expect(await ids({ channelId: ana.phone, state: 'ignored' })).toEqual([ignored]);
+    expect(await ids({ channelId: '999999999' })).toEqual([]);
+    expect(await ids({ channelId: 'nonsense' })).toEqual([]);
+    expect(await ids({ state: 'answered' })).toEqual([]);
+  });
+
+  it.each(['', 'abc', '-1', '1.5', '99999999999999999999999', "1' OR 1=1"])(
+    'knows no message %j and no page before it',
+    async (id) => {
+      await add();
+      expect(await stores.log.message(id)).toBeUndefined();
+      expect(await stores.log.messages({ accountId, limit: 5, before: id })).toEqual([]);
+      expect(await stores.log.deadLetters({ accountId, limit: 5, before: id })).toEqual([]);
+    },
+  );
+
+  it('shows dead letters of messages and replies, newest first, by page and chat', async () => {
+    const person = aPerson();
+    const dead = { state: 'dead' as const, reason: 'AGENT_PROTOCOL', error: 'It spoke another protocol.' };
+    const first = await add(person);
+    await stores.inbox.finishTurn(first, { ...dead, attempts: 2, replies: [] });
+    const second = await add();
+    const [reply] = await stores.inbox.finishTurn(second, answered([aReply(accountId, 'a@lid')]));
+    await stores.outbox.markDead(reply?.outboxId ?? '', 'No such address.');
+    const letters = await stores.log.deadLetters({ accountId, limit: 9 });
+    expect(letters).toMatchObject([
+      { messageId: second, error: 'No such address.' },
+      { messageId: first, reason: 'AGENT_PROTOCOL', error: 'It spoke another protocol.', attempts: 2 },
+    ]);
+    const older = await stores.log.deadLetters({ accountId, limit: 9, before: letters[0]?.id });
+    expect(older).toEqual([letters[1]]);
+    expect(await stores.log.deadLetters({ accountId, limit: 1 })).toEqual([letters[0]]);
+    expect(await stores.log.deadLetters({ accountId, limit: 9, channelId: person.phone })).toEqual([
+      letters[1],
+    ]);
+    expect(await stores.log.deadLetters({ accountId, limit: 9, state: 'open' })).toHaveLength(2);
+    expect(await stores.log.deadLetters({ accountId, limit: 9, state: 'replayed' })).toEqual([]);
+  });
+
+  it('counts by state', async () => {
+    const before = await stores.log.counts();
+    await add();
+    await add(aPerson(), { ignoredReason: 'too-old' });
+    const dead = { state: 'dead' as const, reason: 'X', replies: [aReply(accountId, 'a@lid')] };
+    await stores.inbox.finishTurn(await add(), dead);
+    const after = await stores.log.counts();
+    const grown = (state: string) => (after.messages[state] ?? 0) - (before.messages[state] ?? 0);
+    expect([grown('received'), grown('ignored'), grown('dead')]).toEqual([1, 1, 1]);
+    expect((after.outbox.queued ?? 0) - (before.outbox.queued ?? 0)).toBe(1);
+    expect(after.deadLetters - before.deadLetters).toBe(1);
+  });
+});
+
+describe('message log in PostgreSQL', () => {
+  it('shows the right times on a server of another time zone', async () => {
+    const database = await createTestDatabase();
+    try {
+      const admin = database.prisma({ poolSize: 1 });
+      const [{ name } = { name: '' }] = await admin.$queryRaw<
+        [{ name: string }]
+      >`SELECT current_database() AS name`;
+      await admin.$executeRawUnsafe(`ALTER DATABASE "${name}" SET timezone = 'Asia/Kolkata'`);
+      const prisma = database.prisma();
+      const inbox = new PrismaInbox(prisma);
+      const beforeMs = Date.now();
+      const message = aMessage('a', aPerson());
+      const { messageId, chatId } = await inbox.add(message);
+      const row = await new PrismaMessageLog(prisma).message(messageId ?? '');
+      expect(row?.sentAt).toEqual(new Date(message.sentAtMs));
+      expect(Math.abs((row?.receivedAt.getTime() ?? 0) - beforeMs)).toBeLessThan(60_000);
+      expect((await inbox.nextTurn(chatId, 1))?.message.timestamp).toEqual(new Date(message.sentAtMs));
+    } finally {
+      await database.drop();
+    }
+  });
+
+  it('reads a page in the same few statements whatever its size', async () => {
+    const database = await createTestDatabase();
+    try {
+      const prisma = database.prisma();
+      const inbox = new PrismaInbox(prisma);
+      for (let n = 0; n < 30; n++) {
+        const { messageId } = await inbox.add(aMessage('a', aPerson()));
+        await inbox.finishTurn(messageId ?? '', answered([aReply('a', 'a@lid')]));
+      }
+      let statements = 0;
+      const counting = prisma.$extends({
+        query: {
+          $allModels: {
+            findMany: ({ args, query }) => {
+              statements += 1;
+              return query(args);
+            },
+          },
+        },
+      });
+      const log = new PrismaMessageLog(counting as unknown as typeof prisma); // an extended client has all that is used here
+      const rows = await log.messages({ limit: 30 });
+      expect(rows.map((row) => row.replies.length)).toEqual(Array(30).fill(1));
+      expect(statements).toBe(2);
+    } finally {
+      await database.drop();
+    }
+  });
+});

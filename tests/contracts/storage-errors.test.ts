@@ -1,0 +1,143 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { StorageUnavailableError, Wa2aiError } from '../../router/src/core/errors.ts';
+import { createPrismaClient } from '../../router/src/infra/db/prisma-client.ts';
+import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
+import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
+import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
+import { PrismaRouteStore } from '../../router/src/infra/db/prisma-route-store.ts';
+import { StorageRejectedError, withStorage } from '../../router/src/infra/db/storage-errors.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { aMessage, aPerson, aReply } from './adapters.ts';
+
+describe('a database in trouble', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+
+  it('is unavailable to every method of every store when nothing listens', async () => {
+    const url = new URL(database.url);
+    url.port = '1';
+    const prisma = createPrismaClient(url.href, { connectTimeoutMs: 2_000 });
+    const inbox = new PrismaInbox(prisma);
+    const outbox = new PrismaOutbox(prisma);
+    const routes = new PrismaRouteStore(prisma);
+    const log = new PrismaMessageLog(prisma);
+    const id = '00000000-0000-4000-8000-000000000000';
+    const calls: Array<() => Promise<unknown>> = [
+      () => inbox.add(aMessage('a', aPerson())),
+      () => inbox.nextTurn('1', 1),
+      () => inbox.finishTurn('1', { state: 'answered', replies: [] }),
+      () => inbox.renewLoop('1', 1),
+      () => inbox.openLoops(),
+      () => outbox.addDirect(aReply('a', '5493777000111@s.whatsapp.net')),
+      () => outbox.undelivered('a', { limit: 1 }),
+      () => outbox.markSending('1'),
+      () => outbox.markSent('1'),
+      () => outbox.markDead('1', 'x'),
+      () => outbox.markRefused('a', 'X', 'x'),
+      () => outbox.release('1', 'x'),
+      () => outbox.recordReceipts('a', [{ waMessageId: 'X', state: 'read', atMs: 1 }]),
+      () => outbox.findByWaId('a', 'X'),
+      () => routes.get(id),
+      () => routes.list(),
+      () => routes.update(id, { priority: 1 }),
+      () => routes.delete(id),
+      () => routes.candidates({ accountId: 'a', environment: 'lab', channelIds: [] }),
+      () => log.messages({ limit: 1 }),
+      () => log.message('1'),
+      () => log.deadLetters({ limit: 1 }),
+      () => log.counts(),
+    ];
+    for (const call of calls) {
+      const error = await call().catch((thrown: unknown) => thrown);
+      expect(error, String(call)).toBeInstanceOf(StorageUnavailableError);
+      expect(error).toMatchObject({ disposition: 'retry', code: 'STORAGE_UNAVAILABLE' });
+      expect((error as Error).message).not.toContain('postgres:');
+    }
+    await prisma.$disconnect();
+  });
+
+  it('is unavailable to the call whose connection it cuts, and takes the next one', async () => {
+    const prisma = database.prisma({ poolSize: 1 });
+    const outbox = new PrismaOutbox(prisma);
+    await prisma.$queryRaw`SELECT 1`;
+    const blocker = new pg.Client({ connectionString: database.url });
+    await blocker.connect();
+    try {
+      await blocker.query('BEGIN; LOCK TABLE outbox');
+      const waiting = outbox.markSent('1').catch((thrown: unknown) => thrown);
+      await untilWaiting(blocker);
+      await blocker.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()`);
+      expect(await waiting).toBeInstanceOf(StorageUnavailableError);
+      await blocker.query('ROLLBACK');
+      await expect(outbox.markSent('1')).resolves.toBeUndefined();
+    } finally {
+      await blocker.end();
+    }
+  });
+
+  it('is unavailable when no connection becomes free in time', async () => {
+    const prisma = database.prisma({ poolSize: 1, connectTimeoutMs: 300 });
+    const outbox = new PrismaOutbox(prisma);
+    await prisma.$transaction(async (transaction) => {
+      await transaction.$queryRaw`SELECT 1`;
+      await expect(outbox.markSent('1')).rejects.toThrow(StorageUnavailableError);
+      const started = withStorage('starting', () => prisma.$transaction([prisma.$queryRaw`SELECT 1`]));
+      await expect(started).rejects.toThrow(StorageUnavailableError);
+    });
+  });
+
+  it.each(['40P01', '40001', '57014', '53300', '55P03', '57P03', '42P01'])(
+    'is unavailable for error %s of the server',
+    async (code) => {
+      const error = await failWith(code).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(StorageUnavailableError);
+      expect((error as Error).message).toContain(code);
+    },
+  );
+
+  it.each(['22021', '22001', '22003', '22P02', '23505', '23514', '23502', '54000'])(
+    'refuses a value for good with error %s',
+    async (code) => {
+      const error = await failWith(code).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(StorageRejectedError);
+      expect(error).toMatchObject({ disposition: 'dead', message: expect.stringContaining(code) });
+    },
+  );
+
+  it('refuses a value that is against a constraint also through the query layer', async () => {
+    const prisma = database.prisma();
+    const data = { accountId: 'a', channelId: '*', agentEndpoint: 'x', environment: 'neither', config: {} };
+    await expect(withStorage('trying', () => prisma.route.create({ data }))).rejects.toThrow(
+      StorageRejectedError,
+    );
+    const twice = () => withStorage('trying', () => prisma.account.create({ data: { id: 'a' } }));
+    await twice();
+    await expect(twice()).rejects.toThrow(StorageRejectedError);
+  });
+
+  it('passes on an error of wa2ai itself', async () => {
+    const own = new Wa2aiError('OWN', 'dead', 'Own sentence.');
+    await expect(withStorage('trying', () => Promise.reject(own))).rejects.toBe(own);
+  });
+
+  /** Lets the server raise an error of this SQLSTATE inside a statement. */
+  function failWith(code: string): Promise<unknown> {
+    const prisma = database.prisma({ poolSize: 1 });
+    const raise = `DO $$ BEGIN RAISE EXCEPTION 'made to fail' USING ERRCODE = '${code}'; END $$`;
+    return withStorage('failing', () => prisma.$executeRawUnsafe(raise));
+  }
+
+  async function untilWaiting(client: pg.Client): Promise<void> {
+    for (let looks = 0; looks < 2_000; looks++) {
+      const { rowCount } = await client.query(`SELECT 1 FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+      if (rowCount) return;
+    }
+    throw new Error('nothing waits for the lock');
+  }
+});
