@@ -37,9 +37,9 @@ export interface AnswerDeps {
  */
 export async function answerNext(
   deps: AnswerDeps,
-  chatId: string,
-  epoch: number,
+  loop: { chatId: string; epoch: number; isRepeat?: boolean },
 ): Promise<'answered' | 'idle'> {
+  const { chatId, epoch, isRepeat = false } = loop;
   const turn = await deps.inbox.nextTurn(chatId, epoch);
   if (!turn) return 'idle';
   const log = deps.log.child({ messageId: turn.messageId, chatId });
