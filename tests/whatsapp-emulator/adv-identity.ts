@@ -68,6 +68,14 @@ export function signDeviceIdentity(
   }).finish();
 }
 
+/** The account's identity key in an encoded ADVSignedDeviceIdentityHMAC. */
+export function accountKeyOf(deviceIdentity: Uint8Array): Uint8Array {
+  const { details } = proto.ADVSignedDeviceIdentityHMAC.decode(deviceIdentity);
+  const { accountSignatureKey } = proto.ADVSignedDeviceIdentity.decode(details ?? Buffer.alloc(0));
+  if (!accountSignatureKey?.length) throw new EmulatorError('the device identity names no account key');
+  return accountSignatureKey;
+}
+
 /**
  * Checks the identity that a companion signed in turn (`pair-device-sign`, or `device-identity` of a message):
  * the account's signature, and the companion's over it.
@@ -77,9 +85,10 @@ export function signDeviceIdentity(
  */
 export function checkDeviceIdentity(
   signedIdentity: Uint8Array,
-  accountIdentity: Uint8Array,
-  companionIdentity: Uint8Array,
+  accountIdentity: Uint8Array | undefined,
+  companionIdentity: Uint8Array | null | undefined,
 ): string | undefined {
+  if (!accountIdentity || !companionIdentity) return 'an identity key is missing';
   const { details, accountSignatureKey, accountSignature, deviceSignature } =
     proto.ADVSignedDeviceIdentity.decode(signedIdentity);
   if (!details?.length || !accountSignature?.length) return 'the account signature is missing';
@@ -97,7 +106,7 @@ export function checkDeviceIdentity(
 // Baileys' Curve.verify takes a signature that does not fit for a good one; libsignal's own answer is right.
 function isSignedBy(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const key = Buffer.concat([Buffer.from([5]), publicKey]);
-  return verifySignature(key, message, Buffer.from(signature));
+  return signature.length === 64 && verifySignature(key, message, Buffer.from(signature));
 }
 
 function thirtyTwoBytes(part: string, base64: string | undefined): Buffer {

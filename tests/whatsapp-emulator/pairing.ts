@@ -1,11 +1,12 @@
 import { type BinaryNode, getBinaryNodeChild, type proto } from '@whiskeysockets/baileys';
 import type { PairRequest, PhoneActor } from './actors.ts';
+import { accountKeyOf, checkDeviceIdentity } from './adv-identity.ts';
 import type { Connection } from './connection.ts';
 import { Device } from './device.ts';
 import { EmulatorError } from './emulator-error.ts';
 import { streamError } from './faults.ts';
 import { mintRef } from './login.ts';
-import { childBytes, deviceJid, node, SERVER, seconds, uintOf } from './nodes.ts';
+import { bytesOf, childBytes, deviceJid, node, SERVER, seconds, uintOf } from './nodes.ts';
 import type { World } from './world.ts';
 
 const REF_COUNT = 6;
@@ -20,7 +21,11 @@ interface Candidate {
   /** Set by `companion_hello`: code pairing with this phone. */
   code?: { readonly ref: string; readonly phone: PhoneActor };
   /** Set while the client's signature is awaited. */
-  signing?: { readonly iqId: string; readonly done: (error?: Error) => void };
+  signing?: {
+    readonly iqId: string;
+    readonly accountKey: Uint8Array;
+    readonly done: (error?: Error) => void;
+  };
 }
 
 /** Links new clients, by QR or by code. The cryptography is the phone's; this routes and registers. */
@@ -97,7 +102,7 @@ export class Pairing {
           reject(failure);
         }
       };
-      candidate.signing = { iqId, done };
+      candidate.signing = { iqId, accountKey: accountKeyOf(request.deviceIdentity), done };
       const lid = deviceJid(phone.lid, number);
       const attrs = { from: SERVER, type: 'set', id: iqId, xmlns: 'md', t: seconds(Date.now()) };
       candidate.connection.send(
@@ -142,9 +147,11 @@ export class Pairing {
   #signed(candidate: Candidate, reply: BinaryNode): void {
     const sign = getBinaryNodeChild(reply, 'pair-device-sign');
     const identity = sign && getBinaryNodeChild(sign, 'device-identity');
-    candidate.signing?.done(
-      identity?.content ? undefined : new EmulatorError('the reply holds no signed device identity'),
-    );
+    const bytes = identity && bytesOf(identity);
+    const problem = bytes
+      ? checkDeviceIdentity(bytes, candidate.signing?.accountKey, candidate.registration.eIdent)
+      : 'the reply holds no signed device identity';
+    candidate.signing?.done(problem === undefined ? undefined : new EmulatorError(problem));
   }
 
   #register(candidate: Candidate, { phone, keyIndex }: PairRequest, number: number): void {
