@@ -1,0 +1,261 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StorageUnavailableError } from '../../router/src/core/errors.ts';
+import { type AccountStores, memoryStores, WhatsAppAccount } from '../support/whatsapp-account.ts';
+import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import { createGroup } from '../whatsapp-emulator/group.ts';
+import { createPeople, createPerson, type Person } from '../whatsapp-emulator/person.ts';
+import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
+
+let emulator: WhatsAppEmulator;
+let phone: Phone;
+let ana: Person;
+let accounts: WhatsAppAccount[];
+
+beforeEach(async () => {
+  emulator = await WhatsAppEmulator.start();
+  phone = createPhone(emulator, { phone: '34600000001', name: 'Shop' });
+  ana = createPerson(emulator, { phone: '34600000002', name: 'Ana' });
+  accounts = [];
+});
+
+afterEach(async () => {
+  for (const account of accounts) await account.provider.stop();
+  await emulator.stop();
+});
+
+function newAccount(stores?: AccountStores, more = {}): WhatsAppAccount {
+  const account = new WhatsAppAccount(emulator, stores, more);
+  accounts.push(account);
+  return account;
+}
+
+async function pairedAccount(stores?: AccountStores): Promise<WhatsAppAccount> {
+  const account = newAccount(stores);
+  const live = emulator.waitFor('live');
+  await account.pairWith(phone);
+  await live;
+  return account;
+}
+
+const device = () => emulator.linkedDevices(phone.pn)[0]?.pn ?? '';
+
+describe('linking', () => {
+  it('pairs by QR, and logs in without pairing after a restart', async () => {
+    const stores = memoryStores();
+    const first = await pairedAccount(stores);
+    expect(first.provider.status()).toMatchObject({ state: 'open', phone: '34600000001', isConnected: true });
+    await first.provider.stop();
+    const second = newAccount(stores);
+    await second.provider.start();
+    await second.untilState('open');
+    expect(second.states).not.toContain('pairing');
+    expect(emulator.linkedDevices(phone.pn)).toHaveLength(1);
+  });
+
+  it('pairs by an eight-letter code', async () => {
+    const account = newAccount();
+    await account.provider.start();
+    await account.untilStatus((status) => status.qr !== undefined);
+    const status = await account.provider.pair({ method: 'code', phone: '34600000001' });
+    expect(status.pairingCode).toMatch(/^[A-Z0-9]{8}$/);
+    const open = account.untilState('open');
+    await phone.enterCode(status.pairingCode ?? '');
+    await open;
+  });
+
+  it('forgets a half-finished pairing by code instead of logging in with it', async () => {
+    const account = newAccount(undefined, { pairingPhone: '34600000001' });
+    await account.provider.start();
+    const first = await account.untilStatus((status) => status.pairingCode !== undefined);
+    const again = account.untilStatus(
+      (s) => s.pairingCode !== undefined && s.pairingCode !== first.pairingCode,
+    );
+    emulator.drop();
+    await again;
+    expect(account.states).not.toContain('logged-out');
+  });
+
+  it('refuses to pair while linked', async () => {
+    const account = await pairedAccount();
+    await expect(account.provider.pair({ method: 'qr' })).rejects.toMatchObject({ code: 'ALREADY_LINKED' });
+  });
+
+  it('unlinks at WhatsApp on logout, and offers a fresh code', async () => {
+    const account = await pairedAccount();
+    const unlinked = emulator.waitFor('unlinked');
+    const status = await account.provider.logout();
+    await unlinked;
+    expect(status).toMatchObject({ state: 'pairing', qr: expect.any(String) });
+    expect(emulator.linkedDevices(phone.pn)).toEqual([]);
+  });
+});
+
+describe('messages', () => {
+  it('brings and sends text by phone number and tells acks and receipts', async () => {
+    const account = await pairedAccount();
+    await ana.say('hola', { to: phone });
+    await account.untilReceived(1);
+    expect(account.received[0]).toMatchObject({
+      text: 'hola',
+      chat: { kind: 'person', phone: '34600000002', lid: ana.lid.split('@')[0] },
+      sender: { pushName: 'Ana' },
+    });
+    const reply = await account.send(ana.pn, 'buenas');
+    expect(await ana.nextReply()).toMatchObject({ id: reply.waMessageId, text: 'buenas' });
+    await account.untilReceipt(reply.waMessageId, 'acked');
+    await account.untilReceipt(reply.waMessageId, 'delivered');
+  });
+
+  it('brings and sends text by LID', async () => {
+    const leo = createPerson(emulator, { phone: '34600000003', via: 'lid' });
+    const account = await pairedAccount();
+    await leo.say('hey', { to: phone });
+    await account.untilReceived(1);
+    expect(account.received[0]?.chat).toMatchObject({ phone: '34600000003', lid: leo.lid.split('@')[0] });
+    await account.send(leo.lid, 'hello');
+    expect(await leo.nextReply()).toMatchObject({ text: 'hello' });
+  });
+
+  it('brings and sends text in a group', async () => {
+    const people = createPeople(emulator, 2);
+    const account = await pairedAccount();
+    const group = createGroup(emulator, { subject: 'Team', members: [...people, phone] });
+    await people[0]?.say('hi all', { to: group });
+    await account.untilReceived(1);
+    expect(account.received[0]).toMatchObject({
+      text: 'hi all',
+      chat: { kind: 'group', groupId: group.jid.split('@')[0] },
+    });
+    await account.send(group.jid, 'hi back');
+    expect(await people[1]?.nextReply()).toMatchObject({ text: 'hi back' });
+  });
+
+  it('brings what was sent while it was away, in order', async () => {
+    const stores = memoryStores();
+    const first = await pairedAccount(stores);
+    await first.provider.stop();
+    for (const text of ['one', 'two', 'three']) await ana.say(text, { to: phone });
+    const second = newAccount(stores);
+    await second.provider.start();
+    await second.untilReceived(3);
+    expect(second.texts).toEqual(['one', 'two', 'three']);
+    await emulator.waitUntilSettled(device());
+  });
+
+  it('stores own messages and says why they are not answered', async () => {
+    const account = await pairedAccount();
+    await phone.say('from my phone', { to: ana.pn });
+    await account.untilReceived(1);
+    expect(account.received[0]).toMatchObject({ text: 'from my phone', ignoredReason: 'own-message' });
+  });
+
+  it('gives the same id when a message is delivered twice, so that it can be known', async () => {
+    const account = await pairedAccount();
+    emulator.faults.duplicates = 1;
+    const id = await ana.say('once', { to: phone });
+    await account.untilReceived(1);
+    await emulator.waitUntilSettled(device());
+    expect(new Set(account.received.map((m) => m.waMessageId))).toEqual(new Set([id]));
+    expect(new Set(account.received.map((m) => m.stanzaOrder)).size).toBe(1);
+  });
+
+  it('reads a message that came corrupt once its sender sent it again', async () => {
+    const account = await pairedAccount();
+    await ana.say('first', { to: phone });
+    await account.untilReceived(1);
+    await ana.say('clear again', { to: phone, isCorrupt: true });
+    await account.untilReceived(2);
+    expect(account.texts).toEqual(['first', 'clear again']);
+  });
+
+  it('keeps a message that core cannot take and tries again', async () => {
+    const account = await pairedAccount();
+    let refusals = 2;
+    account.onReceive = async () => {
+      refusals -= 1;
+      if (refusals >= 0) throw new StorageUnavailableError('no database');
+    };
+    await ana.say('patient', { to: phone });
+    await account.untilReceived(1);
+    expect(account.texts).toEqual(['patient']);
+  });
+
+  it('hands a journalled message on after a restart when core never took it', async () => {
+    const stores = memoryStores();
+    const first = await pairedAccount(stores);
+    const refused = new Promise<void>((resolve) => {
+      first.onReceive = async () => {
+        resolve();
+        throw new StorageUnavailableError('no database');
+      };
+    });
+    const id = await ana.say('do not lose me', { to: phone });
+    await refused;
+    await emulator.waitUntilSettled(device());
+    await first.provider.stop();
+    expect(first.received).toEqual([]);
+    const second = newAccount(stores);
+    await second.provider.start();
+    await second.untilReceived(1);
+    expect(second.received[0]).toMatchObject({ waMessageId: id, text: 'do not lose me' });
+  });
+
+  it('tells an error ack with its code, and the limit that it means', async () => {
+    const account = await pairedAccount();
+    emulator.faults.refusedMessages = 1;
+    const message = await account.send(ana.pn, 'stranger');
+    await account.untilRefused();
+    expect(account.refused).toEqual([{ waMessageId: message.waMessageId, code: '463' }]);
+    expect(account.provider.status()).toMatchObject({ state: 'restricted', isConnected: true });
+  });
+});
+
+describe('disconnects', () => {
+  it.each([408, 428, 500, 503, 515] as const)('comes back by itself after %i', async (code) => {
+    const account = newAccount(undefined, { random: () => 0 });
+    await account.pairWith(phone);
+    const away = account.untilStatus((status) => status.state !== 'open');
+    emulator.endStream(code);
+    await away;
+    await account.untilState('open');
+  });
+
+  it.each([
+    [401, 'logged-out'],
+    [403, 'logged-out'],
+    [405, 'outdated'],
+    [440, 'replaced'],
+  ] as const)('stops on %i as %s, and connects again when a person asks', async (code, state) => {
+    const account = await pairedAccount();
+    emulator.endStream(code);
+    const status = await account.untilState(state);
+    expect(status.nextAction).not.toMatch(/^Nothing to do/);
+    const again = emulator.waitFor('connected');
+    await account.provider.restart();
+    await again;
+  });
+
+  it('waits for a person after a logout, also after a restart of the service', async () => {
+    const stores = memoryStores();
+    const first = await pairedAccount(stores);
+    emulator.endStream(401);
+    await first.untilState('logged-out');
+    await first.provider.stop();
+    await stores.accountStore.save('main', { state: 'logged-out', reason: 'WhatsApp ended the link (401).' });
+    const second = newAccount(stores);
+    await second.provider.start();
+    expect(second.provider.status().state).toBe('logged-out');
+    const status = await second.provider.pair({ method: 'qr' });
+    expect(status.qr).toBeDefined();
+  });
+
+  it('comes back after an upgrade that was refused, which leaves Baileys hanging', async () => {
+    const account = newAccount(undefined, { random: () => 0 });
+    await account.pairWith(phone);
+    emulator.faults.refusedUpgrades = 2;
+    const waited = account.untilState('waiting');
+    emulator.drop();
+    await waited;
+    await account.untilState('open');
+  });
+});

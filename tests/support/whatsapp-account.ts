@@ -1,0 +1,168 @@
+import { EventEmitter } from 'node:events';
+import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
+import type { AccountStatus, ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
+import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
+import type { Journal } from '../../router/src/core/ports/journal.ts';
+import type { KeyStore } from '../../router/src/core/ports/key-store.ts';
+import { MemoryAccountStore } from '../../router/src/infra/memory/memory-account-store.ts';
+import { MemoryJournal } from '../../router/src/infra/memory/memory-journal.ts';
+import { MemoryKeyStore } from '../../router/src/infra/memory/memory-key-store.ts';
+import { systemClock } from '../../router/src/infra/system-clock.ts';
+import {
+  type BaileysProviderOptions,
+  createBaileysProvider,
+} from '../../router/src/providers/baileys/baileys-provider.ts';
+import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import type { Phone } from '../whatsapp-emulator/phone.ts';
+import { type LoggedLine, recordingLog } from './quiet-log.ts';
+
+export interface AccountStores {
+  keyStore: KeyStore;
+  accountStore: AccountStore;
+  journal: Journal;
+}
+
+/** Stores that live as long as the test, so that a second provider is a restart of the first. */
+export function memoryStores(): AccountStores {
+  const journal = new MemoryJournal();
+  return { journal, keyStore: new MemoryKeyStore(journal), accountStore: new MemoryAccountStore() };
+}
+
+let sent = 0;
+
+/** A provider on the emulator with what it told, and core's part played by the test. */
+export class WhatsAppAccount {
+  readonly provider: ChatProvider;
+  readonly stores: AccountStores;
+  readonly received: InboundMessage[] = [];
+  readonly receipts: Array<{ waMessageId: string; state: string }> = [];
+  readonly refused: Array<{ waMessageId: string; code: string }> = [];
+  readonly states: string[] = [];
+  readonly log: LoggedLine[] = [];
+  readonly sent = new Map<string, OutgoingMessage>();
+  /** Replaces core's way of taking a message; throw to refuse it. */
+  onReceive: (message: InboundMessage) => Promise<void> = async () => undefined;
+  readonly #events = new EventEmitter().setMaxListeners(0);
+
+  constructor(
+    emulator: WhatsAppEmulator,
+    stores: AccountStores = memoryStores(),
+    more: Partial<BaileysProviderOptions> = {},
+  ) {
+    this.stores = stores;
+    this.provider = createBaileysProvider({
+      accountId: 'main',
+      ...stores,
+      events: {
+        receive: async (message) => {
+          await this.onReceive(message);
+          this.received.push(message);
+          this.#events.emit('received', message);
+        },
+        receipts: async (receipts) => {
+          this.receipts.push(...receipts);
+          this.#events.emit('receipts');
+        },
+        refused: async (waMessageId, code) => {
+          this.refused.push({ waMessageId, code });
+          this.#events.emit('refused');
+        },
+        status: (status) => {
+          this.states.push(status.state);
+          this.#events.emit('status', status);
+        },
+      },
+      findSentMessage: async (id) => this.sent.get(id),
+      clock: systemClock,
+      log: recordingLog(this.log),
+      whatsappWsUrl: emulator.url,
+      maxMessageAgeMs: 24 * 60 * 60 * 1000,
+      ...more,
+    });
+  }
+
+  /** Texts of other people that were not ignored, in the order in which they were received. */
+  get texts(): string[] {
+    return this.received.filter((message) => !message.ignoredReason).map((message) => message.text);
+  }
+
+  /** Starts and pairs by QR; resolves when open. */
+  async pairWith(phone: Phone): Promise<void> {
+    await this.provider.start();
+    const { qr } = await this.untilStatus((status) => status.qr !== undefined);
+    const open = this.untilState('open');
+    await phone.scan(qr ?? '');
+    await open;
+  }
+
+  async send(to: string, text: string): Promise<OutgoingMessage> {
+    sent += 1;
+    const message = { accountId: 'main', to, waMessageId: `3EB0TEST${String(sent).padStart(8, '0')}`, text };
+    this.sent.set(message.waMessageId, message);
+    await this.provider.send(message);
+    return message;
+  }
+
+  /** Answers every text with `echo: <text>`, one at a time in each chat. */
+  echo(): void {
+    const lanes = new Map<string, Promise<unknown>>();
+    this.#events.on('received', (message: InboundMessage) => {
+      if (message.ignoredReason) return;
+      const to = replyAddress(message);
+      const before = lanes.get(to) ?? Promise.resolve();
+      lanes.set(
+        to,
+        before.then(() => this.send(to, `echo: ${message.text}`)).catch(() => undefined),
+      );
+    });
+  }
+
+  untilState(state: AccountStatus['state'], timeoutMs?: number): Promise<AccountStatus> {
+    return this.untilStatus((status) => status.state === state, timeoutMs);
+  }
+
+  /** The present status or the next that fits. */
+  untilStatus(fits: (status: AccountStatus) => boolean, timeoutMs = 10_000): Promise<AccountStatus> {
+    const now = this.provider.status();
+    if (fits(now)) return Promise.resolve(now);
+    return this.#until('status', fits, timeoutMs);
+  }
+
+  /** Resolves when this many messages were received, ignored ones included. */
+  async untilReceived(count: number, timeoutMs = 10_000): Promise<void> {
+    if (this.received.length >= count) return;
+    await this.#until('received', () => this.received.length >= count, timeoutMs);
+  }
+
+  async untilReceipt(waMessageId: string, state: string, timeoutMs = 10_000): Promise<void> {
+    const isThere = () => this.receipts.some((r) => r.waMessageId === waMessageId && r.state === state);
+    if (!isThere()) await this.#until('receipts', isThere, timeoutMs);
+  }
+
+  async untilRefused(timeoutMs = 10_000): Promise<void> {
+    if (this.refused.length === 0) await this.#until('refused', () => true, timeoutMs);
+  }
+
+  #until<T>(event: string, fits: (value: T) => boolean, timeoutMs: number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const listener = (value: T) => {
+        if (!fits(value)) return;
+        clearTimeout(timer);
+        this.#events.off(event, listener);
+        resolve(value);
+      };
+      const timer = setTimeout(() => {
+        this.#events.off(event, listener);
+        reject(new Error(`no fitting '${event}' within ${timeoutMs} ms; states: ${this.states.join(', ')}`));
+      }, timeoutMs);
+      this.#events.on(event, listener);
+    });
+  }
+}
+
+/** Where an answer to a message goes: the address it came from is not told, so the number, or the LID. */
+export function replyAddress(message: InboundMessage): string {
+  if (message.chat.kind === 'group') return `${message.chat.groupId}@g.us`;
+  return message.chat.phone ? `${message.chat.phone}@s.whatsapp.net` : `${message.chat.lid}@lid`;
+}
