@@ -31,12 +31,11 @@ async function reconnected(cause: () => void): Promise<void> {
   await untilState(stage.service, 'open');
 }
 
+/** Resolves at the next change to that state. */
 async function nextState(state: string): Promise<void> {
-  const from = stage.service.lines.length;
-  await stage.service.untilLog(
-    (line) =>
-      stage.service.lines.indexOf(line) >= from && line.msg === 'account state' && line.state === state,
-  );
+  const isState = (line: { msg: string; state?: unknown }) =>
+    line.msg === 'account state' && line.state === state;
+  await stage.service.untilLog(isState, 20_000, stage.service.lines.length);
 }
 
 describe('a connection that ends', () => {

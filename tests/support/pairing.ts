@@ -14,31 +14,35 @@ export async function qrStatus(service: Wa2aiProcess): Promise<QrStatus> {
   return (await response.json()) as QrStatus;
 }
 
-/** Waits until the account has the given state, by the service's log; `since` counts lines from that index on. */
-export async function untilState(service: Wa2aiProcess, state: string, timeoutMs = 30_000): Promise<void> {
-  if ((await qrStatus(service)).state === state) return;
-  const from = service.lines.length;
-  const isState = (line: { msg: string; state?: unknown }) =>
-    line.msg === 'account state' && line.state === state;
-  const past = service.lines.slice(from).some(isState);
-  if (past) return;
-  await service.untilLog((line) => service.lines.indexOf(line) >= from && isState(line), timeoutMs);
+const isAccountState = (line: { msg: string }) => line.msg === 'account state';
+
+/** Waits until the account's status, read again after each change, fits. */
+export async function untilStatus(
+  service: Wa2aiProcess,
+  fits: (status: QrStatus) => boolean,
+  timeoutMs = 30_000,
+): Promise<QrStatus> {
+  for (;;) {
+    const from = service.lines.length;
+    const status = await qrStatus(service);
+    if (fits(status)) return status;
+    await service.untilLog(isAccountState, timeoutMs, from);
+  }
 }
 
-/** Pairs the service by QR with the phone and waits until the account is open. */
+/** Waits until the account has the given state. */
+export async function untilState(service: Wa2aiProcess, state: string, timeoutMs = 30_000): Promise<void> {
+  await untilStatus(service, (status) => status.state === state, timeoutMs);
+}
+
+/** Pairs the service by QR with the phone, and waits until the account is open and has everything that waited. */
 export async function pairByQr(
   service: Wa2aiProcess,
   phone: Phone,
   emulator: WhatsAppEmulator,
 ): Promise<void> {
-  const isOpen = service.untilLog((line) => line.msg === 'account state' && line.state === 'open', 30_000);
-  let status = await qrStatus(service);
-  if (!status.qr) {
-    await service.untilLog((line) => line.msg === 'account state' && line.state === 'pairing');
-    status = await qrStatus(service);
-  }
-  if (!status.qr) throw new Error(`no QR code in state ${status.state}`);
+  const { qr } = await untilStatus(service, (status) => status.qr !== undefined);
   const live = emulator.waitFor('live', undefined, 30_000);
-  await phone.scan(status.qr);
-  await Promise.all([isOpen, live]);
+  await Promise.all([phone.scan(qr as string), live]);
+  await untilState(service, 'open');
 }

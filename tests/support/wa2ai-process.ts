@@ -76,9 +76,12 @@ export class Wa2aiProcess {
     return this.#lines;
   }
 
-  /** The first log line, past or to come, that fits. Rejects when the process ends or the time is over. */
-  untilLog(fits: (line: LogLine) => boolean, timeoutMs = 20_000): Promise<LogLine> {
-    const past = this.#lines.find(fits);
+  /**
+   * The first log line, past or to come, that fits; `from` leaves out that many earlier lines (see `lines`). Rejects
+   * when the process ends or the time is over.
+   */
+  untilLog(fits: (line: LogLine) => boolean, timeoutMs = 20_000, from = 0): Promise<LogLine> {
+    const past = this.#lines.slice(from).find(fits);
     if (past) return Promise.resolve(past);
     return new Promise((resolve, reject) => {
       const end = (error?: Error, line?: LogLine) => {
