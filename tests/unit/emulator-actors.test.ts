@@ -19,13 +19,17 @@ import type { LinkCodeFinish, LinkCodeHello } from '../whatsapp-emulator/actors.
 import { checkDeviceIdentity, parsePairingQr } from '../whatsapp-emulator/adv-identity.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 import {
+  document,
   editedText,
   ephemeralText,
   image,
+  mentioningText,
   place,
+  reaction,
   revocation,
   sticker,
   textOf,
+  video,
   viewOnceImage,
   voice,
 } from '../whatsapp-emulator/message-content.ts';
@@ -87,6 +91,11 @@ describe('a person who writes', () => {
       [ephemeralText('gone soon'), 'gone soon'],
       [viewOnceImage('look once'), 'look once'],
       [image('a caption'), 'a caption'],
+      [video('a film'), 'a film'],
+      [document('letter.pdf', 'a letter'), 'a letter'],
+      [document('letter.pdf'), undefined],
+      [mentioningText('hi @34600222222', ['34600222222@s.whatsapp.net']), 'hi @34600222222'],
+      [reaction('👍', { id: 'A1', author: maria.pn, chat: maria.pn, isOwn: true }), '👍'],
       [voice(), undefined],
       [sticker(), undefined],
       [place(40.4, -3.7), undefined],

@@ -24,7 +24,7 @@ export interface Endpoint {
 }
 
 /** A refusal with its HTTP status; the message goes to the caller. */
-export class HttpError extends Error {
+class HttpError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
     super(message);
