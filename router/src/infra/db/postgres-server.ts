@@ -127,6 +127,7 @@ function tail(text: string): string {
 
 /** A PostgreSQL that this process started. It outlives this process: the next start finds and uses it. */
 export interface LaunchedServer {
+  pid: number | undefined;
   /** Undefined while it runs; its last words once it has ended. */
   ended(): string | undefined;
 }
@@ -170,7 +171,7 @@ export async function launchServer(
       const text = await readFile(folder.log, 'utf8').catch(() => '');
       watch.lastWords = tail(text.slice(logStart)) || `exit code ${code}`;
     });
-    return { ended: () => watch.lastWords };
+    return { pid: child.pid, ended: () => watch.lastWords };
   } finally {
     await log.close();
     await access.close();

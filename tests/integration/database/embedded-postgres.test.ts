@@ -1,0 +1,301 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Logger } from '../../../router/src/core/ports/logger.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../../router/src/infra/db/embedded-postgres.ts';
+import type { ChildReport } from '../../support/postgres-child.ts';
+import { quietLog } from '../../support/quiet-log.ts';
+
+const childProgram = join(import.meta.dirname, '../../../dist/tests/support/postgres-child.js');
+const isRoot = process.getuid?.() === 0;
+const NOBODY = 65_534;
+
+describe('startEmbeddedPostgres', () => {
+  let parent: string;
+  let dataDir: string;
+  const children: ChildProcess[] = [];
+  const servers: EmbeddedPostgres[] = [];
+
+  let made: string;
+
+  beforeAll(async () => {
+    if (!existsSync(childProgram)) throw new Error('run "npm run build" first: a built program is started');
+    made = await mkdtemp(join(tmpdir(), 'wa2ai made '));
+    await (await startEmbeddedPostgres({ dataDir: made, log: quietLog })).stop();
+  });
+
+  afterAll(() => rm(made, { recursive: true, force: true }));
+
+  /** A database made before, so that not every test waits for one to be made. */
+  async function useMadeDatabase(): Promise<void> {
+    await cp(join(made, 'postgres'), join(dataDir, 'postgres'), { recursive: true });
+  }
+
+  beforeEach(async () => {
+    parent = await mkdtemp(join(tmpdir(), 'wa2ai data '));
+    dataDir = join(parent, 'data');
+    await mkdir(dataDir);
+    await chmod(parent, 0o755);
+  });
+
+  afterEach(async () => {
+    for (const child of children.splice(0)) await end(child, 'SIGKILL');
+    // whatever a killed child left running is taken over and stopped here
+    if (servers.length === 0 && existsSync(join(dataDir, 'postgres', 'data', 'postmaster.pid'))) {
+      await start().catch(() => undefined);
+    }
+    for (const server of servers.splice(0)) await server.stop();
+    await rm(parent, { recursive: true, force: true });
+  });
+
+  async function start(progress: string[] = [], log: Logger = quietLog): Promise<EmbeddedPostgres> {
+    const server = await startEmbeddedPostgres({
+      dataDir,
+      log,
+      onProgress: (sentence) => progress.push(sentence),
+      settings: { fsync: 'off' },
+    });
+    servers.push(server);
+    return server;
+  }
+
+  async function startChild(
+    options: { uid?: number } = {},
+  ): Promise<{ child: ChildProcess; report: ChildReport }> {
+    const child = fork(childProgram, [dataDir], {
+      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+      stdio: 'inherit',
+    });
+    children.push(child);
+    const [report] = (await once(child, 'message')) as [ChildReport];
+    return { child, report };
+  }
+
+  async function end(child: ChildProcess, signal?: 'SIGKILL'): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    if (signal) child.kill(signal);
+    else child.send('stop');
+    await exit;
+  }
+
+  async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async function serverPid(): Promise<number> {
+    return Number.parseInt(await readFile(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8'), 10);
+  }
+
+  it('creates a durable database that answers on loopback to its password only, and keeps data over a restart', async () => {
+    const progress: string[] = [];
+    const first = await startEmbeddedPostgres({
+      dataDir,
+      log: quietLog,
+      onProgress: (sentence) => progress.push(sentence),
+    });
+    servers.push(first);
+    expect(progress).toEqual(['Creating the database (first start)', 'Starting the database']);
+    const settings = await query(
+      first.url,
+      `SELECT name, setting FROM pg_settings
+        WHERE name IN ('fsync', 'synchronous_commit', 'listen_addresses', 'password_encryption', 'server_encoding')`,
+    );
+    expect(Object.fromEntries(settings.map(({ name, setting }) => [name, setting]))).toEqual({
+      fsync: 'on',
+      synchronous_commit: 'on',
+      listen_addresses: '127.0.0.1',
+      password_encryption: 'scram-sha-256',
+      server_encoding: 'UTF8',
+    });
+    await query(first.url, 'CREATE TABLE kept (id INT); INSERT INTO kept VALUES (7)');
+
+    const wrong = new URL(first.url);
+    wrong.password = 'guess';
+    await expect(query(wrong.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
+    const password = await stat(join(dataDir, 'postgres/password'));
+    expect(password.mode & 0o777).toBe(0o600);
+
+    await first.stop();
+    await expect(query(first.url, 'SELECT 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    const second = await start();
+    expect(second.url).toBe(first.url);
+    expect(await query(second.url, 'SELECT id FROM kept')).toEqual([{ id: 7 }]);
+  });
+
+  it('takes over the server that a killed wa2ai left running', async () => {
+    await useMadeDatabase();
+    const { child, report } = await startChild();
+    expect(report).toMatchObject({ state: 'ready' });
+    const pid = await serverPid();
+    await end(child, 'SIGKILL');
+    const progress: string[] = [];
+    const server = await start(progress);
+    expect(await serverPid()).toBe(pid);
+    expect(progress).toEqual([]);
+    expect(server.url).toBe(report.state === 'ready' ? report.url : undefined);
+    await server.stop();
+    expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(false);
+  });
+
+  it('says that another wa2ai is running, names its process and leaves its database alone', async () => {
+    await useMadeDatabase();
+    const { child, report } = await startChild();
+    await expect(start()).rejects.toMatchObject({
+      code: 'DATABASE_ALREADY_RUNNING',
+      message: `wa2ai is already running on the data folder ${dataDir} (process ${child.pid}). Use that one, or stop it first.`,
+    });
+    const url = report.state === 'ready' ? report.url : '';
+    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await end(child);
+  });
+
+  it('lets one of two first starts at the same moment run, and tells the other', async () => {
+    const reports = (await Promise.all([startChild(), startChild()])).map(({ report }) => report);
+    expect(reports.map(({ state }) => state).sort()).toEqual(['failed', 'ready']);
+    expect(reports.find(({ state }) => state === 'failed')).toMatchObject({
+      code: 'DATABASE_ALREADY_RUNNING',
+    });
+  });
+
+  it('starts when the process id of a dead server belongs to another program now', async () => {
+    await useMadeDatabase();
+    const first = await start();
+    await first.stop();
+    const stale = `${process.pid}\n${dataDir}/postgres/data\n1700000000\n1\n\n127.0.0.1\n\n\n`;
+    await writeFile(join(dataDir, 'postgres/data/postmaster.pid'), stale);
+    const again = await start();
+    expect(await query(again.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('takes another port when its own was taken while it was down', async () => {
+    await useMadeDatabase();
+    const first = await start();
+    await first.stop();
+    const taken = createServer().listen(Number(new URL(first.url).port), '127.0.0.1');
+    await once(taken, 'listening');
+    const again = await start();
+    expect(new URL(again.url).port).not.toBe(new URL(first.url).port);
+    expect(await query(again.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    taken.close();
+  });
+
+  it('starts the server again, on the same port, when it is killed under a running wa2ai', async () => {
+    await useMadeDatabase();
+    let tellBack = () => {};
+    const backAgain = new Promise<void>((resolve) => {
+      tellBack = resolve;
+    });
+    const log: Logger = {
+      ...quietLog,
+      info: (_fields, message) => message === 'the database is back' && tellBack(),
+      child: () => log,
+    };
+    const server = await start([], log);
+    const pid = await serverPid();
+    process.kill(pid, 'SIGKILL');
+    await backAgain;
+    expect(await serverPid()).not.toBe(pid);
+    expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('refuses data of another major version and says what to do', async () => {
+    await mkdir(join(dataDir, 'postgres/data'), { recursive: true });
+    await writeFile(join(dataDir, 'postgres/data/PG_VERSION'), '15\n');
+    await expect(start()).rejects.toMatchObject({
+      code: 'DATABASE_VERSION',
+      message: expect.stringMatching(/made by PostgreSQL 15, and this wa2ai brings PostgreSQL 18/),
+    });
+  });
+
+  it('refuses a folder without a database instead of starting empty', async () => {
+    await mkdir(join(dataDir, 'postgres'));
+    await expect(start()).rejects.toMatchObject({
+      code: 'DATABASE_FOLDER',
+      message: expect.stringMatching(/holds no database/),
+    });
+  });
+
+  it('removes what a killed first start left half made', async () => {
+    await useMadeDatabase();
+    const half = join(dataDir, 'postgres.tmp-999999999-aa');
+    await mkdir(half);
+    await start();
+    expect(existsSync(half)).toBe(false);
+  });
+
+  it('quotes PostgreSQL when it does not start', async () => {
+    await useMadeDatabase();
+    await (await start()).stop();
+    await writeFile(join(dataDir, 'postgres/data/pg_hba.conf'), 'nonsense\n');
+    await expect(start()).rejects.toMatchObject({
+      code: 'DATABASE_START',
+      message: expect.stringMatching(/pg_hba\.conf/),
+    });
+  });
+
+  describe.runIf(isRoot)('as root', () => {
+    it('runs the server as another user', async () => {
+      await useMadeDatabase();
+      await start();
+      expect((await stat(`/proc/${await serverPid()}`)).uid).not.toBe(0);
+      expect((await stat(join(dataDir, 'postgres/data'))).uid).not.toBe(0);
+    });
+
+    it('works below a private folder that the other user may not enter, and leaves its rights alone', async () => {
+      await chmod(parent, 0o700);
+      const server = await start();
+      expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      await server.stop();
+      await start();
+      expect((await stat(parent)).mode & 0o777).toBe(0o700);
+    });
+
+    it('opens a database whose files root copied back from a backup', async () => {
+      await useMadeDatabase();
+      await (await start()).stop();
+      await chown(join(dataDir, 'postgres/data'), 0, 0);
+      const server = await start();
+      expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    });
+
+    it('runs as an ordinary user; root may take over and leaves the folder usable for that user', async () => {
+      await chown(dataDir, NOBODY, NOBODY);
+      const first = await startChild({ uid: NOBODY });
+      expect(first.report).toMatchObject({ state: 'ready' });
+      await end(first.child, 'SIGKILL');
+      const server = await start();
+      expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      await server.stop();
+      const again = await startChild({ uid: NOBODY });
+      expect(again.report).toMatchObject({ state: 'ready' });
+      await end(again.child);
+    });
+
+    it('tells an ordinary user that the database belongs to someone else', async () => {
+      await useMadeDatabase();
+      await chmod(join(dataDir, 'postgres'), 0o700);
+      const { report } = await startChild({ uid: NOBODY });
+      expect(report).toMatchObject({
+        state: 'failed',
+        code: 'DATABASE_FOLDER',
+        message: expect.stringMatching(/belongs to another user/),
+      });
+    });
+  });
+});
