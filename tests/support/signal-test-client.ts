@@ -20,6 +20,7 @@ import { makeLibSignalRepository } from '@whiskeysockets/baileys/lib/Signal/libs
 import { pino } from 'pino';
 import type {
   Actor,
+  Addressing,
   Ciphertext,
   GroupInfo,
   KeyBundle,
@@ -73,7 +74,11 @@ export class TestClient implements ServerSide {
 
   /** Decrypts a message of an actor the way the socket does, from the stanza that the server would write. */
   async read(message: MessageToDevice): Promise<WAMessage> {
-    const stanza: BinaryNode = { tag: 'message', attrs: stanzaAttrs(message), content: [...message.encs] };
+    const { id, from, chat, sentAtMs = 0 } = message;
+    const addressing = (chat.kind === 'group' && this.#groups.get(chat.group)?.addressing) || 'lid';
+    const common = { id, t: String(Math.floor(sentAtMs / 1000)), notify: from.pushName };
+    const attrs = { ...common, ...addressOf(message, addressing), ...message.attrs };
+    const stanza: BinaryNode = { tag: 'message', attrs, content: [...message.encs] };
     const { fullMessage, decrypt } = decryptMessageNode(stanza, PN, LID, this.#repository, logger);
     await decrypt();
     return fullMessage;
@@ -209,21 +214,18 @@ export class TestClient implements ServerSide {
   }
 }
 
-function stanzaAttrs({ id, from, chat, sentAtMs, attrs }: MessageToDevice): Record<string, string> {
-  const common = { id, t: String(Math.floor((sentAtMs ?? 0) / 1000)), notify: from.pushName, ...attrs };
-  if (chat.kind === 'own') return { ...common, from: from.pn, recipient: chat.recipient };
-  if (chat.kind === 'group') {
-    return {
-      ...common,
-      from: chat.group,
-      participant: from.lid,
-      participant_pn: from.pn,
-      addressing_mode: 'lid',
-    };
+function addressOf({ from, chat }: MessageToDevice, groupAddressing: Addressing): Record<string, string> {
+  if (chat.kind === 'own') return { from: from.pn, recipient: chat.recipient };
+  if (chat.kind === 'direct') {
+    return chat.addressing === 'lid'
+      ? { from: from.lid, sender_pn: from.pn }
+      : { from: from.pn, sender_lid: from.lid };
   }
-  return chat.addressing === 'lid'
-    ? { ...common, from: from.lid, sender_pn: from.pn }
-    : { ...common, from: from.pn, sender_lid: from.lid };
+  const participant: Record<string, string> =
+    groupAddressing === 'lid'
+      ? { participant: from.lid, participant_pn: from.pn }
+      : { participant: from.pn, participant_lid: from.lid };
+  return { from: chat.group, addressing_mode: groupAddressing, ...participant };
 }
 
 function bundleReply(jid: string, bundle: KeyBundle): BinaryNode {

@@ -146,6 +146,13 @@ describe('a person who writes', () => {
     expect(textIn(await client.readLast())).toBe('once');
   });
 
+  it('posts a status', async () => {
+    await maria.postStatus('at the beach', client.account);
+    const read = await client.readLast();
+    expect(read.key).toMatchObject({ remoteJid: 'status@broadcast', participant: maria.pn });
+    expect(textIn(read)).toBe('at the beach');
+  });
+
   it('refuses an account that nobody linked', async () => {
     await expect(maria.say('hola', { to: '34699999999' })).rejects.toThrow(/no linked device/);
   });

@@ -12,6 +12,8 @@ export interface OutgoingMessage {
   message: proto.IMessage;
   /** ms since 1970 */
   sentAtMs: number;
+  /** more attributes of the stanza */
+  attrs?: Record<string, string>;
   /** spoils the bytes, so that the client cannot decrypt this first delivery and has to ask again */
   isCorrupt?: boolean;
 }
@@ -138,7 +140,7 @@ export class MessageSender {
       encs,
       message: outgoing.message,
       sentAtMs: outgoing.sentAtMs,
-      attrs: stanzaAttributes(outgoing.message),
+      attrs: { ...stanzaAttributes(outgoing.message), ...outgoing.attrs },
     };
   }
 

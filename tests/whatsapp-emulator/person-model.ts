@@ -47,6 +47,8 @@ export interface SayOptions {
   timestamp?: number;
   /** which of the person's two addresses a direct chat shows; as the person was made unless given */
   via?: Addressing;
+  /** more attributes of the stanza, over those it would have */
+  attrs?: Record<string, string>;
   /** the first delivery does not decrypt, and the client has to ask for it again */
   isCorrupt?: boolean;
 }

@@ -98,13 +98,19 @@ export class Person implements Actor {
     const { chat, devices } = this.#destination(options.to, options.via);
     const message = typeof content === 'string' ? textMessage(content, options.quoted) : content;
     const sentAtMs = options.timestamp ?? Date.now();
-    await this.#sender.send({ id, chat, message, sentAtMs, isCorrupt: options.isCorrupt }, devices);
+    const { attrs, isCorrupt } = options;
+    await this.#sender.send({ id, chat, message, sentAtMs, attrs, isCorrupt }, devices);
     return id;
   }
 
   /** Changes the text of an own message. */
   edit(id: string, text: string, options: Omit<SayOptions, 'id' | 'quoted'>): Promise<string> {
     return this.say(editedText(id, text), options);
+  }
+
+  /** Posts a status, which the account's devices get like everyone who has the person's number. */
+  postStatus(text: string, to: Recipient): Promise<string> {
+    return this.say(text, { to, attrs: { from: 'status@broadcast', participant: this.pn } });
   }
 
   /** WhatsApp delivers an earlier message once more, byte for byte. */
