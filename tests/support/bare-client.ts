@@ -109,14 +109,16 @@ export class BareClient {
     return qr ?? '';
   }
 
-  /** Answers every incoming text with `echo: <text>`, one answer at a time. */
+  /** Answers every incoming text with `echo: <text>`, one answer at a time; one that cannot be sent is lost. */
   echo(): void {
     let sending: Promise<unknown> = Promise.resolve();
     this.#events.on('upsert', ({ message }: Upsert) => {
       const { remoteJid, fromMe } = message.key;
       const text = textOf(message);
       if (fromMe || !remoteJid || text === undefined) return;
-      sending = sending.then(() => this.socket.sendMessage(remoteJid, { text: `echo: ${text}` }));
+      sending = sending
+        .then(() => this.socket.sendMessage(remoteJid, { text: `echo: ${text}` }))
+        .catch(() => undefined);
     });
   }
 
