@@ -326,6 +326,12 @@ describe('status other than 200', () => {
     expect(error.message).toContain('[message text]');
   });
 
+  it('does not show the phone number in a session id that an agent repeats', async () => {
+    nock(url).post('/run').reply(500, `no luck with ${sessionId} of 5493777239922`);
+    const error = await errorOf(aClient().sendMessage(url, aMessage()));
+    expect(error.message).toBe('ADK agent endpoint returned 500: no luck with [session] of [user]');
+  });
+
   it('shows a validation report without the input that it quotes', async () => {
     const detail = [{ type: 'missing', loc: ['body', 'x'], msg: 'Field required', input: { text: 'Hello' } }];
     nock(url).post('/run').reply(422, { detail });
@@ -677,6 +683,25 @@ describe('several asks', () => {
       { status: 'rejected', reason },
       { status: 'rejected', reason },
     ]);
+  });
+});
+
+describe('stopping', () => {
+  it('ends the watch for a late answer with the reason of the signal', async () => {
+    const stopping = new AbortController();
+    const reason = new Error('stopping');
+    nock(url)
+      .post('/run')
+      .reply(never)
+      .get(sessionPath)
+      .reply(() => {
+        setImmediate(() => stopping.abort(reason));
+        return [200, aSession([])];
+      });
+    const asked = aClient({ timeout: 20 }, { dialect: 'camel' }).sendMessage(url, aMessage(), {
+      signal: stopping.signal,
+    });
+    expect(await errorOf(asked)).toBe(reason);
   });
 });
 

@@ -77,6 +77,7 @@ export type EarlierRun =
 /**
  * Watches the session for the end of the run that our message started, for at most `limitMs`. A server does not say
  * whether a run goes on, so it counts as finished when its last event is a final one and two looks saw the same events.
+ * @throws the signal's reason when it aborts
  */
 export async function watchRun(
   server: AdkServer,
@@ -93,7 +94,11 @@ export async function watchRun(
     seen = found.length;
     const leftMs = endMs - clock.now();
     if (leftMs <= 0) return { kind: 'running' };
-    await clock.sleep(Math.min(pauseMs, leftMs), signal);
+    await clock.sleep(Math.min(pauseMs, leftMs), signal).catch((error: unknown) => {
+      // The platform's timer rejects with an error of its own, not with the signal's reason.
+      signal.throwIfAborted();
+      throw error;
+    });
   }
 }
 

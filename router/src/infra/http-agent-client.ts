@@ -1,22 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentClient, AskOptions } from '../core/agent-client.ts';
 import { contractUser } from '../core/chat-id.ts';
-import {
-  AgentProtocolError,
-  AgentTimeoutError,
-  AgentUnavailableError,
-  type Wa2aiError,
-} from '../core/errors.ts';
+import { AgentProtocolError, AgentTimeoutError, AgentUnavailableError, Wa2aiError } from '../core/errors.ts';
 import type { AdkConfig, AgentResponse, IncomingMessage } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
+import {
+  failedSentence,
+  faultError,
+  type Redact,
+  type Refusal,
+  redactor,
+  refusalError,
+  reportedError,
+  timeoutSentence,
+} from './adk-errors.ts';
 import { type AdkServer, adkServer, exchange } from './adk-http.ts';
 import { createSession, isSessionAbsent, listApps, watchRun, withLimit } from './adk-session.ts';
 import { AdkState } from './adk-state.ts';
 import {
   type AdkDialect,
   type AdkEvent,
-  errorText,
   isSessionMissing,
   parseEvents,
   type RunAnswer,
@@ -27,8 +31,6 @@ import {
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024;
-/** Shorter values are left alone when secrets are taken out of a text: they would blank out ordinary words. */
-const MIN_SECRET_CHARS = 8;
 
 /** Unlike the service's clock, this one holds the process: a script that awaits an answer must not end before it. */
 const holdingClock: Clock = {
@@ -57,20 +59,26 @@ export interface HttpAgentClientConfig {
   lateAnswerMs?: number;
 }
 
-/** One ask on its way: what is sent where, and how it may end early. */
-interface Ask {
+/** What is asked where. */
+interface Question {
   server: AdkServer;
   run: RunRequest;
+  /** Names the session among all servers. */
   sessionKey: string;
   log: Logger | undefined;
+  redact: Redact;
+  /** The caller's signal. */
+  outer: AbortSignal | undefined;
+}
+
+/** A question on its way. */
+interface Ask extends Question {
   /** Aborts at the time limit and at the caller's signal. */
   limited: AbortSignal;
-  outer: AbortSignal | undefined;
-  /** Spelling of a run that was sent and has no status yet: its fate is unknown. */
+  /** Spelling of a run that was sent and whose fate is unknown so far. */
   inFlight: AdkDialect | undefined;
 }
 
-type Refusal = { status: number; headers: Headers; body: string };
 type RunResult = { ok: true; events: AdkEvent[] } | { ok: false; refusal: Refusal };
 
 /**
@@ -118,6 +126,21 @@ export class HttpAgentClient implements AgentClient {
     message: IncomingMessage,
     options: AskOptions = {},
   ): Promise<AgentResponse> {
+    const question = this.#questionOf(endpoint, message, options.signal);
+    const { sessionKey, run } = question;
+    return await this.#state.runAlone(sessionKey, options.signal, async () => {
+      if (options.isRepeat || this.#state.isInDoubt(sessionKey, run.messageId)) {
+        const earlier = await this.#earlierAnswer(question);
+        if (earlier) return earlier;
+      }
+      const ask: Omit<Ask, 'limited'> = { ...question, inFlight: undefined };
+      return await withLimit(this.#clock, this.#timeoutMs, options.signal, (limited) =>
+        this.#ask({ ...ask, limited }),
+      );
+    });
+  }
+
+  #questionOf(endpoint: string, message: IncomingMessage, outer: AbortSignal | undefined): Question {
     const server = adkServer(this.#adk.baseUrl ?? endpoint, this.#adk.headers);
     const userId = contractUser(message.from);
     const run: RunRequest = {
@@ -127,18 +150,14 @@ export class HttpAgentClient implements AgentClient {
       text: message.text,
       messageId: message.id,
     };
-    const sessionKey = JSON.stringify([server.name, run.appName, run.userId, run.sessionId]);
-    const log = this.#log?.child({ messageId: message.id, appName: run.appName, agent: server.name });
-    return await this.#state.runAlone(sessionKey, options.signal, async () => {
-      const base = { server, run, sessionKey, log, outer: options.signal };
-      const earlier = await this.#earlierAnswer(base, options.isRepeat === true);
-      return (
-        earlier ??
-        (await withLimit(this.#clock, this.#timeoutMs, options.signal, (limited) =>
-          this.#ask({ ...base, limited, inFlight: undefined }),
-        ))
-      );
-    });
+    return {
+      server,
+      run,
+      sessionKey: JSON.stringify([server.name, run.appName, run.userId, run.sessionId]),
+      log: this.#log?.child({ messageId: message.id, appName: run.appName, agent: server.name }),
+      redact: redactor(run, server.secrets),
+      outer,
+    };
   }
 
   async #ask(ask: Ask): Promise<AgentResponse> {
@@ -154,15 +173,12 @@ export class HttpAgentClient implements AgentClient {
       return response;
     } catch (error) {
       ask.outer?.throwIfAborted();
-      const failure = error as Wa2aiError;
-      const isTimeout = failure instanceof AgentTimeoutError;
-      const fields = { error: failure.message, durationMs: this.#clock.now() - startedMs };
-      ask.log?.error(
-        { ...fields, ...(isTimeout && { timeout: true }) },
-        '[HttpAgentClient] ADK message failed',
-      );
-      if (failure.disposition !== 'uncertain') throw failure;
-      return await this.#settle(ask, failure);
+      if (!(error instanceof Wa2aiError)) throw error;
+      const fields = { error: error.message, durationMs: this.#clock.now() - startedMs };
+      const timeout = ask.limited.aborted ? { timeout: true } : {};
+      ask.log?.error({ ...fields, ...timeout }, '[HttpAgentClient] ADK message failed');
+      if (error.disposition !== 'uncertain') throw error;
+      return await this.#settle(ask, error);
     }
   }
 
@@ -170,34 +186,24 @@ export class HttpAgentClient implements AgentClient {
   async #run(ask: Ask): Promise<RunResult> {
     const { name } = ask.server;
     const fixed = this.#adk.dialect === 'auto' ? undefined : this.#adk.dialect;
-    const learnt = fixed ?? this.#state.dialectOf(name);
-    const first = learnt ?? 'snake';
+    const first = fixed ?? this.#state.dialectOf(name) ?? 'snake';
     const result = await this.#post(ask, first);
-    if (result.ok) return this.#learn(name, first, result);
+    if (result.ok) return result;
     const { status, body } = result.refusal;
     const isBodyRefused = !fixed && (status === 400 || status === 422);
 
     if (isBodyRefused && first === 'camel') {
-      // Another server answers at this address now; it read nothing of the body, so nothing was run.
+      // Another server answers at this address now; it could not read the body, so nothing was run.
       const retried = await this.#post(ask, 'snake');
-      return retried.ok ? this.#learn(name, 'snake', retried) : result;
+      return retried.ok ? retried : result;
     }
     const isMendable =
       isSessionMissing(status, body) ||
       (isBodyRefused && !/missing required fields/i.test(body)) ||
       (status === 500 && (await this.#failedForWantOfSession(ask)));
-    if (!isMendable || !(await createSession(ask.server, ask.run, ask.limited))) {
-      this.#throwIfEnded(ask);
-      return result;
-    }
-    const second = fixed ?? 'camel';
-    const retried = await this.#post(ask, second);
-    return retried.ok ? this.#learn(name, second, retried) : retried;
-  }
-
-  #learn(name: string, dialect: AdkDialect, result: RunResult): RunResult {
-    this.#state.learnDialect(name, dialect);
-    return result;
+    const isThere = isMendable && (await createSession(ask.server, ask.run, ask.limited));
+    this.#throwIfEnded(ask);
+    return isThere ? await this.#post(ask, fixed ?? 'camel') : result;
   }
 
   /** Some servers answer a run in a missing session with a bare 500; then nothing was run. */
@@ -217,87 +223,43 @@ export class HttpAgentClient implements AgentClient {
       maxBytes: this.#maxBytes,
     });
     this.#throwIfEnded(ask);
-    if (result.kind === 'answer') {
-      const { status, headers, body } = result;
-      if (status !== 504) ask.inFlight = undefined;
-      if (status !== 200) return { ok: false, refusal: { status, headers, body } };
-      const events = parseEvents(body);
-      if (events.ok) return { ok: true, events: events.value };
-      throw new AgentProtocolError(this.#failed(ask, events.problem));
+    if (result.kind === 'fault') {
+      if (result.stage === 'no-answer') this.#state.noteDoubt(ask.sessionKey, ask.run.messageId);
+      throw faultError(result.stage, ask.redact(result.detail), result.cause);
     }
-    const text = this.#failed(ask, result.detail);
-    const options = { cause: result.cause };
-    switch (result.stage) {
-      case 'not-connected':
-        throw new AgentUnavailableError(text, options);
-      case 'no-answer':
-        this.#state.noteDoubt(ask.sessionKey, ask.run.messageId);
-        throw new AgentUnavailableError(text, options);
-      case 'too-large':
-        throw new AgentProtocolError(text);
-      default:
-        throw new AgentTimeoutError(text, options);
-    }
-  }
-
-  #failed(ask: Ask, detail: string): string {
-    return `Failed to send message to ADK agent: ${withoutSecrets(detail, ask)}`;
+    const { status, headers, body } = result;
+    if (status !== 504) ask.inFlight = undefined;
+    if (status !== 200) return { ok: false, refusal: { status, headers, body } };
+    const events = parseEvents(body);
+    if (!events.ok) throw new AgentProtocolError(failedSentence(events.problem));
+    this.#state.learnDialect(server.name, dialect);
+    return { ok: true, events: events.value };
   }
 
   /** @throws at the caller's abort its reason, at the time limit the contract's time-out, else nothing */
   #throwIfEnded(ask: Ask): void {
     ask.outer?.throwIfAborted();
     if (!ask.limited.aborted) return;
-    const text = `Request to agent timed out after ${this.#timeoutMs}ms`;
+    const sentence = timeoutSentence(this.#timeoutMs);
     // A time-out between two runs, while the session was being created: nothing was run.
-    throw ask.inFlight ? new AgentTimeoutError(text) : new AgentUnavailableError(text);
+    throw ask.inFlight ? new AgentTimeoutError(sentence) : new AgentUnavailableError(sentence);
   }
 
-  async #refused(ask: Ask, { status, headers, body }: Refusal): Promise<Wa2aiError> {
-    const location = headers.get('location');
-    const apps =
-      status === 404 && !isSessionMissing(status, body) ? await listApps(ask.server, ask.limited) : [];
-    const hint = [
-      apps.length > 0 ? ` (apps of this server: ${apps.slice(0, 20).join(', ').slice(0, 300)})` : '',
-      location && status >= 300 && status < 400
-        ? ` (redirects are not followed; it points to ${location})`
-        : '',
-    ].join('');
-    const text = withoutSecrets(`${errorText(body)}${hint}`, ask);
-    const sentence = `ADK agent endpoint returned ${status}: ${text}`;
-    if (status === 429 || status === 503) {
-      return new AgentUnavailableError(sentence, { retryAfterMs: this.#retryAfterMs(headers) });
-    }
-    if (status === 502) {
-      this.#state.noteDoubt(ask.sessionKey, ask.run.messageId);
-      return new AgentUnavailableError(sentence);
-    }
-    if (status === 504) return new AgentTimeoutError(sentence);
-    return new AgentProtocolError(sentence);
-  }
-
-  /** `Retry-After` in milliseconds from now; it holds seconds or a date. */
-  #retryAfterMs(headers: Headers): number | undefined {
-    const value = headers.get('retry-after')?.trim();
-    if (!value) return undefined;
-    if (/^\d+$/.test(value)) return Number(value) * 1_000;
-    const atMs = Date.parse(value);
-    return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - this.#clock.now());
+  async #refused(ask: Ask, refusal: Refusal): Promise<Wa2aiError> {
+    const { status, body } = refusal;
+    const isUnknownApp = status === 404 && !isSessionMissing(status, body);
+    const apps = isUnknownApp ? await listApps(ask.server, ask.limited) : [];
+    if (status === 502) this.#state.noteDoubt(ask.sessionKey, ask.run.messageId);
+    return refusalError(refusal, { apps, nowMs: this.#clock.now(), redact: ask.redact });
   }
 
   /** @throws {AgentProtocolError | AgentUnavailableError} the run reported an error instead of an answer */
-  #read(ask: Ask, events: AdkEvent[]): AgentResponse {
+  #read({ run, log, redact }: Question, events: AdkEvent[]): AgentResponse {
     const answer = readAnswer(events);
-    ask.log?.info(
-      { eventCount: answer.eventCount, answer: answer.kind, author: answer.author },
-      '[HttpAgentClient] ADK response processed',
-    );
-    if (answer.kind !== 'failed') return responseOf(ask.run, answer);
-    const reason = withoutSecrets(errorText(answer.reason), ask);
-    const text = this.#failed(ask, `the agent reported ${answer.code}${reason && `: ${reason}`}`);
-    throw answer.isRepeatable
-      ? new AgentUnavailableError(text)
-      : new AgentProtocolError(text, { code: 'AGENT_REPORTED_ERROR' });
+    const { eventCount, author } = answer;
+    log?.info({ eventCount, answer: answer.kind, author }, '[HttpAgentClient] ADK response processed');
+    if (answer.kind === 'failed') throw reportedError(answer, redact);
+    return responseOf(run, answer);
   }
 
   /** Ends an ask whose run may have happened: by a late answer, by the proof that it never began, or by `failure`. */
@@ -316,23 +278,19 @@ export class HttpAgentClient implements AgentClient {
   }
 
   /** What the session holds of an earlier ask of this message; undefined when it is to be asked (again). */
-  async #earlierAnswer(ask: Pick<Ask, 'server' | 'run' | 'sessionKey' | 'log' | 'outer'>, isRepeat: boolean) {
-    if (!isRepeat && !this.#state.isInDoubt(ask.sessionKey, ask.run.messageId)) return undefined;
-    const found = await this.#watch(ask, this.#timeoutMs);
-    if (found.kind === 'running') {
-      throw new AgentTimeoutError(`Request to agent timed out after ${this.#timeoutMs}ms`);
-    }
+  async #earlierAnswer(question: Question): Promise<AgentResponse | undefined> {
+    const found = await this.#watch(question, this.#timeoutMs);
+    if (found.kind === 'running') throw new AgentTimeoutError(timeoutSentence(this.#timeoutMs));
     if (found.kind !== 'finished') return undefined;
     const answer = readAnswer(found.events);
     if (answer.kind === 'failed' && answer.isRepeatable) return undefined;
-    ask.log?.info({}, '[HttpAgentClient] ADK answer of an earlier ask found in the session');
-    const whole = { ...ask, limited: new AbortController().signal, inFlight: undefined };
-    return this.#read(whole, found.events);
+    question.log?.info({}, '[HttpAgentClient] ADK answer of an earlier ask found in the session');
+    return this.#read(question, found.events);
   }
 
-  #watch(ask: Pick<Ask, 'server' | 'run' | 'outer'>, limitMs: number) {
-    const signal = ask.outer ?? new AbortController().signal;
-    return watchRun(ask.server, ask.run, { limitMs, clock: this.#clock, signal });
+  #watch({ server, run, outer }: Question, limitMs: number) {
+    const signal = outer ?? new AbortController().signal;
+    return watchRun(server, run, { limitMs, clock: this.#clock, signal });
   }
 }
 
@@ -350,17 +308,4 @@ function responseOf(run: RunRequest, answer: Exclude<RunAnswer, { kind: 'failed'
     ...(stateDelta && { stateDelta }),
   };
   return { success: true, ...(answer.kind === 'text' && { response: answer.text }), metadata: { adk } };
-}
-
-/** Takes the person's text and the route's secrets out of what an agent wrote back. */
-function withoutSecrets(text: string, { run, server }: Pick<Ask, 'run' | 'server'>): string {
-  const asJson = JSON.stringify(run.text).slice(1, -1);
-  const hidden: Array<[string, string]> = [
-    ...server.secrets.map((secret): [string, string] => [secret, '[secret]']),
-    [run.text, '[message text]'],
-    [asJson, '[message text]'],
-  ];
-  return hidden
-    .filter(([value]) => value.length >= MIN_SECRET_CHARS)
-    .reduce((shown, [value, name]) => shown.replaceAll(value, name), text);
 }
