@@ -52,7 +52,7 @@ export interface ConnectionOptions<S extends ManagedSocket> {
   random(): number;
 }
 
-/** A connection that lived this long was a good one: the next failure counts as the first. */
+/** A connection that was open, or offered codes, for this long was a good one: the next failure counts as the first. */
 const STABLE_MS = 30_000;
 const MAX_BACKOFF_MS = 60_000;
 const MIN_BACKOFF_MS = 250;
@@ -65,7 +65,8 @@ const MAX_QUICK = 5;
 
 interface Ended {
   disconnect: Disconnect;
-  livedMs: number;
+  /** How long the connection was open, or offered codes to pair with. */
+  goodForMs: number;
 }
 
 /**
@@ -146,9 +147,9 @@ export class ConnectionManager<S extends ManagedSocket> {
     let quick = 0;
     while (!signal.aborted) {
       onPhase({ state: 'connecting' });
-      const { disconnect, livedMs } = await this.#connectOnce(signal);
+      const { disconnect, goodForMs } = await this.#connectOnce(signal);
       if (signal.aborted) return;
-      if (livedMs >= STABLE_MS) {
+      if (goodForMs >= STABLE_MS) {
         failures = 0;
         quick = 0;
       }
@@ -184,18 +185,16 @@ export class ConnectionManager<S extends ManagedSocket> {
   }
 
   async #connectOnce(signal: AbortSignal): Promise<Ended> {
-    const { clock, open, attach, closed, isLinked } = this.#options;
-    const startedMs = clock.now();
+    const { open, attach, closed, isLinked } = this.#options;
     let socket: S;
     try {
       socket = await open();
     } catch (error) {
-      return { disconnect: disconnectOf(error, isLinked()), livedMs: 0 };
+      return { disconnect: disconnectOf(error, isLinked()), goodForMs: 0 };
     }
     const detach = attach(socket);
     try {
-      const disconnect = await this.#untilEnd(socket, signal);
-      return { disconnect, livedMs: clock.now() - startedMs };
+      return await this.#untilEnd(socket, signal);
     } finally {
       detach();
       await this.#endSocket(socket);
@@ -204,11 +203,12 @@ export class ConnectionManager<S extends ManagedSocket> {
   }
 
   /** Resolves when the socket closed, hangs, was refused or is to end. */
-  #untilEnd(socket: S, signal: AbortSignal): Promise<Disconnect> {
+  #untilEnd(socket: S, signal: AbortSignal): Promise<Ended> {
     const { clock, isLinked, onPhase } = this.#options;
     return new Promise((resolve) => {
       const watch = new AbortController();
       let lastSignMs = clock.now();
+      let goodSinceMs: number | undefined;
       const conclude = (disconnect: Disconnect) => {
         watch.abort();
         this.#break = undefined;
@@ -217,11 +217,14 @@ export class ConnectionManager<S extends ManagedSocket> {
         socket.ws.off('open', onSign);
         socket.ws.off('unexpected-response', onRefused);
         signal.removeEventListener('abort', onAbort);
-        resolve(disconnect);
+        resolve({ disconnect, goodForMs: goodSinceMs === undefined ? 0 : clock.now() - goodSinceMs });
       };
       const give = (reason: string) => conclude({ code: undefined, reason, isLinked: isLinked() });
       const onUpdate = (update: ConnectionUpdate) => {
-        if (update.qr !== undefined || update.connection === 'open') watch.abort();
+        if (update.qr !== undefined || update.connection === 'open') {
+          goodSinceMs ??= clock.now();
+          watch.abort();
+        }
         if (update.connection === 'open') onPhase({ state: 'open' });
         if (update.connection === 'close') {
           conclude(disconnectOf(update.lastDisconnect?.error, isLinked()));

@@ -1,0 +1,262 @@
+import {
+  addTransactionCapability,
+  DEFAULT_CONNECTION_CONFIG,
+  generateSignalPubKey,
+  type SignalRepositoryWithLIDStore,
+} from '@whiskeysockets/baileys';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { JournalEntry } from '../../../router/src/core/ports/journal.ts';
+import type { KeyChange, KeyScope } from '../../../router/src/core/ports/key-store.ts';
+import { MemoryJournal } from '../../../router/src/infra/memory/memory-journal.ts';
+import { MemoryKeyStore } from '../../../router/src/infra/memory/memory-key-store.ts';
+import { systemClock } from '../../../router/src/infra/system-clock.ts';
+import { type AuthState, openAuthState } from '../../../router/src/providers/baileys/auth-state.ts';
+import { guardConsole } from '../../../router/src/providers/baileys/console-guard.ts';
+import { KeyedLock } from '../../../router/src/providers/baileys/keyed-lock.ts';
+import {
+  createSignalRepository,
+  type DecryptHooks,
+} from '../../../router/src/providers/baileys/signal-repository.ts';
+import { recordingLog } from '../../support/quiet-log.ts';
+import { SignalPeer } from '../../whatsapp-emulator/signal-peer.ts';
+
+const ANA = '34600000002@s.whatsapp.net';
+const ME = '34600000001:1@s.whatsapp.net';
+const logger = pino({ level: 'silent' });
+
+/** A store whose commits take one to five turns of the event loop, as a database's take longer and shorter. */
+class SlowStore extends MemoryKeyStore {
+  #commits = 0;
+
+  override async commit(scope: KeyScope, change: KeyChange): Promise<void> {
+    this.#commits += 7;
+    for (let turn = 0; turn <= this.#commits % 5; turn++) await turnOfTheLoop();
+    await super.commit(scope, change);
+  }
+}
+
+const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve));
+
+type Transacting = ReturnType<typeof addTransactionCapability>;
+
+/** One side of a conversation made of Baileys' parts: the account, with or without our wrapping. */
+interface Account {
+  repository: SignalRepositoryWithLIDStore;
+  keys: Transacting;
+  auth: AuthState;
+}
+
+let journal: MemoryJournal;
+let store: SlowStore;
+let journalled: JournalEntry[];
+let failed: unknown[];
+let recalls: number;
+let asked: string[][];
+let release: () => void;
+
+beforeEach(() => {
+  journal = new MemoryJournal();
+  store = new SlowStore(journal);
+  journalled = [];
+  failed = [];
+  recalls = 0;
+  asked = [];
+  release = guardConsole(recordingLog());
+});
+afterEach(() => release());
+
+const hooks: DecryptHooks = {
+  entryFor: (ciphertext) => ({
+    ciphertextHash: Buffer.from(ciphertext).toString('base64'),
+    stanzaOrder: 1n,
+    waMessageId: 'A',
+    stanza: new Uint8Array(),
+  }),
+  decrypted: async (_, entry) => {
+    journalled.push(entry);
+  },
+  recall: async (hash) => {
+    recalls += 1;
+    return journal.find('main', hash);
+  },
+  failed: (_, error) => failed.push(error),
+};
+
+async function openAccount(isWrapped: boolean): Promise<Account> {
+  const auth = await openAuthState({
+    store,
+    scope: { accountId: 'main', generation: 1 },
+    clock: systemClock,
+    onStorageFailed: () => undefined,
+  });
+  const keys = addTransactionCapability(auth.keys, logger, { maxCommitRetries: 1, delayBetweenTriesMs: 0 });
+  const state = { creds: auth.creds, keys };
+  const ask = async (jids: string[]) => {
+    asked.push(jids);
+    return [];
+  };
+  const absent = new Set<string>();
+  const repository = isWrapped
+    ? createSignalRepository({ hooks, locks: new KeyedLock(), withoutLid: absent }, state, logger, ask)
+    : DEFAULT_CONNECTION_CONFIG.makeSignalRepository(state, logger, ask);
+  return { repository, keys, auth };
+}
+
+/** Ana's phone writes; the first message opens the session. */
+async function anaWrites(peer: SignalPeer, account: Account, text: string) {
+  const { creds } = account.auth;
+  return peer.encryptFor(ME, { conversation: text }, () => ({
+    registrationId: creds.registrationId,
+    identityKey: generateSignalPubKey(creds.signedIdentityKey.public),
+    signedPreKey: {
+      keyId: creds.signedPreKey.keyId,
+      publicKey: generateSignalPubKey(creds.signedPreKey.keyPair.public),
+      signature: creds.signedPreKey.signature,
+    },
+  }));
+}
+
+async function accountReads(account: Account, message: { type: 'pkmsg' | 'msg'; bytes: Uint8Array }) {
+  return account.repository.decryptMessage({ jid: ANA, type: message.type, ciphertext: message.bytes });
+}
+
+/** As Baileys' relayMessage: everything in a transaction of the own account, the bytes written before it commits. */
+async function accountWrites(
+  account: Account,
+  write: (bytes: { type: 'pkmsg' | 'msg'; ciphertext: Uint8Array }) => void,
+) {
+  await account.keys.transaction(async () => {
+    await account.repository.validateSession(ANA);
+    write(await account.repository.encryptMessage({ jid: ANA, data: Buffer.from([10, 2, 104, 105, 1]) }));
+    await turnOfTheLoop();
+  }, ME);
+}
+
+/** A burst from one person, each message answered at once; how many messages either side could not read. */
+async function burst(isWrapped: boolean, rounds: number): Promise<number> {
+  const account = await openAccount(isWrapped);
+  const peer = new SignalPeer('34600000002');
+  let unread = 0;
+  const count = () => {
+    unread += 1;
+  };
+  await accountReads(account, await anaWrites(peer, account, 'hello'));
+  const underWay: Array<Promise<unknown>> = [];
+  for (let round = 0; round < rounds; round++) {
+    const message = await anaWrites(peer, account, `message ${round}`);
+    underWay.push(accountReads(account, message).catch(count));
+    const answer = accountWrites(account, ({ type, ciphertext }) => {
+      underWay.push(peer.decryptFrom(ME, type, ciphertext).catch(count));
+    });
+    underWay.push(answer.catch(count));
+    if (round % 3 === 2) await Promise.all(underWay);
+  }
+  while (underWay.length > 0) await underWay.shift();
+  return unread;
+}
+
+describe('a burst from one person, each message answered', () => {
+  it('breaks the session of a bare Baileys', async () => {
+    expect(await burst(false, 40)).toBeGreaterThan(0);
+  });
+
+  it('is read to the last message on both sides', async () => {
+    expect(await burst(true, 40)).toBe(0);
+  });
+});
+
+describe('a ratchet step', () => {
+  it('is durable before the ciphertext that it made is used', async () => {
+    const account = await openAccount(true);
+    const peer = new SignalPeer('34600000002');
+    await accountReads(account, await anaWrites(peer, account, 'hello'));
+    let atWrite: string | undefined;
+    await accountWrites(account, () => {
+      atWrite = undefined;
+      void store.read({ accountId: 'main', generation: 1 }, 'session', ['34600000002.0']).then((found) => {
+        atWrite = found.get('34600000002.0');
+      });
+    });
+    const after = await store.read({ accountId: 'main', generation: 1 }, 'session', ['34600000002.0']);
+    expect(atWrite).toBeDefined();
+    expect(atWrite).toBe(after.get('34600000002.0'));
+  });
+
+  it('is durable together with the plaintext that it gave', async () => {
+    const commits: KeyChange[] = [];
+    const commit = store.commit.bind(store);
+    store.commit = async (scope, change) => {
+      commits.push(change);
+      await commit(scope, change);
+    };
+    const account = await openAccount(true);
+    await accountReads(account, await anaWrites(new SignalPeer('34600000002'), account, 'hello'));
+    const withJournal = commits.filter((change) => change.journal.length > 0);
+    expect(withJournal).toHaveLength(1);
+    expect(withJournal[0]?.puts.map((put) => put.category)).toContain('session');
+    expect(journalled).toHaveLength(1);
+  });
+
+  it('that could not be stored gives no plaintext, and the stanza decrypts when it comes again', async () => {
+    const account = await openAccount(true);
+    const peer = new SignalPeer('34600000002');
+    await accountReads(account, await anaWrites(peer, account, 'hello'));
+    const message = await anaWrites(peer, account, 'again');
+    const commit = store.commit.bind(store);
+    store.commit = () => Promise.reject(new Error('no database'));
+    await expect(accountReads(account, message)).rejects.toThrow('no database');
+    store.commit = commit;
+    await expect(accountReads(account, message)).resolves.toBeInstanceOf(Uint8Array);
+  });
+});
+
+describe('a stanza that comes again', () => {
+  it('is answered from the journal when its key is spent, first message and later ones', async () => {
+    const account = await openAccount(true);
+    const peer = new SignalPeer('34600000002');
+    const first = await anaWrites(peer, account, 'hello');
+    const plaintext = await accountReads(account, first);
+    expect(Buffer.from(await accountReads(account, first))).toEqual(Buffer.from(plaintext));
+    expect([recalls, failed.length]).toEqual([1, 0]);
+  });
+
+  it('is no more readable than before without a journal entry', async () => {
+    const account = await openAccount(true);
+    const first = await anaWrites(new SignalPeer('34600000002'), account, 'hello');
+    await accountReads(account, first);
+    await journal.forget('main', [Buffer.from(first.bytes).toString('base64')]);
+    await expect(accountReads(account, first)).rejects.toThrow();
+    expect(failed).toHaveLength(1);
+  });
+});
+
+describe('a session of many turns', () => {
+  it('stays as small as it was', async () => {
+    const account = await openAccount(true);
+    const peer = new SignalPeer('34600000002');
+    const size = async () => {
+      const found = await store.read({ accountId: 'main', generation: 1 }, 'session', ['34600000002.0']);
+      return found.get('34600000002.0')?.length ?? 0;
+    };
+    const turn = async () => {
+      await accountReads(account, await anaWrites(peer, account, 'x'));
+      const { type, ciphertext } = await account.repository.encryptMessage({
+        jid: ANA,
+        data: Buffer.from([10, 2, 104, 105, 1]),
+      });
+      await peer.decryptFrom(ME, type, ciphertext);
+    };
+    for (let round = 0; round < 5; round++) await turn();
+    const early = await size();
+    for (let round = 0; round < 60; round++) await turn();
+    expect(await size()).toBeLessThan(early * 1.2);
+  });
+});
+
+it('asks WhatsApp once for the LID of a number that has none', async () => {
+  const account = await openAccount(true);
+  const peer = new SignalPeer('34600000002');
+  for (let round = 0; round < 5; round++) await accountReads(account, await anaWrites(peer, account, 'x'));
+  expect(asked).toEqual([[ANA]]);
+});
