@@ -3,11 +3,12 @@ import type { Logger as PinoLogger } from 'pino';
 import { type Config, unknownVariables } from './config.ts';
 import { AccountRegistry } from './core/account-registry.ts';
 import { answerNext } from './core/answer-message.ts';
+import { CircuitBreakers } from './core/circuit-breaker.ts';
 import { ReplyDelivery } from './core/deliver-reply.ts';
 import { explainRoute } from './core/explain-route.ts';
 import type { ProviderEvents } from './core/ports/chat-provider.ts';
 import { receiveMessage } from './core/receive-message.ts';
-import { backoffMs } from './core/retry.ts';
+import { type BackoffLimits, backoffMs } from './core/retry.ts';
 import { sendMessage } from './core/send-message.ts';
 import { mintWaMessageId } from './core/wa-message-id.ts';
 import { createAgentClients } from './infra/agent-clients.ts';
@@ -102,9 +103,13 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     environment: config.environment,
     policy: {
       attempts: config.agentAttempts,
-      backoffMs: (attempt: number, retryAfterMs: number | undefined) =>
-        backoffMs({ attempt, retryAfterMs, random: Math.random }),
+      backoffMs: (attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits) =>
+        backoffMs({ ...limits, attempt, retryAfterMs, random: Math.random }),
     },
+    circuits: new CircuitBreakers((endpoint) => {
+      metrics.observeCircuitOpened();
+      log.warn({ endpoint }, 'agent endpoint failed too often; it is left alone for a while');
+    }),
     clock,
     log: log.child({ mod: 'answer' }),
     mintId,

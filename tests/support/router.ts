@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { type AnswerDeps, answerNext } from '../../router/src/core/answer-message.ts';
+import { CircuitBreakers } from '../../router/src/core/circuit-breaker.ts';
 import { ReplyDelivery } from '../../router/src/core/deliver-reply.ts';
 import type { Environment, OutgoingMessage, RouteConfig } from '../../router/src/core/models.ts';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
@@ -77,6 +78,7 @@ export class TestRouter {
       }),
       environment: options.environment ?? 'lab',
       policy: { attempts: options.attempts ?? 2, backoffMs: () => 20 },
+      circuits: new CircuitBreakers(),
       clock: systemClock,
       log: quietLog,
       mintId: () => mintWaMessageId(randomBytes(9)),

@@ -1,23 +1,16 @@
-import type { AgentClients } from './agent-client.ts';
-import { type AskPolicy, askAgent } from './ask-agent.ts';
+import { type AskRouteDeps, askRoute } from './ask-route.ts';
 import type { Environment, OutgoingMessage, Route } from './models.ts';
-import type { Clock } from './ports/clock.ts';
 import type { Inbox, PendingTurn, QueuedReply, TurnResult } from './ports/inbox.ts';
-import type { Logger } from './ports/logger.ts';
 import type { RouteStore } from './ports/route-store.ts';
 import type { TextMatcher } from './ports/text-matcher.ts';
 import { type RouteChoice, routeMessage } from './route-message.ts';
 import { whileTyping } from './typing.ts';
 
-export interface AnswerDeps {
+export interface AnswerDeps extends AskRouteDeps {
   inbox: Inbox;
   routes: RouteStore;
   matcher: TextMatcher;
-  agents: AgentClients;
   environment: Environment;
-  policy: AskPolicy;
-  clock: Clock;
-  log: Logger;
   /** A fresh WhatsApp id for a reply. */
   mintId(): string;
   setTyping(accountId: string, to: string, isTyping: boolean): Promise<void>;
@@ -25,7 +18,6 @@ export interface AnswerDeps {
   deliver(replies: QueuedReply[]): void;
   /** Told once for each ended turn, for metrics. */
   observeTurn?(result: TurnResult): void;
-  stopping: AbortSignal;
 }
 
 /**
@@ -69,25 +61,28 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
   const { route } = choice;
   if (turn.message.text === '') return unsupportedKind(deps, turn, choice);
 
-  const outcome = await whileTyping(
+  const answer = await whileTyping(
     deps.clock,
     (isTyping) => deps.setTyping(turn.accountId, turn.replyTo, isTyping),
-    () => askAgent({ ...deps, isRepeat }, deps.agents.clientFor(route), route.agentEndpoint, turn.message),
+    () => askRoute(deps, route, turn, isRepeat),
   );
   const common = {
-    routeId: route.id,
-    attempts: outcome.attempts,
-    agentMs: outcome.agentMs,
-    trace: choice.trace,
+    routeId: answer.routeId,
+    attempts: answer.attempts,
+    agentMs: answer.agentMs,
+    trace: [...choice.trace, ...answer.steps],
   };
-  if (outcome.kind === 'failed') {
-    const { error } = outcome;
+  if (answer.kind === 'failed') {
     const replies = notice(deps, turn, route.config.failureNotice);
-    return { ...common, state: 'dead', reason: error.code, error: error.message, replies };
+    return { ...common, state: 'dead', reason: answer.error.code, error: answer.sentence, replies };
   }
-  const text = outcome.response.response?.trim();
+  if (answer.kind === 'fallback-text') {
+    const replies = notice(deps, turn, answer.text);
+    return { ...common, state: 'answered', reason: 'fallback-text', error: answer.error.message, replies };
+  }
+  const text = answer.response.response?.trim();
   if (!text) return { ...common, state: 'answered', reason: 'agent-empty', replies: [] };
-  return { ...common, state: 'answered', replies: notice(deps, turn, outcome.response.response) };
+  return { ...common, state: 'answered', replies: notice(deps, turn, answer.response.response) };
 }
 
 /** A kind that has no text for an agent (a picture without caption, a voice note): stored, and noticed if the route says so. */

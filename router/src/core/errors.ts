@@ -82,3 +82,14 @@ export class AgentProtocolError extends Wa2aiError {
     super(options?.code ?? 'AGENT_PROTOCOL', 'dead', message, options);
   }
 }
+
+/** The agent's endpoint failed too often of late: it was not asked. */
+export class AgentCircuitOpenError extends Wa2aiError {
+  constructor() {
+    super(
+      'AGENT_CIRCUIT_OPEN',
+      'dead',
+      'The agent was not asked: its endpoint failed several times in a row and is left alone for a while.',
+    );
+  }
+}

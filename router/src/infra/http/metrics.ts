@@ -26,6 +26,8 @@ const STATES: AccountState[] = [
 export interface Metrics {
   /** Counts one ended turn and how long its agent took. Needs no `this`. */
   readonly observeTurn: (result: Pick<TurnResult, 'state' | 'reason' | 'agentMs'>) => void;
+  /** Counts one opening of an agent endpoint's circuit. Needs no `this`. */
+  readonly observeCircuitOpened: () => void;
   /** Text in the Prometheus format, and its content type. A database that is away shows as wa2ai_database_up 0. */
   scrape(accounts: AccountControl): Promise<{ contentType: string; text: string }>;
 }
@@ -48,6 +50,11 @@ export function createMetrics(deps: { messageLog: MessageLog; now?: () => number
     help: 'How long agents took for a turn, in seconds.',
     labelNames: ['state'],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+    registers,
+  });
+  const circuitsOpened = new Counter({
+    name: 'wa2ai_circuits_opened_total',
+    help: 'How often an agent endpoint failed so often in a row that it was left alone for a while.',
     registers,
   });
   const messages = new Gauge({
@@ -105,6 +112,7 @@ export function createMetrics(deps: { messageLog: MessageLog; now?: () => number
       turns.inc({ state, reason: reason ?? '' });
       if (agentMs !== undefined) turnSeconds.observe({ state }, agentMs / 1000);
     },
+    observeCircuitOpened: () => circuitsOpened.inc(),
     scrape: async (accounts) => {
       await readCounts();
       accountState.reset();
