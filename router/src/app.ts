@@ -22,6 +22,7 @@ import { PrismaKeyStore } from './infra/db/prisma-key-store.ts';
 import { PrismaMessageLog } from './infra/db/prisma-message-log.ts';
 import { PrismaOutbox } from './infra/db/prisma-outbox.ts';
 import { PrismaRouteStore } from './infra/db/prisma-route-store.ts';
+import { FaultPoints } from './infra/fault-points.ts';
 import { createMetrics } from './infra/http/metrics.ts';
 import { createHttpServer } from './infra/http/server.ts';
 import { createLogger } from './infra/logger.ts';
@@ -71,7 +72,8 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   const prisma = createPrismaClient(database.url);
   closers.push(() => prisma.$disconnect());
 
-  const inbox = new PrismaInbox(prisma);
+  const faults = new FaultPoints(config.faultPoint);
+  const inbox = faults.inbox(new PrismaInbox(prisma));
   const outbox = new PrismaOutbox(prisma);
   const routes = new PrismaRouteStore(prisma);
   const messageLog = new PrismaMessageLog(prisma);
@@ -95,11 +97,13 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     inbox,
     routes,
     matcher,
-    agents: createAgentClients({
-      defaultTimeoutMs: config.agentTimeoutMs,
-      log: log.child({ mod: 'agent' }),
-      clock,
-    }),
+    agents: faults.agents(
+      createAgentClients({
+        defaultTimeoutMs: config.agentTimeoutMs,
+        log: log.child({ mod: 'agent' }),
+        clock,
+      }),
+    ),
     environment: config.environment,
     policy: {
       attempts: config.agentAttempts,
@@ -145,8 +149,8 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   const providerLog = log.child({ mod: 'whatsapp', accountId: config.accountId });
   const provider = createBaileysProvider({
     accountId: config.accountId,
-    events: providerEvents(),
-    keyStore: new PrismaKeyStore(prisma),
+    events: faults.events(providerEvents()),
+    keyStore: faults.keyStore(new PrismaKeyStore(prisma)),
     accountStore: new PrismaAccountStore(prisma),
     journal: new PrismaJournal(prisma),
     findSentMessage: (waMessageId) => outbox.findByWaId(config.accountId, waMessageId),
@@ -156,9 +160,14 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     version: config.whatsappVersion,
     maxMessageAgeMs: config.maxMessageAgeMs,
     pairingPhone: config.pairingPhone,
+    onTold: () => faults.pass('after-receipt'),
   });
   accounts.add(provider);
-  const delivery = new ReplyDelivery({ outbox, provider, log: log.child({ mod: 'deliver' }) });
+  const delivery = new ReplyDelivery({
+    outbox,
+    provider: faults.provider(provider),
+    log: log.child({ mod: 'deliver' }),
+  });
   deliveries.set(config.accountId, delivery);
 
   await engine.start();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Wa2aiError } from './core/errors.ts';
+import { FAULT_POINTS, type FaultPlan, type FaultPoint } from './infra/fault-points.ts';
 
 /** The environment holds a wrong setting; the start must stop. The message has one sentence a variable, one a line. */
 export class ConfigError extends Wa2aiError {
@@ -50,6 +51,16 @@ const databaseUrl = z.string().refine((value) => {
   const url = parsedUrl(value);
   return url?.protocol === 'postgres:' || url?.protocol === 'postgresql:';
 }, 'must be a PostgreSQL URL such as postgresql://user:password@host:5432/wa2ai');
+
+const faultPoint = z.string().transform((value, context): FaultPlan => {
+  const [point = '', pass = '1', ...rest] = value.split(':');
+  const isKnown = (FAULT_POINTS as readonly string[]).includes(point);
+  if (!isKnown || !/^[1-9]\d{0,5}$/.test(pass) || rest.length > 0) {
+    context.addIssue(`must be one of ${FAULT_POINTS.join(', ')}, a colon and the pass, counted from 1`);
+    return z.NEVER;
+  }
+  return { point: point as FaultPoint, pass: Number(pass) };
+});
 
 /**
  * Every environment variable of the service, by name. Its docstrings are the `describe` texts: `.env.example` and the
@@ -140,6 +151,11 @@ export const envSchema = z.object({
     .optional()
     .describe('`pretty` or `json` log lines.')
     .meta({ shownDefault: 'pretty on a terminal, else json' }),
+  WA2AI_FAULT_POINT: faultPoint
+    .optional()
+    .describe(
+      'For crash tests: `after-journal:3` kills the process at its third pass of that point. Needs a WhatsApp test server on this machine.',
+    ),
 });
 
 /** The settings of the service, typed and frozen. Absent means not set. */
@@ -163,6 +179,8 @@ export interface Config {
   readonly agentAttempts: number;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
   readonly logFormat: 'pretty' | 'json';
+  /** Where a crash test ends the process. Only ever set with a `whatsappWsUrl` on this machine. */
+  readonly faultPoint?: FaultPlan;
 }
 
 type Env = Record<string, string | undefined>;
@@ -191,6 +209,12 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
       `WA2AI_API_KEY must be set because WA2AI_HOST is ${host}: whoever reaches it could send messages as you.`,
     );
   }
+  if (set.WA2AI_FAULT_POINT && !isTestServer(set.WA2AI_WHATSAPP_WS_URL)) {
+    sentences.set(
+      'WA2AI_FAULT_POINT',
+      'WA2AI_FAULT_POINT kills the process and is for tests only: WA2AI_WHATSAPP_WS_URL must be a ws:// URL on this machine with it.',
+    );
+  }
   if (!parsed.success || sentences.size > 0) throw new ConfigError([...sentences.values()]);
   const values = parsed.data;
   return Object.freeze({
@@ -210,7 +234,13 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
     logLevel: values.WA2AI_LOG_LEVEL,
     logFormat: values.WA2AI_LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
+    faultPoint: values.WA2AI_FAULT_POINT,
   });
+}
+
+function isTestServer(whatsappUrl: string | undefined): boolean {
+  const url = whatsappUrl === undefined ? undefined : parsedUrl(whatsappUrl);
+  return url?.protocol === 'ws:' && isLoopbackHost(url.hostname);
 }
 
 /** Names that start with `WA2AI_` and mean nothing, for a warning at start: most are a typing error. */

@@ -43,6 +43,8 @@ export interface BaileysProviderOptions {
   pairingPhone?: string;
   /** Default Math.random. */
   random?(): number;
+  /** Told once Baileys has written a message's delivery receipt and tells the message; for crash tests. */
+  onTold?(): void;
   /** Share one among all accounts of a process (see SignalRepositoryOptions). Default: one for this account. */
   sessionLocks?: KeyedLock;
 }
@@ -298,6 +300,7 @@ class BaileysProvider implements ChatProvider {
       ack: (node) => this.#onAck(node),
       upsert: (message, type) => {
         watch.told(messageKeyOf(message));
+        this.#options.onTold?.();
         this.#intake.upserted(message, type);
       },
       groupChanged: (jid) => {
