@@ -32,6 +32,21 @@ CREATE TABLE "account_lease" (
 );
 
 -- CreateTable
+CREATE TABLE "node" (
+    "id" TEXT NOT NULL,
+    "lock_key" INTEGER NOT NULL,
+    "host" TEXT NOT NULL,
+    "url" TEXT NOT NULL,
+    "version" TEXT NOT NULL,
+    "turns" INTEGER NOT NULL DEFAULT 0,
+    "is_draining" BOOLEAN NOT NULL DEFAULT false,
+    "started_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "seen_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "node_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
 CREATE TABLE "auth_key" (
     "account_id" TEXT NOT NULL,
     "generation" INTEGER NOT NULL,
@@ -554,4 +569,51 @@ BEGIN
   END IF;
   SELECT * INTO o FROM outbox WHERE account_id = p_account AND idempotency_key = p_key;
   RETURN QUERY SELECT CASE WHEN o.chat_id = c.id AND o.text = p_text THEN 'known' ELSE 'conflict' END, o.id;
+END $$;
+
+-- Who holds an account ------------------------------------------------------------------------------------------------
+
+-- Nodes whose process lives, as far as this server knows: each holds a session advisory lock of this class (infra/db/
+-- node-connection.ts), which the server takes from it the moment its connection ends.
+CREATE VIEW node_lock AS
+  SELECT l.objid::bigint AS lock_key FROM pg_locks l
+  WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = 2002858606::oid
+    AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
+
+CREATE FUNCTION node_has_lock(p_node text) RETURNS boolean LANGUAGE sql AS $$
+  SELECT EXISTS (
+    SELECT 1 FROM node n JOIN node_lock l ON l.lock_key = n.lock_key::bigint & 4294967295 WHERE n.id = p_node);
+$$;
+
+-- The account's next epoch for this owner, or NULL while somebody else's lease counts. A lease counts until its time is
+-- over by this server's clock, or, for a caller that saw it for a while, until its owner's process is gone.
+-- Locking the row waits for writes under the old epoch that have begun; those that begin later find it gone.
+CREATE FUNCTION lease_acquire(p_account text, p_owner text, p_ttl_ms integer, p_from_dead boolean) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+  l account_lease;
+BEGIN
+  INSERT INTO account_lease (account_id, owner, epoch, until) VALUES (p_account, '', 0, to_timestamp(0))
+    ON CONFLICT (account_id) DO NOTHING;
+  SELECT * INTO l FROM account_lease WHERE account_id = p_account FOR UPDATE;
+  IF l.owner NOT IN (p_owner, '') AND l.until > clock_timestamp()
+     AND NOT (p_from_dead AND NOT node_has_lock(l.owner)) THEN
+    RETURN NULL;
+  END IF;
+  UPDATE account_lease SET owner = p_owner, epoch = l.epoch + 1,
+      until = clock_timestamp() + p_ttl_ms * interval '1 millisecond'
+    WHERE account_id = p_account;
+  RETURN l.epoch + 1;
+END $$;
+
+-- One row while the lease of this epoch counts, which then stays so until the caller's statement is committed; for a
+-- caller without a lease (tests, one-off tools) always one row.
+CREATE FUNCTION lease_held(p_account text, p_owner text, p_epoch bigint) RETURNS SETOF boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_owner IS NULL THEN
+    RETURN NEXT true;
+  ELSE
+    RETURN QUERY SELECT true FROM account_lease
+      WHERE account_id = p_account AND owner = p_owner AND epoch = p_epoch FOR KEY SHARE;
+  END IF;
 END $$;
