@@ -39,6 +39,17 @@ export class NotConnectedError extends Wa2aiError {
   }
 }
 
+/** This node does not hold the account any more: another one may; nothing was stored or sent. */
+export class LeaseLostError extends Wa2aiError {
+  constructor(accountId: string) {
+    super(
+      'LEASE_LOST',
+      'retry',
+      `This node no longer holds WhatsApp account "${accountId}"; nothing was stored.`,
+    );
+  }
+}
+
 /** Pairing was asked for while the account is linked; nothing was changed. */
 export class AlreadyLinkedError extends Wa2aiError {
   constructor(accountId: string) {
