@@ -7,7 +7,9 @@ import { CircuitBreakers } from './core/circuit-breaker.ts';
 import { ReplyDelivery } from './core/deliver-reply.ts';
 import { explainRoute } from './core/explain-route.ts';
 import type { ProviderEvents } from './core/ports/chat-provider.ts';
+import type { QueuedReply } from './core/ports/inbox.ts';
 import { receiveMessage } from './core/receive-message.ts';
+import { replayDeadLetter, replayDeadLetters } from './core/replay-dead-letters.ts';
 import { type BackoffLimits, backoffMs } from './core/retry.ts';
 import { sendMessage } from './core/send-message.ts';
 import { mintWaMessageId } from './core/wa-message-id.ts';
@@ -16,6 +18,7 @@ import { openDatabase } from './infra/db/database.ts';
 import { nodeIdOf } from './infra/db/node-id.ts';
 import { PrismaAccountStore } from './infra/db/prisma-account-store.ts';
 import { createPrismaClient } from './infra/db/prisma-client.ts';
+import { PrismaDeadLetters } from './infra/db/prisma-dead-letters.ts';
 import { PrismaInbox } from './infra/db/prisma-inbox.ts';
 import { PrismaJournal } from './infra/db/prisma-journal.ts';
 import { PrismaKeyStore } from './infra/db/prisma-key-store.ts';
@@ -126,6 +129,11 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     stopping: stopping.signal,
   };
 
+  const replayDeps = {
+    deadLetters: new PrismaDeadLetters(prisma),
+    startLoop: (loop: Parameters<TurnEngine['startLoop']>[0]) => engine.startLoop(loop),
+    deliver: (reply: QueuedReply) => answerDeps.deliver([reply]),
+  };
   const server = await createHttpServer({
     config,
     log: log.child({ mod: 'http' }),
@@ -136,6 +144,8 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     explain: (input) => explainRoute({ routes, matcher, environment: config.environment }, input),
     sendMessage: (input) =>
       sendMessage({ outbox, mintId, deliver: (reply) => answerDeps.deliver([reply]) }, input),
+    replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
+    replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
     pingDatabase: async () => {
       await prisma.$queryRaw`SELECT 1`;
     },

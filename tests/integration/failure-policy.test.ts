@@ -85,3 +85,17 @@ describe('the failure policy of a route', () => {
     expect(reasons).toEqual(['AGENT_UNAVAILABLE', 'AGENT_UNAVAILABLE', 'AGENT_CIRCUIT_OPEN']);
   });
 });
+
+describe('a replay', () => {
+  it('asks the agent of the table as it is now, and the answer comes in the same chat', async () => {
+    const person = aPerson();
+    const route = await failingRoute(person, { attempts: 1 });
+    const { row } = await ask(person, 'still there?');
+    const [letter] = await router.log.deadLetters({ channelId: person, limit: 1 });
+    await router.routes.update(route.id, { agentEndpoint: working.url });
+    expect(await router.replay(letter?.id ?? '')).toBe('replayed');
+    expect(router.textsTo(`${person}@s.whatsapp.net`)).toEqual(['Sorry.', 'spare: still there?']);
+    expect(await router.log.message(row?.id ?? '')).toMatchObject({ state: 'answered', attempts: 1 });
+    expect(await router.replay(letter?.id ?? '')).toBe('known');
+  });
+});

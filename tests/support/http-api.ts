@@ -11,9 +11,11 @@ import type {
 } from '../../router/src/core/ports/message-log.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
+import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/send-message.ts';
 import { createMetrics, type Metrics } from '../../router/src/infra/http/metrics.ts';
 import { createHttpServer, type HttpDeps } from '../../router/src/infra/http/server.ts';
+import { MemoryDeadLetters } from '../../router/src/infra/memory/memory-dead-letters.ts';
 import { MemoryOutbox } from '../../router/src/infra/memory/memory-outbox.ts';
 import { MemoryRouteStore } from '../../router/src/infra/memory/memory-route-store.ts';
 import { MemoryState } from '../../router/src/infra/memory/memory-state.ts';
@@ -118,6 +120,10 @@ export interface HttpApi {
   routes: RouteStore;
   /** What went on its way to WhatsApp. */
   sent: OutgoingMessage[];
+  /** Turn loops that a call asked for. */
+  startedLoops: Array<{ chatId: string; epoch: number }>;
+  /** What the in-memory inbox, outbox and dead letters of `deps` hold. */
+  state: MemoryState;
   log: ReturnType<typeof recordingLog>;
   deps: HttpDeps;
   /** Wall time of the server, set by the test. */
@@ -144,13 +150,20 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
   const clock = { nowMs: Date.parse('2026-01-02T03:04:05.000Z') };
   const metrics = createMetrics({ messageLog, now: () => clock.nowMs });
   const routes = new MemoryRouteStore(() => clock.nowMs);
-  const outbox = new MemoryOutbox(new MemoryState(() => clock.nowMs));
+  const state = new MemoryState(() => clock.nowMs);
+  const outbox = new MemoryOutbox(state);
   const sent: OutgoingMessage[] = [];
+  const startedLoops: HttpApi['startedLoops'] = [];
   const log = recordingLog();
   const database: HttpApi['database'] = { failure: undefined };
   const matcher = {
     test: async (pattern: string, text: string) =>
       new RegExp(pattern).test(text) ? ('match' as const) : ('no-match' as const),
+  };
+  const replayDeps = {
+    deadLetters: new MemoryDeadLetters(state),
+    startLoop: (loop: { chatId: string; epoch: number }) => startedLoops.push(loop),
+    deliver: (reply: QueuedReply) => sent.push(reply.message),
   };
   const deps: HttpDeps = {
     config: { host: '127.0.0.1', port: 0, accountId: 'default', apiKey: options.apiKey },
@@ -165,6 +178,8 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
       const deliver = (reply: QueuedReply) => sent.push(reply.message);
       return sendMessage({ outbox, mintId: () => `3EB0${sent.length}`, deliver }, input);
     },
+    replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
+    replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
     pingDatabase: async () => {
       if (database.failure) throw database.failure;
     },
@@ -177,6 +192,8 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
     metrics,
     routes,
     sent,
+    startedLoops,
+    state,
     log,
     deps,
     clock,

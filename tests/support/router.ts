@@ -6,8 +6,10 @@ import { ReplyDelivery } from '../../router/src/core/deliver-reply.ts';
 import type { Environment, OutgoingMessage, RouteConfig } from '../../router/src/core/models.ts';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import { receiveMessage } from '../../router/src/core/receive-message.ts';
+import { replayDeadLetter } from '../../router/src/core/replay-dead-letters.ts';
 import { mintWaMessageId } from '../../router/src/core/wa-message-id.ts';
 import { createAgentClients } from '../../router/src/infra/agent-clients.ts';
+import { PrismaDeadLetters } from '../../router/src/infra/db/prisma-dead-letters.ts';
 import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
 import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
 import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
@@ -42,6 +44,7 @@ export class TestRouter {
   readonly outbox: PrismaOutbox;
   readonly routes: PrismaRouteStore;
   readonly log: PrismaMessageLog;
+  readonly deadLetters: PrismaDeadLetters;
   readonly sent: OutgoingMessage[] = [];
   readonly #events = new EventEmitter();
   readonly #engine: TurnEngine;
@@ -55,6 +58,7 @@ export class TestRouter {
     this.outbox = new PrismaOutbox(prisma);
     this.routes = new PrismaRouteStore(prisma);
     this.log = new PrismaMessageLog(prisma);
+    this.deadLetters = new PrismaDeadLetters(prisma);
     this.#delivery = new ReplyDelivery({
       outbox: this.outbox,
       log: quietLog,
@@ -132,6 +136,22 @@ export class TestRouter {
       { inbox: this.inbox, startLoop: (loop) => this.#engine.startLoop(loop), log: quietLog },
       message,
     );
+  }
+
+  /** Replays a dead letter and resolves when what it set going ended. */
+  async replay(deadLetterId: string): Promise<string> {
+    const ended = once(this.#events, 'turn');
+    const outcome = await replayDeadLetter(
+      {
+        deadLetters: this.deadLetters,
+        startLoop: (loop) => this.#engine.startLoop(loop),
+        deliver: (reply) => this.#delivery.deliver([reply]),
+      },
+      deadLetterId,
+    );
+    if (outcome === 'replayed') await ended;
+    await this.#delivery.settled();
+    return outcome;
   }
 
   /** Resolves when so many messages went out. */

@@ -250,6 +250,7 @@ ALTER TABLE "dead_letter" ADD CONSTRAINT "dead_letter_subject_check" CHECK (num_
 
 -- Unanswered messages and undelivered replies are few among millions of finished ones.
 CREATE INDEX "message_unanswered_idx" ON "message"("chat_id", "stanza_order", "id") WHERE "state" = 'received';
+CREATE INDEX "dead_letter_open_idx" ON "dead_letter"("id") WHERE "replayed_at" IS NULL;
 CREATE INDEX "outbox_undelivered_idx" ON "outbox"("account_id", "chat_id", "id") WHERE "state" IN ('queued', 'sending', 'sent');
 
 -- The inbox and the outbox, one call each -----------------------------------------------------------------------------
@@ -460,7 +461,7 @@ END $$;
 CREATE FUNCTION inbox_next_turn(p_chat bigint, p_epoch integer) RETURNS TABLE (
   message_id bigint, account_id text, wa_message_id text, sender_phone text, sender_lid text, push_name text,
   kind text, text text, quoted_text text, sent_at timestamptz, chat_phone text, chat_lid text, group_id text,
-  reply_to text
+  reply_to text, attempts integer
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -469,7 +470,7 @@ BEGIN
   LOOP
     RETURN QUERY
       SELECT m.id, m.account_id, m.wa_message_id, m.sender_phone, m.sender_lid, m.push_name, m.kind, m.text,
-             m.quoted_text, m.sent_at, c.phone, c.lid, c.group_id, c.reply_to
+             m.quoted_text, m.sent_at, c.phone, c.lid, c.group_id, c.reply_to, m.attempts
       FROM chat c JOIN message m ON m.chat_id = c.id AND m.state = 'received'
       WHERE c.id = p_chat AND c.loop_epoch = p_epoch AND c.loop_running
       ORDER BY m.stanza_order, m.id LIMIT 1;
@@ -484,7 +485,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Ends a turn once: the message's state, its replies, its dead letter. Gives the replies stored for the message.
+-- Ends a turn once: the message's state, its replies, its dead letter. Gives the replies of this end, or, for a turn that
+-- was ended before, all that are stored for the message. A replayed message may have replies of its first end.
 CREATE FUNCTION inbox_finish_turn(
   p_message bigint, p_state text, p_reason text, p_error text, p_route text, p_attempts integer, p_agent_ms integer,
   p_trace jsonb, p_to text[], p_wa_ids text[], p_texts text[]
@@ -494,6 +496,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   v_account text;
   v_chat bigint;
+  v_first integer := 0;
   v_reason text := CASE WHEN p_state = 'answered' THEN p_reason ELSE coalesce(p_reason, 'unspecified') END;
 BEGIN
   UPDATE message m SET state = p_state, reason = v_reason, error = p_error, route_id = p_route,
@@ -501,10 +504,9 @@ BEGIN
     WHERE m.id = p_message AND m.state = 'received'
     RETURNING m.account_id, m.chat_id INTO v_account, v_chat;
   IF FOUND THEN
+    SELECT coalesce(max(o.ordinal) + 1, 0) INTO v_first FROM outbox o WHERE o.message_id = p_message;
     INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text)
-      SELECT v_account, v_chat, p_message, r.ordinal - 1 + (
-          SELECT coalesce(max(o.ordinal) + 1, 0) FROM outbox o WHERE o.message_id = p_message
-        ), r.wa_id, r.to_jid, r.text
+      SELECT v_account, v_chat, p_message, r.ordinal - 1 + v_first, r.wa_id, r.to_jid, r.text
       FROM unnest(p_to, p_wa_ids, p_texts) WITH ORDINALITY AS r (to_jid, wa_id, text, ordinal)
       ORDER BY r.ordinal;
     IF p_state = 'dead' THEN
@@ -514,7 +516,7 @@ BEGIN
   END IF;
   RETURN QUERY
     SELECT o.id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text
-    FROM outbox o WHERE o.message_id = p_message ORDER BY o.ordinal;
+    FROM outbox o WHERE o.message_id = p_message AND o.ordinal >= v_first ORDER BY o.ordinal;
 END $$;
 
 -- Gives the chat's turns to a fresh loop; nothing left to answer closes the loop instead. Asked again after a crash it
@@ -569,6 +571,54 @@ BEGIN
   END IF;
   SELECT * INTO o FROM outbox WHERE account_id = p_account AND idempotency_key = p_key;
   RETURN QUERY SELECT CASE WHEN o.chat_id = c.id AND o.text = p_text THEN 'known' ELSE 'conflict' END, o.id;
+END $$;
+
+-- Takes a dead letter's message or reply up again; `known` when what it tells of is not dead (any more). A message goes
+-- to the end of its chat's order, a reply keeps its row and so its WhatsApp id. Every open letter of the same thing
+-- counts as replayed: what dies again gets a new one.
+CREATE FUNCTION dead_letter_replay(p_letter bigint) RETURNS TABLE (
+  outcome text, chat_id bigint, message_id bigint, outbox_id bigint, start_epoch integer
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  c chat;
+  l dead_letter;
+BEGIN
+  LOOP
+    SELECT * INTO l FROM dead_letter WHERE id = p_letter;
+    IF NOT FOUND THEN
+      RETURN;
+    END IF;
+    SELECT * INTO c FROM chat WHERE id = l.chat_id FOR UPDATE;
+    -- A chat that was joined with another meanwhile took its letters along.
+    EXIT WHEN FOUND OR NOT EXISTS (SELECT 1 FROM dead_letter WHERE id = p_letter AND chat_id <> l.chat_id);
+  END LOOP;
+  outcome := 'replayed';
+  chat_id := l.chat_id;
+  message_id := l.message_id;
+  outbox_id := l.outbox_id;
+  IF l.outbox_id IS NOT NULL THEN
+    UPDATE outbox SET state = 'queued', error = NULL, attempts = 0, sent_at = NULL, queued_at = now()
+      WHERE id = l.outbox_id AND state = 'dead';
+  ELSE
+    UPDATE message m SET state = 'received', reason = NULL, error = NULL, finished_at = NULL,
+        stanza_order = 1 + (SELECT max(o.stanza_order) FROM message o WHERE o.chat_id = m.chat_id)
+      WHERE m.id = l.message_id AND m.state = 'dead';
+  END IF;
+  IF NOT FOUND THEN
+    outcome := 'known';
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  UPDATE dead_letter d SET replayed_at = now()
+    WHERE d.chat_id = l.chat_id AND (d.id = l.id OR d.replayed_at IS NULL)
+      AND CASE WHEN l.outbox_id IS NULL THEN d.outbox_id IS NULL AND d.message_id = l.message_id
+               ELSE d.outbox_id = l.outbox_id END;
+  IF l.outbox_id IS NULL AND NOT c.loop_running THEN
+    UPDATE chat SET loop_running = true, loop_epoch = loop_epoch + 1 WHERE id = c.id
+      RETURNING loop_epoch INTO start_epoch;
+  END IF;
+  RETURN NEXT;
 END $$;
 
 -- Who holds an account ------------------------------------------------------------------------------------------------

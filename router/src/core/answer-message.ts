@@ -23,7 +23,8 @@ export interface AnswerDeps extends AskRouteDeps {
 /**
  * Inbox → route → agent → outbox, for the oldest unanswered message of one chat. Safe to repeat after a crash: a turn
  * that was ended before changes nothing, and the WhatsApp id of its reply stays the one stored first. `isRepeat` says
- * that a crash may have cut this turn off: the agent's client then looks for an answer before it asks.
+ * that a crash may have cut this turn off: the agent's client then looks for an answer before it asks, as it does for a
+ * replayed message that was asked about before.
  * @returns 'idle' when nothing was left; the chat's loop `epoch` is then closed
  * @throws {StorageUnavailableError} the turn was not ended; call again
  */
@@ -64,7 +65,7 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
   const answer = await whileTyping(
     deps.clock,
     (isTyping) => deps.setTyping(turn.accountId, turn.replyTo, isTyping),
-    () => askRoute(deps, route, turn, isRepeat),
+    () => askRoute(deps, route, turn, isRepeat || (turn.earlierAttempts ?? 0) > 0),
   );
   const common = {
     routeId: answer.routeId,

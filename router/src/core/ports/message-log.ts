@@ -30,7 +30,10 @@ export interface DeadLetterRow {
   id: string;
   accountId: string;
   chatId: string;
+  /** The message that got no answer, or the one whose reply was not sent. */
   messageId?: string;
+  /** The reply that was not sent. */
+  outboxId?: string;
   reason: string;
   error: string;
   attempts: number;
@@ -44,6 +47,8 @@ export interface LogQuery {
   accountId?: string;
   channelId?: string;
   state?: string;
+  /** Dead letters only: exactly this reason. */
+  reason?: string;
   before?: string;
   limit: number;
 }

@@ -61,6 +61,7 @@ export interface StoredTurn {
   sentAtMs: number;
   chat: ChatIdentity;
   replyTo: string;
+  attempts?: number;
 }
 
 /**
@@ -86,5 +87,13 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     quotedText: row.quotedText ?? undefined,
   };
   const { messageId, chatId, accountId, replyTo } = row;
-  return { messageId, chatId, accountId, message, channelIds, replyTo };
+  return {
+    messageId,
+    chatId,
+    accountId,
+    message,
+    channelIds,
+    replyTo,
+    earlierAttempts: row.attempts || undefined,
+  };
 }

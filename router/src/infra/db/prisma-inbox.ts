@@ -33,6 +33,7 @@ interface TurnRow {
   chat_lid: string | null;
   group_id: string | null;
   reply_to: string;
+  attempts: number;
 }
 
 interface ReplyRow {
@@ -86,7 +87,7 @@ export class PrismaInbox implements Inbox {
       () => this.#prisma.$queryRaw<TurnRow[]>`
         SELECT message_id::text, account_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text,
                quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
-               chat_phone, chat_lid, group_id, reply_to
+               chat_phone, chat_lid, group_id, reply_to, attempts
         FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer)`,
     );
     if (!row) return undefined;
@@ -104,6 +105,7 @@ export class PrismaInbox implements Inbox {
       sentAtMs: Number(row.sent_at_ms),
       chat: { phone: row.chat_phone, lid: row.chat_lid, groupId: row.group_id },
       replyTo: row.reply_to,
+      attempts: row.attempts,
     });
   }
 

@@ -48,6 +48,7 @@ export class PrismaMessageLog implements MessageLog {
           accountId: query.accountId,
           id: before && { lt: before },
           chatId: chats && { in: chats.map((found) => found.id) },
+          reason: query.reason,
           ...replayedFilter(query.state),
         },
         orderBy: { id: 'desc' },
@@ -58,6 +59,7 @@ export class PrismaMessageLog implements MessageLog {
         accountId: row.accountId,
         chatId: String(row.chatId),
         messageId: row.messageId === null ? undefined : String(row.messageId),
+        outboxId: row.outboxId === null ? undefined : String(row.outboxId),
         reason: row.reason,
         error: row.error,
         attempts: row.attempts,
@@ -111,7 +113,7 @@ function beforeId(query: LogQuery): bigint | undefined | 'none' {
 }
 
 /** The chats of a channelId as an admin writes it; 'none' when it can be no chat. */
-function chatFilter(channelId: string | undefined): Prisma.ChatWhereInput | undefined | 'none' {
+export function chatFilter(channelId: string | undefined): Prisma.ChatWhereInput | undefined | 'none' {
   if (channelId === undefined) return undefined;
   const canonical = canonicalChannelId(channelId);
   if (canonical === undefined) return 'none';

@@ -81,6 +81,7 @@ export const deadLetterView = z
     accountId: z.string(),
     chatId: z.string(),
     messageId: z.string().optional(),
+    outboxId: z.string().optional().describe('Set: it is a reply that was not sent.'),
     reason: z.string(),
     error: z.string(),
     attempts: z.int(),

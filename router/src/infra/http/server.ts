@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
 import { accountsApi } from './accounts-api.ts';
-import { deadLettersApi } from './dead-letters-api.ts';
+import { type DeadLettersApiDeps, deadLettersApi } from './dead-letters-api.ts';
 import { type Endpoint, mount, pathMatches } from './endpoint.ts';
 import { type ExplainApiDeps, explainApi } from './explain-api.ts';
 import { guard } from './guard.ts';
@@ -22,7 +22,7 @@ import { routesApi } from './routes-api.ts';
 const CLOSE_GRACE_MS = 2_000;
 
 /** What the REST API and the pages stand on. */
-export interface HttpDeps extends MessagesApiDeps, HealthApiDeps, ExplainApiDeps {
+export interface HttpDeps extends MessagesApiDeps, DeadLettersApiDeps, HealthApiDeps, ExplainApiDeps {
   config: Pick<Config, 'host' | 'port' | 'apiKey' | 'accountId'>;
   routes: RouteStore;
   metrics: Metrics;

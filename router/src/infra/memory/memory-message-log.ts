@@ -29,9 +29,9 @@ export class MemoryMessageLog implements MessageLog {
     const rows = this.#state.deadLetters.filter((row) => {
       const state = row.replayedAt ? 'replayed' : 'open';
       const isWanted = query.state !== 'open' && query.state !== 'replayed' ? true : query.state === state;
-      return isWanted && this.#matches(row, query);
+      return isWanted && row.reason === (query.reason ?? row.reason) && this.#matches(row, query);
     });
-    return newestFirst(rows, query.limit).map(({ outboxId: _outbox, ...row }) => ({
+    return newestFirst(rows, query.limit).map((row) => ({
       ...row,
       id: String(row.id),
       chatId: String(row.chatId),
