@@ -103,6 +103,11 @@ export const envSchema = z.object({
     .optional()
     .describe("This node's name among several.")
     .meta({ shownDefault: 'stable per data folder' }),
+  WA2AI_LEASE_TTL_MS: wholeNumber(500, 600_000)
+    .prefault('15000')
+    .describe(
+      'How long a node that hangs keeps its WhatsApp accounts before another one takes them, in milliseconds. The same on all nodes.',
+    ),
   WA2AI_ACCOUNT_ID: z
     .string()
     .regex(
@@ -110,7 +115,9 @@ export const envSchema = z.object({
       'must be 1 to 64 letters, digits, dots, dashes or underscores',
     )
     .prefault('default')
-    .describe('Name of the WhatsApp account that this service holds.'),
+    .describe(
+      'Name of the WhatsApp account that is there from the start; more are added with `POST /api/accounts`.',
+    ),
   WA2AI_PAIRING_PHONE: z
     .string()
     .transform((value) => value.replace(/^\+/, '').replace(/[\s().-]/g, ''))
@@ -140,6 +147,16 @@ export const envSchema = z.object({
   WA2AI_AGENT_ATTEMPTS: wholeNumber(1, 20)
     .prefault('3')
     .describe('How often one message is offered to an agent that did not take it.'),
+  WA2AI_LOOP_TURNS: wholeNumber(0, 100)
+    .prefault('10')
+    .describe(
+      'Turns in a row that look like a program answering the agent before the next stays unanswered; 0 answers all.',
+    ),
+  WA2AI_LOOP_REPLY_MS: wholeNumber(1, 60_000)
+    .prefault('1500')
+    .describe(
+      'Answers that come sooner after a reply, again and again, count as a program, in milliseconds.',
+    ),
   WA2AI_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       error: 'must be trace, debug, info, warn, error, fatal or silent',
@@ -168,6 +185,8 @@ export interface Config {
   readonly dataDir: string;
   readonly databaseUrl?: string;
   readonly nodeId?: string;
+  /** How long a lease counts after its last renewal. */
+  readonly leaseTtlMs: number;
   readonly accountId: string;
   /** Digits; set: pair by code. */
   readonly pairingPhone?: string;
@@ -177,6 +196,9 @@ export interface Config {
   readonly agentTimeoutMs: number;
   /** At least 1. */
   readonly agentAttempts: number;
+  /** 0 switches the loop breaker off. */
+  readonly loopTurns: number;
+  readonly loopReplyMs: number;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
   readonly logFormat: 'pretty' | 'json';
   /** Where a crash test ends the process. Only ever set with a `whatsappWsUrl` on this machine. */
@@ -225,6 +247,7 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     dataDir: values.WA2AI_DATA_DIR,
     databaseUrl: values.DATABASE_URL,
     nodeId: values.WA2AI_NODE_ID,
+    leaseTtlMs: values.WA2AI_LEASE_TTL_MS,
     accountId: values.WA2AI_ACCOUNT_ID,
     pairingPhone: values.WA2AI_PAIRING_PHONE,
     maxMessageAgeMs: values.WA2AI_MAX_MESSAGE_AGE_MS,
@@ -232,6 +255,8 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     whatsappVersion: values.WA2AI_WHATSAPP_VERSION,
     agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
     agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
+    loopTurns: values.WA2AI_LOOP_TURNS,
+    loopReplyMs: values.WA2AI_LOOP_REPLY_MS,
     logLevel: values.WA2AI_LOG_LEVEL,
     logFormat: values.WA2AI_LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
     faultPoint: values.WA2AI_FAULT_POINT,

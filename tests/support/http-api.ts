@@ -2,6 +2,7 @@ import { type ExplainInput, explainRoute } from '../../router/src/core/explain-r
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
+import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
 import type { QueuedReply } from '../../router/src/core/ports/inbox.ts';
 import type {
   DeadLetterRow,
@@ -46,6 +47,12 @@ export class FakeAccounts implements AccountControl {
 
   get(accountId: string): AccountStatus | undefined {
     return this.statuses.get(accountId);
+  }
+
+  async create(accountId: string): Promise<'added' | 'known'> {
+    if (this.statuses.has(accountId)) return 'known';
+    this.set({ accountId, state: 'starting' });
+    return 'added';
   }
 
   async pair(accountId: string, by: { method: 'qr' } | { method: 'code'; phone: string }) {
@@ -126,6 +133,8 @@ export interface HttpApi {
   state: MemoryState;
   log: ReturnType<typeof recordingLog>;
   deps: HttpDeps;
+  /** Nodes and accounts as this node sees them, to be filled by the test. */
+  view: ClusterView;
   /** Wall time of the server, set by the test. */
   clock: { nowMs: number };
   /** Set: the database does not answer. */
@@ -165,9 +174,11 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
     startLoop: (loop: { chatId: string; epoch: number }) => startedLoops.push(loop),
     deliver: (reply: QueuedReply) => sent.push(reply.message),
   };
+  const view: ClusterView = { nodes: [], accounts: [] };
   const deps: HttpDeps = {
     config: { host: '127.0.0.1', port: 0, accountId: 'default', apiKey: options.apiKey },
     accounts,
+    nodes: { nodeId: 'n1', view: () => view },
     messageLog,
     metrics,
     routes,
@@ -196,6 +207,7 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
     state,
     log,
     deps,
+    view,
     clock,
     database,
     close: () => server.close(),

@@ -26,6 +26,8 @@ export class ReplyDelivery {
   /** Replies that arrive while `resume` reads the older ones wait here, so that they do not overtake. */
   #held: QueuedReply[] | undefined;
   #resuming: Promise<void> | undefined;
+  #looking: Promise<void> | undefined;
+  #mustLookAgain = false;
 
   constructor(deps: DeliverDeps) {
     this.#deps = deps;
@@ -49,9 +51,21 @@ export class ReplyDelivery {
     return this.#resuming;
   }
 
+  /**
+   * Takes rows that nobody tried yet: written by other nodes, or behind one that was. Does nothing while the account is
+   * not open, since `resume` takes them then. A failure is mended by the next look.
+   */
+  look(): void {
+    this.#mustLookAgain = true;
+    this.#looking ??= this.#lookUntilSeen().finally(() => {
+      this.#looking = undefined;
+    });
+  }
+
   /** Resolves when nothing is being sent; at shutdown. */
   async settled(): Promise<void> {
     await this.#resuming?.catch(() => undefined);
+    await this.#looking;
     await Promise.all(this.#lanes.values());
   }
 
@@ -75,6 +89,24 @@ export class ReplyDelivery {
     }
   }
 
+  async #lookUntilSeen(): Promise<void> {
+    const { outbox, provider, log } = this.#deps;
+    while (this.#mustLookAgain) {
+      this.#mustLookAgain = false;
+      if (this.#held || provider.status().state !== 'open') return;
+      try {
+        const rows = await outbox.queued(provider.accountId, PAGE);
+        for (const row of rows) this.#enqueue(row);
+        if (rows.length < PAGE) continue;
+        await Promise.all(this.#lanes.values());
+        this.#mustLookAgain = true;
+      } catch (error) {
+        log.warn({ err: error }, 'queued replies could not be read; they are looked for again');
+        return;
+      }
+    }
+  }
+
   #enqueue(reply: QueuedReply): void {
     if (this.#underway.has(reply.outboxId)) return;
     this.#underway.add(reply.outboxId);
@@ -93,7 +125,11 @@ export class ReplyDelivery {
     const { outbox, provider } = this.#deps;
     const log = this.#deps.log.child({ outboxId: reply.outboxId, waMessageId: reply.message.waMessageId });
     try {
-      if (!(await outbox.markSending(reply.outboxId))) return;
+      if (!(await outbox.markSending(reply.outboxId))) {
+        // Past sending, or an older one of its chat came from another node and was not seen here yet.
+        this.look();
+        return;
+      }
       try {
         await provider.send(reply.message);
       } catch (error) {

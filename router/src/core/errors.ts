@@ -22,8 +22,8 @@ export class Wa2aiError extends Error {
 
 /** The database did not take or give something; nothing was stored and the caller may call again. */
 export class StorageUnavailableError extends Wa2aiError {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super('STORAGE_UNAVAILABLE', 'retry', message, options);
+  constructor(message: string, options?: { cause?: unknown; code?: string }) {
+    super(options?.code ?? 'STORAGE_UNAVAILABLE', 'retry', message, options);
   }
 }
 
@@ -40,13 +40,19 @@ export class NotConnectedError extends Wa2aiError {
 }
 
 /** This node does not hold the account any more: another one may; nothing was stored or sent. */
-export class LeaseLostError extends Wa2aiError {
+export class LeaseLostError extends StorageUnavailableError {
   constructor(accountId: string) {
-    super(
-      'LEASE_LOST',
-      'retry',
-      `This node no longer holds WhatsApp account "${accountId}"; nothing was stored.`,
-    );
+    super(`This node no longer holds WhatsApp account "${accountId}"; nothing was stored.`, {
+      code: 'LEASE_LOST',
+    });
+  }
+}
+
+/** No node that answers holds the account; what was asked for may be asked again. */
+export class AccountNotHeldError extends Wa2aiError {
+  constructor(accountId: string, node?: string) {
+    const who = node === undefined ? 'No node holds' : `Node "${node}" did not answer for`;
+    super('ACCOUNT_NOT_HELD', 'retry', `${who} WhatsApp account "${accountId}" at this moment; try again.`);
   }
 }
 

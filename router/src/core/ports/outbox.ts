@@ -16,7 +16,12 @@ export interface Outbox {
   ): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
   /** Not yet acknowledged rows of an account in sending order per chat: `queued`, and `sending`/`sent` left by a crash or drop. */
   undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]>;
-  /** `queued` or a repeat → `sending`; false when the row is past that (acked, dead) and must not be sent. */
+  /** Rows that nobody tried yet, oldest first: those that other nodes wrote, and those that had to wait. */
+  queued(accountId: string, limit: number): Promise<QueuedReply[]>;
+  /**
+   * `queued` or a repeat → `sending`; false when the row must not be sent: it is past that (acked, dead), or an older
+   * row of its chat is still `queued`.
+   */
   markSending(outboxId: string): Promise<boolean>;
   markSent(outboxId: string): Promise<void>;
   markDead(outboxId: string, reason: string): Promise<void>;

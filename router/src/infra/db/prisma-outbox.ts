@@ -59,6 +59,16 @@ export class PrismaOutbox implements Outbox {
     return rows.map(queuedReply);
   }
 
+  async queued(accountId: string, limit: number): Promise<QueuedReply[]> {
+    const rows = await withStorage(
+      'reading queued replies',
+      () => this.#prisma.$queryRaw<Parameters<typeof queuedReply>[0][]>`
+        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
+        WHERE account_id = ${accountId} AND state = 'queued' ORDER BY id LIMIT ${limit}::integer`,
+    );
+    return rows.map(queuedReply);
+  }
+
   /**
    * A row that was sent before stays `sent` while it is sent again. A row waits while an older one of its chat has not
    * been tried: replies of one chat may be written by several nodes.

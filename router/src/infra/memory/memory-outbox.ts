@@ -61,9 +61,21 @@ export class MemoryOutbox implements Outbox {
       .map(queuedReplyOf);
   }
 
+  async queued(accountId: string, limit: number): Promise<QueuedReply[]> {
+    return [...this.#state.outbox.values()]
+      .filter((row) => row.accountId === accountId && row.state === 'queued')
+      .slice(0, limit)
+      .map(queuedReplyOf);
+  }
+
   async markSending(outboxId: string): Promise<boolean> {
     const row = this.#unacknowledged(outboxId);
     if (!row) return false;
+    for (const other of this.#state.outbox.values()) {
+      if (other === row) break;
+      if (other.accountId === row.accountId && other.chatId === row.chatId && other.state === 'queued')
+        return false;
+    }
     row.attempts += 1;
     if (row.state !== 'sent') row.state = 'sending';
     return true;

@@ -3,12 +3,15 @@ import { DBOS } from '@dbos-inc/dbos-sdk';
 import { StorageUnavailableError } from '../../core/errors.ts';
 import type { Inbox } from '../../core/ports/inbox.ts';
 import type { Logger } from '../../core/ports/logger.ts';
+import type { DbosTakeover } from './dbos-takeover.ts';
+import type { Loop, TurnSharing } from './turn-sharing.ts';
 
 /** Changes when the steps of the turn loop change: workflows of another version are not recovered by this one. */
 const WORKFLOW_VERSION = 'turns-1';
 /** A loop that never finds its chat idle hands over to a fresh one, so that no workflow collects steps for ever. */
 const TURNS_PER_LOOP = 50;
 const SWEEP_EVERY_MS = 5_000;
+const TAKE_OVER_EVERY_MS = 1_000;
 /** Waits between tries while the database is away, in milliseconds. */
 const STORAGE_RETRY_MS = 500;
 
@@ -24,6 +27,8 @@ export interface TurnEngineDeps {
   sweepEveryMs?: number;
   /** Aborted when the service stops; a turn that ends because of it is not recorded and is taken up again later. */
   stopping: AbortSignal;
+  /** Set when other nodes may run turns too; without it this process is the only one. */
+  shared?: { sharing: TurnSharing; takeover: DbosTakeover };
 }
 
 /**
@@ -34,11 +39,13 @@ export class TurnEngine {
   readonly #deps: TurnEngineDeps;
   readonly #loop: (chatId: string, epoch: number) => Promise<void>;
   #sweepTimer: NodeJS.Timeout | undefined;
+  #takeOverTimer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> = Promise.resolve();
   /** Loops that this process started: their first turn is no repeat, that of a recovered loop may be one. */
   readonly #startedHere = new Set<string>();
   #draining = false;
   #running = 0;
+  #loops = 0;
   #idle: (() => void) | undefined;
 
   constructor(deps: TurnEngineDeps) {
@@ -68,22 +75,43 @@ export class TurnEngine {
       this.#sweeping = this.#sweeping.then(() => this.#sweep());
     }, this.#deps.sweepEveryMs ?? SWEEP_EVERY_MS);
     this.#sweepTimer.unref();
+    if (!this.#deps.shared) return;
+    this.#takeOverTimer = setInterval(() => {
+      this.#sweeping = this.#sweeping.then(() => this.#takeOverFromDead());
+    }, TAKE_OVER_EVERY_MS);
+    this.#takeOverTimer.unref();
   }
 
-  /** Starts the loop of a chat without waiting for it. The same epoch started twice runs once. */
-  startLoop(loop: { chatId: string; epoch: number }): void {
+  /** Turn loops that run in this process. */
+  get loops(): number {
+    return this.#loops;
+  }
+
+  /**
+   * Starts the loop of a chat without waiting for it, here or on a node that has clearly fewer. The same epoch started
+   * twice runs once.
+   */
+  startLoop(loop: Loop): void {
+    if (this.#deps.shared?.sharing.giveAway(loop, this.#loops)) return;
+    this.startLoopHere(loop);
+  }
+
+  /** Starts the loop in this process: another node gave it away. */
+  startLoopHere(loop: Loop): void {
+    if (this.#draining) return;
     this.#start(loop).catch((error: unknown) => {
       this.#deps.log.warn({ err: error, chatId: loop.chatId }, 'turn loop not started; the sweep starts it');
     });
   }
 
   /**
-   * Stops taking turns. Turns under way get `graceMs` to end; what is left resumes after the next start. The stopping
-   * signal must be aborted by the caller when the grace is over.
+   * Stops taking turns. Turns under way get `graceMs` to end; what is left goes on at another node, or here after the
+   * next start. The stopping signal must be aborted by the caller when the grace is over.
    */
   async stop(graceMs: number): Promise<void> {
     this.#draining = true;
     clearInterval(this.#sweepTimer);
+    clearInterval(this.#takeOverTimer);
     await this.#sweeping;
     if (this.#running > 0) {
       const idle = new Promise<void>((resolve) => {
@@ -97,6 +125,12 @@ export class TurnEngine {
 
   /** Disconnects DBOS and forgets its registrations, so that a process can make another engine; after `stop`. */
   async close(): Promise<void> {
+    const { shared, nodeId, log } = this.#deps;
+    if (shared?.sharing.hasOthers) {
+      await shared.takeover.handOver(nodeId).catch((error: unknown) => {
+        log.warn({ err: error }, 'turns under way were not handed over; another node finds them');
+      });
+    }
     await DBOS.shutdown({ deregister: true });
   }
 
@@ -112,6 +146,15 @@ export class TurnEngine {
   }
 
   async #turnLoop(chatId: string, epoch: number): Promise<void> {
+    this.#loops++;
+    try {
+      await this.#takeTurns(chatId, epoch);
+    } finally {
+      this.#loops--;
+    }
+  }
+
+  async #takeTurns(chatId: string, epoch: number): Promise<void> {
     let isRepeat = !this.#startedHere.delete(loopId(chatId, epoch));
     for (let turn = 1; turn <= TURNS_PER_LOOP; turn++) {
       // Steps that a recovered loop has behind it are not run again: the first one that runs is the one cut off.
@@ -129,13 +172,22 @@ export class TurnEngine {
   }
 
   async #turn(chatId: string, epoch: number, isRepeat: boolean): Promise<'answered' | 'idle'> {
-    if (this.#draining) return neverEnds();
+    if (this.#draining) return this.#leave(chatId, epoch);
     this.#running++;
     const outcome = await this.#answerWhenStored(chatId, epoch, isRepeat).finally(() => {
       this.#running--;
       if (this.#running === 0) this.#idle?.();
     });
     return outcome === 'stopped' ? neverEnds() : outcome;
+  }
+
+  /** Between two turns of a node that stops: the chat goes on elsewhere at once, or waits for the next start. */
+  async #leave(chatId: string, epoch: number): Promise<'idle'> {
+    const { shared, inbox } = this.#deps;
+    if (!shared?.sharing.hasOthers) return neverEnds();
+    const next = await inbox.renewLoop(chatId, epoch);
+    if (next !== undefined) shared.sharing.giveAway({ chatId, epoch: next }, 0, Number.NEGATIVE_INFINITY);
+    return 'idle';
   }
 
   /** One turn; waits out a database that is away, because nothing can be noted without it. */
@@ -161,6 +213,7 @@ export class TurnEngine {
 
   /** Finds chats whose loop was lost (a crash between commit and start, a workflow that failed) and starts one. */
   async #sweep(): Promise<void> {
+    if (this.#deps.shared && !this.#deps.shared.sharing.isLookout) return;
     try {
       for (const { chatId, epoch } of await this.#deps.inbox.openLoops()) {
         if (this.#draining) return;
@@ -178,6 +231,20 @@ export class TurnEngine {
       }
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'sweep for unanswered chats failed; it is tried again');
+    }
+  }
+
+  /** What nodes that are gone had under way goes on at those that live; repeated, because one of them may die over it. */
+  async #takeOverFromDead(): Promise<void> {
+    const { shared, log } = this.#deps;
+    if (!shared?.sharing.isLookout || this.#draining) return;
+    try {
+      const dead = shared.sharing.deadAmong(await shared.takeover.busyExecutors());
+      if (dead.length === 0) return;
+      const turns = await shared.takeover.takeOver(dead);
+      if (turns > 0) log.warn({ nodes: dead, turns }, 'turns of nodes that are gone were taken over');
+    } catch (error) {
+      log.warn({ err: error }, 'turns of other nodes could not be looked after; it is tried again');
     }
   }
 }

@@ -1,7 +1,8 @@
 import makeWASocket, { type BinaryNode, jidDecode, type WASocket } from '@whiskeysockets/baileys';
 import { lidJid, parseJid, phoneJid } from '../../core/chat-id.ts';
-import { AlreadyLinkedError, NotConnectedError } from '../../core/errors.ts';
+import { AlreadyLinkedError, LeaseLostError, NotConnectedError } from '../../core/errors.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
+import type { Fence } from '../../core/ports/account-lease.ts';
 import type { AccountRecord, AccountStore } from '../../core/ports/account-store.ts';
 import type { AccountStatus, ChatProvider, ProviderEvents } from '../../core/ports/chat-provider.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -47,6 +48,8 @@ export interface BaileysProviderOptions {
   onTold?(): void;
   /** Share one among all accounts of a process (see SignalRepositoryOptions). Default: one for this account. */
   sessionLocks?: KeyedLock;
+  /** The right to hold this account's socket: asked again for each piece that leaves it. Default: always held. */
+  fence?: Pick<Fence, 'isHeld'>;
 }
 
 /** One WhatsApp account on an unmodified Baileys socket. */
@@ -81,6 +84,7 @@ class BaileysProvider implements ChatProvider {
   #socket: WASocket | undefined;
   #isOpen = false;
   #isReplayed = false;
+  #isAbandoned = false;
   #pairBy: PairBy;
   #restriction: { reason: string; untilMs: number } | undefined;
   #releaseConsole: (() => void) | undefined;
@@ -149,6 +153,13 @@ class BaileysProvider implements ChatProvider {
     this.#board.set({ state: 'stopped' });
     await this.#board.saved();
     this.#releaseConsole?.();
+  }
+
+  async abandon(): Promise<void> {
+    this.#isAbandoned = true;
+    this.#isOpen = false;
+    this.#socket?.end(new LeaseLostError(this.accountId)).catch(() => undefined);
+    await this.stop();
   }
 
   async send(message: OutgoingMessage): Promise<void> {
@@ -238,7 +249,12 @@ class BaileysProvider implements ChatProvider {
     this.#isReplayed = true;
   }
 
+  #mayUseSocket(): boolean {
+    return !this.#isAbandoned && this.#options.fence?.isHeld() !== false;
+  }
+
   async #open(): Promise<WASocket> {
+    if (!this.#mayUseSocket()) throw new LeaseLostError(this.accountId);
     const auth = await this.#loadAuth();
     await auth.prepare();
     await this.#replay();
@@ -267,6 +283,13 @@ class BaileysProvider implements ChatProvider {
           ),
       }),
     );
+    const { ws } = socket;
+    const client: object = Object.getPrototypeOf(ws);
+    // Baileys asks this in the very step that writes: a process that slept since its last look at the lease, or was
+    // told to abandon the account, is stopped here.
+    Object.defineProperty(ws, 'isOpen', {
+      get: () => this.#mayUseSocket() && Boolean(Reflect.get(client, 'isOpen', ws)),
+    });
     return socket;
   }
 
