@@ -3,12 +3,14 @@ import { EventEmitter, once } from 'node:events';
 import { type AnswerDeps, answerNext } from '../../router/src/core/answer-message.ts';
 import { CircuitBreakers } from '../../router/src/core/circuit-breaker.ts';
 import { ReplyDelivery } from '../../router/src/core/deliver-reply.ts';
+import type { LoopSettings } from '../../router/src/core/loop-breaker.ts';
 import type { Environment, OutgoingMessage, RouteConfig } from '../../router/src/core/models.ts';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import { receiveMessage } from '../../router/src/core/receive-message.ts';
 import { replayDeadLetter } from '../../router/src/core/replay-dead-letters.ts';
 import { mintWaMessageId } from '../../router/src/core/wa-message-id.ts';
 import { createAgentClients } from '../../router/src/infra/agent-clients.ts';
+import { PrismaChatHistory } from '../../router/src/infra/db/prisma-chat-history.ts';
 import { PrismaDeadLetters } from '../../router/src/infra/db/prisma-dead-letters.ts';
 import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
 import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
@@ -87,6 +89,7 @@ export class TestRouter {
       log: quietLog,
       mintId: () => mintWaMessageId(randomBytes(9)),
       setTyping: async () => undefined,
+      loopBreaker: options.loop && { history: new PrismaChatHistory(prisma), settings: options.loop },
       deliver: (replies) => this.#delivery.deliver(replies),
       observeTurn: (result) => this.#events.emit('turn', result),
       stopping: this.#stopping.signal,
@@ -175,6 +178,8 @@ export class TestRouter {
 }
 
 interface RouterOptions {
+  /** Absent: no loop is stopped. */
+  loop?: LoopSettings;
   agentTimeoutMs?: number;
   attempts?: number;
   environment?: Environment;

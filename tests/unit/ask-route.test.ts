@@ -17,6 +17,8 @@ const turn: PendingTurn = {
   message: { id: 'm', from: '1@s.whatsapp.net', channelId: '1', text: 'hola', timestamp: new Date(0) },
   channelIds: ['1'],
   replyTo: '1@s.whatsapp.net',
+  sender: '1',
+  receivedAtMs: 0,
 };
 
 type End = AgentResponse | Error;

@@ -31,6 +31,9 @@ describe('loadConfig', () => {
       maxMessageAgeMs: 86_400_000,
       agentTimeoutMs: 30_000,
       agentAttempts: 3,
+      leaseTtlMs: 15_000,
+      loopTurns: 10,
+      loopReplyMs: 1_500,
       logLevel: 'info',
       logFormat: 'json',
     });
@@ -52,6 +55,9 @@ describe('loadConfig', () => {
       WA2AI_WHATSAPP_VERSION: '2.3000.1023223821',
       WA2AI_AGENT_TIMEOUT_MS: '1000',
       WA2AI_AGENT_ATTEMPTS: '1',
+      WA2AI_LEASE_TTL_MS: '5000',
+      WA2AI_LOOP_TURNS: '0',
+      WA2AI_LOOP_REPLY_MS: '700',
       WA2AI_LOG_LEVEL: 'debug',
       WA2AI_LOG_FORMAT: 'pretty',
     });
@@ -70,6 +76,9 @@ describe('loadConfig', () => {
       whatsappVersion: [2, 3000, 1023223821],
       agentTimeoutMs: 1000,
       agentAttempts: 1,
+      leaseTtlMs: 5_000,
+      loopTurns: 0,
+      loopReplyMs: 700,
       logLevel: 'debug',
       logFormat: 'pretty',
     });

@@ -461,7 +461,7 @@ END $$;
 CREATE FUNCTION inbox_next_turn(p_chat bigint, p_epoch integer) RETURNS TABLE (
   message_id bigint, account_id text, wa_message_id text, sender_phone text, sender_lid text, push_name text,
   kind text, text text, quoted_text text, sent_at timestamptz, chat_phone text, chat_lid text, group_id text,
-  reply_to text, attempts integer
+  reply_to text, attempts integer, received_at timestamptz, replied_at timestamptz
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -470,7 +470,8 @@ BEGIN
   LOOP
     RETURN QUERY
       SELECT m.id, m.account_id, m.wa_message_id, m.sender_phone, m.sender_lid, m.push_name, m.kind, m.text,
-             m.quoted_text, m.sent_at, c.phone, c.lid, c.group_id, c.reply_to, m.attempts
+             m.quoted_text, m.sent_at, c.phone, c.lid, c.group_id, c.reply_to, m.attempts,
+             m.received_at, (SELECT o.queued_at FROM outbox o WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1)
       FROM chat c JOIN message m ON m.chat_id = c.id AND m.state = 'received'
       WHERE c.id = p_chat AND c.loop_epoch = p_epoch AND c.loop_running
       ORDER BY m.stanza_order, m.id LIMIT 1;

@@ -1,5 +1,7 @@
 import { type AskRouteDeps, askRoute } from './ask-route.ts';
+import { findLoop, type LoopSettings } from './loop-breaker.ts';
 import type { Environment, OutgoingMessage, Route } from './models.ts';
+import type { ChatHistory } from './ports/chat-history.ts';
 import type { Inbox, PendingTurn, QueuedReply, TurnResult } from './ports/inbox.ts';
 import type { RouteStore } from './ports/route-store.ts';
 import type { TextMatcher } from './ports/text-matcher.ts';
@@ -16,6 +18,8 @@ export interface AnswerDeps extends AskRouteDeps {
   setTyping(accountId: string, to: string, isTyping: boolean): Promise<void>;
   /** Takes stored replies on their way; delivery itself is not awaited, the outbox holds them. */
   deliver(replies: QueuedReply[]): void;
+  /** Stops two programs that answer each other. Absent: every message is answered. */
+  loopBreaker?: { history: ChatHistory; settings: LoopSettings };
   /** Told once for each ended turn, for metrics. */
   observeTurn?(result: TurnResult): void;
 }
@@ -58,6 +62,12 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
   const choice = await routeMessage(deps, turn);
   if (choice.kind === 'none') {
     return { state: 'ignored', reason: choice.reason, trace: choice.trace, replies: [] };
+  }
+  const loop = deps.loopBreaker && (await findLoop(deps.loopBreaker, { ...turn, text: turn.message.text }));
+  if (loop?.isLoop) {
+    const sentence = `The last ${loop.turns} turns look like two programs answering each other.`;
+    const step = { step: 'loop-breaker', outcome: 'stopped', sentence };
+    return { state: 'ignored', reason: 'loop-breaker', trace: [...choice.trace, step], replies: [] };
   }
   const { route } = choice;
   if (turn.message.text === '') return unsupportedKind(deps, turn, choice);

@@ -49,6 +49,11 @@ export interface PendingTurn {
   replyTo: string;
   /** Asks of an earlier turn that ended in a dead letter; absent when there were none. */
   earlierAttempts?: number;
+  /** Who wrote it: LID, else number; bare digits. */
+  sender: string;
+  /** When it was stored, and when the last reply of the chat was; the database's time, epoch milliseconds. */
+  receivedAtMs: number;
+  repliedAtMs?: number;
 }
 
 /** How a turn ended. Written with the reply in one transaction. */

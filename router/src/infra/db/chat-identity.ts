@@ -62,6 +62,8 @@ export interface StoredTurn {
   chat: ChatIdentity;
   replyTo: string;
   attempts?: number;
+  receivedAtMs: number;
+  repliedAtMs?: number;
 }
 
 /**
@@ -86,7 +88,7 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     kind: row.kind as MessageKind,
     quotedText: row.quotedText ?? undefined,
   };
-  const { messageId, chatId, accountId, replyTo } = row;
+  const { messageId, chatId, accountId, replyTo, receivedAtMs, repliedAtMs } = row;
   return {
     messageId,
     chatId,
@@ -95,5 +97,8 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     channelIds,
     replyTo,
     earlierAttempts: row.attempts || undefined,
+    sender: row.senderLid ?? row.senderPhone ?? '',
+    receivedAtMs,
+    repliedAtMs,
   };
 }

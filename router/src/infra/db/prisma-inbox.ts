@@ -34,6 +34,8 @@ interface TurnRow {
   group_id: string | null;
   reply_to: string;
   attempts: number;
+  received_at_ms: string;
+  replied_at_ms: string | null;
 }
 
 interface ReplyRow {
@@ -87,7 +89,9 @@ export class PrismaInbox implements Inbox {
       () => this.#prisma.$queryRaw<TurnRow[]>`
         SELECT message_id::text, account_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text,
                quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
-               chat_phone, chat_lid, group_id, reply_to, attempts
+               chat_phone, chat_lid, group_id, reply_to, attempts,
+               (extract(epoch FROM received_at) * 1000)::bigint::text AS received_at_ms,
+               (extract(epoch FROM replied_at) * 1000)::bigint::text AS replied_at_ms
         FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer)`,
     );
     if (!row) return undefined;
@@ -106,6 +110,8 @@ export class PrismaInbox implements Inbox {
       chat: { phone: row.chat_phone, lid: row.chat_lid, groupId: row.group_id },
       replyTo: row.reply_to,
       attempts: row.attempts,
+      receivedAtMs: Number(row.received_at_ms),
+      repliedAtMs: row.replied_at_ms === null ? undefined : Number(row.replied_at_ms),
     });
   }
 

@@ -82,8 +82,11 @@ export class MemoryInbox implements Inbox {
       chat.loopRunning = false;
       return undefined;
     }
+    const replies = [...this.#state.outbox.values()].filter((reply) => reply.chatId === chatId);
     return pendingTurn({
       ...message,
+      receivedAtMs: message.receivedAt.getTime(),
+      repliedAtMs: replies.at(-1)?.queuedAt.getTime(),
       messageId: String(message.id),
       chatId,
       chat: { phone: chat.phone, lid: chat.lid, groupId: chat.groupId },
