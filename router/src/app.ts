@@ -18,6 +18,7 @@ import { sendMessage } from './core/send-message.ts';
 import { mintWaMessageId } from './core/wa-message-id.ts';
 import { accountHolder } from './hold-account.ts';
 import { createAgentClients } from './infra/agent-clients.ts';
+import { aliasesOf } from './infra/db/chat-aliases.ts';
 import { openDatabase } from './infra/db/database.ts';
 import { NodeConnection } from './infra/db/node-connection.ts';
 import { nodeIdOf } from './infra/db/node-id.ts';
@@ -98,6 +99,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   const mintId = () => mintWaMessageId(randomBytes(9));
   const stopping = new AbortController();
 
+  let nudgeOwner: () => void = () => undefined;
   let hear: (note: NodeNote, from: string) => void = () => undefined;
   const connection = new NodeConnection({
     databaseUrl: database.url,
@@ -126,6 +128,10 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     registry,
     notes,
     cluster,
+    nudge: () => {
+      notes.publish({ kind: 'look' });
+      nudgeOwner();
+    },
     newId: () => randomBytes(8).toString('hex'),
     clock,
   });
@@ -135,7 +141,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     databaseUrl: database.url,
     nodeId,
     inbox,
-    answerNext: (chatId, epoch, isRepeat) => answerNext(answerDeps, { chatId, epoch, isRepeat }),
+    answerNext: (loop) => answerNext(answerDeps, loop),
     log: log.child({ mod: 'turns' }),
     stopping: stopping.signal,
     shared: { sharing, takeover: new DbosTakeover(prisma) },
@@ -185,9 +191,14 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     stopping: stopping.signal,
   };
 
+  /** The loop of a chat may wait for its next message on another node. */
+  const wakeLoop = (chatId: string) => {
+    if (!engine.wakeLoop(chatId) && sharing.hasOthers) notes.publish({ kind: 'wake', chatId });
+  };
   const replayDeps = {
     deadLetters: new PrismaDeadLetters(prisma),
     startLoop: (loop: Parameters<TurnEngine['startLoop']>[0]) => engine.startLoop(loop),
+    wakeLoop,
     deliver: (reply: QueuedReply) => answerDeps.deliver([reply]),
   };
   let server: Awaited<ReturnType<typeof createHttpServer>> | undefined;
@@ -199,7 +210,16 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     accounts,
     nodes: { nodeId, view: () => accounts.view },
     metrics,
-    explain: (input) => explainRoute({ routes, matcher, environment: config.environment }, input),
+    explain: (input) =>
+      explainRoute(
+        {
+          routes,
+          matcher,
+          environment: config.environment,
+          aliasesOf: (accountId, channelId) => aliasesOf(prisma, accountId, channelId),
+        },
+        input,
+      ),
     sendMessage: (input) =>
       sendMessage({ outbox, mintId, deliver: (reply) => answerDeps.deliver([reply]) }, input),
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
@@ -226,7 +246,10 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
       registry,
       deliveries,
       receive: (message, messageLog) =>
-        receiveMessage({ inbox, startLoop: (loop) => engine.startLoop(loop), log: messageLog }, message),
+        receiveMessage(
+          { inbox, startLoop: (loop) => engine.startLoop(loop), wakeLoop, log: messageLog },
+          message,
+        ),
       onStatus: (status) => {
         accounts.changed(status);
         if (process.stdout.isTTY) void terminal.show(status);
@@ -234,7 +257,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
       clock,
       log,
     }),
-    turns: () => engine.loops,
+    turns: () => engine.turns,
     onView: (view) => {
       accounts.seen(view);
       sharing.seen(view);
@@ -246,6 +269,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     ttlMs: config.leaseTtlMs,
     log: log.child({ mod: 'nodes' }),
   });
+  nudgeOwner = () => owner.nudge();
   const lookForReplies = () => {
     for (const delivery of deliveries.values()) delivery.look();
   };
@@ -254,6 +278,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     else if (note.kind === 'replies') deliveries.get(note.accountId)?.look();
     else if (note.kind === 'typing')
       void registry.provider(note.accountId)?.setTyping(note.to, note.isTyping);
+    else if (note.kind === 'wake') engine.wakeLoop(note.chatId);
     else if (note.kind === 'loop') {
       if (note.node === nodeId) engine.startLoopHere(note);
     } else accounts.take(note, from);

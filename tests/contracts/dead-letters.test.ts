@@ -59,10 +59,10 @@ describe.each(ADAPTERS)('dead letters in $name', ({ open }) => {
   });
 
   it('starts no second loop beside the one that runs, and comes last in it', async () => {
-    const { person, messageId, letterId } = await deadMessage();
+    const { person, messageId, chatId, letterId } = await deadMessage();
     const waiting = await stores.inbox.add(aMessage(accountId, person, { text: 'newer' }));
     const replay = await stores.deadLetters.replay(letterId);
-    expect(replay).toEqual({ outcome: 'replayed', messageId });
+    expect(replay).toEqual({ outcome: 'replayed', messageId, chatId });
     const turns = await turnsOf(waiting.startLoop);
     expect(turns.map((turn) => turn.messageId)).toEqual([waiting.messageId, messageId]);
   });

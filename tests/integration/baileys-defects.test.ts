@@ -4,6 +4,7 @@ import {
   type AccountStores,
   memoryStores,
   replyAddress,
+  unevenStores,
   WhatsAppAccount,
 } from '../support/whatsapp-account.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
@@ -53,7 +54,7 @@ describe('a burst', () => {
     'of one person by %s, each message answered, is read by both sides',
     async (via) => {
       const person = createPerson(emulator, { phone: '34600000009', via });
-      const account = await pairedAccount();
+      const account = await pairedAccount(unevenStores());
       account.echo();
       const texts = numbered(120);
       for (const text of texts) void person.say(text, { to: phone });
@@ -66,7 +67,7 @@ describe('a burst', () => {
   );
 
   it('of strangers, several lines each, comes out in the order of each', async () => {
-    const account = await pairedAccount();
+    const account = await pairedAccount(unevenStores());
     const strangers = createPeople(emulator, 5);
     const texts = numbered(8, 'line');
     await Promise.all(
@@ -80,7 +81,7 @@ describe('a burst', () => {
   });
 
   it('sent into one chat at once arrives in the order of the calls', async () => {
-    const account = await pairedAccount();
+    const account = await pairedAccount(unevenStores());
     const texts = numbered(25);
     await Promise.all(texts.map((text) => account.send(ana.pn, text)));
     const arrived: Array<string | undefined> = [];
@@ -90,7 +91,7 @@ describe('a burst', () => {
 
   it('in a group is read by both sides', async () => {
     const people = createPeople(emulator, 3);
-    const account = await pairedAccount();
+    const account = await pairedAccount(unevenStores());
     const group = createGroup(emulator, { subject: 'Team', members: [...people, phone] });
     account.echo();
     const texts = numbered(30);

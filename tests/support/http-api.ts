@@ -172,6 +172,7 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
   const replayDeps = {
     deadLetters: new MemoryDeadLetters(state),
     startLoop: (loop: { chatId: string; epoch: number }) => startedLoops.push(loop),
+    wakeLoop: () => undefined,
     deliver: (reply: QueuedReply) => sent.push(reply.message),
   };
   const view: ClusterView = { nodes: [], accounts: [] };

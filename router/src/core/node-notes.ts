@@ -13,13 +13,14 @@ const accountId = z.string();
 /**
  * What nodes tell each other. Every note may be lost; whoever relies on one also looks by itself now and then.
  * `look`: accounts or nodes changed · `replies`: rows for the account's owner are in the outbox · `loop`: run this turn
- * loop · `who`: a node that just came asks for statuses · `command` and `answer`: an admin's wish for an account that
+ * loop · `wake`: a message came for a chat whose loop may run at one of the others · `who`: a node that just came asks for statuses · `command` and `answer`: an admin's wish for an account that
  * another node holds.
  */
 const note = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('look') }),
   z.object({ kind: z.literal('replies'), accountId }),
   z.object({ kind: z.literal('typing'), accountId, to: z.string(), isTyping: z.boolean() }),
+  z.object({ kind: z.literal('wake'), chatId: z.string() }),
   z.object({ kind: z.literal('loop'), node: z.string(), chatId: z.string(), epoch: z.number() }),
   z.object({ kind: z.literal('status'), status }),
   z.object({ kind: z.literal('who') }),

@@ -4,6 +4,8 @@ import type { QueuedReply } from './ports/inbox.ts';
 export interface ReplayDeps {
   deadLetters: DeadLetters;
   startLoop(loop: { chatId: string; epoch: number }): void;
+  /** Tells the loop that runs on a chat that there is a message. */
+  wakeLoop(chatId: string): void;
   deliver(reply: QueuedReply): void;
 }
 
@@ -13,8 +15,11 @@ export interface ReplayDeps {
  */
 export async function replayDeadLetter(deps: ReplayDeps, id: string): Promise<Replay['outcome']> {
   const replay = await deps.deadLetters.replay(id);
-  if ('startLoop' in replay && replay.startLoop) deps.startLoop(replay.startLoop);
   if ('reply' in replay) deps.deliver(replay.reply);
+  else if (replay.outcome === 'replayed') {
+    if (replay.startLoop) deps.startLoop(replay.startLoop);
+    else deps.wakeLoop(replay.chatId);
+  }
   return replay.outcome;
 }
 

@@ -12,7 +12,7 @@ export interface DeadLetterFilter {
 
 /** What a replay set going: the loop to start for a message, or the reply to deliver. */
 export type Replay =
-  | { outcome: 'replayed'; messageId: string; startLoop?: { chatId: string; epoch: number } }
+  | { outcome: 'replayed'; messageId: string; chatId: string; startLoop?: { chatId: string; epoch: number } }
   | { outcome: 'replayed'; reply: QueuedReply }
   /** What the letter tells of is not dead: it was replayed before, and has not died again. */
   | { outcome: 'known' }

@@ -39,6 +39,7 @@ export class PrismaDeadLetters implements DeadLetters {
       return {
         outcome: 'replayed',
         messageId: String(row.message_id),
+        chatId: String(row.chat_id),
         ...(row.start_epoch !== null && {
           startLoop: { chatId: String(row.chat_id), epoch: row.start_epoch },
         }),

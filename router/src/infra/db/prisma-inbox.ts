@@ -83,7 +83,11 @@ export class PrismaInbox implements Inbox {
     return stored;
   }
 
-  async nextTurn(chatId: string, epoch: number): Promise<PendingTurn | undefined> {
+  async nextTurn(
+    chatId: string,
+    epoch: number,
+    options: { keepOpen?: boolean } = {},
+  ): Promise<PendingTurn | undefined> {
     const [row] = await withStorage(
       'reading the next message of a chat',
       () => this.#prisma.$queryRaw<TurnRow[]>`
@@ -92,7 +96,7 @@ export class PrismaInbox implements Inbox {
                chat_phone, chat_lid, group_id, reply_to, attempts,
                (extract(epoch FROM received_at) * 1000)::bigint::text AS received_at_ms,
                (extract(epoch FROM replied_at) * 1000)::bigint::text AS replied_at_ms
-        FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer)`,
+        FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer, ${!options.keepOpen})`,
     );
     if (!row) return undefined;
     return pendingTurn({

@@ -55,11 +55,11 @@ export class MemoryDeadLetters implements DeadLetters {
     });
     this.#settle((other) => other.outboxId === undefined && other.messageId === letter.messageId, letter);
     const messageId = String(message.id);
-    if (chat.loopRunning) return { outcome: 'replayed', messageId };
+    const chatId = String(chat.id);
+    if (chat.loopRunning) return { outcome: 'replayed', messageId, chatId };
     chat.loopRunning = true;
     chat.loopEpoch += 1;
-    const startLoop = { chatId: String(chat.id), epoch: chat.loopEpoch };
-    return { outcome: 'replayed', messageId, startLoop };
+    return { outcome: 'replayed', messageId, chatId, startLoop: { chatId, epoch: chat.loopEpoch } };
   }
 
   #replayReply(outboxId: string): Replay {
