@@ -3,7 +3,7 @@ import type { AccountLeases, Fence } from './ports/account-lease.ts';
 import type { Clock } from './ports/clock.ts';
 import type { AccountView, Cluster, ClusterView } from './ports/cluster.ts';
 import type { Logger } from './ports/logger.ts';
-import { accountToGive, COURTESY_MS, DEAD_FOR_MS, placeInLine } from './share-accounts.ts';
+import { accountToGive, COURTESY_MS, DEAD_FOR_MS, placesInLine } from './share-accounts.ts';
 
 /** What this process does with an account that it holds. */
 export interface HeldAccount {
@@ -64,6 +64,7 @@ export class AccountOwner {
   #gaveAtMs = Number.NEGATIVE_INFINITY;
   #isDraining = false;
   #isNudged = false;
+  #isAlone = true;
   #loops: Promise<unknown> | undefined;
 
   constructor(deps: AccountOwnerDeps) {
@@ -112,7 +113,8 @@ export class AccountOwner {
 
   async #pause(): Promise<void> {
     this.#nap = new AbortController();
-    const waitMs = Math.min(LOOK_EVERY_MS, this.#heartbeatMs());
+    // Another node that comes says so, so that nothing is missed.
+    const waitMs = this.#isAlone ? this.#heartbeatMs() : Math.min(LOOK_EVERY_MS, this.#heartbeatMs());
     await this.#deps.clock.sleep(waitMs, this.#nap.signal).catch(() => undefined);
   }
 
@@ -136,10 +138,14 @@ export class AccountOwner {
     try {
       await this.#renewWhenDue();
       const view = await cluster.beat({ turns: turns(), isDraining: this.#isDraining });
+      this.#isAlone = view.nodes.every(({ nodeId, isAlive }) => nodeId === this.#deps.nodeId || !isAlive);
       this.#letGoOfTaken(view);
       onView(view);
       if (this.#isDraining) return;
-      await Promise.all(view.accounts.map((account) => this.#takeWhenItsTurn(view, account)));
+      const places = placesInLine(view, this.#deps.nodeId);
+      await Promise.all(
+        view.accounts.map((account) => this.#takeWhenItsTurn(account, places.get(account.accountId) ?? 0)),
+      );
       await this.#giveWhenUneven(view);
     } catch (error) {
       log.warn({ err: error }, 'the other nodes could not be looked at; it is tried again');
@@ -166,7 +172,7 @@ export class AccountOwner {
     }
   }
 
-  async #takeWhenItsTurn(view: ClusterView, account: AccountView): Promise<void> {
+  async #takeWhenItsTurn(account: AccountView, place: number): Promise<void> {
     const { accountId, availability, holder } = account;
     const { nodeId, leases, log, monotonicMs, connectedForMs } = this.#deps;
     if (this.#holdings.has(accountId) || this.#leaving.has(accountId)) return;
@@ -176,8 +182,7 @@ export class AccountOwner {
       return;
     }
     const sinceMs = this.#takeableFor(accountId, `${availability} ${holder?.nodeId} ${holder?.epoch}`);
-    const mustWaitMs =
-      placeInLine(view, nodeId) * COURTESY_MS + (availability === 'dead-holder' && !isOwn ? DEAD_FOR_MS : 0);
+    const mustWaitMs = place * COURTESY_MS + (availability === 'dead-holder' && !isOwn ? DEAD_FOR_MS : 0);
     if (!isOwn && sinceMs < mustWaitMs) return;
     const fromDead = availability === 'dead-holder' && connectedForMs() > SETTLED_AFTER_MS;
     const askedAtMs = monotonicMs();

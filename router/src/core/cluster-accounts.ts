@@ -13,6 +13,8 @@ export interface ClusterAccountsDeps {
   registry: AccountRegistry;
   notes: NodeNotes;
   cluster: Pick<Cluster, 'addAccount'>;
+  /** There is something to take: this node and the others look at once. */
+  nudge(): void;
   /** A fresh name for a question to another node. */
   newId(): string;
   clock: Clock;
@@ -99,7 +101,10 @@ export class ClusterAccounts implements AccountControl {
       availability: 'free',
     };
     // Known here from now on, without waiting for the next look.
-    if (outcome === 'added') this.#view = { ...this.#view, accounts: [...this.#view.accounts, account] };
+    if (outcome === 'added') {
+      this.#view = { ...this.#view, accounts: [...this.#view.accounts, account] };
+      this.#deps.nudge();
+    }
     return outcome;
   }
 

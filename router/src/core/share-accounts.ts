@@ -16,15 +16,21 @@ export function sharesOf(view: ClusterView): Map<string, number> {
   return shares;
 }
 
-/** How many nodes should take a free account before this one: those that hold fewer, then those of smaller name. Pure. */
-export function placeInLine(view: ClusterView, nodeId: string): number {
+/**
+ * For each account that may be taken, how many nodes should take it before this one: those that hold fewer, then those
+ * of smaller name, each account counted for the node it falls to. Pure.
+ */
+export function placesInLine(view: ClusterView, nodeId: string): Map<string, number> {
   const shares = sharesOf(view);
-  const own = shares.get(nodeId) ?? 0;
-  let before = 0;
-  for (const [other, share] of shares) {
-    if (other !== nodeId && (share < own || (share === own && other < nodeId))) before += 1;
+  const places = new Map<string, number>();
+  for (const { accountId, availability } of view.accounts) {
+    if (availability === 'held') continue;
+    const line = [...shares].sort(([a, m], [b, n]) => m - n || (a < b ? -1 : 1)).map(([node]) => node);
+    places.set(accountId, Math.max(0, line.indexOf(nodeId)));
+    const first = line[0];
+    if (first !== undefined) shares.set(first, (shares.get(first) ?? 0) + 1);
   }
-  return before;
+  return places;
 }
 
 /**
