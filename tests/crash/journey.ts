@@ -17,8 +17,8 @@ interface Sources {
 
 /** The way of each message complained of: the emulator's record, the service's log lines, the rows; in order of time. */
 export async function journeys(sources: Sources): Promise<string> {
-  const { unanswered, twice, outOfOrder, unexpected, unreadable } = sources.verdict;
-  const told = Object.entries({ unanswered, twice, outOfOrder, unexpected, unreadable }).flatMap(
+  const { unanswered, twice, outOfOrder, unexpected, unreadable, askedAgain } = sources.verdict;
+  const told = Object.entries({ unanswered, twice, outOfOrder, unexpected, unreadable, askedAgain }).flatMap(
     ([what, complaints]) => complaints.map((complaint) => ({ what, complaint })),
   );
   if (told.length === 0) return '';
@@ -59,10 +59,10 @@ async function journey(
     events.push({ atMs: life.startedAtMs, text: `-- life ${life.number} (${life.plan}) began` });
     for (const line of life.lines) {
       const isOfThis = ids.has(String(line.waMessageId)) || messageIds.has(String(line.messageId));
-      if (!isOfThis && line.level < 40) continue;
+      if (!isOfThis && line.level < 40 && line.said === undefined) continue;
       const { time, level, msg, pid, hostname, ...fields } = line;
       events.push({
-        atMs: Number(time),
+        atMs: Date.parse(String(time)),
         text: `life ${life.number}: ${msg} ${JSON.stringify(fields).slice(0, 300)}`,
       });
     }

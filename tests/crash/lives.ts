@@ -130,7 +130,11 @@ export class Lives {
 
   #keepLines(life: Life, service: Wa2aiProcess): void {
     life.lines = service.lines.filter(
-      (line) => line.level >= WARN || line.waMessageId !== undefined || line.messageId !== undefined,
+      (line) =>
+        line.level >= WARN ||
+        line.said !== undefined ||
+        line.waMessageId !== undefined ||
+        line.messageId !== undefined,
     );
   }
 }

@@ -67,6 +67,8 @@ beforeEach(() => {
 afterEach(() => release());
 
 const hooks: DecryptHooks = {
+  turn: async () => undefined,
+  begun: () => undefined,
   entryFor: (ciphertext) => ({
     ciphertextHash: Buffer.from(ciphertext).toString('base64'),
     stanzaOrder: 1n,

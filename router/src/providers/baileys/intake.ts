@@ -23,6 +23,7 @@ import {
   senderOf,
   stanzasOf,
 } from './stanza.ts';
+import { StanzaGate, type Ticket } from './stanza-gate.ts';
 import { UndecryptableWatch } from './undecryptable.ts';
 
 /** Decrypted messages of a chat wait this long for an earlier stanza of it. */
@@ -62,6 +63,7 @@ interface Stanza {
   order: bigint;
   offline: boolean;
   slot: Slot;
+  ticket: Ticket;
   /** Ciphertexts whose outcome is not known yet. */
   openParts: number;
   plaintexts: Uint8Array[];
@@ -80,6 +82,7 @@ export class Intake implements DecryptHooks {
   readonly #options: IntakeOptions;
   readonly #log: Logger;
   readonly #lanes = new OrderedLanes({ holdMs: HOLD_MS, concurrency: CONCURRENCY });
+  readonly #gate = new StanzaGate(HOLD_MS);
   readonly #trim: JournalTrim;
   readonly #undecryptable: UndecryptableWatch;
   readonly #memory = new LRUCache<string, Memory>({ max: REMEMBERED });
@@ -143,13 +146,16 @@ export class Intake implements DecryptHooks {
     }
     const before = this.#memory.get(key);
     if (before?.outcome !== 'received') this.#memory.set(key, { order, outcome: 'open' });
+    const lane = this.#laneOf(node.attrs);
+    const offline = node.attrs.offline !== undefined;
     const stanza: Stanza = {
       key,
       envelope,
       attrs: node.attrs,
       order,
-      offline: node.attrs.offline !== undefined,
-      slot: this.#lanes.reserve(this.#laneOf(node.attrs)),
+      offline,
+      slot: this.#lanes.reserve(lane),
+      ticket: this.#gate.enter(lane, offline),
       openParts: ciphertexts.length,
       plaintexts: [],
       hashes: [],
@@ -157,6 +163,14 @@ export class Intake implements DecryptHooks {
     };
     this.#open.add(stanza);
     for (const ciphertext of ciphertexts) this.#stanzaOf.set(ciphertext, stanza);
+  }
+
+  turn(): Promise<void> {
+    return this.#gate.turn();
+  }
+
+  begun(ciphertext: Uint8Array): void {
+    this.#stanzaOf.get(ciphertext)?.ticket.pass();
   }
 
   entryFor(ciphertext: Uint8Array): Omit<JournalEntry, 'plaintext'> | undefined {
@@ -217,6 +231,7 @@ export class Intake implements DecryptHooks {
   connectionClosed(): void {
     for (const stanza of this.#open) this.#lanes.release(stanza.slot);
     this.#open.clear();
+    this.#gate.passAll();
   }
 
   /** How long the oldest stanza waits for its decryption, in milliseconds. */

@@ -16,6 +16,10 @@ import type { KeyedLock } from './keyed-lock.ts';
 
 /** What the rest of the intake does around a decryption. */
 export interface DecryptHooks {
+  /** Resolves when the stanza that is being worked on may be queued for decryption. */
+  turn(): Promise<void>;
+  /** Baileys' turn to decrypt this has come. */
+  begun(ciphertext: Uint8Array): void;
   /** The journal entry of a ciphertext without its plaintext; undefined when it belongs to no noted stanza. */
   entryFor(ciphertext: Uint8Array): Omit<JournalEntry, 'plaintext'> | undefined;
   /** Plaintext and ratchet are durable. Awaited before Baileys sends the delivery receipt. */
@@ -38,7 +42,7 @@ type MakeRepository = SocketConfig['makeSignalRepository'];
 type Noting = (plaintext: Uint8Array) => Promise<void>;
 
 /**
- * Wraps Baileys' signal repository (`makeSignalRepository` of its configuration) against four of its habits:
+ * Wraps Baileys' signal repository (`makeSignalRepository` of its configuration) against five of its habits:
  *
  * - Encryption commits in a key transaction named after the own account, decryption in one named after the contact, so
  *   one undoes the other's ratchet step. Here both, and whatever else replaces a session, run alone per person.
@@ -47,6 +51,8 @@ type Noting = (plaintext: Uint8Array) => Promise<void>;
  *   before that: steps are stored in order, and none after one that failed.
  * - The delivery receipt goes out before the message is told. Here the plaintext is journalled in the same commit as the
  *   ratchet step that gave it, and a ciphertext delivered again is answered from the journal.
+ * - Stanzas of one chat overtake each other on their way to the decryption. Here what Baileys looks up about a sender
+ *   before it queues the stanza waits for the stanzas before it.
  * - A number without a LID is looked up at WhatsApp several times for each message.
  */
 export function createSignalRepository(
@@ -142,6 +148,7 @@ export function createSignalRepository(
     ciphertext: Uint8Array,
     decrypt: () => Promise<Uint8Array>,
   ): Promise<Uint8Array> => {
+    hooks.begun(ciphertext);
     const early = await ahead.take(ciphertext)?.catch(() => undefined);
     if (early) return early;
     try {
@@ -180,7 +187,7 @@ export function createSignalRepository(
 
   return {
     ...inner,
-    lidMapping,
+    lidMapping: takingTurns(lidMapping, () => hooks.turn()),
     decryptMessage: (opts) => decryptInTurn(opts.ciphertext, () => decryptDirect(opts)),
     decryptGroupMessage: (opts) => decryptInTurn(opts.msg, () => decryptGroup(opts)),
     encryptMessage: (opts) => aloneWith([opts.jid], () => inner.encryptMessage(opts)),
@@ -188,8 +195,10 @@ export function createSignalRepository(
     encryptGroupMessage: (opts) => aloneInGroup(opts.group, () => inner.encryptGroupMessage(opts)),
     getSenderKeyDistributionMessage: (opts) =>
       aloneInGroup(opts.group, () => inner.getSenderKeyDistributionMessage(opts)),
-    migrateSession: (fromJid, toJid) =>
-      aloneWith([fromJid, toJid], () => inner.migrateSession(fromJid, toJid)),
+    migrateSession: async (fromJid, toJid) => {
+      await hooks.turn();
+      return aloneWith([fromJid, toJid], () => inner.migrateSession(fromJid, toJid));
+    },
     deleteSession: (jids) => aloneWith(jids, () => inner.deleteSession(jids)),
   };
 }
@@ -200,6 +209,24 @@ function isLidServer(server: string | undefined): boolean {
 
 function userOf(jid: string | null | undefined): string | undefined {
   return jid ? jidDecode(jid)?.user : undefined;
+}
+
+/** The mapping store whose questions at the beginning of a stanza's way wait for the stanza's turn. */
+function takingTurns(
+  lidMapping: SignalRepositoryWithLIDStore['lidMapping'],
+  turn: () => Promise<void>,
+): SignalRepositoryWithLIDStore['lidMapping'] {
+  const own: Pick<typeof lidMapping, 'getPNForLID' | 'storeLIDPNMappings'> = {
+    getPNForLID: async (lid) => {
+      await turn();
+      return lidMapping.getPNForLID(lid);
+    },
+    storeLIDPNMappings: async (pairs) => {
+      await turn();
+      return lidMapping.storeLIDPNMappings(pairs);
+    },
+  };
+  return Object.assign(Object.create(lidMapping), own);
 }
 
 function rememberingAbsent(
