@@ -39,7 +39,7 @@ export function planLife(number: number, random: SeededRandom, messagesPerLife: 
   }
   const turn = number - 1 - Math.floor(number / 3);
   const point = FAULT_POINTS[turn % FAULT_POINTS.length] ?? 'after-journal';
-  return { kind: 'fault', fault: { point, pass: random.between(1, Math.max(1, messagesPerLife >> 1)) } };
+  return { kind: 'fault', fault: { point, pass: random.between(1, Math.max(1, messagesPerLife)) } };
 }
 
 export function planName(plan: LifePlan): string {

@@ -13,6 +13,7 @@ import type { JournalEntry } from '../../core/ports/journal.ts';
 import { type AheadDecryption, type EarlyWork, NotNowError } from './ahead-decryption.ts';
 import { DURABLE_CATEGORY, type Durable, JOURNAL_CATEGORY } from './auth-state.ts';
 import type { KeyedLock } from './keyed-lock.ts';
+import { decryptWithEach } from './session-trials.ts';
 
 /** What the rest of the intake does around a decryption. */
 export interface DecryptHooks {
@@ -42,7 +43,7 @@ type MakeRepository = SocketConfig['makeSignalRepository'];
 type Noting = (plaintext: Uint8Array) => Promise<void>;
 
 /**
- * Wraps Baileys' signal repository (`makeSignalRepository` of its configuration) against five of its habits:
+ * Wraps Baileys' signal repository (`makeSignalRepository` of its configuration) against six of its habits:
  *
  * - Encryption commits in a key transaction named after the own account, decryption in one named after the contact, so
  *   one undoes the other's ratchet step. Here both, and whatever else replaces a session, run alone per person.
@@ -53,6 +54,7 @@ type Noting = (plaintext: Uint8Array) => Promise<void>;
  *   ratchet step that gave it, and a ciphertext delivered again is answered from the journal.
  * - Stanzas of one chat overtake each other on their way to the decryption. Here what Baileys looks up about a sender
  *   before it queues the stanza waits for the stanzas before it.
+ * - A message that is not of the session tried first ruins that session (see session-trials.ts).
  * - A number without a LID is looked up at WhatsApp several times for each message.
  */
 export function createSignalRepository(
@@ -83,6 +85,10 @@ export function createSignalRepository(
     if (otherUser) names.push(`${isLid ? 'pn' : 'lid'} ${otherUser}`);
     return names;
   };
+
+  /** Under which a person's sessions are stored: that of the LID when it is known. */
+  const addressOf = async (jid: string): Promise<string> =>
+    inner.jidToSignalProtocolAddress((await lidMapping.getLIDForPN(jid)) ?? jid);
 
   /** Runs `work` in a transaction of its own; what it stored is in order, and durable with `durable.promise`. */
   const inTransaction = <T>(name: string, durable: Durable, work: () => Promise<T>): Promise<T> =>
@@ -128,7 +134,10 @@ export function createSignalRepository(
   const decryptDirect = (opts: Parameters<typeof inner.decryptMessage>[0]) =>
     journalled(opts.ciphertext, (note) =>
       aloneWith([opts.jid], async () => {
-        const plaintext = await inner.decryptMessage(opts);
+        const decrypt = () => inner.decryptMessage(opts);
+        // A `pkmsg` names its session.
+        const plaintext =
+          opts.type === 'msg' ? await decryptWithEach(keys, await addressOf(opts.jid), decrypt) : await decrypt();
         await note(plaintext);
         return plaintext;
       }),
