@@ -137,7 +137,9 @@ export function createSignalRepository(
         const decrypt = () => inner.decryptMessage(opts);
         // A `pkmsg` names its session.
         const plaintext =
-          opts.type === 'msg' ? await decryptWithEach(keys, await addressOf(opts.jid), decrypt) : await decrypt();
+          opts.type === 'msg'
+            ? await decryptWithEach(keys, await addressOf(opts.jid), decrypt)
+            : await decrypt();
         await note(plaintext);
         return plaintext;
       }),
