@@ -89,7 +89,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   const inbox = faults.inbox(new PrismaInbox(prisma));
   const outbox = new PrismaOutbox(prisma);
   const routes = new PrismaRouteStore(prisma);
-  const messageLog = new PrismaMessageLog(prisma);
+  const messageLog = new PrismaMessageLog(prisma, { ackTimeoutMs: config.ackTimeoutMs });
   const matcher = new RegexMatcher();
   closers.push(() => matcher.close());
   const metrics = createMetrics({ messageLog });
@@ -271,7 +271,10 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   });
   nudgeOwner = () => owner.nudge();
   const lookForReplies = () => {
-    for (const delivery of deliveries.values()) delivery.look();
+    for (const delivery of deliveries.values()) {
+      delivery.look();
+      void delivery.chase();
+    }
   };
   hear = (note, from) => {
     if (note.kind === 'look') owner.nudge();

@@ -147,6 +147,11 @@ export const envSchema = z.object({
   WA2AI_AGENT_ATTEMPTS: wholeNumber(1, 20)
     .prefault('3')
     .describe('How often one message is offered to an agent that did not take it.'),
+  WA2AI_ACK_TIMEOUT_MS: wholeNumber(1_000, 3_600_000)
+    .prefault('30000')
+    .describe(
+      'A message that WhatsApp took and has not acknowledged for so long is sent again with the same id, in milliseconds.',
+    ),
   WA2AI_LOOP_TURNS: wholeNumber(0, 100)
     .prefault('10')
     .describe(
@@ -196,6 +201,7 @@ export interface Config {
   readonly agentTimeoutMs: number;
   /** At least 1. */
   readonly agentAttempts: number;
+  readonly ackTimeoutMs: number;
   /** 0 switches the loop breaker off. */
   readonly loopTurns: number;
   readonly loopReplyMs: number;
@@ -255,6 +261,7 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     whatsappVersion: values.WA2AI_WHATSAPP_VERSION,
     agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
     agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
+    ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
     loopTurns: values.WA2AI_LOOP_TURNS,
     loopReplyMs: values.WA2AI_LOOP_REPLY_MS,
     logLevel: values.WA2AI_LOG_LEVEL,

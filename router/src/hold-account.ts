@@ -60,6 +60,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
       outbox,
       provider: faults.provider(provider),
       log: deps.log.child({ mod: 'deliver' }),
+      ackTimeoutMs: config.ackTimeoutMs,
     });
     const leave = () => {
       registry.remove(provider);
@@ -86,22 +87,31 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
     };
 
     function events(): ProviderEvents {
+      let wasConnected = false;
       return {
         receive: async (message) => {
           if (!fence.isHeld()) throw new LeaseLostError(accountId);
           await deps.receive(message, log);
         },
         receipts: (receipts) => outbox.recordReceipts(accountId, receipts),
-        refused: (waMessageId, code) =>
-          outbox.markRefused(accountId, waMessageId, `WhatsApp refused it with error ${code}.`),
+        refused: (waMessageId, code) => {
+          // 463 and 429 are limits for a time, which the provider has noted before it tells of the refusal.
+          const { state, retryAtMs } = provider.status();
+          const isForATime = state === 'restricted' && (code === '463' || code === '429');
+          const error = `WhatsApp refused it with error ${code}.`;
+          return outbox.markRefused(accountId, waMessageId, error, isForATime ? retryAtMs : undefined);
+        },
         status: (status) => {
           const { state, reason, nextAction, retryAtMs } = status;
           deps.log.info({ accountId, state, reason, nextAction, retryAtMs }, 'account state');
-          if (state === 'open') {
+          const isConnected = status.isConnected ?? state === 'open';
+          if (isConnected && wasConnected) delivery.look();
+          else if (isConnected) {
             delivery.resume().catch((error: unknown) => {
               log.warn({ err: error }, 'stored replies could not be read; they go with the next opening');
             });
           }
+          wasConnected = isConnected;
           deps.onStatus(status);
         },
       };

@@ -98,7 +98,7 @@ export class FakeMessageLog implements MessageLog {
 
   async counts() {
     if (this.failure) throw this.failure;
-    return { messages: { answered: 3, ignored: 1 }, outbox: { acked: 2 }, deadLetters: 4 };
+    return { messages: { answered: 3, ignored: 1 }, outbox: { acked: 2 }, deadLetters: 4, unacknowledged: 5 };
   }
 }
 

@@ -138,6 +138,8 @@ CREATE TABLE "outbox" (
     "attempts" INTEGER NOT NULL DEFAULT 0,
     "error" TEXT,
     "queued_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "hold_until" TIMESTAMPTZ(3),
+    "tried_at" TIMESTAMPTZ(3),
     "sent_at" TIMESTAMPTZ(3),
     "acked_at" TIMESTAMPTZ(3),
     "delivered_at" TIMESTAMPTZ(3),
@@ -599,7 +601,8 @@ BEGIN
   message_id := l.message_id;
   outbox_id := l.outbox_id;
   IF l.outbox_id IS NOT NULL THEN
-    UPDATE outbox SET state = 'queued', error = NULL, attempts = 0, sent_at = NULL, queued_at = now()
+    UPDATE outbox SET state = 'queued', error = NULL, attempts = 0, sent_at = NULL, hold_until = NULL,
+        queued_at = now()
       WHERE id = l.outbox_id AND state = 'dead';
   ELSE
     UPDATE message m SET state = 'received', reason = NULL, error = NULL, finished_at = NULL,

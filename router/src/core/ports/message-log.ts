@@ -63,5 +63,7 @@ export interface MessageLog {
     messages: Record<string, number>;
     outbox: Record<string, number>;
     deadLetters: number;
+    /** Replies that WhatsApp took and has not acknowledged in time. */
+    unacknowledged: number;
   }>;
 }

@@ -38,7 +38,8 @@ interface TurnRow {
   replied_at_ms: string | null;
 }
 
-interface ReplyRow {
+/** Columns of an outbox row as the deliverer takes it. */
+export interface ReplyRow {
   outbox_id: string;
   chat_id: string;
   account_id: string;

@@ -2,14 +2,19 @@ import { parseJid } from '../../core/chat-id.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
 import type { Fence } from '../../core/ports/account-lease.ts';
 import type { ChatAddress, QueuedReply } from '../../core/ports/inbox.ts';
-import type { Outbox, OutboxRow } from '../../core/ports/outbox.ts';
+import { type DeadReplyReason, MAX_REFUSALS, type Outbox, type OutboxRow } from '../../core/ports/outbox.ts';
 import { addressColumns } from './chat-identity.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
 import { outboxRow } from './outbox-row.ts';
-import { queuedReply } from './prisma-inbox.ts';
+import { queuedReply, type ReplyRow } from './prisma-inbox.ts';
 import { storableId, storableText } from './storable.ts';
 import { StorageRejectedError, withStorage } from './storage-errors.ts';
+
+interface OverdueRow extends ReplyRow {
+  attempts: number;
+  open_for_ms: number;
+}
 
 type Receipt = Parameters<Outbox['recordReceipts']>[1][number];
 
@@ -50,10 +55,10 @@ export class PrismaOutbox implements Outbox {
   async undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]> {
     const rows = await withStorage(
       'reading undelivered replies',
-      () => this.#prisma.$queryRaw<Parameters<typeof queuedReply>[0][]>`
+      () => this.#prisma.$queryRaw<ReplyRow[]>`
         SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
         WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')
-          AND id > ${page.afterId ?? '0'}::bigint
+          AND id > ${page.afterId ?? '0'}::bigint AND (hold_until IS NULL OR hold_until <= now())
         ORDER BY id LIMIT ${page.limit}::integer`,
     );
     return rows.map(queuedReply);
@@ -62,9 +67,12 @@ export class PrismaOutbox implements Outbox {
   async queued(accountId: string, limit: number): Promise<QueuedReply[]> {
     const rows = await withStorage(
       'reading queued replies',
-      () => this.#prisma.$queryRaw<Parameters<typeof queuedReply>[0][]>`
+      () => this.#prisma.$queryRaw<ReplyRow[]>`
         SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
-        WHERE account_id = ${accountId} AND state = 'queued' ORDER BY id LIMIT ${limit}::integer`,
+        WHERE account_id = ${accountId} AND state = 'queued' AND NOT EXISTS (
+          SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
+            AND o.id <= outbox.id AND o.state = 'queued' AND o.hold_until > now())
+        ORDER BY id LIMIT ${limit}::integer`,
     );
     return rows.map(queuedReply);
   }
@@ -78,9 +86,11 @@ export class PrismaOutbox implements Outbox {
       'noting that a reply is being sent',
       () => this.#prisma.$queryRaw`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
-          UPDATE outbox SET attempts = attempts + 1, state = CASE state WHEN 'sent' THEN 'sent' ELSE 'sending' END
+          UPDATE outbox SET attempts = attempts + 1, tried_at = now(), hold_until = NULL,
+            state = CASE state WHEN 'sent' THEN 'sent' ELSE 'sending' END
           FROM held
-          WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') AND NOT EXISTS (
+          WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
+            AND (hold_until IS NULL OR hold_until <= now()) AND NOT EXISTS (
             SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
               AND o.id < outbox.id AND o.state = 'queued')
           RETURNING 1
@@ -98,41 +108,106 @@ export class PrismaOutbox implements Outbox {
           UPDATE outbox SET sent_at = coalesce(sent_at, now()), error = NULL,
             state = CASE WHEN state IN ('queued', 'sending') THEN 'sent' ELSE state END
           FROM held
-          WHERE id = ${outboxId}::bigint AND state <> 'dead' AND (sent_at IS NULL OR state IN ('queued', 'sending'))
+          WHERE id = ${outboxId}::bigint AND state <> 'dead' AND hold_until IS NULL
+            AND (sent_at IS NULL OR state IN ('queued', 'sending'))
         )
         SELECT count(*)::integer AS held FROM held`,
     );
   }
 
-  async markDead(outboxId: string, reason: string): Promise<void> {
+  async markDead(outboxId: string, error: string, reason: DeadReplyReason = 'send-failed'): Promise<void> {
     await this.#move(
       'noting that a reply cannot be sent',
       () => this.#prisma.$queryRaw`
         WITH held AS MATERIALIZED (${this.#held()}), dead AS (
-          UPDATE outbox SET state = 'dead', error = ${storableText(reason)} FROM held
+          UPDATE outbox SET state = 'dead', error = ${storableText(error)} FROM held
           WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
         ), noted AS (
           INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
-          SELECT account_id, chat_id, message_id, id, 'send-failed', error, attempts FROM dead
+          SELECT account_id, chat_id, message_id, id, ${reason}, error, attempts FROM dead
         )
         SELECT count(*)::integer AS held FROM held`,
     );
   }
 
-  async markRefused(accountId: string, waMessageId: string, reason: string): Promise<void> {
+  async markRefused(
+    accountId: string,
+    waMessageId: string,
+    error: string,
+    retryAtMs?: number,
+  ): Promise<void> {
+    const holdUntil = retryAtMs === undefined ? null : new Date(retryAtMs);
     await this.#move(
       'noting that WhatsApp refused a reply',
       () => this.#prisma.$queryRaw`
-        WITH held AS MATERIALIZED (${this.#held()}), dead AS (
-          UPDATE outbox SET state = 'dead', error = ${storableText(reason)} FROM held
+        WITH held AS MATERIALIZED (${this.#held()}), refused AS (
+          UPDATE outbox SET error = ${storableText(error)}, hold_until = ${holdUntil}::timestamptz,
+            sent_at = CASE WHEN ${holdUntil}::timestamptz IS NOT NULL AND attempts < ${MAX_REFUSALS} THEN NULL
+              ELSE sent_at END,
+            state = CASE WHEN ${holdUntil}::timestamptz IS NOT NULL AND attempts < ${MAX_REFUSALS} THEN 'queued'
+              ELSE 'dead' END
+          FROM held
           WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}
             AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
         ), noted AS (
           INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
-          SELECT account_id, chat_id, message_id, id, 'send-refused', error, attempts FROM dead
+          SELECT account_id, chat_id, message_id, id, 'send-refused', error, attempts FROM refused
+          WHERE state = 'dead'
         )
         SELECT count(*)::integer AS held FROM held`,
     );
+  }
+
+  async hold(outboxId: string, untilMs: number, why: string): Promise<void> {
+    await this.#move(
+      'putting a reply on hold',
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), moved AS (
+          UPDATE outbox SET error = ${storableText(why)}, hold_until = ${new Date(untilMs)}::timestamptz
+          FROM held WHERE id = ${outboxId}::bigint AND state = 'queued'
+        )
+        SELECT count(*)::integer AS held FROM held`,
+    );
+  }
+
+  async isCold(outboxId: string): Promise<boolean> {
+    const [row] = await withStorage(
+      'looking whether a chat was ever heard from',
+      () => this.#prisma.$queryRaw<Array<{ is_cold: boolean }>>`
+        SELECT c.group_id IS NULL AND NOT EXISTS (
+          SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.reason IS DISTINCT FROM 'own-message'
+        ) AS is_cold
+        FROM outbox o JOIN chat c ON c.id = o.chat_id WHERE o.id = ${outboxId}::bigint`,
+    );
+    return row?.is_cold ?? false;
+  }
+
+  async overdue(
+    accountId: string,
+    page: { ackTimeoutMs: number; limit: number },
+  ): Promise<Array<{ reply: QueuedReply; attempts: number; openForMs: number }>> {
+    const why = `WhatsApp has not acknowledged it in ${page.ackTimeoutMs} ms; it is sent again with the same id.`;
+    const { rows } = await this.#move<{ rows: OverdueRow[] | null }>(
+      'looking for unacknowledged replies',
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), late AS (
+          UPDATE outbox SET error = ${why} FROM held
+          WHERE id IN (
+            SELECT o.id FROM outbox o WHERE o.account_id = ${accountId} AND o.state IN ('sending', 'sent')
+              AND o.tried_at <= now() - ${page.ackTimeoutMs}::integer * interval '1 millisecond'
+            ORDER BY o.id LIMIT ${page.limit}::integer)
+            AND state IN ('sending', 'sent')
+          RETURNING id, id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, attempts,
+            (extract(epoch FROM now() - coalesce(sent_at, queued_at)) * 1000)::bigint AS open_for_ms
+        )
+        SELECT (SELECT count(*)::integer FROM held) AS held,
+          (SELECT json_agg(to_json(late.*) ORDER BY late.id) FROM late) AS rows`,
+    );
+    return (rows ?? []).map((row) => ({
+      reply: queuedReply(row),
+      attempts: row.attempts,
+      openForMs: row.open_for_ms,
+    }));
   }
 
   async release(outboxId: string, reason: string): Promise<void> {
@@ -188,7 +263,7 @@ export class PrismaOutbox implements Outbox {
   async findByWaId(accountId: string, waMessageId: string): Promise<OutgoingMessage | undefined> {
     const [row] = await withStorage(
       'looking for a sent message',
-      () => this.#prisma.$queryRaw<Parameters<typeof queuedReply>[0][]>`
+      () => this.#prisma.$queryRaw<ReplyRow[]>`
         SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
         WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}`,
     );

@@ -69,6 +69,11 @@ export function createMetrics(deps: { messageLog: MessageLog; now?: () => number
     labelNames: ['state'],
     registers,
   });
+  const unacknowledged = new Gauge({
+    name: 'wa2ai_replies_unacknowledged',
+    help: 'Replies that WhatsApp took and has not acknowledged within WA2AI_ACK_TIMEOUT_MS.',
+    registers,
+  });
   const deadLetters = new Gauge({ name: 'wa2ai_dead_letters', help: 'Dead letters stored.', registers });
   const databaseUp = new Gauge({
     name: 'wa2ai_database_up',
@@ -98,11 +103,13 @@ export function createMetrics(deps: { messageLog: MessageLog; now?: () => number
       for (const [state, count] of Object.entries(current.messages)) messages.set({ state }, count);
       for (const [state, count] of Object.entries(current.outbox)) replies.set({ state }, count);
       deadLetters.set(current.deadLetters);
+      unacknowledged.set(current.unacknowledged);
       databaseUp.set(1);
     } catch {
       // The scrape itself must succeed, or the metric that tells of the outage would be lost too.
       counted = undefined;
       deadLetters.remove();
+      unacknowledged.remove();
       databaseUp.set(0);
     }
   }

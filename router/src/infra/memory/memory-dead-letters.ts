@@ -70,6 +70,7 @@ export class MemoryDeadLetters implements DeadLetters {
       error: undefined,
       attempts: 0,
       sentAt: undefined,
+      holdUntil: undefined,
       queuedAt: this.#state.time(),
     });
     this.#settle((other) => other.outboxId === outboxId);
