@@ -15,9 +15,11 @@ import {
   addressesOf,
   ciphertextHash,
   ciphertextsOf,
+  type Earlier,
   encodeStanza,
   envelopeOf,
   fillEnvelope,
+  type JournalledStanza,
   messageKeyOf,
   type OwnJids,
   senderOf,
@@ -28,6 +30,11 @@ import { UndecryptableWatch } from './undecryptable.ts';
 
 /** Decrypted messages of a chat wait this long for an earlier stanza of it. */
 const HOLD_MS = 5_000;
+/**
+ * Messages of a chat wait this long for an earlier one that was not decrypted when the connection or the process ended:
+ * WhatsApp delivers it again after the next login.
+ */
+const REDELIVERED_WITHIN_MS = 15_000;
 /** Messages handed to core at the same time; each takes a database connection for a moment. */
 const CONCURRENCY = 6;
 /** No further delivery receipt goes out while this many messages wait for core. */
@@ -96,6 +103,8 @@ export class Intake implements DecryptHooks {
   readonly #stanzaOf = new WeakMap<Uint8Array, Stanza>();
   /** Stanzas of the present connection that are not decrypted yet. */
   readonly #open = new Set<Stanza>();
+  /** Places kept for messages that will be delivered again, by message key. */
+  readonly #awaited = new Map<string, Slot>();
   readonly #stopping = new AbortController();
   #lastOrder = 0n;
   #undecryptableCount = 0;
@@ -154,7 +163,7 @@ export class Intake implements DecryptHooks {
       attrs: node.attrs,
       order,
       offline,
-      slot: this.#lanes.reserve(lane),
+      slot: this.#placeOf(key, lane),
       ticket: this.#gate.enter(lane, offline),
       openParts: ciphertexts.length,
       plaintexts: [],
@@ -180,7 +189,7 @@ export class Intake implements DecryptHooks {
       ciphertextHash: ciphertextHash(senderOf(stanza.attrs), ciphertext),
       stanzaOrder: stanza.order,
       waMessageId: stanza.attrs.id ?? '',
-      stanza: encodeStanza(stanza.attrs),
+      stanza: encodeStanza(stanza.attrs, this.#openBefore(stanza)),
     };
   }
 
@@ -229,7 +238,7 @@ export class Intake implements DecryptHooks {
 
   /** The connection is gone: WhatsApp will deliver again what was not decrypted. */
   connectionClosed(): void {
-    for (const stanza of this.#open) this.#lanes.release(stanza.slot);
+    for (const stanza of this.#open) this.#await(stanza.key, stanza.slot);
     this.#open.clear();
     this.#gate.passAll();
   }
@@ -311,7 +320,43 @@ export class Intake implements DecryptHooks {
     });
   }
 
-  #replayOne(stanza: { attrs: BinaryNode['attrs']; order: bigint; entries: JournalEntry[] }): void {
+  /** The place kept for a message that is delivered again, or a new one. */
+  #placeOf(key: string, lane: string): Slot {
+    const kept = this.#awaited.get(key);
+    this.#awaited.delete(key);
+    return kept?.isOpen ? kept : this.#lanes.reserve(lane);
+  }
+
+  #await(key: string, slot: Slot): void {
+    if (!slot.isOpen) return;
+    slot.holdMs = REDELIVERED_WITHIN_MS;
+    this.#awaited.set(key, slot);
+    setTimeout(() => {
+      if (this.#awaited.get(key) !== slot) return;
+      this.#awaited.delete(key);
+      this.#lanes.release(slot);
+    }, REDELIVERED_WITHIN_MS).unref();
+  }
+
+  #openBefore(stanza: Stanza): Earlier[] {
+    const before: Earlier[] = [];
+    for (const open of this.#open) {
+      if (open.slot.lane !== stanza.slot.lane || open.order >= stanza.order) continue;
+      before.push({ key: open.key, order: open.order });
+    }
+    return before;
+  }
+
+  /** A later message may have been journalled while an earlier one was not: the earlier one keeps its place. */
+  #keepPlaces(lane: string, behind: readonly Earlier[]): void {
+    for (const { key, order } of behind) {
+      if (this.#memory.has(key)) continue;
+      this.#memory.set(key, { order, outcome: 'open' });
+      this.#await(key, this.#lanes.reserve(lane, REDELIVERED_WITHIN_MS));
+    }
+  }
+
+  #replayOne(stanza: JournalledStanza): void {
     const hashes = stanza.entries.map((entry) => entry.ciphertextHash);
     const envelope = envelopeOf(stanza.attrs, this.#options.own());
     if (!envelope) {
@@ -319,6 +364,8 @@ export class Intake implements DecryptHooks {
       return;
     }
     for (const entry of stanza.entries) this.#recalled.set(entry.ciphertextHash, entry);
+    const lane = this.#laneOf(stanza.attrs);
+    this.#keepPlaces(lane, stanza.behind);
     const key = messageKeyOf(envelope);
     this.#memory.set(key, { order: stanza.order, outcome: 'handed' });
     const plaintexts = stanza.entries.map((entry) => entry.plaintext);
@@ -331,7 +378,7 @@ export class Intake implements DecryptHooks {
       offline: true,
       attrs: stanza.attrs,
     };
-    this.#lanes.push(this.#laneOf(stanza.attrs), () => this.#deliverStanza(replayed));
+    this.#lanes.push(lane, () => this.#deliverStanza(replayed));
   }
 
   async #deliverStanza(
