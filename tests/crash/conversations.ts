@@ -55,6 +55,11 @@ export class Conversations {
    * @returns false when nothing was answered for `stuckAfterMs`
    */
   untilAllAnswered(stuckAfterMs: number, signal?: AbortSignal): Promise<boolean> {
+    return this.untilAnswered(Number.POSITIVE_INFINITY, stuckAfterMs, signal);
+  }
+
+  /** Resolves when so many messages, or all that are allowed, were answered; false as in `untilAllAnswered`. */
+  untilAnswered(count: number, stuckAfterMs: number, signal?: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const end = (isDone: boolean) => {
         clearTimeout(timer);
@@ -68,7 +73,7 @@ export class Conversations {
       const look = () => {
         clearTimeout(timer);
         timer = setTimeout(stuck, stuckAfterMs);
-        if (this.#answered >= this.#allowance) end(true);
+        if (this.#answered >= Math.min(count, this.#allowance)) end(true);
       };
       this.#events.on('answered', look);
       signal?.addEventListener('abort', aborted);

@@ -19,8 +19,8 @@ export type LifePlan =
 export interface Life {
   number: number;
   plan: string;
-  /** `fault`: at the planned point; `moment`: at the planned time; `idle`: all was answered before; `late`: neither came. */
-  end: 'fault' | 'moment' | 'idle' | 'late' | 'still alive';
+  /** SIGKILL at the planned point or moment, when all was answered before it (`idle`) or neither came (`late`); or a stop. */
+  end: 'fault' | 'moment' | 'idle' | 'late' | 'as asked';
   startedAtMs: number;
   /** From start to the log's "ready", and to the end of WhatsApp's offline phase; undefined when it did not get there. */
   readyMs?: number;
@@ -99,7 +99,7 @@ export class Lives {
   ): { service: Wa2aiProcess; life: Life; isLive: Promise<void> } {
     const { emulator, databaseUrl } = this.#options;
     const startedAtMs = Date.now();
-    const life: Life = { number: this.all.length + 1, plan, end: 'still alive', startedAtMs, lines: [] };
+    const life: Life = { number: this.all.length + 1, plan, end: 'as asked', startedAtMs, lines: [] };
     this.all.push(life);
     const isLive = emulator.waitFor('live', undefined, 60_000).then(() => {
       life.liveMs = Date.now() - startedAtMs;

@@ -7,7 +7,7 @@ export function summary(report: CrashReport): string {
   const ends = new Map<string, number>();
   for (const { end, plan } of lives) {
     const name = end === 'fault' ? `at ${plan.replace(/:.*/, '')}` : end;
-    if (end !== 'still alive') ends.set(name, (ends.get(name) ?? 0) + 1);
+    if (end !== 'as asked') ends.set(name, (ends.get(name) ?? 0) + 1);
   }
   const ready = lives.map(({ readyMs }) => readyMs).filter((ms) => ms !== undefined);
   const live = lives.map(({ liveMs }) => liveMs).filter((ms) => ms !== undefined);
