@@ -297,7 +297,8 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   closers.push(() => connection.close());
   await cluster.addAccount(config.accountId);
   sharing.seen(await cluster.beat({ turns: 0, isDraining: false }));
-  await engine.start();
+  // DBOS makes its tables at the first start, without a thought for another node that does the same.
+  await connection.exclusively(() => engine.start());
   closers.push(async () => {
     await engine.close();
     await cluster

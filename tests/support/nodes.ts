@@ -22,13 +22,13 @@ export class Nodes {
     this.#env = env;
   }
 
-  /** Starts nodes one after the other. `env` is that of all of them. */
+  /** Starts nodes at the same moment. `env` is that of all of them. */
   static async start(
     names: readonly string[],
     options: { agent?: string[]; env?: Record<string, string> } = {},
   ): Promise<Nodes> {
     const nodes = new Nodes(await Stage.set({ agent: options.agent }), options.env ?? {});
-    for (const name of names) await nodes.add(name);
+    await Promise.all(names.map((name) => nodes.add(name)));
     return nodes;
   }
 

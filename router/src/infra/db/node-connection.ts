@@ -65,6 +65,17 @@ export class NodeConnection {
     });
   }
 
+  /** Runs a piece of the start that nodes that start at the same moment must not run together. */
+  async exclusively(work: () => Promise<void>): Promise<void> {
+    const client = this.#client;
+    await client?.query('SELECT pg_advisory_lock($1, 0)', [LOCK_CLASS]);
+    try {
+      await work();
+    } finally {
+      await client?.query('SELECT pg_advisory_unlock($1, 0)', [LOCK_CLASS]).catch(() => undefined);
+    }
+  }
+
   /** Ends the connection and with it the lock. Idempotent. */
   async close(): Promise<void> {
     this.#stopping.abort();
