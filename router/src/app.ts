@@ -31,6 +31,7 @@ import { PrismaInbox } from './infra/db/prisma-inbox.ts';
 import { PrismaMessageLog } from './infra/db/prisma-message-log.ts';
 import { PrismaOutbox } from './infra/db/prisma-outbox.ts';
 import { PrismaRouteStore } from './infra/db/prisma-route-store.ts';
+import { Retention } from './infra/db/retention.ts';
 import { FaultPoints } from './infra/fault-points.ts';
 import { createMetrics } from './infra/http/metrics.ts';
 import { createHttpServer } from './infra/http/server.ts';
@@ -317,6 +318,14 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     await owner.drain();
     await owner.stop();
   });
+  const retention = new Retention({
+    prisma,
+    limits: config.retention,
+    clock,
+    log: log.child({ mod: 'retention' }),
+  });
+  retention.start();
+  closers.push(() => retention.stop());
   greet();
   log.info({ url, nodeId }, 'wa2ai is ready');
   return url;

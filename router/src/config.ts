@@ -32,6 +32,18 @@ function wholeNumber(min: number, max: number) {
     .refine((value) => value >= min && value <= max, sentence);
 }
 
+/** How long something is kept, in days; 0 keeps it for ever. */
+function retentionDays(what: string, defaultDays: number, minDays = 1) {
+  const sentence = `must be 0 (for ever) or a whole number of days from ${minDays} to 3650`;
+  return z
+    .string()
+    .regex(/^\d+$/, sentence)
+    .transform(Number)
+    .refine((days) => days === 0 || (days >= minDays && days <= 3_650), sentence)
+    .prefault(String(defaultDays))
+    .describe(`Days that ${what}; 0 keeps them for ever.`);
+}
+
 function parsedUrl(value: string): URL | undefined {
   return URL.canParse(value) ? new URL(value) : undefined;
 }
@@ -162,6 +174,22 @@ export const envSchema = z.object({
     .describe(
       'Answers that come sooner after a reply, again and again, count as a program, in milliseconds.',
     ),
+  WA2AI_RETENTION_TEXT_DAYS: retentionDays(
+    'texts and route traces of ended messages are kept (the rows stay, so that nothing is answered twice)',
+    90,
+  ),
+  WA2AI_RETENTION_OUTBOX_DAYS: retentionDays(
+    'replies are kept after WhatsApp acknowledged them; a phone may ask for one again for two weeks',
+    30,
+    14,
+  ),
+  WA2AI_RETENTION_DEAD_LETTERS_DAYS: retentionDays('dead letters can be replayed', 90),
+  WA2AI_RETENTION_WORKFLOWS_DAYS: retentionDays('records of ended turn loops are kept', 1),
+  WA2AI_RETENTION_JOURNAL_DAYS: retentionDays(
+    'decrypted stanzas are kept whose message is stored but which a crash left behind',
+    7,
+  ),
+  WA2AI_RETENTION_OLD_KEYS_DAYS: retentionDays('WhatsApp keys are kept that a logout put aside', 30),
   WA2AI_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       error: 'must be trace, debug, info, warn, error, fatal or silent',
@@ -179,6 +207,16 @@ export const envSchema = z.object({
       'For crash tests: `after-journal:3` kills the process at its third pass of that point. Needs a WhatsApp test server on this machine.',
     ),
 });
+
+/** How long what is over is kept, in days; 0 for ever. */
+export interface RetentionDays {
+  readonly text: number;
+  readonly outbox: number;
+  readonly deadLetters: number;
+  readonly workflows: number;
+  readonly journal: number;
+  readonly oldKeys: number;
+}
 
 /** The settings of the service, typed and frozen. Absent means not set. */
 export interface Config {
@@ -205,6 +243,8 @@ export interface Config {
   /** 0 switches the loop breaker off. */
   readonly loopTurns: number;
   readonly loopReplyMs: number;
+  /** Days; 0 for ever. */
+  readonly retention: RetentionDays;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
   readonly logFormat: 'pretty' | 'json';
   /** Where a crash test ends the process. Only ever set with a `whatsappWsUrl` on this machine. */
@@ -264,6 +304,14 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
     loopTurns: values.WA2AI_LOOP_TURNS,
     loopReplyMs: values.WA2AI_LOOP_REPLY_MS,
+    retention: {
+      text: values.WA2AI_RETENTION_TEXT_DAYS,
+      outbox: values.WA2AI_RETENTION_OUTBOX_DAYS,
+      deadLetters: values.WA2AI_RETENTION_DEAD_LETTERS_DAYS,
+      workflows: values.WA2AI_RETENTION_WORKFLOWS_DAYS,
+      journal: values.WA2AI_RETENTION_JOURNAL_DAYS,
+      oldKeys: values.WA2AI_RETENTION_OLD_KEYS_DAYS,
+    },
     logLevel: values.WA2AI_LOG_LEVEL,
     logFormat: values.WA2AI_LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
     faultPoint: values.WA2AI_FAULT_POINT,

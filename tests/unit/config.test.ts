@@ -35,6 +35,7 @@ describe('loadConfig', () => {
       ackTimeoutMs: 30_000,
       loopTurns: 10,
       loopReplyMs: 1_500,
+      retention: { text: 90, outbox: 30, deadLetters: 90, workflows: 1, journal: 7, oldKeys: 30 },
       logLevel: 'info',
       logFormat: 'json',
     });
@@ -60,6 +61,12 @@ describe('loadConfig', () => {
       WA2AI_ACK_TIMEOUT_MS: '5000',
       WA2AI_LOOP_TURNS: '0',
       WA2AI_LOOP_REPLY_MS: '700',
+      WA2AI_RETENTION_TEXT_DAYS: '1',
+      WA2AI_RETENTION_OUTBOX_DAYS: '14',
+      WA2AI_RETENTION_DEAD_LETTERS_DAYS: '2',
+      WA2AI_RETENTION_WORKFLOWS_DAYS: '3',
+      WA2AI_RETENTION_JOURNAL_DAYS: '0',
+      WA2AI_RETENTION_OLD_KEYS_DAYS: '3650',
       WA2AI_LOG_LEVEL: 'debug',
       WA2AI_LOG_FORMAT: 'pretty',
     });
@@ -82,6 +89,7 @@ describe('loadConfig', () => {
       ackTimeoutMs: 5_000,
       loopTurns: 0,
       loopReplyMs: 700,
+      retention: { text: 1, outbox: 14, deadLetters: 2, workflows: 3, journal: 0, oldKeys: 3650 },
       logLevel: 'debug',
       logFormat: 'pretty',
     });

@@ -15,6 +15,7 @@ CREATE TABLE "account" (
     "lid" TEXT,
     "push_name" TEXT,
     "auth_generation" INTEGER NOT NULL DEFAULT 1,
+    "generation_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updated_at" TIMESTAMPTZ(3) NOT NULL,
 
@@ -226,6 +227,9 @@ CREATE UNIQUE INDEX "outbox_account_id_idempotency_key_key" ON "outbox"("account
 CREATE INDEX "dead_letter_account_id_id_idx" ON "dead_letter"("account_id", "id");
 
 -- CreateIndex
+CREATE INDEX "dead_letter_chat_id_idx" ON "dead_letter"("chat_id");
+
+-- CreateIndex
 CREATE INDEX "route_account_id_environment_channel_id_idx" ON "route"("account_id", "environment", "channel_id");
 
 -- AddForeignKey
@@ -252,6 +256,10 @@ ALTER TABLE "dead_letter" ADD CONSTRAINT "dead_letter_subject_check" CHECK (num_
 
 -- Unanswered messages and undelivered replies are few among millions of finished ones.
 CREATE INDEX "message_unanswered_idx" ON "message"("chat_id", "stanza_order", "id") WHERE "state" = 'received';
+-- What retention looks for: rows whose text is still there, and replies that WhatsApp has.
+CREATE INDEX "message_text_kept_idx" ON "message"("finished_at")
+    WHERE "state" <> 'received' AND ("text" <> '' OR "trace" IS NOT NULL);
+CREATE INDEX "outbox_acknowledged_idx" ON "outbox"("acked_at") WHERE "state" IN ('acked', 'delivered', 'read');
 CREATE INDEX "dead_letter_open_idx" ON "dead_letter"("id") WHERE "replayed_at" IS NULL;
 CREATE INDEX "outbox_undelivered_idx" ON "outbox"("account_id", "chat_id", "id") WHERE "state" IN ('queued', 'sending', 'sent');
 

@@ -54,7 +54,8 @@ export class PrismaAccountStore implements AccountStore {
       () => this.#prisma.$queryRaw<Array<HeldRow & { generation: number }>>`
         INSERT INTO account (id, auth_generation, updated_at)
         SELECT ${accountId}, 2, now() FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
-        ON CONFLICT (id) DO UPDATE SET auth_generation = account.auth_generation + 1, updated_at = now()
+        ON CONFLICT (id) DO UPDATE SET auth_generation = account.auth_generation + 1,
+          generation_at = now(), updated_at = now()
         RETURNING 1 AS held, auth_generation AS generation`,
     );
     return row.generation;
