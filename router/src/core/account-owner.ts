@@ -36,7 +36,9 @@ export interface AccountOwnerDeps {
 }
 
 /** Between looks at the other nodes while there are some: what a take-over after a crash waits for. */
-const LOOK_EVERY_MS = 400;
+const LOOK_EVERY_MS = 300;
+/** The same while an account waits to be taken. */
+const LOOK_SOON_MS = 100;
 const WATCH_EVERY_MS = 250;
 /** After a break of its own connection this node leaves others that seem dead this long to come back too. */
 const SETTLED_AFTER_MS = 2_000;
@@ -114,7 +116,8 @@ export class AccountOwner {
   async #pause(): Promise<void> {
     this.#nap = new AbortController();
     // Another node that comes says so, so that nothing is missed.
-    const waitMs = this.#isAlone ? this.#heartbeatMs() : Math.min(LOOK_EVERY_MS, this.#heartbeatMs());
+    const lookMs = this.#takeableSince.size > 0 ? LOOK_SOON_MS : LOOK_EVERY_MS;
+    const waitMs = this.#isAlone ? this.#heartbeatMs() : Math.min(lookMs, this.#heartbeatMs());
     await this.#deps.clock.sleep(waitMs, this.#nap.signal).catch(() => undefined);
   }
 
