@@ -243,6 +243,19 @@ describe('several nodes', () => {
     expect(world.sockets(lost)).toHaveLength(1);
   });
 
+  it('take over within a second from the only other one', async () => {
+    world.accounts.push('a');
+    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    await n1.owner.start();
+    await n2.owner.start();
+    n2.owner.nudge();
+    n1.isCutOff = true;
+    n1.open.clear();
+    world.state.gone.add('n1');
+    await world.advanceMs(1_000);
+    expect(world.sockets('a')).toEqual(['n2']);
+  });
+
   it('leave the accounts of a node that only seems dead after their own connection broke', async () => {
     world.accounts.push('a');
     const [n1, n2] = [world.node('n1'), world.node('n2')];

@@ -115,9 +115,10 @@ export class AccountOwner {
 
   async #pause(): Promise<void> {
     this.#nap = new AbortController();
-    // Another node that comes says so, so that nothing is missed.
-    const lookMs = this.#takeableSince.size > 0 ? LOOK_SOON_MS : LOOK_EVERY_MS;
-    const waitMs = this.#isAlone ? this.#heartbeatMs() : Math.min(lookMs, this.#heartbeatMs());
+    let waitMs = this.#heartbeatMs();
+    if (this.#takeableSince.size > 0) waitMs = Math.min(waitMs, LOOK_SOON_MS);
+    // Alone there is nothing to see, and another node that comes says so.
+    else if (!this.#isAlone) waitMs = Math.min(waitMs, LOOK_EVERY_MS);
     await this.#deps.clock.sleep(waitMs, this.#nap.signal).catch(() => undefined);
   }
 
