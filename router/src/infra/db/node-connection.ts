@@ -65,10 +65,13 @@ export class NodeConnection {
     });
   }
 
-  /** Runs a piece of the start that nodes that start at the same moment must not run together. */
+  /**
+   * Runs a piece of the start that nodes that start at the same moment must not run together. Those that wait ask again
+   * and again: a statement that waited for the lock would hold up a CREATE INDEX CONCURRENTLY of the one that has it.
+   */
   async exclusively(work: () => Promise<void>): Promise<void> {
     const client = this.#client;
-    await client?.query('SELECT pg_advisory_lock($1, 0)', [LOCK_CLASS]);
+    if (client) await this.#lock(client, 0);
     try {
       await work();
     } finally {
@@ -105,7 +108,7 @@ export class NodeConnection {
       await client.connect();
       await client.query(`LISTEN ${CHANNEL}`);
       this.#client = client;
-      await this.#lock(client);
+      await this.#lock(client, this.lockKey);
     } catch (error) {
       this.#client = undefined;
       await client.end().catch(() => undefined);
@@ -116,11 +119,11 @@ export class NodeConnection {
   }
 
   /** A connection of this process that broke unseen may hold the lock until the server notices. */
-  async #lock(client: pg.Client): Promise<void> {
+  async #lock(client: pg.Client, key: number): Promise<void> {
     for (;;) {
       const { rows } = await client.query<{ taken: boolean }>(
         'SELECT pg_try_advisory_lock($1, $2) AS taken',
-        [LOCK_CLASS, this.lockKey],
+        [LOCK_CLASS, key],
       );
       if (rows[0]?.taken) return;
       await wait(RETRY_MS, undefined, { signal: this.#stopping.signal });
