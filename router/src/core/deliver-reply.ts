@@ -6,6 +6,8 @@ import type { Outbox } from './ports/outbox.ts';
 
 /** Rows read at once when a connection opens; more follow in further pages. */
 const PAGE = 200;
+/** Replies kept in memory while older ones are read; more of them are found in the outbox afterwards. */
+const MAX_HELD = 1_000;
 
 /** Sends of one message in all that WhatsApp did not acknowledge before it is dead. */
 const MAX_UNACKNOWLEDGED = 5;
@@ -42,7 +44,8 @@ export class ReplyDelivery {
   /** Takes replies just stored. When the account is not open they stay in the outbox until `resume`. */
   deliver(replies: QueuedReply[]): void {
     if (this.#held) {
-      this.#held.push(...replies);
+      if (this.#held.length < MAX_HELD) this.#held.push(...replies);
+      else this.#mustLookAgain = true;
       return;
     }
     if (!this.#isConnected) return;
@@ -121,6 +124,7 @@ export class ReplyDelivery {
       const held = this.#held;
       this.#held = undefined;
       this.deliver(held);
+      if (this.#mustLookAgain) this.look();
     }
   }
 

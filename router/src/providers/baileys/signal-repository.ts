@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
+import { setImmediate } from 'node:timers/promises';
 import {
   DEFAULT_CONNECTION_CONFIG,
   jidDecode,
@@ -178,6 +179,9 @@ export function createSignalRepository(
       return plaintext;
     } catch (error) {
       ahead.ended(ciphertext, false);
+      // Baileys goes from one stanza to the next without a pause, and a failure costs some 15 ms of computing: a storm of
+      // them would keep every other chat, the lease's renewal and the stop waiting.
+      await setImmediate();
       const hash = hooks.entryFor(ciphertext)?.ciphertextHash;
       const earlier = hash ? await hooks.recall(hash).catch(() => undefined) : undefined;
       if (!earlier) {
