@@ -135,6 +135,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     },
     newId: () => randomBytes(8).toString('hex'),
     clock,
+    viewLifetimeMs: (config.leaseTtlMs * 2) / 3,
   });
   const sharing = new TurnSharing(nodeId, (node, loop) => notes.publish({ kind: 'loop', node, ...loop }));
 

@@ -36,6 +36,11 @@ describe('a database that is away', () => {
       expect(status).toBe(503);
       expect(body.reasons).toContainEqual({ name: 'database', message: 'The database does not answer.' });
       await stage.service.untilLog((line) => line.msg.startsWith('account lost'));
+      await expect
+        .poll(async () => (await stage.service.api('GET', '/api/accounts/default')).body.data, {
+          timeout: 10_000,
+        })
+        .toMatchObject({ state: 'stopped', reason: expect.stringContaining('database does not answer') });
       // WhatsApp keeps what nobody acknowledged.
       await ana.say('while it is away', { to: stage.phone });
       const live = stage.emulator.waitFor('live', undefined, 60_000);

@@ -18,6 +18,8 @@ export interface ClusterAccountsDeps {
   /** A fresh name for a question to another node. */
   newId(): string;
   clock: Clock;
+  /** A look at the others that was not renewed for this long says nothing any more: the database is away. */
+  viewLifetimeMs: number;
 }
 
 type Command = Extract<NodeNote, { kind: 'command' }>;
@@ -25,8 +27,6 @@ type Reply = Extract<NodeNote, { kind: 'answer' }>;
 
 /** A little longer than a pairing code takes to come. */
 const ANSWER_WAIT_MS = 25_000;
-/** A view that was not renewed for this long says nothing any more: the database is away. */
-const VIEW_LIFETIME_MS = 30_000;
 
 /**
  * All accounts of the database, wherever they are held: those of this node directly, those of others by what their
@@ -156,7 +156,7 @@ export class ClusterAccounts implements AccountControl {
   }
 
   #isBlind(): boolean {
-    return this.#deps.clock.now() - this.#seenAtMs > VIEW_LIFETIME_MS;
+    return this.#deps.clock.now() - this.#seenAtMs > this.#deps.viewLifetimeMs;
   }
 
   #hasOthers(): boolean {
