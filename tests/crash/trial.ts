@@ -1,5 +1,7 @@
+import { guardConsole } from '../../router/src/providers/baileys/console-guard.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { pairByQr, untilState } from '../support/pairing.ts';
+import { quietLog } from '../support/quiet-log.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
@@ -62,6 +64,8 @@ export async function runTrial(
 ): Promise<TrialReport> {
   const startedAtMs = Date.now();
   const { databaseUrl, seed } = options;
+  // libsignal prints the sessions of the emulator's people.
+  const releaseConsole = guardConsole(quietLog);
   const emulator = await WhatsAppEmulator.start();
   let agent = await MockAgent.start({ switches: AGENT_SWITCHES });
   try {
@@ -106,6 +110,7 @@ export async function runTrial(
   } finally {
     await agent.stop();
     await emulator.stop();
+    releaseConsole();
   }
 }
 
