@@ -2,7 +2,7 @@
 // first thing some of them do is to install it.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -98,5 +98,6 @@ export function filesIn(path) {
 
 /** Whether this file is the program that Node was started with, not an import of another one. */
 export function isMain(url) {
-  return process.argv[1] !== undefined && fileURLToPath(url) === process.argv[1];
+  // the path that was typed may lead through a symbolic link; Node's own name for the file never does
+  return process.argv[1] !== undefined && realpathSync(process.argv[1]) === realpathSync(fileURLToPath(url));
 }

@@ -43,6 +43,10 @@ function count(text, exitCode) {
       status === 'failed' && !assertionResults.some((assertion) => assertion.status === 'failed'),
   ).length;
   const counted = numFailedTests + broken;
+  if (numPassedTests === 0 && counted === 0) {
+    say('no test ran');
+    return { passed: 0, failed: 0 };
+  }
   if (counted === 0 && exitCode !== 0) {
     say('no test failed, but Vitest did: an error outside the tests, shown above');
     return { passed: numPassedTests, failed: 1 };

@@ -11,6 +11,7 @@ import { backoffMs } from './core/retry.ts';
 import { sendMessage } from './core/send-message.ts';
 import { mintWaMessageId } from './core/wa-message-id.ts';
 import { createAgentClients } from './infra/agent-clients.ts';
+import { aliasesOf } from './infra/db/chat-aliases.ts';
 import { openDatabase } from './infra/db/database.ts';
 import { nodeIdOf } from './infra/db/node-id.ts';
 import { PrismaAccountStore } from './infra/db/prisma-account-store.ts';
@@ -124,7 +125,16 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     messageLog,
     accounts,
     metrics,
-    explain: (input) => explainRoute({ routes, matcher, environment: config.environment }, input),
+    explain: (input) =>
+      explainRoute(
+        {
+          routes,
+          matcher,
+          environment: config.environment,
+          aliasesOf: (accountId, channelId) => aliasesOf(prisma, accountId, channelId),
+        },
+        input,
+      ),
     sendMessage: (input) =>
       sendMessage({ outbox, mintId, deliver: (reply) => answerDeps.deliver([reply]) }, input),
     pingDatabase: async () => {

@@ -55,10 +55,15 @@ describe.each(ADAPTERS)('outbox in $name', ({ open }) => {
 
     it('never moves back: late, repeated and earlier receipts change nothing', async () => {
       const { waMessageId, read } = await queued();
-      await receipt(waMessageId, 'read', 5);
-      const before = await read();
-      for (const state of ['acked', 'delivered', 'read'] as const) await receipt(waMessageId, state, 9);
-      expect(await read()).toEqual(before);
+      const states = ['acked', 'delivered', 'read'] as const;
+      for (const [rank, reached] of states.entries()) {
+        await receipt(waMessageId, reached, rank);
+        const before = await read();
+        for (const state of states.slice(0, rank + 1)) {
+          await receipt(waMessageId, state, 9);
+          expect(await read()).toEqual(before);
+        }
+      }
     });
 
     it('fills what a receipt implies: who read it got it and WhatsApp took it', async () => {

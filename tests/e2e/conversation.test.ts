@@ -43,6 +43,11 @@ describe('a conversation through WhatsApp', () => {
     const rows = [await stage.message(first), await stage.message(second)];
     expect(rows.map((row) => row?.routeId)).toEqual([route.id, route.id]);
     expect(rows[0]?.chatId).toBe(rows[1]?.chatId);
+    const { body } = await stage.service.api('POST', '/api/routes/explain', {
+      channelId: cleo.lid,
+      text: 'by LID',
+    });
+    expect(body.data).toMatchObject({ decision: 'route', route: { id: route.id } });
   });
 
   it.each(['lid', 'pn'] as const)('answers in a group whose members go by %s', async (addressing) => {

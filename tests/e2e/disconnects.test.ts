@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { pairByQr, qrStatus, untilState } from '../support/pairing.ts';
 import { Stage } from '../support/stage.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
@@ -14,6 +14,16 @@ beforeAll(async () => {
 afterAll(async () => {
   await stage.strike();
 });
+
+// A fresh connection for each test: the backoff of one end must not lengthen that of the next.
+beforeEach(async () => {
+  stage.emulator.faults.clear();
+  await reconnected(restart);
+});
+
+function restart(): void {
+  void stage.service.api('POST', '/api/accounts/default/restart', {});
+}
 
 let questions = 0;
 
@@ -76,9 +86,7 @@ describe('a connection that ends', () => {
     stage.emulator.endStream(440);
     await replaced;
     expect((await qrStatus(stage.service)).state).toBe('replaced');
-    await reconnected(() => {
-      void stage.service.api('POST', '/api/accounts/default/restart', {});
-    });
+    await reconnected(restart);
     await expectAnAnswer();
   });
 
@@ -86,9 +94,7 @@ describe('a connection that ends', () => {
     const outdated = nextState('outdated');
     stage.emulator.endStream(405);
     await outdated;
-    await reconnected(() => {
-      void stage.service.api('POST', '/api/accounts/default/restart', {});
-    });
+    await reconnected(restart);
     await expectAnAnswer();
   });
 

@@ -14,15 +14,18 @@ afterAll(async () => {
 describe('many chats at once', () => {
   it('answers 40 chats side by side and keeps the order in each', async () => {
     const people = Array.from({ length: 40 }, () => stage.person());
+    // First contact costs a key agreement a person; this is about chats, not about strangers.
+    await Promise.all(people.map((person) => person.say('hello', { to: stage.phone })));
+    await Promise.all(people.map((person) => person.nextReply(60_000)));
     for (const text of ['first', 'second']) {
       await Promise.all(people.map((person) => person.say(text, { to: stage.phone })));
     }
-    const answers = await Promise.all(people.map((person) => person.waitForReceived(2, 60_000)));
+    const answers = await Promise.all(people.map((person) => person.waitForReceived(3, 60_000)));
     for (const bubbles of answers) {
-      expect(bubbles.map((bubble) => bubble.text)).toEqual(['Echo: first', 'Echo: second']);
+      expect(bubbles.map((bubble) => bubble.text)).toEqual(['Echo: hello', 'Echo: first', 'Echo: second']);
     }
     // The agent takes 1 s: one chat after the other would spread the first answers over 40 s.
-    const firstAnswers = answers.map((bubbles) => bubbles[0]?.at ?? 0);
+    const firstAnswers = answers.map((bubbles) => bubbles[1]?.at ?? 0);
     expect(Math.max(...firstAnswers) - Math.min(...firstAnswers)).toBeLessThan(3_000);
   });
 });

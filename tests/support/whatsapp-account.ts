@@ -29,6 +29,33 @@ export function memoryStores(): AccountStores {
   return { journal, keyStore: new MemoryKeyStore(journal), accountStore: new MemoryAccountStore() };
 }
 
+/** A key store whose reads and commits take from none to thirty turns of the event loop, as a busy database's do. */
+class UnevenKeyStore extends MemoryKeyStore {
+  #calls = 0;
+
+  override async read(...args: Parameters<MemoryKeyStore['read']>): Promise<Map<string, string>> {
+    await this.#delay();
+    return super.read(...args);
+  }
+
+  override async commit(...args: Parameters<MemoryKeyStore['commit']>): Promise<void> {
+    await this.#delay();
+    await super.commit(...args);
+  }
+
+  async #delay(): Promise<void> {
+    this.#calls += 1;
+    const turns = (this.#calls * 17) % 31;
+    for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Stores that answer sooner and later; what races shows on them. */
+export function unevenStores(): AccountStores {
+  const journal = new MemoryJournal();
+  return { journal, keyStore: new UnevenKeyStore(journal), accountStore: new MemoryAccountStore() };
+}
+
 let sent = 0;
 
 /** A provider on the emulator with what it told, and core's part played by the test. */

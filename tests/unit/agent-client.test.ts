@@ -362,6 +362,18 @@ describe('network', () => {
     expect((await client.sendMessage(url, aMessage())).response).toBe('Hi');
   });
 
+  it('asks again when the run that a crash cut off had failed on an overloaded model', async () => {
+    const failed = { author: 'front_desk', invocationId: 'e-7e18', errorCode: '429' };
+    nock(url)
+      .get(sessionPath)
+      .times(2)
+      .reply(200, aSession([failed]))
+      .post('/run')
+      .reply(200, [anEvent('Hi')]);
+    const client = aClient({ clock: new JumpingClock() });
+    expect((await client.sendMessage(url, aMessage(), { isRepeat: true })).response).toBe('Hi');
+  });
+
   it('asks again after a lost connection when the agent has no sessions to look into', async () => {
     const client = aClient();
     nock(url)
@@ -438,6 +450,20 @@ describe('time limit', () => {
     await clock.advanceMs(30_000);
     expect(await asked).toBeInstanceOf(AgentUnavailableError);
   });
+
+  it.each([
+    ['runs out', () => never()],
+    ['runs out behind a gateway', () => [504, 'gateway timeout'] as [number, string]],
+  ])(
+    'is uncertain at once in the spelling of the contract, which leaves no mark: it %s',
+    async (_case, reply) => {
+      const sessions = watchSessions();
+      nock(url).post('/run').reply(reply);
+      const error = await errorOf(aClient({ timeout: 50 }).sendMessage(url, aMessage()));
+      expect(error).toBeInstanceOf(AgentTimeoutError);
+      expect(sessions.asked).toEqual([]);
+    },
+  );
 
   it('gives an answer that the session shows later, and never asks again', async () => {
     const clock = new JumpingClock();
@@ -544,8 +570,10 @@ describe('spelling and sessions', () => {
   });
 
   it('does not take an agent of the contract that misses fields for another spelling', async () => {
+    const sessions = watchSessions();
     nock(url).post('/run').reply(400, { error: 'Missing required fields' });
     const error = await errorOf(aClient().sendMessage(url, aMessage()));
+    expect(sessions.asked).toEqual([]);
     expect(error.message).toBe('ADK agent endpoint returned 400: {"error":"Missing required fields"}');
   });
 
@@ -566,6 +594,15 @@ describe('spelling and sessions', () => {
     nock(url).post('/run').reply(500, 'Internal Server Error').get(sessionPath).reply(200, { events: [] });
     const error = await errorOf(aClient().sendMessage(url, aMessage()));
     expect(error.message).toBe('ADK agent endpoint returned 500: Internal Server Error');
+  });
+
+  it('does not look for a session that it knows to be there', async () => {
+    const client = aClient();
+    const sessions = watchSessions();
+    nock(url).post('/run').reply(200, []).post('/run').reply(500, 'Internal Server Error');
+    await client.sendMessage(url, aMessage());
+    await errorOf(client.sendMessage(url, aMessage({ id: 'msg_002' })));
+    expect(sessions.asked).toEqual([]);
   });
 
   it('gives up when the session is still missing after it was made', async () => {
@@ -704,6 +741,21 @@ describe('stopping', () => {
     expect(await errorOf(asked)).toBe(reason);
   });
 });
+
+/** Answers every look at a session with "there is none" and keeps what was asked. */
+function watchSessions(): { asked: string[] } {
+  const asked: string[] = [];
+  for (const method of ['GET', 'POST']) {
+    nock(url)
+      .intercept(/^\/apps\//, method)
+      .optionally()
+      .reply(() => {
+        asked.push(method);
+        return [404, 'Not found'];
+      });
+  }
+  return { asked };
+}
 
 /** A session that holds our message msg_001 and these events of its run. */
 function aSession(events: object[]) {

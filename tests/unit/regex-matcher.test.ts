@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MAX_MATCHED_CHARS, RegexMatcher } from '../../router/src/infra/regex-matcher.ts';
 
 /** Patterns that backtrack without end, each with 64 KB that make it do so. */
@@ -120,6 +120,16 @@ describe('RegexMatcher', () => {
     const matcher = aMatcher();
     expect(['no-match', 'timeout']).toContain(await matcher.test('(?:.|\\s)*?$(?!)', 'a\n'.repeat(32_768)));
     expect(await matcher.test('x', 'x')).toBe('match');
+  });
+
+  it('does not hold the process while it is idle', async () => {
+    const holders = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+    const before = holders();
+    const matcher = aMatcher();
+    const running = matcher.test('x', 'x');
+    expect(holders()).toBeGreaterThan(before);
+    await running;
+    await vi.waitFor(() => expect(holders()).toBe(before), { timeout: 4_000 });
   });
 
   it('rejects what is asked after it closed, and ends what is under way', async () => {

@@ -1,5 +1,5 @@
 /** Random bytes that an id takes. */
-export const WA_MESSAGE_ID_BYTES = 9;
+const WA_MESSAGE_ID_BYTES = 9;
 
 /**
  * Makes a WhatsApp message id in the form that Baileys mints: `3EB0` and 18 upper-case hexadecimal digits. Phones read

@@ -72,11 +72,13 @@ export class RegexWorker {
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
       name: 'regex',
     });
-    this.#thread.unref();
     this.ready = new Promise((resolve) => {
       this.#thread.on('message', (message: { id: number; verdict: WorkerVerdict }) => {
-        if (message.id === 0) resolve(true);
-        else if (message.id === this.#id) this.#end(message.verdict);
+        if (message.id === 0) {
+          // Not before: while it starts, Node takes the reference again, and an idle thread would hold the process.
+          this.#thread.unref();
+          resolve(true);
+        } else if (message.id === this.#id) this.#end(message.verdict);
       });
       const lost = () => {
         resolve(false);

@@ -96,6 +96,9 @@ class PostgresSupervisor implements EmbeddedPostgres {
 
   async start(): Promise<void> {
     const attached = await this.acquire({ mayMovePort: true });
+    if (this.launched === undefined) {
+      this.log.info({ pid: attached.pid }, 'took over the database that was left running');
+    }
     this.url = `postgresql://${DATABASE_NAME}:${this.prepared.password}@127.0.0.1:${attached.port}/${DATABASE_NAME}`;
     this.watch(attached);
   }
@@ -131,11 +134,7 @@ class PostgresSupervisor implements EmbeddedPostgres {
       }
       const pidFile = await readPidFile(this.prepared.folder);
       const answer = pidFile?.port === undefined ? 'silent' : await this.connect(pidFile.port);
-      if (typeof answer === 'object') {
-        if (launches === 0)
-          this.log.info({ pid: answer.pid }, 'took over the database that was left running');
-        return answer;
-      }
+      if (typeof answer === 'object') return answer;
       const lastWords = this.launched?.ended();
       const isOurs = this.launched !== undefined && lastWords === undefined;
       if (answer === 'starting' || isOurs) {

@@ -168,7 +168,7 @@ function readNode(node: Node): MessageContent | { skip: string } {
     if (text || key === 'extendedTextMessage') return textContent(text, quotedTextOf(inner));
     return { kind: 'other', text: '', quotedText: quotedTextOf(inner) };
   }
-  for (const [key, kind, captions, names] of CARDS) {
+  for (const [key, kind, captions] of CARDS) {
     const inner = object(node[key]);
     if (!inner) continue;
     const caption = firstWords(inner, captions);

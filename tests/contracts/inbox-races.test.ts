@@ -1,0 +1,104 @@
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { aMessage, answered, aPerson, drain, loopOf } from './adapters.ts';
+
+describe('two at once on one chat, in the inbox in PostgreSQL', () => {
+  let database: TestDatabase;
+  let inbox: PrismaInbox;
+  /** The one who is in the middle of it: a connection whose transaction is not committed yet. */
+  let other: pg.Client;
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    inbox = new PrismaInbox(database.prisma());
+    other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+  });
+  afterEach(async () => {
+    await other.end();
+    await database.drop();
+  });
+
+  it('does not close a loop over a message that is just being stored', async () => {
+    const person = aPerson();
+    const loop = loopOf(await inbox.add(aMessage('a', person, { text: 'first' })));
+    await answerOldest(loop);
+    await other.query('BEGIN');
+    await storeUncommitted(person.phone, person.lid, 'second');
+    const turn = inbox.nextTurn(loop.chatId, loop.epoch);
+    await untilSomebodyWaits();
+    await other.query('COMMIT');
+    expect((await turn)?.message.text).toBe('second');
+  });
+
+  it.each(['both', 'phone', 'lid'] as const)(
+    'starts a loop for a message that comes by %s while the former loop is just closing',
+    async (form) => {
+      const { phone, lid } = aPerson();
+      const loop = loopOf(await inbox.add(aMessage('a', { phone, lid })));
+      await answerOldest(loop);
+      await other.query('BEGIN');
+      const closing = await other.query('SELECT * FROM inbox_next_turn($1, $2)', [loop.chatId, loop.epoch]);
+      expect(closing.rows).toEqual([]);
+      const address = { both: { phone, lid }, phone: { phone }, lid: { lid } }[form];
+      const stored = inbox.add(aMessage('a', address, { text: 'in time' }));
+      await untilSomebodyWaits();
+      await other.query('COMMIT');
+      expect(await drain(inbox, loopOf(await stored))).toEqual(['in time']);
+    },
+  );
+
+  it('takes along the reply of a turn that ends while its chat is joined to another', async () => {
+    const { phone, lid } = aPerson();
+    const older = await inbox.add(aMessage('a', { phone }));
+    const younger = await inbox.add(aMessage('a', { lid }));
+    await other.query('BEGIN');
+    await other.query(
+      `SELECT * FROM inbox_finish_turn($1, 'answered', NULL, NULL, NULL, 1, 1, NULL, '{x@lid}', '{WA1}', '{hello}')`,
+      [younger.messageId],
+    );
+    const joining = inbox.add(aMessage('a', { phone, lid }));
+    await untilSomebodyWaits();
+    await other.query('COMMIT');
+    expect((await joining).chatId).toBe(older.chatId);
+    const [reply] = await inbox.finishTurn(younger.messageId ?? '', answered());
+    expect(reply).toMatchObject({ chatId: older.chatId, message: { text: 'hello' } });
+  });
+
+  it('stores a message for the joined chat when it waited for the join', async () => {
+    const { phone, lid } = aPerson();
+    const older = await inbox.add(aMessage('a', { phone }));
+    await inbox.add(aMessage('a', { lid }));
+    await other.query('BEGIN');
+    await storeUncommitted(phone, lid, 'joins');
+    const stored = inbox.add(aMessage('a', { lid }, { text: 'waited' }));
+    await untilSomebodyWaits();
+    await other.query('COMMIT');
+    expect((await stored).chatId).toBe(older.chatId);
+    expect(await drain(inbox, loopOf(older))).toHaveLength(4);
+  });
+
+  async function answerOldest(loop: { chatId: string; epoch: number }): Promise<void> {
+    const turn = await inbox.nextTurn(loop.chatId, loop.epoch);
+    await inbox.finishTurn(turn?.messageId ?? '', answered());
+  }
+
+  async function storeUncommitted(phone: string, lid: string, text: string): Promise<void> {
+    await other.query(
+      `SELECT * FROM inbox_add('a', $3, $1, $2, NULL, $1 || '@s.whatsapp.net', $1, $2, NULL, 'text', $3, NULL, NULL,
+        NULL, 1, 9000000)`,
+      [phone, lid, text],
+    );
+  }
+
+  async function untilSomebodyWaits(): Promise<void> {
+    for (let looks = 0; looks < 5_000; looks++) {
+      await other.query('SELECT pg_stat_clear_snapshot()'); // a transaction would see the same activity again
+      const { rowCount } = await other.query(`SELECT 1 FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+      if (rowCount) return;
+    }
+    throw new Error('nobody waits for the lock');
+  }
+});

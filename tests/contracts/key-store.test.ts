@@ -1,0 +1,222 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
+import type { Journal, JournalEntry } from '../../router/src/core/ports/journal.ts';
+import type { KeyChange, KeyScope, KeyStore } from '../../router/src/core/ports/key-store.ts';
+import { PrismaAccountStore } from '../../router/src/infra/db/prisma-account-store.ts';
+import { PrismaJournal } from '../../router/src/infra/db/prisma-journal.ts';
+import { PrismaKeyStore } from '../../router/src/infra/db/prisma-key-store.ts';
+import { MemoryAccountStore } from '../../router/src/infra/memory/memory-account-store.ts';
+import { MemoryJournal } from '../../router/src/infra/memory/memory-journal.ts';
+import { MemoryKeyStore } from '../../router/src/infra/memory/memory-key-store.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+interface Stores {
+  keys: KeyStore;
+  journal: Journal;
+  accounts: AccountStore;
+  close(): Promise<void>;
+}
+
+const adapters: Array<{ name: string; open(): Promise<Stores> }> = [
+  {
+    name: 'memory',
+    open: async () => {
+      const journal = new MemoryJournal();
+      return {
+        journal,
+        keys: new MemoryKeyStore(journal),
+        accounts: new MemoryAccountStore(),
+        close: async () => undefined,
+      };
+    },
+  },
+  {
+    name: 'PostgreSQL',
+    open: async () => {
+      const database = await createTestDatabase();
+      const prisma = database.prisma();
+      return {
+        keys: new PrismaKeyStore(prisma),
+        journal: new PrismaJournal(prisma),
+        accounts: new PrismaAccountStore(prisma),
+        close: () => database.drop(),
+      };
+    },
+  },
+];
+
+const change = (given: Partial<KeyChange>): KeyChange => ({ puts: [], deletes: [], journal: [], ...given });
+const put = (keyId: string, value: string, category = 'session') => ({ category, keyId, value });
+
+function entry(order: bigint, given: Partial<JournalEntry> = {}): JournalEntry {
+  return {
+    ciphertextHash: randomBytes(32).toString('hex'),
+    stanzaOrder: order,
+    waMessageId: `ID${order}`,
+    plaintext: randomBytes(100),
+    stanza: Buffer.from('{"from":"a"}'),
+    ...given,
+  };
+}
+
+/** Bytes compare by their kind too; stores may give either. */
+const plain = (entries: JournalEntry[]) =>
+  entries.map((e) => ({ ...e, plaintext: [...e.plaintext], stanza: [...e.stanza] }));
+
+describe.each(adapters)('$name', ({ open }) => {
+  let stores: Stores;
+  let accountId: string;
+  let scope: KeyScope;
+
+  beforeAll(async () => {
+    stores = await open();
+  });
+  afterAll(() => stores.close());
+  beforeEach(() => {
+    accountId = `account-${randomBytes(6).toString('hex')}`;
+    scope = { accountId, generation: 1 };
+  });
+
+  describe('keys', () => {
+    const value = async (keyId: string, category = 'session', at = scope) =>
+      (await stores.keys.read(at, category, [keyId])).get(keyId);
+
+    it('are put, replaced and deleted in one commit', async () => {
+      await stores.keys.commit(scope, change({ puts: [put('a', '1'), put('b', '1')] }));
+      await stores.keys.commit(
+        scope,
+        change({ puts: [put('a', '2'), put('c', '2')], deletes: [{ category: 'session', keyId: 'b' }] }),
+      );
+      expect(await stores.keys.read(scope, 'session', ['a', 'b', 'c'])).toEqual(
+        new Map([
+          ['a', '2'],
+          ['c', '2'],
+        ]),
+      );
+    });
+
+    it('of one category, account and generation are apart from the others', async () => {
+      await stores.keys.commit(scope, change({ puts: [put('a', 'mine')] }));
+      expect(await value('a', 'pre-key')).toBeUndefined();
+      expect(await value('a', 'session', { accountId: 'other', generation: 1 })).toBeUndefined();
+      expect(await value('a', 'session', { accountId, generation: 2 })).toBeUndefined();
+    });
+
+    it('may be deleted without being there', async () => {
+      await stores.keys.commit(scope, change({ deletes: [{ category: 'session', keyId: 'nothing' }] }));
+      await stores.keys.commit(scope, change({}));
+      expect(await value('nothing')).toBeUndefined();
+    });
+
+    it('are many at a time', async () => {
+      const puts = Array.from({ length: 812 }, (_, index) => put(String(index), `key ${index}`, 'pre-key'));
+      await stores.keys.commit(scope, change({ puts }));
+      expect((await stores.keys.read(scope, 'pre-key', ['0', '811'])).get('811')).toBe('key 811');
+    });
+
+    it('keep every character of id and value', async () => {
+      const odd = '120363@g.us::34600_1::0 "quoted" \\ {},' as const;
+      await stores.keys.commit(scope, change({ puts: [put(odd, '{"a":"\\"x\\"","é":"✓"}')] }));
+      expect(await value(odd)).toBe('{"a":"\\"x\\"","é":"✓"}');
+    });
+  });
+
+  describe('the journal', () => {
+    it('is written with the keys, and gives back what was decrypted', async () => {
+      const noted = entry(5n);
+      await stores.keys.commit(scope, change({ puts: [put('a', '1')], journal: [noted] }));
+      const found = await stores.journal.find(accountId, noted.ciphertextHash);
+      expect(plain(found ? [found] : [])).toEqual(plain([noted]));
+      expect(await stores.journal.find('other', noted.ciphertextHash)).toBeUndefined();
+    });
+
+    it('is written without keys too, and with deletes alone', async () => {
+      const noted = entry(6n);
+      const deletes = [{ category: 'pre-key', keyId: '1' }];
+      await stores.keys.commit(scope, change({ journal: [noted], deletes }));
+      expect(await stores.journal.find(accountId, noted.ciphertextHash)).toBeDefined();
+    });
+
+    it('keeps the first of two entries of one ciphertext', async () => {
+      const first = entry(7n);
+      await stores.keys.commit(scope, change({ journal: [first] }));
+      await stores.keys.commit(scope, change({ journal: [{ ...first, stanzaOrder: 8n }] }));
+      expect((await stores.journal.find(accountId, first.ciphertextHash))?.stanzaOrder).toBe(7n);
+    });
+
+    it('gives pending entries in stanza order, whole stanzas at a time, page by page', async () => {
+      const entries = [entry(3n), entry(1n), entry(2n), entry(2n, { waMessageId: 'second part' })];
+      for (const one of entries) await stores.keys.commit(scope, change({ journal: [one] }));
+      const first = await stores.journal.pending(accountId, { afterOrder: 0n, limit: 2 });
+      expect(first.map((e) => e.stanzaOrder)).toEqual([1n, 2n, 2n]);
+      const second = await stores.journal.pending(accountId, { afterOrder: 2n, limit: 2 });
+      expect(second.map((e) => e.stanzaOrder)).toEqual([3n]);
+      expect(await stores.journal.pending('other', { afterOrder: 0n, limit: 2 })).toEqual([]);
+    });
+
+    it('forgets what the inbox has, and remembers how far orders went', async () => {
+      const entries = [entry(11n), entry(12n)];
+      await stores.keys.commit(scope, change({ journal: entries }));
+      expect(await stores.journal.lastOrder(accountId)).toBe(12n);
+      const [kept, gone] = entries.map((e) => e.ciphertextHash);
+      await stores.journal.forget(accountId, [gone ?? '', 'unknown']);
+      await stores.journal.forget(accountId, []);
+      const left = await stores.journal.pending(accountId, { afterOrder: 0n, limit: 10 });
+      expect(left.map((e) => e.ciphertextHash)).toEqual([kept]);
+    });
+
+    it('has gone nowhere in a new account', async () => {
+      expect(await stores.journal.lastOrder(accountId)).toBe(0n);
+    });
+
+    it('keeps orders of the size of a clock', async () => {
+      const order = 1_790_000_000_000_000n;
+      const noted = entry(order);
+      await stores.keys.commit(scope, change({ journal: [noted] }));
+      expect(
+        (await stores.journal.pending(accountId, { afterOrder: order - 1n, limit: 1 }))[0]?.stanzaOrder,
+      ).toBe(order);
+    });
+  });
+
+  describe('accounts', () => {
+    it('start with the first generation of keys', async () => {
+      expect(await stores.accounts.load(accountId)).toEqual({ state: 'starting', generation: 1 });
+    });
+
+    it('keep what was saved, and lose what is absent', async () => {
+      await stores.accounts.save(accountId, { state: 'open', phone: '346', lid: '77', pushName: 'Shop' });
+      await stores.accounts.save(accountId, { state: 'logged-out', reason: 'ended', phone: '346' });
+      expect(await stores.accounts.load(accountId)).toEqual({
+        state: 'logged-out',
+        reason: 'ended',
+        phone: '346',
+        generation: 1,
+      });
+    });
+
+    it('put keys aside one generation after the other, saved before or not', async () => {
+      expect(await stores.accounts.nextGeneration(accountId)).toBe(2);
+      await stores.accounts.save(accountId, { state: 'pairing' });
+      expect(await stores.accounts.nextGeneration(accountId)).toBe(3);
+      expect((await stores.accounts.load(accountId)).generation).toBe(3);
+    });
+  });
+});
+
+it('changes nothing when a commit fails in PostgreSQL', async () => {
+  const database = await createTestDatabase();
+  try {
+    const prisma = database.prisma();
+    const keys = new PrismaKeyStore(prisma);
+    const at = { accountId: 'main', generation: 1 };
+    await keys.commit(at, change({ puts: [put('a', '1')] }));
+    await prisma.$executeRaw`ALTER TABLE journal ADD CONSTRAINT nothing CHECK (false)`;
+    const attempt = keys.commit(at, change({ puts: [put('a', '2')], journal: [entry(1n)] }));
+    await expect(attempt).rejects.toMatchObject({ code: expect.stringMatching(/^STORAGE_/) });
+    expect(await keys.read(at, 'session', ['a'])).toEqual(new Map([['a', '1']]));
+  } finally {
+    await database.drop();
+  }
+});

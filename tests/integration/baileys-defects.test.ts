@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { StorageUnavailableError } from '../../router/src/core/errors.ts';
+import {
+  type AccountStores,
+  memoryStores,
+  replyAddress,
+  unevenStores,
+  WhatsAppAccount,
+} from '../support/whatsapp-account.ts';
+import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import { createGroup } from '../whatsapp-emulator/group.ts';
+import { createPeople, createPerson, type Person } from '../whatsapp-emulator/person.ts';
+import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
+
+let emulator: WhatsAppEmulator;
+let phone: Phone;
+let ana: Person;
+let accounts: WhatsAppAccount[];
+let unreadable: string[];
+
+beforeEach(async () => {
+  emulator = await WhatsAppEmulator.start();
+  phone = createPhone(emulator, { phone: '34600000001', name: 'Shop' });
+  ana = createPerson(emulator, { phone: '34600000002', name: 'Ana' });
+  accounts = [];
+  unreadable = [];
+  emulator.events.on('unreadable', ({ id, reason }) => unreadable.push(`${id}: ${reason}`));
+});
+
+afterEach(async () => {
+  for (const account of accounts) await account.provider.stop();
+  await emulator.stop();
+});
+
+function newAccount(stores?: AccountStores, more = {}): WhatsAppAccount {
+  const account = new WhatsAppAccount(emulator, stores, more);
+  accounts.push(account);
+  return account;
+}
+
+async function pairedAccount(stores?: AccountStores, more = {}): Promise<WhatsAppAccount> {
+  const account = newAccount(stores, more);
+  const live = emulator.waitFor('live');
+  await account.pairWith(phone);
+  await live;
+  return account;
+}
+
+const device = () => emulator.linkedDevices(phone.pn)[0]?.pn ?? '';
+const numbered = (count: number, word = 'message') => Array.from({ length: count }, (_, n) => `${word} ${n}`);
+
+describe('a burst', () => {
+  it.each(['pn', 'lid'] as const)(
+    'of one person by %s, each message answered, is read by both sides',
+    async (via) => {
+      const person = createPerson(emulator, { phone: '34600000009', via });
+      const account = await pairedAccount(unevenStores());
+      account.echo();
+      const texts = numbered(120);
+      for (const text of texts) void person.say(text, { to: phone });
+      const answers: Array<string | undefined> = [];
+      for (const _ of texts) answers.push((await person.nextReply(30_000)).text);
+      expect(account.texts).toEqual(texts);
+      expect(answers).toEqual(texts.map((text) => `echo: ${text}`));
+      expect(unreadable).toEqual([]);
+    },
+  );
+
+  it('of strangers, several lines each, comes out in the order of each', async () => {
+    const account = await pairedAccount(unevenStores());
+    const strangers = createPeople(emulator, 5);
+    const texts = numbered(8, 'line');
+    await Promise.all(
+      strangers.flatMap((stranger) => texts.map((text) => stranger.say(text, { to: phone }))),
+    );
+    await account.untilReceived(strangers.length * texts.length, 20_000);
+    for (const stranger of strangers) {
+      const own = account.received.filter((message) => replyAddress(message) === stranger.pn);
+      expect(own.map((message) => message.text)).toEqual(texts);
+    }
+  });
+
+  it('sent into one chat at once arrives in the order of the calls', async () => {
+    const account = await pairedAccount(unevenStores());
+    const texts = numbered(25);
+    await Promise.all(texts.map((text) => account.send(ana.pn, text)));
+    const arrived: Array<string | undefined> = [];
+    for (const _ of texts) arrived.push((await ana.nextReply()).text);
+    expect(arrived).toEqual(texts);
+  });
+
+  it('in a group is read by both sides', async () => {
+    const people = createPeople(emulator, 3);
+    const account = await pairedAccount(unevenStores());
+    const group = createGroup(emulator, { subject: 'Team', members: [...people, phone] });
+    account.echo();
+    const texts = numbered(30);
+    for (const [index, text] of texts.entries()) void people[index % 3]?.say(text, { to: group });
+    const answers = new Set<string | undefined>();
+    for (const _ of texts) answers.add((await people[0]?.nextReply(20_000))?.text);
+    expect([...answers].toSorted()).toEqual(texts.map((text) => `echo: ${text}`).toSorted());
+    expect(unreadable).toEqual([]);
+  });
+});
+
+describe('a buffer that Baileys never empties', () => {
+  it('holds up neither messages nor receipts', async () => {
+    const stores = memoryStores();
+    const first = await pairedAccount(stores);
+    await first.provider.stop();
+    await ana.say('while away', { to: phone });
+    emulator.faults.isWedged = true;
+    const second = newAccount(stores);
+    await second.provider.start();
+    await second.untilReceived(1, 5_000);
+    await ana.say('live', { to: phone });
+    await second.untilReceived(2, 5_000);
+    const reply = await second.send(ana.pn, 'answer');
+    await second.untilReceipt(reply.waMessageId, 'delivered', 5_000);
+    expect(second.texts).toEqual(['while away', 'live']);
+  });
+});
+
+describe('a store that does not answer', () => {
+  it('leaves everything unacknowledged at WhatsApp, and all is received once it is back', async () => {
+    const stores = memoryStores();
+    const account = await pairedAccount(stores, { random: () => 0 });
+    await ana.say('before', { to: phone });
+    await account.untilReceived(1);
+    await emulator.waitUntilSettled(device());
+    const commit = vi.spyOn(stores.keyStore, 'commit').mockRejectedValue(new StorageUnavailableError('down'));
+    const waiting = account.untilState('waiting');
+    await ana.say('meanwhile', { to: phone });
+    await waiting;
+    expect(emulator.waitingFor(device())).toBe(1);
+    commit.mockRestore();
+    await account.untilReceived(2);
+    expect(account.texts).toEqual(['before', 'meanwhile']);
+    await emulator.waitUntilSettled(device());
+  });
+});
+
+describe('messages that cannot be decrypted', () => {
+  it('are asked for again in a storm, told in a few lines, and hold up nobody', async () => {
+    const account = await pairedAccount();
+    const bob = createPerson(emulator, { phone: '34600000003' });
+    await ana.say('hello', { to: phone });
+    await account.untilReceived(1);
+    const before = account.log.length;
+    const storm = numbered(60, 'broken');
+    for (const text of storm) void ana.say(text, { to: phone, isCorrupt: true });
+    await bob.say('still served', { to: phone });
+    await account.untilReceived(storm.length + 2, 30_000);
+    expect(new Set(account.texts)).toEqual(new Set(['hello', 'still served', ...storm]));
+    const told = account.log.slice(before).filter((line) => line.level === 'warn' || line.level === 'error');
+    expect(told.length).toBeLessThan(10);
+  });
+});
+
+describe('what is logged', () => {
+  it('holds no text and no phone number, at any level the operator reads', async () => {
+    const account = await pairedAccount();
+    await ana.say('a secret text', { to: phone, isCorrupt: true });
+    await account.untilReceived(1);
+    await account.send(ana.pn, 'a secret answer');
+    emulator.endStream(503);
+    await account.untilStatus((status) => status.state !== 'open');
+    const shown = account.log.filter((line) => ['info', 'warn', 'error'].includes(line.level));
+    expect(shown.length).toBeGreaterThan(0);
+    expect(JSON.stringify(shown)).not.toMatch(/secret|34600000002/);
+  });
+});

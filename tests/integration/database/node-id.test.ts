@@ -1,0 +1,26 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { nodeIdOf } from '../../../router/src/infra/db/node-id.ts';
+
+let dataDir: string;
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'wa2ai data '));
+});
+afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+it('keeps the name of the node, and gives starts at the same moment the same one', async () => {
+  const names = await Promise.all([1, 2, 3, 4, 5].map(() => nodeIdOf(dataDir)));
+  expect(new Set(names).size).toBe(1);
+  expect(await nodeIdOf(dataDir)).toBe(names[0]);
+  expect(await readdir(dataDir)).toEqual(['node-id']);
+});
+
+it('says which folder cannot be used', async () => {
+  await writeFile(join(dataDir, 'file'), '');
+  await expect(nodeIdOf(join(dataDir, 'file'))).rejects.toMatchObject({
+    code: 'DATABASE_FOLDER',
+    message: expect.stringContaining(join(dataDir, 'file', 'node-id')),
+  });
+});

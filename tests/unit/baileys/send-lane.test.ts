@@ -1,0 +1,93 @@
+import type { WASocket } from '@whiskeysockets/baileys';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { NotConnectedError, SendRefusedError, SendUncertainError } from '../../../router/src/core/errors.ts';
+import { SendLane } from '../../../router/src/providers/baileys/send-lane.ts';
+import { settle } from '../../support/fake-clock.ts';
+
+const ANA = '34600000002@s.whatsapp.net';
+const BOB = '34600000003@s.whatsapp.net';
+
+let lane: SendLane;
+let written: string[];
+/** Sends under way, each ended by the test: Baileys takes a time of its own for each. */
+let underWay: Map<string, { end: () => void; fail: (error: unknown) => void }>;
+
+const socket = {
+  sendMessage: (_jid: string, content: { text: string }) =>
+    new Promise<void>((resolve, reject) => {
+      underWay.set(content.text, {
+        end: () => {
+          written.push(content.text);
+          resolve();
+        },
+        fail: reject,
+      });
+    }),
+} as unknown as WASocket; // the one method that sending uses
+
+beforeEach(() => {
+  lane = new SendLane();
+  written = [];
+  underWay = new Map();
+});
+
+const send = (text: string, to = ANA) =>
+  lane.send({ accountId: 'main', to, text, waMessageId: `id of ${text}` }, () => socket);
+
+const boom = (statusCode: number, data?: unknown) =>
+  Object.assign(new Error('told'), { output: { statusCode }, data });
+
+describe('sends', () => {
+  it('of one chat go one after the other, so that none overtakes, and other chats do not wait', async () => {
+    const sends = [send('one'), send('two'), send('to Bob', BOB)];
+    await settle();
+    expect([...underWay.keys()].toSorted()).toEqual(['one', 'to Bob']);
+    underWay.get('to Bob')?.end();
+    underWay.get('one')?.end();
+    await settle();
+    underWay.get('two')?.end();
+    await Promise.all(sends);
+    expect(written).toEqual(['to Bob', 'one', 'two']);
+  });
+
+  it('end with the connection, where Baileys would wait for another minute', async () => {
+    const sent = expect(send('one')).rejects.toThrow(SendUncertainError);
+    await settle();
+    lane.connectionClosed();
+    await sent;
+  });
+
+  it.each([
+    ['found the socket closed', boom(428), NotConnectedError],
+    ['failed on the way', new Error('write EPIPE'), SendUncertainError],
+    ['were refused for this chat', boom(500, 403), SendRefusedError],
+  ])('that %s say so', async (_, error, kind) => {
+    const sent = expect(send('one')).rejects.toThrow(kind);
+    await settle();
+    underWay.get('one')?.fail(error);
+    await sent;
+  });
+
+  it('without a connection did surely not happen', async () => {
+    const sent = lane.send({ accountId: 'main', to: ANA, text: 'x', waMessageId: 'A' }, () => {
+      throw new NotConnectedError('main');
+    });
+    await expect(sent).rejects.toThrow(NotConnectedError);
+  });
+});
+
+describe('a phone that could not read a message', () => {
+  const known = { accountId: 'main', to: ANA, text: 'once more', waMessageId: 'A' };
+  const find = async (id: string) => (id === 'A' ? known : undefined);
+
+  it('gets the content that was sent', async () => {
+    expect(await lane.contentOf('A', find)).toEqual({ extendedTextMessage: { text: 'once more' } });
+  });
+
+  it.each(['B', undefined, null])(
+    'gets nothing, rather than something empty, for an unknown id: %s',
+    async (id) => {
+      expect(await lane.contentOf(id, find)).toBeUndefined();
+    },
+  );
+});
