@@ -1,10 +1,14 @@
 import { AbiDefinitionError, type AbiParam, type AbiType, type AbiValue, shortened } from './abi-type.ts';
 import { block } from './value-text.ts';
 
-type Node =
-  | { kind: 'text'; text: string }
-  | { kind: 'value'; path: string[] }
-  | { kind: 'section'; path: string[]; isInverted: boolean; nodes: Node[] };
+interface Section {
+  kind: 'section';
+  path: string[];
+  isInverted: boolean;
+  nodes: Node[];
+}
+
+type Node = { kind: 'text'; text: string } | { kind: 'value'; path: string[] } | Section;
 
 /** A parsed output template. */
 export type OutputTemplate = readonly Node[];
@@ -85,8 +89,16 @@ export function renderTemplate(
       else {
         const found = valueAt(scopes, node.path);
         if (node.kind === 'value') put(found ? block(found.type, found.value) : '');
-        else for (const inner of passes(node.isInverted, found)) render(node.nodes, [...scopes, inner]);
+        else renderSection(node, found, scopes);
       }
+    }
+  };
+  const renderSection = (node: Section, found: Typed | undefined, scopes: readonly Typed[]) => {
+    const inners = passes(node.isInverted, found);
+    work += inners.length;
+    for (const inner of inners) {
+      if (work > MAX_WORK) return;
+      render(node.nodes, [...scopes, inner]);
     }
   };
   render(template, [{ type: { kind: 'tuple', fields: [...outputs] }, value: [...values] }]);
