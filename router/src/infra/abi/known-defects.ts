@@ -2,7 +2,7 @@ import type { AbiFunction } from './abi-signature.ts';
 import type { Codec } from './viem-codec.ts';
 
 /** Output types that such an agent cannot encode once they stand in a list of their own. */
-const BROKEN_IN_A_LIST = new Set(['bool', 'tuple', 'address', 'fixedBytes', 'bytes']);
+const BROKEN_IN_A_LIST = new Set(['bool', 'tuple', 'address', 'fixedBytes']);
 
 /**
  * Names the mistakes that agents have which were written after the container specification's own sample code, so that
