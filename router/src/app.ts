@@ -88,7 +88,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     databaseUrl: database.url,
     nodeId: config.nodeId ?? (await nodeIdOf(config.dataDir)),
     inbox,
-    answerNext: (chatId, epoch, isRepeat) => answerNext(answerDeps, { chatId, epoch, isRepeat }),
+    answerNext: (loop) => answerNext(answerDeps, loop),
     log: log.child({ mod: 'turns' }),
     stopping: stopping.signal,
   });
@@ -183,7 +183,15 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   function providerEvents(): ProviderEvents {
     return {
       receive: (message) =>
-        receiveMessage({ inbox, startLoop: (loop) => engine.startLoop(loop), log: providerLog }, message),
+        receiveMessage(
+          {
+            inbox,
+            startLoop: (loop) => engine.startLoop(loop),
+            wakeLoop: (chatId) => engine.wakeLoop(chatId),
+            log: providerLog,
+          },
+          message,
+        ),
       receipts: (receipts) => outbox.recordReceipts(config.accountId, receipts),
       refused: (waMessageId, code) =>
         outbox.markRefused(config.accountId, waMessageId, `WhatsApp refused it with error ${code}.`),

@@ -45,10 +45,11 @@ function engineWith(before: (text: string) => Promise<void> | void = () => undef
     nodeId: 'node-1',
     inbox,
     log: recordingLog(),
+    lingerMs: 50,
     sweepEveryMs: 250,
     stopping: stopping.signal,
-    answerNext: async (chatId, epoch) => {
-      const turn = await inbox.nextTurn(chatId, epoch);
+    answerNext: async ({ chatId, epoch, keepOpen }) => {
+      const turn = await inbox.nextTurn(chatId, epoch, { keepOpen });
       if (!turn) return 'idle';
       await before(turn.message.text);
       await inbox.finishTurn(turn.messageId, { state: 'answered', replies: [] });
@@ -71,6 +72,7 @@ function engineWith(before: (text: string) => Promise<void> | void = () => undef
     receive: async (message: InboundMessage) => {
       const stored = await inbox.add(message);
       if (stored.startLoop) engine.startLoop(stored.startLoop);
+      else engine.wakeLoop(stored.chatId);
     },
   };
 }
@@ -155,7 +157,7 @@ describe('TurnEngine', () => {
     await run.engine.close();
   });
 
-  it('hands a chat that is never idle from loop to loop without losing its order', async () => {
+  it('answers a long backlog of one chat in its order', async () => {
     const start = gate();
     const run = engineWith(() => start.opened);
     await run.engine.start();

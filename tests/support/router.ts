@@ -89,7 +89,7 @@ export class TestRouter {
       databaseUrl: database.url,
       nodeId: 'test-node',
       inbox: this.inbox,
-      answerNext: (chatId, epoch, isRepeat) => answerNext(deps, { chatId, epoch, isRepeat }),
+      answerNext: (loop) => answerNext(deps, loop),
       log: quietLog,
       stopping: this.#stopping.signal,
     });
@@ -127,7 +127,12 @@ export class TestRouter {
   /** Receives a message without waiting for its turn. */
   async receiveOnly(message: InboundMessage): Promise<void> {
     await receiveMessage(
-      { inbox: this.inbox, startLoop: (loop) => this.#engine.startLoop(loop), log: quietLog },
+      {
+        inbox: this.inbox,
+        startLoop: (loop) => this.#engine.startLoop(loop),
+        wakeLoop: (chatId) => this.#engine.wakeLoop(chatId),
+        log: quietLog,
+      },
       message,
     );
   }

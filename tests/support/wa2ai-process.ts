@@ -19,6 +19,8 @@ export interface Wa2aiOptions {
   databaseUrl?: string;
   dataDir?: string;
   env?: Record<string, string>;
+  /** Switches for Node itself, such as `--cpu-prof`. */
+  nodeArgs?: string[];
 }
 
 /** The built service as its own process, with its log lines as events and its API as calls. */
@@ -50,7 +52,7 @@ export class Wa2aiProcess {
 
   /** Starts the process only; for tests of a start that fails. */
   static spawn(options: Wa2aiOptions): Wa2aiProcess {
-    const child = spawn(process.execPath, [MAIN], {
+    const child = spawn(process.execPath, [...(options.nodeArgs ?? []), MAIN], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env.PATH,

@@ -439,10 +439,10 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- The oldest unanswered message of a chat whose loop has this epoch; none closes the loop. A row that is found needs
+-- The oldest unanswered message of a chat whose loop has this epoch; none closes the loop if p_close. A row that is found needs
 -- no lock and no write: only the loop itself ends messages. Closing looks again under the lock, so that a message
 -- stored meanwhile is either seen here or starts the next loop.
-CREATE FUNCTION inbox_next_turn(p_chat bigint, p_epoch integer) RETURNS TABLE (
+CREATE FUNCTION inbox_next_turn(p_chat bigint, p_epoch integer, p_close boolean DEFAULT true) RETURNS TABLE (
   message_id bigint, account_id text, wa_message_id text, sender_phone text, sender_lid text, push_name text,
   kind text, text text, quoted_text text, sent_at timestamptz, chat_phone text, chat_lid text, group_id text,
   reply_to text
@@ -458,7 +458,7 @@ BEGIN
       FROM chat c JOIN message m ON m.chat_id = c.id AND m.state = 'received'
       WHERE c.id = p_chat AND c.loop_epoch = p_epoch AND c.loop_running
       ORDER BY m.stanza_order, m.id LIMIT 1;
-    EXIT WHEN FOUND;
+    EXIT WHEN FOUND OR NOT p_close;
     IF v_locked THEN
       UPDATE chat SET loop_running = false WHERE id = p_chat;
       EXIT;

@@ -32,15 +32,15 @@ export interface AnswerDeps {
  * Inbox → route → agent → outbox, for the oldest unanswered message of one chat. Safe to repeat after a crash: a turn
  * that was ended before changes nothing, and the WhatsApp id of its reply stays the one stored first. `isRepeat` says
  * that a crash may have cut this turn off: the agent's client then looks for an answer before it asks.
- * @returns 'idle' when nothing was left; the chat's loop `epoch` is then closed
+ * @returns 'idle' when nothing was left; the chat's loop `epoch` is then closed, unless `keepOpen`
  * @throws {StorageUnavailableError} the turn was not ended; call again
  */
 export async function answerNext(
   deps: AnswerDeps,
-  loop: { chatId: string; epoch: number; isRepeat?: boolean },
+  loop: { chatId: string; epoch: number; isRepeat?: boolean; keepOpen?: boolean },
 ): Promise<'answered' | 'idle'> {
-  const { chatId, epoch, isRepeat = false } = loop;
-  const turn = await deps.inbox.nextTurn(chatId, epoch);
+  const { chatId, epoch, isRepeat = false, keepOpen = false } = loop;
+  const turn = await deps.inbox.nextTurn(chatId, epoch, { keepOpen });
   if (!turn) return 'idle';
   const log = deps.log.child({ messageId: turn.messageId, chatId });
   const result = await takeTurn({ ...deps, log }, turn, isRepeat);

@@ -5,12 +5,14 @@ export interface ReceiveDeps {
   inbox: Inbox;
   /** Starts the turn loop of a chat; a failure is mended by the sweep, so it is not awaited. */
   startLoop(loop: { chatId: string; epoch: number }): void;
+  /** Tells the loop that is running on a chat that a message came. */
+  wakeLoop(chatId: string): void;
   log: Logger;
 }
 
 /**
- * Provider → inbox: stores the message together with what starts its turn, then starts the chat's turn loop if none
- * runs. A message that was stored before changes nothing.
+ * Provider → inbox: stores the message together with what starts its turn, then starts the chat's turn loop, or
+ * wakes the one that runs. A message that was stored before changes nothing.
  * @throws {StorageUnavailableError} nothing was stored; the provider keeps the message and calls again
  */
 export async function receiveMessage(deps: ReceiveDeps, message: InboundMessage): Promise<void> {
@@ -20,4 +22,5 @@ export async function receiveMessage(deps: ReceiveDeps, message: InboundMessage)
     'message received',
   );
   if (stored.startLoop) deps.startLoop(stored.startLoop);
+  else if (stored.outcome === 'stored') deps.wakeLoop(stored.chatId);
 }

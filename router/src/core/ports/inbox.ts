@@ -81,8 +81,11 @@ export interface Inbox {
    * known one changes nothing. Joins a person's number and LID into one chat, merging two chats that prove to be one.
    */
   add(message: InboundMessage): Promise<Stored>;
-  /** The oldest unanswered message of the chat by stanza order; undefined closes the loop `epoch` under the chat's lock. */
-  nextTurn(chatId: string, epoch: number): Promise<PendingTurn | undefined>;
+  /**
+   * The oldest unanswered message of the chat by stanza order. Undefined closes the loop `epoch` under the chat's lock,
+   * unless `keepOpen`; also for a chat that was merged away and an epoch that is no longer the chat's.
+   */
+  nextTurn(chatId: string, epoch: number, options?: { keepOpen?: boolean }): Promise<PendingTurn | undefined>;
   /**
    * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). A turn that was
    * ended before changes nothing and returns the replies stored then.

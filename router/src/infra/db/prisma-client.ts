@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
 import { PrismaClient } from './generated/client.ts';
+import { useRawStatements } from './raw-statements.ts';
 
 /** Distinct SQL texts that one client keeps prepared; later ones are sent unprepared. */
 const MAX_PREPARED_STATEMENTS = 500;
@@ -21,27 +23,31 @@ export interface PrismaClientOptions {
 
 /**
  * A Prisma client over `pg` for the database at `url`. Connects at the first query; end it with `$disconnect()`.
- * A transaction left idle for 15 s is ended by the server, so that a hung process holds no row for longer.
+ * A transaction left idle for 15 s is ended by the server, so that a hung process holds no row for longer. Raw
+ * statements go straight to the same connections (raw-statements.ts).
  */
 export function createPrismaClient(url: string, options: PrismaClientOptions = {}): PrismaClient {
-  const adapter = new PrismaPg(
-    {
-      connectionString: url,
-      max: options.poolSize ?? 10,
-      connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
-      idle_in_transaction_session_timeout: 15_000,
-      // Prisma writes and reads times without their offset: on a server of another time zone they would be shifted.
-      options: '-c TimeZone=UTC',
-      keepAlive: true,
-      application_name: 'wa2ai',
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.poolSize ?? 10,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+    idle_in_transaction_session_timeout: 15_000,
+    // Prisma writes and reads times without their offset: on a server of another time zone they would be shifted.
+    options: '-c TimeZone=UTC',
+    keepAlive: true,
+    application_name: 'wa2ai',
+  });
+  const nameOf = options.prepareStatements === false ? () => '' : createStatementNames();
+  pool.on('error', (error) => options.onConnectionLost?.(error));
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: nameOf }) });
+  useRawStatements(prisma, pool, nameOf);
+  const disconnect = prisma.$disconnect.bind(prisma);
+  return Object.assign(prisma, {
+    $disconnect: async () => {
+      await disconnect();
+      if (!pool.ending) await pool.end();
     },
-    {
-      onPoolError: (error) => options.onConnectionLost?.(error),
-      onConnectionError: (error) => options.onConnectionLost?.(error),
-      ...(options.prepareStatements === false ? {} : { statementNameGenerator: createStatementNames() }),
-    },
-  );
-  return new PrismaClient({ adapter });
+  });
 }
 
 function createStatementNames(): (query: { sql: string }) => string {

@@ -80,14 +80,18 @@ export class PrismaInbox implements Inbox {
     return stored;
   }
 
-  async nextTurn(chatId: string, epoch: number): Promise<PendingTurn | undefined> {
+  async nextTurn(
+    chatId: string,
+    epoch: number,
+    options: { keepOpen?: boolean } = {},
+  ): Promise<PendingTurn | undefined> {
     const [row] = await withStorage(
       'reading the next message of a chat',
       () => this.#prisma.$queryRaw<TurnRow[]>`
         SELECT message_id::text, account_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text,
                quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
                chat_phone, chat_lid, group_id, reply_to
-        FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer)`,
+        FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer, ${!options.keepOpen})`,
     );
     if (!row) return undefined;
     return pendingTurn({

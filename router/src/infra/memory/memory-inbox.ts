@@ -74,12 +74,16 @@ export class MemoryInbox implements Inbox {
     return stored;
   }
 
-  async nextTurn(chatId: string, epoch: number): Promise<PendingTurn | undefined> {
+  async nextTurn(
+    chatId: string,
+    epoch: number,
+    options: { keepOpen?: boolean } = {},
+  ): Promise<PendingTurn | undefined> {
     const chat = this.#state.chats.get(Number(chatId));
     if (!chat || chat.loopEpoch !== epoch || !chat.loopRunning) return undefined;
     const [message] = this.#state.received(chat.id);
     if (!message) {
-      chat.loopRunning = false;
+      if (!options.keepOpen) chat.loopRunning = false;
       return undefined;
     }
     return pendingTurn({

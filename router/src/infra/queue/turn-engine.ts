@@ -6,53 +6,85 @@ import type { Logger } from '../../core/ports/logger.ts';
 
 /** Changes when the steps of the turn loop change: workflows of another version are not recovered by this one. */
 const WORKFLOW_VERSION = 'turns-1';
-/** A loop that never finds its chat idle hands over to a fresh one, so that no workflow collects steps for ever. */
-const TURNS_PER_LOOP = 50;
+/**
+ * A loop waits this long for the chat's next message before it ends. Starting and ending a workflow costs some 16
+ * statements, a message in a running loop none beyond its own: a lively chat is served by one loop.
+ */
+const LINGER_MS = 5_000;
+/** How often chats with unanswered messages and no live loop are looked for. */
 const SWEEP_EVERY_MS = 5_000;
 /** Waits between tries while the database is away, in milliseconds. */
 const STORAGE_RETRY_MS = 500;
+
+/** One turn of a loop, as core's answerNext takes it. */
+export interface LoopTurn {
+  chatId: string;
+  epoch: number;
+  /** A crash may have cut off the same turn. */
+  isRepeat: boolean;
+  /** An idle chat keeps its loop. */
+  keepOpen: boolean;
+}
 
 export interface TurnEngineDeps {
   databaseUrl: string;
   /** Stable name of this node: only the same name resumes its work after a restart. */
   nodeId: string;
-  inbox: Pick<Inbox, 'openLoops' | 'renewLoop'>;
-  /** One turn of a chat (core's answerNext); `isRepeat` after a crash that may have cut off the same turn. */
-  answerNext(chatId: string, epoch: number, isRepeat: boolean): Promise<'answered' | 'idle'>;
+  inbox: Pick<Inbox, 'openLoops' | 'renewLoop' | 'nextTurn'>;
+  /** One turn of a chat (core's answerNext). */
+  answerNext(turn: LoopTurn): Promise<'answered' | 'idle'>;
   log: Logger;
+  /** How long an idle loop waits for the chat's next message, in milliseconds; default 5,000. */
+  lingerMs?: number;
   /** How often chats with unanswered messages and no live loop are looked for, in milliseconds; default 5,000. */
   sweepEveryMs?: number;
   /** Aborted when the service stops; a turn that ends because of it is not recorded and is taken up again later. */
   stopping: AbortSignal;
 }
 
+/** A loop that runs in this process. */
+interface Lane {
+  /** A message came since the inbox was last asked. */
+  isWoken: boolean;
+  /** Ends the loop's wait for a message. */
+  wake: () => void;
+}
+
 /**
  * Runs the turn loops of chats on DBOS: one durable workflow a chat while it has something to answer, started directly
  * (a queue would have to be polled), resumed after a crash, found again by a sweep. The order of turns is the inbox's.
+ * A loop is one step: what it has done is in the inbox and the outbox, so a loop that runs again goes on from there.
  */
 export class TurnEngine {
   readonly #deps: TurnEngineDeps;
   readonly #loop: (chatId: string, epoch: number) => Promise<void>;
-  #sweepTimer: NodeJS.Timeout | undefined;
-  #sweeping: Promise<void> = Promise.resolve();
   /** Loops that this process started: their first turn is no repeat, that of a recovered loop may be one. */
   readonly #startedHere = new Set<string>();
-  #draining = false;
-  #running = 0;
-  #idle: (() => void) | undefined;
+  readonly #lanes = new Map<string, Lane>();
+  #sweepTimer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> = Promise.resolve();
+  #isDraining = false;
+  /** Loops that are neither ended nor parked. */
+  #busy = 0;
+  #quiet: (() => void) | undefined;
 
   constructor(deps: TurnEngineDeps) {
     this.#deps = deps;
-    this.#loop = DBOS.registerWorkflow((chatId: string, epoch: number) => this.#turnLoop(chatId, epoch), {
-      name: 'turnLoop',
-      // A message that happens to be there at each crash must not park its chat; it is bounded by its own attempts.
-      maxRecoveryAttempts: 1_000,
-    });
+    this.#loop = DBOS.registerWorkflow(
+      async (chatId: string, epoch: number) => {
+        await DBOS.runStep(() => this.#answerAll(chatId, epoch), { name: 'answerAll' });
+      },
+      {
+        name: 'turnLoop',
+        // A message that happens to be there at each crash must not park its chat; it is bounded by its own attempts.
+        maxRecoveryAttempts: 1_000,
+      },
+    );
   }
 
   /** Connects DBOS to the database (its own schema `dbos`), resumes what this node left, starts the sweep. */
   async start(): Promise<void> {
-    const { databaseUrl, nodeId } = this.#deps;
+    const { databaseUrl, nodeId, sweepEveryMs = SWEEP_EVERY_MS } = this.#deps;
     DBOS.setConfig({
       name: 'wa2ai',
       systemDatabaseUrl: databaseUrl,
@@ -66,7 +98,7 @@ export class TurnEngine {
     await this.#sweep();
     this.#sweepTimer = setInterval(() => {
       this.#sweeping = this.#sweeping.then(() => this.#sweep());
-    }, this.#deps.sweepEveryMs ?? SWEEP_EVERY_MS);
+    }, sweepEveryMs);
     this.#sweepTimer.unref();
   }
 
@@ -77,22 +109,30 @@ export class TurnEngine {
     });
   }
 
+  /** A message came for a chat whose loop runs; without one here, nothing happens. */
+  wakeLoop(chatId: string): void {
+    const lane = this.#lanes.get(chatId);
+    if (!lane) return;
+    lane.isWoken = true;
+    lane.wake();
+  }
+
   /**
    * Stops taking turns. Turns under way get `graceMs` to end; what is left resumes after the next start. The stopping
    * signal must be aborted by the caller when the grace is over.
    */
   async stop(graceMs: number): Promise<void> {
-    this.#draining = true;
+    this.#isDraining = true;
     clearInterval(this.#sweepTimer);
+    for (const lane of this.#lanes.values()) lane.wake();
     await this.#sweeping;
-    if (this.#running > 0) {
-      const idle = new Promise<void>((resolve) => {
-        this.#idle = resolve;
-      });
-      const grace = new AbortController();
-      await Promise.race([idle, wait(graceMs, undefined, { signal: grace.signal })]);
-      grace.abort();
-    }
+    if (this.#busy === 0) return;
+    const quiet = new Promise<void>((resolve) => {
+      this.#quiet = resolve;
+    });
+    const grace = new AbortController();
+    await Promise.race([quiet, wait(graceMs, undefined, { signal: grace.signal })]);
+    grace.abort();
   }
 
   /** Disconnects DBOS and forgets its registrations, so that a process can make another engine; after `stop`. */
@@ -111,50 +151,68 @@ export class TurnEngine {
     }
   }
 
-  async #turnLoop(chatId: string, epoch: number): Promise<void> {
-    let isRepeat = !this.#startedHere.delete(loopId(chatId, epoch));
-    for (let turn = 1; turn <= TURNS_PER_LOOP; turn++) {
-      // Steps that a recovered loop has behind it are not run again: the first one that runs is the one cut off.
-      const outcome = await DBOS.runStep(
-        () =>
-          this.#turn(chatId, epoch, isRepeat).finally(() => {
-            isRepeat = false;
-          }),
-        { name: 'turn' },
-      );
-      if (outcome === 'idle') return;
-    }
-    const next = await DBOS.runStep(() => this.#deps.inbox.renewLoop(chatId, epoch), { name: 'renew' });
-    if (next !== undefined) await this.#start({ chatId, epoch: next });
+  /** Answers a chat until it was idle for a while; parks when the service stops, so that nothing is recorded. */
+  async #answerAll(chatId: string, epoch: number): Promise<void> {
+    const isRepeat = !this.#startedHere.delete(loopId(chatId, epoch));
+    const lane: Lane = { isWoken: false, wake: () => undefined };
+    this.#lanes.set(chatId, lane);
+    this.#busy++;
+    const end = await this.#serve({ chatId, epoch, isRepeat, keepOpen: true }, lane).finally(() => {
+      if (this.#lanes.get(chatId) === lane) this.#lanes.delete(chatId);
+      this.#busy--;
+      if (this.#busy === 0) this.#quiet?.();
+    });
+    if (end === 'stopped') await neverEnds();
   }
 
-  async #turn(chatId: string, epoch: number, isRepeat: boolean): Promise<'answered' | 'idle'> {
-    if (this.#draining) return neverEnds();
-    this.#running++;
-    const outcome = await this.#answerWhenStored(chatId, epoch, isRepeat).finally(() => {
-      this.#running--;
-      if (this.#running === 0) this.#idle?.();
+  async #serve(first: LoopTurn, lane: Lane): Promise<'closed' | 'stopped'> {
+    let turn = first;
+    for (;;) {
+      if (this.#isDraining) return this.#closeIfIdle(turn);
+      lane.isWoken = false;
+      const outcome = await this.#answerWhenStored(turn);
+      if (outcome === 'stopped') return 'stopped';
+      if (outcome === 'idle' && !turn.keepOpen) return 'closed';
+      // The last look closes the loop in the same transaction that finds nothing: no message can slip between.
+      const keepOpen = outcome === 'answered' || (await this.#isWokenInTime(lane));
+      turn = { ...turn, isRepeat: false, keepOpen };
+    }
+  }
+
+  #isWokenInTime(lane: Lane): Promise<boolean> {
+    if (lane.isWoken || this.#isDraining) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), this.#deps.lingerMs ?? LINGER_MS);
+      timer.unref();
+      lane.wake = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
     });
-    return outcome === 'stopped' ? neverEnds() : outcome;
+  }
+
+  async #closeIfIdle({ chatId, epoch }: LoopTurn): Promise<'closed' | 'stopped'> {
+    try {
+      return (await this.#deps.inbox.nextTurn(chatId, epoch)) ? 'stopped' : 'closed';
+    } catch {
+      return 'stopped';
+    }
   }
 
   /** One turn; waits out a database that is away, because nothing can be noted without it. */
-  async #answerWhenStored(
-    chatId: string,
-    epoch: number,
-    isRepeat: boolean,
-  ): Promise<'answered' | 'idle' | 'stopped'> {
+  async #answerWhenStored(first: LoopTurn): Promise<'answered' | 'idle' | 'stopped'> {
     const { answerNext, stopping, log } = this.#deps;
+    let turn = first;
     for (;;) {
       try {
-        return await answerNext(chatId, epoch, isRepeat);
+        return await answerNext(turn);
       } catch (error) {
         if (stopping.aborted) return 'stopped';
         if (!(error instanceof StorageUnavailableError)) throw error;
-        log.warn({ err: error, chatId }, 'database is away; the turn waits for it');
+        log.warn({ err: error, chatId: turn.chatId }, 'database is away; the turn waits for it');
         await wait(STORAGE_RETRY_MS);
         // The agent may have answered before the database went away.
-        isRepeat = true;
+        turn = { ...turn, isRepeat: true };
       }
     }
   }
@@ -163,7 +221,7 @@ export class TurnEngine {
   async #sweep(): Promise<void> {
     try {
       for (const { chatId, epoch } of await this.#deps.inbox.openLoops()) {
-        if (this.#draining) return;
+        if (this.#isDraining) return;
         const status = await DBOS.getWorkflowStatus(loopId(chatId, epoch));
         if (status === null) {
           await this.#start({ chatId, epoch });
@@ -187,7 +245,7 @@ function loopId(chatId: string, epoch: number): string {
 }
 
 /**
- * A step that ends would be recorded, and its workflow with it. At shutdown the turn must stay open for the next start,
+ * A step that ends would be recorded, and its workflow with it. At shutdown the loop must stay open for the next start,
  * so its step waits until the process is gone.
  */
 function neverEnds(): Promise<never> {

@@ -21,6 +21,17 @@ import { pruneSession } from './session-pruning.ts';
  */
 export const JOURNAL_CATEGORY = 'wa2ai-journal';
 
+/**
+ * Category under which a transaction leaves a `Durable` in `keys.set`: the call then resolves before the keys are
+ * durable, and the promise says when they are. Later steps may build on them, nothing may be shown to WhatsApp.
+ */
+export const DURABLE_CATEGORY = 'wa2ai-durable';
+
+/** Filled by `keys.set`; stays empty when there was nothing to store. */
+export interface Durable {
+  promise?: Promise<void>;
+}
+
 const CREDS = { category: 'creds', keyId: 'creds' };
 const CACHE_MAX_CHARS = 32 * 1024 * 1024;
 /** Categories whose values hold no bytes; the others go through Baileys' BufferJSON. */
@@ -63,6 +74,8 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
   const creds: AuthenticationCreds = stored ? JSON.parse(stored, BufferJSON.reviver) : initAuthCreds();
   const writer = new KeyWriter(store, scope, options.clock);
   const cache = createCache();
+  /** Written and not yet durable; newer than the cache. */
+  const pending = new Map<string, { text: string | undefined }>();
   let credsDirty = false;
   let credsSaving: Promise<void> | undefined;
 
@@ -72,6 +85,25 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
     } catch (error) {
       options.onStorageFailed(error);
       throw error;
+    }
+  };
+
+  const knownOf = (key: string) => pending.get(key) ?? cache.get(key);
+
+  /** Reads see the change at once; the cache keeps it when it is durable, and forgets it when it never will be. */
+  const write = async (change: KeyChange): Promise<void> => {
+    const written = new Map<string, { text: string | undefined }>();
+    for (const { category, keyId } of change.deletes)
+      written.set(cacheKey(category, keyId), { text: undefined });
+    for (const { category, keyId, value } of change.puts)
+      written.set(cacheKey(category, keyId), { text: value });
+    const durable = writer.write(change);
+    for (const [key, value] of written) pending.set(key, value);
+    try {
+      await durable;
+      for (const [key, value] of written) cache.set(key, value);
+    } finally {
+      for (const [key, value] of written) if (pending.get(key) === value) pending.delete(key);
     }
   };
 
@@ -101,15 +133,15 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
       const found: { [id: string]: SignalDataTypeMap[T] } = {};
       const missing: string[] = [];
       for (const id of ids) {
-        const cached = cache.get(cacheKey(type, id));
-        if (!cached) missing.push(id);
-        else if (cached.text !== undefined) found[id] = decode(type, cached.text);
+        const known = knownOf(cacheKey(type, id));
+        if (!known) missing.push(id);
+        else if (known.text !== undefined) found[id] = decode(type, known.text);
       }
       if (missing.length === 0) return found;
       const read = await reporting(store.read(scope, type, missing));
       for (const id of missing) {
-        // A write that ended meanwhile is newer than what was read.
-        const newer = cache.get(cacheKey(type, id));
+        // A write that began meanwhile is newer than what was read.
+        const newer = knownOf(cacheKey(type, id));
         const text = newer ? newer.text : read.get(id);
         if (!newer) cache.set(cacheKey(type, id), { text });
         if (text !== undefined) found[id] = decode(type, text);
@@ -118,11 +150,14 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
     },
     async set(data) {
       // New pre-keys must not be in use before the counter that numbers them is safe.
-      if (data['pre-key']) await credsSaving;
-      const change = changeOf(data);
-      await reporting(writer.write(change));
-      for (const put of change.puts) cache.set(cacheKey(put.category, put.keyId), { text: put.value });
-      for (const key of change.deletes) cache.set(cacheKey(key.category, key.keyId), { text: undefined });
+      if (hasPuts(data['pre-key'])) await credsSaving;
+      const { durables, ...change } = changeOf(data);
+      if (change.puts.length + change.deletes.length + change.journal.length === 0) return;
+      const durable = reporting(write(change));
+      if (durables.length === 0) return durable;
+      // Whoever asked for the promise handles its failure; here it must not count as unhandled.
+      durable.catch(() => undefined);
+      for (const waiting of durables) waiting.promise = durable;
     },
   };
 
@@ -138,6 +173,7 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
         creds.registered = false;
       }
       await store.read(scope, CREDS.category, [CREDS.keyId]);
+      await writer.recover();
       if (!credsDirty) return;
       saveCreds();
       await credsSaving;
@@ -157,9 +193,17 @@ function createCache(): LRUCache<string, { text: string | undefined }> {
   });
 }
 
-function changeOf(data: SignalDataSet): KeyChange {
-  const change: KeyChange = { puts: [], deletes: [], journal: [] };
+function hasPuts(values: Record<string, unknown> | undefined): boolean {
+  return values !== undefined && Object.values(values).some((value) => value !== null && value !== undefined);
+}
+
+function changeOf(data: SignalDataSet): KeyChange & { durables: Durable[] } {
+  const change: KeyChange & { durables: Durable[] } = { puts: [], deletes: [], journal: [], durables: [] };
   for (const [category, values] of Object.entries(data)) {
+    if (category === DURABLE_CATEGORY) {
+      change.durables.push(...Object.values<Durable>(values as Record<string, Durable>));
+      continue;
+    }
     if (category === JOURNAL_CATEGORY) {
       change.journal.push(...Object.values<JournalEntry>(values as Record<string, JournalEntry>));
       continue;

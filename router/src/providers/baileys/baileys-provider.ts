@@ -1,4 +1,9 @@
-import makeWASocket, { type BinaryNode, jidDecode, type WASocket } from '@whiskeysockets/baileys';
+import makeWASocket, {
+  type BinaryNode,
+  jidDecode,
+  type SignalKeyStoreWithTransaction,
+  type WASocket,
+} from '@whiskeysockets/baileys';
 import { lidJid, parseJid, phoneJid } from '../../core/chat-id.ts';
 import { AlreadyLinkedError, NotConnectedError } from '../../core/errors.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
@@ -8,6 +13,7 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { Journal } from '../../core/ports/journal.ts';
 import type { KeyStore } from '../../core/ports/key-store.ts';
 import type { Logger } from '../../core/ports/logger.ts';
+import { AheadDecryption } from './ahead-decryption.ts';
 import { type AuthState, openAuthState } from './auth-state.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
 import { guardConsole } from './console-guard.ts';
@@ -77,6 +83,12 @@ class BaileysProvider implements ChatProvider {
   #auth: AuthState | undefined;
   #record: AccountRecord | undefined;
   #socket: WASocket | undefined;
+  #ahead = new AheadDecryption();
+  /**
+   * Runs work in a key transaction of the present socket. Baileys sends in one named after the account, so one after the
+   * other in all chats, each waiting for the store; inside one of ours it joins that.
+   */
+  #transact: (<T>(name: string, work: () => Promise<T>) => Promise<T>) | undefined;
   #isOpen = false;
   #isReplayed = false;
   #pairBy: PairBy;
@@ -151,8 +163,11 @@ class BaileysProvider implements ChatProvider {
 
   async send(message: OutgoingMessage): Promise<void> {
     await this.#sends.send(message, () => {
-      if (!this.#socket || !this.#isOpen) throw new NotConnectedError(this.accountId);
-      return this.#socket;
+      const socket = this.#socket;
+      const transact = this.#transact;
+      if (!socket || !transact || !this.#isOpen) throw new NotConnectedError(this.accountId);
+      return ({ jid, content, options }) =>
+        transact(`send ${jid}`, () => socket.sendMessage(jid, content, options));
     });
   }
 
@@ -241,6 +256,8 @@ class BaileysProvider implements ChatProvider {
     await auth.prepare();
     await this.#replay();
     if (!auth.isLinked()) this.#board.set({ state: 'pairing', pairingBy: this.#pairBy.method });
+    const ahead = new AheadDecryption();
+    this.#ahead = ahead;
     const socket: WASocket = makeWASocket(
       socketConfig({
         auth,
@@ -256,13 +273,16 @@ class BaileysProvider implements ChatProvider {
           this.#memory.groups.set(jid, fresh);
           return fresh;
         },
-        makeSignalRepository: (state, logger, askForLids) =>
-          createSignalRepository(
-            { hooks: this.#intake, locks: this.#locks, withoutLid: this.#memory.withoutLid },
+        makeSignalRepository: (state, logger, askForLids) => {
+          const keys = state.keys as SignalKeyStoreWithTransaction;
+          this.#transact = (name, work) => keys.transaction(work, name);
+          return createSignalRepository(
+            { hooks: this.#intake, ahead, locks: this.#locks, withoutLid: this.#memory.withoutLid },
             state,
             logger,
             askForLids,
-          ),
+          );
+        },
       }),
     );
     return socket;
@@ -270,6 +290,7 @@ class BaileysProvider implements ChatProvider {
 
   #attach(socket: WASocket): () => void {
     this.#socket = socket;
+    const ahead = this.#ahead;
     const watch = new UpsertWatch({
       flush: () => socket.ev.flush(),
       breakOff: (reason) => this.#connection.breakOff(reason),
@@ -293,7 +314,10 @@ class BaileysProvider implements ChatProvider {
         if (isActive) this.#restrict({ reason: 'WhatsApp limits writing to new contacts.', untilMs });
         else this.#unrestrict();
       },
-      stanza: (node) => this.#intake.arrived(node),
+      stanza: (node) => {
+        this.#intake.arrived(node);
+        ahead.arrived(node);
+      },
       receipt: (node) => this.#receipts.add(receiptsOf(node, this.#own(), this.#options.clock.now())),
       ack: (node) => this.#onAck(node),
       upsert: (message, type) => {

@@ -13,6 +13,7 @@ const RETRY_AFTER_MS = [50, 250];
 /**
  * Writes key changes in the order of calls, one commit at a time; what is asked for while a commit runs goes together in
  * the next one. So two writes of one key can never swap places, and a busy account needs fewer commits than messages.
+ * Later changes build on earlier ones, so after a commit that failed every write fails until `recover`.
  */
 export class KeyWriter {
   readonly #store: KeyStore;
@@ -20,6 +21,7 @@ export class KeyWriter {
   readonly #clock: Clock;
   #running: Promise<void> = Promise.resolve();
   #next: Batch | undefined;
+  #failure: { error: unknown } | undefined;
 
   constructor(store: KeyStore, scope: KeyScope, clock: Clock) {
     this.#store = store;
@@ -29,6 +31,7 @@ export class KeyWriter {
 
   /** Resolves when the change is durable. @throws {StorageUnavailableError} nothing of it was stored, after 3 tries */
   write(change: KeyChange): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure.error);
     const batch = this.#next ?? this.#openBatch();
     for (const { category, keyId } of change.deletes) {
       batch.keys.set(`${category} ${keyId}`, { category, keyId, value: undefined });
@@ -44,14 +47,23 @@ export class KeyWriter {
     await this.#running;
   }
 
+  /** Takes writes again, after a failure; call when nothing builds on what was not stored any more. */
+  async recover(): Promise<void> {
+    await this.settled();
+    this.#failure = undefined;
+  }
+
   #openBatch(): Batch {
     const batch: Batch = { keys: new Map(), journal: new Map(), done: this.#running };
     this.#next = batch;
     batch.done = this.#running.then(() => {
       this.#next = undefined;
+      if (this.#failure) throw this.#failure.error;
       return this.#commit(changeOf(batch));
     });
-    this.#running = batch.done.catch(() => undefined);
+    this.#running = batch.done.catch((error: unknown) => {
+      this.#failure ??= { error };
+    });
     return batch;
   }
 

@@ -1,14 +1,17 @@
-import type { proto, WASocket } from '@whiskeysockets/baileys';
+import type { proto } from '@whiskeysockets/baileys';
 import { NotConnectedError, SendRefusedError, SendUncertainError, Wa2aiError } from '../../core/errors.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
 import { field } from './disconnect-table.ts';
 import { KeyedLock } from './keyed-lock.ts';
-import { toBaileys, toProto } from './to-baileys.ts';
+import { type BaileysSend, toBaileys, toProto } from './to-baileys.ts';
 
 /** DisconnectReason.connectionClosed: Baileys found the socket closed before it wrote. */
 const CONNECTION_CLOSED = 428;
 /** What WhatsApp answers about a group that is not there or not open to this account. */
 const REFUSING = new Set([403, 404, 406, 410]);
+
+/** Writes one message to an open socket. */
+export type WriteMessage = (send: BaileysSend) => Promise<unknown>;
 
 /** Sends, one at a time in each chat: concurrent calls of Baileys' sendMessage overtake each other. */
 export class SendLane {
@@ -18,20 +21,20 @@ export class SendLane {
   /**
    * Resolves when the bytes are written. Baileys lets a send hang for a minute when its socket ends meanwhile; here it
    * ends with the connection.
-   * @param socket the open socket; throws NotConnectedError when there is none
+   * @param open gives the way to the open socket; throws NotConnectedError when there is none
    * @throws {NotConnectedError} {SendUncertainError} {SendRefusedError} as ChatProvider.send
    */
-  async send(message: OutgoingMessage, socket: () => WASocket): Promise<void> {
-    const { jid, content, options } = toBaileys(message);
+  async send(message: OutgoingMessage, open: () => WriteMessage): Promise<void> {
+    const send = toBaileys(message);
     await this.#locks.run([message.to], async () => {
-      const open = socket();
+      const write = open();
       let end: ((error: Error) => void) | undefined;
       const ended = new Promise<never>((_, reject) => {
         end = reject;
         this.#underway.add(reject);
       });
       try {
-        await Promise.race([open.sendMessage(jid, content, options), ended]);
+        await Promise.race([write(send), ended]);
       } catch (error) {
         throw sendError(error, message.accountId);
       } finally {

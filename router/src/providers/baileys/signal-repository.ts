@@ -10,7 +10,8 @@ import {
   type SocketConfig,
 } from '@whiskeysockets/baileys';
 import type { JournalEntry } from '../../core/ports/journal.ts';
-import { JOURNAL_CATEGORY } from './auth-state.ts';
+import { type AheadDecryption, type EarlyWork, NotNowError } from './ahead-decryption.ts';
+import { DURABLE_CATEGORY, type Durable, JOURNAL_CATEGORY } from './auth-state.ts';
 import type { KeyedLock } from './keyed-lock.ts';
 
 /** What the rest of the intake does around a decryption. */
@@ -26,6 +27,7 @@ export interface DecryptHooks {
 
 export interface SignalRepositoryOptions {
   hooks: DecryptHooks;
+  ahead: AheadDecryption;
   /** One for all accounts of the process: libsignal's own job queue is global and keyed by address alone. */
   locks: KeyedLock;
   /** Numbers that WhatsApp has no LID for, so that it is not asked again for each message. */
@@ -33,6 +35,7 @@ export interface SignalRepositoryOptions {
 }
 
 type MakeRepository = SocketConfig['makeSignalRepository'];
+type Noting = (plaintext: Uint8Array) => Promise<void>;
 
 /**
  * Wraps Baileys' signal repository (`makeSignalRepository` of its configuration) against four of its habits:
@@ -40,7 +43,8 @@ type MakeRepository = SocketConfig['makeSignalRepository'];
  * - Encryption commits in a key transaction named after the own account, decryption in one named after the contact, so
  *   one undoes the other's ratchet step. Here both, and whatever else replaces a session, run alone per person.
  * - An encryption's ratchet step is committed only after the message went out. Here each step is a transaction of its
- *   own, outside the caller's, and durable before its ciphertext or plaintext is used.
+ *   own, outside the caller's, and durable before its ciphertext or plaintext is used. The next step may build on it
+ *   before that: steps are stored in order, and none after one that failed.
  * - The delivery receipt goes out before the message is told. Here the plaintext is journalled in the same commit as the
  *   ratchet step that gave it, and a ciphertext delivered again is answered from the journal.
  * - A number without a LID is looked up at WhatsApp several times for each message.
@@ -51,7 +55,7 @@ export function createSignalRepository(
   logger: Parameters<MakeRepository>[1],
   askForLids: Parameters<MakeRepository>[2],
 ): SignalRepositoryWithLIDStore {
-  const { hooks, locks } = options;
+  const { hooks, locks, ahead } = options;
   const keys = auth.keys as SignalKeyStoreWithTransaction;
   const inner = DEFAULT_CONNECTION_CONFIG.makeSignalRepository(
     auth,
@@ -66,38 +70,88 @@ export function createSignalRepository(
   const namesOf = async (jid: string): Promise<string[]> => {
     const decoded = jidDecode(jid);
     if (!decoded) return [jid];
-    const isLid = decoded.server === 'lid' || decoded.server === 'hosted.lid';
+    const isLid = isLidServer(decoded.server);
     const other = isLid ? await lidMapping.getPNForLID(jid) : await lidMapping.getLIDForPN(jid);
-    const otherUser = other ? jidDecode(other)?.user : undefined;
+    const otherUser = userOf(other);
     const names = [`${isLid ? 'lid' : 'pn'} ${decoded.user}`];
     if (otherUser) names.push(`${isLid ? 'pn' : 'lid'} ${otherUser}`);
     return names;
   };
 
-  const inTransaction = <T>(name: string, work: () => Promise<T>): Promise<T> =>
-    outside.runInAsyncScope(() => keys.transaction(work, name));
+  /** Runs `work` in a transaction of its own; what it stored is in order, and durable with `durable.promise`. */
+  const inTransaction = <T>(name: string, durable: Durable, work: () => Promise<T>): Promise<T> =>
+    outside.runInAsyncScope(() =>
+      keys.transaction(async () => {
+        const result = await work();
+        await keys.set({ [DURABLE_CATEGORY]: { on: durable } } as SignalDataSet);
+        return result;
+      }, name),
+    );
+
+  const aloneInGroup = async <T>(group: string, work: () => Promise<T>): Promise<T> => {
+    const durable: Durable = {};
+    const result = await inTransaction(group, durable, work);
+    await durable.promise;
+    return result;
+  };
 
   const aloneWith = async <T>(jids: string[], work: () => Promise<T>): Promise<T> => {
     const names = (await Promise.all(jids.map(namesOf))).flat();
-    return locks.run(names, () => inTransaction(`session ${names[0]}`, work));
+    const durable: Durable = {};
+    const result = await locks.run(names, () => inTransaction(`session ${names[0]}`, durable, work));
+    await durable.promise;
+    return result;
   };
 
+  /** Decrypts with the plaintext journalled in the same commit; undefined entry: a stanza nobody noted. */
   const journalled = async (
     ciphertext: Uint8Array,
-    decrypt: (note: (plaintext: Uint8Array) => Promise<void>) => Promise<Uint8Array>,
+    decrypt: (note: Noting) => Promise<Uint8Array>,
   ): Promise<Uint8Array> => {
     const entry = hooks.entryFor(ciphertext);
     if (!entry) return decrypt(async () => undefined);
+    const plaintext = await decrypt(async (plaintext) => {
+      // Not a category that Baileys knows: its transaction hands it through to our own store.
+      const journal = { [JOURNAL_CATEGORY]: { [entry.ciphertextHash]: { ...entry, plaintext } } };
+      await keys.set(journal as SignalDataSet);
+    });
+    await hooks.decrypted(ciphertext, { ...entry, plaintext });
+    return plaintext;
+  };
+
+  const decryptDirect = (opts: Parameters<typeof inner.decryptMessage>[0]) =>
+    journalled(opts.ciphertext, (note) =>
+      aloneWith([opts.jid], async () => {
+        const plaintext = await inner.decryptMessage(opts);
+        await note(plaintext);
+        return plaintext;
+      }),
+    );
+
+  const decryptGroup = (opts: Parameters<typeof inner.decryptGroupMessage>[0]) =>
+    journalled(opts.msg, (note) =>
+      aloneInGroup(opts.group, async () => {
+        const plaintext = await inner.decryptGroupMessage(opts);
+        await note(plaintext);
+        return plaintext;
+      }),
+    );
+
+  /** In Baileys' turn: what was decrypted early, or now, or by an earlier delivery of the same ciphertext. */
+  const decryptInTurn = async (
+    ciphertext: Uint8Array,
+    decrypt: () => Promise<Uint8Array>,
+  ): Promise<Uint8Array> => {
+    const early = await ahead.take(ciphertext)?.catch(() => undefined);
+    if (early) return early;
     try {
-      const plaintext = await decrypt(async (plaintext) => {
-        // Not a category that Baileys knows: its transaction hands it through to our own store.
-        const journal = { [JOURNAL_CATEGORY]: { [entry.ciphertextHash]: { ...entry, plaintext } } };
-        await keys.set(journal as SignalDataSet);
-      });
-      await hooks.decrypted(ciphertext, { ...entry, plaintext });
+      const plaintext = await decrypt();
+      ahead.ended(ciphertext, true);
       return plaintext;
     } catch (error) {
-      const earlier = await hooks.recall(entry.ciphertextHash).catch(() => undefined);
+      ahead.ended(ciphertext, false);
+      const hash = hooks.entryFor(ciphertext)?.ciphertextHash;
+      const earlier = hash ? await hooks.recall(hash).catch(() => undefined) : undefined;
       if (!earlier) {
         hooks.failed(ciphertext, error);
         throw error;
@@ -107,34 +161,45 @@ export function createSignalRepository(
     }
   };
 
+  /**
+   * The address under which Baileys will decrypt (getDecryptionJid), when nothing in the stanza changes it: a number
+   * that turns out to have a LID makes Baileys move its session first.
+   */
+  const settledAddress = async ({ author, alternate }: EarlyWork): Promise<string> => {
+    const isLid = isLidServer(jidDecode(author)?.server);
+    const other = isLid ? await lidMapping.getPNForLID(author) : await lidMapping.getLIDForPN(author);
+    if (alternate !== undefined && userOf(other) !== userOf(alternate)) throw new NotNowError();
+    return isLid ? author : (other ?? author);
+  };
+
+  ahead.use(async (work) => {
+    const { kind, ciphertext, chat, author } = work;
+    if (kind === 'skmsg') return decryptGroup({ group: chat, authorJid: author, msg: ciphertext });
+    return decryptDirect({ jid: await settledAddress(work), type: kind, ciphertext });
+  });
+
   return {
     ...inner,
     lidMapping,
-    decryptMessage: (opts) =>
-      journalled(opts.ciphertext, (note) =>
-        aloneWith([opts.jid], async () => {
-          const plaintext = await inner.decryptMessage(opts);
-          await note(plaintext);
-          return plaintext;
-        }),
-      ),
-    decryptGroupMessage: (opts) =>
-      journalled(opts.msg, (note) =>
-        inTransaction(opts.group, async () => {
-          const plaintext = await inner.decryptGroupMessage(opts);
-          await note(plaintext);
-          return plaintext;
-        }),
-      ),
+    decryptMessage: (opts) => decryptInTurn(opts.ciphertext, () => decryptDirect(opts)),
+    decryptGroupMessage: (opts) => decryptInTurn(opts.msg, () => decryptGroup(opts)),
     encryptMessage: (opts) => aloneWith([opts.jid], () => inner.encryptMessage(opts)),
     injectE2ESession: (opts) => aloneWith([opts.jid], () => inner.injectE2ESession(opts)),
-    encryptGroupMessage: (opts) => inTransaction(opts.group, () => inner.encryptGroupMessage(opts)),
+    encryptGroupMessage: (opts) => aloneInGroup(opts.group, () => inner.encryptGroupMessage(opts)),
     getSenderKeyDistributionMessage: (opts) =>
-      inTransaction(opts.group, () => inner.getSenderKeyDistributionMessage(opts)),
+      aloneInGroup(opts.group, () => inner.getSenderKeyDistributionMessage(opts)),
     migrateSession: (fromJid, toJid) =>
       aloneWith([fromJid, toJid], () => inner.migrateSession(fromJid, toJid)),
     deleteSession: (jids) => aloneWith(jids, () => inner.deleteSession(jids)),
   };
+}
+
+function isLidServer(server: string | undefined): boolean {
+  return server === 'lid' || server === 'hosted.lid';
+}
+
+function userOf(jid: string | null | undefined): string | undefined {
+  return jid ? jidDecode(jid)?.user : undefined;
 }
 
 function rememberingAbsent(
