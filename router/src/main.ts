@@ -1,36 +1,62 @@
-import { createApp } from './app.ts';
+import { existsSync } from 'node:fs';
+import { type App, createApp } from './app.ts';
 import { ConfigError, loadConfig } from './config.ts';
 import { Wa2aiError } from './core/errors.ts';
 
 /** Exit codes: 0 stopped when asked, 1 could not run, 2 a wrong setting. */
 async function main(): Promise<void> {
-  let app: Awaited<ReturnType<typeof createApp>>;
+  const stop = stopOnSignals();
+  if (existsSync('.env')) process.loadEnvFile('.env');
   try {
-    app = await createApp(loadConfig(process.env));
+    // Until there is a logger, warnings are kept from the terminal: they are not the operator's.
+    process.removeAllListeners('warning');
+    const app = await createApp(loadConfig(process.env));
+    reportWarnings(app);
+    stop.ready(app);
   } catch (error) {
     console.error(sentenceOf(error));
     process.exit(error instanceof ConfigError ? 2 : 1);
   }
-  let isStopping = false;
-  const stop = (signal: NodeJS.Signals) => {
-    if (isStopping) {
-      // A second signal: the person does not want to wait for turns under way; they resume at the next start.
-      process.exit(1);
-    }
-    isStopping = true;
-    app.log.info({ signal }, 'stopping');
-    app.stop().then(
+}
+
+/** SIGINT and SIGTERM stop the service cleanly, during its start as soon as that has ended; a second one ends at once. */
+function stopOnSignals(): { ready(app: App): void } {
+  let app: App | undefined;
+  let isAsked = false;
+  const stop = (running: App) => {
+    running.log.info({}, 'stopping');
+    running.stop().then(
       () => process.exit(0),
       (error: unknown) => {
-        app.log.error({ err: error }, 'stop failed');
+        running.log.error({ err: error }, 'stop failed');
         process.exit(1);
       },
     );
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  const onSignal = () => {
+    // Turns under way and an embedded database resume at the next start, so an impatient end loses nothing.
+    if (isAsked) process.exit(1);
+    isAsked = true;
+    if (app) stop(app);
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  return {
+    ready: (started) => {
+      app = started;
+      if (isAsked) stop(started);
+    },
+  };
+}
+
+/** Node's warnings and lost rejections go where the operator looks; deprecations inside libraries are no news to them. */
+function reportWarnings({ log }: App): void {
+  process.on('warning', (warning) => {
+    const level = warning.name === 'DeprecationWarning' ? 'debug' : 'warn';
+    log[level]({ err: warning }, 'Node warns');
+  });
   process.on('unhandledRejection', (error) => {
-    app.log.error({ err: error }, 'a rejection nobody handled; the service goes on');
+    log.error({ err: error }, 'a rejection nobody handled; the service goes on');
   });
 }
 

@@ -1,7 +1,6 @@
-import type { WASocket } from '@whiskeysockets/baileys';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { NotConnectedError, SendRefusedError, SendUncertainError } from '../../../router/src/core/errors.ts';
-import { SendLane } from '../../../router/src/providers/baileys/send-lane.ts';
+import { SendLane, type WriteMessage } from '../../../router/src/providers/baileys/send-lane.ts';
 import { settle } from '../../support/fake-clock.ts';
 
 const ANA = '34600000002@s.whatsapp.net';
@@ -12,18 +11,17 @@ let written: string[];
 /** Sends under way, each ended by the test: Baileys takes a time of its own for each. */
 let underWay: Map<string, { end: () => void; fail: (error: unknown) => void }>;
 
-const socket = {
-  sendMessage: (_jid: string, content: { text: string }) =>
-    new Promise<void>((resolve, reject) => {
-      underWay.set(content.text, {
-        end: () => {
-          written.push(content.text);
-          resolve();
-        },
-        fail: reject,
-      });
-    }),
-} as unknown as WASocket; // the one method that sending uses
+const write: WriteMessage = ({ content }) =>
+  new Promise<void>((resolve, reject) => {
+    const text = 'text' in content ? content.text : '';
+    underWay.set(text, {
+      end: () => {
+        written.push(text);
+        resolve();
+      },
+      fail: reject,
+    });
+  });
 
 beforeEach(() => {
   lane = new SendLane();
@@ -32,7 +30,7 @@ beforeEach(() => {
 });
 
 const send = (text: string, to = ANA) =>
-  lane.send({ accountId: 'main', to, text, waMessageId: `id of ${text}` }, () => socket);
+  lane.send({ accountId: 'main', to, text, waMessageId: `id of ${text}` }, () => write);
 
 const boom = (statusCode: number, data?: unknown) =>
   Object.assign(new Error('told'), { output: { statusCode }, data });

@@ -11,9 +11,11 @@ import type { KeyChange, KeyScope } from '../../../router/src/core/ports/key-sto
 import { MemoryJournal } from '../../../router/src/infra/memory/memory-journal.ts';
 import { MemoryKeyStore } from '../../../router/src/infra/memory/memory-key-store.ts';
 import { systemClock } from '../../../router/src/infra/system-clock.ts';
+import { AheadDecryption } from '../../../router/src/providers/baileys/ahead-decryption.ts';
 import { type AuthState, openAuthState } from '../../../router/src/providers/baileys/auth-state.ts';
 import { guardConsole } from '../../../router/src/providers/baileys/console-guard.ts';
 import { KeyedLock } from '../../../router/src/providers/baileys/keyed-lock.ts';
+import { SendScopes } from '../../../router/src/providers/baileys/send-scope.ts';
 import {
   createSignalRepository,
   type DecryptHooks,
@@ -54,6 +56,7 @@ let failed: unknown[];
 let recalls: number;
 let asked: string[][];
 let release: () => void;
+let ahead: AheadDecryption;
 
 beforeEach(() => {
   journal = new MemoryJournal();
@@ -62,6 +65,7 @@ beforeEach(() => {
   failed = [];
   recalls = 0;
   asked = [];
+  ahead = new AheadDecryption();
   release = guardConsole(recordingLog());
 });
 afterEach(() => release());
@@ -98,7 +102,12 @@ async function openAccount(isWrapped: boolean): Promise<Account> {
   };
   const absent = new Set<string>();
   const repository = isWrapped
-    ? createSignalRepository({ hooks, locks: new KeyedLock(), withoutLid: absent }, state, logger, ask)
+    ? createSignalRepository(
+        { hooks, ahead, sends: new SendScopes(() => false), locks: new KeyedLock(), withoutLid: absent },
+        state,
+        logger,
+        ask,
+      )
     : DEFAULT_CONNECTION_CONFIG.makeSignalRepository(state, logger, ask);
   return { repository, keys, auth };
 }
@@ -207,6 +216,7 @@ describe('a ratchet step', () => {
     store.commit = () => Promise.reject(new Error('no database'));
     await expect(accountReads(account, message)).rejects.toThrow('no database');
     store.commit = commit;
+    await account.auth.prepare();
     await expect(accountReads(account, message)).resolves.toBeInstanceOf(Uint8Array);
   });
 });

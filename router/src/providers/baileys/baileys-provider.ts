@@ -22,6 +22,7 @@ import { Intake } from './intake.ts';
 import { KeyedLock } from './keyed-lock.ts';
 import { ackOf, ReceiptBatch, receiptsOf } from './receipts.ts';
 import { SendLane } from './send-lane.ts';
+import { SendScopes } from './send-scope.ts';
 import { createSignalRepository } from './signal-repository.ts';
 import { createSocketMemory, socketConfig } from './socket-config.ts';
 import { listenTo } from './socket-listeners.ts';
@@ -77,6 +78,7 @@ class BaileysProvider implements ChatProvider {
   readonly #receipts: ReceiptBatch;
   readonly #connection: ConnectionManager<WASocket>;
   readonly #sends = new SendLane();
+  readonly #scopes = new SendScopes((jid) => this.#isOwn(jid));
   readonly #memory = createSocketMemory();
   readonly #locks: KeyedLock;
   readonly #stopping = new AbortController();
@@ -166,8 +168,10 @@ class BaileysProvider implements ChatProvider {
       const socket = this.#socket;
       const transact = this.#transact;
       if (!socket || !transact || !this.#isOpen) throw new NotConnectedError(this.accountId);
-      return ({ jid, content, options }) =>
-        transact(`send ${jid}`, () => socket.sendMessage(jid, content, options));
+      return ({ jid, content, options }) => {
+        const send = () => transact(`send ${jid}`, () => socket.sendMessage(jid, content, options));
+        return this.#isOwn(jid) ? send() : this.#scopes.run(send);
+      };
     });
   }
 
@@ -273,11 +277,18 @@ class BaileysProvider implements ChatProvider {
           this.#memory.groups.set(jid, fresh);
           return fresh;
         },
+        onRecipients: (jids) => this.#scopes.expect(jids),
         makeSignalRepository: (state, logger, askForLids) => {
           const keys = state.keys as SignalKeyStoreWithTransaction;
           this.#transact = (name, work) => keys.transaction(work, name);
           return createSignalRepository(
-            { hooks: this.#intake, ahead, locks: this.#locks, withoutLid: this.#memory.withoutLid },
+            {
+              hooks: this.#intake,
+              ahead,
+              sends: this.#scopes,
+              locks: this.#locks,
+              withoutLid: this.#memory.withoutLid,
+            },
             state,
             logger,
             askForLids,
@@ -427,6 +438,12 @@ class BaileysProvider implements ChatProvider {
     await this.#auth.flush();
     await this.#options.accountStore.nextGeneration(this.accountId);
     this.#auth = undefined;
+  }
+
+  #isOwn(jid: string): boolean {
+    const { id, lid } = this.#own();
+    const user = jidDecode(jid)?.user;
+    return user !== undefined && (user === jidDecode(id)?.user || user === jidDecode(lid)?.user);
   }
 
   #own(): OwnJids {

@@ -1,5 +1,5 @@
 import type { WAMessage } from '@whiskeysockets/baileys';
-import { parseJid, phoneJid } from '../../core/chat-id.ts';
+import { lidJid, parseJid, phoneJid } from '../../core/chat-id.ts';
 import type { ChatAddress, InboundMessage } from '../../core/ports/inbox.ts';
 import { type ContentIgnoredReason, type MessageContent, readContent, words } from './message-content.ts';
 
@@ -32,7 +32,7 @@ export type FromBaileysResult =
   | { kind: 'skip'; reason: string };
 
 type Person = { phone?: string; lid?: string };
-type Place = { chat: ChatAddress; sender: Person; ignoredReason?: IgnoredReason };
+type Place = { chat: ChatAddress; sender: Person; replyTo?: string; ignoredReason?: IgnoredReason };
 
 /** proto.WebMessageInfo.StubType.CIPHERTEXT: the stanza could not be decrypted, or came without its content. */
 const STUB_CIPHERTEXT = 2;
@@ -76,6 +76,7 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
       accountId: ctx.accountId,
       waMessageId: id,
       chat: place.chat,
+      ...(place.replyTo !== undefined && { replyTo: place.replyTo }),
       sender: pushName ? { ...place.sender, pushName } : place.sender,
       kind: content.kind,
       text: content.text,
@@ -113,7 +114,9 @@ function placeOf(m: WAMessage, ctx: FromBaileysContext): Place | string {
     const fromMe = key.fromMe === true || isOwn(person, ctx);
     const chat: ChatAddress = { kind: 'person', ...person };
     const sender = fromMe ? own(ctx, person) : person;
-    return { chat, sender, ignoredReason: history ?? (fromMe ? 'own-message' : undefined) };
+    // The address the person used last is the one their phone shows the chat under.
+    const replyTo = remote.kind === 'lid' ? lidJid(remote.lid) : phoneJid(remote.phone);
+    return { chat, sender, replyTo, ignoredReason: history ?? (fromMe ? 'own-message' : undefined) };
   }
 
   const alt = remote.kind === 'group' ? key.participantAlt : (key.participantAlt ?? key.remoteJidAlt);

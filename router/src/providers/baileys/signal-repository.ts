@@ -13,6 +13,7 @@ import type { JournalEntry } from '../../core/ports/journal.ts';
 import { type AheadDecryption, type EarlyWork, NotNowError } from './ahead-decryption.ts';
 import { DURABLE_CATEGORY, type Durable, JOURNAL_CATEGORY } from './auth-state.ts';
 import type { KeyedLock } from './keyed-lock.ts';
+import type { SendScopes } from './send-scope.ts';
 
 /** What the rest of the intake does around a decryption. */
 export interface DecryptHooks {
@@ -28,6 +29,7 @@ export interface DecryptHooks {
 export interface SignalRepositoryOptions {
   hooks: DecryptHooks;
   ahead: AheadDecryption;
+  sends: SendScopes;
   /** One for all accounts of the process: libsignal's own job queue is global and keyed by address alone. */
   locks: KeyedLock;
   /** Numbers that WhatsApp has no LID for, so that it is not asked again for each message. */
@@ -55,7 +57,7 @@ export function createSignalRepository(
   logger: Parameters<MakeRepository>[1],
   askForLids: Parameters<MakeRepository>[2],
 ): SignalRepositoryWithLIDStore {
-  const { hooks, locks, ahead } = options;
+  const { hooks, locks, ahead, sends } = options;
   const keys = auth.keys as SignalKeyStoreWithTransaction;
   const inner = DEFAULT_CONNECTION_CONFIG.makeSignalRepository(
     auth,
@@ -95,11 +97,19 @@ export function createSignalRepository(
     return result;
   };
 
-  const aloneWith = async <T>(jids: string[], work: () => Promise<T>): Promise<T> => {
+  const inLineWith = async <T>(
+    jids: string[],
+    work: () => Promise<T>,
+  ): Promise<{ result: T; durable: Promise<void> | undefined }> => {
     const names = (await Promise.all(jids.map(namesOf))).flat();
     const durable: Durable = {};
     const result = await locks.run(names, () => inTransaction(`session ${names[0]}`, durable, work));
-    await durable.promise;
+    return { result, durable: durable.promise };
+  };
+
+  const aloneWith = async <T>(jids: string[], work: () => Promise<T>): Promise<T> => {
+    const { result, durable } = await inLineWith(jids, work);
+    await durable;
     return result;
   };
 
@@ -183,7 +193,8 @@ export function createSignalRepository(
     lidMapping,
     decryptMessage: (opts) => decryptInTurn(opts.ciphertext, () => decryptDirect(opts)),
     decryptGroupMessage: (opts) => decryptInTurn(opts.msg, () => decryptGroup(opts)),
-    encryptMessage: (opts) => aloneWith([opts.jid], () => inner.encryptMessage(opts)),
+    encryptMessage: (opts) =>
+      sends.encrypt(opts.jid, () => inLineWith([opts.jid], () => inner.encryptMessage(opts))),
     injectE2ESession: (opts) => aloneWith([opts.jid], () => inner.injectE2ESession(opts)),
     encryptGroupMessage: (opts) => aloneInGroup(opts.group, () => inner.encryptGroupMessage(opts)),
     getSenderKeyDistributionMessage: (opts) =>

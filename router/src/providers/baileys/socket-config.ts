@@ -47,6 +47,8 @@ export interface SocketConfigInput {
   getMessage: SocketConfig['getMessage'];
   groupMetadata: SocketConfig['cachedGroupMetadata'];
   makeSignalRepository: SocketConfig['makeSignalRepository'];
+  /** Told which devices a message is about to be encrypted for. */
+  onRecipients(jids: readonly string[] | undefined): void;
 }
 
 /**
@@ -74,5 +76,9 @@ export function socketConfig(input: SocketConfigInput): UserFacingSocketConfig {
     getMessage: input.getMessage,
     cachedGroupMetadata: input.groupMetadata,
     makeSignalRepository: input.makeSignalRepository,
+    patchMessageBeforeSending: (message, jids) => {
+      input.onRecipients(jids);
+      return message;
+    },
   };
 }
