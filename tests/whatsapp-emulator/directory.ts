@@ -4,7 +4,7 @@ import { EmulatorError } from './emulator-error.ts';
 import { deviceOf, userJid } from './nodes.ts';
 
 /** Someone a client can write to, by both addresses. */
-export interface Contact {
+interface Contact {
   readonly pn: string;
   readonly lid: string;
   readonly actor: Actor;
