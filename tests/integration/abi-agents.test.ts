@@ -296,6 +296,29 @@ describe('agents that fail', () => {
     await agent.close();
   });
 
+  it('by 10 MB of hostile outputs, in bounded time, and the next call works', async () => {
+    const agent = await startAbiMockAgent();
+    const hostile = [Buffer.alloc(10 * 1024 * 1024, 0xff), Buffer.alloc(10 * 1024 * 1024)];
+    // Every word 32: an offset, a length and an item at once.
+    for (let at = 31; at < 10 * 1024 * 1024; at += 32) (hostile[1] as Buffer)[at] = 32;
+    for (const text of [
+      '/greet A',
+      '/sumArray [1]',
+      '/echoNested [["a"],[]]',
+      '/echoDeep ["a",[]]',
+      '/echoTuples []',
+    ]) {
+      for (const body of hostile) {
+        agent.change({ body });
+        const startedMs = performance.now();
+        expect(await failure(agent, text)).toBeInstanceOf(AgentProtocolError);
+        expect(performance.now() - startedMs).toBeLessThan(4_000);
+      }
+    }
+    expect(await ask(mock, '/add 2 40')).toBe('42');
+    await agent.close();
+  });
+
   it('by an endless answer, which is cut off', async () => {
     const endless = await serverOf((_request, response) => {
       const chunk = Buffer.alloc(1024 * 1024);

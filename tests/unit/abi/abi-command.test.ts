@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AbiConfig, IncomingMessage } from '../../../router/src/core/models.ts';
 import { type Interpretation, interpret } from '../../../router/src/infra/abi/abi-command.ts';
@@ -110,6 +111,76 @@ describe('text and JSON without a command', () => {
     expect(await brief('', { functions: ['function now() returns (uint256)'], function: 'now' })).toBe(
       'now() []',
     );
+  });
+});
+
+describe('whatever a person writes', { timeout: 60_000 }, () => {
+  const pieces = fc.constantFrom(
+    '/add',
+    '/help',
+    '/processUser',
+    ' ',
+    '[',
+    ']',
+    '{',
+    '}',
+    ',',
+    ':',
+    '"',
+    "'",
+    '“',
+    '”',
+    '0',
+    '9',
+    '0x',
+    'a',
+    '-',
+    '\\',
+    '\n',
+    '(',
+    ')',
+    '\ud83d',
+  );
+
+  it('is a call or an answer, never an error', async () => {
+    const configs: Array<Partial<AbiConfig>> = [
+      {},
+      { function: 'add' },
+      { function: 'processUser' },
+      { function: 'sumArray', args: ['{{text}}'] },
+    ];
+    const results = await Promise.all(configs.map((config) => rulesOf(specificationFunctions, config)));
+    const rules = results.flatMap((result) => (result.ok ? [result.rules] : []));
+    expect(rules).toHaveLength(configs.length);
+    const texts = fc.oneof(
+      fc.string(),
+      fc.array(pieces, { maxLength: 25 }).map((parts) => parts.join('')),
+    );
+    fc.assert(
+      fc.property(texts, fc.constantFrom(...rules), (text, chosen) => {
+        const meant = interpret(chosen, { ...message, text });
+        expect(meant.kind === 'call' || meant.text.length > 0).toBe(true);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it.each([
+    ['zeros', `${'0'.repeat(65_000)}x`],
+    ['brackets', '['.repeat(65_000)],
+    ['quotes', '"'.repeat(65_000)],
+    ['half-open objects', '{a:'.repeat(20_000)],
+    ['spaces', `1${' '.repeat(65_000)}x`],
+    ['equals signs', '='.repeat(65_000)],
+    ['backslashes', `"${'\\'.repeat(65_000)}`],
+    ['commas', ','.repeat(65_000)],
+  ])('is understood at once when it is 65,000 %s', async (_name, text) => {
+    const startedMs = performance.now();
+    for (const command of ['/add ', '/sumArray ', '/processUser ', '/analyze ', '/help ', '/add(', '']) {
+      const meant = await meaning(command + text);
+      expect(meant.kind === 'call' || meant.text.length < 3_000).toBe(true);
+    }
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
   });
 });
 

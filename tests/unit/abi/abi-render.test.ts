@@ -124,6 +124,8 @@ describe('values in the message log', () => {
     ]) as Record<string, unknown[]>;
     expect(String(shown.data)).toMatch(/^0x(ab){999}… \(10002 characters\)$/);
     expect(shown.n).toHaveLength(101);
+    const grid = Array.from({ length: 100 }, () => Array.from({ length: 100 }, () => 'x'.repeat(1_000)));
+    expect(JSON.stringify(readable(outputsOf('string[][] grid'), [grid])).length).toBeLessThan(60_000);
     expect(shown.user).toEqual({ name: 'Ann', age: (2n ** 200n).toString() });
   });
 });

@@ -77,6 +77,8 @@ describe('calldata of random functions', { timeout: 120_000 }, () => {
         const { inputs } = target;
         expect(coerceAll(inputs, parseExactJson(typed(values)), abi.codec)).toEqual(values);
         const shown = readable(inputs, values) as never;
+        // Longer ones are cut.
+        fc.pre(JSON.stringify(shown).length < 40_000);
         expect(coerceAll(inputs, shown, abi.codec)).toEqual(values);
       }),
       { numRuns: 1_000 },

@@ -130,7 +130,7 @@ function bigintOf(input: AbiInput): bigint | undefined {
   if (typeof input === 'number') return Number.isSafeInteger(input) ? BigInt(input) : undefined;
   const text = input instanceof NumberText ? input.text : input;
   if (typeof text !== 'string') return undefined;
-  const parts = /^([-+]?)(0x)?0*([0-9a-f]*)$/i.exec(text.trim());
+  const parts = /^([-+]?)(0x)?0*((?:[1-9a-f][0-9a-f]*)?)$/i.exec(text.trim());
   if (!parts || !/\d|[a-f]/i.test(text)) return undefined;
   const [, sign, hex, digits = ''] = parts;
   if (digits.length > 78 || (!hex && /[a-f]/i.test(digits)) || (hex && /0x$/i.test(text.trim())))
