@@ -1,22 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentClient, AskOptions } from '../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../core/chat-id.ts';
-import { AgentProtocolError, AgentTimeoutError, AgentUnavailableError, Wa2aiError } from '../core/errors.ts';
+import { AgentProtocolError, Wa2aiError } from '../core/errors.ts';
 import type { AbiConfig, AgentResponse, IncomingMessage } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { type Interpretation, interpret, only } from './abi/abi-command.ts';
-import { AbiDecodeError, decodeValues } from './abi/abi-decode.ts';
 import { readable, renderOutputs } from './abi/abi-render.ts';
 import { type AbiRules, rulesOf } from './abi/abi-rules.ts';
 import { encodeCall } from './abi/abi-signature.ts';
-import { type AbiValue, typeText } from './abi/abi-type.ts';
-import { type Envelope, envelopeOf, outputsIn, requestBody } from './abi/abi-wire.ts';
-import { knownDefect } from './abi/known-defects.ts';
+import type { AbiValue } from './abi/abi-type.ts';
+import { type Envelope, envelopeOf, requestBody } from './abi/abi-wire.ts';
 import { Manifests } from './abi/manifests.ts';
-import { type Redact, redactor, retryAfterMs } from './adk-errors.ts';
+import { readOutputs } from './abi/read-outputs.ts';
+import { type Redact, redactor } from './adk-errors.ts';
 import { withLimit } from './adk-session.ts';
-import { errorText } from './adk-wire.ts';
 import { boundedFetch, type Fetched } from './bounded-fetch.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -175,12 +173,24 @@ export class AbiAgentClient implements AgentClient {
     const fetched = await this.#post(asking, envelope);
     const isJsonAgent =
       wanted === 'auto' && envelope === 'raw' && fetched.kind === 'answer' && isEnvelopeRefusal(fetched);
-    if (!isJsonAgent) return this.#read(asking, fetched, envelope);
+    if (!isJsonAgent) return this.#outputs(asking, fetched, envelope);
     // The agent speaks the JSON envelope and could not read the bytes, so nothing was called.
     const again = await this.#post(asking, 'json');
-    const outputs = this.#read(asking, again, 'json');
+    const outputs = this.#outputs(asking, again, 'json');
     this.#learned = 'json';
     return outputs;
+  }
+
+  #outputs({ call, rules, redact }: Asking, fetched: Fetched, envelope: Envelope): AbiValue[] {
+    return readOutputs(fetched, {
+      target: call.target,
+      codec: rules.abi.codec,
+      envelope,
+      timeoutMs: this.#timeoutMs,
+      isIdempotent: this.#config.idempotent ?? false,
+      nowMs: this.#clock.now(),
+      redact,
+    });
   }
 
   async #post({ url, calldata, message, signal }: Asking, envelope: Envelope): Promise<Fetched> {
@@ -195,64 +205,6 @@ export class AbiAgentClient implements AgentClient {
       // In JSON a byte takes two digits.
       maxBytes: envelope === 'raw' ? MAX_BYTES : 2 * MAX_BYTES + 64 * 1024,
     });
-  }
-
-  #read({ call, rules, redact }: Asking, fetched: Fetched, envelope: Envelope): AbiValue[] {
-    if (fetched.kind === 'fault') throw this.#faultError(fetched, redact);
-    const { target } = call;
-    if (fetched.status !== 200) {
-      const body = fetched.body.toString('utf8');
-      const defect = knownDefect(target, fetched.status, body, rules.abi.codec);
-      throw this.#refusalError(fetched, redact(errorText(body)), defect);
-    }
-    if (target.outputs.length === 0) return [];
-    const types = target.outputs.map(({ type }) => typeText(type)).join(', ');
-    const encoded = outputsIn(envelope, fetched.body);
-    if (encoded.length === 0) {
-      throw new AgentProtocolError(`The ABI agent answered nothing; ${target.name} answers (${types}).`);
-    }
-    try {
-      return decodeValues(target.outputs, encoded, rules.abi.codec);
-    } catch (error) {
-      if (!(error instanceof AbiDecodeError)) throw error;
-      const hint =
-        envelope === 'raw' && envelopeOf(fetched.body)
-          ? '; it speaks the JSON envelope, set envelope to json'
-          : '';
-      throw new AgentProtocolError(
-        `The ABI agent's answer of ${encoded.length} bytes to ${target.name} is not (${types}): it ${error.message}${hint}.`,
-        { cause: error },
-      );
-    }
-  }
-
-  #faultError(fault: Fetched & { kind: 'fault' }, redact: Redact): Wa2aiError {
-    const { stage, cause } = fault;
-    const detail = redact(fault.detail);
-    if (stage === 'not-connected')
-      return new AgentUnavailableError(`The ABI agent cannot be reached: ${detail}.`, { cause });
-    if (stage === 'too-large')
-      return new AgentProtocolError(`The ABI agent's answer is too large: ${detail}.`);
-    const sentence =
-      stage === 'aborted'
-        ? `The ABI agent did not answer within ${this.#timeoutMs} ms.`
-        : `The connection to the ABI agent ended before its answer did: ${detail}.`;
-    return this.#config.idempotent
-      ? new AgentUnavailableError(sentence, { cause })
-      : new AgentTimeoutError(sentence, { cause });
-  }
-
-  #refusalError(answer: Fetched & { kind: 'answer' }, text: string, defect: string | undefined): Wa2aiError {
-    const { status, headers } = answer;
-    const said = text === '' ? '' : `: ${text}`;
-    const sentence = `The ABI agent answered status ${status}${said}${defect ? ` (${defect})` : ''}`;
-    if (status === 429 || status === 503) {
-      return new AgentUnavailableError(sentence, { retryAfterMs: retryAfterMs(headers, this.#clock.now()) });
-    }
-    if (status === 502) return new AgentUnavailableError(sentence);
-    const isRepeatable = this.#config.idempotent && (status === 400 || status >= 500);
-    if (isRepeatable) return new AgentUnavailableError(sentence);
-    return status === 504 ? new AgentTimeoutError(sentence) : new AgentProtocolError(sentence);
   }
 }
 
