@@ -14,6 +14,7 @@ import { type AheadDecryption, type EarlyWork, NotNowError } from './ahead-decry
 import { DURABLE_CATEGORY, type Durable, JOURNAL_CATEGORY } from './auth-state.ts';
 import type { KeyedLock } from './keyed-lock.ts';
 import type { SendScopes } from './send-scope.ts';
+import { withoutFailedTries } from './session-repair.ts';
 
 /** What the rest of the intake does around a decryption. */
 export interface DecryptHooks {
@@ -40,7 +41,7 @@ type MakeRepository = SocketConfig['makeSignalRepository'];
 type Noting = (plaintext: Uint8Array) => Promise<void>;
 
 /**
- * Wraps Baileys' signal repository (`makeSignalRepository` of its configuration) against four of its habits:
+ * Wraps Baileys' signal repository (`makeSignalRepository` of its configuration) against five of its habits:
  *
  * - Encryption commits in a key transaction named after the own account, decryption in one named after the contact, so
  *   one undoes the other's ratchet step. Here both, and whatever else replaces a session, run alone per person.
@@ -49,6 +50,7 @@ type Noting = (plaintext: Uint8Array) => Promise<void>;
  *   before that: steps are stored in order, and none after one that failed.
  * - The delivery receipt goes out before the message is told. Here the plaintext is journalled in the same commit as the
  *   ratchet step that gave it, and a ciphertext delivered again is answered from the journal.
+ * - A late message of an old session breaks the new one (session-repair.ts).
  * - A number without a LID is looked up at WhatsApp several times for each message.
  */
 export function createSignalRepository(
@@ -129,10 +131,17 @@ export function createSignalRepository(
     return plaintext;
   };
 
+  const sessionAt = async (address: string): Promise<unknown> =>
+    (await keys.get('session', [address]))[address];
+
   const decryptDirect = (opts: Parameters<typeof inner.decryptMessage>[0]) =>
     journalled(opts.ciphertext, (note) =>
       aloneWith([opts.jid], async () => {
+        const address = inner.jidToSignalProtocolAddress(opts.jid);
+        const before = await sessionAt(address);
         const plaintext = await inner.decryptMessage(opts);
+        const repaired = opts.type === 'msg' && withoutFailedTries(before, await sessionAt(address));
+        if (repaired) await keys.set({ session: { [address]: repaired as Uint8Array } });
         await note(plaintext);
         return plaintext;
       }),
