@@ -266,6 +266,7 @@ describe('agents that fail', () => {
     const gone = await startAbiMockAgent();
     await gone.close();
     expect(await failure(gone, '/greet A')).toBeInstanceOf(AgentUnavailableError);
+    expect(await failure({ url: 'http://127.0.0.1:6000' }, '/greet A')).toBeInstanceOf(AgentUnavailableError);
     const silent = await serverOf(() => undefined);
     expect(await failure(silent, '/greet A', {}, 200)).toBeInstanceOf(AgentTimeoutError);
     expect(await failure(silent, '/greet A', { idempotent: true, timeoutMs: 200 })).toBeInstanceOf(

@@ -79,8 +79,9 @@ function rootCause(error: unknown): Error & { code?: string } {
 }
 
 function isBeforeConnect(error: unknown): boolean {
-  const { code } = rootCause(error);
-  return code !== undefined && BEFORE_CONNECT.has(code);
+  const { code, message } = rootCause(error);
+  // What fetch says of a port that browsers keep clear of, such as 6000.
+  return message === 'bad port' || (code !== undefined && BEFORE_CONNECT.has(code));
 }
 
 function faultOf(error: unknown, signal: AbortSignal, stage: FaultStage): Fetched {
