@@ -25,6 +25,7 @@ import { PrismaRouteStore } from './infra/db/prisma-route-store.ts';
 import { createMetrics } from './infra/http/metrics.ts';
 import { createHttpServer } from './infra/http/server.ts';
 import { createLogger } from './infra/logger.ts';
+import { previewCall } from './infra/preview-call.ts';
 import { TurnEngine } from './infra/queue/turn-engine.ts';
 import { RegexMatcher } from './infra/regex-matcher.ts';
 import { systemClock } from './infra/system-clock.ts';
@@ -132,6 +133,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
           matcher,
           environment: config.environment,
           aliasesOf: (accountId, channelId) => aliasesOf(prisma, accountId, channelId),
+          previewCall: (route, message) => previewCall(answerDeps.agents, clock, route, message),
         },
         input,
       ),

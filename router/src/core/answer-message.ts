@@ -78,7 +78,10 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
     routeId: route.id,
     attempts: outcome.attempts,
     agentMs: outcome.agentMs,
-    trace: choice.trace,
+    trace: withDetail(
+      choice.trace,
+      outcome.kind === 'failed' ? outcome.error.detail : outcome.response.detail,
+    ),
   };
   if (outcome.kind === 'failed') {
     const { error } = outcome;
@@ -88,6 +91,11 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
   const text = outcome.response.response?.trim();
   if (!text) return { ...common, state: 'answered', reason: 'agent-empty', replies: [] };
   return { ...common, state: 'answered', replies: notice(deps, turn, outcome.response.response) };
+}
+
+/** The route's trace, and after it what the agent's client tells of the exchange. */
+function withDetail(trace: RouteChoice['trace'], detail: Record<string, unknown> | undefined): unknown[] {
+  return detail ? [...trace, { outcome: 'asked', ...detail }] : trace;
 }
 
 /** A kind that has no text for an agent (a picture without caption, a voice note): stored, and noticed if the route says so. */
