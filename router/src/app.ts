@@ -37,6 +37,7 @@ import { createMetrics } from './infra/http/metrics.ts';
 import { createHttpServer } from './infra/http/server.ts';
 import { createLogger } from './infra/logger.ts';
 import { packageVersion } from './infra/package-version.ts';
+import { previewCall } from './infra/preview-call.ts';
 import { DbosTakeover } from './infra/queue/dbos-takeover.ts';
 import { TurnEngine } from './infra/queue/turn-engine.ts';
 import { TurnSharing } from './infra/queue/turn-sharing.ts';
@@ -219,6 +220,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
           matcher,
           environment: config.environment,
           aliasesOf: (accountId, channelId) => aliasesOf(prisma, accountId, channelId),
+          previewCall: (route, message) => previewCall(answerDeps.agents, clock, route, message),
         },
         input,
       ),

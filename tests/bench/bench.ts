@@ -15,6 +15,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '30' },
     turns: { type: 'string', default: '3000' },
     idle: { type: 'string', default: '20' },
+    abi: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -22,7 +23,14 @@ if (values.help) {
   console.log(`npm run bench -- [--messages 10000] [--seconds 30] [--turns 3000] [--idle 20]
   Round trips of wa2ai beside a bare Baileys bot that asks the same agent, both through the WhatsApp emulator:
   20 messages a second over 20 chats for --seconds; as fast as it goes until --messages were answered; wa2ai alone:
-  memory on the way, one chat of --turns turns, idle CPU over --idle seconds.`);
+  memory on the way, one chat of --turns turns, idle CPU over --idle seconds.
+npm run bench -- --abi
+  Encodings and decodings a second beside bare viem, and what the ABI client adds to a bare fetch.`);
+  process.exit(0);
+}
+if (values.abi) {
+  const { benchAbi } = await import('./abi-bench.ts');
+  await benchAbi();
   process.exit(0);
 }
 const CHATS = 20;

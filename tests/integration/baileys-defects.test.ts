@@ -103,6 +103,18 @@ describe('a burst', () => {
   });
 });
 
+it('gives a contact one privacy token, not one with each message', async () => {
+  const account = await pairedAccount();
+  for (const text of numbered(4)) {
+    const { waMessageId } = await account.send(ana.pn, text);
+    await account.untilReceipt(waMessageId, 'delivered');
+  }
+  const tokens = emulator
+    .stanzas()
+    .filter(({ tag, attrs }) => tag === 'iq' && attrs.xmlns === 'privacy' && attrs.type === 'set');
+  expect(tokens).toHaveLength(1);
+});
+
 describe('a buffer that Baileys never empties', () => {
   it('holds up neither messages nor receipts', async () => {
     const stores = memoryStores();

@@ -310,6 +310,13 @@ describe('who wrote, and where', () => {
     });
   });
 
+  it('is answered at the address that the message came from, without its device', () => {
+    const from = (remoteJid: string, remoteJidAlt: string) =>
+      read({ key: { remoteJid, remoteJidAlt } }).replyTo;
+    expect(from(`${lid}:3@lid`, phoneJid)).toBe(lidJid);
+    expect(from(`${phone}:3@s.whatsapp.net`, lidJid)).toBe(phoneJid);
+  });
+
   it('asks for the number of a LID that came alone', () => {
     const known = { pnForLid: (asked: string) => (asked === lid ? phone : undefined) };
     expect(read({ key: { remoteJid: lidJid } }, known).chat).toEqual({ kind: 'person', ...person });

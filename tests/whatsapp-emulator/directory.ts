@@ -3,13 +3,6 @@ import type { Device } from './device.ts';
 import { EmulatorError } from './emulator-error.ts';
 import { deviceOf, userJid } from './nodes.ts';
 
-/** Someone a client can write to, by both addresses. */
-export interface Contact {
-  readonly pn: string;
-  readonly lid: string;
-  readonly actor: Actor;
-}
-
 /** Who exists: actors, accounts with their linked devices, groups. Lookups take either form of an address. */
 export class Directory {
   readonly #actors = new Map<string, Actor>();

@@ -18,6 +18,8 @@ export interface AskOptions {
  */
 export interface AgentClient {
   sendMessage(endpoint: string, message: IncomingMessage, options?: AskOptions): Promise<AgentResponse>;
+  /** What `sendMessage` would ask for this message, for an admin's eyes; the agent is not asked. */
+  preview?(message: IncomingMessage): Promise<Record<string, unknown>>;
 }
 
 /** Gives the client for a route's agent kind; cached per route version by its implementation. */

@@ -81,7 +81,10 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
     routeId: answer.routeId,
     attempts: answer.attempts,
     agentMs: answer.agentMs,
-    trace: [...choice.trace, ...answer.steps],
+    trace: withDetail(
+      [...choice.trace, ...answer.steps],
+      answer.kind === 'answer' ? answer.response.detail : answer.error.detail,
+    ),
   };
   if (answer.kind === 'failed') {
     const replies = notice(deps, turn, route.config.failureNotice);
@@ -94,6 +97,11 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
   const text = answer.response.response?.trim();
   if (!text) return { ...common, state: 'answered', reason: 'agent-empty', replies: [] };
   return { ...common, state: 'answered', replies: notice(deps, turn, answer.response.response) };
+}
+
+/** The route's trace, and after it what the agent's client tells of the exchange. */
+function withDetail(trace: unknown[], detail: Record<string, unknown> | undefined): unknown[] {
+  return detail ? [...trace, { outcome: 'asked', ...detail }] : trace;
 }
 
 /** A kind that has no text for an agent (a picture without caption, a voice note): stored, and noticed if the route says so. */

@@ -11,12 +11,23 @@ export type Disposition = 'retry' | 'dead' | 'uncertain';
 export class Wa2aiError extends Error {
   readonly code: string;
   readonly disposition: Disposition;
+  #detail: Record<string, unknown> | undefined;
 
   constructor(code: string, disposition: Disposition, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = new.target.name;
     this.code = code;
     this.disposition = disposition;
+  }
+
+  /** What the message log shows beside the sentence. It may hold message text, so no serializer of errors sees it. */
+  get detail(): Record<string, unknown> | undefined {
+    return this.#detail;
+  }
+
+  withDetail(detail: Record<string, unknown>): this {
+    this.#detail = detail;
+    return this;
   }
 }
 

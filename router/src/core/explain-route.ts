@@ -5,7 +5,7 @@ import {
   contractUser,
   jidOfChannelId,
 } from './chat-id.ts';
-import type { Environment, Route } from './models.ts';
+import type { Environment, IncomingMessage, Route } from './models.ts';
 import { type RouteDeps, testInOrder } from './route-message.ts';
 import { chooseRoute, type NoRouteReason, type TraceEntry } from './route-table.ts';
 
@@ -40,6 +40,8 @@ export interface RouteExplanation {
   /** Session and user of the agent contract; absent when the person is not known. */
   sessionId?: string;
   userId?: string;
+  /** What the agent would be asked, by agents whose client can tell; or why that cannot be told. */
+  call?: Record<string, unknown>;
   trace: TraceEntry[];
 }
 
@@ -50,7 +52,12 @@ export type ExplainResult =
 export interface ExplainDeps extends RouteDeps {
   /** The other addresses of the same person (number and LID), where known; canonical channelIds. */
   aliasesOf?(accountId: string, channelId: string): Promise<string[]>;
+  /** What the route's agent would be asked for the message; undefined when its kind cannot tell. */
+  previewCall?(route: Route, message: MessageToPreview): Promise<Record<string, unknown> | undefined>;
 }
+
+/** The message as far as it is known; `from` is `` in a group whose writer was not named. */
+export type MessageToPreview = Pick<IncomingMessage, 'accountId' | 'channelId' | 'from' | 'isGroup' | 'text'>;
 
 /**
  * Decides about a message as `routeMessage` would, and says why: every rule for this chat or for all chats, in both
@@ -82,10 +89,23 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
     ...(person && { sessionId: contractSessionId(person, chat), userId: contractUser(person) }),
     trace: choice.trace,
   };
-  const explanation: RouteExplanation =
-    choice.kind === 'route'
-      ? { decision: 'route', sentence: takenBy(choice.route), route: summary(choice.route), ...common }
-      : { decision: 'none', sentence: WHY_NONE[choice.reason], reason: choice.reason, ...common };
+  if (choice.kind === 'none') {
+    const { reason } = choice;
+    return {
+      kind: 'explanation',
+      explanation: { decision: 'none', sentence: WHY_NONE[reason], reason, ...common },
+    };
+  }
+  const { route } = choice;
+  const message = { accountId, channelId: chat, from: common.identity.from ?? '', isGroup, text: input.text };
+  const call = await deps.previewCall?.(route, message);
+  const explanation: RouteExplanation = {
+    decision: 'route',
+    sentence: takenBy(route),
+    route: summary(route),
+    ...(call && { call }),
+    ...common,
+  };
   return { kind: 'explanation', explanation };
 }
 

@@ -77,9 +77,31 @@ export interface FailurePolicy {
   fallbackText?: string;
 }
 
+/** Settings of an ABI route: an agent that takes ABI calldata by HTTP, at the route's `agentEndpoint`. */
+export interface AbiConfig {
+  /** Human-readable signatures, structs and JSON ABI entries; or the URL of a manifest that holds a JSON ABI. */
+  functions: Array<string | Record<string, unknown>> | string;
+  /** Called for text that is no command: a name, a full signature (overloads) or a selector. */
+  function?: string;
+  /** Argument template by position or by name, with `{{text}}`, `{{from}}` ...; every text is then a call. */
+  args?: unknown[] | Record<string, unknown>;
+  /** Mustache-like template over the outputs of `function`. Default: the outputs by name. */
+  output?: string;
+  /** `raw` calldata (default), `json` (`{requestId, request}`), or `auto`: raw, until the agent shows that it wants JSON. */
+  envelope?: 'raw' | 'json' | 'auto';
+  /** Path of the call below `agentEndpoint`. */
+  path?: string;
+  /** Extra request headers. Never shown by the API. */
+  headers?: Record<string, string>;
+  timeoutMs?: number;
+  /** A repeated call does no harm: failures and time-outs are tried again too. */
+  idempotent?: boolean;
+}
+
 /** Settings of a route: exactly one agent kind beside what every kind shares. */
 export interface RouteConfig {
   adk?: AdkConfig;
+  abi?: AbiConfig;
   /** Text sent for kinds that have no text (image without caption, audio ...). Default: nothing is sent. */
   unsupportedNotice?: string;
   /** One short apology sent when a turn fails for good. Default: nothing is sent. */
@@ -110,6 +132,8 @@ export interface AgentResponse {
   success: boolean;
   response?: string;
   metadata?: Record<string, unknown>;
+  /** What the message log shows of the exchange, bounded in size; may hold message text. */
+  detail?: Record<string, unknown>;
 }
 
 /** Named states of a WhatsApp account; each has a next action for its admin (core/account-state.ts). */

@@ -4,8 +4,8 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../core/errors.ts';
-import type { FaultStage } from './adk-http.ts';
 import { errorText, type RunAnswer, type RunRequest } from './adk-wire.ts';
+import type { FaultStage } from './bounded-fetch.ts';
 
 /** Shorter values are left alone when secrets are taken out of a text: they would blank out ordinary words. */
 const MIN_SECRET_CHARS = 8;
@@ -14,7 +14,10 @@ const MAX_APPS_CHARS = 300;
 /** Takes the person's words and number and the route's secrets out of what an agent wrote back. */
 export type Redact = (text: string) => string;
 
-export function redactor({ text, userId, sessionId }: RunRequest, secrets: string[]): Redact {
+export function redactor(
+  { text, userId, sessionId }: Pick<RunRequest, 'text' | 'userId' | 'sessionId'>,
+  secrets: string[],
+): Redact {
   const hidden: Array<[string, string]> = [
     ...secrets.map((secret): [string, string] => [secret, '[secret]']),
     [text, '[message text]'],
@@ -76,7 +79,7 @@ export function refusalError(
 }
 
 /** `Retry-After` in milliseconds from now; the header holds seconds or a date. */
-function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
+export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const value = headers.get('retry-after')?.trim();
   if (!value) return undefined;
   if (/^\d+$/.test(value)) return Number(value) * 1_000;

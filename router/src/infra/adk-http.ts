@@ -1,4 +1,5 @@
 import { AgentProtocolError } from '../core/errors.ts';
+import { boundedFetch, type Fetched, type FetchOptions } from './bounded-fetch.ts';
 
 /** Where an ADK server is and what every request to it carries. */
 export interface AdkServer {
@@ -59,99 +60,13 @@ function setHeader(headers: Headers, name: string, value: string): void {
   }
 }
 
-/**
- * How a request went wrong before a whole answer was there. `not-connected`: nothing was sent · `no-answer`: the
- * connection ended before any byte of an answer · `broken`: it ended, or stalled, in the middle of an answer ·
- * `too-large`: cut off · `aborted`: by the given signal.
- */
-export type FaultStage = 'not-connected' | 'no-answer' | 'broken' | 'too-large' | 'aborted';
-
 export type Exchange =
-  | { kind: 'answer'; status: number; headers: Headers; body: string }
-  | { kind: 'fault'; stage: FaultStage; detail: string; cause?: unknown };
+  | Exclude<Fetched, { kind: 'answer' }>
+  | { kind: 'answer'; status: number; headers: Headers; body: string };
 
-export interface ExchangeOptions {
-  method: 'GET' | 'POST';
-  headers: Headers;
-  body?: string;
-  signal: AbortSignal;
-  /** A 200 answer above this is a `too-large` fault and no further byte of it is read. */
-  maxBytes: number;
-}
-
-/** Of a refusal no more than this is read: enough to say why. */
-const MAX_REFUSAL_BYTES = 64 * 1024;
-
-/**
- * One HTTP exchange with a bounded answer. Redirects are not followed: they would carry a route's headers elsewhere.
- * Never throws; every failure is a fault.
- */
-export async function exchange(url: string, options: ExchangeOptions): Promise<Exchange> {
-  const { maxBytes, ...init } = options;
-  let response: Response;
-  try {
-    response = await fetch(url, { ...init, redirect: 'manual' });
-  } catch (error) {
-    return faultOf(error, options.signal, isBeforeConnect(error) ? 'not-connected' : 'no-answer');
-  }
-  const { status, headers } = response;
-  try {
-    const read = await readUpTo(response, response.ok ? maxBytes : MAX_REFUSAL_BYTES);
-    if (read.isCut && response.ok) {
-      return { kind: 'fault', stage: 'too-large', detail: `the answer is larger than ${maxBytes} bytes` };
-    }
-    return { kind: 'answer', status, headers, body: read.text };
-  } catch (error) {
-    return faultOf(error, options.signal, 'broken');
-  }
-}
-
-async function readUpTo(response: Response, maxBytes: number): Promise<{ text: string; isCut: boolean }> {
-  const reader = response.body?.getReader();
-  if (!reader) return { text: '', isCut: false };
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    size += read.value.byteLength;
-    chunks.push(read.value);
-    if (size > maxBytes) {
-      // Closing can only fail on a connection that is closed already.
-      await reader.cancel().catch(() => undefined);
-      break;
-    }
-  }
-  return { text: new TextDecoder().decode(Buffer.concat(chunks)), isCut: size > maxBytes };
-}
-
-const BEFORE_CONNECT = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-
-function rootCause(error: unknown): Error & { code?: string } {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  // A host name with several addresses fails with one error an address.
-  const first = cause instanceof AggregateError ? cause.errors[0] : cause;
-  return first instanceof Error ? first : new Error(String(first));
-}
-
-function isBeforeConnect(error: unknown): boolean {
-  const { code } = rootCause(error);
-  return code !== undefined && BEFORE_CONNECT.has(code);
-}
-
-function faultOf(error: unknown, signal: AbortSignal, stage: FaultStage): Exchange {
-  const cause = rootCause(error);
-  if (signal.aborted) return { kind: 'fault', stage: 'aborted', detail: 'aborted' };
-  const isStall = cause.code === 'UND_ERR_HEADERS_TIMEOUT' || cause.code === 'UND_ERR_BODY_TIMEOUT';
-  return {
-    kind: 'fault',
-    stage: isStall ? 'broken' : stage,
-    detail: cause.message || cause.code || 'unknown',
-    cause,
-  };
+/** One exchange with an answer of text; see `boundedFetch`. */
+export async function exchange(url: string, options: FetchOptions): Promise<Exchange> {
+  const fetched = await boundedFetch(url, options);
+  if (fetched.kind === 'fault') return fetched;
+  return { ...fetched, body: new TextDecoder().decode(fetched.body) };
 }

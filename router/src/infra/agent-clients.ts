@@ -4,6 +4,8 @@ import { AgentProtocolError } from '../core/errors.ts';
 import type { Route } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
+import { Manifests } from './abi/manifests.ts';
+import { AbiAgentClient } from './abi-agent-client.ts';
 import { AdkState } from './adk-state.ts';
 import { HttpAgentClient } from './http-agent-client.ts';
 
@@ -23,16 +25,21 @@ export interface AgentClientsOptions {
  */
 export function createAgentClients(options: AgentClientsOptions): AgentClients {
   const state = new AdkState();
+  const manifests = new Manifests(options.clock);
   const clients = new LRUCache<string, AgentClient>({ max: MAX_CLIENTS });
 
   function makeClient({ id, config }: Route): AgentClient {
+    const { log, clock } = options;
     if (config.adk) {
       const { timeoutMs, ...adk } = config.adk;
-      const { log, clock } = options;
       return new HttpAgentClient({ timeout: timeoutMs ?? options.defaultTimeoutMs, adk, log, clock, state });
     }
+    if (config.abi) {
+      const timeoutMs = options.defaultTimeoutMs;
+      return new AbiAgentClient({ abi: config.abi, timeoutMs, log, clock, manifests });
+    }
     throw new AgentProtocolError(
-      `Route ${id} names no agent kind that wa2ai knows; give its config an "adk" part.`,
+      `Route ${id} names no agent kind that wa2ai knows; give its config an "adk" or "abi" part.`,
     );
   }
 

@@ -38,6 +38,15 @@ class SlowStore extends MemoryKeyStore {
   }
 }
 
+/** A padded `conversation: "hi"`. */
+const HI = Buffer.from([10, 2, 104, 105, 1]);
+
+/** libsignal orders sessions by the millisecond of their last use. */
+async function turnOfTheClock(): Promise<void> {
+  const now = Date.now();
+  while (Date.now() === now) await turnOfTheLoop();
+}
+
 const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve));
 
 type Transacting = ReturnType<typeof addTransactionCapability>;
@@ -116,8 +125,12 @@ async function openAccount(isWrapped: boolean): Promise<Account> {
 
 /** Ana's phone writes; the first message opens the session. */
 async function anaWrites(peer: SignalPeer, account: Account, text: string) {
-  const { creds } = account.auth;
-  return peer.encryptFor(ME, { conversation: text }, () => ({
+  return peer.encryptFor(ME, { conversation: text }, () => bundleOf(account));
+}
+
+/** What opens a session with the account; without a one-time key. */
+function bundleOf({ auth: { creds } }: Account) {
+  return {
     registrationId: creds.registrationId,
     identityKey: generateSignalPubKey(creds.signedIdentityKey.public),
     signedPreKey: {
@@ -125,7 +138,7 @@ async function anaWrites(peer: SignalPeer, account: Account, text: string) {
       publicKey: generateSignalPubKey(creds.signedPreKey.keyPair.public),
       signature: creds.signedPreKey.signature,
     },
-  }));
+  };
 }
 
 async function accountReads(account: Account, message: { type: 'pkmsg' | 'msg'; bytes: Uint8Array }) {
@@ -139,7 +152,7 @@ async function accountWrites(
 ) {
   await account.keys.transaction(async () => {
     await account.repository.validateSession(ANA);
-    write(await account.repository.encryptMessage({ jid: ANA, data: Buffer.from([10, 2, 104, 105, 1]) }));
+    write(await account.repository.encryptMessage({ jid: ANA, data: HI }));
     await turnOfTheLoop();
   }, ME);
 }
@@ -290,6 +303,37 @@ describe('a person with two sessions', () => {
   });
 });
 
+describe('a late message of an old session', () => {
+  /** Ana's phone starts anew while a message of the old session is still under way; can she read the next answer? */
+  async function answerAfterLateMessage(isWrapped: boolean): Promise<string> {
+    const account = await openAccount(isWrapped);
+    const peer = new SignalPeer('34600000002');
+    const answer = async () => {
+      const { type, ciphertext } = await account.repository.encryptMessage({ jid: ANA, data: HI });
+      return peer.decryptFrom(ME, type, ciphertext).then(
+        () => 'read',
+        () => 'unread',
+      );
+    };
+    await accountReads(account, await anaWrites(peer, account, 'old session'));
+    await answer();
+    const late = await anaWrites(peer, account, 'late');
+    await peer.openSession(ME, bundleOf(account));
+    await accountReads(account, await anaWrites(peer, account, 'new session'));
+    await turnOfTheClock();
+    await accountReads(account, late);
+    return answer();
+  }
+
+  it('breaks the new session of a bare Baileys', async () => {
+    expect(await answerAfterLateMessage(false)).toBe('unread');
+  });
+
+  it('leaves the new session as it was', async () => {
+    expect(await answerAfterLateMessage(true)).toBe('read');
+  });
+});
+
 describe('a session of many turns', () => {
   it('stays as small as it was', async () => {
     const account = await openAccount(true);
@@ -302,7 +346,7 @@ describe('a session of many turns', () => {
       await accountReads(account, await anaWrites(peer, account, 'x'));
       const { type, ciphertext } = await account.repository.encryptMessage({
         jid: ANA,
-        data: Buffer.from([10, 2, 104, 105, 1]),
+        data: HI,
       });
       await peer.decryptFrom(ME, type, ciphertext);
     };

@@ -215,7 +215,7 @@ describe('/api/routes/:id', () => {
     await added();
     const answer = await api.call('PATCH', '/api/routes/5493777239922', { config: { adk: null } });
     expect(answer.status).toBe(400);
-    expect(answer.body.error).toBe('config must hold exactly one agent kind: adk.');
+    expect(answer.body.error).toBe('config must hold exactly one agent kind: adk, abi.');
   });
 });
 
@@ -307,5 +307,71 @@ describe('POST /api/routes/explain', () => {
     const answer = await api.call('POST', '/api/routes/explain', body);
     expect(answer.status).toBe(400);
     expect(answer.body.details[0].field).toBe(field);
+  });
+});
+
+describe('an ABI route', () => {
+  const abiRoute = {
+    ...contractRoute,
+    config: {
+      abi: {
+        functions: ['function add(uint256 a, uint256 b) returns (uint256 sum)'],
+        headers: { 'x-api-key': 'secret-key' },
+      },
+    },
+  };
+
+  it('hides its headers and keeps them over changes', async () => {
+    const { id } = await added(abiRoute);
+    const shown = await api.call('GET', `/api/routes/${id}`);
+    expect(shown.body.data.config.abi.headers).toEqual({ 'x-api-key': '***' });
+    const changed = await api.call('PUT', `/api/routes/${id}`, {
+      agentEndpoint: 'http://agent',
+      environment: 'lab',
+      config: shown.body.data.config,
+    });
+    expect(changed.status).toBe(200);
+    const stored = await api.deps.routes.get(id);
+    expect(stored?.config.abi?.headers).toEqual({ 'x-api-key': 'secret-key' });
+  });
+
+  it.each([
+    [{ functions: [] }, 'config.abi.functions must hold at least one function.'],
+    [
+      { functions: 7 },
+      'config.abi.functions must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest.',
+    ],
+    [
+      { functions: 'ftp://x' },
+      'config.abi.functions must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest.',
+    ],
+    [{ functions: ['function f(uint9 a)'] }, "config.abi.functions[0] 'uint9' is not an ABI type."],
+    [
+      { functions: ['f()'], function: 'g' },
+      "config.abi.function names 'g', which is not among the functions.",
+    ],
+    [{ functions: ['f()'], path: 'call' }, 'config.abi.path must begin with / and hold no spaces.'],
+    [{ functions: ['f()'], envelope: 'xml' }, 'config.abi.envelope must be raw or json or auto.'],
+    [
+      { functions: ['f()'], output: '{{x}}' },
+      'config.abi.output uses {{x}}, which is not among the outputs.',
+    ],
+    [{ functions: ['f()'], args: 'text' }, 'config.abi.args must be an array or an object.'],
+  ])('is refused with one sentence: %j', async (abi, sentence) => {
+    const answer = await api.call('POST', '/api/routes', { ...contractRoute, config: { abi } });
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toBe(sentence);
+  });
+
+  it('is refused by PATCH too, and stays as it was', async () => {
+    const { id } = await added(abiRoute);
+    const answer = await api.call('PATCH', `/api/routes/${id}`, { config: { abi: { function: 'nope' } } });
+    expect(answer.status).toBe(400);
+    expect((await api.call('GET', `/api/routes/${id}`)).body.data.config.abi.function).toBeUndefined();
+  });
+
+  it('may name a manifest, which is not fetched yet', async () => {
+    const config = { abi: { functions: 'http://127.0.0.1:9/agent.json', function: 'anything' } };
+    expect((await api.call('POST', '/api/routes', { ...contractRoute, config })).status).toBe(201);
   });
 });

@@ -66,7 +66,7 @@ export interface TurnResult {
   routeId?: string;
   attempts?: number;
   agentMs?: number;
-  /** Rule-by-rule trace of the route choice, as JSON. */
+  /** Rule-by-rule trace of the route choice and, where its client tells, what the agent was asked; as JSON. */
   trace?: unknown;
   replies: OutgoingMessage[];
 }

@@ -47,6 +47,12 @@ const explanationView = z
     }),
     sessionId: z.string().optional().describe('Session of the agent contract.'),
     userId: z.string().optional().describe('User of the agent contract.'),
+    call: z
+      .looseObject({})
+      .optional()
+      .describe(
+        'For an ABI agent: function, selector, arguments and calldata; or what is said without a call.',
+      ),
     trace: z
       .array(
         z.object({

@@ -68,7 +68,12 @@ export const messageView = z
     routeId: z.string().optional(),
     attempts: z.int(),
     agentMs: z.number().optional(),
-    trace: z.unknown().optional().describe('The route choice, rule by rule.'),
+    trace: z
+      .unknown()
+      .optional()
+      .describe(
+        'The route choice, rule by rule; for an ABI agent also the call, with arguments and outputs.',
+      ),
     sentAt: timeView,
     receivedAt: timeView,
     finishedAt: timeView.optional(),

@@ -128,8 +128,70 @@ const failureField = z
   })
   .describe('What happens when the agent does not answer.');
 
+const abiEntries = z
+  .array(z.union([z.string().max(10_000), z.record(z.string(), z.unknown())]))
+  .min(1, 'must hold at least one function')
+  .max(1_000, 'must have at most 1000 entries');
+
+/** The shape of an ABI route's settings; `abiConfigProblems` checks what they say. */
+const abiConfig = z.strictObject({
+  functions: z
+    .union([abiEntries, httpUrlField], {
+      error:
+        'must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest',
+    })
+    .describe(
+      'Signatures such as `function add(uint256 a, uint256 b) returns (uint256 sum)`, structs, JSON ABI entries; or the URL of a manifest, which is fetched at the first message.',
+    ),
+  function: z
+    .string()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe('Called for text that is no command: name, full signature or selector.'),
+  args: z
+    .union([z.array(z.unknown()), z.record(z.string(), z.unknown())], {
+      error: 'must be an array or an object',
+    })
+    .optional()
+    .describe(
+      'Argument template, by position or by name, with `{{text}}`, `{{from}}`, `{{phone}}`, `{{name}}`, `{{messageId}}`, `{{channelId}}`, `{{accountId}}`, `{{timestamp}}`, `{{quotedText}}`, `{{isGroup}}`. Default: commands.',
+    ),
+  output: z
+    .string()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe('Template of the reply over the outputs of `function`, such as `The sum is {{sum}}.`'),
+  envelope: z
+    .enum(['raw', 'json', 'auto'])
+    .optional()
+    .describe('`raw` calldata (default), `json` with the calldata in hex, or `auto`.'),
+  path: z
+    .string()
+    .max(2048)
+    .regex(/^\/[\x21-\x7e]*$/, 'must begin with / and hold no spaces')
+    .refine((path) => !/[?#]/.test(path), 'must be a path without ? and #')
+    .optional()
+    .describe("Path of the call below agentEndpoint. Default: agentEndpoint's own."),
+  headers: headersField.optional(),
+  timeoutMs: z
+    .int()
+    .min(100)
+    .max(3_600_000)
+    .optional()
+    .describe('Longest wait for one answer, in milliseconds.'),
+  idempotent: z
+    .boolean()
+    .optional()
+    .describe('A repeated call does no harm: failures and time-outs are tried again. Default: false.'),
+});
+
 /** One entry an agent kind: adding a kind is adding its settings here. */
-const agentKinds = { adk: adkConfig.optional().describe('A Google ADK server.') };
+const agentKinds = {
+  adk: adkConfig.optional().describe('A Google ADK server.'),
+  abi: abiConfig.optional().describe('An agent that takes ABI calldata (agent container specification).'),
+};
 
 const kindNames = Object.keys(agentKinds);
 

@@ -5,6 +5,7 @@ import type { Route, RouteConfig } from '../../core/models.ts';
 import type { AccountControl } from '../../core/ports/account-control.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { NewRoute, RouteStore } from '../../core/ports/route-store.ts';
+import { abiConfigProblems } from '../abi/abi-rules.ts';
 import { refuseUnknownAccount } from './accounts-api.ts';
 import { type AnswerDoc, type Endpoint, endpoint } from './endpoint.ts';
 import { accountIdField, changedAnswer, channelIdField, dataAnswer, listAnswer } from './fields.ts';
@@ -18,7 +19,7 @@ import {
   routeView,
 } from './route-schemas.ts';
 import { mergePatch, unmasked, viewOf } from './route-view.ts';
-import { validate } from './validate.ts';
+import { invalid, validate } from './validate.ts';
 
 export interface RoutesApiDeps {
   routes: RouteStore;
@@ -58,6 +59,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       handle: async ({ body }) => {
         const route = newRouteOf(body, config.accountId);
         refuseUnknownAccount(accounts, route.accountId, config.accountId);
+        await refuseUnusable(route.config);
         const created = await routes.create({ ...route, config: unmasked(route.config, undefined) });
         log.info({ routeId: created.id }, 'route created');
         return {
@@ -163,11 +165,23 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
   async function change(before: Route, changes: Partial<NewRoute>) {
     if (changes.accountId !== undefined) refuseUnknownAccount(accounts, changes.accountId, before.accountId);
     const config: RouteConfig | undefined = changes.config && unmasked(changes.config, before.config);
+    if (config) await refuseUnusable(config);
     const updated = await routes.update(before.id, { ...changes, ...(config && { config }) });
     if (!updated) throw noSuchRoute();
     log.info({ routeId: updated.id, fields: Object.keys(changes) }, 'route changed');
     return { status: 200, json: { success: true, message: 'Route updated.', data: viewOf(updated) } };
   }
+}
+
+/** @throws {HttpProblem} 400: what an agent kind's settings say cannot be used, one sentence a mistake */
+async function refuseUnusable({ abi }: RouteConfig): Promise<void> {
+  if (!abi) return;
+  const problems = await abiConfigProblems(abi);
+  if (problems.length === 0) return;
+  throw invalid(
+    'body',
+    problems.map(({ field, message }) => ({ field: `config.abi.${field}`, message })),
+  );
 }
 
 /**

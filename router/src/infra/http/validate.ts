@@ -18,7 +18,7 @@ export function validate<T>(schema: z.ZodType<T>, value: unknown, what: 'body' |
   if (unstorable) throw invalid(what, [unstorable]);
   const parsed = schema.safeParse(value, { error: sentenceOf });
   if (parsed.success) return parsed.data;
-  const details = parsed.error.issues.flatMap(detailsOf).slice(0, MAX_DETAILS);
+  const details = parsed.error.issues.flatMap(detailsOf);
   const code = parsed.error.issues.map((issue) =>
     issue.code === 'custom' ? issue.params?.[PROBLEM_CODE] : undefined,
   );
@@ -29,13 +29,15 @@ export function validate<T>(schema: z.ZodType<T>, value: unknown, what: 'body' |
   );
 }
 
-function invalid(
+/** A 400 with a sentence a mistake. `details` are cut after 20. */
+export function invalid(
   what: string,
-  details: ProblemDetail[],
+  details: readonly ProblemDetail[],
   code = `INVALID_${what.toUpperCase()}`,
 ): HttpProblem {
-  const sentence = details.map(({ field, message }) => `${field || `The ${what}`} ${message}.`).join(' ');
-  return new HttpProblem(400, code, sentence, details);
+  const shown = details.slice(0, MAX_DETAILS);
+  const sentence = shown.map(({ field, message }) => `${field || `The ${what}`} ${message}.`).join(' ');
+  return new HttpProblem(400, code, sentence, shown);
 }
 
 function detailsOf(issue: z.core.$ZodIssue): ProblemDetail[] {

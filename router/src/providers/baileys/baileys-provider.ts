@@ -29,6 +29,7 @@ import { createSocketMemory, socketConfig } from './socket-config.ts';
 import { listenTo } from './socket-listeners.ts';
 import { messageKeyOf, type OwnJids } from './stanza.ts';
 import { type Identity, StatusBoard } from './status-board.ts';
+import { TrustedContacts } from './trusted-contacts.ts';
 import { UpsertWatch } from './upsert-watch.ts';
 
 export interface BaileysProviderOptions {
@@ -84,6 +85,7 @@ class BaileysProvider implements ChatProvider {
   readonly #connection: ConnectionManager<WASocket>;
   readonly #sends = new SendLane();
   readonly #scopes = new SendScopes((jid) => this.#isOwn(jid));
+  readonly #trusted: TrustedContacts;
   readonly #memory = createSocketMemory();
   readonly #locks: KeyedLock;
   readonly #stopping = new AbortController();
@@ -118,6 +120,7 @@ class BaileysProvider implements ChatProvider {
       clock,
       log,
     });
+    this.#trusted = new TrustedContacts(log);
     this.#receipts = new ReceiptBatch((receipts) => events.receipts(receipts), log);
     this.#intake = new Intake({
       accountId,
@@ -186,6 +189,9 @@ class BaileysProvider implements ChatProvider {
         return this.#isOwn(jid) ? send() : this.#scopes.run(send);
       };
     });
+    const socket = this.#socket;
+    if (!socket || !this.#auth) return;
+    void this.#trusted.sentTo(message.to, socket, this.#auth.keys, this.#options.clock.now());
   }
 
   async setTyping(to: string, isTyping: boolean): Promise<void> {

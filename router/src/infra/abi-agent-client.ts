@@ -1,0 +1,239 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgentClient, AskOptions } from '../core/agent-client.ts';
+import { contractSessionId, contractUser } from '../core/chat-id.ts';
+import { AgentProtocolError, Wa2aiError } from '../core/errors.ts';
+import type { AbiConfig, AgentResponse, IncomingMessage } from '../core/models.ts';
+import type { Clock } from '../core/ports/clock.ts';
+import type { Logger } from '../core/ports/logger.ts';
+import { type Interpretation, interpret, only } from './abi/abi-command.ts';
+import { readable, renderOutputs } from './abi/abi-render.ts';
+import { type AbiRules, rulesOf } from './abi/abi-rules.ts';
+import { encodeCall } from './abi/abi-signature.ts';
+import type { AbiValue } from './abi/abi-type.ts';
+import { type Envelope, envelopeOf, requestBody } from './abi/abi-wire.ts';
+import { Manifests } from './abi/manifests.ts';
+import { readOutputs } from './abi/read-outputs.ts';
+import { type Redact, redactor } from './adk-errors.ts';
+import { withLimit } from './adk-session.ts';
+import { boundedFetch, type Fetched } from './bounded-fetch.ts';
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** Of a request and of an answer: the container specification's own limit. */
+const MAX_BYTES = 10 * 1024 * 1024;
+/** Calldata in the message log is cut here, in hex digits. */
+const MAX_LOGGED_HEX = 2_050;
+
+/** Unlike the service's clock, this one holds the process: a script that awaits an answer must not end before it. */
+const holdingClock: Clock = {
+  now: () => Date.now(),
+  sleep: async (ms, signal) => {
+    await sleep(ms, undefined, signal && { signal });
+  },
+};
+
+/** Settings of AbiAgentClient. */
+export interface AbiAgentClientConfig {
+  abi: AbiConfig;
+  /** Longest wait for one answer, in milliseconds, when `abi` names none. Default 30000. */
+  timeoutMs?: number;
+  log?: Logger;
+  clock?: Clock;
+  /** Share one among clients, so that an ABI behind a URL is fetched once. Default: its own. */
+  manifests?: Manifests;
+}
+
+type Call = Extract<Interpretation, { kind: 'call' }>;
+
+/** A call on its way. */
+interface Asking {
+  call: Call;
+  rules: AbiRules;
+  url: string;
+  calldata: Buffer;
+  message: IncomingMessage;
+  redact: Redact;
+  signal: AbortSignal;
+}
+
+/**
+ * Asks agents that speak the container specification: a 4-byte selector and ABI-encoded arguments in one POST, the
+ * ABI-encoded outputs back. What a message calls, and how outputs become a reply, is in `abi/`.
+ *
+ * A person's mistake and `/help` are answered here, without the agent. There is nowhere to look for the answer of an
+ * earlier ask, so after a crash in the middle the function is called again, as containers are told to expect.
+ */
+export class AbiAgentClient implements AgentClient {
+  readonly #config: AbiConfig;
+  readonly #timeoutMs: number;
+  readonly #log: Logger | undefined;
+  readonly #clock: Clock;
+  readonly #manifests: Manifests;
+  #rules: { entries: unknown; rules: Promise<AbiRules> } | undefined;
+  /** What the agent was seen to speak, under `auto`. */
+  #learned: Envelope | undefined;
+
+  constructor(config: AbiAgentClientConfig) {
+    this.#config = config.abi;
+    this.#timeoutMs = config.abi.timeoutMs ?? config.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#log = config.log;
+    this.#clock = config.clock ?? holdingClock;
+    this.#manifests = config.manifests ?? new Manifests(this.#clock);
+  }
+
+  /**
+   * Calls the function that the message means, once.
+   * @returns the rendered outputs, or what the person is told instead of a call; without `response` when the function has
+   *   no outputs. `metadata.abi` holds `function`, `arguments`, `outputs` and `calldata`, or `answeredBy: 'wa2ai'`
+   * @throws {AgentUnavailableError} no connection, 429, 502, 503, a manifest that cannot be fetched; with `idempotent`
+   *   also 400, 500, a time-out and a lost connection
+   * @throws {AgentTimeoutError} no answer in time, 504, or a connection lost on the way: the call may have happened
+   * @throws {AgentProtocolError} any other status, outputs that are empty, too large or not the ABI's, unusable settings
+   * @throws the signal's reason when `options.signal` aborts
+   */
+  async sendMessage(
+    endpoint: string,
+    message: IncomingMessage,
+    options: AskOptions = {},
+  ): Promise<AgentResponse> {
+    const log = this.#log?.child({ messageId: message.id });
+    return await withLimit(this.#clock, this.#timeoutMs, options.signal, async (signal) => {
+      const rules = await this.#rulesNow(signal).catch((error: unknown) => {
+        options.signal?.throwIfAborted();
+        throw error;
+      });
+      const meant = interpret(rules, message);
+      if (meant.kind === 'say') {
+        log?.info({ why: meant.why }, 'ABI message answered without the agent');
+        const abi = { answeredBy: 'wa2ai', why: meant.why };
+        return { success: true, response: meant.text, metadata: { abi }, detail: { abi } };
+      }
+      const calldata = encodeCall(rules.abi, meant.target, meant.values);
+      const shown = describe(meant, calldata);
+      try {
+        if (calldata.length > MAX_BYTES) throw new AgentProtocolError('The ABI call is larger than 10 MB.');
+        const redact = this.#redactor(message);
+        const url = callUrl(endpoint, this.#config.path);
+        const outputs = await this.#ask({ call: meant, rules, url, calldata, message, redact, signal });
+        const { target } = meant;
+        const template = target === only(rules) ? rules.output : undefined;
+        const response = renderOutputs(target.outputs, outputs, template);
+        const abi = { ...shown, outputs: readable(target.outputs, outputs) };
+        log?.info({ function: target.signature }, 'ABI agent answered');
+        return {
+          success: true,
+          ...(response !== undefined && { response }),
+          metadata: { abi },
+          detail: { abi },
+        };
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        throw error instanceof Wa2aiError ? error.withDetail({ abi: shown }) : error;
+      }
+    });
+  }
+
+  /** The call that a message would make, or what would be said instead. */
+  async preview(message: IncomingMessage): Promise<Record<string, unknown>> {
+    return await withLimit(this.#clock, this.#timeoutMs, undefined, async (signal) => {
+      const rules = await this.#rulesNow(signal);
+      const meant = interpret(rules, message);
+      if (meant.kind === 'say') return { kind: 'answer', why: meant.why, text: meant.text };
+      return { kind: 'call', ...describe(meant, encodeCall(rules.abi, meant.target, meant.values)) };
+    });
+  }
+
+  /** The settings, read once; those behind a URL again whenever the manifest was. */
+  async #rulesNow(signal: AbortSignal): Promise<AbiRules> {
+    const { functions } = this.#config;
+    const entries =
+      typeof functions === 'string' ? await this.#manifests.entriesOf(functions, signal) : functions;
+    if (this.#rules?.entries !== entries) {
+      const rules = rulesOf(entries, this.#config).then((result) => {
+        if (result.ok) return result.rules;
+        const mistakes = result.problems.map(({ field, message }) => `config.abi.${field} ${message}`);
+        throw new AgentProtocolError(`The route's ABI cannot be used: ${mistakes.join('; ')}.`);
+      });
+      this.#rules = { entries, rules };
+    }
+    return await this.#rules.rules;
+  }
+
+  #redactor({ text, from, channelId }: IncomingMessage): Redact {
+    const secrets = Object.values(this.#config.headers ?? {});
+    const words = secrets.flatMap((value) => [value, ...value.split(' ').slice(1)]);
+    return redactor(
+      { text, userId: contractUser(from), sessionId: contractSessionId(from, channelId) },
+      words,
+    );
+  }
+
+  async #ask(asking: Asking): Promise<AbiValue[]> {
+    const wanted = this.#config.envelope ?? 'raw';
+    const envelope = wanted === 'auto' ? (this.#learned ?? 'raw') : wanted;
+    const fetched = await this.#post(asking, envelope);
+    const isJsonAgent =
+      wanted === 'auto' && envelope === 'raw' && fetched.kind === 'answer' && isEnvelopeRefusal(fetched);
+    if (!isJsonAgent) return this.#outputs(asking, fetched, envelope);
+    // The agent speaks the JSON envelope and could not read the bytes, so nothing was called.
+    const again = await this.#post(asking, 'json');
+    const outputs = this.#outputs(asking, again, 'json');
+    this.#learned = 'json';
+    return outputs;
+  }
+
+  #outputs({ call, rules, redact }: Asking, fetched: Fetched, envelope: Envelope): AbiValue[] {
+    return readOutputs(fetched, {
+      target: call.target,
+      codec: rules.abi.codec,
+      envelope,
+      timeoutMs: this.#timeoutMs,
+      isIdempotent: this.#config.idempotent ?? false,
+      nowMs: this.#clock.now(),
+      redact,
+    });
+  }
+
+  async #post({ url, calldata, message, signal }: Asking, envelope: Envelope): Promise<Fetched> {
+    const { contentType, body } = requestBody(envelope, calldata, message.id);
+    const headers = new Headers(this.#config.headers);
+    headers.set('content-type', contentType);
+    return await boundedFetch(url, {
+      method: 'POST',
+      headers,
+      body,
+      signal,
+      // In JSON a byte takes two digits.
+      maxBytes: envelope === 'raw' ? MAX_BYTES : 2 * MAX_BYTES + 64 * 1024,
+    });
+  }
+}
+
+/**
+ * Where a call goes: the endpoint as it is, `/` when it names no path, or `path` below it. No port means 80 (443 with
+ * https).
+ * @throws {AgentProtocolError} the endpoint is no http:// or https:// address
+ */
+export function callUrl(endpoint: string, path: string | undefined): string {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    throw new AgentProtocolError("The ABI agent's endpoint is not an http:// or https:// address.");
+  }
+  if (path === undefined) return url.href;
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}${url.search}`;
+}
+
+/** The call as an admin reads it. */
+function describe({ target, values }: Call, calldata: Buffer): Record<string, unknown> {
+  const hex = `0x${calldata.toString('hex', 0, MAX_LOGGED_HEX / 2)}`;
+  return {
+    function: target.signature,
+    selector: target.selector,
+    arguments: readable(target.inputs, values),
+    calldata: calldata.length * 2 > MAX_LOGGED_HEX ? `${hex}… (${calldata.length} bytes)` : hex,
+  };
+}
+
+/** A refusal in the JSON envelope's own form: the agent expects that envelope. */
+function isEnvelopeRefusal({ status, body }: Fetched & { kind: 'answer' }): boolean {
+  return status >= 400 && envelopeOf(body) !== undefined;
+}

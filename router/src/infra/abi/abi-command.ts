@@ -1,0 +1,239 @@
+import type { IncomingMessage } from '../../core/models.ts';
+import { type AbiFunction, type AgentAbi, findFunction } from './abi-signature.ts';
+import { AbiDefinitionError, type AbiParam, type AbiValue, shortened } from './abi-type.ts';
+import { type AbiInput, AbiInputError, coerce, coerceAll } from './abi-value.ts';
+import { fillTemplate } from './args-template.ts';
+import { type ExactJson, ExactJsonError, NumberText, parseExactJson, readToken } from './exact-json.ts';
+import { commandList, functionHelp, usage } from './help-text.ts';
+
+/** How a route turns messages into calls. */
+export interface CallRules {
+  abi: AgentAbi;
+  /** Called for text that is no command. */
+  target?: AbiFunction;
+  /** Argument template; with it every text is a call of `target`. */
+  args?: unknown;
+}
+
+/** A call of the agent, or what the person is told without one. */
+export type Interpretation =
+  | { kind: 'call'; target: AbiFunction; values: AbiValue[] }
+  | { kind: 'say'; why: 'help' | 'list' | 'mistake'; text: string };
+
+/**
+ * Understands a message: by the argument template when there is one; else as a command (`/add 2 40`, `/help`), as JSON,
+ * or as text for the route's function. A person's mistake is something to say, never an error.
+ */
+export function interpret(rules: CallRules, message: IncomingMessage): Interpretation {
+  try {
+    return rules.args === undefined
+      ? interpretText(rules, message.text)
+      : callOf(only(rules), (target) =>
+          coerceAll(target.inputs, fillTemplate(rules.args, message), rules.abi.codec),
+        );
+  } catch (error) {
+    if (error instanceof AbiInputError) return { kind: 'say', why: 'mistake', text: sentence(error.message) };
+    throw error;
+  }
+}
+
+/** The function that a route means when it names none: the only one. */
+export function only({ abi, target }: CallRules): AbiFunction | undefined {
+  return target ?? (abi.functions.length === 1 ? abi.functions[0] : undefined);
+}
+
+function interpretText(rules: CallRules, text: string): Interpretation {
+  const sole = only(rules);
+  const textTarget = sole && isTextOnly(sole) ? sole : undefined;
+  const target = rules.target ?? textTarget;
+  const command = /^\s*\/([\w$]+)(\([^\s]*\))?(?:\s+([\s\S]*))?$/.exec(text);
+  if (command?.[1]) {
+    const [, name, types = '', rest = ''] = command;
+    if (name.toLowerCase() === 'help') return help(rules.abi, rest.trim());
+    const found = commandFunctions(rules.abi, name, types);
+    if (found.length > 0) return callCommand(rules, found, rest);
+    if (!target) {
+      const list = commandList(rules.abi.functions);
+      return { kind: 'say', why: 'mistake', text: `There is no command /${shortened(name)}.\n\n${list}` };
+    }
+  }
+  if (textTarget && textTarget === target) return callOf(target, () => [coerceText(rules, target, text)]);
+  if (/^\s*[[{]/.test(text) && sole) return callOf(sole, () => argumentsOf(rules, sole, text));
+  if (target) return callOf(target, () => argumentsOf(rules, target, text));
+  return { kind: 'say', why: 'list', text: commandList(rules.abi.functions) };
+}
+
+function callOf(
+  target: AbiFunction | undefined,
+  valuesOf: (target: AbiFunction) => AbiValue[],
+): Interpretation {
+  if (!target) throw new AbiInputError('this chat does not know which function to call');
+  return { kind: 'call', target, values: valuesOf(target) };
+}
+
+function isTextOnly({ inputs }: AbiFunction): boolean {
+  return inputs.length === 1 && inputs[0]?.type.kind === 'string';
+}
+
+function coerceText({ abi }: CallRules, { inputs }: AbiFunction, text: string): AbiValue {
+  const [input] = inputs as [AbiParam];
+  return coerce(input.type, text, input.name || 'argument 1', abi.codec);
+}
+
+function help(abi: AgentAbi, rest: string): Interpretation {
+  const name = rest.replace(/^\//, '');
+  if (name === '') return { kind: 'say', why: 'help', text: commandList(abi.functions) };
+  const [, word = '', types = ''] = /^([\w$]+)(\(.*\))?$/.exec(name) ?? [];
+  const found = commandFunctions(abi, word, types);
+  if (found.length > 0) return { kind: 'say', why: 'help', text: found.map(functionHelp).join('\n\n') };
+  const text = `There is no command /${shortened(name)}.\n\n${commandList(abi.functions)}`;
+  return { kind: 'say', why: 'mistake', text };
+}
+
+/** The functions that a command may mean: one, or the forms of a name. Phones like to begin with a capital letter. */
+function commandFunctions(abi: AgentAbi, name: string, types: string): readonly AbiFunction[] {
+  if (types !== '') {
+    try {
+      return [findFunction(abi, `${name}${types}`)];
+    } catch (error) {
+      if (error instanceof AbiDefinitionError) return [];
+      throw error;
+    }
+  }
+  const exact = abi.byName.get(name);
+  if (exact) return exact;
+  const lower = name.toLowerCase();
+  return abi.functions.filter((candidate) => candidate.name.toLowerCase() === lower);
+}
+
+/** The form that the arguments fit; of several that fit, the route's own. */
+function callCommand(rules: CallRules, forms: readonly AbiFunction[], rest: string): Interpretation {
+  const fitting: Array<Interpretation & { kind: 'call' }> = [];
+  let firstMistake: AbiInputError | undefined;
+  for (const target of forms) {
+    try {
+      fitting.push({ kind: 'call', target, values: argumentsOf(rules, target, rest) });
+    } catch (error) {
+      if (!(error instanceof AbiInputError)) throw error;
+      firstMistake ??= error;
+    }
+  }
+  const [call, ...others] = fitting;
+  if (!call) {
+    if (forms.length === 1 && firstMistake) throw firstMistake;
+    throw new AbiInputError(`that fits no form of the command; write ${forms.map(usage).join(' or ')}`);
+  }
+  if (others.length === 0) return call;
+  const own = fitting.find(({ target }) => target === rules.target);
+  if (own) return own;
+  const named = fitting.map(({ target }) => `/${target.signature}`).join(' or ');
+  throw new AbiInputError(`that fits several forms of the command; write ${named} before the values`);
+}
+
+/** Arguments as a person writes them after a command: by position, or all at once as JSON. */
+function argumentsOf(rules: CallRules, target: AbiFunction, written: string): AbiValue[] {
+  const { inputs } = target;
+  const { codec } = rules.abi;
+  const text = written.trim();
+  if (inputs.length === 0) {
+    if (text !== '' && text !== '[]' && text !== '{}')
+      throw new AbiInputError(`/${target.name} takes no arguments`);
+    return [];
+  }
+  if (text === '' && inputs[0]?.type.kind !== 'string') throw wrongCount(target, 0);
+  const [first] = inputs as [AbiParam];
+  if (inputs.length === 1) return [soleArgument(first, text, codec)];
+  const json = /^[[{]/.test(text) ? jsonOrNothing(text) : undefined;
+  const isWhole = Array.isArray(json) ? json.length === inputs.length : json !== undefined;
+  if (isWhole) return coerceAll(inputs, json, codec);
+  return coerceAll(inputs, positional(target, text), codec);
+}
+
+function soleArgument(input: AbiParam, text: string, codec: AgentAbi['codec']): AbiValue {
+  const name = input.name || 'argument 1';
+  if (input.type.kind === 'string') return coerce(input.type, unquoted(text), name, codec);
+  if (input.type.kind !== 'tuple') {
+    const json = text.startsWith('{') ? readJson(text) : undefined;
+    const named = isNamed(json, input.name) ? json[input.name] : undefined;
+    return coerce(input.type, named ?? unquoted(text), name, codec);
+  }
+  const value = /^[[{]/.test(text) ? readJson(text) : text;
+  const { fields } = input.type;
+  const isWrapped = isNamed(value, input.name) && fields.every((field) => field.name !== input.name);
+  // The fields are named as the person wrote them: `age`, not `user.age`.
+  return coerce(input.type, isWrapped ? value[input.name] : value, '', codec);
+}
+
+function isNamed(value: ExactJson | undefined, name: string): value is { [key: string]: ExactJson } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return !(value instanceof NumberText) && Object.keys(value).join() === name && name !== '';
+}
+
+function unquoted(text: string): string {
+  if (!/^["“„”'‘«]/.test(text)) return text;
+  try {
+    const { token, isQuoted, end } = readToken(text, 0);
+    return isQuoted && end === text.length ? token : text;
+  } catch (error) {
+    if (error instanceof ExactJsonError) return text;
+    throw error;
+  }
+}
+
+/** Splits at spaces outside quotes and brackets; a text at the end takes all that is left. */
+function positional(target: AbiFunction, text: string): AbiInput[] {
+  const { inputs } = target;
+  const endsInText = inputs.at(-1)?.type.kind === 'string';
+  const tokens: string[] = [];
+  let at = 0;
+  while (at < text.length) {
+    if (endsInText && tokens.length === inputs.length - 1) {
+      tokens.push(unquoted(text.slice(at)));
+      break;
+    }
+    if (tokens.length > inputs.length) break;
+    const { token, end } = tokenAt(text, at);
+    tokens.push(token);
+    at = end + (/^\s*/.exec(text.slice(end))?.[0].length ?? 0);
+  }
+  if (tokens.length !== inputs.length) throw wrongCount(target, tokens.length);
+  return tokens;
+}
+
+function tokenAt(text: string, at: number) {
+  return orMistake(() => readToken(text, at));
+}
+
+function readJson(text: string): ExactJson {
+  return orMistake(() => parseExactJson(text));
+}
+
+function orMistake<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ExactJsonError) throw new AbiInputError(`the input ${error.message}`);
+    throw error;
+  }
+}
+
+function jsonOrNothing(text: string): ExactJson | undefined {
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof ExactJsonError) return undefined;
+    throw error;
+  }
+}
+
+function wrongCount(target: AbiFunction, got: number): AbiInputError {
+  const { length } = target.inputs;
+  const wanted = `${length} argument${length === 1 ? '' : 's'}`;
+  const given = got > length ? `more than ${length}` : String(got);
+  return new AbiInputError(`/${target.name} needs ${wanted}, got ${given}; write ${usage(target)}`);
+}
+
+/** A sentence as a chat shows it: it begins with a name, which stays as it is, and ends with a full stop. */
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

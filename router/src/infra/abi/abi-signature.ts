@@ -1,0 +1,163 @@
+import { AbiDefinitionError, type AbiParam, headBytes, shortened, typeText } from './abi-type.ts';
+import { type FunctionDefinition, isStruct, parseFunction, structsOf } from './human-readable.ts';
+import { functionOfJson } from './json-abi.ts';
+import { type Codec, loadCodec, viemParameter } from './viem-codec.ts';
+
+/** A function of an agent, everything about it computed once. */
+export interface AbiFunction {
+  name: string;
+  inputs: AbiParam[];
+  outputs: AbiParam[];
+  /** Canonical: `processUser((string,uint256))`. */
+  signature: string;
+  /** `0x` and 8 hex digits. */
+  selector: string;
+  /** The inputs in viem's form. */
+  viemInputs: ReturnType<typeof viemParameter>[];
+}
+
+/** What an agent can be asked. */
+export interface AgentAbi {
+  functions: readonly AbiFunction[];
+  bySelector: ReadonlyMap<string, AbiFunction>;
+  byName: ReadonlyMap<string, readonly AbiFunction[]>;
+  codec: Codec;
+}
+
+/** A mistake and where it is: `path` follows `functions`, such as `[3]`, or is `` for the whole. */
+export interface AbiProblem {
+  path: string;
+  message: string;
+}
+
+/** An ABI that cannot be used; every mistake of it with its place. */
+export class AbiProblemsError extends Error {
+  readonly problems: readonly AbiProblem[];
+  constructor(problems: readonly AbiProblem[]) {
+    super(problems.map(({ path, message }) => `functions${path} ${message}`).join('; '));
+    this.problems = problems;
+  }
+}
+
+/** Entries of one ABI, and bytes that the fixed parts of one function's arguments or outputs may take. */
+const MAX_ENTRIES = 1_000;
+const MAX_HEAD_BYTES = 10 * 1024 * 1024;
+
+/**
+ * Reads a list of human-readable signatures, structs and JSON ABI entries, in any mixture, and computes the selectors.
+ * @throws {AbiProblemsError} with every mistake
+ */
+export async function createAbi(entries: readonly unknown[]): Promise<AgentAbi> {
+  const { definitions, problems } = definitionsOf(entries);
+  if (problems.length > 0) throw new AbiProblemsError(problems);
+  const codec = await loadCodec();
+  const bySelector = new Map<string, AbiFunction>();
+  const byName = new Map<string, AbiFunction[]>();
+  for (const { path, definition } of definitions) {
+    const made = functionOf(definition, codec);
+    const same = bySelector.get(made.selector);
+    if (same) {
+      const message = same.signature === made.signature ? 'repeats' : 'has the same selector as';
+      throw new AbiProblemsError([{ path, message: `${message} ${same.signature}` }]);
+    }
+    bySelector.set(made.selector, made);
+    byName.set(made.name, [...(byName.get(made.name) ?? []), made]);
+  }
+  return { functions: [...bySelector.values()], bySelector, byName, codec };
+}
+
+function definitionsOf(entries: readonly unknown[]) {
+  const problems: AbiProblem[] = [];
+  const definitions: Array<{ path: string; definition: FunctionDefinition }> = [];
+  if (entries.length > MAX_ENTRIES) {
+    return { definitions, problems: [{ path: '', message: `must have at most ${MAX_ENTRIES} entries` }] };
+  }
+  const noting = <T>(path: string, work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof AbiDefinitionError)) throw error;
+      problems.push({ path, message: error.message });
+      return undefined;
+    }
+  };
+  const texts = entries.filter((entry): entry is string => typeof entry === 'string' && isStruct(entry));
+  const structs = noting('', () => structsOf(texts));
+  entries.forEach((entry, index) => {
+    const path = `[${index}]`;
+    if (typeof entry === 'string' && isStruct(entry)) return;
+    const definition = noting(path, () => definitionOf(entry, structs));
+    if (definition) definitions.push({ path, definition });
+  });
+  if (definitions.length === 0 && problems.length === 0) {
+    problems.push({ path: '', message: 'must hold at least one function' });
+  }
+  return { definitions, problems };
+}
+
+function definitionOf(entry: unknown, structs: ReturnType<typeof structsOf> | undefined) {
+  let definition: FunctionDefinition | undefined;
+  if (typeof entry === 'string') definition = parseFunction(entry, structs);
+  else if (typeof entry === 'object' && entry !== null) definition = functionOfJson(entry);
+  else throw new AbiDefinitionError('must be a signature or an entry of a JSON ABI');
+  for (const list of [definition?.inputs ?? [], definition?.outputs ?? []]) {
+    const bytes = list.reduce((sum, { type }) => sum + headBytes(type), 0);
+    if (bytes > MAX_HEAD_BYTES) throw new AbiDefinitionError('has arrays of a fixed length above 10 MB');
+  }
+  return definition;
+}
+
+function functionOf({ name, inputs, outputs }: FunctionDefinition, codec: Codec): AbiFunction {
+  const signature = signatureOf(name, inputs);
+  return {
+    name,
+    inputs,
+    outputs,
+    signature,
+    selector: codec.selectorOf(signature),
+    viemInputs: inputs.map(viemParameter),
+  };
+}
+
+/** Canonical signature: types only, aliases resolved, tuples written out. */
+function signatureOf(name: string, inputs: readonly AbiParam[]): string {
+  return `${name}(${inputs.map(({ type }) => typeText(type)).join(',')})`;
+}
+
+/**
+ * The function that a route or a person names: by name, by signature with or without names and aliases, by selector.
+ * @throws {AbiDefinitionError} there is none, or the name has several forms
+ */
+export function findFunction(abi: AgentAbi, wanted: string): AbiFunction {
+  const text = wanted.trim();
+  if (/^0x[0-9a-f]{8}$/i.test(text)) {
+    const found = abi.bySelector.get(text.toLowerCase());
+    if (found) return found;
+    throw new AbiDefinitionError(`names the selector ${text.toLowerCase()}, which no function has`);
+  }
+  if (text.includes('(')) {
+    const { name, inputs } = parseFunction(text);
+    const signature = signatureOf(name, inputs);
+    const found = abi.functions.find((candidate) => candidate.signature === signature);
+    if (found) return found;
+    throw new AbiDefinitionError(`names ${shortened(signature)}, which is not among the functions`);
+  }
+  const named = abi.byName.get(text) ?? [];
+  const [found, ...others] = named;
+  if (found && others.length === 0) return found;
+  if (!found) throw new AbiDefinitionError(`names '${shortened(text)}', which is not among the functions`);
+  const forms = named.map(({ signature }) => signature).join(' or ');
+  throw new AbiDefinitionError(
+    `names '${shortened(text)}', of which there are several forms: write ${forms}`,
+  );
+}
+
+/** Calldata: the selector and the encoded values. */
+export function encodeCall(
+  abi: AgentAbi,
+  target: AbiFunction,
+  values: Parameters<Codec['encode']>[1],
+): Buffer {
+  const encoded = abi.codec.encode(target.viemInputs, values);
+  return Buffer.from(`${target.selector.slice(2)}${encoded.slice(2)}`, 'hex');
+}

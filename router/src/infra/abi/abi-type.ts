@@ -1,0 +1,111 @@
+/** One ABI type, aliases resolved: `uint` is `uint256`, an enum or contract type is not known here. */
+export type AbiType =
+  | { kind: 'uint' | 'int'; bits: number }
+  | { kind: 'bool' | 'address' | 'string' | 'bytes' }
+  | { kind: 'fixedBytes'; size: number }
+  /** `length` absent: any number of items. */
+  | { kind: 'array'; item: AbiType; length?: number }
+  | { kind: 'tuple'; fields: AbiParam[] };
+
+/** An input, an output or a field of a tuple; `name` is `` when it has none. */
+export interface AbiParam {
+  name: string;
+  type: AbiType;
+}
+
+/**
+ * A value of a type, exact: whole numbers as bigint, addresses with their checksum, bytes as lower-case `0x` hex, and
+ * arrays and tuples as arrays in their order.
+ */
+export type AbiValue = bigint | boolean | string | AbiValue[];
+
+/** A mistake in an ABI or in a route's settings: one sentence for the admin that follows the field's name. */
+export class AbiDefinitionError extends Error {}
+
+const MAX_ARRAY_LENGTH = 1_000_000;
+const MAX_BRACKETS = 16;
+
+/**
+ * The type that an elementary name with optional array brackets says, such as `uint`, `bytes32` or `int8[2][]`.
+ * `named` resolves what is no elementary type (a tuple, a struct).
+ * @throws {AbiDefinitionError}
+ */
+export function typeOf(
+  text: string,
+  named: (name: string) => AbiType | undefined = () => undefined,
+): AbiType {
+  const parts = /^([^[\]]*)((?:\[\d{0,9}\])*)$/.exec(text);
+  if (!parts) throw new AbiDefinitionError(`'${shortened(text)}' is not an ABI type`);
+  const [, name = '', brackets = ''] = parts;
+  const lengths = [...brackets.matchAll(/\[(\d*)\]/g)].map(([, length]) => length);
+  if (lengths.length > MAX_BRACKETS) {
+    throw new AbiDefinitionError(`'${shortened(text)}' is nested deeper than ${MAX_BRACKETS} arrays`);
+  }
+  return lengths.reduce<AbiType>(
+    (item, length) =>
+      length ? { kind: 'array', item, length: arrayLength(length) } : { kind: 'array', item },
+    named(name) ?? elementaryType(name),
+  );
+}
+
+function arrayLength(digits: string): number {
+  const length = Number(digits);
+  if (length >= 1 && length <= MAX_ARRAY_LENGTH) return length;
+  throw new AbiDefinitionError(`an array's length must be from 1 to ${MAX_ARRAY_LENGTH}, not ${digits}`);
+}
+
+function elementaryType(name: string): AbiType {
+  if (name === 'bool' || name === 'address' || name === 'string' || name === 'bytes') return { kind: name };
+  const number = /^(u?int)(\d{0,4})$/.exec(name);
+  if (number) {
+    const bits = number[2] === '' ? 256 : Number(number[2]);
+    const isKnown = bits >= 8 && bits <= 256 && bits % 8 === 0 && !number[2]?.startsWith('0');
+    if (isKnown) return { kind: number[1] as 'uint' | 'int', bits };
+  }
+  const bytes = /^bytes([1-9]\d?)$/.exec(name);
+  if (bytes && Number(bytes[1]) <= 32) return { kind: 'fixedBytes', size: Number(bytes[1]) };
+  throw new AbiDefinitionError(`'${shortened(name)}' is not an ABI type`);
+}
+
+/** Canonical text of a type, as selectors use it: `(string,uint256)[]`. */
+export function typeText(type: AbiType): string {
+  switch (type.kind) {
+    case 'uint':
+    case 'int':
+      return `${type.kind}${type.bits}`;
+    case 'fixedBytes':
+      return `bytes${type.size}`;
+    case 'array':
+      return `${typeText(type.item)}[${type.length ?? ''}]`;
+    case 'tuple':
+      return `(${type.fields.map((field) => typeText(field.type)).join(',')})`;
+    default:
+      return type.kind;
+  }
+}
+
+/** Whether values of the type stand behind an offset instead of in place. */
+export function isDynamic(type: AbiType): boolean {
+  if (type.kind === 'string' || type.kind === 'bytes') return true;
+  if (type.kind === 'array') return type.length === undefined || isDynamic(type.item);
+  return type.kind === 'tuple' && type.fields.some((field) => isDynamic(field.type));
+}
+
+/** Bytes that a value takes in place; 32, the offset, for a dynamic type. */
+export function headBytes(type: AbiType): number {
+  if (isDynamic(type)) return 32;
+  if (type.kind === 'array') return (type.length ?? 0) * headBytes(type.item);
+  if (type.kind === 'tuple') return type.fields.reduce((sum, field) => sum + headBytes(field.type), 0);
+  return 32;
+}
+
+/** Whether every field has a name of its own, so that a value can be written by names. */
+export function areNamed(params: readonly AbiParam[]): boolean {
+  const names = new Set(params.map(({ name }) => name));
+  return names.size === params.length && !names.has('');
+}
+
+/** A text for a sentence: at most 40 characters. */
+export function shortened(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 39)}…` : text;
+}

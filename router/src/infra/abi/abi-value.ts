@@ -1,0 +1,275 @@
+import { type AbiParam, type AbiType, type AbiValue, areNamed, shortened } from './abi-type.ts';
+import { type ExactJson, ExactJsonError, NumberText, parseExactJson } from './exact-json.ts';
+import type { Codec } from './viem-codec.ts';
+
+/** A person's mistake in an argument: one friendly sentence for the chat and the API. */
+export class AbiInputError extends Error {}
+
+/** What can become a value: JSON, exact JSON, text, bigint, and bytes as a Uint8Array. */
+export type AbiInput =
+  | ExactJson
+  | number
+  | bigint
+  | Uint8Array
+  | typeof ANYTHING
+  | AbiInput[]
+  | { [key: string]: AbiInput }
+  | undefined;
+
+/** Stands for a value that is not known yet: it fits every type. Used to check templates. */
+export const ANYTHING = Symbol('any value');
+
+/** How a sentence calls all arguments, or the only tuple, together. */
+const WHOLE = 'the input';
+
+/**
+ * Values for the parameters of a function, by position or by name.
+ * @throws {AbiInputError}
+ */
+export function coerceAll(params: readonly AbiParam[], input: AbiInput, codec: Codec): AbiValue[] {
+  return fieldsOf(params, input, '', codec);
+}
+
+/**
+ * The value of a parameter. Text is taken as a person writes it: numbers in decimal or hex, `yes` and `no`, bytes in
+ * hex or base64, arrays and tuples as JSON or, an array, with commas between its items. `path` names the value in a
+ * sentence.
+ * @throws {AbiInputError}
+ */
+export function coerce(type: AbiType, input: AbiInput, path: string, codec: Codec): AbiValue {
+  if (input === ANYTHING) return '';
+  if (input === undefined || input === null) throw new AbiInputError(`${path} is missing`);
+  switch (type.kind) {
+    case 'uint':
+    case 'int':
+      return wholeNumber(type, input, path);
+    case 'bool':
+      return truth(input, path);
+    case 'address':
+      return address(input, path, codec);
+    case 'string':
+      return plainText(input, path);
+    case 'bytes':
+      return bytesOf(input, path);
+    case 'fixedBytes':
+      return bytesOf(input, path, type.size);
+    case 'array':
+      return arrayOf(type, input, path, codec);
+    case 'tuple':
+      return fieldsOf(type.fields, structured(input, path || WHOLE, expectation(type)), path, codec);
+  }
+}
+
+/** What a person may write for a type: `a whole number from 0 to 255`. */
+export function expectation(type: AbiType): string {
+  switch (type.kind) {
+    case 'uint':
+    case 'int':
+      return `a whole number from ${rangeText(type)}`;
+    case 'bool':
+      return 'true or false';
+    case 'address':
+      return 'an address (0x and 40 hex digits)';
+    case 'string':
+      return 'text';
+    case 'bytes':
+      return 'bytes as hex (0x…), base64 or text:…';
+    case 'fixedBytes':
+      return `${type.size} ${type.size === 1 ? 'byte' : 'bytes'} as hex (0x…), base64 or text:…`;
+    case 'array':
+      return type.length === undefined ? 'a list such as [1, 2]' : `a list of ${count(type.length, 'item')}`;
+    case 'tuple':
+      return areNamed(type.fields)
+        ? `an object with ${type.fields.map(({ name }) => name).join(', ')}`
+        : `a list of ${count(type.fields.length, 'value')}`;
+  }
+}
+
+function mistake(path: string, expected: string, input: AbiInput): AbiInputError {
+  return new AbiInputError(`${path} must be ${expected}, got '${shortened(shown(input))}'`);
+}
+
+function shown(input: AbiInput): string {
+  if (typeof input === 'string') return input;
+  if (input instanceof NumberText) return input.text;
+  if (input instanceof Uint8Array) return `${input.length} bytes`;
+  if (Array.isArray(input)) return `a list of ${count(input.length, 'item')}`;
+  return typeof input === 'object' && input !== null ? 'an object' : String(input);
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+type Whole = AbiType & { kind: 'uint' | 'int' };
+
+function rangeOf({ kind, bits }: Whole): [least: bigint, most: bigint] {
+  return kind === 'uint'
+    ? [0n, 2n ** BigInt(bits) - 1n]
+    : [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n];
+}
+
+function rangeText(type: Whole): string {
+  const [least, most] = rangeOf(type);
+  if (type.bits <= 32) return `${least} to ${most}`;
+  return type.kind === 'uint' ? `0 to 2^${type.bits}-1` : `-2^${type.bits - 1} to 2^${type.bits - 1}-1`;
+}
+
+function wholeNumber(type: Whole, input: AbiInput, path: string): bigint {
+  const value = bigintOf(input);
+  const [least, most] = rangeOf(type);
+  if (value !== undefined && value >= least && value <= most) return value;
+  const hint = typeof input === 'number' && Number.isInteger(input) ? ' (write large numbers as text)' : '';
+  throw mistake(path, `${expectation(type)}${hint}`, input);
+}
+
+/** The exact number that was written; undefined when it is none or longer than any type holds. */
+function bigintOf(input: AbiInput): bigint | undefined {
+  if (typeof input === 'bigint') return input;
+  // Above this a number in JSON was rounded before it came here.
+  if (typeof input === 'number') return Number.isSafeInteger(input) ? BigInt(input) : undefined;
+  const text = input instanceof NumberText ? input.text : input;
+  if (typeof text !== 'string') return undefined;
+  const parts = /^([-+]?)(0x)?0*((?:[1-9a-f][0-9a-f]*)?)$/i.exec(text.trim());
+  if (!parts || !/\d|[a-f]/i.test(text)) return undefined;
+  const [, sign, hex, digits = ''] = parts;
+  if (digits.length > 78 || (!hex && /[a-f]/i.test(digits)) || (hex && /0x$/i.test(text.trim())))
+    return undefined;
+  const size = BigInt(`${hex ? '0x' : ''}${digits || '0'}`);
+  return sign === '-' ? -size : size;
+}
+
+const TRUTHS = new Map([
+  ['true', true],
+  ['yes', true],
+  ['1', true],
+  ['false', false],
+  ['no', false],
+  ['0', false],
+]);
+
+function truth(input: AbiInput, path: string): boolean {
+  if (typeof input === 'boolean') return input;
+  const isText = typeof input !== 'object' || input instanceof NumberText;
+  const value = isText ? TRUTHS.get(shown(input).trim().toLowerCase()) : undefined;
+  if (value === undefined) throw mistake(path, 'true or false', input);
+  return value;
+}
+
+function address(input: AbiInput, path: string, codec: Codec): string {
+  const text = input instanceof NumberText ? input.text : input;
+  const written = typeof text === 'string' ? text.trim() : '';
+  if (!/^0x[0-9a-f]{40}$/i.test(written)) throw mistake(path, 'an address (0x and 40 hex digits)', input);
+  const checked = codec.checksum(written);
+  const digits = written.slice(2);
+  const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
+  if (isMixed && checked !== `0x${digits}`) {
+    throw new AbiInputError(
+      `${path} has a wrong checksum, so a character of '${shortened(written)}' may be mistyped; copy the address again`,
+    );
+  }
+  return checked;
+}
+
+function plainText(input: AbiInput, path: string): string {
+  if (typeof input === 'object' && !(input instanceof NumberText)) throw mistake(path, 'text', input);
+  const text = shown(input);
+  // A lone half of a surrogate pair has no UTF-8; an encoder would put a replacement in its place.
+  if (/\p{Surrogate}/u.test(text)) throw new AbiInputError(`${path} holds a broken character`);
+  return text;
+}
+
+function bytesOf(input: AbiInput, path: string, size?: number): string {
+  const type: AbiType = size === undefined ? { kind: 'bytes' } : { kind: 'fixedBytes', size };
+  const bytes = input instanceof Uint8Array ? Buffer.from(input) : writtenBytes(input);
+  if (!bytes) throw mistake(path, expectation(type), input);
+  if (size !== undefined && bytes.length !== size) {
+    throw new AbiInputError(`${path} must be ${expectation(type)}, got ${count(bytes.length, 'byte')}`);
+  }
+  return `0x${bytes.toString('hex')}`;
+}
+
+/** Bytes of `0x` hex, `text:` and UTF-8, `base64:` or plain base64 (its URL form and absent padding allowed). */
+function writtenBytes(input: AbiInput): Buffer | undefined {
+  const written = input instanceof NumberText ? input.text : input;
+  if (typeof written !== 'string') return undefined;
+  if (/^text:/i.test(written)) return Buffer.from(written.slice(5), 'utf8');
+  const text = written.trim();
+  if (/^0x/i.test(text)) {
+    return /^0x(?:[0-9a-f]{2})*$/i.test(text) ? Buffer.from(text.slice(2), 'hex') : undefined;
+  }
+  const base64 = text
+    .replace(/^base64:/i, '')
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .replace(/={1,2}$/, '');
+  if (!/^[A-Za-z0-9+/]*$/.test(base64)) return undefined;
+  const bytes = Buffer.from(base64, 'base64');
+  // Node skips what it cannot read: only text that comes out again as it went in was base64.
+  return bytes.toString('base64').replace(/=+$/, '') === base64 ? bytes : undefined;
+}
+
+function arrayOf(type: AbiType & { kind: 'array' }, input: AbiInput, path: string, codec: Codec): AbiValue[] {
+  const items = listOf(type, input, path);
+  if (type.length !== undefined && items.length !== type.length) {
+    throw new AbiInputError(`${path} must have ${count(type.length, 'item')}, got ${items.length}`);
+  }
+  return items.map((item, index) => coerce(type.item, item, `item ${index + 1} of ${path}`, codec));
+}
+
+function listOf(type: AbiType & { kind: 'array' }, input: AbiInput, path: string): AbiInput[] {
+  const isFlat = type.item.kind !== 'array' && type.item.kind !== 'tuple';
+  if (isFlat && typeof input === 'string' && !/^\s*[[{]/.test(input)) {
+    return input.trim() === '' ? [] : input.split(',').map((item) => item.trim());
+  }
+  const value = structured(input, path, expectation(type));
+  if (!Array.isArray(value)) throw mistake(path, expectation(type), input);
+  return value;
+}
+
+/** JSON of what may still be its text. */
+function structured(input: AbiInput, path: string, expected: string): AbiInput {
+  if (typeof input !== 'string') return input;
+  if (!/^\s*[[{]/.test(input)) throw mistake(path, expected, input);
+  try {
+    return parseExactJson(input);
+  } catch (error) {
+    if (error instanceof ExactJsonError) throw new AbiInputError(`${path} ${error.message}`);
+    throw error;
+  }
+}
+
+function fieldsOf(fields: readonly AbiParam[], input: AbiInput, path: string, codec: Codec): AbiValue[] {
+  const what = path || WHOLE;
+  if (Array.isArray(input)) {
+    if (input.length !== fields.length) {
+      throw new AbiInputError(`${what} must have ${count(fields.length, 'value')}, got ${input.length}`);
+    }
+    return fields.map((field, index) =>
+      coerce(field.type, input[index], fieldPath(field, index, path), codec),
+    );
+  }
+  const isObject =
+    typeof input === 'object' &&
+    input !== null &&
+    !(input instanceof NumberText) &&
+    !(input instanceof Uint8Array);
+  if (!isObject || !areNamed(fields))
+    throw mistake(what, expectation({ kind: 'tuple', fields: [...fields] }), input);
+  const values = new Map(Object.entries(input));
+  const unknown = [...values.keys()].find((key) => fields.every(({ name }) => name !== key));
+  if (unknown !== undefined) {
+    const names = fields.map(({ name }) => name).join(', ');
+    throw new AbiInputError(`${what} has no field '${shortened(unknown)}'; its fields are ${names}`);
+  }
+  return fields.map((field, index) =>
+    coerce(field.type, values.get(field.name), fieldPath(field, index, path), codec),
+  );
+}
+
+/** `age`, `user.age`, `age of item 2 of users`, `argument 1`. */
+function fieldPath(field: AbiParam, index: number, path: string): string {
+  const name = field.name || (path ? `value ${index + 1}` : `argument ${index + 1}`);
+  if (path === '') return name;
+  return path.startsWith('item ') || !field.name ? `${name} of ${path}` : `${path}.${name}`;
+}

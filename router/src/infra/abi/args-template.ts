@@ -1,0 +1,74 @@
+import { contractUser } from '../../core/chat-id.ts';
+import type { IncomingMessage } from '../../core/models.ts';
+import { type AbiInput, ANYTHING } from './abi-value.ts';
+
+/** What `{{name}}` in an argument template can stand for. */
+const VARIABLES: Record<string, (message: IncomingMessage) => string | bigint | boolean> = {
+  text: ({ text }) => text,
+  from: ({ from }) => from,
+  phone: ({ from }) => contractUser(from),
+  name: ({ pushName }) => pushName ?? '',
+  messageId: ({ id }) => id,
+  channelId: ({ channelId }) => channelId,
+  accountId: ({ accountId }) => accountId ?? '',
+  timestamp: ({ timestamp }) => BigInt(Math.trunc(timestamp.getTime() / 1000)),
+  quotedText: ({ quotedText }) => quotedText ?? '',
+  isGroup: ({ isGroup }) => isGroup ?? false,
+};
+
+/** Those that may hold anything a person writes, and so may become a value of any type. */
+const FREE = new Set(['text', 'quotedText', 'name']);
+
+/** Names of the variables, for sentences. */
+export const VARIABLE_NAMES = Object.keys(VARIABLES);
+
+const PLACEHOLDER = /\{\{\s*([\w.]+)\s*\}\}/g;
+const SOLE_PLACEHOLDER = /^\{\{\s*([\w.]+)\s*\}\}$/;
+const MAX_DEPTH = 32;
+
+/** The template with its placeholders replaced; one that is a whole text keeps its type, `{{timestamp}}` is a number. */
+export function fillTemplate(template: unknown, message: IncomingMessage): AbiInput {
+  return fill(template, (text) => {
+    const sole = SOLE_PLACEHOLDER.exec(text)?.[1];
+    if (sole) return VARIABLES[sole]?.(message);
+    return text.replace(PLACEHOLDER, (_, name: string) => String(VARIABLES[name]?.(message) ?? ''));
+  });
+}
+
+/** The template with values as they may come, and `ANYTHING` where a person's words go; to check its types. */
+export function sampleOf(template: unknown): AbiInput {
+  return fill(template, (text) => {
+    const isFree = [...text.matchAll(PLACEHOLDER)].some(([, name]) => FREE.has(name ?? ''));
+    return isFree ? ANYTHING : fillTemplate(text, SAMPLE_MESSAGE);
+  });
+}
+
+/** Names in the template that are no variable. */
+export function unknownVariables(template: unknown): string[] {
+  const unknown = new Set<string>();
+  fill(template, (text) => {
+    for (const [, name = ''] of text.matchAll(PLACEHOLDER))
+      if (!Object.hasOwn(VARIABLES, name)) unknown.add(name);
+    return text;
+  });
+  return [...unknown];
+}
+
+/** A message in a group: its addresses are no numbers, so that a template cannot count on one. */
+const SAMPLE_MESSAGE: IncomingMessage = {
+  id: '3EB0AAAAAAAAAAAAAAAAAA',
+  from: '34600000000@s.whatsapp.net',
+  channelId: '120363000000000000@g.us',
+  text: '',
+  timestamp: new Date(1_700_000_000_000),
+};
+
+function fill(template: unknown, leaf: (text: string) => AbiInput, depth = 0): AbiInput {
+  if (typeof template === 'string') return leaf(template);
+  if (depth > MAX_DEPTH) return undefined;
+  if (Array.isArray(template)) return template.map((item) => fill(item, leaf, depth + 1));
+  if (typeof template !== 'object' || template === null) return template as AbiInput;
+  return Object.fromEntries(
+    Object.entries(template).map(([key, item]) => [key, fill(item, leaf, depth + 1)]),
+  );
+}

@@ -1,0 +1,170 @@
+/** A number as it was written: nothing is rounded. */
+export class NumberText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** What `parseExactJson` gives: JSON with its numbers as they were written. */
+export type ExactJson = string | boolean | null | NumberText | ExactJson[] | { [key: string]: ExactJson };
+
+/** Text that is no JSON, not even of the lenient kind. */
+export class ExactJsonError extends Error {}
+
+const MAX_DEPTH = 32;
+/** Opening quotes that keyboards of phones put in place of the plain one, with what may close them. */
+const QUOTES = new Map([
+  ['"', '"'],
+  ['“', '”“"'],
+  ['”', '”"'],
+  ['„', '“”"'],
+  ["'", "'"],
+  ['‘', '’'],
+  ['«', '»'],
+]);
+const ESCAPES: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+
+/**
+ * Reads JSON as people type it on a phone: curly and single quotes count as quotes, and words without quotes as text.
+ * A number keeps its digits.
+ * @throws {ExactJsonError} with a sentence for a person
+ */
+export function parseExactJson(text: string): ExactJson {
+  const reader = new JsonReader(text);
+  const value = reader.value(0);
+  reader.end();
+  return value;
+}
+
+/** One quoted text or one bracketed value, or all up to the next space, from `at` on; for arguments of a command. */
+export function readToken(text: string, at: number): { token: string; isQuoted: boolean; end: number } {
+  const reader = new JsonReader(text, at);
+  const first = text[at] ?? '';
+  if (QUOTES.has(first)) {
+    const token = reader.quoted();
+    return { token, isQuoted: true, end: reader.at };
+  }
+  if (first === '[' || first === '{') {
+    reader.value(0);
+    return { token: text.slice(at, reader.at), isQuoted: false, end: reader.at };
+  }
+  const word = /\S+/y;
+  word.lastIndex = at;
+  const token = word.exec(text)?.[0] ?? '';
+  return { token, isQuoted: false, end: at + token.length };
+}
+
+class JsonReader {
+  readonly #text: string;
+  at: number;
+
+  constructor(text: string, at = 0) {
+    this.#text = text;
+    this.at = at;
+  }
+
+  value(depth: number): ExactJson {
+    if (depth > MAX_DEPTH) throw new ExactJsonError(`is nested deeper than ${MAX_DEPTH} levels`);
+    this.#space();
+    const first = this.#text[this.at];
+    if (first === '[') return this.#array(depth);
+    if (first === '{') return this.#object(depth);
+    if (first !== undefined && QUOTES.has(first)) return this.quoted();
+    return this.#bare();
+  }
+
+  end(): void {
+    this.#space();
+    if (this.at < this.#text.length) throw new ExactJsonError(`goes on after its end, at '${this.#near()}'`);
+  }
+
+  quoted(): string {
+    const closing = QUOTES.get(this.#text[this.at] ?? '') ?? '"';
+    let read = '';
+    for (let at = this.at + 1; at < this.#text.length; at += 1) {
+      const char = this.#text[at] as string;
+      if (closing.includes(char)) {
+        this.at = at + 1;
+        return read;
+      }
+      if (char !== '\\') {
+        read += char;
+        continue;
+      }
+      at += 1;
+      const escaped = this.#text[at] ?? '';
+      const code = escaped === 'u' ? /^[0-9a-f]{4}/i.exec(this.#text.slice(at + 1, at + 5))?.[0] : undefined;
+      read += code ? String.fromCharCode(Number.parseInt(code, 16)) : (ESCAPES[escaped] ?? escaped);
+      if (code) at += 4;
+    }
+    throw new ExactJsonError('has an opening quote without a closing one');
+  }
+
+  #array(depth: number): ExactJson[] {
+    const items: ExactJson[] = [];
+    this.at += 1;
+    if (this.#takes(']')) return items;
+    do items.push(this.value(depth + 1));
+    while (this.#takes(','));
+    this.#expect(']');
+    return items;
+  }
+
+  #object(depth: number): { [key: string]: ExactJson } {
+    const entries: Array<[string, ExactJson]> = [];
+    this.at += 1;
+    if (!this.#takes('}')) {
+      do {
+        this.#space();
+        const first = this.#text[this.at] ?? '';
+        const key = QUOTES.has(first) ? this.quoted() : this.#word(/[^\s:,[\]{}]+/y);
+        this.#expect(':');
+        entries.push([key, this.value(depth + 1)]);
+      } while (this.#takes(','));
+      this.#expect('}');
+    }
+    // fromEntries defines a key such as __proto__ instead of obeying it.
+    return Object.fromEntries(entries);
+  }
+
+  #bare(): ExactJson {
+    const word = this.#word(/[^,[\]{}]+/y).trim();
+    if (word === 'true' || word === 'false') return word === 'true';
+    if (word === 'null') return null;
+    if (/^[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|0x[0-9a-f]+)$/i.test(word)) return new NumberText(word);
+    return word;
+  }
+
+  #word(pattern: RegExp): string {
+    pattern.lastIndex = this.at;
+    const word = pattern.exec(this.#text)?.[0] ?? '';
+    if (word.trim() === '')
+      throw new ExactJsonError(`has nothing where a value belongs, at '${this.#near()}'`);
+    this.at += word.length;
+    return word;
+  }
+
+  #takes(char: string): boolean {
+    this.#space();
+    if (this.#text[this.at] !== char) return false;
+    this.at += 1;
+    return true;
+  }
+
+  #expect(char: string): void {
+    if (this.#takes(char)) return;
+    throw new ExactJsonError(`misses a '${char}' at '${this.#near()}'`);
+  }
+
+  #space(): void {
+    const space = /\s*/y;
+    space.lastIndex = this.at;
+    space.exec(this.#text);
+    this.at = space.lastIndex;
+  }
+
+  #near(): string {
+    return this.#text.slice(this.at, this.at + 12) || 'the end';
+  }
+}

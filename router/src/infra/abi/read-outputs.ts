@@ -1,0 +1,87 @@
+import {
+  AgentProtocolError,
+  AgentTimeoutError,
+  AgentUnavailableError,
+  type Wa2aiError,
+} from '../../core/errors.ts';
+import { type Redact, retryAfterMs } from '../adk-errors.ts';
+import { errorText } from '../adk-wire.ts';
+import type { Fetched } from '../bounded-fetch.ts';
+import { AbiDecodeError, decodeValues } from './abi-decode.ts';
+import type { AbiFunction } from './abi-signature.ts';
+import { type AbiValue, typeText } from './abi-type.ts';
+import { type Envelope, envelopeOf, outputsIn } from './abi-wire.ts';
+import { knownDefect } from './known-defects.ts';
+import type { Codec } from './viem-codec.ts';
+
+/** What was asked, and how its failures count. */
+export interface Asked {
+  target: AbiFunction;
+  codec: Codec;
+  envelope: Envelope;
+  timeoutMs: number;
+  /** Failures that may have come after the call are worth another try. */
+  isIdempotent: boolean;
+  nowMs: number;
+  redact: Redact;
+}
+
+type Answer = Fetched & { kind: 'answer' };
+
+/**
+ * The outputs in an agent's answer; none for a function without outputs, whatever its body holds.
+ * @throws {AgentUnavailableError | AgentTimeoutError | AgentProtocolError} as `AbiAgentClient.sendMessage` says
+ */
+export function readOutputs(fetched: Fetched, asked: Asked): AbiValue[] {
+  if (fetched.kind === 'fault') throw faultError(fetched, asked);
+  if (fetched.status !== 200) throw refusalError(fetched, asked);
+  const { target, codec, envelope } = asked;
+  if (target.outputs.length === 0) return [];
+  const types = target.outputs.map(({ type }) => typeText(type)).join(', ');
+  const encoded = outputsIn(envelope, fetched.body);
+  if (encoded.length === 0) {
+    throw new AgentProtocolError(`The ABI agent answered nothing; ${target.name} answers (${types}).`);
+  }
+  try {
+    return decodeValues(target.outputs, encoded, codec);
+  } catch (error) {
+    if (!(error instanceof AbiDecodeError)) throw error;
+    const isEnvelope = envelope === 'raw' && envelopeOf(fetched.body) !== undefined;
+    const hint = isEnvelope ? '; it speaks the JSON envelope, set envelope to json' : '';
+    throw new AgentProtocolError(
+      `The ABI agent's answer of ${encoded.length} bytes to ${target.name} is not (${types}): it ${error.message}${hint}.`,
+      { cause: error },
+    );
+  }
+}
+
+function faultError(fault: Fetched & { kind: 'fault' }, asked: Asked): Wa2aiError {
+  const { stage, cause } = fault;
+  const detail = asked.redact(fault.detail);
+  if (stage === 'not-connected') {
+    return new AgentUnavailableError(`The ABI agent cannot be reached: ${detail}.`, { cause });
+  }
+  if (stage === 'too-large') {
+    return new AgentProtocolError(`The ABI agent's answer is too large: ${detail}.`);
+  }
+  const sentence =
+    stage === 'aborted'
+      ? `The ABI agent did not answer within ${asked.timeoutMs} ms.`
+      : `The connection to the ABI agent ended before its answer did: ${detail}.`;
+  return asked.isIdempotent
+    ? new AgentUnavailableError(sentence, { cause })
+    : new AgentTimeoutError(sentence, { cause });
+}
+
+function refusalError({ status, headers, body }: Answer, asked: Asked): Wa2aiError {
+  const text = body.toString('utf8');
+  const defect = knownDefect(asked.target, status, text, asked.codec);
+  const said = asked.redact(errorText(text));
+  const sentence = `The ABI agent answered status ${status}${said && `: ${said}`}${defect ? ` (${defect})` : ''}`;
+  if (status === 429 || status === 503) {
+    return new AgentUnavailableError(sentence, { retryAfterMs: retryAfterMs(headers, asked.nowMs) });
+  }
+  if (status === 502) return new AgentUnavailableError(sentence);
+  if (asked.isIdempotent && (status === 400 || status >= 500)) return new AgentUnavailableError(sentence);
+  return status === 504 ? new AgentTimeoutError(sentence) : new AgentProtocolError(sentence);
+}

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AdkServer, startAdkServer } from '../support/adk-server.ts';
+import { Stage } from '../support/stage.ts';
+
+/** The real Google ADK server, with agents whose models are local scripts (tests/adk-server), through the whole way. */
+
+let adk: AdkServer;
+let stage: Stage;
+
+beforeAll(async () => {
+  adk = await startAdkServer();
+  stage = await Stage.setAndPaired();
+}, 360_000);
+
+afterAll(async () => {
+  await stage?.strike();
+  await adk?.stop();
+});
+
+/** A person whose chat is answered by that app of the ADK server. */
+async function personAt(appName: string) {
+  const person = stage.person();
+  await stage.service.addRoute(person.phone, adk.url, { config: { adk: { appName } } });
+  const ask = async (text: string) => {
+    await person.say(text, { to: stage.phone });
+    return (await person.nextReply(20_000)).text;
+  };
+  return { person, ask };
+}
+
+describe('a real Google ADK agent on WhatsApp', () => {
+  it('answers plain text, in one session over several messages', async () => {
+    const { ask } = await personAt('front_desk');
+    expect(await ask('hello')).toBe('turn 1: you said "hello"');
+    expect(await ask('again')).toBe('turn 2: you said "again"');
+  });
+
+  it('answers after a tool call, without the words before it', async () => {
+    const { ask } = await personAt('front_desk');
+    expect(await ask('weather please')).toBe('get_weather said {"city":"Lima","celsius":25,"sky":"sunny"}');
+  });
+
+  it('hands the chat to a sub-agent, which keeps it', async () => {
+    const { ask } = await personAt('front_desk');
+    expect(await ask('billing please')).toBe('billing here: you said "billing please"');
+    expect(await ask('and now?')).toBe('billing here: you said "and now?"');
+  });
+
+  it('keeps its thoughts to itself', async () => {
+    const { ask } = await personAt('front_desk');
+    expect(await ask('think hard')).toBe('The answer is 42.');
+  });
+
+  it('tells the chat nothing when its model fails, and the admin why', async () => {
+    const { person, ask } = await personAt('front_desk');
+    const id = await person.say('fail', { to: stage.phone });
+    expect(await ask('hello')).toContain('you said "hello"');
+    expect(person.received).toHaveLength(1);
+    expect(await stage.message(id)).toMatchObject({
+      state: 'dead',
+      error: expect.stringContaining('model exploded'),
+    });
+  });
+
+  it('names the agents of the server when the route names another', async () => {
+    const { person } = await personAt('front_dsek');
+    const id = await person.say('hello', { to: stage.phone });
+    await expect
+      .poll(async () => (await stage.message(id))?.error, { timeout: 15_000 })
+      .toMatch(/front_dsek.*front_desk/);
+  });
+});
