@@ -285,6 +285,24 @@ describe('several nodes', () => {
     expect(n1.abandoned).toEqual(['a']);
   });
 
+  it('do not mind a late word about a lease that they gave back and have anew', async () => {
+    world.accounts.push('a', 'b');
+    const n1 = world.node('n1');
+    await n1.owner.start();
+    const first = new Map(n1.open);
+    const n2 = world.node('n2');
+    await n2.owner.start();
+    n1.owner.nudge();
+    await world.advanceMs(5_000);
+    const moved = [...n2.open.keys()][0] as string;
+    await n2.owner.drain();
+    await world.advanceMs(5_000);
+    expect(n1.open.has(moved)).toBe(true);
+    first.get(moved)?.lose('too late');
+    expect(n1.open.get(moved)?.isHeld()).toBe(true);
+    expect(n1.owner.held().has(moved)).toBe(true);
+  });
+
   it('get all accounts of a node that drains at once, and none goes back to it', async () => {
     world.accounts.push('a', 'b', 'c');
     const n1 = world.node('n1');

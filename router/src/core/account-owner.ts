@@ -49,9 +49,10 @@ interface Holding {
 }
 
 /**
- * Decides which accounts this node holds: takes free ones in fair shares, renews its leases, lets go of what it lost,
- * and gives accounts up to nodes that have fewer. One look at a time; a watch beside it closes the sockets when the
- * database cannot be reached for two thirds of a lease's time, so that they are closed before anybody else may open one.
+ * Decides which accounts this node holds: takes free ones in fair shares, lets go of what it lost,
+ * and gives accounts up to nodes that have fewer. One look at a time; a watch beside it renews the leases, however long
+ * a look takes, and closes the sockets when that fails for two thirds of a lease's time, so that they are closed before
+ * anybody else may open one.
  */
 export class AccountOwner {
   readonly #deps: AccountOwnerDeps;
@@ -63,6 +64,7 @@ export class AccountOwner {
   readonly #stopping = new AbortController();
   #nap = new AbortController();
   #renewedAtMs = Number.NEGATIVE_INFINITY;
+  #renewing: Promise<void> | undefined;
   #gaveAtMs = Number.NEGATIVE_INFINITY;
   #isDraining = false;
   #isNudged = false;
@@ -130,6 +132,9 @@ export class AccountOwner {
       for (const { lease } of this.#holdings.values()) {
         if (!lease.isHeld()) lease.lose('the lease could not be renewed in time');
       }
+      this.#renewing ??= this.#renewWhenDue().finally(() => {
+        this.#renewing = undefined;
+      });
     }
   }
 
@@ -140,7 +145,6 @@ export class AccountOwner {
   async #look(): Promise<void> {
     const { cluster, turns, onView, log } = this.#deps;
     try {
-      await this.#renewWhenDue();
       const view = await cluster.beat({ turns: turns(), isDraining: this.#isDraining });
       this.#isAlone = view.nodes.every(({ nodeId, isAlive }) => nodeId === this.#deps.nodeId || !isAlive);
       this.#letGoOfTaken(view);
@@ -160,7 +164,13 @@ export class AccountOwner {
     const askedAtMs = this.#deps.monotonicMs();
     if (this.#holdings.size === 0 || askedAtMs - this.#renewedAtMs < this.#heartbeatMs()) return;
     const leases = [...this.#holdings.values()].map(({ lease }) => lease);
-    const kept = await this.#deps.leases.renew(leases);
+    let kept: Set<string>;
+    try {
+      kept = await this.#deps.leases.renew(leases);
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'leases could not be renewed; it is tried again');
+      return;
+    }
     this.#renewedAtMs = askedAtMs;
     for (const lease of leases) {
       if (kept.has(lease.accountId)) lease.renewed(askedAtMs);
@@ -194,14 +204,13 @@ export class AccountOwner {
     if (!lease) return;
     this.#takeableSince.delete(accountId);
     log.info({ accountId, epoch: String(lease.epoch), before: holder?.nodeId }, 'account taken');
-    await this.#hold(
-      new HeldLease(lease, {
-        safeMs: (this.#deps.ttlMs * 2) / 3,
-        askedAtMs,
-        monotonicMs,
-        onLost: (reason) => this.#letGo(accountId, reason),
-      }),
-    );
+    const held: HeldLease = new HeldLease(lease, {
+      safeMs: (this.#deps.ttlMs * 2) / 3,
+      askedAtMs,
+      monotonicMs,
+      onLost: (reason) => this.#letGo(held, reason),
+    });
+    await this.#hold(held);
   }
 
   /** For how long the account has been seen takeable in this way, in milliseconds. */
@@ -219,7 +228,7 @@ export class AccountOwner {
     try {
       const account = await hold(lease);
       this.#holdings.set(accountId, { lease, account });
-      if (lease.lostBecause !== undefined) this.#letGo(accountId, lease.lostBecause);
+      if (lease.lostBecause !== undefined) this.#letGo(lease, lease.lostBecause);
       else if (this.#isDraining) await this.#giveBack(accountId);
     } catch (error) {
       log.error({ err: error, accountId }, 'account could not be started; another try follows');
@@ -227,11 +236,13 @@ export class AccountOwner {
     }
   }
 
-  #letGo(accountId: string, reason: string): void {
+  #letGo(lease: HeldLease, reason: string): void {
+    const { accountId, epoch } = lease;
     const holding = this.#holdings.get(accountId);
-    if (!holding) return;
+    // A late word about an earlier lease of the same account means nothing to the present one.
+    if (holding?.lease !== lease) return;
     this.#deps.log.warn(
-      { accountId, epoch: String(holding.lease.epoch), reason },
+      { accountId, epoch: String(epoch), reason },
       'account lost; its connection is cut and nothing more is written',
     );
     void this.#leave(accountId, holding.account.abandon());
