@@ -6,6 +6,8 @@ import type { SeededRandom } from './random.ts';
 
 /** A life that has not come to its end by then is ended all the same. */
 const LONGEST_LIFE_MS = 30_000;
+/** The writers answer the moment they are answered, as programs do; the service would stop talking to them. */
+export const LIKE_PROGRAMS = { WA2AI_LOOP_TURNS: '0' };
 /** pino's number of a warning. */
 const WARN = 40;
 
@@ -108,7 +110,7 @@ export class Lives {
     const service = Wa2aiProcess.spawn({
       whatsappWsUrl: emulator.url,
       databaseUrl,
-      env: { WA2AI_NODE_ID: 'crash', ...this.#options.env, ...env },
+      env: { WA2AI_NODE_ID: 'crash', ...LIKE_PROGRAMS, ...this.#options.env, ...env },
     });
     service
       .untilLog((line) => line.msg === 'wa2ai is ready', 60_000)

@@ -9,7 +9,7 @@ import { type ChatCounts, makeChats } from './chats.ts';
 import { Conversations } from './conversations.ts';
 import { journeys } from './journey.ts';
 import { judge, type Verdict } from './judge.ts';
-import { type Life, Lives } from './lives.ts';
+import { LIKE_PROGRAMS, type Life, Lives } from './lives.ts';
 import { SeededRandom } from './random.ts';
 
 /** Nothing was answered for so long while the service was up: it never will be. */
@@ -124,7 +124,7 @@ async function prepare(
   const service = await Wa2aiProcess.start({
     whatsappWsUrl: emulator.url,
     databaseUrl,
-    env: { WA2AI_NODE_ID: 'crash', ...env },
+    env: { WA2AI_NODE_ID: 'crash', ...LIKE_PROGRAMS, ...env },
   });
   await pairByQr(service, account, emulator);
   await service.addRoute('*', agentUrl, route);
