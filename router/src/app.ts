@@ -1,39 +1,54 @@
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Logger as PinoLogger } from 'pino';
 import { type Config, unknownVariables } from './config.ts';
+import { AccountOwner } from './core/account-owner.ts';
 import { AccountRegistry } from './core/account-registry.ts';
 import { answerNext } from './core/answer-message.ts';
-import { ReplyDelivery } from './core/deliver-reply.ts';
+import { CircuitBreakers } from './core/circuit-breaker.ts';
+import { ClusterAccounts } from './core/cluster-accounts.ts';
+import type { ReplyDelivery } from './core/deliver-reply.ts';
 import { explainRoute } from './core/explain-route.ts';
-import type { ProviderEvents } from './core/ports/chat-provider.ts';
+import { type NodeNote, noteFrom } from './core/node-notes.ts';
+import type { QueuedReply } from './core/ports/inbox.ts';
 import { receiveMessage } from './core/receive-message.ts';
-import { backoffMs } from './core/retry.ts';
+import { replayDeadLetter, replayDeadLetters } from './core/replay-dead-letters.ts';
+import { type BackoffLimits, backoffMs } from './core/retry.ts';
 import { sendMessage } from './core/send-message.ts';
 import { mintWaMessageId } from './core/wa-message-id.ts';
+import { accountHolder } from './hold-account.ts';
 import { createAgentClients } from './infra/agent-clients.ts';
 import { aliasesOf } from './infra/db/chat-aliases.ts';
 import { openDatabase } from './infra/db/database.ts';
+import { NodeConnection } from './infra/db/node-connection.ts';
 import { nodeIdOf } from './infra/db/node-id.ts';
-import { PrismaAccountStore } from './infra/db/prisma-account-store.ts';
+import { PrismaAccountLeases } from './infra/db/prisma-account-lease.ts';
+import { PrismaChatHistory } from './infra/db/prisma-chat-history.ts';
 import { createPrismaClient } from './infra/db/prisma-client.ts';
+import { PrismaCluster } from './infra/db/prisma-cluster.ts';
+import { PrismaDeadLetters } from './infra/db/prisma-dead-letters.ts';
 import { PrismaInbox } from './infra/db/prisma-inbox.ts';
-import { PrismaJournal } from './infra/db/prisma-journal.ts';
-import { PrismaKeyStore } from './infra/db/prisma-key-store.ts';
 import { PrismaMessageLog } from './infra/db/prisma-message-log.ts';
 import { PrismaOutbox } from './infra/db/prisma-outbox.ts';
 import { PrismaRouteStore } from './infra/db/prisma-route-store.ts';
+import { Retention } from './infra/db/retention.ts';
+import { FaultPoints } from './infra/fault-points.ts';
 import { createMetrics } from './infra/http/metrics.ts';
 import { createHttpServer } from './infra/http/server.ts';
 import { createLogger } from './infra/logger.ts';
+import { packageVersion } from './infra/package-version.ts';
 import { previewCall } from './infra/preview-call.ts';
+import { DbosTakeover } from './infra/queue/dbos-takeover.ts';
 import { TurnEngine } from './infra/queue/turn-engine.ts';
+import { TurnSharing } from './infra/queue/turn-sharing.ts';
 import { RegexMatcher } from './infra/regex-matcher.ts';
 import { systemClock } from './infra/system-clock.ts';
 import { TerminalPairing } from './infra/terminal-pairing.ts';
-import { createBaileysProvider } from './providers/baileys/baileys-provider.ts';
 
 /** How long turns under way may take to end when the service stops; what is left resumes at the next start. */
 const STOP_GRACE_MS = 5_000;
+/** Replies that another node wrote and whose note was lost are found after this long. */
+const LOOK_FOR_REPLIES_MS = 5_000;
 
 /** The running service. */
 export interface App {
@@ -72,59 +87,131 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   const prisma = createPrismaClient(database.url);
   closers.push(() => prisma.$disconnect());
 
-  const inbox = new PrismaInbox(prisma);
+  const faults = new FaultPoints(config.faultPoint);
+  const inbox = faults.inbox(new PrismaInbox(prisma));
   const outbox = new PrismaOutbox(prisma);
   const routes = new PrismaRouteStore(prisma);
-  const messageLog = new PrismaMessageLog(prisma);
+  const messageLog = new PrismaMessageLog(prisma, { ackTimeoutMs: config.ackTimeoutMs });
   const matcher = new RegexMatcher();
   closers.push(() => matcher.close());
   const metrics = createMetrics({ messageLog });
-  const accounts = new AccountRegistry();
+  const nodeId = config.nodeId ?? (await nodeIdOf(config.dataDir));
+  const registry = new AccountRegistry();
   const deliveries = new Map<string, ReplyDelivery>();
   const mintId = () => mintWaMessageId(randomBytes(9));
   const stopping = new AbortController();
 
+  let nudgeOwner: () => void = () => undefined;
+  let hear: (note: NodeNote, from: string) => void = () => undefined;
+  const connection = new NodeConnection({
+    databaseUrl: database.url,
+    nodeId,
+    log: log.child({ mod: 'nodes' }),
+    onMessage: (message) => {
+      const told = noteFrom(message, nodeId);
+      if (told) hear(told.note, told.from);
+    },
+    onBack: () => greet(),
+  });
+  const notes = { publish: (note: NodeNote) => connection.publish({ from: nodeId, note }) };
+  const cluster = new PrismaCluster(
+    prisma,
+    {
+      nodeId,
+      lockKey: connection.lockKey,
+      host: hostname(),
+      version: packageVersion(),
+      url: () => server?.url ?? '',
+    },
+    config.leaseTtlMs,
+  );
+  const accounts = new ClusterAccounts({
+    nodeId,
+    registry,
+    notes,
+    cluster,
+    nudge: () => {
+      notes.publish({ kind: 'look' });
+      nudgeOwner();
+    },
+    newId: () => randomBytes(8).toString('hex'),
+    clock,
+    viewLifetimeMs: (config.leaseTtlMs * 2) / 3,
+  });
+  const sharing = new TurnSharing(nodeId, (node, loop) => notes.publish({ kind: 'loop', node, ...loop }));
+
   const engine = new TurnEngine({
     databaseUrl: database.url,
-    nodeId: config.nodeId ?? (await nodeIdOf(config.dataDir)),
+    nodeId,
     inbox,
     answerNext: (loop) => answerNext(answerDeps, loop),
     log: log.child({ mod: 'turns' }),
     stopping: stopping.signal,
+    shared: { sharing, takeover: new DbosTakeover(prisma) },
   });
   const answerDeps = {
     inbox,
     routes,
     matcher,
-    agents: createAgentClients({
-      defaultTimeoutMs: config.agentTimeoutMs,
-      log: log.child({ mod: 'agent' }),
-      clock,
-    }),
+    agents: faults.agents(
+      createAgentClients({
+        defaultTimeoutMs: config.agentTimeoutMs,
+        log: log.child({ mod: 'agent' }),
+        clock,
+      }),
+    ),
     environment: config.environment,
     policy: {
       attempts: config.agentAttempts,
-      backoffMs: (attempt: number, retryAfterMs: number | undefined) =>
-        backoffMs({ attempt, retryAfterMs, random: Math.random }),
+      backoffMs: (attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits) =>
+        backoffMs({ ...limits, attempt, retryAfterMs, random: Math.random }),
     },
+    circuits: new CircuitBreakers((endpoint) => {
+      metrics.observeCircuitOpened();
+      log.warn({ endpoint }, 'agent endpoint failed too often; it is left alone for a while');
+    }),
     clock,
     log: log.child({ mod: 'answer' }),
     mintId,
-    setTyping: async (accountId: string, to: string, isTyping: boolean) =>
-      accounts.provider(accountId)?.setTyping(to, isTyping),
-    deliver: (replies: Parameters<ReplyDelivery['deliver']>[0]) => {
-      for (const reply of replies) deliveries.get(reply.message.accountId)?.deliver([reply]);
+    setTyping: async (accountId: string, to: string, isTyping: boolean) => {
+      const provider = registry.provider(accountId);
+      if (provider) await provider.setTyping(to, isTyping);
+      else notes.publish({ kind: 'typing', accountId, to, isTyping });
+    },
+    deliver: (replies: QueuedReply[]) => {
+      for (const reply of replies) {
+        const { accountId } = reply.message;
+        const delivery = deliveries.get(accountId);
+        if (delivery) delivery.deliver([reply]);
+        else notes.publish({ kind: 'replies', accountId });
+      }
+    },
+    loopBreaker: {
+      history: new PrismaChatHistory(prisma),
+      settings: { turns: config.loopTurns, replyMs: config.loopReplyMs },
     },
     observeTurn: metrics.observeTurn,
     stopping: stopping.signal,
   };
 
-  const server = await createHttpServer({
+  /** The loop of a chat may wait for its next message on another node. */
+  const wakeLoop = (chatId: string) => {
+    if (!engine.wakeLoop(chatId) && sharing.hasOthers) notes.publish({ kind: 'wake', chatId });
+  };
+  const replayDeps = {
+    deadLetters: new PrismaDeadLetters(prisma),
+    startLoop: (loop: Parameters<TurnEngine['startLoop']>[0]) => engine.startLoop(loop),
+    wakeLoop,
+    deliver: (reply: QueuedReply) => answerDeps.deliver([reply]),
+  };
+  let server: Awaited<ReturnType<typeof createHttpServer>> | undefined;
+  server = await createHttpServer({
     config,
     log: log.child({ mod: 'http' }),
     routes,
     messageLog,
     accounts,
+    nodes: { nodeId, view: () => accounts.view },
     metrics,
     explain: (input) =>
       explainRoute(
@@ -139,72 +226,110 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
       ),
     sendMessage: (input) =>
       sendMessage({ outbox, mintId, deliver: (reply) => answerDeps.deliver([reply]) }, input),
+    replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
+    replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
     pingDatabase: async () => {
       await prisma.$queryRaw`SELECT 1`;
     },
   });
-  closers.push(() => server.close());
+  const { url, close } = server;
+  closers.push(close);
 
   const terminal = new TerminalPairing(
     (text) => process.stdout.write(text),
-    () => server.url,
+    () => url,
   );
-  const providerLog = log.child({ mod: 'whatsapp', accountId: config.accountId });
-  const provider = createBaileysProvider({
-    accountId: config.accountId,
-    events: providerEvents(),
-    keyStore: new PrismaKeyStore(prisma),
-    accountStore: new PrismaAccountStore(prisma),
-    journal: new PrismaJournal(prisma),
-    findSentMessage: (waMessageId) => outbox.findByWaId(config.accountId, waMessageId),
-    clock,
-    log: providerLog,
-    whatsappWsUrl: config.whatsappWsUrl,
-    version: config.whatsappVersion,
-    maxMessageAgeMs: config.maxMessageAgeMs,
-    pairingPhone: config.pairingPhone,
-  });
-  accounts.add(provider);
-  const delivery = new ReplyDelivery({ outbox, provider, log: log.child({ mod: 'deliver' }) });
-  deliveries.set(config.accountId, delivery);
-
-  await engine.start();
-  closers.push(() => engine.close());
-  await provider.start();
-  closers.push(async () => {
-    await engine.stop(STOP_GRACE_MS);
-    stopping.abort(new Error('wa2ai is stopping'));
-    await delivery.settled();
-    await provider.stop();
-  });
-  log.info({ url: server.url }, 'wa2ai is ready');
-  return server.url;
-
-  function providerEvents(): ProviderEvents {
-    return {
-      receive: (message) =>
+  const owner = new AccountOwner({
+    nodeId,
+    leases: new PrismaAccountLeases(prisma, { owner: nodeId, ttlMs: config.leaseTtlMs }),
+    cluster,
+    hold: accountHolder({
+      config,
+      prisma,
+      faults,
+      registry,
+      deliveries,
+      receive: (message, messageLog) =>
         receiveMessage(
-          {
-            inbox,
-            startLoop: (loop) => engine.startLoop(loop),
-            wakeLoop: (chatId) => engine.wakeLoop(chatId),
-            log: providerLog,
-          },
+          { inbox, startLoop: (loop) => engine.startLoop(loop), wakeLoop, log: messageLog },
           message,
         ),
-      receipts: (receipts) => outbox.recordReceipts(config.accountId, receipts),
-      refused: (waMessageId, code) =>
-        outbox.markRefused(config.accountId, waMessageId, `WhatsApp refused it with error ${code}.`),
-      status: (status) => {
-        const { state, reason, nextAction, retryAtMs } = status;
-        log.info({ accountId: status.accountId, state, reason, nextAction, retryAtMs }, 'account state');
-        if (status.state === 'open') {
-          delivery.resume().catch((error: unknown) => {
-            log.warn({ err: error }, 'stored replies could not be read; they go with the next opening');
-          });
-        }
+      onStatus: (status) => {
+        accounts.changed(status);
         if (process.stdout.isTTY) void terminal.show(status);
       },
-    };
+      clock,
+      log,
+    }),
+    turns: () => engine.turns,
+    onView: (view) => {
+      accounts.seen(view);
+      sharing.seen(view);
+    },
+    nudgeOthers: () => notes.publish({ kind: 'look' }),
+    connectedForMs: () => connection.upForMs,
+    clock,
+    monotonicMs: () => performance.now(),
+    ttlMs: config.leaseTtlMs,
+    log: log.child({ mod: 'nodes' }),
+  });
+  nudgeOwner = () => owner.nudge();
+  const lookForReplies = () => {
+    for (const delivery of deliveries.values()) {
+      delivery.look();
+      void delivery.chase();
+    }
+  };
+  hear = (note, from) => {
+    if (note.kind === 'look') owner.nudge();
+    else if (note.kind === 'replies') deliveries.get(note.accountId)?.look();
+    else if (note.kind === 'typing')
+      void registry.provider(note.accountId)?.setTyping(note.to, note.isTyping);
+    else if (note.kind === 'wake') engine.wakeLoop(note.chatId);
+    else if (note.kind === 'loop') {
+      if (note.node === nodeId) engine.startLoopHere(note);
+    } else accounts.take(note, from);
+  };
+  function greet(): void {
+    notes.publish({ kind: 'look' });
+    notes.publish({ kind: 'who' });
+    owner.nudge();
+    lookForReplies();
   }
+
+  await connection.start();
+  closers.push(() => connection.close());
+  await cluster.addAccount(config.accountId);
+  sharing.seen(await cluster.beat({ turns: 0, isDraining: false }));
+  // DBOS makes its tables at the first start, without a thought for another node that does the same.
+  await connection.exclusively(() => engine.start());
+  closers.push(async () => {
+    await engine.close();
+    await cluster
+      .leave()
+      .catch((error: unknown) => log.debug({ err: error }, 'node was not taken off the list'));
+    notes.publish({ kind: 'look' });
+  });
+  await owner.start();
+  const timer = setInterval(lookForReplies, LOOK_FOR_REPLIES_MS).unref();
+  closers.push(async () => {
+    clearInterval(timer);
+    // Alone, the last answers still go out; among others, accounts change hands first and those send them.
+    if (sharing.hasOthers) await Promise.all([owner.drain(), engine.stop(STOP_GRACE_MS)]);
+    else await engine.stop(STOP_GRACE_MS);
+    stopping.abort(new Error('wa2ai is stopping'));
+    await owner.drain();
+    await owner.stop();
+  });
+  const retention = new Retention({
+    prisma,
+    limits: config.retention,
+    clock,
+    log: log.child({ mod: 'retention' }),
+  });
+  retention.start();
+  closers.push(() => retention.stop());
+  greet();
+  log.info({ url, nodeId }, 'wa2ai is ready');
+  return url;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Wa2aiError } from './core/errors.ts';
+import { FAULT_POINTS, type FaultPlan, type FaultPoint } from './infra/fault-points.ts';
 
 /** The environment holds a wrong setting; the start must stop. The message has one sentence a variable, one a line. */
 export class ConfigError extends Wa2aiError {
@@ -31,6 +32,18 @@ function wholeNumber(min: number, max: number) {
     .refine((value) => value >= min && value <= max, sentence);
 }
 
+/** How long something is kept, in days; 0 keeps it for ever. */
+function retentionDays(what: string, defaultDays: number, minDays = 1) {
+  const sentence = `must be 0 (for ever) or a whole number of days from ${minDays} to 3650`;
+  return z
+    .string()
+    .regex(/^\d+$/, sentence)
+    .transform(Number)
+    .refine((days) => days === 0 || (days >= minDays && days <= 3_650), sentence)
+    .prefault(String(defaultDays))
+    .describe(`Days that ${what}; 0 keeps them for ever.`);
+}
+
 function parsedUrl(value: string): URL | undefined {
   return URL.canParse(value) ? new URL(value) : undefined;
 }
@@ -50,6 +63,16 @@ const databaseUrl = z.string().refine((value) => {
   const url = parsedUrl(value);
   return url?.protocol === 'postgres:' || url?.protocol === 'postgresql:';
 }, 'must be a PostgreSQL URL such as postgresql://user:password@host:5432/wa2ai');
+
+const faultPoint = z.string().transform((value, context): FaultPlan => {
+  const [point = '', pass = '1', ...rest] = value.split(':');
+  const isKnown = (FAULT_POINTS as readonly string[]).includes(point);
+  if (!isKnown || !/^[1-9]\d{0,5}$/.test(pass) || rest.length > 0) {
+    context.addIssue(`must be one of ${FAULT_POINTS.join(', ')}, a colon and the pass, counted from 1`);
+    return z.NEVER;
+  }
+  return { point: point as FaultPoint, pass: Number(pass) };
+});
 
 /**
  * Every environment variable of the service, by name. Its docstrings are the `describe` texts: `.env.example` and the
@@ -92,6 +115,11 @@ export const envSchema = z.object({
     .optional()
     .describe("This node's name among several.")
     .meta({ shownDefault: 'stable per data folder' }),
+  WA2AI_LEASE_TTL_MS: wholeNumber(500, 600_000)
+    .prefault('15000')
+    .describe(
+      'How long a node that hangs keeps its WhatsApp accounts before another one takes them, in milliseconds. The same on all nodes.',
+    ),
   WA2AI_ACCOUNT_ID: z
     .string()
     .regex(
@@ -99,7 +127,9 @@ export const envSchema = z.object({
       'must be 1 to 64 letters, digits, dots, dashes or underscores',
     )
     .prefault('default')
-    .describe('Name of the WhatsApp account that this service holds.'),
+    .describe(
+      'Name of the WhatsApp account that is there from the start; more are added with `POST /api/accounts`.',
+    ),
   WA2AI_PAIRING_PHONE: z
     .string()
     .transform((value) => value.replace(/^\+/, '').replace(/[\s().-]/g, ''))
@@ -129,6 +159,37 @@ export const envSchema = z.object({
   WA2AI_AGENT_ATTEMPTS: wholeNumber(1, 20)
     .prefault('3')
     .describe('How often one message is offered to an agent that did not take it.'),
+  WA2AI_ACK_TIMEOUT_MS: wholeNumber(1_000, 3_600_000)
+    .prefault('30000')
+    .describe(
+      'A message that WhatsApp took and has not acknowledged for so long is sent again with the same id, in milliseconds.',
+    ),
+  WA2AI_LOOP_TURNS: wholeNumber(0, 100)
+    .prefault('10')
+    .describe(
+      'Turns in a row that look like a program answering the agent before the next stays unanswered; 0 answers all.',
+    ),
+  WA2AI_LOOP_REPLY_MS: wholeNumber(1, 60_000)
+    .prefault('1500')
+    .describe(
+      'Answers that come sooner after a reply, again and again, count as a program, in milliseconds.',
+    ),
+  WA2AI_RETENTION_TEXT_DAYS: retentionDays(
+    'texts and route traces of ended messages are kept (the rows stay, so that nothing is answered twice)',
+    90,
+  ),
+  WA2AI_RETENTION_OUTBOX_DAYS: retentionDays(
+    'replies are kept after WhatsApp acknowledged them; a phone may ask for one again for two weeks',
+    30,
+    14,
+  ),
+  WA2AI_RETENTION_DEAD_LETTERS_DAYS: retentionDays('dead letters can be replayed', 90),
+  WA2AI_RETENTION_WORKFLOWS_DAYS: retentionDays('records of ended turn loops are kept', 1),
+  WA2AI_RETENTION_JOURNAL_DAYS: retentionDays(
+    'decrypted stanzas are kept whose message is stored but which a crash left behind',
+    7,
+  ),
+  WA2AI_RETENTION_OLD_KEYS_DAYS: retentionDays('WhatsApp keys are kept that a logout put aside', 30),
   WA2AI_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       error: 'must be trace, debug, info, warn, error, fatal or silent',
@@ -140,7 +201,22 @@ export const envSchema = z.object({
     .optional()
     .describe('`pretty` or `json` log lines.')
     .meta({ shownDefault: 'pretty on a terminal, else json' }),
+  WA2AI_FAULT_POINT: faultPoint
+    .optional()
+    .describe(
+      'For crash tests: `after-journal:3` kills the process at its third pass of that point. Needs a WhatsApp test server on this machine.',
+    ),
 });
+
+/** How long what is over is kept, in days; 0 for ever. */
+export interface RetentionDays {
+  readonly text: number;
+  readonly outbox: number;
+  readonly deadLetters: number;
+  readonly workflows: number;
+  readonly journal: number;
+  readonly oldKeys: number;
+}
 
 /** The settings of the service, typed and frozen. Absent means not set. */
 export interface Config {
@@ -152,6 +228,8 @@ export interface Config {
   readonly dataDir: string;
   readonly databaseUrl?: string;
   readonly nodeId?: string;
+  /** How long a lease counts after its last renewal. */
+  readonly leaseTtlMs: number;
   readonly accountId: string;
   /** Digits; set: pair by code. */
   readonly pairingPhone?: string;
@@ -161,8 +239,16 @@ export interface Config {
   readonly agentTimeoutMs: number;
   /** At least 1. */
   readonly agentAttempts: number;
+  readonly ackTimeoutMs: number;
+  /** 0 switches the loop breaker off. */
+  readonly loopTurns: number;
+  readonly loopReplyMs: number;
+  /** Days; 0 for ever. */
+  readonly retention: RetentionDays;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
   readonly logFormat: 'pretty' | 'json';
+  /** Where a crash test ends the process. Only ever set with a `whatsappWsUrl` on this machine. */
+  readonly faultPoint?: FaultPlan;
 }
 
 type Env = Record<string, string | undefined>;
@@ -191,6 +277,12 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
       `WA2AI_API_KEY must be set because WA2AI_HOST is ${host}: whoever reaches it could send messages as you.`,
     );
   }
+  if (set.WA2AI_FAULT_POINT && !isTestServer(set.WA2AI_WHATSAPP_WS_URL)) {
+    sentences.set(
+      'WA2AI_FAULT_POINT',
+      'WA2AI_FAULT_POINT kills the process and is for tests only: WA2AI_WHATSAPP_WS_URL must be a ws:// URL on this machine with it.',
+    );
+  }
   if (!parsed.success || sentences.size > 0) throw new ConfigError([...sentences.values()]);
   const values = parsed.data;
   return Object.freeze({
@@ -201,6 +293,7 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     dataDir: values.WA2AI_DATA_DIR,
     databaseUrl: values.DATABASE_URL,
     nodeId: values.WA2AI_NODE_ID,
+    leaseTtlMs: values.WA2AI_LEASE_TTL_MS,
     accountId: values.WA2AI_ACCOUNT_ID,
     pairingPhone: values.WA2AI_PAIRING_PHONE,
     maxMessageAgeMs: values.WA2AI_MAX_MESSAGE_AGE_MS,
@@ -208,9 +301,26 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     whatsappVersion: values.WA2AI_WHATSAPP_VERSION,
     agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
     agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
+    ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
+    loopTurns: values.WA2AI_LOOP_TURNS,
+    loopReplyMs: values.WA2AI_LOOP_REPLY_MS,
+    retention: {
+      text: values.WA2AI_RETENTION_TEXT_DAYS,
+      outbox: values.WA2AI_RETENTION_OUTBOX_DAYS,
+      deadLetters: values.WA2AI_RETENTION_DEAD_LETTERS_DAYS,
+      workflows: values.WA2AI_RETENTION_WORKFLOWS_DAYS,
+      journal: values.WA2AI_RETENTION_JOURNAL_DAYS,
+      oldKeys: values.WA2AI_RETENTION_OLD_KEYS_DAYS,
+    },
     logLevel: values.WA2AI_LOG_LEVEL,
     logFormat: values.WA2AI_LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
+    faultPoint: values.WA2AI_FAULT_POINT,
   });
+}
+
+function isTestServer(whatsappUrl: string | undefined): boolean {
+  const url = whatsappUrl === undefined ? undefined : parsedUrl(whatsappUrl);
+  return url?.protocol === 'ws:' && isLoopbackHost(url.hostname);
 }
 
 /** Names that start with `WA2AI_` and mean nothing, for a warning at start: most are a typing error. */

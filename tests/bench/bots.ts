@@ -26,7 +26,8 @@ export async function startWa2ai(emulator: WhatsAppEmulator, phone: Phone, agent
   const service = await Wa2aiProcess.start({
     whatsappWsUrl: emulator.url,
     dataDir,
-    env: { WA2AI_LOG_LEVEL: 'info', NODE_ENV: 'production' },
+    // The bench's people answer at once and without end, which the service would take for programs.
+    env: { WA2AI_LOG_LEVEL: 'info', NODE_ENV: 'production', WA2AI_LOOP_TURNS: '0' },
   });
   await pairByQr(service, phone, emulator);
   await service.addRoute('*', agentUrl);

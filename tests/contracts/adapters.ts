@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import type { DeadLetters } from '../../router/src/core/ports/dead-letters.ts';
 import type { InboundMessage, Inbox, Stored, TurnResult } from '../../router/src/core/ports/inbox.ts';
 import type { MessageLog } from '../../router/src/core/ports/message-log.ts';
 import type { Outbox } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
+import { PrismaDeadLetters } from '../../router/src/infra/db/prisma-dead-letters.ts';
 import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
 import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
 import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
 import { PrismaRouteStore } from '../../router/src/infra/db/prisma-route-store.ts';
+import { MemoryDeadLetters } from '../../router/src/infra/memory/memory-dead-letters.ts';
 import { MemoryInbox } from '../../router/src/infra/memory/memory-inbox.ts';
 import { MemoryMessageLog } from '../../router/src/infra/memory/memory-message-log.ts';
 import { MemoryOutbox } from '../../router/src/infra/memory/memory-outbox.ts';
@@ -21,6 +24,7 @@ export interface Stores {
   outbox: Outbox;
   routes: RouteStore;
   log: MessageLog;
+  deadLetters: DeadLetters;
   close(): Promise<void>;
 }
 
@@ -35,6 +39,7 @@ export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
         outbox: new MemoryOutbox(state),
         routes: new MemoryRouteStore(),
         log: new MemoryMessageLog(state),
+        deadLetters: new MemoryDeadLetters(state),
         close: async () => undefined,
       };
     },
@@ -49,6 +54,7 @@ export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
         outbox: new PrismaOutbox(prisma),
         routes: new PrismaRouteStore(prisma),
         log: new PrismaMessageLog(prisma),
+        deadLetters: new PrismaDeadLetters(prisma),
         close: () => database.drop(),
       };
     },

@@ -130,6 +130,8 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
         accountId,
         channelIds: [person.phone, `${person.lid}@lid`],
         replyTo: `${person.phone}@s.whatsapp.net`,
+        sender: person.lid,
+        receivedAtMs: expect.any(Number),
         message: {
           id: message.waMessageId,
           from: `${person.phone}@s.whatsapp.net`,

@@ -2,6 +2,7 @@ import { type ExplainInput, explainRoute } from '../../router/src/core/explain-r
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
+import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
 import type { QueuedReply } from '../../router/src/core/ports/inbox.ts';
 import type {
   DeadLetterRow,
@@ -11,9 +12,11 @@ import type {
 } from '../../router/src/core/ports/message-log.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
+import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/send-message.ts';
 import { createMetrics, type Metrics } from '../../router/src/infra/http/metrics.ts';
 import { createHttpServer, type HttpDeps } from '../../router/src/infra/http/server.ts';
+import { MemoryDeadLetters } from '../../router/src/infra/memory/memory-dead-letters.ts';
 import { MemoryOutbox } from '../../router/src/infra/memory/memory-outbox.ts';
 import { MemoryRouteStore } from '../../router/src/infra/memory/memory-route-store.ts';
 import { MemoryState } from '../../router/src/infra/memory/memory-state.ts';
@@ -44,6 +47,12 @@ export class FakeAccounts implements AccountControl {
 
   get(accountId: string): AccountStatus | undefined {
     return this.statuses.get(accountId);
+  }
+
+  async create(accountId: string): Promise<'added' | 'known'> {
+    if (this.statuses.has(accountId)) return 'known';
+    this.set({ accountId, state: 'starting' });
+    return 'added';
   }
 
   async pair(accountId: string, by: { method: 'qr' } | { method: 'code'; phone: string }) {
@@ -89,7 +98,7 @@ export class FakeMessageLog implements MessageLog {
 
   async counts() {
     if (this.failure) throw this.failure;
-    return { messages: { answered: 3, ignored: 1 }, outbox: { acked: 2 }, deadLetters: 4 };
+    return { messages: { answered: 3, ignored: 1 }, outbox: { acked: 2 }, deadLetters: 4, unacknowledged: 5 };
   }
 }
 
@@ -118,8 +127,14 @@ export interface HttpApi {
   routes: RouteStore;
   /** What went on its way to WhatsApp. */
   sent: OutgoingMessage[];
+  /** Turn loops that a call asked for. */
+  startedLoops: Array<{ chatId: string; epoch: number }>;
+  /** What the in-memory inbox, outbox and dead letters of `deps` hold. */
+  state: MemoryState;
   log: ReturnType<typeof recordingLog>;
   deps: HttpDeps;
+  /** Nodes and accounts as this node sees them, to be filled by the test. */
+  view: ClusterView;
   /** Wall time of the server, set by the test. */
   clock: { nowMs: number };
   /** Set: the database does not answer. */
@@ -144,17 +159,27 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
   const clock = { nowMs: Date.parse('2026-01-02T03:04:05.000Z') };
   const metrics = createMetrics({ messageLog, now: () => clock.nowMs });
   const routes = new MemoryRouteStore(() => clock.nowMs);
-  const outbox = new MemoryOutbox(new MemoryState(() => clock.nowMs));
+  const state = new MemoryState(() => clock.nowMs);
+  const outbox = new MemoryOutbox(state);
   const sent: OutgoingMessage[] = [];
+  const startedLoops: HttpApi['startedLoops'] = [];
   const log = recordingLog();
   const database: HttpApi['database'] = { failure: undefined };
   const matcher = {
     test: async (pattern: string, text: string) =>
       new RegExp(pattern).test(text) ? ('match' as const) : ('no-match' as const),
   };
+  const replayDeps = {
+    deadLetters: new MemoryDeadLetters(state),
+    startLoop: (loop: { chatId: string; epoch: number }) => startedLoops.push(loop),
+    wakeLoop: () => undefined,
+    deliver: (reply: QueuedReply) => sent.push(reply.message),
+  };
+  const view: ClusterView = { nodes: [], accounts: [] };
   const deps: HttpDeps = {
     config: { host: '127.0.0.1', port: 0, accountId: 'default', apiKey: options.apiKey },
     accounts,
+    nodes: { nodeId: 'n1', view: () => view },
     messageLog,
     metrics,
     routes,
@@ -165,6 +190,8 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
       const deliver = (reply: QueuedReply) => sent.push(reply.message);
       return sendMessage({ outbox, mintId: () => `3EB0${sent.length}`, deliver }, input);
     },
+    replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
+    replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
     pingDatabase: async () => {
       if (database.failure) throw database.failure;
     },
@@ -177,8 +204,11 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
     metrics,
     routes,
     sent,
+    startedLoops,
+    state,
     log,
     deps,
+    view,
     clock,
     database,
     close: () => server.close(),

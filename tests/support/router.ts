@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { type AnswerDeps, answerNext } from '../../router/src/core/answer-message.ts';
+import { CircuitBreakers } from '../../router/src/core/circuit-breaker.ts';
 import { ReplyDelivery } from '../../router/src/core/deliver-reply.ts';
+import type { LoopSettings } from '../../router/src/core/loop-breaker.ts';
 import type { Environment, OutgoingMessage, RouteConfig } from '../../router/src/core/models.ts';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import { receiveMessage } from '../../router/src/core/receive-message.ts';
+import { replayDeadLetter } from '../../router/src/core/replay-dead-letters.ts';
 import { mintWaMessageId } from '../../router/src/core/wa-message-id.ts';
 import { createAgentClients } from '../../router/src/infra/agent-clients.ts';
+import { PrismaChatHistory } from '../../router/src/infra/db/prisma-chat-history.ts';
+import { PrismaDeadLetters } from '../../router/src/infra/db/prisma-dead-letters.ts';
 import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
 import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
 import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
@@ -41,6 +46,7 @@ export class TestRouter {
   readonly outbox: PrismaOutbox;
   readonly routes: PrismaRouteStore;
   readonly log: PrismaMessageLog;
+  readonly deadLetters: PrismaDeadLetters;
   readonly sent: OutgoingMessage[] = [];
   readonly #events = new EventEmitter();
   readonly #engine: TurnEngine;
@@ -54,6 +60,7 @@ export class TestRouter {
     this.outbox = new PrismaOutbox(prisma);
     this.routes = new PrismaRouteStore(prisma);
     this.log = new PrismaMessageLog(prisma);
+    this.deadLetters = new PrismaDeadLetters(prisma);
     this.#delivery = new ReplyDelivery({
       outbox: this.outbox,
       log: quietLog,
@@ -77,10 +84,12 @@ export class TestRouter {
       }),
       environment: options.environment ?? 'lab',
       policy: { attempts: options.attempts ?? 2, backoffMs: () => 20 },
+      circuits: new CircuitBreakers(),
       clock: systemClock,
       log: quietLog,
       mintId: () => mintWaMessageId(randomBytes(9)),
       setTyping: async () => undefined,
+      loopBreaker: options.loop && { history: new PrismaChatHistory(prisma), settings: options.loop },
       deliver: (replies) => this.#delivery.deliver(replies),
       observeTurn: (result) => this.#events.emit('turn', result),
       stopping: this.#stopping.signal,
@@ -137,6 +146,23 @@ export class TestRouter {
     );
   }
 
+  /** Replays a dead letter and resolves when what it set going ended. */
+  async replay(deadLetterId: string): Promise<string> {
+    const ended = once(this.#events, 'turn');
+    const outcome = await replayDeadLetter(
+      {
+        deadLetters: this.deadLetters,
+        startLoop: (loop) => this.#engine.startLoop(loop),
+        wakeLoop: (chatId) => this.#engine.wakeLoop(chatId),
+        deliver: (reply) => this.#delivery.deliver([reply]),
+      },
+      deadLetterId,
+    );
+    if (outcome === 'replayed') await ended;
+    await this.#delivery.settled();
+    return outcome;
+  }
+
   /** Resolves when so many messages went out. */
   async untilSent(count: number): Promise<OutgoingMessage[]> {
     while (this.sent.length < count) await once(this.#events, 'sent');
@@ -158,6 +184,8 @@ export class TestRouter {
 }
 
 interface RouterOptions {
+  /** Absent: no loop is stopped. */
+  loop?: LoopSettings;
   agentTimeoutMs?: number;
   attempts?: number;
   environment?: Environment;

@@ -94,7 +94,8 @@ export class Stage {
   }
 }
 
-function newNumber(prefix: string): string {
+/** A phone number nobody else has in this process. */
+export function newNumber(prefix: string): string {
   numbers += 1;
   return `${prefix}${String(process.pid % 10_000).padStart(4, '0')}${String(numbers).padStart(4, '0')}`;
 }

@@ -15,6 +15,7 @@ CREATE TABLE "account" (
     "lid" TEXT,
     "push_name" TEXT,
     "auth_generation" INTEGER NOT NULL DEFAULT 1,
+    "generation_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updated_at" TIMESTAMPTZ(3) NOT NULL,
 
@@ -29,6 +30,21 @@ CREATE TABLE "account_lease" (
     "until" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "account_lease_pkey" PRIMARY KEY ("account_id")
+);
+
+-- CreateTable
+CREATE TABLE "node" (
+    "id" TEXT NOT NULL,
+    "lock_key" INTEGER NOT NULL,
+    "host" TEXT NOT NULL,
+    "url" TEXT NOT NULL,
+    "version" TEXT NOT NULL,
+    "turns" INTEGER NOT NULL DEFAULT 0,
+    "is_draining" BOOLEAN NOT NULL DEFAULT false,
+    "started_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "seen_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "node_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
@@ -123,6 +139,8 @@ CREATE TABLE "outbox" (
     "attempts" INTEGER NOT NULL DEFAULT 0,
     "error" TEXT,
     "queued_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "hold_until" TIMESTAMPTZ(3),
+    "tried_at" TIMESTAMPTZ(3),
     "sent_at" TIMESTAMPTZ(3),
     "acked_at" TIMESTAMPTZ(3),
     "delivered_at" TIMESTAMPTZ(3),
@@ -209,6 +227,9 @@ CREATE UNIQUE INDEX "outbox_account_id_idempotency_key_key" ON "outbox"("account
 CREATE INDEX "dead_letter_account_id_id_idx" ON "dead_letter"("account_id", "id");
 
 -- CreateIndex
+CREATE INDEX "dead_letter_chat_id_idx" ON "dead_letter"("chat_id");
+
+-- CreateIndex
 CREATE INDEX "route_account_id_environment_channel_id_idx" ON "route"("account_id", "environment", "channel_id");
 
 -- AddForeignKey
@@ -235,6 +256,11 @@ ALTER TABLE "dead_letter" ADD CONSTRAINT "dead_letter_subject_check" CHECK (num_
 
 -- Unanswered messages and undelivered replies are few among millions of finished ones.
 CREATE INDEX "message_unanswered_idx" ON "message"("chat_id", "stanza_order", "id") WHERE "state" = 'received';
+-- What retention looks for: rows whose text is still there, and replies that WhatsApp has.
+CREATE INDEX "message_text_kept_idx" ON "message"("finished_at")
+    WHERE "state" <> 'received' AND ("text" <> '' OR "trace" IS NOT NULL);
+CREATE INDEX "outbox_acknowledged_idx" ON "outbox"("acked_at") WHERE "state" IN ('acked', 'delivered', 'read');
+CREATE INDEX "dead_letter_open_idx" ON "dead_letter"("id") WHERE "replayed_at" IS NULL;
 CREATE INDEX "outbox_undelivered_idx" ON "outbox"("account_id", "chat_id", "id") WHERE "state" IN ('queued', 'sending', 'sent');
 
 -- The inbox and the outbox, one call each -----------------------------------------------------------------------------
@@ -445,7 +471,7 @@ END $$;
 CREATE FUNCTION inbox_next_turn(p_chat bigint, p_epoch integer, p_close boolean DEFAULT true) RETURNS TABLE (
   message_id bigint, account_id text, wa_message_id text, sender_phone text, sender_lid text, push_name text,
   kind text, text text, quoted_text text, sent_at timestamptz, chat_phone text, chat_lid text, group_id text,
-  reply_to text
+  reply_to text, attempts integer, received_at timestamptz, replied_at timestamptz
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -454,7 +480,8 @@ BEGIN
   LOOP
     RETURN QUERY
       SELECT m.id, m.account_id, m.wa_message_id, m.sender_phone, m.sender_lid, m.push_name, m.kind, m.text,
-             m.quoted_text, m.sent_at, c.phone, c.lid, c.group_id, c.reply_to
+             m.quoted_text, m.sent_at, c.phone, c.lid, c.group_id, c.reply_to, m.attempts,
+             m.received_at, (SELECT o.queued_at FROM outbox o WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1)
       FROM chat c JOIN message m ON m.chat_id = c.id AND m.state = 'received'
       WHERE c.id = p_chat AND c.loop_epoch = p_epoch AND c.loop_running
       ORDER BY m.stanza_order, m.id LIMIT 1;
@@ -469,7 +496,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Ends a turn once: the message's state, its replies, its dead letter. Gives the replies stored for the message.
+-- Ends a turn once: the message's state, its replies, its dead letter. Gives the replies of this end, or, for a turn that
+-- was ended before, all that are stored for the message. A replayed message may have replies of its first end.
 CREATE FUNCTION inbox_finish_turn(
   p_message bigint, p_state text, p_reason text, p_error text, p_route text, p_attempts integer, p_agent_ms integer,
   p_trace jsonb, p_to text[], p_wa_ids text[], p_texts text[]
@@ -479,6 +507,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   v_account text;
   v_chat bigint;
+  v_first integer := 0;
   v_reason text := CASE WHEN p_state = 'answered' THEN p_reason ELSE coalesce(p_reason, 'unspecified') END;
 BEGIN
   UPDATE message m SET state = p_state, reason = v_reason, error = p_error, route_id = p_route,
@@ -486,10 +515,9 @@ BEGIN
     WHERE m.id = p_message AND m.state = 'received'
     RETURNING m.account_id, m.chat_id INTO v_account, v_chat;
   IF FOUND THEN
+    SELECT coalesce(max(o.ordinal) + 1, 0) INTO v_first FROM outbox o WHERE o.message_id = p_message;
     INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text)
-      SELECT v_account, v_chat, p_message, r.ordinal - 1 + (
-          SELECT coalesce(max(o.ordinal) + 1, 0) FROM outbox o WHERE o.message_id = p_message
-        ), r.wa_id, r.to_jid, r.text
+      SELECT v_account, v_chat, p_message, r.ordinal - 1 + v_first, r.wa_id, r.to_jid, r.text
       FROM unnest(p_to, p_wa_ids, p_texts) WITH ORDINALITY AS r (to_jid, wa_id, text, ordinal)
       ORDER BY r.ordinal;
     IF p_state = 'dead' THEN
@@ -499,7 +527,7 @@ BEGIN
   END IF;
   RETURN QUERY
     SELECT o.id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text
-    FROM outbox o WHERE o.message_id = p_message ORDER BY o.ordinal;
+    FROM outbox o WHERE o.message_id = p_message AND o.ordinal >= v_first ORDER BY o.ordinal;
 END $$;
 
 -- Gives the chat's turns to a fresh loop; nothing left to answer closes the loop instead. Asked again after a crash it
@@ -554,4 +582,100 @@ BEGIN
   END IF;
   SELECT * INTO o FROM outbox WHERE account_id = p_account AND idempotency_key = p_key;
   RETURN QUERY SELECT CASE WHEN o.chat_id = c.id AND o.text = p_text THEN 'known' ELSE 'conflict' END, o.id;
+END $$;
+
+-- Takes a dead letter's message or reply up again; `known` when what it tells of is not dead (any more). A message goes
+-- to the end of its chat's order, a reply keeps its row and so its WhatsApp id. Every open letter of the same thing
+-- counts as replayed: what dies again gets a new one.
+CREATE FUNCTION dead_letter_replay(p_letter bigint) RETURNS TABLE (
+  outcome text, chat_id bigint, message_id bigint, outbox_id bigint, start_epoch integer
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  c chat;
+  l dead_letter;
+BEGIN
+  LOOP
+    SELECT * INTO l FROM dead_letter WHERE id = p_letter;
+    IF NOT FOUND THEN
+      RETURN;
+    END IF;
+    SELECT * INTO c FROM chat WHERE id = l.chat_id FOR UPDATE;
+    -- A chat that was joined with another meanwhile took its letters along.
+    EXIT WHEN FOUND OR NOT EXISTS (SELECT 1 FROM dead_letter WHERE id = p_letter AND chat_id <> l.chat_id);
+  END LOOP;
+  outcome := 'replayed';
+  chat_id := l.chat_id;
+  message_id := l.message_id;
+  outbox_id := l.outbox_id;
+  IF l.outbox_id IS NOT NULL THEN
+    UPDATE outbox SET state = 'queued', error = NULL, attempts = 0, sent_at = NULL, hold_until = NULL,
+        queued_at = now()
+      WHERE id = l.outbox_id AND state = 'dead';
+  ELSE
+    UPDATE message m SET state = 'received', reason = NULL, error = NULL, finished_at = NULL,
+        stanza_order = 1 + (SELECT max(o.stanza_order) FROM message o WHERE o.chat_id = m.chat_id)
+      WHERE m.id = l.message_id AND m.state = 'dead';
+  END IF;
+  IF NOT FOUND THEN
+    outcome := 'known';
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  UPDATE dead_letter d SET replayed_at = now()
+    WHERE d.chat_id = l.chat_id AND (d.id = l.id OR d.replayed_at IS NULL)
+      AND CASE WHEN l.outbox_id IS NULL THEN d.outbox_id IS NULL AND d.message_id = l.message_id
+               ELSE d.outbox_id = l.outbox_id END;
+  IF l.outbox_id IS NULL AND NOT c.loop_running THEN
+    UPDATE chat SET loop_running = true, loop_epoch = loop_epoch + 1 WHERE id = c.id
+      RETURNING loop_epoch INTO start_epoch;
+  END IF;
+  RETURN NEXT;
+END $$;
+
+-- Who holds an account ------------------------------------------------------------------------------------------------
+
+-- Nodes whose process lives, as far as this server knows: each holds a session advisory lock of this class (infra/db/
+-- node-connection.ts), which the server takes from it the moment its connection ends.
+CREATE VIEW node_lock AS
+  SELECT l.objid::bigint AS lock_key FROM pg_locks l
+  WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = 2002858606::oid
+    AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
+
+CREATE FUNCTION node_has_lock(p_node text) RETURNS boolean LANGUAGE sql AS $$
+  SELECT EXISTS (
+    SELECT 1 FROM node n JOIN node_lock l ON l.lock_key = n.lock_key::bigint & 4294967295 WHERE n.id = p_node);
+$$;
+
+-- The account's next epoch for this owner, or NULL while somebody else's lease counts. A lease counts until its time is
+-- over by this server's clock, or, for a caller that saw it for a while, until its owner's process is gone.
+-- Locking the row waits for writes under the old epoch that have begun; those that begin later find it gone.
+CREATE FUNCTION lease_acquire(p_account text, p_owner text, p_ttl_ms integer, p_from_dead boolean) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+  l account_lease;
+BEGIN
+  INSERT INTO account_lease (account_id, owner, epoch, until) VALUES (p_account, '', 0, to_timestamp(0))
+    ON CONFLICT (account_id) DO NOTHING;
+  SELECT * INTO l FROM account_lease WHERE account_id = p_account FOR UPDATE;
+  IF l.owner NOT IN (p_owner, '') AND l.until > clock_timestamp()
+     AND NOT (p_from_dead AND NOT node_has_lock(l.owner)) THEN
+    RETURN NULL;
+  END IF;
+  UPDATE account_lease SET owner = p_owner, epoch = l.epoch + 1,
+      until = clock_timestamp() + p_ttl_ms * interval '1 millisecond'
+    WHERE account_id = p_account;
+  RETURN l.epoch + 1;
+END $$;
+
+-- One row while the lease of this epoch counts, which then stays so until the caller's statement is committed; for a
+-- caller without a lease (tests, one-off tools) always one row.
+CREATE FUNCTION lease_held(p_account text, p_owner text, p_epoch bigint) RETURNS SETOF boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_owner IS NULL THEN
+    RETURN NEXT true;
+  ELSE
+    RETURN QUERY SELECT true FROM account_lease
+      WHERE account_id = p_account AND owner = p_owner AND epoch = p_epoch FOR KEY SHARE;
+  END IF;
 END $$;

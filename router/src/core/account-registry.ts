@@ -1,12 +1,17 @@
-import type { AccountControl } from './ports/account-control.ts';
+import type { PairBy } from './ports/account-control.ts';
 import type { AccountStatus, ChatProvider } from './ports/chat-provider.ts';
 
-/** The providers of this process by account id, behind the face that the API, the pages and the CLI use. */
-export class AccountRegistry implements AccountControl {
+/** The providers of the accounts that this node holds, by account id. */
+export class AccountRegistry {
   readonly #providers = new Map<string, ChatProvider>();
 
   add(provider: ChatProvider): void {
     this.#providers.set(provider.accountId, provider);
+  }
+
+  /** Takes the provider off, unless another one of the same account took its place. */
+  remove(provider: ChatProvider): void {
+    if (this.#providers.get(provider.accountId) === provider) this.#providers.delete(provider.accountId);
   }
 
   provider(accountId: string): ChatProvider | undefined {
@@ -21,10 +26,7 @@ export class AccountRegistry implements AccountControl {
     return this.#providers.get(accountId)?.status();
   }
 
-  async pair(
-    accountId: string,
-    by: { method: 'qr' } | { method: 'code'; phone: string },
-  ): Promise<AccountStatus | undefined> {
+  async pair(accountId: string, by: PairBy): Promise<AccountStatus | undefined> {
     return this.#providers.get(accountId)?.pair(by);
   }
 

@@ -1,37 +1,34 @@
-import type { AgentClients } from './agent-client.ts';
-import { type AskPolicy, askAgent } from './ask-agent.ts';
+import { type AskRouteDeps, askRoute } from './ask-route.ts';
+import { findLoop, type LoopSettings } from './loop-breaker.ts';
 import type { Environment, OutgoingMessage, Route } from './models.ts';
-import type { Clock } from './ports/clock.ts';
+import type { ChatHistory } from './ports/chat-history.ts';
 import type { Inbox, PendingTurn, QueuedReply, TurnResult } from './ports/inbox.ts';
-import type { Logger } from './ports/logger.ts';
 import type { RouteStore } from './ports/route-store.ts';
 import type { TextMatcher } from './ports/text-matcher.ts';
 import { type RouteChoice, routeMessage } from './route-message.ts';
 import { whileTyping } from './typing.ts';
 
-export interface AnswerDeps {
+export interface AnswerDeps extends AskRouteDeps {
   inbox: Inbox;
   routes: RouteStore;
   matcher: TextMatcher;
-  agents: AgentClients;
   environment: Environment;
-  policy: AskPolicy;
-  clock: Clock;
-  log: Logger;
   /** A fresh WhatsApp id for a reply. */
   mintId(): string;
   setTyping(accountId: string, to: string, isTyping: boolean): Promise<void>;
   /** Takes stored replies on their way; delivery itself is not awaited, the outbox holds them. */
   deliver(replies: QueuedReply[]): void;
+  /** Stops two programs that answer each other. Absent: every message is answered. */
+  loopBreaker?: { history: ChatHistory; settings: LoopSettings };
   /** Told once for each ended turn, for metrics. */
   observeTurn?(result: TurnResult): void;
-  stopping: AbortSignal;
 }
 
 /**
  * Inbox → route → agent → outbox, for the oldest unanswered message of one chat. Safe to repeat after a crash: a turn
  * that was ended before changes nothing, and the WhatsApp id of its reply stays the one stored first. `isRepeat` says
- * that a crash may have cut this turn off: the agent's client then looks for an answer before it asks.
+ * that a crash may have cut this turn off: the agent's client then looks for an answer before it asks, as it does for a
+ * replayed message that was asked about before.
  * @returns 'idle' when nothing was left; the chat's loop `epoch` is then closed, unless `keepOpen`
  * @throws {StorageUnavailableError} the turn was not ended; call again
  */
@@ -66,35 +63,44 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
   if (choice.kind === 'none') {
     return { state: 'ignored', reason: choice.reason, trace: choice.trace, replies: [] };
   }
+  const loop = deps.loopBreaker && (await findLoop(deps.loopBreaker, { ...turn, text: turn.message.text }));
+  if (loop?.isLoop) {
+    const sentence = `The last ${loop.turns} turns look like two programs answering each other.`;
+    const step = { step: 'loop-breaker', outcome: 'stopped', sentence };
+    return { state: 'ignored', reason: 'loop-breaker', trace: [...choice.trace, step], replies: [] };
+  }
   const { route } = choice;
   if (turn.message.text === '') return unsupportedKind(deps, turn, choice);
 
-  const outcome = await whileTyping(
+  const answer = await whileTyping(
     deps.clock,
     (isTyping) => deps.setTyping(turn.accountId, turn.replyTo, isTyping),
-    () => askAgent({ ...deps, isRepeat }, deps.agents.clientFor(route), route.agentEndpoint, turn.message),
+    () => askRoute(deps, route, turn, isRepeat || (turn.earlierAttempts ?? 0) > 0),
   );
   const common = {
-    routeId: route.id,
-    attempts: outcome.attempts,
-    agentMs: outcome.agentMs,
+    routeId: answer.routeId,
+    attempts: answer.attempts,
+    agentMs: answer.agentMs,
     trace: withDetail(
-      choice.trace,
-      outcome.kind === 'failed' ? outcome.error.detail : outcome.response.detail,
+      [...choice.trace, ...answer.steps],
+      answer.kind === 'answer' ? answer.response.detail : answer.error.detail,
     ),
   };
-  if (outcome.kind === 'failed') {
-    const { error } = outcome;
+  if (answer.kind === 'failed') {
     const replies = notice(deps, turn, route.config.failureNotice);
-    return { ...common, state: 'dead', reason: error.code, error: error.message, replies };
+    return { ...common, state: 'dead', reason: answer.error.code, error: answer.sentence, replies };
   }
-  const text = outcome.response.response?.trim();
+  if (answer.kind === 'fallback-text') {
+    const replies = notice(deps, turn, answer.text);
+    return { ...common, state: 'answered', reason: 'fallback-text', error: answer.error.message, replies };
+  }
+  const text = answer.response.response?.trim();
   if (!text) return { ...common, state: 'answered', reason: 'agent-empty', replies: [] };
-  return { ...common, state: 'answered', replies: notice(deps, turn, outcome.response.response) };
+  return { ...common, state: 'answered', replies: notice(deps, turn, answer.response.response) };
 }
 
 /** The route's trace, and after it what the agent's client tells of the exchange. */
-function withDetail(trace: RouteChoice['trace'], detail: Record<string, unknown> | undefined): unknown[] {
+function withDetail(trace: unknown[], detail: Record<string, unknown> | undefined): unknown[] {
   return detail ? [...trace, { outcome: 'asked', ...detail }] : trace;
 }
 

@@ -1,5 +1,12 @@
 import type { AgentClient } from './agent-client.ts';
-import { AgentProtocolError, AgentUnavailableError, Wa2aiError } from './errors.ts';
+import type { CircuitBreakers, CircuitSettings } from './circuit-breaker.ts';
+import {
+  AgentCircuitOpenError,
+  AgentProtocolError,
+  AgentUnavailableError,
+  type Disposition,
+  Wa2aiError,
+} from './errors.ts';
 import type { AgentResponse, IncomingMessage } from './models.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Logger } from './ports/logger.ts';
@@ -12,23 +19,46 @@ export interface AskPolicy {
   backoffMs(attempt: number, retryAfterMs: number | undefined): number;
 }
 
+/** An endpoint's circuit, and the settings of the route that asks. */
+export interface AskCircuit {
+  breakers: CircuitBreakers;
+  endpoint: string;
+  settings: CircuitSettings;
+}
+
+/** One ask as the trace of a turn keeps it; `code` and `error` of one that failed, `waitMs` before the next. */
+export interface AskTrace {
+  attempt: number;
+  /** When it was asked, ISO 8601. */
+  at: string;
+  agentMs: number;
+  code?: string;
+  disposition?: Disposition;
+  error?: string;
+  waitMs?: number;
+}
+
 export interface AskDeps {
   clock: Clock;
   log: Logger;
   policy: AskPolicy;
   /** An earlier process may have asked the same already. */
   isRepeat?: boolean;
+  /** Absent: the endpoint is asked whatever became of earlier asks. */
+  circuit?: AskCircuit;
   /** Ends waits and asks at shutdown; the turn is then taken up again after the next start. */
   stopping: AbortSignal;
 }
 
 /** The end of an ask: an answer, or the error that ended it; both with the asks made and the time of all of them. */
-export type AskOutcome =
-  | { kind: 'answer'; response: AgentResponse; attempts: number; agentMs: number }
-  | { kind: 'failed'; error: Wa2aiError; attempts: number; agentMs: number };
+export type AskOutcome = { attempts: number; agentMs: number; asks: AskTrace[] } & (
+  | { kind: 'answer'; response: AgentResponse }
+  | { kind: 'failed'; error: Wa2aiError }
+);
 
 /**
- * Asks the agent, again only for errors with disposition `retry`. Never throws for an agent's failure.
+ * Asks the agent, again only for errors with disposition `retry` and while its circuit is closed. Never throws for an
+ * agent's failure; an open circuit is AGENT_CIRCUIT_OPEN, or, when it opened between two asks, the last ask's error.
  * @throws the stopping signal's reason when the service stops meanwhile
  */
 export async function askAgent(
@@ -37,28 +67,60 @@ export async function askAgent(
   endpoint: string,
   message: IncomingMessage,
 ): Promise<AskOutcome> {
-  const startedMs = deps.clock.now();
+  const { clock, circuit, policy, stopping } = deps;
+  const startedMs = clock.now();
+  const asks: AskTrace[] = [];
+  const end = () => ({ attempts: asks.length, agentMs: clock.now() - startedMs, asks });
+  const fitsCircuit = () =>
+    !circuit || circuit.breakers.admit(circuit.endpoint, circuit.settings, clock.now());
+  if (!fitsCircuit()) return { kind: 'failed', error: new AgentCircuitOpenError(), ...end() };
+
   for (let attempt = 1; ; attempt++) {
+    stopping.throwIfAborted();
+    const result = await askOnce(deps, client, endpoint, message);
+    const ask: AskTrace = {
+      attempt,
+      at: new Date(result.askedMs).toISOString(),
+      agentMs: clock.now() - result.askedMs,
+    };
+    asks.push(ask);
+    circuit?.breakers.note(
+      circuit.endpoint,
+      circuit.settings,
+      'error' in result ? 'failure' : 'success',
+      clock.now(),
+    );
+    if (!('error' in result)) return { kind: 'answer', response: result.response, ...end() };
+
+    const { error } = result;
+    Object.assign(ask, { code: error.code, disposition: error.disposition, error: error.message });
+    const isLast = error.disposition !== 'retry' || attempt >= policy.attempts;
+    deps.log.warn({ attempt, code: error.code, error: error.message, isLast }, 'agent did not answer');
+    if (isLast) return { kind: 'failed', error, ...end() };
+    const retryAfterMs = error instanceof AgentUnavailableError ? error.retryAfterMs : undefined;
+    ask.waitMs = policy.backoffMs(attempt, retryAfterMs);
+    await clock.sleep(ask.waitMs, stopping);
+    if (!fitsCircuit()) return { kind: 'failed', error, ...end() };
+  }
+}
+
+async function askOnce(
+  deps: AskDeps,
+  client: AgentClient,
+  endpoint: string,
+  message: IncomingMessage,
+): Promise<{ askedMs: number; response: AgentResponse } | { askedMs: number; error: Wa2aiError }> {
+  const askedMs = deps.clock.now();
+  try {
+    const response = await client.sendMessage(endpoint, message, {
+      signal: deps.stopping,
+      isRepeat: deps.isRepeat ?? false,
+    });
+    if (response.success) return { askedMs, response };
+    return { askedMs, error: new AgentProtocolError('The agent reported a failure without saying which.') };
+  } catch (caught) {
     deps.stopping.throwIfAborted();
-    try {
-      const response = await client.sendMessage(endpoint, message, {
-        signal: deps.stopping,
-        isRepeat: deps.isRepeat ?? false,
-      });
-      const agentMs = deps.clock.now() - startedMs;
-      if (response.success) return { kind: 'answer', response, attempts: attempt, agentMs };
-      const error = new AgentProtocolError('The agent reported a failure without saying which.');
-      return { kind: 'failed', error, attempts: attempt, agentMs };
-    } catch (caught) {
-      deps.stopping.throwIfAborted();
-      const error = asWa2aiError(caught);
-      const agentMs = deps.clock.now() - startedMs;
-      const isLast = error.disposition !== 'retry' || attempt >= deps.policy.attempts;
-      deps.log.warn({ attempt, code: error.code, error: error.message, isLast }, 'agent did not answer');
-      if (isLast) return { kind: 'failed', error, attempts: attempt, agentMs };
-      const retryAfterMs = error instanceof AgentUnavailableError ? error.retryAfterMs : undefined;
-      await deps.clock.sleep(deps.policy.backoffMs(attempt, retryAfterMs), deps.stopping);
-    }
+    return { askedMs, error: asWa2aiError(caught) };
   }
 }
 

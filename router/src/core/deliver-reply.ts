@@ -6,11 +6,19 @@ import type { Outbox } from './ports/outbox.ts';
 
 /** Rows read at once when a connection opens; more follow in further pages. */
 const PAGE = 200;
+/** Replies kept in memory while older ones are read; more of them are found in the outbox afterwards. */
+const MAX_HELD = 1_000;
+
+/** Sends of one message in all that WhatsApp did not acknowledge before it is dead. */
+const MAX_UNACKNOWLEDGED = 5;
+const DEFAULT_ACK_TIMEOUT_MS = 30_000;
 
 export interface DeliverDeps {
   outbox: Outbox;
   provider: Pick<ChatProvider, 'accountId' | 'send' | 'status'>;
   log: Logger;
+  /** How long WhatsApp may take to acknowledge a message before it is sent again, in milliseconds. Default 30,000. */
+  ackTimeoutMs?: number;
 }
 
 /**
@@ -26,6 +34,8 @@ export class ReplyDelivery {
   /** Replies that arrive while `resume` reads the older ones wait here, so that they do not overtake. */
   #held: QueuedReply[] | undefined;
   #resuming: Promise<void> | undefined;
+  #looking: Promise<void> | undefined;
+  #mustLookAgain = false;
 
   constructor(deps: DeliverDeps) {
     this.#deps = deps;
@@ -34,10 +44,11 @@ export class ReplyDelivery {
   /** Takes replies just stored. When the account is not open they stay in the outbox until `resume`. */
   deliver(replies: QueuedReply[]): void {
     if (this.#held) {
-      this.#held.push(...replies);
+      if (this.#held.length < MAX_HELD) this.#held.push(...replies);
+      else this.#mustLookAgain = true;
       return;
     }
-    if (this.#deps.provider.status().state !== 'open') return;
+    if (!this.#isConnected) return;
     for (const reply of replies) this.#enqueue(reply);
   }
 
@@ -49,9 +60,50 @@ export class ReplyDelivery {
     return this.#resuming;
   }
 
+  /**
+   * Takes rows that nobody tried yet: written by other nodes, or behind one that was. Does nothing while the account is
+   * not open, since `resume` takes them then. A failure is mended by the next look.
+   */
+  look(): void {
+    this.#mustLookAgain = true;
+    this.#looking ??= this.#lookUntilSeen().finally(() => {
+      this.#looking = undefined;
+    });
+  }
+
+  /**
+   * Sends again, with the same id, what WhatsApp took and never acknowledged, and gives up what it did not acknowledge
+   * five times over five such times. To be called now and then; does nothing while the account is not open.
+   */
+  async chase(): Promise<void> {
+    const { outbox, provider, log, ackTimeoutMs = DEFAULT_ACK_TIMEOUT_MS } = this.#deps;
+    if (this.#held || !this.#isConnected) return;
+    try {
+      const late = await outbox.overdue(provider.accountId, { ackTimeoutMs, limit: PAGE });
+      for (const { reply, attempts, openForMs } of late) {
+        if (this.#underway.has(reply.outboxId)) continue;
+        const { outboxId } = reply;
+        if (attempts >= MAX_UNACKNOWLEDGED && openForMs >= MAX_UNACKNOWLEDGED * ackTimeoutMs) {
+          const error = `WhatsApp took it ${attempts} times and never acknowledged it.`;
+          await outbox.markDead(outboxId, error, 'never-acknowledged');
+          log.error({ outboxId, attempts }, 'reply never acknowledged');
+        } else {
+          log.warn(
+            { outboxId, attempts },
+            'reply not acknowledged in time; it is sent again with the same id',
+          );
+          this.#enqueue(reply);
+        }
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'unacknowledged replies could not be looked for; it is tried again');
+    }
+  }
+
   /** Resolves when nothing is being sent; at shutdown. */
   async settled(): Promise<void> {
     await this.#resuming?.catch(() => undefined);
+    await this.#looking;
     await Promise.all(this.#lanes.values());
   }
 
@@ -72,7 +124,32 @@ export class ReplyDelivery {
       const held = this.#held;
       this.#held = undefined;
       this.deliver(held);
+      if (this.#mustLookAgain) this.look();
     }
+  }
+
+  async #lookUntilSeen(): Promise<void> {
+    const { outbox, provider, log } = this.#deps;
+    while (this.#mustLookAgain) {
+      this.#mustLookAgain = false;
+      if (this.#held || !this.#isConnected) return;
+      try {
+        const rows = await outbox.queued(provider.accountId, PAGE);
+        for (const row of rows) this.#enqueue(row);
+        if (rows.length < PAGE) continue;
+        await Promise.all(this.#lanes.values());
+        this.#mustLookAgain = true;
+      } catch (error) {
+        log.warn({ err: error }, 'queued replies could not be read; they are looked for again');
+        return;
+      }
+    }
+  }
+
+  /** A restricted account is connected too: WhatsApp limits what goes to strangers only. */
+  get #isConnected(): boolean {
+    const { state, isConnected } = this.#deps.provider.status();
+    return isConnected ?? state === 'open';
   }
 
   #enqueue(reply: QueuedReply): void {
@@ -93,7 +170,12 @@ export class ReplyDelivery {
     const { outbox, provider } = this.#deps;
     const log = this.#deps.log.child({ outboxId: reply.outboxId, waMessageId: reply.message.waMessageId });
     try {
-      if (!(await outbox.markSending(reply.outboxId))) return;
+      if (await this.#isOnHold(reply)) return;
+      if (!(await outbox.markSending(reply.outboxId))) {
+        // Past sending, or an older one of its chat came from another node and was not seen here yet.
+        this.look();
+        return;
+      }
       try {
         await provider.send(reply.message);
       } catch (error) {
@@ -107,6 +189,16 @@ export class ReplyDelivery {
       // next opening, or its ack moves it on.
       log.warn({ err: error }, 'reply state not noted');
     }
+  }
+
+  /** While WhatsApp limits the account, what goes to people who never wrote waits until the limit is over. */
+  async #isOnHold({ outboxId }: QueuedReply): Promise<boolean> {
+    const { outbox, provider, log } = this.#deps;
+    const { state, reason, retryAtMs } = provider.status();
+    if (state !== 'restricted' || retryAtMs === undefined || !(await outbox.isCold(outboxId))) return false;
+    await outbox.hold(outboxId, retryAtMs, reason ?? 'WhatsApp limits this account.');
+    log.warn({ outboxId, retryAtMs }, 'message to a new contact is on hold: WhatsApp limits this account');
+    return true;
   }
 
   async #sendFailed(reply: QueuedReply, error: unknown, log: Logger): Promise<void> {

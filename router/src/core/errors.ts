@@ -33,8 +33,8 @@ export class Wa2aiError extends Error {
 
 /** The database did not take or give something; nothing was stored and the caller may call again. */
 export class StorageUnavailableError extends Wa2aiError {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super('STORAGE_UNAVAILABLE', 'retry', message, options);
+  constructor(message: string, options?: { cause?: unknown; code?: string }) {
+    super(options?.code ?? 'STORAGE_UNAVAILABLE', 'retry', message, options);
   }
 }
 
@@ -47,6 +47,23 @@ export class NotConnectedError extends Wa2aiError {
       `WhatsApp account "${accountId}" is not connected; nothing was sent.`,
       options,
     );
+  }
+}
+
+/** This node does not hold the account any more: another one may; nothing was stored or sent. */
+export class LeaseLostError extends StorageUnavailableError {
+  constructor(accountId: string) {
+    super(`This node no longer holds WhatsApp account "${accountId}"; nothing was stored.`, {
+      code: 'LEASE_LOST',
+    });
+  }
+}
+
+/** No node that answers holds the account; what was asked for may be asked again. */
+export class AccountNotHeldError extends Wa2aiError {
+  constructor(accountId: string, node?: string) {
+    const who = node === undefined ? 'No node holds' : `Node "${node}" did not answer for`;
+    super('ACCOUNT_NOT_HELD', 'retry', `${who} WhatsApp account "${accountId}" at this moment; try again.`);
   }
 }
 
@@ -91,5 +108,16 @@ export class AgentTimeoutError extends Wa2aiError {
 export class AgentProtocolError extends Wa2aiError {
   constructor(message: string, options?: { cause?: unknown; code?: string }) {
     super(options?.code ?? 'AGENT_PROTOCOL', 'dead', message, options);
+  }
+}
+
+/** The agent's endpoint failed too often of late: it was not asked. */
+export class AgentCircuitOpenError extends Wa2aiError {
+  constructor() {
+    super(
+      'AGENT_CIRCUIT_OPEN',
+      'dead',
+      'The agent was not asked: its endpoint failed several times in a row and is left alone for a while.',
+    );
   }
 }

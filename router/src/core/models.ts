@@ -59,6 +59,24 @@ export interface AdkConfig {
   timeoutMs?: number;
 }
 
+/** What happens when a route's agent does not answer. Absent fields: the service's own settings. */
+export interface FailurePolicy {
+  /** Asks of one message in all, from 1. Only an agent that did not take the request is asked again. */
+  attempts?: number;
+  /** Ceiling of the first wait between asks; it doubles with each. Default 500. */
+  backoffMs?: number;
+  /** Ceiling of every such wait. Default 30,000. */
+  maxBackoffMs?: number;
+  /** Longest `Retry-After` that is waited out in full. Default 120,000. */
+  maxRetryAfterMs?: number;
+  /** Leaves an endpoint alone that failed so often in a row. Default: it is asked every time. */
+  circuit?: { failures: number; openMs: number };
+  /** Asked once, with the same message, when this route's agent failed for good. Its own fallback is not followed. */
+  fallbackRouteId?: string;
+  /** Sent as the answer when the agent failed for good; the message then counts as answered. */
+  fallbackText?: string;
+}
+
 /** Settings of an ABI route: an agent that takes ABI calldata by HTTP, at the route's `agentEndpoint`. */
 export interface AbiConfig {
   /** Human-readable signatures, structs and JSON ABI entries; or the URL of a manifest that holds a JSON ABI. */
@@ -88,6 +106,7 @@ export interface RouteConfig {
   unsupportedNotice?: string;
   /** One short apology sent when a turn fails for good. Default: nothing is sent. */
   failureNotice?: string;
+  failure?: FailurePolicy;
 }
 
 /** One rule of the route table. `channelId` is canonical (see IncomingMessage) or `*`. */

@@ -1,16 +1,20 @@
-export interface BackoffInput {
-  /** The attempt that failed, from 1. */
-  attempt: number;
-  /** What the other side asked for (`Retry-After`), in milliseconds. */
-  retryAfterMs?: number;
-  /** Uniform in [0, 1), e.g. Math.random. */
-  random(): number;
+/** Bounds of waits, in milliseconds. */
+export interface BackoffLimits {
   /** Ceiling of the first wait. Default 500. */
   baseMs?: number;
   /** Ceiling of every wait without a Retry-After. Default 30,000. */
   maxMs?: number;
   /** Longest Retry-After that is honoured; a longer one counts as this. Default 120,000. */
   maxRetryAfterMs?: number;
+}
+
+export interface BackoffInput extends BackoffLimits {
+  /** The attempt that failed, from 1. */
+  attempt: number;
+  /** What the other side asked for (`Retry-After`), in milliseconds. */
+  retryAfterMs?: number;
+  /** Uniform in [0, 1), e.g. Math.random. */
+  random(): number;
 }
 
 /**

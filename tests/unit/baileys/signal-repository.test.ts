@@ -80,6 +80,8 @@ beforeEach(() => {
 afterEach(() => release());
 
 const hooks: DecryptHooks = {
+  turn: async () => undefined,
+  begun: () => undefined,
   entryFor: (ciphertext) => ({
     ciphertextHash: Buffer.from(ciphertext).toString('base64'),
     stanzaOrder: 1n,
@@ -252,6 +254,53 @@ describe('a stanza that comes again', () => {
     await journal.forget('main', [Buffer.from(first.bytes).toString('base64')]);
     await expect(accountReads(account, first)).rejects.toThrow();
     expect(failed).toHaveLength(1);
+  });
+});
+
+describe('a person with two sessions', () => {
+  /** Each of the two was answered, so that its next message has a new ratchet key. */
+  async function twoSessions(account: Account): Promise<[SignalPeer, SignalPeer]> {
+    const older = new SignalPeer('34600000002');
+    const newer = new SignalPeer('34600000002', older.identity);
+    for (const peer of [older, newer]) {
+      await accountReads(account, await anaWrites(peer, account, 'hello'));
+      const answers: Array<Promise<unknown>> = [];
+      await accountWrites(account, ({ type, ciphertext }) => {
+        answers.push(peer.decryptFrom(ME, type, ciphertext));
+      });
+      await Promise.all(answers);
+    }
+    return [older, newer];
+  }
+
+  /** What was under way in the older session comes between two messages of the newer one. */
+  async function readInterleaved(isWrapped: boolean): Promise<void> {
+    const account = await openAccount(isWrapped);
+    const [older, newer] = await twoSessions(account);
+    for (const peer of [older, newer, older, newer]) {
+      await accountReads(account, await anaWrites(peer, account, 'still there?'));
+    }
+  }
+
+  it('is not understood any more by a bare Baileys after a late message of the older one', async () => {
+    await expect(readInterleaved(false)).rejects.toThrow('No matching sessions');
+  });
+
+  it('is read in both', async () => {
+    await expect(readInterleaved(true)).resolves.toBeUndefined();
+  });
+
+  it('keeps both as they were when a message is of neither', async () => {
+    const account = await openAccount(true);
+    const [older, newer] = await twoSessions(account);
+    const scope = { accountId: 'main', generation: 1 };
+    const before = (await store.read(scope, 'session', ['34600000002.0'])).get('34600000002.0');
+    const { bytes } = await anaWrites(older, account, 'spoilt');
+    const spoilt = Buffer.from(bytes);
+    spoilt.writeUInt8(spoilt.readUInt8(spoilt.length - 12) ^ 1, spoilt.length - 12);
+    await expect(accountReads(account, { type: 'msg', bytes: spoilt })).rejects.toThrow();
+    expect((await store.read(scope, 'session', ['34600000002.0'])).get('34600000002.0')).toBe(before);
+    for (const peer of [newer, older]) await accountReads(account, await anaWrites(peer, account, 'fine'));
   });
 });
 

@@ -15,6 +15,7 @@ const good = {
 /** Has no form in an address. */
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 const adk = (change: object) => ({ config: { adk: { appName: 'a', ...change } } });
+const failure = (failure: unknown) => ({ config: { adk: { appName: 'a' }, failure } });
 
 let api: HttpApi;
 beforeAll(async () => {
@@ -59,6 +60,18 @@ describe('a route with one mistake', () => {
     [{ config: { failureNotice: 'x' } }, 'config must hold exactly one agent kind: adk, abi.'],
     [{ config: { adk: {} } }, 'config.adk.appName is missing.'],
     [adk({ appName: ' ' }), 'config.adk.appName must not be blank.'],
+    [failure('no'), 'config.failure must be a JSON object.'],
+    [failure({ tries: 3 }), 'config.failure.tries is not a known field.'],
+    [failure({ attempts: 0 }), 'config.failure.attempts must be at least 1.'],
+    [failure({ attempts: 1.5 }), 'config.failure.attempts must be a whole number.'],
+    [failure({ backoffMs: 5, maxBackoffMs: 4 }), 'config.failure.maxBackoffMs must not be below backoffMs.'],
+    [failure({ circuit: { failures: 3 } }), 'config.failure.circuit.openMs is missing.'],
+    [failure({ fallbackRouteId: 'x' }), 'config.failure.fallbackRouteId must be the id of a route.'],
+    [failure({ fallbackText: ' ' }), 'config.failure.fallbackText must not be blank.'],
+    [
+      failure({ fallbackText: 'x', fallbackRouteId: '00000000-0000-4000-8000-000000000000' }),
+      'config.failure.fallbackText must not stand beside fallbackRouteId; choose one.',
+    ],
     [adk({ baseUrl: 'x' }), 'config.adk.baseUrl must be an http:// or https:// URL.'],
     [adk({ dialect: 'kebab' }), 'config.adk.dialect must be auto or snake or camel.'],
     [adk({ timeoutMs: 5 }), 'config.adk.timeoutMs must be at least 100.'],

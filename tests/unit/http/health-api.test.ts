@@ -16,7 +16,15 @@ describe('GET /health/ready', () => {
   it('is 200 when the database answers and every account is open', async () => {
     const { status, body } = await api.call('GET', '/health/ready');
     expect(status).toBe(200);
-    expect(body).toEqual({ status: 'ready', reasons: [] });
+    expect(body).toEqual({ status: 'ready', reasons: [], node: 'n1', holds: [] });
+  });
+
+  it('says what this node holds, and leaves the accounts of other nodes to them', async () => {
+    api.accounts.set({ node: 'n1' });
+    api.accounts.set({ accountId: 'sales', node: 'n2', state: 'waiting' });
+    const { status, body } = await api.call('GET', '/health/ready');
+    expect(status).toBe(200);
+    expect(body).toEqual({ status: 'ready', reasons: [], node: 'n1', holds: ['default'] });
   });
 
   it('is 503 and names each reason otherwise', async () => {
@@ -30,6 +38,8 @@ describe('GET /health/ready', () => {
         { name: 'database', message: 'The database does not answer.' },
         { name: 'account:sales', message: 'It is logged-out. Link it again.' },
       ],
+      node: 'n1',
+      holds: [],
     });
     expect(text).not.toContain('10.0.0.5');
   });
@@ -42,9 +52,7 @@ describe('GET /health/ready', () => {
   it('does not wait for a database that hangs', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const pingDatabase = () => new Promise<void>(() => {});
-    const ready = healthApi({ accounts: api.accounts, pingDatabase }).find(
-      ({ path }) => path === '/health/ready',
-    );
+    const ready = healthApi({ ...api.deps, pingDatabase }).find(({ path }) => path === '/health/ready');
     const answer = ready?.handle({ params: {}, query: {}, body: {}, caller: 'key', request: {} as Request });
     await vi.advanceTimersByTimeAsync(2_000);
     expect((await answer)?.status).toBe(503);

@@ -1,13 +1,17 @@
 import type { AccountStatus } from './chat-provider.ts';
 
-/** The accounts that this service holds, for the API, the pages and the CLI. Undefined: no such account. */
+/** How an account is to be paired; the phone number in digits. */
+export type PairBy = { method: 'qr' } | { method: 'code'; phone: string };
+
+/** The accounts of this service, for the API, the pages and the CLI. Undefined: no such account. */
 export interface AccountControl {
+  /** By id, those that other nodes hold too. */
   list(): AccountStatus[];
   get(accountId: string): AccountStatus | undefined;
-  pair(
-    accountId: string,
-    by: { method: 'qr' } | { method: 'code'; phone: string },
-  ): Promise<AccountStatus | undefined>;
+  /** Adds an account, which a node then starts; `known` when there is one with this id. */
+  create(accountId: string): Promise<'added' | 'known'>;
+  /** @throws {AccountNotHeldError} from this and the next two: no node that answers holds the account */
+  pair(accountId: string, by: PairBy): Promise<AccountStatus | undefined>;
   logout(accountId: string): Promise<AccountStatus | undefined>;
   restart(accountId: string): Promise<AccountStatus | undefined>;
 }

@@ -24,6 +24,8 @@ export interface AccountStatus {
   phone?: string;
   lid?: string;
   name?: string;
+  /** The node that holds the account; absent while none does. Set for the API, not by providers. */
+  node?: string;
 }
 
 /** What a provider hands to core. Every promise is awaited before the provider forgets the event. */
@@ -53,6 +55,11 @@ export interface ChatProvider {
    * @throws {NotConnectedError} nothing was sent · {SendUncertainError} it may have gone · {SendRefusedError} never will
    */
   send(message: OutgoingMessage): Promise<void>;
+  /**
+   * The account belongs to another node now: nothing leaves the socket from this call on, nothing more is written, and
+   * the socket is closed. Resolves when all that was under way has ended.
+   */
+  abandon(): Promise<void>;
   /** Shows or hides "typing..." in a chat; failures are ignored. */
   setTyping(to: string, isTyping: boolean): Promise<void>;
   /** Starts pairing again: by QR, or by code for this phone number (digits). Only while not linked. */

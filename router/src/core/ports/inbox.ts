@@ -47,6 +47,13 @@ export interface PendingTurn {
   channelIds: string[];
   /** Where the reply goes: the JID the chat was last heard from. */
   replyTo: string;
+  /** Asks of an earlier turn that ended in a dead letter; absent when there were none. */
+  earlierAttempts?: number;
+  /** Who wrote it: LID, else number; bare digits. */
+  sender: string;
+  /** When it was stored, and when the last reply of the chat was; the database's time, epoch milliseconds. */
+  receivedAtMs: number;
+  repliedAtMs?: number;
 }
 
 /** How a turn ended. Written with the reply in one transaction. */
@@ -88,7 +95,8 @@ export interface Inbox {
   nextTurn(chatId: string, epoch: number, options?: { keepOpen?: boolean }): Promise<PendingTurn | undefined>;
   /**
    * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). A turn that was
-   * ended before changes nothing and returns the replies stored then.
+   * ended before changes nothing and returns the replies stored then. Else those of this end only, although a replayed
+   * message may have some of its first end.
    */
   finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]>;
   /** Hands the chat from a long loop to a fresh one; returns the new epoch, or undefined when nothing is left to do. */

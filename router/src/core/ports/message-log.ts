@@ -30,7 +30,10 @@ export interface DeadLetterRow {
   id: string;
   accountId: string;
   chatId: string;
+  /** The message that got no answer, or the one whose reply was not sent. */
   messageId?: string;
+  /** The reply that was not sent. */
+  outboxId?: string;
   reason: string;
   error: string;
   attempts: number;
@@ -44,6 +47,8 @@ export interface LogQuery {
   accountId?: string;
   channelId?: string;
   state?: string;
+  /** Dead letters only: exactly this reason. */
+  reason?: string;
   before?: string;
   limit: number;
 }
@@ -58,5 +63,7 @@ export interface MessageLog {
     messages: Record<string, number>;
     outbox: Record<string, number>;
     deadLetters: number;
+    /** Replies that WhatsApp took and has not acknowledged in time. */
+    unacknowledged: number;
   }>;
 }

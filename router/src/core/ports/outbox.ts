@@ -4,6 +4,12 @@ import type { QueuedReply } from './inbox.ts';
 /** `queued` → `sending` → `sent` (bytes written) → `acked` → `delivered` → `read`; or `dead`. Only ever moves forward. */
 export type OutboxState = 'queued' | 'sending' | 'sent' | 'acked' | 'delivered' | 'read' | 'dead';
 
+/** Why a reply that was to be sent is dead: on the way, by WhatsApp's word, or for want of any word from it. */
+export type DeadReplyReason = 'send-failed' | 'send-refused' | 'never-acknowledged';
+
+/** How often a message that WhatsApp refused for a time is sent in all before it is dead. */
+export const MAX_REFUSALS = 5;
+
 /** Moves of outbox rows by WhatsApp id. @throws {StorageUnavailableError} from every method */
 export interface Outbox {
   /**
@@ -14,14 +20,44 @@ export interface Outbox {
     message: OutgoingMessage,
     idempotencyKey?: string,
   ): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
-  /** Not yet acknowledged rows of an account in sending order per chat: `queued`, and `sending`/`sent` left by a crash or drop. */
+  /**
+   * Not yet acknowledged rows of an account in sending order per chat: `queued`, and `sending`/`sent` left by a crash or
+   * drop. Without those on hold.
+   */
   undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]>;
-  /** `queued` or a repeat → `sending`; false when the row is past that (acked, dead) and must not be sent. */
+  /**
+   * Rows that nobody tried yet, oldest first: those that other nodes wrote, and those that had to wait. Without those on
+   * hold and those behind one in their chat.
+   */
+  queued(accountId: string, limit: number): Promise<QueuedReply[]>;
+  /**
+   * `queued` or a repeat → `sending`; false when the row must not be sent: it is past that (acked, dead), on hold, or an
+   * older row of its chat is still `queued`.
+   */
   markSending(outboxId: string): Promise<boolean>;
   markSent(outboxId: string): Promise<void>;
-  markDead(outboxId: string, reason: string): Promise<void>;
-  /** WhatsApp refused this id with an error ack: `dead` with a dead letter, unless it was acknowledged before. */
-  markRefused(accountId: string, waMessageId: string, reason: string): Promise<void>;
+  /** `dead` with a dead letter of this reason; default `send-failed`. */
+  markDead(outboxId: string, error: string, reason?: DeadReplyReason): Promise<void>;
+  /**
+   * WhatsApp refused this id with an error ack: `dead` with a dead letter, unless it was acknowledged before. With
+   * `retryAtMs` it goes back to `queued`, on hold until then, the first four times.
+   */
+  markRefused(accountId: string, waMessageId: string, error: string, retryAtMs?: number): Promise<void>;
+  /** Holds a row that was not sent until a time; it goes back to `queued`. */
+  hold(outboxId: string, untilMs: number, why: string): Promise<void>;
+  /**
+   * Whether it goes to somebody who never wrote to the account: the sends that WhatsApp limits first. A group is none, nor
+   * is a row that is not there.
+   */
+  isCold(outboxId: string): Promise<boolean>;
+  /**
+   * Rows that were tried longer than `ackTimeoutMs` ago and that WhatsApp has not acknowledged, oldest first. Each is
+   * noted as such in its `error`.
+   */
+  overdue(
+    accountId: string,
+    page: { ackTimeoutMs: number; limit: number },
+  ): Promise<Array<{ reply: QueuedReply; attempts: number; openForMs: number }>>;
   /** Back to `queued` after a send that surely did not happen. */
   release(outboxId: string, reason: string): Promise<void>;
   /** Acks and receipts from WhatsApp, in bulk; unknown ids and moves backward are ignored. */
@@ -45,6 +81,10 @@ export interface OutboxRow {
   attempts: number;
   error?: string;
   queuedAt: Date;
+  /** Set: it is not sent before. */
+  holdUntil?: Date;
+  /** The last try. */
+  triedAt?: Date;
   sentAt?: Date;
   ackedAt?: Date;
   deliveredAt?: Date;

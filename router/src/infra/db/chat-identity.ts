@@ -61,6 +61,9 @@ export interface StoredTurn {
   sentAtMs: number;
   chat: ChatIdentity;
   replyTo: string;
+  attempts?: number;
+  receivedAtMs: number;
+  repliedAtMs?: number;
 }
 
 /**
@@ -85,6 +88,17 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     kind: row.kind as MessageKind,
     quotedText: row.quotedText ?? undefined,
   };
-  const { messageId, chatId, accountId, replyTo } = row;
-  return { messageId, chatId, accountId, message, channelIds, replyTo };
+  const { messageId, chatId, accountId, replyTo, receivedAtMs, repliedAtMs } = row;
+  return {
+    messageId,
+    chatId,
+    accountId,
+    message,
+    channelIds,
+    replyTo,
+    earlierAttempts: row.attempts || undefined,
+    sender: row.senderLid ?? row.senderPhone ?? '',
+    receivedAtMs,
+    repliedAtMs,
+  };
 }

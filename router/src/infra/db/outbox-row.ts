@@ -14,6 +14,8 @@ export function outboxRow(row: Outbox): OutboxRow {
     attempts: row.attempts,
     error: row.error ?? undefined,
     queuedAt: row.queuedAt,
+    holdUntil: row.holdUntil ?? undefined,
+    triedAt: row.triedAt ?? undefined,
     sentAt: row.sentAt ?? undefined,
     ackedAt: row.ackedAt ?? undefined,
     deliveredAt: row.deliveredAt ?? undefined,

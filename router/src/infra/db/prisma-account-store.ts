@@ -1,5 +1,7 @@
 import type { AccountState } from '../../core/models.ts';
+import type { Fence } from '../../core/ports/account-lease.ts';
 import type { AccountRecord, AccountStore } from '../../core/ports/account-store.ts';
+import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { storableOrNull } from './storable.ts';
 import { withStorage } from './storage-errors.ts';
@@ -7,9 +9,12 @@ import { withStorage } from './storage-errors.ts';
 /** WhatsApp accounts in PostgreSQL. */
 export class PrismaAccountStore implements AccountStore {
   readonly #prisma: PrismaClient;
+  readonly #fence: Fence | undefined;
 
-  constructor(prisma: PrismaClient) {
+  /** @param fence the lease that every change is made under; without one they are not fenced */
+  constructor(prisma: PrismaClient, fence?: Fence) {
     this.#prisma = prisma;
+    this.#fence = fence;
   }
 
   async load(accountId: string): Promise<AccountRecord> {
@@ -28,30 +33,31 @@ export class PrismaAccountStore implements AccountStore {
   }
 
   async save(accountId: string, record: Omit<AccountRecord, 'generation'>): Promise<void> {
-    const data = {
-      state: record.state,
-      reason: storableOrNull(record.reason),
-      phone: storableOrNull(record.phone),
-      lid: storableOrNull(record.lid),
-      pushName: storableOrNull(record.pushName),
-    };
-    await withStorage('storing a WhatsApp account', () =>
-      this.#prisma.account.upsert({
-        where: { id: accountId },
-        create: { id: accountId, ...data },
-        update: data,
-      }),
-    );
+    const { owner, epoch } = fenceOf(this.#fence);
+    await underFence(this.#fence, 'storing a WhatsApp account', async () => {
+      const written = await this.#prisma.$executeRaw`
+        INSERT INTO account (id, state, reason, phone, lid, push_name, updated_at)
+        SELECT ${accountId}, ${record.state}, ${storableOrNull(record.reason)}, ${storableOrNull(record.phone)},
+               ${storableOrNull(record.lid)}, ${storableOrNull(record.pushName)}, now()
+        FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
+        ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, phone = excluded.phone,
+          lid = excluded.lid, push_name = excluded.push_name, updated_at = excluded.updated_at`;
+      return [{ held: written }];
+    });
   }
 
   async nextGeneration(accountId: string): Promise<number> {
-    const row = await withStorage('putting the keys of a WhatsApp account aside', () =>
-      this.#prisma.account.upsert({
-        where: { id: accountId },
-        create: { id: accountId, authGeneration: 2 },
-        update: { authGeneration: { increment: 1 } },
-      }),
+    const { owner, epoch } = fenceOf(this.#fence);
+    const row = await underFence(
+      this.#fence,
+      'putting the keys of a WhatsApp account aside',
+      () => this.#prisma.$queryRaw<Array<HeldRow & { generation: number }>>`
+        INSERT INTO account (id, auth_generation, updated_at)
+        SELECT ${accountId}, 2, now() FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
+        ON CONFLICT (id) DO UPDATE SET auth_generation = account.auth_generation + 1,
+          generation_at = now(), updated_at = now()
+        RETURNING 1 AS held, auth_generation AS generation`,
     );
-    return row.authGeneration;
+    return row.generation;
   }
 }

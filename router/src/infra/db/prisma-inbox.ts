@@ -33,9 +33,13 @@ interface TurnRow {
   chat_lid: string | null;
   group_id: string | null;
   reply_to: string;
+  attempts: number;
+  received_at_ms: string;
+  replied_at_ms: string | null;
 }
 
-interface ReplyRow {
+/** Columns of an outbox row as the deliverer takes it. */
+export interface ReplyRow {
   outbox_id: string;
   chat_id: string;
   account_id: string;
@@ -90,7 +94,9 @@ export class PrismaInbox implements Inbox {
       () => this.#prisma.$queryRaw<TurnRow[]>`
         SELECT message_id::text, account_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text,
                quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
-               chat_phone, chat_lid, group_id, reply_to
+               chat_phone, chat_lid, group_id, reply_to, attempts,
+               (extract(epoch FROM received_at) * 1000)::bigint::text AS received_at_ms,
+               (extract(epoch FROM replied_at) * 1000)::bigint::text AS replied_at_ms
         FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer, ${!options.keepOpen})`,
     );
     if (!row) return undefined;
@@ -108,6 +114,9 @@ export class PrismaInbox implements Inbox {
       sentAtMs: Number(row.sent_at_ms),
       chat: { phone: row.chat_phone, lid: row.chat_lid, groupId: row.group_id },
       replyTo: row.reply_to,
+      attempts: row.attempts,
+      receivedAtMs: Number(row.received_at_ms),
+      repliedAtMs: row.replied_at_ms === null ? undefined : Number(row.replied_at_ms),
     });
   }
 

@@ -1,4 +1,6 @@
+import type { Fence } from '../../core/ports/account-lease.ts';
 import type { KeyChange, KeyScope, KeyStore } from '../../core/ports/key-store.ts';
+import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { storableId } from './storable.ts';
 import { withStorage } from './storage-errors.ts';
@@ -6,9 +8,12 @@ import { withStorage } from './storage-errors.ts';
 /** Keys in PostgreSQL, one row a key. Every commit is one statement, so one transaction and one round trip. */
 export class PrismaKeyStore implements KeyStore {
   readonly #prisma: PrismaClient;
+  readonly #fence: Fence | undefined;
 
-  constructor(prisma: PrismaClient) {
+  /** @param fence the lease that every commit is made under; without one they are not fenced */
+  constructor(prisma: PrismaClient, fence?: Fence) {
     this.#prisma = prisma;
+    this.#fence = fence;
   }
 
   async read(scope: KeyScope, category: string, keyIds: readonly string[]): Promise<Map<string, string>> {
@@ -30,24 +35,30 @@ export class PrismaKeyStore implements KeyStore {
   /** The commonest step, keys alone, in its cheapest form. */
   async #put(scope: KeyScope, puts: KeyChange['puts']): Promise<void> {
     if (puts.length === 0) return;
-    await withStorage(
-      'storing WhatsApp keys',
-      () => this.#prisma.$executeRaw`
+    const { owner, epoch } = fenceOf(this.#fence);
+    await underFence(this.#fence, 'storing WhatsApp keys', async () => {
+      const written = await this.#prisma.$executeRaw`
         INSERT INTO auth_key (account_id, generation, category, key_id, value)
         SELECT ${scope.accountId}, ${scope.generation}, put.category, put.key_id, put.value
-        FROM unnest(${puts.map((p) => p.category)}::text[], ${puts.map((p) => p.keyId)}::text[],
+        FROM lease_held(${scope.accountId}, ${owner}, ${epoch}::bigint),
+             unnest(${puts.map((p) => p.category)}::text[], ${puts.map((p) => p.keyId)}::text[],
                     ${puts.map((p) => p.value)}::text[]) AS put(category, key_id, value)
-        ON CONFLICT (account_id, generation, category, key_id) DO UPDATE SET value = excluded.value`,
-    );
+        ON CONFLICT (account_id, generation, category, key_id) DO UPDATE SET value = excluded.value`;
+      return [{ held: written }];
+    });
   }
 
   async #commitAll(scope: KeyScope, { puts, deletes, journal }: KeyChange): Promise<void> {
-    await withStorage(
+    const { owner, epoch } = fenceOf(this.#fence);
+    await underFence(
+      this.#fence,
       'storing WhatsApp keys',
-      () => this.#prisma.$executeRaw`
-        WITH gone AS (
+      () => this.#prisma.$queryRaw<HeldRow[]>`
+        WITH held AS MATERIALIZED (
+          SELECT * FROM lease_held(${scope.accountId}, ${owner}, ${epoch}::bigint)
+        ), gone AS (
           DELETE FROM auth_key
-          USING unnest(${deletes.map((d) => d.category)}::text[], ${deletes.map((d) => d.keyId)}::text[])
+          USING held, unnest(${deletes.map((d) => d.category)}::text[], ${deletes.map((d) => d.keyId)}::text[])
             AS old(category, key_id)
           WHERE account_id = ${scope.accountId} AND generation = ${scope.generation}
             AND auth_key.category = old.category AND auth_key.key_id = old.key_id
@@ -55,19 +66,23 @@ export class PrismaKeyStore implements KeyStore {
           INSERT INTO journal (account_id, ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza)
           SELECT ${scope.accountId}, entry.hash, entry.stanza_order, entry.wa_message_id,
                  decode(entry.plaintext, 'base64'), decode(entry.stanza, 'base64')
-          FROM unnest(${journal.map((e) => e.ciphertextHash)}::text[],
+          FROM held,
+               unnest(${journal.map((e) => e.ciphertextHash)}::text[],
                       ${journal.map((e) => e.stanzaOrder.toString())}::bigint[],
                       ${journal.map((e) => storableId(e.waMessageId))}::text[],
                       ${journal.map((e) => base64(e.plaintext))}::text[],
                       ${journal.map((e) => base64(e.stanza))}::text[])
             AS entry(hash, stanza_order, wa_message_id, plaintext, stanza)
           ON CONFLICT (account_id, ciphertext_hash) DO NOTHING
+        ), put AS (
+          INSERT INTO auth_key (account_id, generation, category, key_id, value)
+          SELECT ${scope.accountId}, ${scope.generation}, put.category, put.key_id, put.value
+          FROM held,
+               unnest(${puts.map((p) => p.category)}::text[], ${puts.map((p) => p.keyId)}::text[],
+                      ${puts.map((p) => p.value)}::text[]) AS put(category, key_id, value)
+          ON CONFLICT (account_id, generation, category, key_id) DO UPDATE SET value = excluded.value
         )
-        INSERT INTO auth_key (account_id, generation, category, key_id, value)
-        SELECT ${scope.accountId}, ${scope.generation}, put.category, put.key_id, put.value
-        FROM unnest(${puts.map((p) => p.category)}::text[], ${puts.map((p) => p.keyId)}::text[],
-                    ${puts.map((p) => p.value)}::text[]) AS put(category, key_id, value)
-        ON CONFLICT (account_id, generation, category, key_id) DO UPDATE SET value = excluded.value`,
+        SELECT count(*)::integer AS held FROM held`,
     );
   }
 }

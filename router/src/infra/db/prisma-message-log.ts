@@ -9,9 +9,12 @@ import { withStorage } from './storage-errors.ts';
 /** Reads messages and dead letters from PostgreSQL: a page costs two or three statements however many rows it has. */
 export class PrismaMessageLog implements MessageLog {
   readonly #prisma: PrismaClient;
+  readonly #ackTimeoutMs: number;
 
-  constructor(prisma: PrismaClient) {
+  /** @param options.ackTimeoutMs when a sent reply counts as unacknowledged; default 30,000 */
+  constructor(prisma: PrismaClient, options: { ackTimeoutMs?: number } = {}) {
     this.#prisma = prisma;
+    this.#ackTimeoutMs = options.ackTimeoutMs ?? 30_000;
   }
 
   async messages(query: LogQuery): Promise<MessageRow[]> {
@@ -48,6 +51,7 @@ export class PrismaMessageLog implements MessageLog {
           accountId: query.accountId,
           id: before && { lt: before },
           chatId: chats && { in: chats.map((found) => found.id) },
+          reason: query.reason,
           ...replayedFilter(query.state),
         },
         orderBy: { id: 'desc' },
@@ -58,6 +62,7 @@ export class PrismaMessageLog implements MessageLog {
         accountId: row.accountId,
         chatId: String(row.chatId),
         messageId: row.messageId === null ? undefined : String(row.messageId),
+        outboxId: row.outboxId === null ? undefined : String(row.outboxId),
         reason: row.reason,
         error: row.error,
         attempts: row.attempts,
@@ -72,17 +77,26 @@ export class PrismaMessageLog implements MessageLog {
     messages: Record<string, number>;
     outbox: Record<string, number>;
     deadLetters: number;
+    unacknowledged: number;
   }> {
     const rows = await withStorage(
       'counting messages',
       () => this.#prisma.$queryRaw<Array<{ kind: string; state: string; rows: number }>>`
         SELECT 'message' AS kind, state, count(*)::integer AS rows FROM message GROUP BY state
         UNION ALL SELECT 'outbox', state, count(*)::integer FROM outbox GROUP BY state
+        UNION ALL SELECT 'unacknowledged', 'all', count(*)::integer FROM outbox
+          WHERE state IN ('sending', 'sent')
+            AND tried_at <= now() - ${this.#ackTimeoutMs}::integer * interval '1 millisecond'
         UNION ALL SELECT 'dead_letter', 'all', count(*)::integer FROM dead_letter`,
     );
     const of = (kind: string) =>
       Object.fromEntries(rows.filter((row) => row.kind === kind).map((row) => [row.state, row.rows]));
-    return { messages: of('message'), outbox: of('outbox'), deadLetters: of('dead_letter').all ?? 0 };
+    return {
+      messages: of('message'),
+      outbox: of('outbox'),
+      deadLetters: of('dead_letter').all ?? 0,
+      unacknowledged: of('unacknowledged').all ?? 0,
+    };
   }
 
   async #messages(args: {
@@ -111,7 +125,7 @@ function beforeId(query: LogQuery): bigint | undefined | 'none' {
 }
 
 /** The chats of a channelId as an admin writes it; 'none' when it can be no chat. */
-function chatFilter(channelId: string | undefined): Prisma.ChatWhereInput | undefined | 'none' {
+export function chatFilter(channelId: string | undefined): Prisma.ChatWhereInput | undefined | 'none' {
   if (channelId === undefined) return undefined;
   const canonical = canonicalChannelId(channelId);
   if (canonical === undefined) return 'none';

@@ -1,13 +1,20 @@
 import { parseJid } from '../../core/chat-id.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
+import type { Fence } from '../../core/ports/account-lease.ts';
 import type { ChatAddress, QueuedReply } from '../../core/ports/inbox.ts';
-import type { Outbox, OutboxRow } from '../../core/ports/outbox.ts';
+import { type DeadReplyReason, MAX_REFUSALS, type Outbox, type OutboxRow } from '../../core/ports/outbox.ts';
 import { addressColumns } from './chat-identity.ts';
-import type { PrismaClient } from './generated/client.ts';
+import { fenceOf, type HeldRow, underFence } from './fence.ts';
+import { Prisma, type PrismaClient } from './generated/client.ts';
 import { outboxRow } from './outbox-row.ts';
-import { queuedReply } from './prisma-inbox.ts';
+import { queuedReply, type ReplyRow } from './prisma-inbox.ts';
 import { storableId, storableText } from './storable.ts';
 import { StorageRejectedError, withStorage } from './storage-errors.ts';
+
+interface OverdueRow extends ReplyRow {
+  attempts: number;
+  open_for_ms: number;
+}
 
 type Receipt = Parameters<Outbox['recordReceipts']>[1][number];
 
@@ -15,13 +22,17 @@ const RECEIPT_RANK: Record<Receipt['state'], number> = { acked: 1, delivered: 2,
 
 /**
  * The outbox in PostgreSQL. Every method is one statement whose WHERE clause holds the rule of moves, so two callers
- * can never move a row backward. Times are the database's, except those of receipts.
+ * can never move a row backward. Times are the database's, except those of receipts. Adding and reading is anybody's;
+ * moves are the account's owner's alone and are fenced by its lease.
  */
 export class PrismaOutbox implements Outbox {
   readonly #prisma: PrismaClient;
+  readonly #fence: Fence | undefined;
 
-  constructor(prisma: PrismaClient) {
+  /** @param fence the lease of the one account whose rows are moved; without one moves are not fenced */
+  constructor(prisma: PrismaClient, fence?: Fence) {
     this.#prisma = prisma;
+    this.#fence = fence;
   }
 
   async addDirect(
@@ -44,70 +55,171 @@ export class PrismaOutbox implements Outbox {
   async undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]> {
     const rows = await withStorage(
       'reading undelivered replies',
-      () => this.#prisma.$queryRaw<Parameters<typeof queuedReply>[0][]>`
+      () => this.#prisma.$queryRaw<ReplyRow[]>`
         SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
         WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')
-          AND id > ${page.afterId ?? '0'}::bigint
+          AND id > ${page.afterId ?? '0'}::bigint AND (hold_until IS NULL OR hold_until <= now())
         ORDER BY id LIMIT ${page.limit}::integer`,
     );
     return rows.map(queuedReply);
   }
 
-  /** A row that was sent before stays `sent` while it is sent again. */
+  async queued(accountId: string, limit: number): Promise<QueuedReply[]> {
+    const rows = await withStorage(
+      'reading queued replies',
+      () => this.#prisma.$queryRaw<ReplyRow[]>`
+        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
+        WHERE account_id = ${accountId} AND state = 'queued' AND NOT EXISTS (
+          SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
+            AND o.id <= outbox.id AND o.state = 'queued' AND o.hold_until > now())
+        ORDER BY id LIMIT ${limit}::integer`,
+    );
+    return rows.map(queuedReply);
+  }
+
+  /**
+   * A row that was sent before stays `sent` while it is sent again. A row waits while an older one of its chat has not
+   * been tried: replies of one chat may be written by several nodes.
+   */
   async markSending(outboxId: string): Promise<boolean> {
-    const moved = await withStorage(
+    const { moved } = await this.#move<{ moved: number }>(
       'noting that a reply is being sent',
-      () => this.#prisma.$executeRaw`
-        UPDATE outbox SET attempts = attempts + 1, state = CASE state WHEN 'sent' THEN 'sent' ELSE 'sending' END
-        WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')`,
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), moved AS (
+          UPDATE outbox SET attempts = attempts + 1, tried_at = now(), hold_until = NULL,
+            state = CASE state WHEN 'sent' THEN 'sent' ELSE 'sending' END
+          FROM held
+          WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
+            AND (hold_until IS NULL OR hold_until <= now()) AND NOT EXISTS (
+            SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
+              AND o.id < outbox.id AND o.state = 'queued')
+          RETURNING 1
+        )
+        SELECT (SELECT count(*)::integer FROM held) AS held, (SELECT count(*)::integer FROM moved) AS moved`,
     );
     return moved > 0;
   }
 
   async markSent(outboxId: string): Promise<void> {
-    await withStorage(
+    await this.#move(
       'noting that a reply was sent',
-      () => this.#prisma.$executeRaw`
-        UPDATE outbox SET sent_at = coalesce(sent_at, now()), error = NULL,
-          state = CASE WHEN state IN ('queued', 'sending') THEN 'sent' ELSE state END
-        WHERE id = ${outboxId}::bigint AND state <> 'dead' AND (sent_at IS NULL OR state IN ('queued', 'sending'))`,
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), moved AS (
+          UPDATE outbox SET sent_at = coalesce(sent_at, now()), error = NULL,
+            state = CASE WHEN state IN ('queued', 'sending') THEN 'sent' ELSE state END
+          FROM held
+          WHERE id = ${outboxId}::bigint AND state <> 'dead' AND hold_until IS NULL
+            AND (sent_at IS NULL OR state IN ('queued', 'sending'))
+        )
+        SELECT count(*)::integer AS held FROM held`,
     );
   }
 
-  async markDead(outboxId: string, reason: string): Promise<void> {
-    await withStorage(
+  async markDead(outboxId: string, error: string, reason: DeadReplyReason = 'send-failed'): Promise<void> {
+    await this.#move(
       'noting that a reply cannot be sent',
-      () => this.#prisma.$executeRaw`
-        WITH dead AS (
-          UPDATE outbox SET state = 'dead', error = ${storableText(reason)}
-          WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING *
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), dead AS (
+          UPDATE outbox SET state = 'dead', error = ${storableText(error)} FROM held
+          WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
+        ), noted AS (
+          INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
+          SELECT account_id, chat_id, message_id, id, ${reason}, error, attempts FROM dead
         )
-        INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
-        SELECT account_id, chat_id, message_id, id, 'send-failed', error, attempts FROM dead`,
+        SELECT count(*)::integer AS held FROM held`,
     );
   }
 
-  async markRefused(accountId: string, waMessageId: string, reason: string): Promise<void> {
-    await withStorage(
+  async markRefused(
+    accountId: string,
+    waMessageId: string,
+    error: string,
+    retryAtMs?: number,
+  ): Promise<void> {
+    const holdUntil = retryAtMs === undefined ? null : new Date(retryAtMs);
+    await this.#move(
       'noting that WhatsApp refused a reply',
-      () => this.#prisma.$executeRaw`
-        WITH dead AS (
-          UPDATE outbox SET state = 'dead', error = ${storableText(reason)}
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), refused AS (
+          UPDATE outbox SET error = ${storableText(error)}, hold_until = ${holdUntil}::timestamptz,
+            sent_at = CASE WHEN ${holdUntil}::timestamptz IS NOT NULL AND attempts < ${MAX_REFUSALS} THEN NULL
+              ELSE sent_at END,
+            state = CASE WHEN ${holdUntil}::timestamptz IS NOT NULL AND attempts < ${MAX_REFUSALS} THEN 'queued'
+              ELSE 'dead' END
+          FROM held
           WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}
-            AND state IN ('queued', 'sending', 'sent') RETURNING *
+            AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
+        ), noted AS (
+          INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
+          SELECT account_id, chat_id, message_id, id, 'send-refused', error, attempts FROM refused
+          WHERE state = 'dead'
         )
-        INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
-        SELECT account_id, chat_id, message_id, id, 'send-refused', error, attempts FROM dead`,
+        SELECT count(*)::integer AS held FROM held`,
     );
+  }
+
+  async hold(outboxId: string, untilMs: number, why: string): Promise<void> {
+    await this.#move(
+      'putting a reply on hold',
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), moved AS (
+          UPDATE outbox SET error = ${storableText(why)}, hold_until = ${new Date(untilMs)}::timestamptz
+          FROM held WHERE id = ${outboxId}::bigint AND state = 'queued'
+        )
+        SELECT count(*)::integer AS held FROM held`,
+    );
+  }
+
+  async isCold(outboxId: string): Promise<boolean> {
+    const [row] = await withStorage(
+      'looking whether a chat was ever heard from',
+      () => this.#prisma.$queryRaw<Array<{ is_cold: boolean }>>`
+        SELECT c.group_id IS NULL AND NOT EXISTS (
+          SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.reason IS DISTINCT FROM 'own-message'
+        ) AS is_cold
+        FROM outbox o JOIN chat c ON c.id = o.chat_id WHERE o.id = ${outboxId}::bigint`,
+    );
+    return row?.is_cold ?? false;
+  }
+
+  async overdue(
+    accountId: string,
+    page: { ackTimeoutMs: number; limit: number },
+  ): Promise<Array<{ reply: QueuedReply; attempts: number; openForMs: number }>> {
+    const why = `WhatsApp has not acknowledged it in ${page.ackTimeoutMs} ms; it is sent again with the same id.`;
+    const { rows } = await this.#move<{ rows: OverdueRow[] | null }>(
+      'looking for unacknowledged replies',
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), late AS (
+          UPDATE outbox SET error = ${why} FROM held
+          WHERE id IN (
+            SELECT o.id FROM outbox o WHERE o.account_id = ${accountId} AND o.state IN ('sending', 'sent')
+              AND o.tried_at <= now() - ${page.ackTimeoutMs}::integer * interval '1 millisecond'
+            ORDER BY o.id LIMIT ${page.limit}::integer)
+            AND state IN ('sending', 'sent')
+          RETURNING id, id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, attempts,
+            (extract(epoch FROM now() - coalesce(sent_at, queued_at)) * 1000)::bigint AS open_for_ms
+        )
+        SELECT (SELECT count(*)::integer FROM held) AS held,
+          (SELECT json_agg(to_json(late.*) ORDER BY late.id) FROM late) AS rows`,
+    );
+    return (rows ?? []).map((row) => ({
+      reply: queuedReply(row),
+      attempts: row.attempts,
+      openForMs: row.open_for_ms,
+    }));
   }
 
   async release(outboxId: string, reason: string): Promise<void> {
-    await withStorage(
+    await this.#move(
       'putting a reply back',
-      () => this.#prisma.$executeRaw`
-        UPDATE outbox SET error = ${storableText(reason)},
-          state = CASE state WHEN 'sending' THEN 'queued' ELSE state END
-        WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')`,
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), moved AS (
+          UPDATE outbox SET error = ${storableText(reason)},
+            state = CASE state WHEN 'sending' THEN 'queued' ELSE state END
+          FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
+        )
+        SELECT count(*)::integer AS held FROM held`,
     );
   }
 
@@ -117,10 +229,10 @@ export class PrismaOutbox implements Outbox {
     const waIds = receipts.map((receipt) => storableId(receipt.waMessageId));
     const ranks = receipts.map((receipt) => RECEIPT_RANK[receipt.state]);
     const times = receipts.map((receipt) => String(Math.trunc(receipt.atMs)));
-    await withStorage(
+    await this.#move(
       'noting receipts',
-      () => this.#prisma.$executeRaw`
-        WITH receipt AS (
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), receipt AS (
           SELECT wa_id, max(rank) AS rank,
             to_timestamp(min(at_ms) / 1000.0) AS acked_at,
             to_timestamp(min(at_ms) FILTER (WHERE rank >= 2) / 1000.0) AS delivered_at,
@@ -131,29 +243,41 @@ export class PrismaOutbox implements Outbox {
           SELECT o.id, receipt.* FROM outbox o JOIN receipt ON o.wa_message_id = receipt.wa_id
           WHERE o.account_id = ${accountId} AND o.state <> 'dead'
           ORDER BY o.id FOR UPDATE OF o
+        ), moved AS (
+          UPDATE outbox o SET
+            state = CASE
+              WHEN t.rank >= 3 OR o.state = 'read' THEN 'read'
+              WHEN t.rank >= 2 OR o.state = 'delivered' THEN 'delivered'
+              ELSE 'acked' END,
+            error = NULL,
+            sent_at = coalesce(o.sent_at, t.acked_at),
+            acked_at = coalesce(o.acked_at, t.acked_at),
+            delivered_at = coalesce(o.delivered_at, t.delivered_at),
+            read_at = coalesce(o.read_at, t.read_at)
+          FROM target t, held WHERE o.id = t.id
         )
-        UPDATE outbox o SET
-          state = CASE
-            WHEN t.rank >= 3 OR o.state = 'read' THEN 'read'
-            WHEN t.rank >= 2 OR o.state = 'delivered' THEN 'delivered'
-            ELSE 'acked' END,
-          error = NULL,
-          sent_at = coalesce(o.sent_at, t.acked_at),
-          acked_at = coalesce(o.acked_at, t.acked_at),
-          delivered_at = coalesce(o.delivered_at, t.delivered_at),
-          read_at = coalesce(o.read_at, t.read_at)
-        FROM target t WHERE o.id = t.id`,
+        SELECT count(*)::integer AS held FROM held`,
     );
   }
 
   async findByWaId(accountId: string, waMessageId: string): Promise<OutgoingMessage | undefined> {
     const [row] = await withStorage(
       'looking for a sent message',
-      () => this.#prisma.$queryRaw<Parameters<typeof queuedReply>[0][]>`
+      () => this.#prisma.$queryRaw<ReplyRow[]>`
         SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
         WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}`,
     );
     return row && queuedReply(row).message;
+  }
+
+  #held(): Prisma.Sql {
+    const { owner, epoch } = fenceOf(this.#fence);
+    return Prisma.sql`SELECT * FROM lease_held(${this.#fence?.accountId ?? ''}, ${owner}, ${epoch}::bigint)`;
+  }
+
+  /** @throws {LeaseLostError} beside what withStorage throws */
+  #move<Row>(what: string, write: () => Promise<unknown>): Promise<Row & HeldRow> {
+    return underFence(this.#fence, what, async () => (await write()) as Array<Row & HeldRow>);
   }
 }
 

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { PrismaClient } from './generated/client.ts';
+import { Prisma, type PrismaClient } from './generated/client.ts';
 
 /** One tagged template, joined once: `$1` where values stood. */
 const texts = new WeakMap<TemplateStringsArray, string>();
@@ -22,8 +22,8 @@ export function useRawStatements(
   pool: pg.Pool,
   nameOf: (query: { sql: string }) => string,
 ): void {
-  const run = (strings: TemplateStringsArray, values: unknown[]) => {
-    const text = textOf(strings);
+  const run = (strings: TemplateStringsArray, given: unknown[]) => {
+    const { text, values } = statementOf(strings, given);
     return pool.query({ name: nameOf({ sql: text }) || undefined, text, values, types });
   };
   const own = { query: prisma.$queryRaw, execute: prisma.$executeRaw };
@@ -37,6 +37,13 @@ export function useRawStatements(
       return run(strings, values).then((result) => result.rowCount ?? 0);
     },
   });
+}
+
+/** A value may be a part of a statement, made with `Prisma.sql`. */
+function statementOf(strings: TemplateStringsArray, given: unknown[]): { text: string; values: unknown[] } {
+  if (!given.some((value) => value instanceof Prisma.Sql)) return { text: textOf(strings), values: given };
+  const { text, values } = new Prisma.Sql(strings, given);
+  return { text, values };
 }
 
 function textOf(strings: TemplateStringsArray): string {

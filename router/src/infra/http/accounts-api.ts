@@ -11,6 +11,9 @@ export interface AccountsApiDeps {
   log: Logger;
 }
 
+/** As WA2AI_ACCOUNT_ID. */
+const ACCOUNT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
 const accountView = z
   .object({
     accountId: z.string(),
@@ -36,8 +39,18 @@ const accountView = z
     phone: z.string().optional(),
     lid: z.string().optional(),
     name: z.string().optional(),
+    node: z.string().optional().describe('The node that holds the account; absent while none does.'),
   })
   .meta({ id: 'Account' });
+
+const newAccountBody = z
+  .strictObject({
+    id: z
+      .string()
+      .regex(ACCOUNT_ID, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
+      .describe('A name for it, such as `sales`.'),
+  })
+  .meta({ id: 'NewAccount' });
 
 const pairBody = z
   .strictObject({
@@ -76,6 +89,28 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
       handle: () => {
         const data = accounts.list().map(accountViewOf);
         return { status: 200, json: { success: true, data, count: data.length } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/accounts',
+      summary: 'Add a WhatsApp account, to be paired next',
+      body: newAccountBody,
+      answers: {
+        201: {
+          description: 'The new account; a node starts it at once.',
+          schema: changedAnswer(accountView),
+        },
+        409: { description: 'There is an account with this id.', schema: problemSchema },
+      },
+      handle: async ({ body: { id } }: Call<z.output<typeof newAccountBody>, unknown>) => {
+        if ((await accounts.create(id)) === 'known') {
+          throw new HttpProblem(409, 'ACCOUNT_EXISTS', 'There is a WhatsApp account with this id.');
+        }
+        log.info({ accountId: id, action: 'create' }, 'account changed by an admin');
+        const data = accountViewOf(found(accounts.get(id)));
+        return { status: 201, json: { success: true, message: 'Account added; pair it next.', data } };
       },
     }),
     endpoint({
@@ -142,7 +177,7 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
 }
 
 /**
- * Refuses an account that this service does not hold: what is stored for it would never be used.
+ * Refuses an account that this service does not have: what is stored for it would never be used.
  * @throws {HttpProblem} 400
  */
 export function refuseUnknownAccount(accounts: AccountControl, accountId: string, knownId: string): void {

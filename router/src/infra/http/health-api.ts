@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { AccountControl } from '../../core/ports/account-control.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
+import type { NodesApiDeps } from './nodes-api.ts';
 
 /** How long the database may take to answer before it counts as away. */
 const PING_LIMIT_MS = 2_000;
 
-export interface HealthApiDeps {
+export interface HealthApiDeps extends NodesApiDeps {
   accounts: AccountControl;
   /** Resolves when the database answers. */
   pingDatabase(): Promise<void>;
@@ -16,20 +17,32 @@ const reasonView = z.object({
   message: z.string(),
 });
 
-const readyView = z.object({ status: z.enum(['ready', 'not-ready']), reasons: z.array(reasonView) });
+const readyView = z.object({
+  status: z.enum(['ready', 'not-ready']),
+  reasons: z.array(reasonView),
+  node: z.string().describe('The node that answers.'),
+  holds: z.array(z.string()).describe('The WhatsApp accounts that it holds.'),
+});
 
 const healthView = z.object({
   status: z.enum(['ok', 'failing']),
   uptimeSeconds: z.int(),
   database: z.enum(['ok', 'failing']),
-  accounts: z.array(z.object({ accountId: z.string(), state: z.string(), nextAction: z.string() })),
+  accounts: z.array(
+    z.object({
+      accountId: z.string(),
+      state: z.string(),
+      nextAction: z.string(),
+      node: z.string().optional().describe('The node that holds it.'),
+    }),
+  ),
 });
 
 /**
- * Health for machines, without a key: live (the process answers), ready (it can take and answer messages), and a
- * summary that fails only with the database, since an account that waits to be paired is no fault of the service.
+ * Health for machines, without a key: live (the process answers), ready (it can take and answer messages; an account
+ * that another node holds is that node's matter), and a summary that fails only with the database, since an account that waits to be paired is no fault of the service.
  */
-export function healthApi({ accounts, pingDatabase }: HealthApiDeps): Endpoint[] {
+export function healthApi({ accounts, pingDatabase, nodes }: HealthApiDeps): Endpoint[] {
   const common = { tag: 'Health', method: 'get' as const, isPublic: true };
 
   return [
@@ -43,7 +56,7 @@ export function healthApi({ accounts, pingDatabase }: HealthApiDeps): Endpoint[]
     endpoint({
       ...common,
       path: '/health/ready',
-      summary: 'Database and every WhatsApp account are in working order',
+      summary: 'Database and the WhatsApp accounts of this node are in working order',
       answers: {
         200: { description: 'Ready.', schema: readyView },
         503: { description: 'Not ready; the reasons are named.', schema: readyView },
@@ -53,14 +66,17 @@ export function healthApi({ accounts, pingDatabase }: HealthApiDeps): Endpoint[]
         if (!(await answersInTime(pingDatabase))) {
           reasons.push({ name: 'database', message: 'The database does not answer.' });
         }
-        const held = accounts.list();
-        if (held.length === 0) reasons.push({ name: 'account', message: 'No WhatsApp account is started.' });
-        for (const { accountId, state, nextAction } of held) {
-          if (state === 'open') continue;
+        const known = accounts.list();
+        if (known.length === 0) reasons.push({ name: 'account', message: 'No WhatsApp account is started.' });
+        for (const { accountId, state, nextAction, node } of known) {
+          const isElsewhere = node !== undefined && node !== nodes.nodeId;
+          if (state === 'open' || isElsewhere) continue;
           reasons.push({ name: `account:${accountId}`, message: `It is ${state}. ${nextAction}` });
         }
+        const holds = known.filter(({ node }) => node === nodes.nodeId).map(({ accountId }) => accountId);
         const isReady = reasons.length === 0;
-        return { status: isReady ? 200 : 503, json: { status: isReady ? 'ready' : 'not-ready', reasons } };
+        const status = isReady ? 'ready' : 'not-ready';
+        return { status: isReady ? 200 : 503, json: { status, reasons, node: nodes.nodeId, holds } };
       },
     }),
     endpoint({
@@ -79,7 +95,7 @@ export function healthApi({ accounts, pingDatabase }: HealthApiDeps): Endpoint[]
           database,
           accounts: accounts
             .list()
-            .map(({ accountId, state, nextAction }) => ({ accountId, state, nextAction })),
+            .map(({ accountId, state, nextAction, node }) => ({ accountId, state, nextAction, node })),
         };
         return { status: database === 'ok' ? 200 : 503, json };
       },

@@ -1,6 +1,8 @@
 import type { AccountControl } from '../../core/ports/account-control.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics.ts';
+import { nodeMetrics } from './node-metrics.ts';
+import type { NodesApiDeps } from './nodes-api.ts';
 
 /**
  * `GET /metrics`. It needs the key when one is set, since it names accounts and tells how busy they are; Prometheus
@@ -9,7 +11,8 @@ import type { Metrics } from './metrics.ts';
 export function metricsApi({
   metrics,
   accounts,
-}: {
+  nodes,
+}: NodesApiDeps & {
   metrics: Metrics;
   accounts: AccountControl;
 }): Endpoint[] {
@@ -22,7 +25,8 @@ export function metricsApi({
       answers: { 200: { description: 'Metrics.', contentType: 'text/plain' } },
       handle: async () => {
         const { contentType, text } = await metrics.scrape(accounts);
-        return { status: 200, headers: { 'content-type': contentType }, text };
+        const ofNodes = await nodeMetrics(nodes.view());
+        return { status: 200, headers: { 'content-type': contentType }, text: `${text}${ofNodes}` };
       },
     }),
   ];

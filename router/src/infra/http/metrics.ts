@@ -26,6 +26,8 @@ const STATES: AccountState[] = [
 export interface Metrics {
   /** Counts one ended turn and how long its agent took. Needs no `this`. */
   readonly observeTurn: (result: Pick<TurnResult, 'state' | 'reason' | 'agentMs'>) => void;
+  /** Counts one opening of an agent endpoint's circuit. Needs no `this`. */
+  readonly observeCircuitOpened: () => void;
   /** Text in the Prometheus format, and its content type. A database that is away shows as wa2ai_database_up 0. */
   scrape(accounts: AccountControl): Promise<{ contentType: string; text: string }>;
 }
@@ -50,6 +52,11 @@ export function createMetrics(deps: { messageLog: MessageLog; now?: () => number
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers,
   });
+  const circuitsOpened = new Counter({
+    name: 'wa2ai_circuits_opened_total',
+    help: 'How often an agent endpoint failed so often in a row that it was left alone for a while.',
+    registers,
+  });
   const messages = new Gauge({
     name: 'wa2ai_messages',
     help: 'Stored messages that came in, by state.',
@@ -60,6 +67,11 @@ export function createMetrics(deps: { messageLog: MessageLog; now?: () => number
     name: 'wa2ai_replies',
     help: 'Stored messages that went out or are about to, by state.',
     labelNames: ['state'],
+    registers,
+  });
+  const unacknowledged = new Gauge({
+    name: 'wa2ai_replies_unacknowledged',
+    help: 'Replies that WhatsApp took and has not acknowledged within WA2AI_ACK_TIMEOUT_MS.',
     registers,
   });
   const deadLetters = new Gauge({ name: 'wa2ai_dead_letters', help: 'Dead letters stored.', registers });
@@ -91,11 +103,13 @@ export function createMetrics(deps: { messageLog: MessageLog; now?: () => number
       for (const [state, count] of Object.entries(current.messages)) messages.set({ state }, count);
       for (const [state, count] of Object.entries(current.outbox)) replies.set({ state }, count);
       deadLetters.set(current.deadLetters);
+      unacknowledged.set(current.unacknowledged);
       databaseUp.set(1);
     } catch {
       // The scrape itself must succeed, or the metric that tells of the outage would be lost too.
       counted = undefined;
       deadLetters.remove();
+      unacknowledged.remove();
       databaseUp.set(0);
     }
   }
@@ -105,6 +119,7 @@ export function createMetrics(deps: { messageLog: MessageLog; now?: () => number
       turns.inc({ state, reason: reason ?? '' });
       if (agentMs !== undefined) turnSeconds.observe({ state }, agentMs / 1000);
     },
+    observeCircuitOpened: () => circuitsOpened.inc(),
     scrape: async (accounts) => {
       await readCounts();
       accountState.reset();

@@ -83,6 +83,51 @@ const adkConfig = z.strictObject({
     .describe('Longest wait for one answer, in milliseconds.'),
 });
 
+const waitField = z.int().min(0).max(3_600_000);
+
+const failureField = z
+  .strictObject({
+    attempts: z.int().min(1).max(20).optional().describe('Asks of one message in all.'),
+    backoffMs: waitField
+      .optional()
+      .describe('Ceiling of the first wait between asks, in milliseconds. Default: 500.'),
+    maxBackoffMs: waitField
+      .optional()
+      .describe('Ceiling of every such wait, in milliseconds. Default: 30000.'),
+    maxRetryAfterMs: waitField
+      .optional()
+      .describe('Longest `Retry-After` that is waited out in full, in milliseconds. Default: 120000.'),
+    circuit: z
+      .strictObject({
+        failures: z.int().min(1).max(1_000).describe('Failed asks in a row that open the circuit.'),
+        openMs: z
+          .int()
+          .min(100)
+          .max(3_600_000)
+          .describe('How long the endpoint is then left alone, in milliseconds.'),
+      })
+      .optional()
+      .describe('Leaves an endpoint that keeps failing alone. Default: it is asked every time.'),
+    fallbackRouteId: z
+      .uuid({ error: 'must be the id of a route' })
+      .optional()
+      .describe("Asked once when this route's agent failed for good. Its own fallback is not followed."),
+    fallbackText: noticeField
+      .optional()
+      .describe('Sent as the answer when the agent failed for good; the message then counts as answered.'),
+  })
+  .superRefine((failure, context) => {
+    const { backoffMs, maxBackoffMs, fallbackRouteId, fallbackText } = failure;
+    if (backoffMs !== undefined && maxBackoffMs !== undefined && backoffMs > maxBackoffMs) {
+      context.addIssue({ code: 'custom', path: ['maxBackoffMs'], message: 'must not be below backoffMs' });
+    }
+    if (fallbackRouteId !== undefined && fallbackText !== undefined) {
+      const message = 'must not stand beside fallbackRouteId; choose one';
+      context.addIssue({ code: 'custom', path: ['fallbackText'], message });
+    }
+  })
+  .describe('What happens when the agent does not answer.');
+
 const abiEntries = z
   .array(z.union([z.string().max(10_000), z.record(z.string(), z.unknown())]))
   .min(1, 'must hold at least one function')
@@ -157,6 +202,7 @@ const configField = z
       .optional()
       .describe('Sent for kinds of messages without text. Default: nothing.'),
     failureNotice: noticeField.optional().describe('Sent when a turn fails for good. Default: nothing.'),
+    failure: failureField.optional(),
   })
   .refine((config) => kindNames.filter((kind) => kind in config).length === 1, {
     error: `must hold exactly one agent kind: ${kindNames.join(', ')}`,

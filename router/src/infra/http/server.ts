@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
 import { accountsApi } from './accounts-api.ts';
-import { deadLettersApi } from './dead-letters-api.ts';
+import { type DeadLettersApiDeps, deadLettersApi } from './dead-letters-api.ts';
 import { type Endpoint, mount, pathMatches } from './endpoint.ts';
 import { type ExplainApiDeps, explainApi } from './explain-api.ts';
 import { guard } from './guard.ts';
@@ -13,6 +13,7 @@ import { type HealthApiDeps, healthApi } from './health-api.ts';
 import { type MessagesApiDeps, messagesApi } from './messages-api.ts';
 import type { Metrics } from './metrics.ts';
 import { metricsApi } from './metrics-api.ts';
+import { type NodesApiDeps, nodesApi } from './nodes-api.ts';
 import { openApiEndpoint } from './openapi.ts';
 import { pages } from './pages.ts';
 import { problemHandler } from './problem.ts';
@@ -22,7 +23,12 @@ import { routesApi } from './routes-api.ts';
 const CLOSE_GRACE_MS = 2_000;
 
 /** What the REST API and the pages stand on. */
-export interface HttpDeps extends MessagesApiDeps, HealthApiDeps, ExplainApiDeps {
+export interface HttpDeps
+  extends MessagesApiDeps,
+    DeadLettersApiDeps,
+    HealthApiDeps,
+    ExplainApiDeps,
+    NodesApiDeps {
   config: Pick<Config, 'host' | 'port' | 'apiKey' | 'accountId'>;
   routes: RouteStore;
   metrics: Metrics;
@@ -47,6 +53,7 @@ export function endpointsOf(deps: HttpDeps): Endpoint[] {
     ...explainApi(deps),
     ...routesApi(deps),
     ...accountsApi(deps),
+    ...nodesApi(deps),
     ...messagesApi(deps),
     ...deadLettersApi(deps),
     ...healthApi(deps),

@@ -86,8 +86,11 @@ export class MemoryInbox implements Inbox {
       if (!options.keepOpen) chat.loopRunning = false;
       return undefined;
     }
+    const replies = [...this.#state.outbox.values()].filter((reply) => reply.chatId === chatId);
     return pendingTurn({
       ...message,
+      receivedAtMs: message.receivedAt.getTime(),
+      repliedAtMs: replies.at(-1)?.queuedAt.getTime(),
       messageId: String(message.id),
       chatId,
       chat: { phone: chat.phone, lid: chat.lid, groupId: chat.groupId },
@@ -98,7 +101,10 @@ export class MemoryInbox implements Inbox {
   async finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]> {
     const state = this.#state;
     const message = state.messages.get(Number(messageId));
+    const repliesNow = () => [...state.outbox.values()].filter((reply) => reply.messageId === messageId);
+    let earlier = 0;
     if (message?.state === 'received') {
+      earlier = repliesNow().length;
       const { replies, ...end } = result;
       const reason = end.reason ?? (end.state === 'answered' ? undefined : 'unspecified');
       Object.assign(message, { ...end, reason, attempts: end.attempts ?? 0, finishedAt: state.time() });
@@ -117,7 +123,7 @@ export class MemoryInbox implements Inbox {
         });
       }
     }
-    return [...state.outbox.values()].filter((reply) => reply.messageId === messageId).map(queuedReplyOf);
+    return repliesNow().slice(earlier).map(queuedReplyOf);
   }
 
   async renewLoop(chatId: string, epoch: number): Promise<number | undefined> {

@@ -5,6 +5,8 @@ import { rowId } from '../db/storable.ts';
 import { asRow } from './memory-outbox.ts';
 import type { MemoryDeadLetter, MemoryMessage, MemoryState } from './memory-state.ts';
 
+const ACK_TIMEOUT_MS = 30_000;
+
 /** Reads what the in-memory inbox and outbox of the same state hold, for tests. */
 export class MemoryMessageLog implements MessageLog {
   readonly #state: MemoryState;
@@ -29,9 +31,9 @@ export class MemoryMessageLog implements MessageLog {
     const rows = this.#state.deadLetters.filter((row) => {
       const state = row.replayedAt ? 'replayed' : 'open';
       const isWanted = query.state !== 'open' && query.state !== 'replayed' ? true : query.state === state;
-      return isWanted && this.#matches(row, query);
+      return isWanted && row.reason === (query.reason ?? row.reason) && this.#matches(row, query);
     });
-    return newestFirst(rows, query.limit).map(({ outboxId: _outbox, ...row }) => ({
+    return newestFirst(rows, query.limit).map((row) => ({
       ...row,
       id: String(row.id),
       chatId: String(row.chatId),
@@ -42,6 +44,7 @@ export class MemoryMessageLog implements MessageLog {
     messages: Record<string, number>;
     outbox: Record<string, number>;
     deadLetters: number;
+    unacknowledged: number;
   }> {
     const count = (rows: Iterable<{ state: string }>) => {
       const counts: Record<string, number> = {};
@@ -52,6 +55,12 @@ export class MemoryMessageLog implements MessageLog {
       messages: count(this.#state.messages.values()),
       outbox: count(this.#state.outbox.values()),
       deadLetters: this.#state.deadLetters.length,
+      unacknowledged: [...this.#state.outbox.values()].filter(
+        ({ state, triedAt }) =>
+          (state === 'sending' || state === 'sent') &&
+          triedAt !== undefined &&
+          triedAt.getTime() <= this.#state.now() - ACK_TIMEOUT_MS,
+      ).length,
     };
   }
 

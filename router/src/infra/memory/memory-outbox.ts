@@ -1,7 +1,13 @@
 import { parseJid } from '../../core/chat-id.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
 import type { ChatAddress, QueuedReply } from '../../core/ports/inbox.ts';
-import type { Outbox, OutboxRow, OutboxState } from '../../core/ports/outbox.ts';
+import {
+  type DeadReplyReason,
+  MAX_REFUSALS,
+  type Outbox,
+  type OutboxRow,
+  type OutboxState,
+} from '../../core/ports/outbox.ts';
 import { chatOf } from './memory-chats.ts';
 import { queuedReplyOf } from './memory-inbox.ts';
 import type { MemoryReply, MemoryState } from './memory-state.ts';
@@ -56,33 +62,91 @@ export class MemoryOutbox implements Outbox {
   async undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]> {
     return [...this.#state.outbox.values()]
       .filter((row) => row.accountId === accountId && RANK[row.state] <= RANK.sent)
-      .filter((row) => Number(row.id) > Number(page.afterId ?? 0))
+      .filter((row) => Number(row.id) > Number(page.afterId ?? 0) && !this.#isHeld(row))
       .slice(0, page.limit)
+      .map(queuedReplyOf);
+  }
+
+  async queued(accountId: string, limit: number): Promise<QueuedReply[]> {
+    return [...this.#state.outbox.values()]
+      .filter((row) => row.accountId === accountId && row.state === 'queued' && !this.#waits(row))
+      .slice(0, limit)
       .map(queuedReplyOf);
   }
 
   async markSending(outboxId: string): Promise<boolean> {
     const row = this.#unacknowledged(outboxId);
-    if (!row) return false;
+    if (!row || this.#isHeld(row)) return false;
+    for (const other of this.#state.outbox.values()) {
+      if (other === row) break;
+      if (other.accountId === row.accountId && other.chatId === row.chatId && other.state === 'queued')
+        return false;
+    }
     row.attempts += 1;
+    row.triedAt = this.#state.time();
+    row.holdUntil = undefined;
     if (row.state !== 'sent') row.state = 'sending';
     return true;
   }
 
   async markSent(outboxId: string): Promise<void> {
     const row = this.#state.outbox.get(outboxId);
-    if (!row || row.state === 'dead') return;
+    if (!row || row.state === 'dead' || row.holdUntil) return;
     if (RANK[row.state] < RANK.sent) Object.assign(row, { state: 'sent', error: undefined });
     row.sentAt ??= this.#state.time();
   }
 
-  async markDead(outboxId: string, reason: string): Promise<void> {
-    this.#die(this.#unacknowledged(outboxId), 'send-failed', reason);
+  async markDead(outboxId: string, error: string, reason: DeadReplyReason = 'send-failed'): Promise<void> {
+    this.#die(this.#unacknowledged(outboxId), reason, error);
   }
 
-  async markRefused(accountId: string, waMessageId: string, reason: string): Promise<void> {
-    const row = this.#byWaId(accountId, waMessageId);
-    this.#die(row && this.#unacknowledged(row.id), 'send-refused', reason);
+  async markRefused(
+    accountId: string,
+    waMessageId: string,
+    error: string,
+    retryAtMs?: number,
+  ): Promise<void> {
+    const known = this.#byWaId(accountId, waMessageId);
+    const row = known && this.#unacknowledged(known.id);
+    if (row && retryAtMs !== undefined && row.attempts < MAX_REFUSALS) {
+      Object.assign(row, {
+        state: 'queued',
+        error,
+        holdUntil: new Date(retryAtMs),
+        sentAt: undefined,
+      });
+    } else this.#die(row, 'send-refused', error);
+  }
+
+  async hold(outboxId: string, untilMs: number, why: string): Promise<void> {
+    const row = this.#state.outbox.get(outboxId);
+    if (row?.state === 'queued') Object.assign(row, { error: why, holdUntil: new Date(untilMs) });
+  }
+
+  async isCold(outboxId: string): Promise<boolean> {
+    const row = this.#state.outbox.get(outboxId);
+    const chat = row && this.#state.chats.get(Number(row.chatId));
+    if (!chat || chat.groupId) return false;
+    return this.#state.messagesOf(chat.id).every((message) => message.reason === 'own-message');
+  }
+
+  async overdue(
+    accountId: string,
+    page: { ackTimeoutMs: number; limit: number },
+  ): Promise<Array<{ reply: QueuedReply; attempts: number; openForMs: number }>> {
+    const nowMs = this.#state.now();
+    const late = [...this.#state.outbox.values()].filter(
+      (row) =>
+        row.accountId === accountId &&
+        (row.state === 'sending' || row.state === 'sent') &&
+        row.triedAt !== undefined &&
+        row.triedAt.getTime() <= nowMs - page.ackTimeoutMs,
+    );
+    return late.slice(0, page.limit).map((row) => {
+      row.error = `WhatsApp has not acknowledged it in ${page.ackTimeoutMs} ms; it is sent again with the same id.`;
+      const sinceMs = (row.sentAt ?? row.queuedAt).getTime();
+      return { reply: queuedReplyOf(row), attempts: row.attempts, openForMs: nowMs - sinceMs };
+    });
   }
 
   async release(outboxId: string, reason: string): Promise<void> {
@@ -121,6 +185,22 @@ export class MemoryOutbox implements Outbox {
   async findByWaId(accountId: string, waMessageId: string): Promise<OutgoingMessage | undefined> {
     const row = this.#byWaId(accountId, waMessageId);
     return row && queuedReplyOf(row).message;
+  }
+
+  #isHeld(row: MemoryReply): boolean {
+    return row.holdUntil !== undefined && row.holdUntil.getTime() > this.#state.now();
+  }
+
+  /** Whether it, or an older row of its chat, is on hold. */
+  #waits(row: MemoryReply): boolean {
+    return [...this.#state.outbox.values()].some(
+      (other) =>
+        other.accountId === row.accountId &&
+        other.chatId === row.chatId &&
+        other.state === 'queued' &&
+        Number(other.id) <= Number(row.id) &&
+        this.#isHeld(other),
+    );
   }
 
   #byWaId(accountId: string, waMessageId: string): MemoryReply | undefined {

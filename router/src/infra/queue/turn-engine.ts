@@ -3,6 +3,8 @@ import { DBOS } from '@dbos-inc/dbos-sdk';
 import { StorageUnavailableError } from '../../core/errors.ts';
 import type { Inbox } from '../../core/ports/inbox.ts';
 import type { Logger } from '../../core/ports/logger.ts';
+import type { DbosTakeover } from './dbos-takeover.ts';
+import type { Loop, TurnSharing } from './turn-sharing.ts';
 
 /** Changes when the steps of the turn loop change: workflows of another version are not recovered by this one. */
 const WORKFLOW_VERSION = 'turns-1';
@@ -13,6 +15,9 @@ const WORKFLOW_VERSION = 'turns-1';
 const LINGER_MS = 5_000;
 /** How often chats with unanswered messages and no live loop are looked for. */
 const SWEEP_EVERY_MS = 5_000;
+const TAKE_OVER_EVERY_MS = 1_000;
+/** A workflow started here begins at once; one that another node has begun under the same name never does. */
+const BEGINS_WITHIN_MS = 2_000;
 /** Waits between tries while the database is away, in milliseconds. */
 const STORAGE_RETRY_MS = 500;
 
@@ -40,6 +45,8 @@ export interface TurnEngineDeps {
   sweepEveryMs?: number;
   /** Aborted when the service stops; a turn that ends because of it is not recorded and is taken up again later. */
   stopping: AbortSignal;
+  /** Set when other nodes may run turns too; without it this process is the only one. */
+  shared?: { sharing: TurnSharing; takeover: DbosTakeover };
 }
 
 /** A loop that runs in this process. */
@@ -62,10 +69,13 @@ export class TurnEngine {
   readonly #startedHere = new Set<string>();
   readonly #lanes = new Map<string, Lane>();
   #sweepTimer: NodeJS.Timeout | undefined;
+  #takeOverTimer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> = Promise.resolve();
   #isDraining = false;
   /** Loops that are neither ended nor parked. */
   #busy = 0;
+  /** Turns under way: loops that do not wait for their chat's next message. */
+  #turns = 0;
   #quiet: (() => void) | undefined;
 
   constructor(deps: TurnEngineDeps) {
@@ -100,30 +110,52 @@ export class TurnEngine {
       this.#sweeping = this.#sweeping.then(() => this.#sweep());
     }, sweepEveryMs);
     this.#sweepTimer.unref();
+    if (!this.#deps.shared) return;
+    this.#takeOverTimer = setInterval(() => {
+      this.#sweeping = this.#sweeping.then(() => this.#takeOverFromDead());
+    }, TAKE_OVER_EVERY_MS);
+    this.#takeOverTimer.unref();
   }
 
-  /** Starts the loop of a chat without waiting for it. The same epoch started twice runs once. */
-  startLoop(loop: { chatId: string; epoch: number }): void {
+  /** Turns that run in this process or are about to. */
+  get turns(): number {
+    return this.#turns + this.#startedHere.size;
+  }
+
+  /**
+   * Starts the loop of a chat without waiting for it, here or on a node that has clearly fewer. The same epoch started
+   * twice runs once.
+   */
+  startLoop(loop: Loop): void {
+    if (this.#deps.shared?.sharing.giveAway(loop, this.turns)) return;
+    this.startLoopHere(loop);
+  }
+
+  /** Starts the loop in this process: another node gave it away. */
+  startLoopHere(loop: Loop): void {
+    if (this.#isDraining) return;
     this.#start(loop).catch((error: unknown) => {
       this.#deps.log.warn({ err: error, chatId: loop.chatId }, 'turn loop not started; the sweep starts it');
     });
   }
 
-  /** A message came for a chat whose loop runs; without one here, nothing happens. */
-  wakeLoop(chatId: string): void {
+  /** A message came for a chat whose loop runs. @returns false: it does not run here */
+  wakeLoop(chatId: string): boolean {
     const lane = this.#lanes.get(chatId);
-    if (!lane) return;
+    if (!lane) return false;
     lane.isWoken = true;
     lane.wake();
+    return true;
   }
 
   /**
-   * Stops taking turns. Turns under way get `graceMs` to end; what is left resumes after the next start. The stopping
-   * signal must be aborted by the caller when the grace is over.
+   * Stops taking turns. Turns under way get `graceMs` to end; what is left goes on at another node, or here after the
+   * next start. The stopping signal must be aborted by the caller when the grace is over.
    */
   async stop(graceMs: number): Promise<void> {
     this.#isDraining = true;
     clearInterval(this.#sweepTimer);
+    clearInterval(this.#takeOverTimer);
     for (const lane of this.#lanes.values()) lane.wake();
     await this.#sweeping;
     if (this.#busy === 0) return;
@@ -137,6 +169,12 @@ export class TurnEngine {
 
   /** Disconnects DBOS and forgets its registrations, so that a process can make another engine; after `stop`. */
   async close(): Promise<void> {
+    const { shared, nodeId, log } = this.#deps;
+    if (shared?.sharing.hasOthers) {
+      await shared.takeover.handOver(nodeId).catch((error: unknown) => {
+        log.warn({ err: error }, 'turns under way were not handed over; another node finds them');
+      });
+    }
     await DBOS.shutdown({ deregister: true });
   }
 
@@ -145,6 +183,8 @@ export class TurnEngine {
     this.#startedHere.add(workflowID);
     try {
       await DBOS.startWorkflow(this.#loop, { workflowID })(chatId, epoch);
+      // Begun by now, unless another node has begun the same one.
+      setTimeout(() => this.#startedHere.delete(workflowID), BEGINS_WITHIN_MS).unref();
     } catch (error) {
       this.#startedHere.delete(workflowID);
       throw error;
@@ -168,7 +208,7 @@ export class TurnEngine {
   async #serve(first: LoopTurn, lane: Lane): Promise<'closed' | 'stopped'> {
     let turn = first;
     for (;;) {
-      if (this.#isDraining) return this.#closeIfIdle(turn);
+      if (this.#isDraining) return this.#leave(turn);
       lane.isWoken = false;
       const outcome = await this.#answerWhenStored(turn);
       if (outcome === 'stopped') return 'stopped';
@@ -191,9 +231,16 @@ export class TurnEngine {
     });
   }
 
-  async #closeIfIdle({ chatId, epoch }: LoopTurn): Promise<'closed' | 'stopped'> {
+  /** Between two turns of a service that stops: the chat goes on elsewhere at once, or waits for the next start. */
+  async #leave({ chatId, epoch }: LoopTurn): Promise<'closed' | 'stopped'> {
+    const { shared, inbox } = this.#deps;
     try {
-      return (await this.#deps.inbox.nextTurn(chatId, epoch)) ? 'stopped' : 'closed';
+      if (!shared?.sharing.hasOthers) return (await inbox.nextTurn(chatId, epoch)) ? 'stopped' : 'closed';
+      const next = await inbox.renewLoop(chatId, epoch);
+      if (next !== undefined) {
+        shared.sharing.giveAway({ chatId, epoch: next }, 0, Number.NEGATIVE_INFINITY);
+      }
+      return 'closed';
     } catch {
       return 'stopped';
     }
@@ -204,6 +251,7 @@ export class TurnEngine {
     const { answerNext, stopping, log } = this.#deps;
     let turn = first;
     for (;;) {
+      this.#turns++;
       try {
         return await answerNext(turn);
       } catch (error) {
@@ -213,12 +261,15 @@ export class TurnEngine {
         await wait(STORAGE_RETRY_MS);
         // The agent may have answered before the database went away.
         turn = { ...turn, isRepeat: true };
+      } finally {
+        this.#turns--;
       }
     }
   }
 
   /** Finds chats whose loop was lost (a crash between commit and start, a workflow that failed) and starts one. */
   async #sweep(): Promise<void> {
+    if (this.#deps.shared && !this.#deps.shared.sharing.isLookout) return;
     try {
       for (const { chatId, epoch } of await this.#deps.inbox.openLoops()) {
         if (this.#isDraining) return;
@@ -236,6 +287,20 @@ export class TurnEngine {
       }
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'sweep for unanswered chats failed; it is tried again');
+    }
+  }
+
+  /** What nodes that are gone had under way goes on at those that live; repeated, because one of them may die over it. */
+  async #takeOverFromDead(): Promise<void> {
+    const { shared, log } = this.#deps;
+    if (!shared?.sharing.isLookout || this.#isDraining) return;
+    try {
+      const dead = shared.sharing.deadAmong(await shared.takeover.busyExecutors());
+      if (dead.length === 0) return;
+      const turns = await shared.takeover.takeOver(dead);
+      if (turns > 0) log.warn({ nodes: dead, turns }, 'turns of nodes that are gone were taken over');
+    } catch (error) {
+      log.warn({ err: error }, 'turns of other nodes could not be looked after; it is tried again');
     }
   }
 }

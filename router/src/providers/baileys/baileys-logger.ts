@@ -1,4 +1,5 @@
 import type { Logger } from '../../core/ports/logger.ts';
+import { field } from './disconnect-table.ts';
 
 type ILogger = {
   level: string;
@@ -6,14 +7,17 @@ type ILogger = {
 } & Record<'trace' | 'debug' | 'info' | 'warn' | 'error', (fields: unknown, message?: string) => void>;
 
 /**
- * Baileys' log, kept down to its sentence and the error's message at debug: its fields hold keys, whole stanzas and
+ * Baileys' log, kept down to its sentence, the error's message and the message's id at debug: its fields hold keys, whole stanzas and
  * phone numbers. What an operator must know, the provider says itself. Its level keeps Baileys from preparing what
  * would not be written.
  */
 export function createBaileysLogger(log: Logger): ILogger {
   const say = (fields: unknown, message?: string) => {
     const sentence = message ?? (typeof fields === 'string' ? fields : 'Baileys');
-    log.debug({ said: sentence, error: errorMessage(fields) }, 'Baileys complained');
+    log.debug(
+      { said: sentence, error: errorMessage(fields), waMessageId: messageId(fields) },
+      'Baileys complained',
+    );
   };
   const silent = () => undefined;
   const logger: ILogger = {
@@ -33,4 +37,9 @@ function errorMessage(fields: unknown): string | undefined {
   const { err, error } = fields as { err?: unknown; error?: unknown };
   const found = err ?? error;
   return found instanceof Error ? found.message : undefined;
+}
+
+function messageId(fields: unknown): string | undefined {
+  const id = field(field(fields, 'key'), 'id');
+  return typeof id === 'string' ? id : undefined;
 }

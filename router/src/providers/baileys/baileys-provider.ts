@@ -5,8 +5,9 @@ import makeWASocket, {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import { lidJid, parseJid, phoneJid } from '../../core/chat-id.ts';
-import { AlreadyLinkedError, NotConnectedError } from '../../core/errors.ts';
+import { AlreadyLinkedError, LeaseLostError, NotConnectedError } from '../../core/errors.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
+import type { Fence } from '../../core/ports/account-lease.ts';
 import type { AccountRecord, AccountStore } from '../../core/ports/account-store.ts';
 import type { AccountStatus, ChatProvider, ProviderEvents } from '../../core/ports/chat-provider.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -51,8 +52,12 @@ export interface BaileysProviderOptions {
   pairingPhone?: string;
   /** Default Math.random. */
   random?(): number;
+  /** Told once Baileys has written a message's delivery receipt and tells the message; for crash tests. */
+  onTold?(): void;
   /** Share one among all accounts of a process (see SignalRepositoryOptions). Default: one for this account. */
   sessionLocks?: KeyedLock;
+  /** The right to hold this account's socket: asked again for each piece that leaves it. Default: always held. */
+  fence?: Pick<Fence, 'isHeld'>;
 }
 
 /** One WhatsApp account on an unmodified Baileys socket. */
@@ -95,6 +100,7 @@ class BaileysProvider implements ChatProvider {
   #transact: (<T>(name: string, work: () => Promise<T>) => Promise<T>) | undefined;
   #isOpen = false;
   #isReplayed = false;
+  #isAbandoned = false;
   #pairBy: PairBy;
   #restriction: { reason: string; untilMs: number } | undefined;
   #releaseConsole: (() => void) | undefined;
@@ -164,6 +170,13 @@ class BaileysProvider implements ChatProvider {
     this.#board.set({ state: 'stopped' });
     await this.#board.saved();
     this.#releaseConsole?.();
+  }
+
+  async abandon(): Promise<void> {
+    this.#isAbandoned = true;
+    this.#isOpen = false;
+    this.#socket?.end(new LeaseLostError(this.accountId)).catch(() => undefined);
+    await this.stop();
   }
 
   async send(message: OutgoingMessage): Promise<void> {
@@ -261,7 +274,12 @@ class BaileysProvider implements ChatProvider {
     this.#isReplayed = true;
   }
 
+  #mayUseSocket(): boolean {
+    return !this.#isAbandoned && this.#options.fence?.isHeld() !== false;
+  }
+
   async #open(): Promise<WASocket> {
+    if (!this.#mayUseSocket()) throw new LeaseLostError(this.accountId);
     const auth = await this.#loadAuth();
     await auth.prepare();
     await this.#replay();
@@ -302,6 +320,13 @@ class BaileysProvider implements ChatProvider {
         },
       }),
     );
+    const { ws } = socket;
+    const client: object = Object.getPrototypeOf(ws);
+    // Baileys asks this in the very step that writes: a process that slept since its last look at the lease, or was
+    // told to abandon the account, is stopped here.
+    Object.defineProperty(ws, 'isOpen', {
+      get: () => this.#mayUseSocket() && Boolean(Reflect.get(client, 'isOpen', ws)),
+    });
     return socket;
   }
 
@@ -339,6 +364,7 @@ class BaileysProvider implements ChatProvider {
       ack: (node) => this.#onAck(node),
       upsert: (message, type) => {
         watch.told(messageKeyOf(message));
+        this.#options.onTold?.();
         this.#intake.upserted(message, type);
       },
       groupChanged: (jid) => {

@@ -15,18 +15,26 @@ import {
   addressesOf,
   ciphertextHash,
   ciphertextsOf,
+  type Earlier,
   encodeStanza,
   envelopeOf,
   fillEnvelope,
+  type JournalledStanza,
   messageKeyOf,
   type OwnJids,
   senderOf,
   stanzasOf,
 } from './stanza.ts';
+import { StanzaGate, type Ticket } from './stanza-gate.ts';
 import { UndecryptableWatch } from './undecryptable.ts';
 
 /** Decrypted messages of a chat wait this long for an earlier stanza of it. */
 const HOLD_MS = 5_000;
+/**
+ * Messages of a chat wait this long for an earlier one that was not decrypted when the connection or the process ended:
+ * WhatsApp delivers it again after the next login.
+ */
+const REDELIVERED_WITHIN_MS = 15_000;
 /** Messages handed to core at the same time; each takes a database connection for a moment. */
 const CONCURRENCY = 6;
 /** No further delivery receipt goes out while this many messages wait for core. */
@@ -62,6 +70,7 @@ interface Stanza {
   order: bigint;
   offline: boolean;
   slot: Slot;
+  ticket: Ticket;
   /** Ciphertexts whose outcome is not known yet. */
   openParts: number;
   plaintexts: Uint8Array[];
@@ -80,6 +89,7 @@ export class Intake implements DecryptHooks {
   readonly #options: IntakeOptions;
   readonly #log: Logger;
   readonly #lanes = new OrderedLanes({ holdMs: HOLD_MS, concurrency: CONCURRENCY });
+  readonly #gate = new StanzaGate(HOLD_MS);
   readonly #trim: JournalTrim;
   readonly #undecryptable: UndecryptableWatch;
   readonly #memory = new LRUCache<string, Memory>({ max: REMEMBERED });
@@ -94,6 +104,8 @@ export class Intake implements DecryptHooks {
   readonly #hashes = new WeakMap<Uint8Array, string>();
   /** Stanzas of the present connection that are not decrypted yet. */
   readonly #open = new Set<Stanza>();
+  /** Places kept for messages that will be delivered again, by message key. */
+  readonly #awaited = new Map<string, Slot>();
   readonly #stopping = new AbortController();
   #lastOrder = 0n;
   #undecryptableCount = 0;
@@ -144,13 +156,16 @@ export class Intake implements DecryptHooks {
     }
     const before = this.#memory.get(key);
     if (before?.outcome !== 'received') this.#memory.set(key, { order, outcome: 'open' });
+    const lane = this.#laneOf(node.attrs);
+    const offline = node.attrs.offline !== undefined;
     const stanza: Stanza = {
       key,
       envelope,
       attrs: node.attrs,
       order,
-      offline: node.attrs.offline !== undefined,
-      slot: this.#lanes.reserve(this.#laneOf(node.attrs)),
+      offline,
+      slot: this.#placeOf(key, lane),
+      ticket: this.#gate.enter(lane, offline),
       openParts: ciphertexts.length,
       plaintexts: [],
       hashes: [],
@@ -158,6 +173,14 @@ export class Intake implements DecryptHooks {
     };
     this.#open.add(stanza);
     for (const ciphertext of ciphertexts) this.#stanzaOf.set(ciphertext, stanza);
+  }
+
+  turn(): Promise<void> {
+    return this.#gate.turn();
+  }
+
+  begun(ciphertext: Uint8Array): void {
+    this.#stanzaOf.get(ciphertext)?.ticket.pass();
   }
 
   entryFor(ciphertext: Uint8Array): Omit<JournalEntry, 'plaintext'> | undefined {
@@ -169,7 +192,7 @@ export class Intake implements DecryptHooks {
       ciphertextHash: hash,
       stanzaOrder: stanza.order,
       waMessageId: stanza.attrs.id ?? '',
-      stanza: encodeStanza(stanza.attrs),
+      stanza: encodeStanza(stanza.attrs, this.#openBefore(stanza)),
     };
   }
 
@@ -223,8 +246,9 @@ export class Intake implements DecryptHooks {
 
   /** The connection is gone: WhatsApp will deliver again what was not decrypted. */
   connectionClosed(): void {
-    for (const stanza of this.#open) this.#lanes.release(stanza.slot);
+    for (const stanza of this.#open) this.#await(stanza.key, stanza.slot);
     this.#open.clear();
+    this.#gate.passAll();
   }
 
   /** How long the oldest stanza waits for its decryption, in milliseconds. */
@@ -304,7 +328,43 @@ export class Intake implements DecryptHooks {
     });
   }
 
-  #replayOne(stanza: { attrs: BinaryNode['attrs']; order: bigint; entries: JournalEntry[] }): void {
+  /** The place kept for a message that is delivered again, or a new one. */
+  #placeOf(key: string, lane: string): Slot {
+    const kept = this.#awaited.get(key);
+    this.#awaited.delete(key);
+    return kept?.isOpen ? kept : this.#lanes.reserve(lane);
+  }
+
+  #await(key: string, slot: Slot): void {
+    if (!slot.isOpen) return;
+    slot.holdMs = REDELIVERED_WITHIN_MS;
+    this.#awaited.set(key, slot);
+    setTimeout(() => {
+      if (this.#awaited.get(key) !== slot) return;
+      this.#awaited.delete(key);
+      this.#lanes.release(slot);
+    }, REDELIVERED_WITHIN_MS).unref();
+  }
+
+  #openBefore(stanza: Stanza): Earlier[] {
+    const before: Earlier[] = [];
+    for (const open of this.#open) {
+      if (open.slot.lane !== stanza.slot.lane || open.order >= stanza.order) continue;
+      before.push({ key: open.key, order: open.order });
+    }
+    return before;
+  }
+
+  /** A later message may have been journalled while an earlier one was not: the earlier one keeps its place. */
+  #keepPlaces(lane: string, behind: readonly Earlier[]): void {
+    for (const { key, order } of behind) {
+      if (this.#memory.has(key)) continue;
+      this.#memory.set(key, { order, outcome: 'open' });
+      this.#await(key, this.#lanes.reserve(lane, REDELIVERED_WITHIN_MS));
+    }
+  }
+
+  #replayOne(stanza: JournalledStanza): void {
     const hashes = stanza.entries.map((entry) => entry.ciphertextHash);
     const envelope = envelopeOf(stanza.attrs, this.#options.own());
     if (!envelope) {
@@ -312,6 +372,8 @@ export class Intake implements DecryptHooks {
       return;
     }
     for (const entry of stanza.entries) this.#recalled.set(entry.ciphertextHash, entry);
+    const lane = this.#laneOf(stanza.attrs);
+    this.#keepPlaces(lane, stanza.behind);
     const key = messageKeyOf(envelope);
     this.#memory.set(key, { order: stanza.order, outcome: 'handed' });
     const plaintexts = stanza.entries.map((entry) => entry.plaintext);
@@ -324,7 +386,7 @@ export class Intake implements DecryptHooks {
       offline: true,
       attrs: stanza.attrs,
     };
-    this.#lanes.push(this.#laneOf(stanza.attrs), () => this.#deliverStanza(replayed));
+    this.#lanes.push(lane, () => this.#deliverStanza(replayed));
   }
 
   async #deliverStanza(

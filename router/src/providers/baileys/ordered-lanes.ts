@@ -5,6 +5,8 @@ export interface Slot {
   readonly lane: string;
   isOpen: boolean;
   task: Task | undefined;
+  /** How long ready work behind it waits for it, in milliseconds. */
+  holdMs: number;
 }
 
 interface Lane {
@@ -44,8 +46,9 @@ export class OrderedLanes {
     return this.#backlog;
   }
 
-  reserve(laneName: string): Slot {
-    const slot: Slot = { lane: laneName, isOpen: true, task: undefined };
+  /** @param holdMs for this slot, instead of the lanes' own */
+  reserve(laneName: string, holdMs: number = this.#options.holdMs): Slot {
+    const slot: Slot = { lane: laneName, isOpen: true, task: undefined, holdMs };
     this.#laneOf(laneName).slots.push(slot);
     return slot;
   }
@@ -115,7 +118,7 @@ export class OrderedLanes {
     clearTimeout(lane.hold?.timer);
     lane.hold = undefined;
     if (!isAwaited) return;
-    const timer = setTimeout(() => this.release(head), this.#options.holdMs);
+    const timer = setTimeout(() => this.release(head), head.holdMs);
     timer.unref();
     lane.hold = { slot: head, timer };
   }

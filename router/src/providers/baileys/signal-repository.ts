@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
+import { setImmediate } from 'node:timers/promises';
 import {
   DEFAULT_CONNECTION_CONFIG,
   jidDecode,
@@ -17,10 +18,14 @@ import { type AheadDecryption, type EarlyPart, type EarlyWork, NotNowError } fro
 import { DURABLE_CATEGORY, type Durable, JOURNAL_CATEGORY } from './auth-state.ts';
 import type { KeyedLock } from './keyed-lock.ts';
 import type { SendScopes } from './send-scope.ts';
-import { withoutFailedTries } from './session-repair.ts';
+import { decryptWithEach } from './session-trials.ts';
 
 /** What the rest of the intake does around a decryption. */
 export interface DecryptHooks {
+  /** Resolves when the stanza that is being worked on may be queued for decryption. */
+  turn(): Promise<void>;
+  /** Baileys' turn to decrypt this has come. */
+  begun(ciphertext: Uint8Array): void;
   /** The journal entry of a ciphertext without its plaintext; undefined when it belongs to no noted stanza. */
   entryFor(ciphertext: Uint8Array): Omit<JournalEntry, 'plaintext'> | undefined;
   /** Plaintext and ratchet are durable. Awaited before Baileys sends the delivery receipt. */
@@ -48,7 +53,7 @@ type MakeRepository = SocketConfig['makeSignalRepository'];
 type Noting = (plaintext: Uint8Array) => Promise<void>;
 
 /**
- * Wraps Baileys' signal repository (`makeSignalRepository` of its configuration) against five of its habits:
+ * Wraps Baileys' signal repository (`makeSignalRepository` of its configuration) against six of its habits:
  *
  * - Encryption commits in a key transaction named after the own account, decryption in one named after the contact, so
  *   one undoes the other's ratchet step. Here both, and whatever else replaces a session, run alone per person.
@@ -57,7 +62,9 @@ type Noting = (plaintext: Uint8Array) => Promise<void>;
  *   before that: steps are stored in order, and none after one that failed.
  * - The delivery receipt goes out before the message is told. Here the plaintext is journalled in the same commit as the
  *   ratchet step that gave it, and a ciphertext delivered again is answered from the journal.
- * - A late message of an old session breaks the new one (session-repair.ts).
+ * - Stanzas of one chat overtake each other on their way to the decryption. Here what Baileys looks up about a sender
+ *   before it queues the stanza waits for the stanzas before it.
+ * - A message that is not of the session tried first ruins that session (see session-trials.ts).
  * - A number without a LID is looked up at WhatsApp several times for each message.
  */
 export function createSignalRepository(
@@ -89,6 +96,10 @@ export function createSignalRepository(
     if (otherUser) names.push(`${isLid ? 'pn' : 'lid'} ${otherUser}`);
     return names;
   };
+
+  /** Under which a person's sessions are stored: that of the LID when it is known. */
+  const addressOf = async (jid: string): Promise<string> =>
+    inner.jidToSignalProtocolAddress((await lidMapping.getLIDForPN(jid)) ?? jid);
 
   /** Runs `work` in a transaction of its own; what it stored is in order, and durable with `durable.promise`. */
   const inTransaction = <T>(name: string, durable: Durable, work: () => Promise<T>): Promise<T> =>
@@ -139,17 +150,15 @@ export function createSignalRepository(
     return plaintext;
   };
 
-  const sessionAt = async (address: string): Promise<unknown> =>
-    (await keys.get('session', [address]))[address];
-
   const decryptDirect = (opts: Parameters<typeof inner.decryptMessage>[0]) =>
     journalled(opts.ciphertext, (note) =>
       aloneWith([opts.jid], async () => {
-        const address = inner.jidToSignalProtocolAddress(opts.jid);
-        const before = await sessionAt(address);
-        const plaintext = await inner.decryptMessage(opts);
-        const repaired = opts.type === 'msg' && withoutFailedTries(before, await sessionAt(address));
-        if (repaired) await keys.set({ session: { [address]: repaired as Uint8Array } });
+        const decrypt = () => inner.decryptMessage(opts);
+        // A `pkmsg` names its session.
+        const plaintext =
+          opts.type === 'msg'
+            ? await decryptWithEach(keys, await addressOf(opts.jid), decrypt)
+            : await decrypt();
         await note(plaintext);
         return plaintext;
       }),
@@ -169,6 +178,7 @@ export function createSignalRepository(
     ciphertext: Uint8Array,
     decrypt: () => Promise<Uint8Array>,
   ): Promise<Uint8Array> => {
+    hooks.begun(ciphertext);
     const plaintext = await plaintextInTurn(ciphertext, decrypt);
     hooks.taken(ciphertext);
     return plaintext;
@@ -186,6 +196,9 @@ export function createSignalRepository(
       return plaintext;
     } catch (error) {
       ahead.ended(ciphertext, false);
+      // Baileys goes from one stanza to the next without a pause, and a failure costs some 15 ms of computing: a storm of
+      // them would keep every other chat, the lease's renewal and the stop waiting.
+      await setImmediate();
       const hash = hooks.entryFor(ciphertext)?.ciphertextHash;
       const earlier = hash ? await hooks.recall(hash).catch(() => undefined) : undefined;
       if (!earlier) {
@@ -230,7 +243,7 @@ export function createSignalRepository(
 
   return {
     ...inner,
-    lidMapping,
+    lidMapping: takingTurns(lidMapping, () => hooks.turn()),
     decryptMessage: (opts) => decryptInTurn(opts.ciphertext, () => decryptDirect(opts)),
     decryptGroupMessage: (opts) => decryptInTurn(opts.msg, () => decryptGroup(opts)),
     processSenderKeyDistributionMessage: takeSenderKey,
@@ -240,8 +253,10 @@ export function createSignalRepository(
     encryptGroupMessage: (opts) => aloneInGroup(opts.group, () => inner.encryptGroupMessage(opts)),
     getSenderKeyDistributionMessage: (opts) =>
       aloneInGroup(opts.group, () => inner.getSenderKeyDistributionMessage(opts)),
-    migrateSession: (fromJid, toJid) =>
-      aloneWith([fromJid, toJid], () => inner.migrateSession(fromJid, toJid)),
+    migrateSession: async (fromJid, toJid) => {
+      await hooks.turn();
+      return aloneWith([fromJid, toJid], () => inner.migrateSession(fromJid, toJid));
+    },
     deleteSession: (jids) => aloneWith(jids, () => inner.deleteSession(jids)),
   };
 }
@@ -258,6 +273,24 @@ function isLidServer(server: string | undefined): boolean {
 
 function userOf(jid: string | null | undefined): string | undefined {
   return jid ? jidDecode(jid)?.user : undefined;
+}
+
+/** The mapping store whose questions at the beginning of a stanza's way wait for the stanza's turn. */
+function takingTurns(
+  lidMapping: SignalRepositoryWithLIDStore['lidMapping'],
+  turn: () => Promise<void>,
+): SignalRepositoryWithLIDStore['lidMapping'] {
+  const own: Pick<typeof lidMapping, 'getPNForLID' | 'storeLIDPNMappings'> = {
+    getPNForLID: async (lid) => {
+      await turn();
+      return lidMapping.getPNForLID(lid);
+    },
+    storeLIDPNMappings: async (pairs) => {
+      await turn();
+      return lidMapping.storeLIDPNMappings(pairs);
+    },
+  };
+  return Object.assign(Object.create(lidMapping), own);
 }
 
 function rememberingAbsent(

@@ -77,23 +77,50 @@ function bareJid(jid: string | null | undefined): string {
   return jid ? jid.replace(/[:_][^@]*(?=@)/, '') : '';
 }
 
-/** Attributes alone: ciphertexts are of no use any more. */
-export function encodeStanza(attrs: BinaryNode['attrs']): Uint8Array {
-  return Buffer.from(JSON.stringify(attrs));
+/** A stanza of the same chat that reached the socket earlier and was not decrypted yet. */
+export interface Earlier {
+  /** As `messageKeyOf`. */
+  key: string;
+  order: bigint;
+}
+
+/** Attributes alone: ciphertexts are of no use any more. `behind` comes back from `stanzasOf`. */
+export function encodeStanza(attrs: BinaryNode['attrs'], behind: readonly Earlier[]): Uint8Array {
+  const stored: StoredStanza = { attrs };
+  if (behind.length > 0) stored.behind = behind.map(({ key, order }) => [key, order.toString()]);
+  return Buffer.from(JSON.stringify(stored));
+}
+
+interface StoredStanza {
+  attrs: BinaryNode['attrs'];
+  behind?: Array<[key: string, order: string]>;
+}
+
+/** A journalled message, its parts together. */
+export interface JournalledStanza {
+  attrs: BinaryNode['attrs'];
+  order: bigint;
+  entries: JournalEntry[];
+  /** What was still to be decrypted before it. */
+  behind: Earlier[];
 }
 
 /** The messages of journal entries in stanza order; the parts of one stanza are together. */
-export function stanzasOf(
-  entries: readonly JournalEntry[],
-): Array<{ attrs: BinaryNode['attrs']; order: bigint; entries: JournalEntry[] }> {
-  const stanzas = new Map<bigint, { attrs: BinaryNode['attrs']; order: bigint; entries: JournalEntry[] }>();
+export function stanzasOf(entries: readonly JournalEntry[]): JournalledStanza[] {
+  const stanzas = new Map<bigint, JournalledStanza>();
   for (const entry of entries) {
     const known = stanzas.get(entry.stanzaOrder);
-    if (known) known.entries.push(entry);
-    else {
-      const attrs: BinaryNode['attrs'] = JSON.parse(Buffer.from(entry.stanza).toString());
-      stanzas.set(entry.stanzaOrder, { attrs, order: entry.stanzaOrder, entries: [entry] });
+    if (known) {
+      known.entries.push(entry);
+      continue;
     }
+    const { attrs, behind = [] }: StoredStanza = JSON.parse(Buffer.from(entry.stanza).toString());
+    stanzas.set(entry.stanzaOrder, {
+      attrs,
+      order: entry.stanzaOrder,
+      entries: [entry],
+      behind: behind.map(([key, order]) => ({ key, order: BigInt(order) })),
+    });
   }
   return [...stanzas.values()];
 }

@@ -1,0 +1,120 @@
+import type { Config } from './config.ts';
+import type { HeldAccount } from './core/account-owner.ts';
+import type { AccountRegistry } from './core/account-registry.ts';
+import { ReplyDelivery } from './core/deliver-reply.ts';
+import { LeaseLostError } from './core/errors.ts';
+import type { Fence } from './core/ports/account-lease.ts';
+import type { AccountStatus, ProviderEvents } from './core/ports/chat-provider.ts';
+import type { Clock } from './core/ports/clock.ts';
+import type { InboundMessage } from './core/ports/inbox.ts';
+import type { Logger } from './core/ports/logger.ts';
+import type { PrismaClient } from './infra/db/generated/client.ts';
+import { PrismaAccountStore } from './infra/db/prisma-account-store.ts';
+import { PrismaJournal } from './infra/db/prisma-journal.ts';
+import { PrismaKeyStore } from './infra/db/prisma-key-store.ts';
+import { PrismaOutbox } from './infra/db/prisma-outbox.ts';
+import type { FaultPoints } from './infra/fault-points.ts';
+import { createBaileysProvider } from './providers/baileys/baileys-provider.ts';
+import { KeyedLock } from './providers/baileys/keyed-lock.ts';
+
+export interface AccountHoldingDeps {
+  config: Config;
+  prisma: PrismaClient;
+  faults: FaultPoints;
+  /** The accounts held here; what is held is added and taken off again. */
+  registry: AccountRegistry;
+  deliveries: Map<string, ReplyDelivery>;
+  receive(message: InboundMessage, log: Logger): Promise<void>;
+  onStatus(status: AccountStatus): void;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Puts the parts of one held account together: its socket and what it writes, all under its lease. */
+export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promise<HeldAccount> {
+  const { config, prisma, faults, registry, deliveries, clock } = deps;
+  const sessionLocks = new KeyedLock();
+
+  return async (fence) => {
+    const { accountId } = fence;
+    const log = deps.log.child({ mod: 'whatsapp', accountId });
+    const outbox = new PrismaOutbox(prisma, fence);
+    const provider = createBaileysProvider({
+      accountId,
+      events: faults.events(events()),
+      keyStore: faults.keyStore(new PrismaKeyStore(prisma, fence)),
+      accountStore: new PrismaAccountStore(prisma, fence),
+      journal: new PrismaJournal(prisma),
+      findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
+      clock,
+      log,
+      whatsappWsUrl: config.whatsappWsUrl,
+      version: config.whatsappVersion,
+      maxMessageAgeMs: config.maxMessageAgeMs,
+      pairingPhone: accountId === config.accountId ? config.pairingPhone : undefined,
+      sessionLocks,
+      fence,
+      onTold: () => faults.pass('after-receipt'),
+    });
+    const delivery = new ReplyDelivery({
+      outbox,
+      provider: faults.provider(provider),
+      log: deps.log.child({ mod: 'deliver' }),
+      ackTimeoutMs: config.ackTimeoutMs,
+    });
+    const leave = () => {
+      registry.remove(provider);
+      if (deliveries.get(accountId) === delivery) deliveries.delete(accountId);
+    };
+    registry.add(provider);
+    deliveries.set(accountId, delivery);
+    try {
+      await provider.start();
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    return {
+      async stop() {
+        await delivery.settled();
+        await provider.stop();
+        leave();
+      },
+      async abandon() {
+        leave();
+        await provider.abandon();
+      },
+    };
+
+    function events(): ProviderEvents {
+      let wasConnected = false;
+      return {
+        receive: async (message) => {
+          if (!fence.isHeld()) throw new LeaseLostError(accountId);
+          await deps.receive(message, log);
+        },
+        receipts: (receipts) => outbox.recordReceipts(accountId, receipts),
+        refused: (waMessageId, code) => {
+          // 463 and 429 are limits for a time, which the provider has noted before it tells of the refusal.
+          const { state, retryAtMs } = provider.status();
+          const isForATime = state === 'restricted' && (code === '463' || code === '429');
+          const error = `WhatsApp refused it with error ${code}.`;
+          return outbox.markRefused(accountId, waMessageId, error, isForATime ? retryAtMs : undefined);
+        },
+        status: (status) => {
+          const { state, reason, nextAction, retryAtMs } = status;
+          deps.log.info({ accountId, state, reason, nextAction, retryAtMs }, 'account state');
+          const isConnected = status.isConnected ?? state === 'open';
+          if (isConnected && wasConnected) delivery.look();
+          else if (isConnected) {
+            delivery.resume().catch((error: unknown) => {
+              log.warn({ err: error }, 'stored replies could not be read; they go with the next opening');
+            });
+          }
+          wasConnected = isConnected;
+          deps.onStatus(status);
+        },
+      };
+    }
+  };
+}

@@ -1,0 +1,134 @@
+import type { AgentClient, AgentClients } from '../core/agent-client.ts';
+import type { ChatProvider, ProviderEvents } from '../core/ports/chat-provider.ts';
+import type { Inbox } from '../core/ports/inbox.ts';
+import type { KeyStore } from '../core/ports/key-store.ts';
+
+/**
+ * Moments on a message's way at which a crash test can end the process, in the order of the way:
+ *
+ * - `after-decrypt` the plaintext is known, neither it nor the ratchet's step is stored
+ * - `after-journal` both are stored, no delivery receipt is out
+ * - `after-receipt` Baileys wrote the receipt and told the message
+ * - `after-inbox-commit` the inbox has the message, its turn is not started
+ * - `in-agent-call` the agent was asked and has not answered
+ * - `after-outbox-write` the reply is stored, nothing is sent
+ * - `after-socket-write` the reply's bytes are written, its row does not say so
+ * - `before-ack-recorded` WhatsApp's ack came, its row does not say so
+ */
+export const FAULT_POINTS = [
+  'after-decrypt',
+  'after-journal',
+  'after-receipt',
+  'after-inbox-commit',
+  'in-agent-call',
+  'after-outbox-write',
+  'after-socket-write',
+  'before-ack-recorded',
+] as const;
+
+export type FaultPoint = (typeof FAULT_POINTS)[number];
+
+/** The process ends when it gets to `point` for the `pass`-th time, counted from 1. */
+export interface FaultPlan {
+  point: FaultPoint;
+  pass: number;
+}
+
+/** How long the agent has had the question when `in-agent-call` ends the process, in milliseconds. */
+const ASKED_FOR_MS = 5;
+
+/**
+ * Ends the process with SIGKILL at one moment of a message's way, for crash tests. What the composition wraps in it does
+ * what it did before; without a plan nothing is wrapped at all.
+ */
+export class FaultPoints {
+  readonly #plan: FaultPlan | undefined;
+  readonly #kill: () => void;
+  #passes = 0;
+
+  /** @param kill ends the process; another one in tests of this class */
+  constructor(plan: FaultPlan | undefined, kill: () => void = killThisProcess) {
+    this.#plan = plan;
+    this.#kill = kill;
+  }
+
+  /** The process is at this point; it does not return from the planned pass of the planned one. */
+  pass(point: FaultPoint): void {
+    if (this.#plan?.point !== point) return;
+    this.#passes += 1;
+    if (this.#passes === this.#plan.pass) this.#kill();
+  }
+
+  keyStore(inner: KeyStore): KeyStore {
+    return this.#wrapped(inner, {
+      commit: async (scope, change) => {
+        const hasPlaintext = change.journal.length > 0;
+        if (hasPlaintext) this.pass('after-decrypt');
+        await inner.commit(scope, change);
+        if (hasPlaintext) this.pass('after-journal');
+      },
+    });
+  }
+
+  inbox(inner: Inbox): Inbox {
+    return this.#wrapped(inner, {
+      add: async (message) => {
+        const stored = await inner.add(message);
+        this.pass('after-inbox-commit');
+        return stored;
+      },
+      finishTurn: async (...turn) => {
+        const replies = await inner.finishTurn(...turn);
+        if (replies.length > 0) this.pass('after-outbox-write');
+        return replies;
+      },
+    });
+  }
+
+  agents(inner: AgentClients): AgentClients {
+    return this.#wrapped(inner, {
+      clientFor: (route) => {
+        const client = inner.clientFor(route);
+        const sendMessage: AgentClient['sendMessage'] = (...ask) => {
+          setTimeout(() => this.pass('in-agent-call'), ASKED_FOR_MS);
+          return client.sendMessage(...ask);
+        };
+        return this.#wrapped(client, { sendMessage });
+      },
+    });
+  }
+
+  provider(inner: ChatProvider): ChatProvider {
+    return this.#wrapped(inner, {
+      send: async (message) => {
+        await inner.send(message);
+        this.pass('after-socket-write');
+      },
+    });
+  }
+
+  events(inner: ProviderEvents): ProviderEvents {
+    return this.#wrapped(inner, {
+      receipts: async (receipts) => {
+        if (receipts.some((receipt) => receipt.state === 'acked')) this.pass('before-ack-recorded');
+        await inner.receipts(receipts);
+      },
+    });
+  }
+
+  #wrapped<T extends object>(inner: T, changed: Partial<T>): T {
+    if (!this.#plan) return inner;
+    return new Proxy(inner, {
+      get: (target, name) => {
+        if (name in changed) return changed[name as keyof T];
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  }
+}
+
+/** No handler runs and nothing is flushed, as when the machine loses power. */
+function killThisProcess(): void {
+  process.kill(process.pid, 'SIGKILL');
+}

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AccountLeases, Lease } from '../../router/src/core/ports/account-lease.ts';
+import { NodeConnection } from '../../router/src/infra/db/node-connection.ts';
+import { PrismaAccountLeases } from '../../router/src/infra/db/prisma-account-lease.ts';
+import { MemoryAccountLeases, MemoryLeaseState } from '../../router/src/infra/memory/memory-account-lease.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { anAccount } from './adapters.ts';
+
+const TTL_MS = 60_000;
+
+interface Nodes {
+  /** Leases of a node; those of a short-lived one run out at once. */
+  node(name: string, ttlMs?: number): AccountLeases;
+  /** Ends a node's process, so that everybody can know. */
+  end(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const ADAPTERS: Array<{ name: string; open(): Promise<Nodes> }> = [
+  {
+    name: 'memory',
+    async open() {
+      const state = new MemoryLeaseState();
+      return {
+        node: (owner, ttlMs = TTL_MS) => new MemoryAccountLeases(state, { owner, ttlMs }),
+        end: async (name) => void state.gone.add(name),
+        close: async () => undefined,
+      };
+    },
+  },
+  {
+    name: 'PostgreSQL',
+    async open() {
+      const database = await createTestDatabase();
+      const prisma = database.prisma();
+      const connections = new Map<string, NodeConnection>();
+      for (const nodeId of ['n1', 'n2']) {
+        const connection = new NodeConnection({
+          databaseUrl: database.url,
+          nodeId,
+          log: quietLog,
+          onMessage: () => undefined,
+        });
+        await connection.start();
+        connections.set(nodeId, connection);
+        await prisma.node.create({
+          data: { id: nodeId, lockKey: connection.lockKey, host: '', url: '', version: '' },
+        });
+      }
+      return {
+        node: (owner, ttlMs = TTL_MS) => new PrismaAccountLeases(prisma, { owner, ttlMs }),
+        end: async (name) => {
+          await connections.get(name)?.close();
+          // The server frees the lock when it reads the end of the connection, which is not in this process's hand.
+          await expect
+            .poll(
+              () => prisma.$queryRaw<Array<{ locked: boolean }>>`SELECT node_has_lock(${name}) AS locked`,
+              { timeout: 5_000 },
+            )
+            .toEqual([{ locked: false }]);
+        },
+        close: async () => {
+          await Promise.all([...connections.values()].map((connection) => connection.close()));
+          await database.drop();
+        },
+      };
+    },
+  },
+];
+
+describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
+  let nodes: Nodes;
+  let n1: AccountLeases;
+  let n2: AccountLeases;
+
+  beforeAll(async () => {
+    nodes = await open();
+    n1 = nodes.node('n1');
+    n2 = nodes.node('n2');
+  });
+  afterAll(() => nodes.close());
+
+  it('give an account to exactly one of many that ask at once', async () => {
+    const account = anAccount();
+    const asked = Array.from({ length: 20 }, (_, index) => nodes.node(`many-${index}`).acquire(account));
+    const given = (await Promise.all(asked)).filter((lease) => lease !== undefined);
+    expect(given).toHaveLength(1);
+    expect(given[0]).toMatchObject({ accountId: account, epoch: 1n });
+  });
+
+  it('grow the epoch with each acquisition, also by the same node', async () => {
+    const account = anAccount();
+    expect(await n1.acquire(account)).toEqual({ accountId: account, owner: 'n1', epoch: 1n });
+    expect((await n1.acquire(account))?.epoch).toBe(2n);
+    expect(await n2.acquire(account)).toBeUndefined();
+  });
+
+  it('pass on at once what was given back, and not what was lost before', async () => {
+    const account = anAccount();
+    const first = (await n1.acquire(account)) as Lease;
+    await n1.release(first);
+    const second = (await n2.acquire(account)) as Lease;
+    expect(second.epoch).toBe(2n);
+    await n1.release(first);
+    expect(await n2.renew([second])).toEqual(new Set([account]));
+    expect(await n1.acquire(account)).toBeUndefined();
+  });
+
+  it('renew those that count, and no other', async () => {
+    const [kept, given, never] = [anAccount(), anAccount(), anAccount()];
+    const leases = [(await n1.acquire(kept)) as Lease, (await n1.acquire(given)) as Lease];
+    await n1.release(leases[1] as Lease);
+    await n2.acquire(given);
+    const renewed = await n1.renew([...leases, { accountId: never, owner: 'n1', epoch: 1n }]);
+    expect(renewed).toEqual(new Set([kept]));
+    expect(await n1.renew([])).toEqual(new Set());
+  });
+
+  it('pass on what ran out, and refuse to renew it for the former owner after that', async () => {
+    const account = anAccount();
+    const hung = nodes.node('n1', -1);
+    const old = (await hung.acquire(account)) as Lease;
+    expect((await n2.acquire(account))?.epoch).toBe(old.epoch + 1n);
+    expect(await n1.renew([old])).toEqual(new Set());
+  });
+
+  it('leave a lease that ran out to its owner as long as nobody took it', async () => {
+    const account = anAccount();
+    const hung = nodes.node('n1', -1);
+    const lease = (await hung.acquire(account)) as Lease;
+    expect(await n1.renew([lease])).toEqual(new Set([account]));
+    expect(await n2.acquire(account)).toBeUndefined();
+  });
+
+  it('pass on the lease of a dead process to who saw it dead, and not that of a live one', async () => {
+    const account = anAccount();
+    const lease = (await n1.acquire(account)) as Lease;
+    expect(await n2.acquire(account, { fromDead: true })).toBeUndefined();
+    await nodes.end('n1');
+    expect(await n2.acquire(account)).toBeUndefined();
+    expect((await n2.acquire(account, { fromDead: true }))?.epoch).toBe(lease.epoch + 1n);
+  });
+});

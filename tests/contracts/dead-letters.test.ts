@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { TurnResult } from '../../router/src/core/ports/inbox.ts';
+import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, type Stores } from './adapters.ts';
+
+const died: TurnResult = {
+  state: 'dead',
+  reason: 'AGENT_TIMEOUT',
+  error: 'It took too long.',
+  attempts: 2,
+  replies: [],
+};
+
+describe.each(ADAPTERS)('dead letters in $name', ({ open }) => {
+  let stores: Stores;
+  let accountId: string;
+  beforeAll(async () => {
+    stores = await open();
+  });
+  afterAll(() => stores.close());
+  beforeEach(() => {
+    accountId = anAccount();
+  });
+
+  const letters = () => stores.log.deadLetters({ accountId, limit: 20 });
+  const openIds = (filter = {}) => stores.deadLetters.open({ accountId, ...filter }, 20);
+
+  /** A message whose turn died; its chat's loop runs no more. */
+  async function deadMessage(person = aPerson(), result: TurnResult = died) {
+    const stored = await stores.inbox.add(aMessage(accountId, person));
+    const messageId = stored.messageId ?? '';
+    await stores.inbox.finishTurn(messageId, result);
+    if (stored.startLoop) await stores.inbox.nextTurn(stored.startLoop.chatId, stored.startLoop.epoch);
+    const [letter] = await letters();
+    if (!letter) throw new Error('a dead letter was stored');
+    return { person, messageId, chatId: stored.chatId, letterId: letter.id };
+  }
+
+  /** The texts of a chat's waiting messages in the order of their turns; ends them. */
+  async function turnsOf(loop: { chatId: string; epoch: number } | undefined) {
+    const turns = [];
+    for (let n = 0; loop && n < 20; n++) {
+      const turn = await stores.inbox.nextTurn(loop.chatId, loop.epoch);
+      if (!turn) break;
+      turns.push(turn);
+      await stores.inbox.finishTurn(turn.messageId, answered());
+    }
+    return turns;
+  }
+
+  it('gives a message back to its chat with the loop to start, and the asks made before', async () => {
+    const { messageId, chatId, letterId } = await deadMessage();
+    const replay = await stores.deadLetters.replay(letterId);
+    expect(replay).toMatchObject({ outcome: 'replayed', messageId, startLoop: { chatId } });
+    expect(await stores.log.message(messageId)).toMatchObject({ state: 'received' });
+    expect(await letters()).toMatchObject([{ id: letterId, replayedAt: expect.any(Date) }]);
+    const loop = 'startLoop' in replay ? replay.startLoop : undefined;
+    expect(await turnsOf(loop)).toMatchObject([{ messageId, earlierAttempts: 2 }]);
+    expect(await stores.log.message(messageId)).toMatchObject({ state: 'answered' });
+  });
+
+  it('starts no second loop beside the one that runs, and comes last in it', async () => {
+    const { person, messageId, chatId, letterId } = await deadMessage();
+    const waiting = await stores.inbox.add(aMessage(accountId, person, { text: 'newer' }));
+    const replay = await stores.deadLetters.replay(letterId);
+    expect(replay).toEqual({ outcome: 'replayed', messageId, chatId });
+    const turns = await turnsOf(waiting.startLoop);
+    expect(turns.map((turn) => turn.messageId)).toEqual([waiting.messageId, messageId]);
+  });
+
+  it('refuses a letter that was replayed and did not die again', async () => {
+    const { letterId, messageId } = await deadMessage();
+    await stores.deadLetters.replay(letterId);
+    expect(await stores.deadLetters.replay(letterId)).toEqual({ outcome: 'known' });
+    await stores.inbox.finishTurn(messageId, answered());
+    expect(await stores.deadLetters.replay(letterId)).toEqual({ outcome: 'known' });
+    expect(await stores.deadLetters.replay('999999999999')).toEqual({ outcome: 'missing' });
+  });
+
+  it('writes a new letter when the message dies again, and takes it up by either', async () => {
+    const { letterId, messageId } = await deadMessage();
+    await stores.deadLetters.replay(letterId);
+    await stores.inbox.finishTurn(messageId, { ...died, error: 'Again.' });
+    expect(await letters()).toMatchObject([
+      { error: 'Again.' },
+      { id: letterId, replayedAt: expect.any(Date) },
+    ]);
+    expect(await openIds()).toHaveLength(1);
+    expect(await stores.deadLetters.replay(letterId)).toMatchObject({ outcome: 'replayed' });
+    expect(await openIds()).toEqual([]);
+  });
+
+  it('keeps the apology of the first end beside the reply of the second', async () => {
+    const person = aPerson();
+    const to = `${person.phone}@s.whatsapp.net`;
+    const sorry = aReply(accountId, to, 'Sorry.');
+    const { letterId, messageId } = await deadMessage(person, { ...died, replies: [sorry] });
+    await stores.deadLetters.replay(letterId);
+    const replies = await stores.inbox.finishTurn(messageId, answered([aReply(accountId, to, 'hello')]));
+    expect(replies.map((reply) => reply.message.text)).toEqual(['hello']);
+    const stored = (await stores.log.message(messageId))?.replies.map((reply) => reply.text);
+    expect(stored).toEqual(['Sorry.', 'hello']);
+  });
+
+  it('queues a reply that was not sent again, in its row and with its WhatsApp id', async () => {
+    const reply = aReply(accountId, `${aPerson().phone}@s.whatsapp.net`);
+    const { row } = await stores.outbox.addDirect(reply);
+    await stores.outbox.markSending(row.id);
+    await stores.outbox.markRefused(accountId, reply.waMessageId, 'error 479');
+    const [letter] = await letters();
+    expect(letter).toMatchObject({ reason: 'send-refused', outboxId: row.id });
+    expect(await stores.deadLetters.replay(letter?.id ?? '')).toEqual({
+      outcome: 'replayed',
+      reply: { outboxId: row.id, chatId: row.chatId, message: reply },
+    });
+    expect(await stores.outbox.undelivered(accountId, { limit: 5 })).toHaveLength(1);
+    expect(await stores.outbox.markSending(row.id)).toBe(true);
+    expect(await stores.deadLetters.replay(letter?.id ?? '')).toEqual({ outcome: 'known' });
+  });
+
+  it('finds the open ones of a filter, oldest first', async () => {
+    const first = await deadMessage();
+    const second = await deadMessage(aPerson(), { ...died, reason: 'AGENT_UNAVAILABLE' });
+    const third = await deadMessage(first.person);
+    const ids = [first, second, third].map((dead) => dead.letterId);
+    expect(await openIds()).toEqual(ids);
+    expect(await openIds({ reason: 'AGENT_TIMEOUT' })).toEqual([ids[0], ids[2]]);
+    expect(await openIds({ channelId: first.person.phone })).toEqual([ids[0], ids[2]]);
+    expect(await openIds({ channelId: `${first.person.lid}@lid`, before: ids[2] })).toEqual([ids[0]]);
+    expect(await stores.deadLetters.open({ accountId }, 2)).toEqual(ids.slice(0, 2));
+    await stores.deadLetters.replay(first.letterId);
+    expect(await openIds()).toEqual(ids.slice(1));
+    expect(await openIds({ accountId: anAccount() })).toEqual([]);
+    expect(await stores.log.deadLetters({ accountId, state: 'open', limit: 9 })).toHaveLength(2);
+    expect(await stores.log.deadLetters({ accountId, reason: 'AGENT_UNAVAILABLE', limit: 9 })).toHaveLength(
+      1,
+    );
+  });
+
+  it('brings all of a chat back in the order in which they came', async () => {
+    const person = aPerson();
+    const dead = [await deadMessage(person), await deadMessage(person), await deadMessage(person)];
+    let loop: { chatId: string; epoch: number } | undefined;
+    for (const id of await openIds()) {
+      const replay = await stores.deadLetters.replay(id);
+      if ('startLoop' in replay) loop ??= replay.startLoop;
+    }
+    const turns = await turnsOf(loop);
+    expect(turns.map((turn) => turn.messageId)).toEqual(dead.map(({ messageId }) => messageId));
+  });
+});

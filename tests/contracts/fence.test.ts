@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { LeaseLostError } from '../../router/src/core/errors.ts';
+import { HeldLease } from '../../router/src/core/held-lease.ts';
+import type { Lease } from '../../router/src/core/ports/account-lease.ts';
+import type { PrismaClient } from '../../router/src/infra/db/generated/client.ts';
+import { PrismaAccountLeases } from '../../router/src/infra/db/prisma-account-lease.ts';
+import { PrismaAccountStore } from '../../router/src/infra/db/prisma-account-store.ts';
+import { PrismaKeyStore } from '../../router/src/infra/db/prisma-key-store.ts';
+import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { anAccount, aPerson, aReply } from './adapters.ts';
+
+let database: TestDatabase;
+let prisma: PrismaClient;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  prisma = database.prisma();
+});
+afterAll(() => database.drop());
+
+let account: string;
+let lost: string[];
+let fence: HeldLease;
+let outboxId: string;
+let waMessageId: string;
+const time = { ms: 0 };
+const nodes = { n1: '', n2: '' };
+
+function leasesOf(owner: string): PrismaAccountLeases {
+  return new PrismaAccountLeases(prisma, { owner, ttlMs: 60_000 });
+}
+
+beforeEach(async () => {
+  account = anAccount();
+  nodes.n1 = `n1-${account}`;
+  nodes.n2 = `n2-${account}`;
+  lost = [];
+  time.ms = 0;
+  const lease = (await leasesOf(nodes.n1).acquire(account)) as Lease;
+  fence = new HeldLease(lease, {
+    safeMs: 40_000,
+    askedAtMs: 0,
+    monotonicMs: () => time.ms,
+    onLost: (reason) => lost.push(reason),
+  });
+  const message = aReply(account, `${aPerson().phone}@s.whatsapp.net`);
+  waMessageId = message.waMessageId;
+  outboxId = (await new PrismaOutbox(prisma).addDirect(message)).row.id;
+});
+
+/** Another node holds the account, and this one has not heard of it. */
+async function takenByAnother(): Promise<void> {
+  await leasesOf(nodes.n1).release(fence);
+  await leasesOf(nodes.n2).acquire(account);
+}
+
+const creds = (value: string) => ({
+  puts: [{ category: 'creds', keyId: 'creds', value }],
+  deletes: [],
+  journal: [],
+});
+
+/** Every kind of write that an account's owner makes. */
+const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
+  ['keys', () => keyStore().commit({ accountId: account, generation: 1 }, creds('new'))],
+  [
+    'keys with a journal entry',
+    () =>
+      keyStore().commit(
+        { accountId: account, generation: 1 },
+        {
+          ...creds('new'),
+          deletes: [{ category: 'pre-key', keyId: '1' }],
+          journal: [
+            {
+              ciphertextHash: 'h',
+              stanzaOrder: 1n,
+              waMessageId: 'W',
+              plaintext: new Uint8Array([1]),
+              stanza: new Uint8Array([2]),
+            },
+          ],
+        },
+      ),
+  ],
+  ['account state', () => new PrismaAccountStore(prisma, fence).save(account, { state: 'open' })],
+  ['key generation', () => new PrismaAccountStore(prisma, fence).nextGeneration(account)],
+  ['sending', () => new PrismaOutbox(prisma, fence).markSending(outboxId)],
+  ['sent', () => new PrismaOutbox(prisma, fence).markSent(outboxId)],
+  ['dead', () => new PrismaOutbox(prisma, fence).markDead(outboxId, 'why')],
+  ['refused', () => new PrismaOutbox(prisma, fence).markRefused(account, waMessageId, 'why')],
+  ['released', () => new PrismaOutbox(prisma, fence).release(outboxId, 'why')],
+  [
+    'receipts',
+    () =>
+      new PrismaOutbox(prisma, fence).recordReceipts(account, [{ waMessageId, state: 'acked', atMs: 1_000 }]),
+  ],
+];
+
+function keyStore(): PrismaKeyStore {
+  return new PrismaKeyStore(prisma, fence);
+}
+
+/** Everything of the account that its owner writes. */
+async function written(): Promise<unknown> {
+  const where = { accountId: account };
+  return {
+    keys: await prisma.authKey.findMany({ where }),
+    journal: await prisma.journal.findMany({ where }),
+    account: await prisma.account.findMany({ where: { id: account } }),
+    outbox: await prisma.outbox.findMany({ where }),
+    dead: await prisma.deadLetter.findMany({ where }),
+  };
+}
+
+describe.each(WRITES)('the write of %s by an owner', (_name, write) => {
+  it('counts while it holds the account', async () => {
+    const before = await written();
+    await write();
+    expect(await written()).not.toEqual(before);
+    expect(lost).toEqual([]);
+  });
+
+  it('changes nothing once another node holds it, and tells the owner to let go', async () => {
+    await takenByAnother();
+    const before = await written();
+    await expect(write()).rejects.toThrow(LeaseLostError);
+    expect(await written()).toEqual(before);
+    expect(lost).toHaveLength(1);
+    expect(fence.isHeld()).toBe(false);
+  });
+
+  it('is not tried by an owner that slept past its time, though nobody took the account', async () => {
+    time.ms = 40_000;
+    const before = await written();
+    await expect(write()).rejects.toThrow(LeaseLostError);
+    expect(await written()).toEqual(before);
+  });
+});
+
+it('a take-over waits for a write that has begun, so that the new owner reads what it wrote', async () => {
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let begun: () => void = () => undefined;
+  const isBegun = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const order: string[] = [];
+  const write = prisma.$transaction(async (tx) => {
+    await new PrismaKeyStore(tx as PrismaClient, fence).commit(
+      { accountId: account, generation: 1 },
+      creds('late'),
+    );
+    begun();
+    await held;
+    order.push('written');
+  });
+  await isBegun;
+  await prisma.$executeRaw`UPDATE account_lease SET until = to_timestamp(0) WHERE account_id = ${account}`;
+  const taken = leasesOf(nodes.n2)
+    .acquire(account)
+    .then((lease) => {
+      order.push('taken');
+      return lease;
+    });
+  await expect
+    .poll(() => prisma.$queryRaw<unknown[]>`SELECT 1 FROM pg_locks WHERE NOT granted`)
+    .not.toHaveLength(0);
+  release();
+  await write;
+  expect((await taken)?.epoch).toBe(fence.epoch + 1n);
+  expect(order).toEqual(['written', 'taken']);
+});

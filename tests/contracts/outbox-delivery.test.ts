@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import { MAX_REFUSALS } from '../../router/src/core/ports/outbox.ts';
+import { ADAPTERS, aMessage, anAccount, aPerson, aReply, type Stores } from './adapters.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
+  let stores: Stores;
+  let accountId: string;
+  beforeAll(async () => {
+    stores = await open();
+  });
+  afterAll(() => stores.close());
+  beforeEach(() => {
+    accountId = anAccount();
+  });
+
+  async function queued(message: OutgoingMessage = aReply(accountId, `${aPerson().phone}@s.whatsapp.net`)) {
+    const { row } = await stores.outbox.addDirect(message, message.waMessageId);
+    const read = async () => (await stores.outbox.addDirect(message, message.waMessageId)).row;
+    return { ...message, id: row.id, read };
+  }
+  const ids = (rows: Array<{ outboxId: string }>) => rows.map((row) => row.outboxId);
+  const queuedIds = async () => ids(await stores.outbox.queued(accountId, 20));
+  const overdue = (ackTimeoutMs: number) => stores.outbox.overdue(accountId, { ackTimeoutMs, limit: 20 });
+
+  describe('a message that WhatsApp has not acknowledged', () => {
+    it('is found when its last try is long enough ago, and says so', async () => {
+      const [sending, sent, fresh] = [await queued(), await queued(), await queued()];
+      for (const row of [sending, sent]) await stores.outbox.markSending(row.id);
+      await stores.outbox.markSent(sent.id);
+      expect(await overdue(HOUR_MS)).toEqual([]);
+      const late = await overdue(0);
+      expect(late.map(({ reply, attempts }) => [reply.outboxId, attempts])).toEqual([
+        [sending.id, 1],
+        [sent.id, 1],
+      ]);
+      expect(late[0]?.reply.message).toMatchObject({ waMessageId: sending.waMessageId, to: sending.to });
+      expect(late[0]?.openForMs).toBeGreaterThanOrEqual(0);
+      expect(await sent.read()).toMatchObject({ error: expect.stringMatching(/not acknowledged/) });
+      expect((await fresh.read()).error).toBeUndefined();
+      expect(await stores.outbox.overdue(anAccount(), { ackTimeoutMs: 0, limit: 9 })).toEqual([]);
+    });
+
+    it('is found no more once its ack came, and forgets the complaint', async () => {
+      const row = await queued();
+      await stores.outbox.markSending(row.id);
+      await stores.outbox.markSent(row.id);
+      await overdue(0);
+      await stores.outbox.recordReceipts(accountId, [
+        { waMessageId: row.waMessageId, state: 'acked', atMs: Date.now() },
+      ]);
+      expect(await overdue(0)).toEqual([]);
+      expect(await row.read()).toMatchObject({ state: 'acked', error: undefined });
+    });
+
+    it('dies under its own reason when it is given up', async () => {
+      const row = await queued();
+      await stores.outbox.markSending(row.id);
+      await stores.outbox.markDead(row.id, 'Never.', 'never-acknowledged');
+      expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
+        { reason: 'never-acknowledged', error: 'Never.', outboxId: row.id },
+      ]);
+    });
+  });
+
+  describe('a message on hold', () => {
+    it('waits until its time, and so does what comes after it in its chat alone', async () => {
+      const [held, other] = [await queued(), await queued()];
+      const behind = await queued(aReply(accountId, held.to));
+      await stores.outbox.hold(held.id, Date.now() + HOUR_MS, 'Limited.');
+      expect(await held.read()).toMatchObject({
+        state: 'queued',
+        error: 'Limited.',
+        holdUntil: expect.any(Date),
+      });
+      expect(await queuedIds()).toEqual([other.id]);
+      expect(await stores.outbox.markSending(held.id)).toBe(false);
+      expect(await stores.outbox.markSending(behind.id)).toBe(false);
+      const undelivered = ids(await stores.outbox.undelivered(accountId, { limit: 9 }));
+      expect(undelivered).not.toContain(held.id);
+
+      await stores.outbox.hold(held.id, Date.now() - 1, 'Limited.');
+      expect(await queuedIds()).toEqual([held.id, other.id, behind.id]);
+      expect(await stores.outbox.markSending(held.id)).toBe(true);
+      expect((await held.read()).holdUntil).toBeUndefined();
+    });
+
+    it('comes from a refusal for a time, until it was refused too often', async () => {
+      const row = await queued();
+      for (let refusals = 1; refusals < MAX_REFUSALS; refusals++) {
+        expect(await stores.outbox.markSending(row.id)).toBe(true);
+        await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', Date.now() - 1);
+        expect(await row.read()).toMatchObject({ state: 'queued', attempts: refusals, error: 'error 463' });
+      }
+      await stores.outbox.markSending(row.id);
+      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', Date.now() - 1);
+      expect(await row.read()).toMatchObject({ state: 'dead' });
+      expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
+        { reason: 'send-refused', attempts: MAX_REFUSALS },
+      ]);
+    });
+
+    it('stays on hold when the note that it was sent comes after the refusal', async () => {
+      const row = await queued();
+      await stores.outbox.markSending(row.id);
+      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', Date.now() + HOUR_MS);
+      await stores.outbox.markSent(row.id);
+      expect(await row.read()).toMatchObject({ state: 'queued' });
+    });
+  });
+
+  describe('a chat', () => {
+    const isColdTo = async (to: string) => stores.outbox.isCold((await queued(aReply(accountId, to))).id);
+
+    it('is cold until its person wrote, by whichever address', async () => {
+      const { phone, lid } = aPerson();
+      expect(await isColdTo(`${phone}@s.whatsapp.net`)).toBe(true);
+      await stores.inbox.add(aMessage(accountId, { phone, lid }, { ignoredReason: 'own-message' }));
+      expect(await isColdTo(`${phone}@s.whatsapp.net`)).toBe(true);
+      await stores.inbox.add(aMessage(accountId, { phone, lid }));
+      expect(await isColdTo(`${phone}@s.whatsapp.net`)).toBe(false);
+      expect(await isColdTo(`${lid}@lid`)).toBe(false);
+    });
+
+    it('is not cold when it is a group', async () => {
+      expect(await isColdTo('120363043211234567@g.us')).toBe(false);
+    });
+  });
+});

@@ -1,0 +1,49 @@
+import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import { createGroup } from '../whatsapp-emulator/group.ts';
+import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
+import type { Phone } from '../whatsapp-emulator/phone.ts';
+
+/** One chat with the account, as the judge knows it. */
+export interface Chat {
+  name: string;
+  kind: 'number' | 'lid' | 'group';
+  /** A person's phone number JID, or the group's JID. */
+  key: string;
+  /** Whom its writers address. */
+  to: string;
+  /** Who writes in it, and reads every reply. */
+  people: readonly Person[];
+}
+
+export interface ChatCounts {
+  numbers: number;
+  lids: number;
+  groups: number;
+}
+
+/** The chats of a run: people by number, people by LID, groups of three of both address forms. */
+export function makeChats(emulator: WhatsAppEmulator, account: Phone, counts: ChatCounts): Chat[] {
+  let people = 0;
+  const person = (via: 'pn' | 'lid') => {
+    people += 1;
+    return createPerson(emulator, { phone: `346${String(70_000_000 + people)}`, via });
+  };
+  const direct = (kind: 'number' | 'lid', index: number): Chat => {
+    const one = person(kind === 'lid' ? 'lid' : 'pn');
+    return { name: `${kind} ${index + 1}`, kind, key: one.pn, to: account.pn, people: [one] };
+  };
+  const group = (index: number): Chat => {
+    const members = [person('pn'), person('lid'), person('pn')];
+    const { jid } = createGroup(emulator, {
+      subject: `Group ${index + 1}`,
+      addressing: index % 2 === 0 ? 'lid' : 'pn',
+      members: [...members, account],
+    });
+    return { name: `group ${index + 1}`, kind: 'group', key: jid, to: jid, people: members };
+  };
+  return [
+    ...Array.from({ length: counts.numbers }, (_, index) => direct('number', index)),
+    ...Array.from({ length: counts.lids }, (_, index) => direct('lid', index)),
+    ...Array.from({ length: counts.groups }, (_, index) => group(index)),
+  ];
+}

@@ -1,0 +1,116 @@
+import { EventEmitter } from 'node:events';
+import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import type { Reply } from '../whatsapp-emulator/events.ts';
+import type { Chat } from './chats.ts';
+import type { SeededRandom } from './random.ts';
+
+/** Unanswered messages of one chat at a time. */
+const MOST_OPEN_IN_A_CHAT = 4;
+
+/**
+ * Lets people write in many chats at once: as soon as a message is answered the next is said, in a chat chosen by the
+ * seed, as long as the allowance lasts. People write on while the service is away.
+ */
+export class Conversations {
+  readonly #chats: readonly Chat[];
+  readonly #random: SeededRandom;
+  readonly #events = new EventEmitter().setMaxListeners(0);
+  readonly #open = new Map<Chat, Set<string>>();
+  readonly #writing = new Set<Chat>();
+  #said = 0;
+  #allowance = 0;
+  #mostOpen = 1;
+  #answered = 0;
+
+  constructor(emulator: WhatsAppEmulator, chats: readonly Chat[], random: SeededRandom) {
+    this.#chats = chats;
+    this.#random = random;
+    for (const chat of chats) this.#open.set(chat, new Set());
+    emulator.events.on('reply', (reply) => this.#onReply(reply));
+  }
+
+  get said(): number {
+    return this.#said;
+  }
+
+  get answered(): number {
+    return this.#answered;
+  }
+
+  /** Lets people say messages until there are `total` in all, with `mostOpen` unanswered at a time. */
+  allow(total: number, mostOpen: number): void {
+    this.#allowance = total;
+    this.#mostOpen = mostOpen;
+    this.#write();
+  }
+
+  /** One more message in every chat. */
+  lastWords(): void {
+    this.#allowance += this.#chats.length;
+    for (const chat of this.#chats) this.#say(chat);
+  }
+
+  /**
+   * Resolves when everything allowed was said and answered.
+   * @returns false when nothing was answered for `stuckAfterMs`
+   */
+  untilAllAnswered(stuckAfterMs: number, signal?: AbortSignal): Promise<boolean> {
+    return this.untilAnswered(Number.POSITIVE_INFINITY, stuckAfterMs, signal);
+  }
+
+  /** Resolves when so many messages, or all that are allowed, were answered; false as in `untilAllAnswered`. */
+  untilAnswered(count: number, stuckAfterMs: number, signal?: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const end = (isDone: boolean) => {
+        clearTimeout(timer);
+        this.#events.off('answered', look);
+        signal?.removeEventListener('abort', aborted);
+        resolve(isDone);
+      };
+      const stuck = () => end(false);
+      const aborted = () => end(false);
+      let timer = setTimeout(stuck, stuckAfterMs);
+      const look = () => {
+        clearTimeout(timer);
+        timer = setTimeout(stuck, stuckAfterMs);
+        if (this.#answered >= Math.min(count, this.#allowance)) end(true);
+      };
+      this.#events.on('answered', look);
+      signal?.addEventListener('abort', aborted);
+      look();
+    });
+  }
+
+  #write(): void {
+    for (;;) {
+      if (this.#said >= this.#allowance || this.#said - this.#answered >= this.#mostOpen) return;
+      const free = this.#chats.filter(
+        (chat) => !this.#writing.has(chat) && (this.#open.get(chat)?.size ?? 0) < MOST_OPEN_IN_A_CHAT,
+      );
+      if (free.length === 0) return;
+      this.#say(this.#random.oneOf(free));
+    }
+  }
+
+  #say(chat: Chat): void {
+    this.#said += 1;
+    const text = `${chat.name} says ${this.#said}`;
+    this.#open.get(chat)?.add(`Echo: ${text}`);
+    this.#writing.add(chat);
+    const writer = this.#random.oneOf(chat.people);
+    void writer.say(text, { to: chat.to }).then(() => {
+      this.#writing.delete(chat);
+      this.#write();
+    });
+  }
+
+  #onReply(reply: Reply): void {
+    for (const chat of this.#chats) {
+      if (!chat.people.some(({ pn }) => pn === reply.person)) continue;
+      if (!this.#open.get(chat)?.delete(reply.text ?? '')) continue;
+      this.#answered += 1;
+      this.#events.emit('answered');
+      this.#write();
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startEmbeddedPostgres } from '../../router/src/infra/db/embedded-postgres.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { runCrashes } from './crash-run.ts';
+import { summary } from './summary.ts';
+
+const { values } = parseArgs({
+  options: {
+    messages: { type: 'string', default: '1000' },
+    kills: { type: 'string', default: '25' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    minutes: { type: 'string' },
+    long: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  console.log(`npm run test:crash -- [--messages 1000] [--kills 25] [--seed N] [--minutes M] [--long]
+  Kills wa2ai with SIGKILL again and again, at random moments and at each fault point, while people write in many chats
+  of the WhatsApp emulator, and judges what they saw. --long is 10,000 messages and 200 kills.`);
+  process.exit(0);
+}
+
+const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-crash-'));
+const postgres = await startEmbeddedPostgres({ dataDir, log: quietLog });
+try {
+  const report = await runCrashes({
+    databaseUrl: postgres.url,
+    messages: values.long ? 10_000 : Number(values.messages),
+    kills: values.long ? 200 : Number(values.kills),
+    seed: Number(values.seed),
+    minutes: values.minutes === undefined ? undefined : Number(values.minutes),
+    onLife: ({ number, plan, end, readyMs, liveMs }, { said, answered }) =>
+      console.log(
+        `life ${number}: ${plan}, ended ${end}; ready ${readyMs ?? '-'} ms, live ${liveMs ?? '-'} ms; ${answered} of ${said} answered`,
+      ),
+  });
+  console.log(`\n${summary(report)}`);
+  if (report.journeys) console.log(`\n${report.journeys}`);
+  process.exitCode = report.verdict.isGood ? 0 : 1;
+} finally {
+  await postgres.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}

@@ -1,0 +1,175 @@
+import { guardConsole } from '../../router/src/providers/baileys/console-guard.ts';
+import { MockAgent } from '../support/mock-agent.ts';
+import { pairByQr, untilState } from '../support/pairing.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { Wa2aiProcess } from '../support/wa2ai-process.ts';
+import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
+import { type ChatCounts, makeChats } from './chats.ts';
+import { Conversations } from './conversations.ts';
+import { journeys } from './journey.ts';
+import { judge, type Verdict } from './judge.ts';
+import { type Life, Lives } from './lives.ts';
+import { SeededRandom } from './random.ts';
+
+/** Nothing was answered for so long while the service was up: it never will be. */
+const STUCK_AFTER_MS = 45_000;
+const AGENT_SWITCHES = ['--delay-ms', '10'];
+
+export interface TrialOptions {
+  /** As the service reaches it. */
+  databaseUrl: string;
+  /** As the report reads it, when the service's way is a disturbed one. */
+  reportDatabaseUrl?: string;
+  messages: number;
+  seed: number;
+  chats?: ChatCounts;
+  /** More of the service's environment. */
+  env?: Record<string, string>;
+  /** More of the route to the agent. */
+  route?: Record<string, unknown>;
+}
+
+/** What a disturbance has at hand. */
+export interface Trial {
+  emulator: WhatsAppEmulator;
+  account: Phone;
+  lives: Lives;
+  conversations: Conversations;
+  random: SeededRandom;
+  /** The account's linked device. */
+  device(): string;
+  /** Ends the agent; the returned function starts it again at the same place. */
+  stopAgent(): Promise<() => Promise<void>>;
+}
+
+export interface TrialReport {
+  seed: number;
+  seconds: number;
+  lives: Life[];
+  verdict: Verdict;
+  /** How the messages complained of came to it, in words; empty when all is good. */
+  journeys: string;
+}
+
+/**
+ * Lets people write to wa2ai while it is disturbed, and judges what they saw. The service runs as its own process, always
+ * on the same database; the emulator delivers again what was not acknowledged.
+ * @param disturb has no life running when it begins, and must leave none; what it allowed people to say need not be
+ *   answered when it ends
+ */
+export async function runTrial(
+  options: TrialOptions,
+  disturb: (trial: Trial) => Promise<void>,
+): Promise<TrialReport> {
+  const startedAtMs = Date.now();
+  const { databaseUrl, seed } = options;
+  // libsignal prints the sessions of the emulator's people.
+  const releaseConsole = guardConsole(quietLog);
+  const emulator = await WhatsAppEmulator.start();
+  let agent = await MockAgent.start({ switches: AGENT_SWITCHES });
+  try {
+    const account = createPhone(emulator, { phone: '34670000000', name: 'Shop' });
+    const random = new SeededRandom(seed);
+    const chats = makeChats(emulator, account, options.chats ?? { numbers: 8, lids: 6, groups: 3 });
+    const lives = new Lives({ emulator, databaseUrl, env: options.env });
+    const conversations = new Conversations(emulator, chats, random);
+    const trial: Trial = {
+      emulator,
+      account,
+      lives,
+      conversations,
+      random,
+      device: () => emulator.linkedDevices(account.pn)[0]?.pn ?? '',
+      stopAgent: async () => {
+        const port = Number(new URL(agent.url).port);
+        await agent.stop();
+        return async () => {
+          agent = await MockAgent.start({ switches: AGENT_SWITCHES, port });
+        };
+      },
+    };
+    await prepare(options, emulator, account, agent.url);
+    await disturb(trial);
+    await comeToRest(options.messages, trial);
+
+    const verdict = judge(emulator, chats);
+    const told = {
+      emulator,
+      verdict,
+      lives: lives.all,
+      databaseUrl: options.reportDatabaseUrl ?? databaseUrl,
+    };
+    return {
+      seed,
+      seconds: (Date.now() - startedAtMs) / 1_000,
+      lives: lives.all,
+      verdict,
+      journeys: await journeys(told),
+    };
+  } finally {
+    await agent.stop();
+    await emulator.stop();
+    releaseConsole();
+  }
+}
+
+/** Links the account and makes the route to the agent. */
+async function prepare(
+  { databaseUrl, env, route }: TrialOptions,
+  emulator: WhatsAppEmulator,
+  account: Phone,
+  agentUrl: string,
+): Promise<void> {
+  const service = await Wa2aiProcess.start({
+    whatsappWsUrl: emulator.url,
+    databaseUrl,
+    env: { WA2AI_NODE_ID: 'crash', ...env },
+  });
+  await pairByQr(service, account, emulator);
+  await service.addRoute('*', agentUrl, route);
+  await service.end();
+}
+
+/**
+ * The last life: everything is said and answered. One more start after it lets whatever was left unfinished show itself,
+ * before one last word in every chat.
+ */
+async function comeToRest(messages: number, trial: Trial): Promise<void> {
+  const { emulator, lives, conversations } = trial;
+  emulator.faults.clear();
+  conversations.allow(messages, 40);
+  for (const round of ['to the end', 'once more']) {
+    const { service, life, isLive } = lives.start(round);
+    try {
+      await isLive;
+      await untilState(service, 'open');
+      if (round === 'once more') conversations.lastWords();
+      const isAnswered = await conversations.untilAllAnswered(STUCK_AFTER_MS);
+      if (isAnswered) await emulator.waitUntilSettled(trial.device(), 30_000).catch(() => undefined);
+    } finally {
+      await lives.end(service, life, 'SIGTERM');
+    }
+  }
+}
+
+/** One life of the service through which people write, disturbed once they were answered a third of what they say. */
+export function inOneLife(
+  messages: number,
+  disturb: (trial: Trial, service: Wa2aiProcess) => Promise<void>,
+): (trial: Trial) => Promise<void> {
+  return async (trial) => {
+    const { lives, conversations } = trial;
+    const { service, life, isLive } = lives.start('disturbed');
+    try {
+      await isLive;
+      await untilState(service, 'open');
+      conversations.allow(messages, 15);
+      await conversations.untilAnswered(Math.floor(messages / 3), STUCK_AFTER_MS);
+      await disturb(trial, service);
+      await conversations.untilAllAnswered(STUCK_AFTER_MS);
+    } finally {
+      await lives.end(service, life, 'SIGTERM');
+    }
+  };
+}

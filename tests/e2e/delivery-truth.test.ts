@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Stage } from '../support/stage.ts';
+
+let stage: Stage;
+
+beforeEach(async () => {
+  stage = await Stage.setAndPaired({ env: { WA2AI_ACK_TIMEOUT_MS: '1000' } });
+});
+
+afterEach(async () => {
+  await stage.strike();
+});
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${stage.service.url}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+describe('a message that WhatsApp takes and does not acknowledge', () => {
+  it('is sent again with the same id until it is acknowledged, as one bubble', async () => {
+    const ana = stage.person();
+    stage.emulator.faults.withheldAcks = 1;
+    stage.emulator.faults.isWithheldLost = true;
+    const id = await ana.say('are you there?', { to: stage.phone });
+    await stage.service.untilLog(
+      (line) => line.msg === 'reply not acknowledged in time; it is sent again with the same id',
+    );
+    expect((await ana.nextReply(15_000)).text).toBe('Echo: are you there?');
+    await stage.service.untilLog((line) => line.msg === 'reply sent');
+    const bubble = ana.received[0];
+    const [reply] = ((await stage.message(id))?.replies ?? []) as Array<Record<string, unknown>>;
+    expect(reply?.waMessageId).toBe(bubble?.id);
+    expect(ana.received).toHaveLength(1);
+    expect(await metric('wa2ai_dead_letters')).toBe(0);
+  });
+});
+
+describe('an account that WhatsApp limits with error 463', () => {
+  it('holds what goes to strangers, says until when, and goes on answering', async () => {
+    const [stranger, another, friend] = [stage.person(), stage.person(), stage.person()];
+    await friend.say('hola', { to: stage.phone });
+    await friend.nextReply();
+
+    stage.emulator.faults.refusedMessages = 1;
+    const send = (to: string) => stage.service.api('POST', '/api/messages', { to, text: 'Good morning' });
+    const first = await send(stranger.phone);
+    const outboxId = (first.body.data as { id: string }).id;
+    await stage.service.untilLog((line) => line.msg === 'account state' && line.state === 'restricted');
+    const second = await send(another.phone);
+    expect(second.status).toBe(202);
+    await stage.service.untilLog((line) =>
+      String(line.msg).startsWith('message to a new contact is on hold'),
+    );
+
+    await friend.say('still there?', { to: stage.phone });
+    expect((await friend.nextReply(10_000)).text).toBe('Echo: still there?');
+
+    const { body } = await stage.service.api('GET', '/api/accounts');
+    const [account] = body.data as Array<Record<string, string>>;
+    expect(account).toMatchObject({ state: 'restricted', reason: expect.stringContaining('463') });
+    expect(Date.parse(account?.retryAt ?? '')).toBeGreaterThan(Date.now() + 60_000);
+    expect([...stranger.received, ...another.received]).toEqual([]);
+    const letters = await stage.service.api('GET', '/api/dead-letters');
+    expect(letters.body.data).toEqual([]);
+    expect(outboxId).toMatch(/^\d+$/);
+  });
+});

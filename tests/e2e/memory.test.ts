@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Stage } from '../support/stage.ts';
+import type { LogLine } from '../support/wa2ai-process.ts';
+
+/** Undecryptable messages of the storm; WA2AI_STORM=10000 for the long form. */
+const STORM = Number(process.env.WA2AI_STORM ?? 500);
+const SENDERS = 20;
+
+let stage: Stage;
+
+beforeAll(async () => {
+  // The friend asks again and again, as soon as there is an answer.
+  stage = await Stage.setAndPaired({ env: { WA2AI_LOOP_TURNS: '0' } });
+});
+
+afterAll(async () => {
+  await stage.strike();
+});
+
+/** Resident memory of the service, in MB. */
+function residentMb(): number {
+  const status = readFileSync(`/proc/${stage.service.pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+}
+
+describe('what the service keeps', () => {
+  it('is no pre-key that somebody used', async () => {
+    const prisma = stage.database.prisma();
+    const preKeys = () => prisma.authKey.count({ where: { category: 'pre-key' } });
+    const before = await preKeys();
+    const people = Array.from({ length: 10 }, () => stage.person());
+    for (const person of people) {
+      await person.say('hola', { to: stage.phone });
+      await person.nextReply(10_000);
+    }
+    expect(await preKeys()).toBe(before - people.length);
+    const journal = await prisma.journal.count();
+    expect(journal).toBeLessThanOrEqual(people.length);
+  });
+
+  it.skipIf(process.platform !== 'linux')(
+    'stays small in a storm of undecryptable messages, in memory and in the log, while others are answered',
+    async () => {
+      const friend = stage.person();
+      await friend.say('before', { to: stage.phone });
+      await friend.nextReply(10_000);
+      const senders = Array.from({ length: SENDERS }, () => stage.person());
+      // Their phones never answer a request to send a message again.
+      for (const sender of senders) Object.assign(sender, { onReceipt: async () => undefined });
+      const beforeMb = residentMb();
+      const beforeLines = stage.service.lines.length;
+
+      const storm = (async () => {
+        for (let sent = 0; sent < STORM; sent += SENDERS) {
+          await Promise.all(
+            senders.map((sender) => sender.say('unreadable', { to: stage.phone, isCorrupt: true })),
+          );
+        }
+      })();
+      for (const text of ['during', 'still during']) {
+        await friend.say(text, { to: stage.phone });
+        expect((await friend.nextReply(30_000)).text).toBe(`Echo: ${text}`);
+      }
+      await storm;
+      const isRefused = ({ said, error }: LogLine) =>
+        said === 'failed to decrypt message' && error !== undefined;
+      const refused = () => stage.service.lines.slice(beforeLines).filter(isRefused).length;
+      // Behind all of them: the last one of each sender was tried.
+      while (refused() < STORM) {
+        await friend.say('and now?', { to: stage.phone });
+        expect((await friend.nextReply(30_000)).text).toBe('Echo: and now?');
+        await stage.service.untilLog(isRefused, 1_000, stage.service.lines.length).catch(() => undefined);
+      }
+
+      const told = stage.service.lines.slice(beforeLines).filter(({ level }) => level >= 40);
+      expect(told.length).toBeGreaterThan(0);
+      expect(told.length).toBeLessThan(40);
+      expect(residentMb() - beforeMb).toBeLessThan(150);
+      expect(senders.flatMap((sender) => sender.received)).toEqual([]);
+      await stage.service.end();
+    },
+    120_000 + STORM * 100,
+  );
+});

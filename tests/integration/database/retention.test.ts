@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { RetentionDays } from '../../../router/src/config.ts';
+import type { PrismaClient } from '../../../router/src/infra/db/generated/client.ts';
+import { PrismaAccountStore } from '../../../router/src/infra/db/prisma-account-store.ts';
+import { PrismaDeadLetters } from '../../../router/src/infra/db/prisma-dead-letters.ts';
+import { PrismaInbox } from '../../../router/src/infra/db/prisma-inbox.ts';
+import { PrismaKeyStore } from '../../../router/src/infra/db/prisma-key-store.ts';
+import { PrismaMessageLog } from '../../../router/src/infra/db/prisma-message-log.ts';
+import { PrismaOutbox } from '../../../router/src/infra/db/prisma-outbox.ts';
+import { Retention } from '../../../router/src/infra/db/retention.ts';
+import { aMessage, anAccount, answered, aPerson, aReply } from '../../contracts/adapters.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MockAgent } from '../../support/mock-agent.ts';
+import { quietLog } from '../../support/quiet-log.ts';
+import { inbound, TestRouter } from '../../support/router.ts';
+
+const DAY_MS = 86_400_000;
+const limits: RetentionDays = {
+  text: 90,
+  outbox: 30,
+  deadLetters: 60,
+  workflows: 1,
+  journal: 7,
+  oldKeys: 30,
+};
+
+let database: TestDatabase;
+let prisma: PrismaClient;
+let inbox: PrismaInbox;
+let outbox: PrismaOutbox;
+let log: PrismaMessageLog;
+let accountId: string;
+let workflows: MockAgent;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  prisma = database.prisma();
+  inbox = new PrismaInbox(prisma);
+  outbox = new PrismaOutbox(prisma);
+  log = new PrismaMessageLog(prisma);
+  workflows = await MockAgent.start();
+  // DBOS makes its own tables when an engine starts.
+  const router = await TestRouter.start(database);
+  await router.addRoute('*', workflows.url);
+  await router.receive(inbound({ person: '5491177770001', text: 'hola' }));
+  await router.stop();
+});
+
+afterAll(async () => {
+  await workflows.stop();
+  await database.drop();
+});
+
+beforeEach(() => {
+  accountId = anAccount();
+});
+
+/** One run as it would be so many days from now. */
+function runIn(days: number, change: Partial<RetentionDays> = {}, client = prisma) {
+  const clock = new FakeClock(Date.now() + days * DAY_MS);
+  return new Retention({ prisma: client, limits: { ...limits, ...change }, clock, log: quietLog }).runOnce();
+}
+
+async function answeredMessage(state: 'acked' | 'sent' = 'acked') {
+  const person = aPerson();
+  const message = aMessage(accountId, person, { text: 'secret', quotedText: 'quoted' });
+  const stored = await inbox.add(message);
+  const reply = aReply(accountId, `${person.phone}@s.whatsapp.net`, 'answer');
+  const [row] = await inbox.finishTurn(stored.messageId ?? '', { ...answered([reply]), trace: [{ a: 1 }] });
+  await outbox.markSending(row?.outboxId ?? '');
+  await outbox.markSent(row?.outboxId ?? '');
+  if (state === 'acked') {
+    await outbox.recordReceipts(accountId, [
+      { waMessageId: reply.waMessageId, state: 'acked', atMs: Date.now() },
+    ]);
+  }
+  return { message, reply, messageId: stored.messageId ?? '' };
+}
+
+describe('retention', () => {
+  it('removes nothing before its time', async () => {
+    const { messageId, reply } = await answeredMessage();
+    await runIn(29, { workflows: 0 });
+    expect(await log.message(messageId)).toMatchObject({ text: 'secret', trace: [{ a: 1 }] });
+    expect(await outbox.findByWaId(accountId, reply.waMessageId)).toMatchObject({ text: 'answer' });
+  });
+
+  it('empties texts and keeps the row, so that a message delivered again is still known', async () => {
+    const { message, messageId } = await answeredMessage();
+    expect((await runIn(91)).text).toBeGreaterThan(0);
+    expect(await log.message(messageId)).toMatchObject({ text: '', quotedText: undefined, trace: undefined });
+    expect(await inbox.add(message)).toMatchObject({ outcome: 'known' });
+    expect((await runIn(91)).text).toBe(0);
+  });
+
+  it('never touches what is unfinished, however old', async () => {
+    const waiting = await inbox.add(aMessage(accountId, aPerson(), { text: 'unanswered' }));
+    const { reply } = await answeredMessage('sent');
+    const { row } = await outbox.addDirect(aReply(accountId, `${aPerson().phone}@s.whatsapp.net`));
+    await runIn(3_000);
+    expect(await log.message(waiting.messageId ?? '')).toMatchObject({ text: 'unanswered' });
+    expect(await outbox.findByWaId(accountId, reply.waMessageId)).toBeDefined();
+    expect(await outbox.findByWaId(accountId, row.waMessageId)).toBeDefined();
+  });
+
+  it('removes acknowledged replies after their time', async () => {
+    const { reply } = await answeredMessage();
+    await runIn(31);
+    expect(await outbox.findByWaId(accountId, reply.waMessageId)).toBeUndefined();
+  });
+
+  it('keeps what a dead letter can replay as long as the letter, and then lets all of it go', async () => {
+    const stored = await inbox.add(aMessage(accountId, aPerson(), { text: 'died' }));
+    await inbox.finishTurn(stored.messageId ?? '', { state: 'dead', reason: 'AGENT_TIMEOUT', replies: [] });
+    const { row } = await outbox.addDirect(aReply(accountId, `${aPerson().phone}@s.whatsapp.net`));
+    await outbox.markDead(row.id, 'No such chat.');
+
+    await runIn(59, { text: 1, outbox: 14 });
+    const open = await new PrismaDeadLetters(prisma).open({ accountId }, 9);
+    expect(open).toHaveLength(2);
+    expect(await log.message(stored.messageId ?? '')).toMatchObject({ text: 'died' });
+    expect(await outbox.findByWaId(accountId, row.waMessageId)).toBeDefined();
+
+    await runIn(61, { text: 1, outbox: 14 });
+    expect(await log.deadLetters({ accountId, limit: 9 })).toEqual([]);
+    expect(await log.message(stored.messageId ?? '')).toMatchObject({ text: '', state: 'dead' });
+    expect(await outbox.findByWaId(accountId, row.waMessageId)).toBeUndefined();
+  });
+
+  it('removes records of ended turn loops with their inputs and steps', async () => {
+    const rowsOf = async (id: string) => {
+      const [row] = await prisma.$queryRaw<Array<{ rows: number }>>`
+        SELECT count(*)::integer AS rows FROM (
+          SELECT workflow_uuid FROM dbos.workflow_status UNION ALL SELECT workflow_uuid FROM dbos.workflow_input
+          UNION ALL SELECT workflow_uuid FROM dbos.workflow_output
+          UNION ALL SELECT workflow_uuid FROM dbos.operation_outputs) AS w WHERE workflow_uuid = ${id}`;
+      return row?.rows ?? 0;
+    };
+    for (const [id, status] of [
+      ['ended', 'SUCCESS'],
+      ['still-runs', 'PENDING'],
+    ] as const) {
+      await prisma.$executeRaw`INSERT INTO dbos.workflow_status (workflow_uuid, status, name, created_at, updated_at)
+        VALUES (${id}, ${status}, 'turnLoop', 1, 1)`;
+      await prisma.$executeRaw`INSERT INTO dbos.workflow_input (workflow_uuid, inputs) VALUES (${id}, '[]')`;
+      await prisma.$executeRaw`INSERT INTO dbos.workflow_output (workflow_uuid, output) VALUES (${id}, '1')`;
+      await prisma.$executeRaw`INSERT INTO dbos.operation_outputs (workflow_uuid, function_id) VALUES (${id}, 0)`;
+    }
+    expect((await runIn(2)).workflows).toBeGreaterThan(0);
+    expect([await rowsOf('ended'), await rowsOf('still-runs')]).toEqual([0, 4]);
+    await prisma.$executeRaw`DELETE FROM dbos.workflow_status WHERE workflow_uuid = 'still-runs'`;
+  });
+
+  it('removes keys that a logout put aside, and none in use', async () => {
+    const accounts = new PrismaAccountStore(prisma);
+    const keys = new PrismaKeyStore(prisma);
+    await accounts.save(accountId, { state: 'open' });
+    const put = (generation: number) =>
+      keys.commit(
+        { accountId, generation },
+        { puts: [{ category: 'session', keyId: 'x', value: '1' }], deletes: [], journal: [] },
+      );
+    const has = async (generation: number) =>
+      (await keys.read({ accountId, generation }, 'session', ['x'])).size === 1;
+    await put(1);
+    await accounts.nextGeneration(accountId);
+    await put(2);
+    await runIn(29);
+    expect([await has(1), await has(2)]).toEqual([true, true]);
+    await runIn(31);
+    expect([await has(1), await has(2)]).toEqual([false, true]);
+  });
+
+  it('removes journal leftovers whose message is stored, and no others', async () => {
+    const message = aMessage(accountId, aPerson());
+    await inbox.add(message);
+    const entry = (waMessageId: string) => ({
+      ciphertextHash: `hash of ${waMessageId}`,
+      stanzaOrder: 1n,
+      waMessageId,
+      plaintext: new Uint8Array([1]),
+      stanza: new Uint8Array([2]),
+    });
+    const journal = [entry(message.waMessageId), entry('NOT-STORED')];
+    await new PrismaKeyStore(prisma).commit({ accountId, generation: 1 }, { puts: [], deletes: [], journal });
+    await runIn(8);
+    const left = await prisma.journal.findMany({ where: { accountId } });
+    expect(left.map((row) => row.waMessageId)).toEqual(['NOT-STORED']);
+  });
+
+  it('goes on in batches until everything due is gone', async () => {
+    await prisma.$executeRaw`INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
+      SELECT ${accountId}, 0, n, 'x', 'x', 0 FROM generate_series(1, 1234) AS n`;
+    const clock = new FakeClock(Date.now() + 61 * DAY_MS);
+    const run = new Retention({ prisma, limits, clock, log: quietLog }).runOnce();
+    for (let batches = 0; batches < 2; batches++) {
+      await clock.untilSleeping();
+      await clock.advanceMs(50);
+    }
+    expect((await run).deadLetters).toBeGreaterThanOrEqual(1234);
+  });
+
+  it('leaves a kind to the node that is at it, and keeps for ever what has no limit', async () => {
+    const { messageId } = await answeredMessage();
+    const other = database.prisma();
+    await other.$transaction(async (transaction) => {
+      await transaction.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('wa2ai retention', 0))::text`;
+      expect(await runIn(91)).toEqual({});
+    });
+    await runIn(3_000, { text: 0 });
+    expect(await log.message(messageId)).toMatchObject({ text: 'secret' });
+  });
+});

@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** A way to a TCP server that a test can cut and mend: what is behind it seems to be gone, or only silent. */
+export class TcpProxy {
+  readonly #server: Server;
+  readonly #pairs = new Set<[Socket, Socket]>();
+  #state: 'open' | 'cut' | 'silent' = 'open';
+
+  private constructor(target: { host: string; port: number }) {
+    this.#server = createServer((near) => {
+      if (this.#state === 'cut') {
+        near.resetAndDestroy();
+        return;
+      }
+      const far = connect(target.port, target.host);
+      const pair: [Socket, Socket] = [near, far];
+      this.#pairs.add(pair);
+      const end = () => {
+        this.#pairs.delete(pair);
+        near.destroy();
+        far.destroy();
+      };
+      for (const [from, to] of [pair, [far, near] as const]) {
+        from.on('data', (bytes) => {
+          if (this.#state !== 'silent') to.write(bytes);
+        });
+        from.on('error', end);
+        from.on('close', end);
+      }
+    });
+  }
+
+  /** A proxy on a free loopback port to the server of a URL. */
+  static async to(url: string): Promise<TcpProxy> {
+    const { hostname, port } = new URL(url);
+    const proxy = new TcpProxy({ host: hostname, port: Number(port) });
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
+  }
+
+  /** The URL with this proxy in place of its server. */
+  through(url: string): string {
+    const { port } = this.#server.address() as AddressInfo;
+    const changed = new URL(url);
+    changed.host = `127.0.0.1:${port}`;
+    return changed.href;
+  }
+
+  /** Every connection is reset, new ones too. */
+  cut(): void {
+    this.#state = 'cut';
+    for (const [near] of [...this.#pairs]) near.resetAndDestroy();
+  }
+
+  /** Connections stay and nothing comes through, as when a cable is pulled. What was on its way is lost for good. */
+  silence(): void {
+    this.#state = 'silent';
+  }
+
+  /** New connections work; those that missed something are reset. */
+  mend(): void {
+    if (this.#state === 'silent') this.cut();
+    this.#state = 'open';
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    await closed;
+  }
+}
