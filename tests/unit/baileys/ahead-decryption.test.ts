@@ -1,10 +1,6 @@
 import type { BinaryNode } from '@whiskeysockets/baileys';
 import { beforeEach, describe, expect, it } from 'vitest';
-import {
-  AheadDecryption,
-  type EarlyWork,
-  NotNowError,
-} from '../../../router/src/providers/baileys/ahead-decryption.ts';
+import { AheadDecryption, NotNowError } from '../../../router/src/providers/baileys/ahead-decryption.ts';
 import { settle } from '../../support/fake-clock.ts';
 
 const ANA = '34600000002@s.whatsapp.net';
@@ -19,8 +15,8 @@ beforeEach(() => {
   ahead = new AheadDecryption();
   started = [];
   underWay = new Map();
-  ahead.use((work: EarlyWork) => {
-    const name = Buffer.from(work.ciphertext).toString();
+  ahead.use((_work, { ciphertext }) => {
+    const name = Buffer.from(ciphertext).toString();
     started.push(name);
     return new Promise((resolve, reject) => underWay.set(name, { resolve, reject }));
   });
@@ -73,17 +69,25 @@ describe('a head start', () => {
   });
 
   it.each([
-    [
-      'a stanza with a sender key',
-      { from: GROUP, participant: ANA },
-      [enc('pkmsg', 'key'), enc('skmsg', 'text')],
-    ],
-    ['a sender key alone', { from: GROUP, participant: ANA }, [enc('pkmsg', 'key')]],
+    ['two ciphertexts in a direct chat', { from: ANA }, [enc('msg', 'one'), enc('msg', 'two')]],
     ['what is no Signal message', { from: ANA }, [enc('msmsg', 'x')]],
   ])('is not given to %s', async (_, attrs, encs) => {
     arrives(attrs, ...encs);
     await settle();
     expect(started).toEqual([]);
+  });
+
+  it('is given to a group message with the sender key before it, one after the other', async () => {
+    const attrs = { from: GROUP, participant: ANA };
+    const text = arrives(attrs, enc('pkmsg', 'key'), enc('skmsg', 'text'));
+    await settle();
+    const taken = ahead.take(text);
+    expect(started).toEqual(['key']);
+    done('key');
+    await settle();
+    expect(started).toEqual(['key', 'text']);
+    done('text');
+    expect(await taken).toEqual(Buffer.from('read text'));
   });
 
   it('is given to group messages', async () => {
@@ -95,17 +99,17 @@ describe('a head start', () => {
 
 describe('what is left to Baileys', () => {
   it('goes before what its sender sent later', async () => {
-    const withKey = arrives({ from: GROUP, participant: ANA }, enc('pkmsg', 'key'), enc('skmsg', 'first'));
+    const odd = arrives({ from: GROUP, participant: ANA }, enc('msmsg', 'x'), enc('skmsg', 'first'));
     arrives({ from: GROUP, participant: ANA }, enc('skmsg', 'second'));
     await settle();
     expect(started).toEqual([]);
-    ahead.ended(withKey, true);
+    ahead.ended(odd, true);
     await settle();
     expect(started).toEqual(['second']);
   });
 
   it('never holds anything up for good, though Baileys drops a stanza without a word', async () => {
-    arrives({ from: GROUP, participant: ANA }, enc('pkmsg', 'key'), enc('skmsg', 'dropped'));
+    arrives({ from: GROUP, participant: ANA }, enc('msmsg', 'x'), enc('skmsg', 'dropped'));
     const second = arrives({ from: GROUP, participant: ANA }, enc('skmsg', 'second'));
     const third = arrives({ from: GROUP, participant: ANA }, enc('skmsg', 'third'));
     expect(ahead.take(second)).toBeUndefined();

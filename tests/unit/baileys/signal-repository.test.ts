@@ -91,6 +91,7 @@ const hooks: DecryptHooks = {
   decrypted: async (_, entry) => {
     journalled.push(entry);
   },
+  taken: () => undefined,
   recall: async (hash) => {
     recalls += 1;
     return journal.find('main', hash);

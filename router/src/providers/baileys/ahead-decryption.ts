@@ -2,24 +2,31 @@ import type { BinaryNode } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
 import { ciphertextsOf, senderOf } from './stanza.ts';
 
-/** A stanza with one ciphertext. */
+/** What a stanza says of its ciphertexts. */
 export interface EarlyWork {
-  kind: 'pkmsg' | 'msg' | 'skmsg';
-  /** Who encrypted it, device included. */
+  /** Who encrypted them, device included. */
   author: string;
   /** The author's other address, as the stanza names it. */
   alternate: string | undefined;
-  /** The chat's address; the group for `skmsg`. */
+  /** The chat's address; a group has a sender key for each author, which comes in a part of its own. */
   chat: string;
+  isGroup: boolean;
+  /** In the order in which they are to be decrypted. */
+  parts: EarlyPart[];
+}
+
+export interface EarlyPart {
+  kind: 'pkmsg' | 'msg' | 'skmsg';
   ciphertext: Uint8Array;
 }
 
 /** The stanza is no case for a head start: Baileys must see it first. */
 export class NotNowError extends Error {}
 
+/** One stanza's head start; its parts are decrypted one after the other. */
 interface Early {
   state: 'waiting' | 'running' | 'cancelled';
-  plaintext: Promise<Uint8Array>;
+  plaintexts: Map<Uint8Array, Promise<Uint8Array>>;
 }
 
 /** Stanzas of one sender, numbered as they came; a later one starts when the earlier ones have ended. */
@@ -31,6 +38,9 @@ interface Sender {
   endedUpTo: number;
   waiting: Map<number, () => void>;
 }
+
+/** Rejects with NotNowError for what Baileys should see first. */
+export type DecryptEarly = (work: EarlyWork, part: EarlyPart) => Promise<Uint8Array>;
 
 const MAX_UNDER_WAY = 64;
 const MAX_COLD = 1_000;
@@ -47,18 +57,17 @@ export class AheadDecryption {
   readonly #senders = new Map<string, Sender>();
   /** Senders whose last stanza could not be decrypted early. */
   readonly #cold = new LRUCache<string, true>({ max: MAX_COLD });
-  #decrypt: (work: EarlyWork) => Promise<Uint8Array> = () => Promise.reject(new NotNowError());
+  #decrypt: DecryptEarly = () => Promise.reject(new NotNowError());
   #underWay = 0;
 
-  /** @param decrypt rejects with NotNowError for what Baileys should see first */
-  use(decrypt: (work: EarlyWork) => Promise<Uint8Array>): void {
+  use(decrypt: DecryptEarly): void {
     this.#decrypt = decrypt;
   }
 
   /** A message stanza reached the socket. Call before Baileys sees it. */
   arrived(node: BinaryNode): void {
     const work = workOf(node);
-    const ciphertext = work?.ciphertext ?? ciphertextsOf(node).at(-1);
+    const ciphertext = ciphertextsOf(node).at(-1);
     if (!ciphertext) return;
     const sender = this.#senderOf(senderOf(node.attrs));
     sender.count += 1;
@@ -76,7 +85,7 @@ export class AheadDecryption {
   /** The plaintext that is on its way; undefined when Baileys is to decrypt by itself, and `ended` to be called then. */
   take(ciphertext: Uint8Array): Promise<Uint8Array> | undefined {
     const early = this.#early.get(ciphertext);
-    if (early?.state === 'running') return early.plaintext;
+    if (early?.state === 'running') return early.plaintexts.get(ciphertext);
     if (early) early.state = 'cancelled';
     return undefined;
   }
@@ -97,16 +106,20 @@ export class AheadDecryption {
 
   #startEarly(sender: Sender, number: number, work: EarlyWork): Promise<unknown> {
     this.#underWay += 1;
-    const early: Early = {
-      state: 'waiting',
-      plaintext: sender.tail.then(() => {
-        if (early.state === 'cancelled') throw new NotNowError();
-        early.state = 'running';
-        return this.#decrypt(work);
-      }),
-    };
-    this.#early.set(work.ciphertext, early);
-    return early.plaintext
+    const early: Early = { state: 'waiting', plaintexts: new Map() };
+    let before: Promise<unknown> = sender.tail.then(() => {
+      if (early.state === 'cancelled') throw new NotNowError();
+      early.state = 'running';
+    });
+    for (const part of work.parts) {
+      const plaintext = before.then(() => this.#decrypt(work, part));
+      // Baileys may never ask for it.
+      plaintext.catch(() => undefined);
+      early.plaintexts.set(part.ciphertext, plaintext);
+      this.#early.set(part.ciphertext, early);
+      before = plaintext;
+    }
+    return before
       .catch((error: unknown) => {
         if (!(error instanceof NotNowError)) this.#cold.set(sender.jid, true);
         return this.#untilEnded(sender, number);
@@ -130,20 +143,26 @@ export class AheadDecryption {
   }
 }
 
-/** What can be decrypted without knowing more than the stanza; a sender key in it is Baileys' to take out first. */
+/** The Signal ciphertexts of a stanza; undefined when there is anything unusual about it. */
 function workOf({ attrs, content }: BinaryNode): EarlyWork | undefined {
   if (!Array.isArray(content) || !attrs.from) return undefined;
-  const encrypted = content.filter((child) => child.tag === 'enc');
-  const [only] = encrypted;
-  if (encrypted.length !== 1 || !(only?.content instanceof Uint8Array)) return undefined;
-  const kind = only.attrs.type;
-  const isGroup = attrs.participant !== undefined;
-  if (isGroup ? kind !== 'skmsg' : kind !== 'msg' && kind !== 'pkmsg') return undefined;
+  const isGroup = attrs.from.endsWith('@g.us');
+  const parts: EarlyPart[] = [];
+  for (const child of content) {
+    if (child.tag !== 'enc') continue;
+    const kind = child.attrs.type;
+    const isKnown = kind === 'pkmsg' || kind === 'msg' || (kind === 'skmsg' && isGroup);
+    if (!isKnown || !(child.content instanceof Uint8Array)) return undefined;
+    parts.push({ kind, ciphertext: child.content });
+  }
+  if (parts.length === 0 || (!isGroup && parts.length > 1)) return undefined;
   return {
-    kind: kind as EarlyWork['kind'],
     author: senderOf(attrs),
-    alternate: attrs.sender_pn ?? attrs.sender_lid ?? attrs.peer_recipient_pn ?? attrs.peer_recipient_lid,
+    alternate: isGroup
+      ? (attrs.participant_pn ?? attrs.participant_lid)
+      : (attrs.sender_pn ?? attrs.sender_lid ?? attrs.peer_recipient_pn ?? attrs.peer_recipient_lid),
     chat: attrs.from,
-    ciphertext: only.content,
+    isGroup,
+    parts,
   };
 }

@@ -218,11 +218,21 @@ function changeOf(data: SignalDataSet): KeyChange & { durables: Durable[] } {
 
 function encode(category: string, value: unknown): string {
   if (category === 'session') pruneSession(value);
+  if (category === 'sender-key') return encodeSenderKey(value as Uint8Array);
   return PLAIN_CATEGORIES.has(category) ? JSON.stringify(value) : JSON.stringify(value, BufferJSON.replacer);
+}
+
+/**
+ * Baileys hands a sender key over as JSON in a form that its own reader (BufferJSON) does not take for bytes, so the kept
+ * keys of skipped messages would be useless, and every late group message undecryptable. Here it is in the reader's form.
+ */
+function encodeSenderKey(value: Uint8Array): string {
+  return JSON.stringify(JSON.parse(Buffer.from(value).toString()), BufferJSON.replacer);
 }
 
 function decode<T extends keyof SignalDataTypeMap>(category: T, text: string): SignalDataTypeMap[T] {
   if (PLAIN_CATEGORIES.has(category)) return JSON.parse(text);
+  if (category === 'sender-key') return Buffer.from(text) as Uint8Array as SignalDataTypeMap[T];
   const value = JSON.parse(text, BufferJSON.reviver);
   if (category !== 'app-state-sync-key') return value;
   const key: unknown = proto.Message.AppStateSyncKeyData.fromObject(value);

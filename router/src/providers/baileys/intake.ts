@@ -101,6 +101,7 @@ export class Intake implements DecryptHooks {
   /** Number → LID of people whose stanzas named both, so that both are one lane. */
   readonly #aliases = new LRUCache<string, string>({ max: REMEMBERED });
   readonly #stanzaOf = new WeakMap<Uint8Array, Stanza>();
+  readonly #hashes = new WeakMap<Uint8Array, string>();
   /** Stanzas of the present connection that are not decrypted yet. */
   readonly #open = new Set<Stanza>();
   /** Places kept for messages that will be delivered again, by message key. */
@@ -185,8 +186,10 @@ export class Intake implements DecryptHooks {
   entryFor(ciphertext: Uint8Array): Omit<JournalEntry, 'plaintext'> | undefined {
     const stanza = this.#stanzaOf.get(ciphertext);
     if (!stanza) return undefined;
+    const hash = this.#hashes.get(ciphertext) ?? ciphertextHash(senderOf(stanza.attrs), ciphertext);
+    this.#hashes.set(ciphertext, hash);
     return {
-      ciphertextHash: ciphertextHash(senderOf(stanza.attrs), ciphertext),
+      ciphertextHash: hash,
       stanzaOrder: stanza.order,
       waMessageId: stanza.attrs.id ?? '',
       stanza: encodeStanza(stanza.attrs, this.#openBefore(stanza)),
@@ -201,6 +204,11 @@ export class Intake implements DecryptHooks {
     stanza.hashes.push(entry.ciphertextHash);
     this.#partEnded(stanza);
     await this.#lanes.below(MAX_BACKLOG);
+  }
+
+  taken(ciphertext: Uint8Array): void {
+    const hash = this.#hashes.get(ciphertext);
+    if (hash) this.#trim.receipted(hash);
   }
 
   async recall(hash: string): Promise<JournalEntry | undefined> {
@@ -360,7 +368,7 @@ export class Intake implements DecryptHooks {
     const hashes = stanza.entries.map((entry) => entry.ciphertextHash);
     const envelope = envelopeOf(stanza.attrs, this.#options.own());
     if (!envelope) {
-      this.#trim.add(hashes);
+      this.#trim.received(hashes);
       return;
     }
     for (const entry of stanza.entries) this.#recalled.set(entry.ciphertextHash, entry);
@@ -392,7 +400,7 @@ export class Intake implements DecryptHooks {
       message = fillEnvelope(stanza.envelope, stanza.plaintexts, this.#options.own());
     } catch (error) {
       this.#log.warn({ err: error }, 'a decrypted message is malformed');
-      this.#trim.add(stanza.hashes);
+      this.#trim.received(stanza.hashes);
       this.#noteFailure(stanza.key, stanza.attrs, stanza.order);
       return;
     }
@@ -415,7 +423,7 @@ export class Intake implements DecryptHooks {
         const inbound = await this.#translate(item.message, item.order, item.type);
         if (inbound) await this.#options.receive(inbound);
         this.#memory.set(item.key, { order: item.order, outcome: 'received' });
-        this.#trim.add(item.hashes);
+        this.#trim.received(item.hashes);
         return inbound ? 'received' : 'skipped';
       } catch (error) {
         if (!(await this.#mayTryAgain(error, attempt))) return 'left';

@@ -2,20 +2,27 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { Journal } from '../../core/ports/journal.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 
-/**
- * How long an entry outlives its message's arrival in the inbox: WhatsApp delivers again what it got no receipt for, and
- * a receipt may have been lost with the connection.
- */
+/** After a receipt was written it may still be lost with the connection, and WhatsApp delivers the stanza again. */
 const KEEP_MS = 5_000;
+/** A stanza that was received and is not delivered again by then will not be. */
+const KEEP_WITHOUT_RECEIPT_MS = 10 * 60_000;
 const MAX_PER_STATEMENT = 1_000;
 
-/** Drops journal entries whose messages the inbox has, some seconds later and many at a time. */
+interface Kept {
+  receivedAtMs: number | undefined;
+  receiptAtMs: number | undefined;
+}
+
+/**
+ * Drops journal entries that are of no more use: the inbox has the message, and WhatsApp the receipt. Many at a time and
+ * some seconds later.
+ */
 export class JournalTrim {
   readonly #journal: Journal;
   readonly #accountId: string;
   readonly #clock: Clock;
   readonly #log: Logger;
-  #due: Array<{ hash: string; atMs: number }> = [];
+  readonly #kept = new Map<string, Kept>();
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> = Promise.resolve();
 
@@ -26,48 +33,78 @@ export class JournalTrim {
     this.#log = log;
   }
 
-  add(hashes: readonly string[]): void {
-    if (hashes.length === 0) return;
-    const atMs = this.#clock.now() + KEEP_MS;
-    for (const hash of hashes) this.#due.push({ hash, atMs });
-    this.#timer ??= this.#later();
+  /** The inbox has the message of these entries. */
+  received(hashes: readonly string[]): void {
+    for (const hash of hashes) this.#keptOf(hash).receivedAtMs ??= this.#clock.now();
   }
 
-  /** Drops everything that was added, at once. */
+  /** Baileys has the plaintext of this entry and sends the receipt. */
+  receipted(hash: string): void {
+    this.#keptOf(hash).receiptAtMs = this.#clock.now();
+  }
+
+  /** Drops at once what was received and receipted. */
   async finish(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#working = this.#working.then(() => this.#trim(Number.POSITIVE_INFINITY));
+    this.#working = this.#working.then(() => this.#trim(0));
     await this.#working;
+  }
+
+  #keptOf(hash: string): Kept {
+    let kept = this.#kept.get(hash);
+    if (!kept) {
+      kept = { receivedAtMs: undefined, receiptAtMs: undefined };
+      this.#kept.set(hash, kept);
+      this.#timer ??= this.#later();
+    }
+    return kept;
   }
 
   #later(): NodeJS.Timeout {
     const timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#working = this.#working.then(() => this.#trim(this.#clock.now()));
+      this.#working = this.#working.then(() => this.#trim(KEEP_MS));
       void this.#working.then(() => {
-        if (this.#due.length > 0) this.#timer ??= this.#later();
+        if (this.#kept.size > 0) this.#timer ??= this.#later();
       });
     }, KEEP_MS);
     timer.unref();
     return timer;
   }
 
-  async #trim(untilMs: number): Promise<void> {
-    for (;;) {
-      const batch = this.#due.slice(0, MAX_PER_STATEMENT).filter((entry) => entry.atMs <= untilMs);
-      if (batch.length === 0) return;
+  async #trim(keepMs: number): Promise<void> {
+    const due: string[] = [];
+    for (const [hash, kept] of this.#kept) {
+      if (this.#isDue(kept, keepMs)) due.push(hash);
+      else if (this.#isForgotten(kept)) this.#kept.delete(hash);
+    }
+    for (let start = 0; start < due.length; start += MAX_PER_STATEMENT) {
+      const batch = due.slice(start, start + MAX_PER_STATEMENT);
       try {
-        await this.#journal.forget(
-          this.#accountId,
-          batch.map((entry) => entry.hash),
-        );
+        await this.#journal.forget(this.#accountId, batch);
       } catch (error) {
         // They are answered again at the next start, where the inbox knows them.
         this.#log.warn({ err: error }, 'journal not trimmed; it is tried again');
         return;
       }
-      this.#due.splice(0, batch.length);
+      for (const hash of batch) this.#kept.delete(hash);
     }
+  }
+
+  #isDue({ receivedAtMs, receiptAtMs }: Kept, keepMs: number): boolean {
+    if (receivedAtMs === undefined) return false;
+    const nowMs = this.#clock.now();
+    if (receiptAtMs === undefined) return nowMs - receivedAtMs >= KEEP_WITHOUT_RECEIPT_MS;
+    return nowMs - Math.max(receivedAtMs, receiptAtMs) >= keepMs;
+  }
+
+  /** Core would not take the message: its entry stays in the journal for the next start. */
+  #isForgotten({ receivedAtMs, receiptAtMs }: Kept): boolean {
+    return (
+      receivedAtMs === undefined &&
+      receiptAtMs !== undefined &&
+      this.#clock.now() - receiptAtMs >= KEEP_WITHOUT_RECEIPT_MS
+    );
   }
 }

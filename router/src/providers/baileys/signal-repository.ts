@@ -4,14 +4,17 @@ import {
   DEFAULT_CONNECTION_CONFIG,
   jidDecode,
   type LIDMapping,
+  proto,
   type SignalAuthState,
   type SignalDataSet,
   type SignalKeyStoreWithTransaction,
   type SignalRepositoryWithLIDStore,
   type SocketConfig,
+  unpadRandomMax16,
 } from '@whiskeysockets/baileys';
+import { LRUCache } from 'lru-cache';
 import type { JournalEntry } from '../../core/ports/journal.ts';
-import { type AheadDecryption, type EarlyWork, NotNowError } from './ahead-decryption.ts';
+import { type AheadDecryption, type EarlyPart, type EarlyWork, NotNowError } from './ahead-decryption.ts';
 import { DURABLE_CATEGORY, type Durable, JOURNAL_CATEGORY } from './auth-state.ts';
 import type { KeyedLock } from './keyed-lock.ts';
 import type { SendScopes } from './send-scope.ts';
@@ -27,6 +30,8 @@ export interface DecryptHooks {
   entryFor(ciphertext: Uint8Array): Omit<JournalEntry, 'plaintext'> | undefined;
   /** Plaintext and ratchet are durable. Awaited before Baileys sends the delivery receipt. */
   decrypted(ciphertext: Uint8Array, entry: JournalEntry): Promise<void>;
+  /** Baileys has the plaintext now and goes on to the receipt. */
+  taken(ciphertext: Uint8Array): void;
   /** The entry that an earlier delivery of the same ciphertext left. */
   recall(ciphertextHash: string): Promise<JournalEntry | undefined>;
   failed(ciphertext: Uint8Array, error: unknown): void;
@@ -41,6 +46,8 @@ export interface SignalRepositoryOptions {
   /** Numbers that WhatsApp has no LID for, so that it is not asked again for each message. */
   withoutLid: { has(phoneJid: string): boolean; add(phoneJid: string): void };
 }
+
+const REMEMBERED_SENDER_KEYS = 2_000;
 
 type MakeRepository = SocketConfig['makeSignalRepository'];
 type Noting = (plaintext: Uint8Array) => Promise<void>;
@@ -74,6 +81,7 @@ export function createSignalRepository(
     rememberingAbsent(askForLids, options.withoutLid),
   );
   const { lidMapping } = inner;
+  const takenSenderKeys = new LRUCache<string, true>({ max: REMEMBERED_SENDER_KEYS });
   // Made here, outside every key transaction, so that work run in it opens one of its own.
   const outside = new AsyncResource('wa2ai-signal-repository');
 
@@ -171,6 +179,15 @@ export function createSignalRepository(
     decrypt: () => Promise<Uint8Array>,
   ): Promise<Uint8Array> => {
     hooks.begun(ciphertext);
+    const plaintext = await plaintextInTurn(ciphertext, decrypt);
+    hooks.taken(ciphertext);
+    return plaintext;
+  };
+
+  const plaintextInTurn = async (
+    ciphertext: Uint8Array,
+    decrypt: () => Promise<Uint8Array>,
+  ): Promise<Uint8Array> => {
     const early = await ahead.take(ciphertext)?.catch(() => undefined);
     if (early) return early;
     try {
@@ -204,10 +221,24 @@ export function createSignalRepository(
     return isLid ? author : (other ?? author);
   };
 
-  ahead.use(async (work) => {
-    const { kind, ciphertext, chat, author } = work;
+  /** Baileys takes the key in its turn too; once is enough, and each time would push an older key out. */
+  const takeSenderKey: typeof inner.processSenderKeyDistributionMessage = async ({ item, authorJid }) => {
+    const bytes = item.axolotlSenderKeyDistributionMessage;
+    const { groupId } = item;
+    if (!groupId || !bytes) return;
+    const name = `${groupId} ${authorJid} ${Buffer.from(bytes).toString('base64')}`;
+    if (takenSenderKeys.has(name)) return;
+    await aloneInGroup(groupId, () => inner.processSenderKeyDistributionMessage({ item, authorJid }));
+    takenSenderKeys.set(name, true);
+  };
+
+  ahead.use(async (work: EarlyWork, { kind, ciphertext }: EarlyPart) => {
+    const { author, chat } = work;
     if (kind === 'skmsg') return decryptGroup({ group: chat, authorJid: author, msg: ciphertext });
-    return decryptDirect({ jid: await settledAddress(work), type: kind, ciphertext });
+    const plaintext = await decryptDirect({ jid: await settledAddress(work), type: kind, ciphertext });
+    const item = work.isGroup ? senderKeyIn(plaintext) : undefined;
+    if (item) await takeSenderKey({ item, authorJid: author });
+    return plaintext;
   });
 
   return {
@@ -215,6 +246,7 @@ export function createSignalRepository(
     lidMapping: takingTurns(lidMapping, () => hooks.turn()),
     decryptMessage: (opts) => decryptInTurn(opts.ciphertext, () => decryptDirect(opts)),
     decryptGroupMessage: (opts) => decryptInTurn(opts.msg, () => decryptGroup(opts)),
+    processSenderKeyDistributionMessage: takeSenderKey,
     encryptMessage: (opts) =>
       sends.encrypt(opts.jid, () => inLineWith([opts.jid], () => inner.encryptMessage(opts))),
     injectE2ESession: (opts) => aloneWith([opts.jid], () => inner.injectE2ESession(opts)),
@@ -227,6 +259,12 @@ export function createSignalRepository(
     },
     deleteSession: (jids) => aloneWith(jids, () => inner.deleteSession(jids)),
   };
+}
+
+/** The key that opens its author's messages in a group, when a decrypted message brings one. */
+function senderKeyIn(plaintext: Uint8Array): proto.Message.ISenderKeyDistributionMessage | undefined {
+  const message = proto.Message.decode(unpadRandomMax16(plaintext));
+  return (message.deviceSentMessage?.message ?? message).senderKeyDistributionMessage ?? undefined;
 }
 
 function isLidServer(server: string | undefined): boolean {
