@@ -42,7 +42,7 @@ interface Sender {
 /** Rejects with NotNowError for what Baileys should see first. */
 export type DecryptEarly = (work: EarlyWork, part: EarlyPart) => Promise<Uint8Array>;
 
-const MAX_UNDER_WAY = 64;
+const MAX_UNDER_WAY = 500;
 const MAX_COLD = 1_000;
 
 /**
