@@ -5,16 +5,25 @@ import { createTestDatabase } from '../support/database.ts';
 
 /** Fixed, so that a failure can be run again: `npm run test:crash -- --seed 2026`. */
 const SEED = 2026;
+/** The form for every test run; `npm run test:crash` kills 25 times over 1,000 messages, with `--long` 200 over 10,000. */
+const MESSAGES = 250;
+const KILLS = 10;
 
-describe('wa2ai killed 25 times while people write 1,000 messages', () => {
+describe(`wa2ai killed ${KILLS} times while people write ${MESSAGES} messages`, () => {
   it('answers each once, in the order of its chat', { timeout: 600_000 }, async () => {
     const database = await createTestDatabase();
     try {
-      const report = await runCrashes({ databaseUrl: database.url, messages: 1_000, kills: 25, seed: SEED });
+      const report = await runCrashes({
+        databaseUrl: database.url,
+        messages: MESSAGES,
+        kills: KILLS,
+        seed: SEED,
+      });
       console.log(summary(report));
       expect(report.journeys).toBe('');
-      expect(report.verdict).toMatchObject({ isGood: true, messages: 1_017 });
-      expect(report.kills).toBeGreaterThanOrEqual(25);
+      expect(report.verdict).toMatchObject({ isGood: true });
+      expect(report.verdict.messages).toBeGreaterThanOrEqual(MESSAGES);
+      expect(report.kills).toBeGreaterThanOrEqual(KILLS);
     } finally {
       await database.drop();
     }
