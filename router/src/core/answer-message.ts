@@ -29,13 +29,14 @@ export interface AnswerDeps extends AskRouteDeps {
  * that was ended before changes nothing, and the WhatsApp id of its reply stays the one stored first. `isRepeat` says
  * that a crash may have cut this turn off: the agent's client then looks for an answer before it asks, as it does for a
  * replayed message that was asked about before.
- * @returns 'idle' when nothing was left; the chat's loop `epoch` is then closed, unless `keepOpen`
+ * @returns 'answered', or 'answered-last' when no further message waited at its start; 'idle' when nothing was left: the
+ * chat's loop `epoch` is then closed, unless `keepOpen`
  * @throws {StorageUnavailableError} the turn was not ended; call again
  */
 export async function answerNext(
   deps: AnswerDeps,
   loop: { chatId: string; epoch: number; isRepeat?: boolean; keepOpen?: boolean },
-): Promise<'answered' | 'idle'> {
+): Promise<'answered' | 'answered-last' | 'idle'> {
   const { chatId, epoch, isRepeat = false, keepOpen = false } = loop;
   const turn = await deps.inbox.nextTurn(chatId, epoch, { keepOpen });
   if (!turn) return 'idle';
@@ -55,7 +56,7 @@ export async function answerNext(
   );
   deps.observeTurn?.(result);
   deps.deliver(replies);
-  return 'answered';
+  return turn.hasMore ? 'answered' : 'answered-last';
 }
 
 async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean): Promise<TurnResult> {

@@ -54,6 +54,8 @@ export interface PendingTurn {
   /** When it was stored, and when the last reply of the chat was; the database's time, epoch milliseconds. */
   receivedAtMs: number;
   repliedAtMs?: number;
+  /** Further messages of the chat waited when this one was read; absent when none did. */
+  hasMore?: boolean;
 }
 
 /** How a turn ended. Written with the reply in one transaction. */

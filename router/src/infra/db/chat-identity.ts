@@ -64,6 +64,7 @@ export interface StoredTurn {
   attempts?: number;
   receivedAtMs: number;
   repliedAtMs?: number;
+  hasMore: boolean;
 }
 
 /**
@@ -98,6 +99,7 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     replyTo,
     earlierAttempts: row.attempts || undefined,
     sender: row.senderLid ?? row.senderPhone ?? '',
+    hasMore: row.hasMore || undefined,
     receivedAtMs,
     repliedAtMs,
   };

@@ -36,6 +36,7 @@ interface TurnRow {
   attempts: number;
   received_at_ms: string;
   replied_at_ms: string | null;
+  has_more: boolean;
 }
 
 /** Columns of an outbox row as the deliverer takes it. */
@@ -96,7 +97,9 @@ export class PrismaInbox implements Inbox {
                quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
                chat_phone, chat_lid, group_id, reply_to, attempts,
                (extract(epoch FROM received_at) * 1000)::bigint::text AS received_at_ms,
-               (extract(epoch FROM replied_at) * 1000)::bigint::text AS replied_at_ms
+               (extract(epoch FROM replied_at) * 1000)::bigint::text AS replied_at_ms,
+               EXISTS (SELECT 1 FROM message w WHERE w.chat_id = ${chatId}::bigint AND w.state = 'received'
+                       AND w.id <> message_id) AS has_more
         FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer, ${!options.keepOpen})`,
     );
     if (!row) return undefined;
@@ -117,6 +120,7 @@ export class PrismaInbox implements Inbox {
       attempts: row.attempts,
       receivedAtMs: Number(row.received_at_ms),
       repliedAtMs: row.replied_at_ms === null ? undefined : Number(row.replied_at_ms),
+      hasMore: row.has_more,
     });
   }
 

@@ -81,7 +81,7 @@ export class MemoryInbox implements Inbox {
   ): Promise<PendingTurn | undefined> {
     const chat = this.#state.chats.get(Number(chatId));
     if (!chat || chat.loopEpoch !== epoch || !chat.loopRunning) return undefined;
-    const [message] = this.#state.received(chat.id);
+    const [message, ...more] = this.#state.received(chat.id);
     if (!message) {
       if (!options.keepOpen) chat.loopRunning = false;
       return undefined;
@@ -95,6 +95,7 @@ export class MemoryInbox implements Inbox {
       chatId,
       chat: { phone: chat.phone, lid: chat.lid, groupId: chat.groupId },
       replyTo: chat.replyTo,
+      hasMore: more.length > 0,
     });
   }
 

@@ -37,7 +37,7 @@ export interface TurnEngineDeps {
   nodeId: string;
   inbox: Pick<Inbox, 'openLoops' | 'renewLoop' | 'nextTurn'>;
   /** One turn of a chat (core's answerNext). */
-  answerNext(turn: LoopTurn): Promise<'answered' | 'idle'>;
+  answerNext(turn: LoopTurn): Promise<'answered' | 'answered-last' | 'idle'>;
   log: Logger;
   /** How long an idle loop waits for the chat's next message, in milliseconds; default 5,000. */
   lingerMs?: number;
@@ -213,7 +213,8 @@ export class TurnEngine {
       const outcome = await this.#answerWhenStored(turn);
       if (outcome === 'stopped') return 'stopped';
       if (outcome === 'idle' && !turn.keepOpen) return 'closed';
-      // The last look closes the loop in the same transaction that finds nothing: no message can slip between.
+      // A message that came meanwhile has woken the lane, so there is no need to look after the last one. The look after
+      // the wait closes the loop in the same transaction that finds nothing: no message can slip between.
       const keepOpen = outcome === 'answered' || (await this.#isWokenInTime(lane));
       turn = { ...turn, isRepeat: false, keepOpen };
     }
@@ -247,7 +248,7 @@ export class TurnEngine {
   }
 
   /** One turn; waits out a database that is away, because nothing can be noted without it. */
-  async #answerWhenStored(first: LoopTurn): Promise<'answered' | 'idle' | 'stopped'> {
+  async #answerWhenStored(first: LoopTurn): Promise<'answered' | 'answered-last' | 'idle' | 'stopped'> {
     const { answerNext, stopping, log } = this.#deps;
     let turn = first;
     for (;;) {
