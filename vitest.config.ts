@@ -27,6 +27,18 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
+      {
+        // Minutes of outages, fail-over and storms: npm run test:faults. What every run needs of it is in e2e.
+        test: {
+          name: 'faults',
+          include: ['tests/faults/**/*.test.ts'],
+          environment: 'node',
+          globalSetup: ['tests/support/database-setup.ts'],
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+          fileParallelism: false,
+        },
+      },
     ],
   },
 });

@@ -1,5 +1,5 @@
-// `npm test`: installs and builds what is missing, then runs every test. Arguments go to Vitest. The last line tells
-// the counts; the exit code is 0 only when at least one test ran and none failed.
+// `npm test`: installs and builds what is missing, then runs the tests of every run; `npm run test:faults` those that take
+// minutes. Arguments go to Vitest: names of files, or `--project NAME`. The last line tells the counts; the exit code is 0 only when at least one test ran and none failed.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,10 @@ if (readIfThere(join(adkServer, 'package-lock.json')) !== undefined) {
 // Vitest stops its database and children on these; this process must outlive it to report
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
 
+const args = process.argv.slice(2);
+const projects = args.includes('--project')
+  ? []
+  : ['unit', 'integration', 'e2e'].flatMap((name) => ['--project', name]);
 const folder = mkdtempSync(join(tmpdir(), 'wa2ai-test-report-'));
 const report = join(folder, 'report.json');
 say('running the tests');
@@ -24,7 +28,8 @@ const { code } = await runNode(tool('vitest', 'vitest.mjs'), [
   '--reporter=default',
   '--reporter=json',
   `--outputFile.json=${report}`,
-  ...process.argv.slice(2),
+  ...projects,
+  ...args,
 ]);
 const { passed, failed } = count(readIfThere(report), code);
 rmSync(folder, { recursive: true, force: true });
