@@ -61,6 +61,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
       provider: faults.provider(provider),
       log: deps.log.child({ mod: 'deliver' }),
       ackTimeoutMs: config.ackTimeoutMs,
+      clock,
     });
     const leave = () => {
       registry.remove(provider);
@@ -93,7 +94,10 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
           if (!fence.isHeld()) throw new LeaseLostError(accountId);
           await deps.receive(message, log);
         },
-        receipts: (receipts) => outbox.recordReceipts(accountId, receipts),
+        receipts: (receipts) => {
+          delivery.acknowledged(receipts.map((receipt) => receipt.waMessageId));
+          return outbox.recordReceipts(accountId, receipts);
+        },
         refused: (waMessageId, code) => {
           // 463 and 429 are limits for a time, which the provider has noted before it tells of the refusal.
           const { state, retryAtMs } = provider.status();

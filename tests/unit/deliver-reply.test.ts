@@ -4,7 +4,7 @@ import { NotConnectedError, SendRefusedError, SendUncertainError } from '../../r
 import type { AccountState, OutgoingMessage } from '../../router/src/core/models.ts';
 import type { QueuedReply } from '../../router/src/core/ports/inbox.ts';
 import type { Outbox } from '../../router/src/core/ports/outbox.ts';
-import { settle } from '../support/fake-clock.ts';
+import { FakeClock, settle } from '../support/fake-clock.ts';
 import { recordingLog } from '../support/quiet-log.ts';
 
 function reply(id: number, chatId = 'a'): QueuedReply {
@@ -55,7 +55,7 @@ class Rows implements Moves {
   }
 }
 
-function setup(send: (message: OutgoingMessage) => Promise<void> = async () => undefined) {
+function setup(send: (message: OutgoingMessage) => Promise<void> = async () => undefined, clock?: FakeClock) {
   const rows = new Rows();
   const sent: string[] = [];
   const connection: { state: AccountState } = { state: 'open' };
@@ -68,7 +68,12 @@ function setup(send: (message: OutgoingMessage) => Promise<void> = async () => u
     },
   };
   // The part of the outbox that delivery does not touch is left out on purpose.
-  const delivery = new ReplyDelivery({ outbox: rows as Moves as Outbox, provider, log: recordingLog() });
+  const delivery = new ReplyDelivery({
+    outbox: rows as Moves as Outbox,
+    provider,
+    log: recordingLog(),
+    clock,
+  });
   return { rows, sent, connection, delivery };
 }
 
@@ -141,6 +146,23 @@ describe('ReplyDelivery', () => {
     delivery.deliver(rows.put(reply(1)));
     await delivery.settled();
     expect(rows.state(1)).toBe(state);
+  });
+
+  it('notes a send only when its ack takes its time, since the ack notes it too', async () => {
+    const clock = new FakeClock();
+    const { rows, delivery } = setup(undefined, clock);
+    delivery.deliver(rows.put(reply(1, 'a'), reply(2, 'b')));
+    await settle();
+    delivery.acknowledged(['WA1']);
+    await clock.advanceMs(250);
+    expect([rows.state(1), rows.state(2)]).toEqual(['sending', 'sent']);
+  });
+
+  it('notes every send before it is settled', async () => {
+    const { rows, delivery } = setup(undefined, new FakeClock());
+    delivery.deliver(rows.put(reply(1)));
+    await delivery.settled();
+    expect(rows.state(1)).toBe('sent');
   });
 
   it('reads a large backlog page by page', async () => {

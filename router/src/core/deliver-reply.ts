@@ -1,5 +1,6 @@
 import { NotConnectedError, SendRefusedError } from './errors.ts';
 import type { ChatProvider } from './ports/chat-provider.ts';
+import type { Clock } from './ports/clock.ts';
 import type { QueuedReply } from './ports/inbox.ts';
 import type { Logger } from './ports/logger.ts';
 import type { Outbox } from './ports/outbox.ts';
@@ -12,6 +13,8 @@ const MAX_HELD = 1_000;
 /** Sends of one message in all that WhatsApp did not acknowledge before it is dead. */
 const MAX_UNACKNOWLEDGED = 5;
 const DEFAULT_ACK_TIMEOUT_MS = 30_000;
+/** An ack mostly comes sooner than this, and says more than that the bytes were written: then one note does for both. */
+const ACK_GRACE_MS = 250;
 
 export interface DeliverDeps {
   outbox: Outbox;
@@ -19,6 +22,8 @@ export interface DeliverDeps {
   log: Logger;
   /** How long WhatsApp may take to acknowledge a message before it is sent again, in milliseconds. Default 30,000. */
   ackTimeoutMs?: number;
+  /** With it, a row is noted as sent only when its ack takes longer than 250 ms; without, at once. */
+  clock?: Clock;
 }
 
 /**
@@ -33,6 +38,10 @@ export class ReplyDelivery {
   readonly #underway = new Set<string>();
   /** Replies that arrive while `resume` reads the older ones wait here, so that they do not overtake. */
   #held: QueuedReply[] | undefined;
+  /** Rows whose bytes are written and whose ack did not come yet, by WhatsApp id. */
+  readonly #unnoted = new Map<string, QueuedReply>();
+  #noting: Promise<void> = Promise.resolve();
+  #noteTimer: Promise<void> | undefined;
   #resuming: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
   #mustLookAgain = false;
@@ -100,11 +109,17 @@ export class ReplyDelivery {
     }
   }
 
-  /** Resolves when nothing is being sent; at shutdown. */
+  /** WhatsApp acknowledged these: whoever records the acks has noted the sends with them. */
+  acknowledged(waMessageIds: readonly string[]): void {
+    for (const waMessageId of waMessageIds) this.#unnoted.delete(waMessageId);
+  }
+
+  /** Resolves when nothing is being sent and every send is noted; at shutdown. */
   async settled(): Promise<void> {
     await this.#resuming?.catch(() => undefined);
     await this.#looking;
     await Promise.all(this.#lanes.values());
+    await this.#noteSent();
   }
 
   async #resume(): Promise<void> {
@@ -182,13 +197,39 @@ export class ReplyDelivery {
         await this.#sendFailed(reply, error, log);
         return;
       }
-      await outbox.markSent(reply.outboxId);
       log.debug({}, 'reply sent');
+      await this.#note(reply);
     } catch (error) {
       // The database did not note the step. The row stays unacknowledged, so it goes again with the same id at the
       // next opening, or its ack moves it on.
       log.warn({ err: error }, 'reply state not noted');
     }
+  }
+
+  #note(reply: QueuedReply): Promise<void> | undefined {
+    const { clock, outbox } = this.#deps;
+    if (!clock) return outbox.markSent(reply.outboxId);
+    this.#unnoted.set(reply.message.waMessageId, reply);
+    this.#noteTimer ??= clock.sleep(ACK_GRACE_MS).then(() => {
+      this.#noteTimer = undefined;
+      return this.#noteSent();
+    });
+    return undefined;
+  }
+
+  /** Never rejects: a row that is not noted is still `sending`, and goes again with the same id if no ack comes. */
+  #noteSent(): Promise<void> {
+    this.#noting = this.#noting.then(async () => {
+      for (const [waMessageId, { outboxId }] of [...this.#unnoted]) {
+        this.#unnoted.delete(waMessageId);
+        try {
+          await this.#deps.outbox.markSent(outboxId);
+        } catch (error) {
+          this.#deps.log.warn({ err: error, outboxId }, 'reply state not noted');
+        }
+      }
+    });
+    return this.#noting;
   }
 
   /** While WhatsApp limits the account, what goes to people who never wrote waits until the limit is over. */
