@@ -100,7 +100,11 @@ async function idle(bot: Bot): Promise<void> {
   const usedBefore = new Map(pids().map((pid) => [pid, cpuSeconds(pid)]));
   const seconds = Number(values.idle);
   await wait(seconds * 1_000);
-  const used = [...usedBefore].map(([pid, before]) => ({ pid, seconds: cpuSeconds(pid) - before }));
+  // A connection of PostgreSQL that ended meanwhile is no longer there to ask; what it used is not counted.
+  const alive = pids();
+  const used = [...usedBefore]
+    .filter(([pid]) => alive.includes(pid))
+    .map(([pid, before]) => ({ pid, seconds: cpuSeconds(pid) - before }));
   const own = used.find(({ pid }) => pid === bot.pid)?.seconds ?? 0;
   const all = used.reduce((sum, entry) => sum + entry.seconds, 0);
   console.log(
