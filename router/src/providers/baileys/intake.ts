@@ -41,6 +41,8 @@ const CONCURRENCY = 6;
 const MAX_BACKLOG = 200;
 /** Stanzas whose order and outcome are remembered, for those that come twice. */
 const REMEMBERED = 10_000;
+/** Plaintexts kept in memory for stanzas that come twice at short notice; older ones are asked of the journal. */
+const RECALLED = 1_000;
 const RECALLED_MAX_BYTES = 8 * 1024 * 1024;
 const JOURNAL_PAGE = 500;
 /** Attempts at a message that core refuses for no reason of storage. */
@@ -94,7 +96,7 @@ export class Intake implements DecryptHooks {
   readonly #undecryptable: UndecryptableWatch;
   readonly #memory = new LRUCache<string, Memory>({ max: REMEMBERED });
   readonly #recalled = new LRUCache<string, JournalEntry>({
-    max: REMEMBERED,
+    max: RECALLED,
     maxSize: RECALLED_MAX_BYTES,
     sizeCalculation: (entry) => entry.plaintext.byteLength + entry.stanza.byteLength + 200,
   });
@@ -197,13 +199,23 @@ export class Intake implements DecryptHooks {
   }
 
   async decrypted(ciphertext: Uint8Array, entry: JournalEntry): Promise<void> {
-    this.#recalled.set(entry.ciphertextHash, entry);
+    this.#remember(entry);
     const stanza = this.#stanzaOf.get(ciphertext);
     if (!stanza) return;
     stanza.plaintexts.push(entry.plaintext);
     stanza.hashes.push(entry.ciphertextHash);
     this.#partEnded(stanza);
     await this.#lanes.below(MAX_BACKLOG);
+  }
+
+  /** Copies of their own size: a small Buffer is a window on 8 KB, all of which it would keep. */
+  #remember(entry: JournalEntry): void {
+    const { ciphertextHash: hash, plaintext, stanza } = entry;
+    this.#recalled.set(hash, {
+      ...entry,
+      plaintext: new Uint8Array(plaintext),
+      stanza: new Uint8Array(stanza),
+    });
   }
 
   taken(ciphertext: Uint8Array): void {
@@ -371,7 +383,7 @@ export class Intake implements DecryptHooks {
       this.#trim.received(hashes);
       return;
     }
-    for (const entry of stanza.entries) this.#recalled.set(entry.ciphertextHash, entry);
+    for (const entry of stanza.entries) this.#remember(entry);
     const lane = this.#laneOf(stanza.attrs);
     this.#keepPlaces(lane, stanza.behind);
     const key = messageKeyOf(envelope);
