@@ -41,7 +41,7 @@ import { packageVersion } from './infra/package-version.ts';
 import { previewCall } from './infra/preview-call.ts';
 import { DbosTakeover } from './infra/queue/dbos-takeover.ts';
 import { TurnEngine } from './infra/queue/turn-engine.ts';
-import { TurnSharing } from './infra/queue/turn-sharing.ts';
+import { type Loop, TurnSharing } from './infra/queue/turn-sharing.ts';
 import { RegexMatcher } from './infra/regex-matcher.ts';
 import { systemClock } from './infra/system-clock.ts';
 import { TerminalPairing } from './infra/terminal-pairing.ts';
@@ -201,7 +201,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   };
   const replayDeps = {
     deadLetters: new PrismaDeadLetters(prisma),
-    startLoop: (loop: Parameters<TurnEngine['startLoop']>[0]) => engine.startLoop(loop),
+    startLoop: (loop: Loop) => engine.startLoop(loop),
     wakeLoop,
     deliver: (reply: QueuedReply) => answerDeps.deliver([reply]),
   };
@@ -250,11 +250,12 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
       faults,
       registry,
       deliveries,
-      receive: (message, messageLog) =>
-        receiveMessage(
-          { inbox, startLoop: (loop) => engine.startLoop(loop), wakeLoop, log: messageLog },
-          message,
-        ),
+      receiver: (fence) => {
+        const intake = faults.inbox(new PrismaInbox(prisma, fence));
+        const startLoop = (loop: Loop) => engine.startLoop(loop);
+        return (message, messageLog) =>
+          receiveMessage({ inbox: intake, startLoop, wakeLoop, log: messageLog }, message);
+      },
       onStatus: (status) => {
         accounts.changed(status);
         if (process.stdout.isTTY) void terminal.show(status);

@@ -5,10 +5,12 @@ import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { PrismaClient } from '../../router/src/infra/db/generated/client.ts';
 import { PrismaAccountLeases } from '../../router/src/infra/db/prisma-account-lease.ts';
 import { PrismaAccountStore } from '../../router/src/infra/db/prisma-account-store.ts';
+import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
+import { PrismaJournal } from '../../router/src/infra/db/prisma-journal.ts';
 import { PrismaKeyStore } from '../../router/src/infra/db/prisma-key-store.ts';
 import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { anAccount, aPerson, aReply } from './adapters.ts';
+import { aMessage, anAccount, aPerson, aReply } from './adapters.ts';
 
 let database: TestDatabase;
 let prisma: PrismaClient;
@@ -46,6 +48,9 @@ beforeEach(async () => {
   const message = aReply(account, `${aPerson().phone}@s.whatsapp.net`);
   waMessageId = message.waMessageId;
   outboxId = (await new PrismaOutbox(prisma).addDirect(message)).row.id;
+  const bytes = new Uint8Array([1]);
+  const old = { ciphertextHash: 'old', stanzaOrder: 0n, waMessageId: 'O', plaintext: bytes, stanza: bytes };
+  await prisma.journal.create({ data: { accountId: account, ...old } });
 });
 
 /** Another node holds the account, and this one has not heard of it. */
@@ -83,6 +88,8 @@ const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
         },
       ),
   ],
+  ['journal entries it drops', () => new PrismaJournal(prisma, fence).forget(account, ['old'])],
+  ['a message', () => new PrismaInbox(prisma, fence).add(aMessage(account, aPerson()))],
   ['account state', () => new PrismaAccountStore(prisma, fence).save(account, { state: 'open' })],
   ['key generation', () => new PrismaAccountStore(prisma, fence).nextGeneration(account)],
   ['sending', () => new PrismaOutbox(prisma, fence).markSending(outboxId)],
@@ -109,6 +116,8 @@ async function written(): Promise<unknown> {
     journal: await prisma.journal.findMany({ where }),
     account: await prisma.account.findMany({ where: { id: account } }),
     outbox: await prisma.outbox.findMany({ where }),
+    messages: await prisma.message.findMany({ where }),
+    chats: await prisma.chat.findMany({ where }),
     dead: await prisma.deadLetter.findMany({ where }),
   };
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { LeaseLostError } from '../../../router/src/core/errors.ts';
 import { MemoryJournal } from '../../../router/src/infra/memory/memory-journal.ts';
 import { JournalTrim } from '../../../router/src/providers/baileys/journal-trim.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
@@ -64,6 +65,16 @@ it('tries again what could not be dropped', async () => {
   await vi.advanceTimersByTimeAsync(20_000);
   expect(forget.mock.calls.length).toBeGreaterThan(1);
   expect(await left()).toEqual(['b']);
+});
+
+it('leaves everything to the next owner once the account is lost', async () => {
+  const forget = vi.spyOn(journal, 'forget').mockRejectedValue(new LeaseLostError('main'));
+  trim.received(['a']);
+  trim.receipted('a');
+  await vi.advanceTimersByTimeAsync(60 * 60_000);
+  await trim.finish();
+  expect(forget).toHaveBeenCalledOnce();
+  expect(await left()).toEqual(['a', 'b']);
 });
 
 it('drops at the end what is done, at once', async () => {

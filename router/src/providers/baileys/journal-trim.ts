@@ -1,3 +1,4 @@
+import { LeaseLostError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Journal } from '../../core/ports/journal.ts';
 import type { Logger } from '../../core/ports/logger.ts';
@@ -84,6 +85,11 @@ export class JournalTrim {
       try {
         await this.#journal.forget(this.#accountId, batch);
       } catch (error) {
+        if (error instanceof LeaseLostError) {
+          // They are the next owner's, who may need them for what WhatsApp delivers again.
+          this.#kept.clear();
+          return;
+        }
         // They are answered again at the next start, where the inbox knows them.
         this.#log.warn({ err: error }, 'journal not trimmed; it is tried again');
         return;
