@@ -48,6 +48,8 @@ import { TerminalPairing } from './infra/terminal-pairing.ts';
 
 /** How long turns under way may take to end when the service stops; what is left resumes at the next start. */
 const STOP_GRACE_MS = 5_000;
+/** Longest wait before an agent is asked again, unless a route or the agent itself says otherwise. */
+const MAX_AGENT_WAIT_MS = 10_000;
 /** Replies that another node wrote and whose note was lost are found after this long. */
 const LOOK_FOR_REPLIES_MS = 5_000;
 
@@ -164,8 +166,11 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     environment: config.environment,
     policy: {
       attempts: config.agentAttempts,
-      backoffMs: (attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits) =>
-        backoffMs({ ...limits, attempt, retryAfterMs, random: Math.random }),
+      patienceMs: config.agentPatienceMs,
+      backoffMs: (attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits) => {
+        const maxMs = limits?.maxMs ?? MAX_AGENT_WAIT_MS;
+        return backoffMs({ ...limits, maxMs, attempt, retryAfterMs, random: Math.random });
+      },
     },
     circuits: new CircuitBreakers((endpoint) => {
       metrics.observeCircuitOpened();

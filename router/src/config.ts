@@ -109,7 +109,12 @@ export const envSchema = z.object({
     .describe('Longest wait for one answer of an agent, in milliseconds.'),
   WA2AI_AGENT_ATTEMPTS: wholeNumber(1, 20)
     .prefault('3')
-    .describe('How often one message is offered to an agent that did not take it.'),
+    .describe('How often one message is offered to an agent that did not take it, at least.'),
+  WA2AI_AGENT_PATIENCE_MS: wholeNumber(0, 3_600_000)
+    .prefault('120000')
+    .describe(
+      'How long an agent that is away (no connection, 429, 502, 503) is asked again for one message, in milliseconds, before it becomes a dead letter; its chat waits. 0: no longer than the attempts take.',
+    ),
   WA2AI_ACK_TIMEOUT_MS: wholeNumber(1_000, 3_600_000)
     .prefault('30000')
     .describe(
@@ -190,6 +195,8 @@ export interface Config {
   readonly agentTimeoutMs: number;
   /** At least 1. */
   readonly agentAttempts: number;
+  /** Beyond the attempts, for an agent that is away. */
+  readonly agentPatienceMs: number;
   readonly ackTimeoutMs: number;
   /** 0 switches the loop breaker off. */
   readonly loopTurns: number;
@@ -252,6 +259,7 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     whatsappVersion: values.WA2AI_WHATSAPP_VERSION,
     agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
     agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
+    agentPatienceMs: values.WA2AI_AGENT_PATIENCE_MS,
     ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
     loopTurns: values.WA2AI_LOOP_TURNS,
     loopReplyMs: values.WA2AI_LOOP_REPLY_MS,

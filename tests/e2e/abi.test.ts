@@ -22,7 +22,7 @@ beforeAll(async () => {
     startAbiEthersAgent(),
     startAbiNaiveAgent(),
   ]);
-  stage = await Stage.setAndPaired({ env: { WA2AI_AGENT_ATTEMPTS: '2' } });
+  stage = await Stage.setAndPaired({ env: { WA2AI_AGENT_ATTEMPTS: '2', WA2AI_AGENT_PATIENCE_MS: '0' } });
 });
 
 afterAll(async () => {

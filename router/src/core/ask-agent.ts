@@ -15,6 +15,8 @@ import type { Logger } from './ports/logger.ts';
 export interface AskPolicy {
   /** Asks in all, at least 1. */
   attempts: number;
+  /** An agent that is away is asked again until so long after the first ask, though the asks are used up. Default 0. */
+  patienceMs?: number;
   /** Wait before the next ask, in milliseconds; `attempt` is the one that failed (from 1). */
   backoffMs(attempt: number, retryAfterMs: number | undefined): number;
 }
@@ -50,6 +52,9 @@ export interface AskDeps {
   stopping: AbortSignal;
 }
 
+/** A trace holds the first ask and as many of the last as make this number. */
+const MAX_TRACED_ASKS = 30;
+
 /** The end of an ask: an answer, or the error that ended it; both with the asks made and the time of all of them. */
 export type AskOutcome = { attempts: number; agentMs: number; asks: AskTrace[] } & (
   | { kind: 'answer'; response: AgentResponse }
@@ -70,19 +75,22 @@ export async function askAgent(
   const { clock, circuit, policy, stopping } = deps;
   const startedMs = clock.now();
   const asks: AskTrace[] = [];
-  const end = () => ({ attempts: asks.length, agentMs: clock.now() - startedMs, asks });
+  let attempt = 0;
+  const end = () => ({ attempts: attempt, agentMs: clock.now() - startedMs, asks });
   const fitsCircuit = () =>
     !circuit || circuit.breakers.admit(circuit.endpoint, circuit.settings, clock.now());
   if (!fitsCircuit()) return { kind: 'failed', error: new AgentCircuitOpenError(), ...end() };
 
-  for (let attempt = 1; ; attempt++) {
+  for (;;) {
     stopping.throwIfAborted();
+    attempt += 1;
     const result = await askOnce(deps, client, endpoint, message);
     const ask: AskTrace = {
       attempt,
       at: new Date(result.askedMs).toISOString(),
       agentMs: clock.now() - result.askedMs,
     };
+    if (asks.length >= MAX_TRACED_ASKS) asks.splice(1, 1);
     asks.push(ask);
     circuit?.breakers.note(
       circuit.endpoint,
@@ -94,7 +102,9 @@ export async function askAgent(
 
     const { error } = result;
     Object.assign(ask, { code: error.code, disposition: error.disposition, error: error.message });
-    const isLast = error.disposition !== 'retry' || attempt >= policy.attempts;
+    const isAway = error instanceof AgentUnavailableError && error.isAway;
+    const isPatient = isAway && clock.now() - startedMs < (policy.patienceMs ?? 0);
+    const isLast = error.disposition !== 'retry' || (attempt >= policy.attempts && !isPatient);
     deps.log.warn({ attempt, code: error.code, error: error.message, isLast }, 'agent did not answer');
     if (isLast) return { kind: 'failed', error, ...end() };
     const retryAfterMs = error instanceof AgentUnavailableError ? error.retryAfterMs : undefined;

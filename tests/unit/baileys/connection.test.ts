@@ -195,11 +195,18 @@ describe('one connection', () => {
 });
 
 describe('backing off', () => {
-  it('doubles up to a minute and never gives up', async () => {
+  const REACHED = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60];
+  const NOT_REACHED = [1, 2, 4, 8, 10, 10, 10, 10, 10, 10, 10, 10];
+
+  it.each([
+    ['a minute while WhatsApp ends what it took', ['open'], REACHED],
+    ['ten seconds while WhatsApp is out of reach', [], NOT_REACHED],
+  ])('doubles up to %s, and never gives up', async (_name, signs, expected) => {
     draw = 0.999_999;
     await start();
     const waits: number[] = [];
     for (let round = 0; round < 12; round++) {
+      for (const sign of signs) socket().ws.emit(sign);
       socket().closes(503);
       await settle();
       const phase = last();
@@ -207,7 +214,7 @@ describe('backing off', () => {
       waits.push(Math.round((phase.retryAtMs - clock.now()) / 1000));
       await clock.advanceMs(phase.retryAtMs - clock.now());
     }
-    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60]);
+    expect(waits).toEqual(expected);
   });
 
   it('starts from the beginning after a connection that held', async () => {

@@ -42,12 +42,14 @@ async function fetchText(url: string, signal: AbortSignal): Promise<string> {
   if (fetched.kind === 'fault') {
     if (fetched.stage === 'too-large')
       throw new AgentProtocolError("The ABI agent's manifest is larger than 1 MB.");
-    throw new AgentUnavailableError(`The ABI agent's manifest cannot be fetched: ${fetched.detail}.`);
+    throw new AgentUnavailableError(`The ABI agent's manifest cannot be fetched: ${fetched.detail}.`, {
+      isAway: fetched.stage === 'not-connected',
+    });
   }
   if (fetched.status === 200) return fetched.body.toString('utf8');
   const sentence = `The ABI agent's manifest cannot be fetched: status ${fetched.status}.`;
   throw fetched.status >= 500 || fetched.status === 429
-    ? new AgentUnavailableError(sentence)
+    ? new AgentUnavailableError(sentence, { isAway: [429, 502, 503].includes(fetched.status) })
     : new AgentProtocolError(sentence);
 }
 

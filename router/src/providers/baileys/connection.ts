@@ -54,7 +54,9 @@ export interface ConnectionOptions<S extends ManagedSocket> {
 
 /** A connection that was open, or offered codes, for this long was a good one: the next failure counts as the first. */
 const STABLE_MS = 30_000;
+/** Longest wait after WhatsApp ended or refused a connection, and after one that did not even reach it: the network is down. */
 const MAX_BACKOFF_MS = 60_000;
+const MAX_BACKOFF_UNREACHED_MS = 10_000;
 const MIN_BACKOFF_MS = 250;
 /** No sign of life for this long while connecting, and the attempt counts as hung. */
 const HUNG_MS = 25_000;
@@ -65,6 +67,8 @@ const MAX_QUICK = 5;
 
 interface Ended {
   disconnect: Disconnect;
+  /** WhatsApp's server was there. */
+  isReached: boolean;
   /** How long the connection was open, or offered codes to pair with. */
   goodForMs: number;
 }
@@ -147,7 +151,7 @@ export class ConnectionManager<S extends ManagedSocket> {
     let quick = 0;
     while (!signal.aborted) {
       onPhase({ state: 'connecting' });
-      const { disconnect, goodForMs } = await this.#connectOnce(signal);
+      const { disconnect, isReached, goodForMs } = await this.#connectOnce(signal);
       if (signal.aborted) return;
       if (goodForMs >= STABLE_MS) {
         failures = 0;
@@ -162,7 +166,7 @@ export class ConnectionManager<S extends ManagedSocket> {
       }
       if (action.kind === 'back-off') {
         failures += 1;
-        const waitMs = this.#backoffMs(failures);
+        const waitMs = this.#backoffMs(failures, isReached);
         onPhase({ state: 'waiting', reason: action.reason, retryAtMs: clock.now() + waitMs });
         await sleepOrAbort(clock, waitMs, signal);
         continue;
@@ -179,9 +183,10 @@ export class ConnectionManager<S extends ManagedSocket> {
     }
   }
 
-  #backoffMs(attempt: number): number {
+  #backoffMs(attempt: number, isReached: boolean): number {
     const { random } = this.#options;
-    return Math.max(MIN_BACKOFF_MS, backoffMs({ attempt, random, baseMs: 1_000, maxMs: MAX_BACKOFF_MS }));
+    const maxMs = isReached ? MAX_BACKOFF_MS : MAX_BACKOFF_UNREACHED_MS;
+    return Math.max(MIN_BACKOFF_MS, backoffMs({ attempt, random, baseMs: 1_000, maxMs }));
   }
 
   async #connectOnce(signal: AbortSignal): Promise<Ended> {
@@ -190,7 +195,7 @@ export class ConnectionManager<S extends ManagedSocket> {
     try {
       socket = await open();
     } catch (error) {
-      return { disconnect: disconnectOf(error, isLinked()), goodForMs: 0 };
+      return { disconnect: disconnectOf(error, isLinked()), isReached: false, goodForMs: 0 };
     }
     const detach = attach(socket);
     try {
@@ -208,6 +213,7 @@ export class ConnectionManager<S extends ManagedSocket> {
     return new Promise((resolve) => {
       const watch = new AbortController();
       let lastSignMs = clock.now();
+      let isReached = false;
       let goodSinceMs: number | undefined;
       const conclude = (disconnect: Disconnect) => {
         watch.abort();
@@ -217,7 +223,8 @@ export class ConnectionManager<S extends ManagedSocket> {
         socket.ws.off('open', onSign);
         socket.ws.off('unexpected-response', onRefused);
         signal.removeEventListener('abort', onAbort);
-        resolve({ disconnect, goodForMs: goodSinceMs === undefined ? 0 : clock.now() - goodSinceMs });
+        const goodForMs = goodSinceMs === undefined ? 0 : clock.now() - goodSinceMs;
+        resolve({ disconnect, isReached, goodForMs });
       };
       const give = (reason: string) => conclude({ code: undefined, reason, isLinked: isLinked() });
       const onUpdate = (update: ConnectionUpdate) => {
@@ -232,9 +239,11 @@ export class ConnectionManager<S extends ManagedSocket> {
       };
       const onSign = () => {
         lastSignMs = clock.now();
+        isReached = true;
       };
       // Baileys leaves the socket hanging after an HTTP answer that is no upgrade.
       const onRefused = (_request: unknown, response: unknown) => {
+        isReached = true;
         give(`WhatsApp refused the connection with HTTP status ${String(field(response, 'statusCode'))}`);
       };
       const onAbort = () => give('stopped');
