@@ -79,7 +79,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
     }
     return {
       async stop() {
-        await delivery.settled();
+        await delivery.finish();
         await provider.stop();
         leave();
       },

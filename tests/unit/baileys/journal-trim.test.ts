@@ -77,9 +77,15 @@ it('leaves everything to the next owner once the account is lost', async () => {
   expect(await left()).toEqual(['a', 'b']);
 });
 
-it('drops at the end what is done, at once', async () => {
+it('drops at the end what is done, and keeps what was receipted just now for the next start', async () => {
   trim.received(['a', 'b']);
   trim.receipted('b');
+  await vi.advanceTimersByTimeAsync(4_000);
+  trim.receipted('a');
+  await vi.advanceTimersByTimeAsync(999);
+  await trim.finish();
+  expect(await left()).toEqual(['a', 'b']);
+  await vi.advanceTimersByTimeAsync(1);
   await trim.finish();
   expect(await left()).toEqual(['a']);
 });
