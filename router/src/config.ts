@@ -55,7 +55,9 @@ export const envSchema = z.object({
     .describe('Folder of the embedded database, of media and of hosted agents.'),
   DATABASE_URL: databaseUrl
     .optional()
-    .describe('A PostgreSQL to use instead of the embedded one.')
+    .describe(
+      'A PostgreSQL to use instead of the embedded one: the server itself, or a pooler in session mode.',
+    )
     .meta({ secret: true }),
   WA2AI_NODE_ID: z
     .string()
