@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Nodes, nodesOnStage } from '../support/nodes.ts';
+import type { Nodes } from '../support/nodes.ts';
+import { nodesOnStage } from '../support/nodes-on-stage.ts';
 import { newNumber, type Stage } from '../support/stage.ts';
 import { createPhone } from '../whatsapp-emulator/phone.ts';
 
