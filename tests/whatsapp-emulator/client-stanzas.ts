@@ -49,7 +49,7 @@ export class ClientStanzas {
   }
 
   #onQuery(device: Device, iq: BinaryNode): void {
-    const { faults, directory, events } = this.#world;
+    const { faults, directory, events, mediaHost } = this.#world;
     const { xmlns, type } = iq.attrs;
     if (type === 'result' || type === 'error') return;
     if (xmlns === 'w:p') {
@@ -61,7 +61,7 @@ export class ClientStanzas {
       this.unlink(device);
       return;
     }
-    const answer = answerQuery(iq, { device, directory });
+    const answer = answerQuery(iq, { device, directory, mediaHost });
     if (!answer) events.emit('unknown-query', { device: device.pn, stanza: iq });
     device.connection?.send(answerTo(iq, answer ?? { code: 501, text: 'feature-not-implemented' }));
     if (xmlns === 'passive' && getBinaryNodeChild(iq, 'active')) announceOffline(this.#world, device);
