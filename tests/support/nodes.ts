@@ -36,7 +36,7 @@ export class Nodes {
     const service = await Wa2aiProcess.start({
       whatsappWsUrl: this.stage.emulator.url,
       databaseUrl: this.stage.database.url,
-      env: { WA2AI_NODE_ID: name, ...this.#env },
+      env: { WA2AI_NODE_ID: name, ...this.stage.emulator.mediaEnv, ...this.#env },
     });
     this.#live.set(name, service);
     return service;

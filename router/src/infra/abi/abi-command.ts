@@ -1,7 +1,7 @@
-import type { IncomingMessage } from '../../core/models.ts';
+import type { IncomingMessage, MediaInfo } from '../../core/models.ts';
 import { type AbiFunction, type AgentAbi, findFunction } from './abi-signature.ts';
 import { AbiDefinitionError, type AbiParam, type AbiValue, shortened } from './abi-type.ts';
-import { type AbiInput, AbiInputError, coerce, coerceAll } from './abi-value.ts';
+import { type AbiInput, AbiInputError, coerce, coerceAll, FileInput, holdsFile } from './abi-value.ts';
 import { fillTemplate } from './args-template.ts';
 import { type ExactJson, ExactJsonError, NumberText, parseExactJson, readToken } from './exact-json.ts';
 import { commandList, functionHelp, usage } from './help-text.ts';
@@ -17,24 +17,46 @@ export interface CallRules {
 
 /** A call of the agent, or what the person is told without one. */
 export type Interpretation =
-  | { kind: 'call'; target: AbiFunction; values: AbiValue[] }
+  /** `needsFile`: a value stands for the message's file, whose bytes must be fetched before the call can be encoded. */
+  | { kind: 'call'; target: AbiFunction; values: AbiValue[]; needsFile?: true }
   | { kind: 'say'; why: 'help' | 'list' | 'mistake'; text: string };
+
+/** What a person wrote and sent along. */
+interface Said {
+  text: string;
+  file: FileInput | undefined;
+}
 
 /**
  * Understands a message: by the argument template when there is one; else as a command (`/add 2 40`, `/help`), as JSON,
- * or as text for the route's function. A person's mistake is something to say, never an error.
+ * or as text for the route's function. A file that the message carries goes where the template says, or is the only
+ * argument of type bytes that the person left out. A person's mistake is something to say, never an error.
+ * @param fileBytes the message's file, once it is fetched; without it a call that takes the file says so
  */
-export function interpret(rules: CallRules, message: IncomingMessage): Interpretation {
+export function interpret(
+  rules: CallRules,
+  message: IncomingMessage,
+  fileBytes?: Uint8Array,
+): Interpretation {
+  const file = message.media && new FileInput(shownFile(message.media), fileBytes);
   try {
-    return rules.args === undefined
-      ? interpretText(rules, message.text)
-      : callOf(only(rules), (target) =>
-          coerceAll(target.inputs, fillTemplate(rules.args, message), rules.abi.codec),
-        );
+    const meant =
+      rules.args === undefined
+        ? interpretText(rules, { text: message.text, file })
+        : callOf(only(rules), (target) =>
+            coerceAll(target.inputs, fillTemplate(rules.args, message, file), rules.abi.codec),
+          );
+    if (meant.kind === 'say') return meant;
+    const isWaiting = meant.target.inputs.some(({ type }, index) => holdsFile(type, meant.values[index]));
+    return isWaiting ? { ...meant, needsFile: true } : meant;
   } catch (error) {
     if (error instanceof AbiInputError) return { kind: 'say', why: 'mistake', text: sentence(error.message) };
     throw error;
   }
+}
+
+function shownFile({ mimeType, sizeBytes }: MediaInfo): string {
+  return `<${mimeType}${sizeBytes === undefined ? '' : `, ${sizeBytes} bytes`}>`;
 }
 
 /** The function that a route means when it names none: the only one. */
@@ -42,7 +64,8 @@ export function only({ abi, target }: CallRules): AbiFunction | undefined {
   return target ?? (abi.functions.length === 1 ? abi.functions[0] : undefined);
 }
 
-function interpretText(rules: CallRules, text: string): Interpretation {
+function interpretText(rules: CallRules, said: Said): Interpretation {
+  const { text } = said;
   const sole = only(rules);
   const textTarget = sole && isTextOnly(sole) ? sole : undefined;
   const target = rules.target ?? textTarget;
@@ -51,15 +74,17 @@ function interpretText(rules: CallRules, text: string): Interpretation {
     const [, name, types = '', rest = ''] = command;
     if (name.toLowerCase() === 'help') return help(rules.abi, rest.trim());
     const found = commandFunctions(rules.abi, name, types);
-    if (found.length > 0) return callCommand(rules, found, rest);
+    if (found.length > 0) return callCommand(rules, found, { ...said, text: rest });
     if (!target) {
       const list = commandList(rules.abi.functions);
       return { kind: 'say', why: 'mistake', text: `There is no command /${shortened(name)}.\n\n${list}` };
     }
   }
+  const byKind = sole && said.file && textAndFile(sole, { text, file: said.file });
+  if (byKind) return callOf(sole, () => coerceAll(sole.inputs, byKind, rules.abi.codec));
   if (textTarget && textTarget === target) return callOf(target, () => [coerceText(rules, target, text)]);
-  if (/^\s*[[{]/.test(text) && sole) return callOf(sole, () => argumentsOf(rules, sole, text));
-  if (target) return callOf(target, () => argumentsOf(rules, target, text));
+  if (/^\s*[[{]/.test(text) && sole) return callOf(sole, () => argumentsOf(rules, sole, said));
+  if (target) return callOf(target, () => argumentsOf(rules, target, said));
   return { kind: 'say', why: 'list', text: commandList(rules.abi.functions) };
 }
 
@@ -69,6 +94,14 @@ function callOf(
 ): Interpretation {
   if (!target) throw new AbiInputError('this chat does not know which function to call');
   return { kind: 'call', target, values: valuesOf(target) };
+}
+
+/** The arguments of a function of one file and at most one text, which need no command. */
+function textAndFile({ inputs }: AbiFunction, { text, file }: Said): AbiInput[] | undefined {
+  const kinds = inputs.map(({ type }) => type.kind);
+  const fits = kinds.filter((kind) => kind === 'bytes').length === 1 && kinds.length <= 2;
+  if (!fits || kinds.some((kind) => kind !== 'bytes' && kind !== 'string')) return undefined;
+  return kinds.map((kind) => (kind === 'bytes' ? file : text));
 }
 
 function isTextOnly({ inputs }: AbiFunction): boolean {
@@ -107,7 +140,7 @@ function commandFunctions(abi: AgentAbi, name: string, types: string): readonly 
 }
 
 /** The form that the arguments fit; of several that fit, the route's own. */
-function callCommand(rules: CallRules, forms: readonly AbiFunction[], rest: string): Interpretation {
+function callCommand(rules: CallRules, forms: readonly AbiFunction[], rest: Said): Interpretation {
   const fitting: Array<Interpretation & { kind: 'call' }> = [];
   let firstMistake: AbiInputError | undefined;
   for (const target of forms) {
@@ -131,22 +164,42 @@ function callCommand(rules: CallRules, forms: readonly AbiFunction[], rest: stri
 }
 
 /** Arguments as a person writes them after a command: by position, or all at once as JSON. */
-function argumentsOf(rules: CallRules, target: AbiFunction, written: string): AbiValue[] {
+function argumentsOf(rules: CallRules, target: AbiFunction, said: Said): AbiValue[] {
   const { inputs } = target;
   const { codec } = rules.abi;
-  const text = written.trim();
+  const text = said.text.trim();
   if (inputs.length === 0) {
     if (text !== '' && text !== '[]' && text !== '{}')
       throw new AbiInputError(`/${target.name} takes no arguments`);
     return [];
   }
+  const filled = said.file && withFile(inputs, text, said.file);
+  if (filled) return coerceAll(inputs, filled, codec);
   if (text === '' && inputs[0]?.type.kind !== 'string') throw wrongCount(target, 0);
   const [first] = inputs as [AbiParam];
   if (inputs.length === 1) return [soleArgument(first, text, codec)];
   const json = /^[[{]/.test(text) ? jsonOrNothing(text) : undefined;
   const isWhole = Array.isArray(json) ? json.length === inputs.length : json !== undefined;
   if (isWhole) return coerceAll(inputs, json, codec);
-  return coerceAll(inputs, positional(target, text), codec);
+  const words = tokensOf(inputs, text);
+  if (words.length !== inputs.length) throw wrongCount(target, words.length);
+  return coerceAll(inputs, words, codec);
+}
+
+/** The arguments with the message's file in the place of the one of type bytes that is not written; undefined when each is. */
+function withFile(inputs: readonly AbiParam[], text: string, file: FileInput): AbiInput | undefined {
+  const json = /^\{/.test(text) ? jsonOrNothing(text) : undefined;
+  if (json !== undefined && inputs.length > 1) {
+    const missing = inputs.filter(({ name }) => !Object.hasOwn(json as object, name));
+    const [sole, ...more] = missing;
+    const isForFile = sole?.type.kind === 'bytes' && sole.name !== '' && more.length === 0;
+    return isForFile ? { ...(json as { [key: string]: ExactJson }), [sole.name]: file } : undefined;
+  }
+  const at = inputs.findIndex(({ type }) => type.kind === 'bytes');
+  if (at < 0 || inputs.some(({ type }, index) => type.kind === 'bytes' && index !== at)) return undefined;
+  const rest = inputs.toSpliced(at, 1);
+  const words = rest.length === 0 && text === '' ? [] : tokensOf(rest, text);
+  return words.length === rest.length ? words.toSpliced(at, 0, file) : undefined;
 }
 
 function soleArgument(input: AbiParam, text: string, codec: AgentAbi['codec']): AbiValue {
@@ -180,9 +233,8 @@ function unquoted(text: string): string {
   }
 }
 
-/** Splits at spaces outside quotes and brackets; a text at the end takes all that is left. */
-function positional(target: AbiFunction, text: string): AbiInput[] {
-  const { inputs } = target;
+/** Splits at spaces outside quotes and brackets; a text at the end takes all that is left. At most one more than asked. */
+function tokensOf(inputs: readonly AbiParam[], text: string): AbiInput[] {
   const endsInText = inputs.at(-1)?.type.kind === 'string';
   const tokens: string[] = [];
   let at = 0;
@@ -196,7 +248,6 @@ function positional(target: AbiFunction, text: string): AbiInput[] {
     tokens.push(token);
     at = end + (/^\s*/.exec(text.slice(end))?.[0].length ?? 0);
   }
-  if (tokens.length !== inputs.length) throw wrongCount(target, tokens.length);
   return tokens;
 }
 
@@ -230,7 +281,8 @@ function wrongCount(target: AbiFunction, got: number): AbiInputError {
   const { length } = target.inputs;
   const wanted = `${length} argument${length === 1 ? '' : 's'}`;
   const given = got > length ? `more than ${length}` : String(got);
-  return new AbiInputError(`/${target.name} needs ${wanted}, got ${given}; write ${usage(target)}`);
+  const orFile = target.inputs.some(({ type }) => type.kind === 'bytes') ? ', or send a file with it' : '';
+  return new AbiInputError(`/${target.name} needs ${wanted}, got ${given}; write ${usage(target)}${orFile}`);
 }
 
 /** A sentence as a chat shows it: it begins with a name, which stays as it is, and ends with a full stop. */

@@ -1,6 +1,6 @@
 import { contractUser } from '../../core/chat-id.ts';
 import type { IncomingMessage } from '../../core/models.ts';
-import { type AbiInput, ANYTHING } from './abi-value.ts';
+import { type AbiInput, AbiInputError, ANYTHING, FileInput } from './abi-value.ts';
 
 /** What `{{name}}` in an argument template can stand for. */
 const VARIABLES: Record<string, (message: IncomingMessage) => string | bigint | boolean> = {
@@ -14,22 +14,35 @@ const VARIABLES: Record<string, (message: IncomingMessage) => string | bigint | 
   timestamp: ({ timestamp }) => BigInt(Math.trunc(timestamp.getTime() / 1000)),
   quotedText: ({ quotedText }) => quotedText ?? '',
   isGroup: ({ isGroup }) => isGroup ?? false,
+  mediaType: ({ media }) => media?.mimeType ?? '',
+  fileName: ({ media }) => media?.fileName ?? '',
 };
+
+/** Stands for the bytes of the message's file, and always alone. */
+const MEDIA = 'media';
 
 /** Those that may hold anything a person writes, and so may become a value of any type. */
 const FREE = new Set(['text', 'quotedText', 'name']);
 
 /** Names of the variables, for sentences. */
-export const VARIABLE_NAMES = Object.keys(VARIABLES);
+export const VARIABLE_NAMES = [...Object.keys(VARIABLES), MEDIA];
 
 const PLACEHOLDER = /\{\{\s*([\w.]+)\s*\}\}/g;
 const SOLE_PLACEHOLDER = /^\{\{\s*([\w.]+)\s*\}\}$/;
 const MAX_DEPTH = 32;
 
-/** The template with its placeholders replaced; one that is a whole text keeps its type, `{{timestamp}}` is a number. */
-export function fillTemplate(template: unknown, message: IncomingMessage): AbiInput {
+/**
+ * The template with its placeholders replaced; one that is a whole text keeps its type, `{{timestamp}}` is a number and
+ * `{{media}}` the file.
+ * @throws {AbiInputError} the template needs a file and the message has none
+ */
+export function fillTemplate(template: unknown, message: IncomingMessage, file?: FileInput): AbiInput {
   return fill(template, (text) => {
     const sole = SOLE_PLACEHOLDER.exec(text)?.[1];
+    if (sole === MEDIA) {
+      if (file) return file;
+      throw new AbiInputError('Please send a picture, a voice message or another file with your message');
+    }
     if (sole) return VARIABLES[sole]?.(message);
     return text.replace(PLACEHOLDER, (_, name: string) => String(VARIABLES[name]?.(message) ?? ''));
   });
@@ -39,7 +52,7 @@ export function fillTemplate(template: unknown, message: IncomingMessage): AbiIn
 export function sampleOf(template: unknown): AbiInput {
   return fill(template, (text) => {
     const isFree = [...text.matchAll(PLACEHOLDER)].some(([, name]) => FREE.has(name ?? ''));
-    return isFree ? ANYTHING : fillTemplate(text, SAMPLE_MESSAGE);
+    return isFree ? ANYTHING : fillTemplate(text, SAMPLE_MESSAGE, new FileInput('<a file>'));
   });
 }
 
@@ -48,10 +61,21 @@ export function unknownVariables(template: unknown): string[] {
   const unknown = new Set<string>();
   fill(template, (text) => {
     for (const [, name = ''] of text.matchAll(PLACEHOLDER))
-      if (!Object.hasOwn(VARIABLES, name)) unknown.add(name);
+      if (!Object.hasOwn(VARIABLES, name) && name !== MEDIA) unknown.add(name);
     return text;
   });
   return [...unknown];
+}
+
+/** Whether the template puts the file into words, which bytes cannot stand in. */
+export function mixesMedia(template: unknown): boolean {
+  let isMixed = false;
+  fill(template, (text) => {
+    const names = [...text.matchAll(PLACEHOLDER)].map(([, name]) => name);
+    isMixed ||= names.includes(MEDIA) && SOLE_PLACEHOLDER.exec(text)?.[1] !== MEDIA;
+    return text;
+  });
+  return isMixed;
 }
 
 /** A message in a group: its addresses are no numbers, so that a template cannot count on one. */

@@ -81,6 +81,7 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
       kind: content.kind,
       text: content.text,
       ...(content.quotedText !== undefined && { quotedText: content.quotedText }),
+      ...(content.media && { media: content.media }),
       sentAtMs,
       stanzaOrder: ctx.stanzaOrder,
       ...(ignoredReason !== undefined && { ignoredReason }),
