@@ -271,6 +271,28 @@ describe("an agent's file", () => {
     },
   );
 
+  it('is explained before anything is asked, as is the file that a message would carry', async () => {
+    const person = stage.person();
+    const output = { image: '{{picture}}', caption: '{{words}}' };
+    const functions = ['function frame(bytes data) returns (bytes picture, string words)'];
+    await abiRoute(person.phone, artist, { functions, args: ['{{media}}'], output });
+    const explain = async (more: Record<string, unknown>) => {
+      const asked = { channelId: person.phone, text: '', ...more };
+      return (await stage.service.api('POST', '/api/routes/explain', asked)).body.data;
+    };
+    expect(await explain({ media: { kind: 'image', mimeType: 'image/png', sizeBytes: 7 } })).toMatchObject({
+      call: {
+        function: 'frame(bytes)',
+        arguments: { data: '<image/png, 7 bytes>' },
+        calldata: expect.stringMatching(/^0x[0-9a-f]{8}… \(with the bytes of the file\)$/),
+        reply: output,
+      },
+    });
+    expect(await explain({})).toMatchObject({
+      call: { kind: 'answer', why: 'mistake', text: expect.stringContaining('Please send a picture') },
+    });
+  });
+
   it('waits and goes when the upload failed', async () => {
     const person = stage.person();
     await abiRoute(person.phone, artist, { ...drawing, output: { image: '{{0}}' } });

@@ -30,6 +30,7 @@ describe('loadConfig', () => {
       accountId: 'default',
       maxMessageAgeMs: 86_400_000,
       agentTimeoutMs: 30_000,
+      mediaTimeoutMs: 30_000,
       agentAttempts: 3,
       leaseTtlMs: 15_000,
       ackTimeoutMs: 30_000,

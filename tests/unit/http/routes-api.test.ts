@@ -357,6 +357,18 @@ describe('an ABI route', () => {
       'config.abi.output uses {{x}}, which is not among the outputs.',
     ],
     [{ functions: ['f()'], args: 'text' }, 'config.abi.args must be an array or an object.'],
+    [
+      { functions: ['f() returns (string x)'], output: { image: '{{x}}' } },
+      'config.abi.output makes an image of an output of type string; only bytes can be one.',
+    ],
+    [
+      { functions: ['f() returns (bytes x)'], output: { video: '{{x}}' } },
+      'config.abi.output.video is not a known field.',
+    ],
+    [
+      { functions: ['f(string a)'], args: ['{{media}}'] },
+      "config.abi.args does not fit f(string): a must be text, got 'a file'.",
+    ],
   ])('is refused with one sentence: %j', async (abi, sentence) => {
     const answer = await api.call('POST', '/api/routes', { ...contractRoute, config: { abi } });
     expect(answer.status).toBe(400);
