@@ -69,12 +69,15 @@ function interpretText(rules: CallRules, said: Said): Interpretation {
   const sole = only(rules);
   const textTarget = sole && isTextOnly(sole) ? sole : undefined;
   const target = rules.target ?? textTarget;
-  const command = /^\s*\/([\w$]+)(\([^\s]*\))?(?:\s+([\s\S]*))?$/.exec(text);
+  const command = /^\s*\/([\w$]+)(?![^\s(])([\s\S]*)$/.exec(text);
   if (command?.[1]) {
-    const [, name, types = '', rest = ''] = command;
+    const [, name, rest = ''] = command;
+    const types = /^\(\S*\)(?!\S)/.exec(rest)?.[0] ?? '';
+    const form = types === '' ? [] : commandFunctions(rules.abi, name, types);
+    if (form.length > 0) return callCommand(rules, form, { ...said, text: rest.slice(types.length) }, false);
     if (name.toLowerCase() === 'help') return help(rules.abi, rest.trim());
-    const found = commandFunctions(rules.abi, name, types);
-    if (found.length > 0) return callCommand(rules, found, { ...said, text: rest });
+    const found = commandFunctions(rules.abi, name, '');
+    if (found.length > 0) return callCommand(rules, found, { ...said, text: rest }, rest.startsWith('('));
     if (!target) {
       const list = commandList(rules.abi.functions);
       return { kind: 'say', why: 'mistake', text: `There is no command /${shortened(name)}.\n\n${list}` };
@@ -140,12 +143,17 @@ function commandFunctions(abi: AgentAbi, name: string, types: string): readonly 
 }
 
 /** The form that the arguments fit; of several that fit, the route's own. */
-function callCommand(rules: CallRules, forms: readonly AbiFunction[], rest: Said): Interpretation {
+function callCommand(
+  rules: CallRules,
+  forms: readonly AbiFunction[],
+  rest: Said,
+  isCallSyntax: boolean,
+): Interpretation {
   const fitting: Array<Interpretation & { kind: 'call' }> = [];
   let firstMistake: AbiInputError | undefined;
   for (const target of forms) {
     try {
-      fitting.push({ kind: 'call', target, values: argumentsOf(rules, target, rest) });
+      fitting.push({ kind: 'call', target, values: argumentsOf(rules, target, rest, isCallSyntax) });
     } catch (error) {
       if (!(error instanceof AbiInputError)) throw error;
       firstMistake ??= error;
@@ -164,24 +172,24 @@ function callCommand(rules: CallRules, forms: readonly AbiFunction[], rest: Said
 }
 
 /** Arguments as a person writes them after a command: by position, or all at once as JSON. */
-function argumentsOf(rules: CallRules, target: AbiFunction, said: Said): AbiValue[] {
+function argumentsOf(rules: CallRules, target: AbiFunction, said: Said, isCallSyntax = false): AbiValue[] {
   const { inputs } = target;
   const { codec } = rules.abi;
-  const text = said.text.trim();
-  if (inputs.length === 0) {
+  const text = withoutParentheses(inputs, said.text.trim(), isCallSyntax);
+  const [first] = inputs;
+  if (!first) {
     if (text !== '' && text !== '[]' && text !== '{}')
       throw new AbiInputError(`/${target.name} takes no arguments`);
     return [];
   }
   const filled = said.file && withFile(inputs, text, said.file);
   if (filled) return coerceAll(inputs, filled, codec);
-  if (text === '' && inputs[0]?.type.kind !== 'string') throw wrongCount(target, 0);
-  const [first] = inputs as [AbiParam];
+  if (text === '') throw wrongCount(target, 0);
   if (inputs.length === 1) return [soleArgument(first, text, codec)];
   const json = /^[[{]/.test(text) ? jsonOrNothing(text) : undefined;
   const isWhole = Array.isArray(json) ? json.length === inputs.length : json !== undefined;
   if (isWhole) return coerceAll(inputs, json, codec);
-  const words = tokensOf(inputs, text);
+  const words = positional(inputs, text);
   if (words.length !== inputs.length) throw wrongCount(target, words.length);
   return coerceAll(inputs, words, codec);
 }
@@ -198,8 +206,17 @@ function withFile(inputs: readonly AbiParam[], text: string, file: FileInput): A
   const at = inputs.findIndex(({ type }) => type.kind === 'bytes');
   if (at < 0 || inputs.some(({ type }, index) => type.kind === 'bytes' && index !== at)) return undefined;
   const rest = inputs.toSpliced(at, 1);
-  const words = rest.length === 0 && text === '' ? [] : tokensOf(rest, text);
+  const words = rest.length === 0 && text === '' ? [] : positional(rest, text);
   return words.length === rest.length ? words.toSpliced(at, 0, file) : undefined;
+}
+
+/** What stands in `(2, 40)`, as programs write a call: of `/add(2, 40)` always, else unless it may be a text of its own. */
+function withoutParentheses(inputs: readonly AbiParam[], text: string, isCallSyntax: boolean): string {
+  const inner = /^\(([\s\S]*)\)$/.exec(text)?.[1]?.trim();
+  if (inner === undefined || (inputs.length === 1 && inputs[0]?.type.kind === 'string' && !isCallSyntax))
+    return text;
+  const isTuple = inputs.length === 1 && inputs[0]?.type.kind === 'tuple' && !/^[[{]/.test(inner);
+  return isTuple && inner !== '' ? `[${inner}]` : inner;
 }
 
 function soleArgument(input: AbiParam, text: string, codec: AgentAbi['codec']): AbiValue {
@@ -233,8 +250,23 @@ function unquoted(text: string): string {
   }
 }
 
-/** Splits at spaces outside quotes and brackets; a text at the end takes all that is left. At most one more than asked. */
-function tokensOf(inputs: readonly AbiParam[], text: string): AbiInput[] {
+/**
+ * Splits at spaces outside quotes and brackets; a text at the end takes all that is left. Commas separate when each part
+ * but the last ends with one, or when only they give the right number. Whether the number is right, the caller sees.
+ */
+function positional(inputs: readonly AbiParam[], text: string): AbiInput[] {
+  const tokens = tokensOf(inputs, text);
+  const areListed = tokens.length > 1 && tokens.slice(0, -1).every((token) => token.endsWith(','));
+  if (text.includes(',') && (areListed || tokens.length !== inputs.length)) {
+    const list = jsonOrNothing(`[${text}]`);
+    if (Array.isArray(list) && list.length === inputs.length) return list;
+  }
+  return areListed
+    ? tokens.map((token, at) => (at < tokens.length - 1 ? token.slice(0, -1) : token))
+    : tokens;
+}
+
+function tokensOf(inputs: readonly AbiParam[], text: string): string[] {
   const endsInText = inputs.at(-1)?.type.kind === 'string';
   const tokens: string[] = [];
   let at = 0;

@@ -3,7 +3,7 @@ import { type CallRules, only } from './abi-command.ts';
 import { AbiProblemsError, type AgentAbi, createAbi, findFunction } from './abi-signature.ts';
 import { AbiDefinitionError } from './abi-type.ts';
 import { AbiInputError, coerceAll } from './abi-value.ts';
-import { mixesMedia, sampleOf, unknownVariables, VARIABLE_NAMES } from './args-template.ts';
+import { placeholderProblems, sampleOf } from './args-template.ts';
 import { type FileTemplate, parseFileOutput } from './file-output.ts';
 import { type OutputTemplate, parseOutputTemplate } from './output-template.ts';
 
@@ -58,12 +58,7 @@ export async function rulesOf(
     problems.push({ field: 'function', message });
   }
   if (sole && args !== undefined) {
-    for (const name of unknownVariables(args)) {
-      problems.push({ field: 'args', message: `uses {{${name}}}; there are ${VARIABLE_NAMES.join(', ')}` });
-    }
-    if (mixesMedia(args)) {
-      problems.push({ field: 'args', message: 'puts {{media}} into other text; bytes stand alone' });
-    }
+    problems.push(...placeholderProblems(args).map((message) => ({ field: 'args', message })));
     if (problems.length === 0) {
       noting('args', () => {
         try {

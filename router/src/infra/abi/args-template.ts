@@ -1,5 +1,6 @@
 import { contractUser } from '../../core/chat-id.ts';
 import type { IncomingMessage } from '../../core/models.ts';
+import { shortened } from './abi-type.ts';
 import { type AbiInput, AbiInputError, ANYTHING, FileInput } from './abi-value.ts';
 
 /** What `{{name}}` in an argument template can stand for. */
@@ -25,7 +26,7 @@ const MEDIA = 'media';
 const FREE = new Set(['text', 'quotedText', 'name']);
 
 /** Names of the variables, for sentences. */
-export const VARIABLE_NAMES = [...Object.keys(VARIABLES), MEDIA];
+const VARIABLE_NAMES = [...Object.keys(VARIABLES), MEDIA];
 
 const PLACEHOLDER = /\{\{\s*([\w.]+)\s*\}\}/g;
 const SOLE_PLACEHOLDER = /^\{\{\s*([\w.]+)\s*\}\}$/;
@@ -56,26 +57,24 @@ export function sampleOf(template: unknown): AbiInput {
   });
 }
 
-/** Names in the template that are no variable. */
-export function unknownVariables(template: unknown): string[] {
-  const unknown = new Set<string>();
+/** What is wrong with the placeholders of a template, one sentence each: names that are no variable, braces left open. */
+export function placeholderProblems(template: unknown): string[] {
+  const problems = new Set<string>();
   fill(template, (text) => {
-    for (const [, name = ''] of text.matchAll(PLACEHOLDER))
-      if (!Object.hasOwn(VARIABLES, name) && name !== MEDIA) unknown.add(name);
+    const rest = text.replace(/\{\{([^{}]*)\}\}/g, (placeholder, inner: string) => {
+      const name = inner.trim();
+      if (name === MEDIA && text !== placeholder) {
+        problems.add('puts {{media}} into other text; bytes stand alone');
+      } else if (!Object.hasOwn(VARIABLES, name) && name !== MEDIA) {
+        problems.add(`uses ${shortened(placeholder)}; there are ${VARIABLE_NAMES.join(', ')}`);
+      }
+      return '';
+    });
+    const open = /\{\{[\s\S]*/.exec(rest)?.[0];
+    if (open !== undefined) problems.add(`has '${shortened(open)}' without }}`);
     return text;
   });
-  return [...unknown];
-}
-
-/** Whether the template puts the file into words, which bytes cannot stand in. */
-export function mixesMedia(template: unknown): boolean {
-  let isMixed = false;
-  fill(template, (text) => {
-    const names = [...text.matchAll(PLACEHOLDER)].map(([, name]) => name);
-    isMixed ||= names.includes(MEDIA) && SOLE_PLACEHOLDER.exec(text)?.[1] !== MEDIA;
-    return text;
-  });
-  return isMixed;
+  return [...problems];
 }
 
 /** A message in a group: its addresses are no numbers, so that a template cannot count on one. */

@@ -124,6 +124,7 @@ class BaileysProvider implements ChatProvider {
       phoneOfLid: (lid) => this.#account.phoneOfLid(lid),
       own: () => this.#account.jids(),
       onDecrypted: (key) => this.#watch?.expect(key),
+      canAnswer: () => this.#opened?.socket.ws.isOpen ?? false,
       clock,
       log,
       maxMessageAgeMs: options.maxMessageAgeMs,
@@ -134,7 +135,7 @@ class BaileysProvider implements ChatProvider {
       attach: (socket) => this.#attach(socket),
       isLinked: () => this.#account.isLinked(),
       closed: () => this.#closed(),
-      putKeysAside: () => this.#account.putKeysAside(),
+      putKeysAside: () => this.#putKeysAside(),
       onPhase: (phase) => this.#onPhase(phase),
       clock,
       log,
@@ -224,7 +225,7 @@ class BaileysProvider implements ChatProvider {
       });
       await Promise.race([told, this.#options.clock.sleep(LOGOUT_WAIT_MS)]);
     }
-    await this.#connection.restart(() => this.#account.putKeysAside());
+    await this.#connection.restart(() => this.#putKeysAside());
     return this.#pairing.untilCode();
   }
 
@@ -241,6 +242,7 @@ class BaileysProvider implements ChatProvider {
       const record = this.#account.record;
       if (record?.state !== 'logged-out' || auth.isLinked()) return false;
       await this.#replay();
+      this.#intake.unlinked();
       this.#board.set({ state: 'logged-out', reason: record.reason });
       return true;
     } catch (error) {
@@ -312,6 +314,7 @@ class BaileysProvider implements ChatProvider {
         this.#intake.arrived(node);
         ahead?.arrived(node);
       },
+      offlineDelivered: () => this.#intake.offlineDelivered(),
       receipt: (node) =>
         this.#receipts.add(receiptsOf(node, this.#account.jids(), this.#options.clock.now())),
       ack: (node) => this.#onAck(node),
@@ -338,9 +341,15 @@ class BaileysProvider implements ChatProvider {
     await this.#account.auth?.flush();
   }
 
+  async #putKeysAside(): Promise<void> {
+    await this.#account.putKeysAside();
+    this.#intake.unlinked();
+  }
+
   #onPhase(phase: ConnectionPhase): void {
     if (phase.state === 'open') {
       this.#isOpen = true;
+      this.#intake.connected();
       this.#showOpen();
       return;
     }
