@@ -83,6 +83,14 @@ describe('a file', () => {
     expect(await failure(uploaded().reference)).toMatchObject({ code, disposition });
   });
 
+  it('is not looked for on another host', async () => {
+    const { encrypted, reference } = uploaded();
+    nock(host).get(path).reply(302, '', { location: 'https://elsewhere.example/' });
+    const elsewhere = nock('https://elsewhere.example').get('/').reply(200, encrypted);
+    expect((await failure(reference)).code).toBe('MEDIA_UNAVAILABLE');
+    expect(elsewhere.isDone()).toBe(false);
+  });
+
   it('that cannot be fetched, or not in time, is tried again', async () => {
     const { encrypted, reference } = uploaded();
     nock(host).get(path).replyWithError('socket hang up');
