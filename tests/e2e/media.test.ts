@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { encodeAbiParameters, keccak256 } from 'viem';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
@@ -270,6 +272,33 @@ describe("an agent's file", () => {
       }
     },
   );
+
+  it('comes from an ADK route with media too, which sees what people send', async () => {
+    const person = stage.person();
+    const bodies: Array<{ new_message: { parts: Array<Record<string, unknown>> } }> = [];
+    const adk = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const body = JSON.parse(Buffer.concat(chunks).toString());
+      bodies.push(body);
+      const file = body.new_message.parts.find((part: object) => 'inlineData' in part);
+      const parts = [{ text: 'the same again' }, file];
+      const events = [{ author: 'model', content: { role: 'model', parts } }];
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(events));
+    });
+    await new Promise<void>((resolve) => adk.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(adk.address() as AddressInfo).port}`;
+    await stage.service.addRoute(person.phone, url, {
+      config: { adk: { appName: 'echo', dialect: 'snake', media: true } },
+    });
+    const message = stage.emulator.mediaHost.message('image', png, { mimeType: 'image/png' });
+    await person.say(message, { to: stage.phone });
+    const bubble = await person.nextReply(20_000);
+    expect(bubble.text).toBe('the same again');
+    expect(fileIn(bubble)).toEqual(png);
+    expect(bodies).toHaveLength(1);
+    await new Promise((resolve) => adk.close(resolve).closeAllConnections());
+  });
 
   it('is explained before anything is asked, as is the file that a message would carry', async () => {
     const person = stage.person();

@@ -95,6 +95,8 @@ export interface AdkConfig {
   baseUrl?: string;
   /** Body spelling: `auto` learns it per server (refs/adk_api.md). Default `auto`. */
   dialect?: 'auto' | 'snake' | 'camel';
+  /** People's files go along as inlineData, and the agent's inlineData to the chat. Default: words only. */
+  media?: boolean;
   /** Extra request headers, e.g. Authorization. Never shown by the API. */
   headers?: Record<string, string>;
   timeoutMs?: number;

@@ -74,6 +74,12 @@ const adkConfig = z.strictObject({
     .enum(['auto', 'snake', 'camel'])
     .optional()
     .describe('Spelling of the body; `auto`, the default, learns it per server.'),
+  media: z
+    .boolean()
+    .optional()
+    .describe(
+      "People's files of at most 10 MB go along as `inlineData`, and the agent's `inlineData` to the chat. Default: words only.",
+    ),
   headers: headersField.optional(),
   timeoutMs: z
     .int()
