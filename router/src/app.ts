@@ -164,14 +164,18 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
       }),
     ),
     environment: config.environment,
-    media: new StoredMedia(inbox, (reference, signal) =>
-      downloadMedia(reference, {
-        clock,
-        signal,
-        host: config.whatsappMediaHost,
-        timeoutMs: config.mediaTimeoutMs,
-      }),
-    ),
+    media: new StoredMedia({
+      inbox,
+      download: (reference, signal) =>
+        downloadMedia(reference, {
+          clock,
+          signal,
+          host: config.whatsappMediaHost,
+          timeoutMs: config.mediaTimeoutMs,
+        }),
+      // Only the node that holds the socket can ask; on others the file is gone.
+      reload: async (accountId, reference) => registry.provider(accountId)?.reloadMedia(reference),
+    }),
     policy: {
       attempts: config.agentAttempts,
       backoffMs: (attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits) =>

@@ -146,6 +146,15 @@ describe("a person's file", () => {
     expect((await person.nextReply(10_000)).text).toBe(analysis(png));
   });
 
+  it('that WhatsApp dropped meanwhile is asked of the phone once more', async () => {
+    const person = stage.person();
+    await abiRoute(person.phone, analyst, { functions: specificationFunctions });
+    const message = stage.emulator.mediaHost.message('image', png, { caption: '/analyze' });
+    stage.emulator.mediaHost.expire(message);
+    await person.say(message, { to: stage.phone });
+    expect((await person.nextReply(10_000)).text).toBe(analysis(png));
+  });
+
   it('is not fetched for an agent that does not want it', async () => {
     const person = stage.person();
     const before = stage.emulator.mediaHost.downloads.length;

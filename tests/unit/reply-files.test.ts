@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ReplyDelivery } from '../../router/src/core/deliver-reply.ts';
-import { SendUncertainError, UploadFailedError } from '../../router/src/core/errors.ts';
+import { MediaError, SendUncertainError, UploadFailedError } from '../../router/src/core/errors.ts';
 import { StoredMedia } from '../../router/src/core/load-media.ts';
 import type { ReplyFile } from '../../router/src/core/models.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
@@ -185,27 +185,56 @@ describe('the delivery of a file', () => {
 });
 
 describe('the files of stored messages', () => {
+  const { signal } = new AbortController();
+  const turn = (messageId: string) => ({ messageId, accountId: 'default' });
+  const gone = new MediaError('MEDIA_GONE', 'It is gone.');
+  const nowhere = { reload: async () => undefined };
+
   it('are fetched a few at a time', async () => {
     const ends: Array<() => void> = [];
-    const media = new StoredMedia({ mediaReference: async (id) => `way to ${id}` }, async (reference) => {
-      await new Promise<void>((resolve) => ends.push(resolve));
-      return Buffer.from(reference);
+    const media = new StoredMedia({
+      ...nowhere,
+      inbox: { mediaReference: async (id) => `way to ${id}` },
+      download: async (reference) => {
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return Buffer.from(reference);
+      },
     });
-    const { signal } = new AbortController();
-    const loads = ['1', '2', '3', '4', '5', '6'].map((id) => media.load(id, signal));
+    const ids = ['1', '2', '3', '4', '5', '6'];
+    const loads = ids.map((id) => media.load(turn(id), signal));
     await settle();
     expect(ends).toHaveLength(4);
     for (const end of ends) end();
     await settle();
     for (const end of ends) end();
-    expect((await Promise.all(loads)).map(String)).toEqual(
-      ['1', '2', '3', '4', '5', '6'].map((id) => `way to ${id}`),
-    );
+    expect((await Promise.all(loads)).map(String)).toEqual(ids.map((id) => `way to ${id}`));
   });
 
   it('that nobody knows the way to are gone', async () => {
-    const media = new StoredMedia({ mediaReference: async () => undefined }, async () => bytes);
-    await expect(media.load('1', new AbortController().signal)).rejects.toMatchObject({ code: 'MEDIA_GONE' });
+    const inbox = { mediaReference: async () => undefined };
+    const media = new StoredMedia({ ...nowhere, inbox, download: async () => bytes });
+    await expect(media.load(turn('1'), signal)).rejects.toMatchObject({ code: 'MEDIA_GONE' });
+  });
+
+  it.each<[string, () => Promise<string | undefined>, string]>([
+    ['come by the new way that a phone gave', async () => 'new', 'from new'],
+    ['are gone when no phone can be asked', async () => undefined, 'It is gone.'],
+    [
+      'are gone when the phone does not have them',
+      async () => Promise.reject(new Error('no')),
+      'It is gone.',
+    ],
+  ])('that WhatsApp dropped %s', async (_, reload, expected) => {
+    const media = new StoredMedia({
+      inbox: { mediaReference: async () => 'old' },
+      download: async (reference) => {
+        if (reference === 'old') throw gone;
+        return Buffer.from(`from ${reference}`);
+      },
+      reload,
+    });
+    const said = await media.load(turn('1'), signal).then(String, (error: Error) => error.message);
+    expect(said).toBe(expected);
   });
 });
 

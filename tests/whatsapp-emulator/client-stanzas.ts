@@ -136,6 +136,10 @@ export class ClientStanzas {
     const list = children(getBinaryNodeChild(stanza, 'list')).map(({ attrs }) => attrs.id ?? '');
     const ids = [id, ...list];
     device.connection?.send(node('ack', { class: 'receipt', id, from: to, participant, type }));
+    if (type === 'server-error') {
+      this.#answerMediaRetry(device, stanza);
+      return;
+    }
     const actor = directory.actor(participant ?? to);
     const chat = isGroupJid(to) ? to : userJid(recipient ?? to);
     for (const each of ids) {
@@ -151,6 +155,15 @@ export class ClientStanzas {
     const retry = retryOf(stanza);
     const receipt = { from, ids, type, chat, isGroup: isGroupJid(to), retry, stanza };
     this.#enqueue(actor, async () => actor.onReceipt(receipt));
+  }
+
+  /** A client asks the account's phone for a file that the media host dropped. */
+  #answerMediaRetry(device: Device, stanza: BinaryNode): void {
+    const { id = '', to } = stanza.attrs;
+    const rmr = getBinaryNodeChild(stanza, 'rmr');
+    const answer = this.#world.mediaHost.answerRetry(id, getBinaryNodeChild(stanza, 'encrypt'));
+    const attrs = { id, from: to, type: 'mediaretry', t: seconds(Date.now()) };
+    device.connection?.send(node('notification', attrs, [...(rmr ? [rmr] : []), answer]));
   }
 
   #passReceiptOn(device: Device, other: Device, stanza: BinaryNode): void {

@@ -63,3 +63,28 @@ function keysOf(mediaKey: Uint8Array, type: MediaType) {
 function macOf(macKey: Buffer, iv: Buffer, ciphertext: Buffer): Buffer {
   return createHmac('sha256', macKey).update(iv).update(ciphertext).digest().subarray(0, MAC_BYTES);
 }
+
+/** What a phone is asked, and answers, about a file that the servers dropped: AES-256-GCM under a key of the file's. */
+export function sealRetry(
+  plaintext: Uint8Array,
+  mediaKey: Uint8Array,
+  id: string,
+): { ciphertext: Buffer; iv: Buffer } {
+  const iv = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', retryKeyOf(mediaKey), iv).setAAD(Buffer.from(id));
+  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+  return { ciphertext, iv };
+}
+
+/** @throws when it was sealed with another file's key, or for another message */
+export function openRetry(ciphertext: Uint8Array, iv: Uint8Array, mediaKey: Uint8Array, id: string): Buffer {
+  const sealed = Buffer.from(ciphertext);
+  const decipher = createDecipheriv('aes-256-gcm', retryKeyOf(mediaKey), iv)
+    .setAAD(Buffer.from(id))
+    .setAuthTag(sealed.subarray(-16));
+  return Buffer.concat([decipher.update(sealed.subarray(0, -16)), decipher.final()]);
+}
+
+function retryKeyOf(mediaKey: Uint8Array): Buffer {
+  return Buffer.from(hkdfSync('sha256', mediaKey, Buffer.alloc(0), 'WhatsApp Media Retry Notification', 32));
+}

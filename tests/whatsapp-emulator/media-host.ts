@@ -5,10 +5,10 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BinaryNode, normalizeMessageContent, type proto } from '@whiskeysockets/baileys';
+import { type BinaryNode, normalizeMessageContent, proto } from '@whiskeysockets/baileys';
 import { makeTestCertificate } from './certificate.ts';
-import { decryptFile, encryptFile, type MediaType, sha256 } from './media-crypto.ts';
-import { node } from './nodes.ts';
+import { decryptFile, encryptFile, type MediaType, openRetry, sealRetry, sha256 } from './media-crypto.ts';
+import { childBytes, node } from './nodes.ts';
 
 /** How the host misbehaves; counts go down as they are used. */
 export interface MediaFaults {
@@ -54,6 +54,8 @@ export class MediaHost {
   readonly #server: Server;
   readonly #folder: string;
   readonly #files = new Map<string, Buffer>();
+  /** What phones still have of what they sent, by the file's key. */
+  readonly #originals = new Map<Buffer, Buffer>();
   readonly #auth = randomBytes(24).toString('base64url');
 
   private constructor(server: Server, folder: string, caFile: string) {
@@ -100,6 +102,7 @@ export class MediaHost {
     const file = encryptFile(bytes, kind === 'sticker' ? 'image' : kind);
     const directPath = `/v/t62.7118-24/${randomBytes(12).toString('hex')}.enc?ccb=11-4`;
     this.#files.set(directPath, file.encrypted);
+    this.#originals.set(file.mediaKey, file.encrypted);
     const { mediaKey, fileSha256, fileEncSha256 } = file;
     const common = {
       url: `https://${options.claimedHost ?? this.hostname}${directPath}`,
@@ -140,9 +143,35 @@ export class MediaHost {
     }
   }
 
-  /** The host forgets a file, as WhatsApp does after some weeks. */
-  forget(message: proto.IMessage): void {
+  /** The host drops a file, as WhatsApp does after some weeks; phones still have it. */
+  expire(message: proto.IMessage): void {
     this.#files.delete(mediaOf(message).directPath);
+  }
+
+  /** Nobody has the file any more. */
+  forget(message: proto.IMessage): void {
+    this.expire(message);
+    const { mediaKey } = mediaOf(message);
+    for (const key of this.#originals.keys()) if (key.equals(mediaKey)) this.#originals.delete(key);
+  }
+
+  /** A phone's answer to a client that asks for a file once more: it uploads it anew, or does not have it. */
+  answerRetry(id: string, request: BinaryNode | undefined): BinaryNode {
+    const ciphertext = childBytes(request, 'enc_p');
+    const iv = childBytes(request, 'enc_iv');
+    for (const [mediaKey, encrypted] of this.#originals) {
+      try {
+        openRetry(ciphertext ?? Buffer.alloc(16), iv ?? Buffer.alloc(12), mediaKey, id);
+      } catch {
+        continue;
+      }
+      const directPath = `/v/t62.7118-24/${randomBytes(12).toString('hex')}.enc?ccb=11-4`;
+      this.#files.set(directPath, encrypted);
+      const notice = { stanzaId: id, directPath, result: proto.MediaRetryNotification.ResultType.SUCCESS };
+      const sealed = sealRetry(proto.MediaRetryNotification.encode(notice).finish(), mediaKey, id);
+      return node('encrypt', {}, [node('enc_p', {}, sealed.ciphertext), node('enc_iv', {}, sealed.iv)]);
+    }
+    return node('error', { code: `${proto.MediaRetryNotification.ResultType.NOT_FOUND}` });
   }
 
   /** What the person sees when opening a file they received. @throws when it is not there, or not what the message says */

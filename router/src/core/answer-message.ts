@@ -114,15 +114,12 @@ async function takesFile(deps: AnswerDeps, route: Route, { message }: PendingTur
 }
 
 /** The way to the message's file: fetched when it is first asked for, and again only when that failed. */
-function mediaOf(
-  { media, stopping }: AnswerDeps,
-  { message, messageId }: PendingTurn,
-): { loadMedia?(): Promise<Uint8Array> } {
-  if (!message.media) return {};
+function mediaOf({ media, stopping }: AnswerDeps, turn: PendingTurn): { loadMedia?(): Promise<Uint8Array> } {
+  if (!turn.message.media) return {};
   let loading: Promise<Uint8Array> | undefined;
   return {
     loadMedia: () => {
-      loading ??= media.load(messageId, stopping).catch((error: unknown) => {
+      loading ??= media.load(turn, stopping).catch((error: unknown) => {
         loading = undefined;
         throw error;
       });

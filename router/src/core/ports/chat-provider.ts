@@ -61,6 +61,12 @@ export interface ChatProvider {
    */
   upload(message: OutgoingMessage, bytes: Uint8Array): Promise<Uint8Array>;
   /**
+   * Asks the account's phone for a file that WhatsApp's servers dropped.
+   * @returns a reference by which it can be fetched
+   * @throws {MediaError} nobody has it any more · {NotConnectedError}
+   */
+  reloadMedia(reference: string): Promise<string>;
+  /**
    * The account belongs to another node now: nothing leaves the socket from this call on, nothing more is written, and
    * the socket is closed. Resolves when all that was under way has ended.
    */

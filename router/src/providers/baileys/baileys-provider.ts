@@ -15,6 +15,7 @@ import { restrictionOf } from './disconnect-table.ts';
 import { Intake } from './intake.ts';
 import { KeyedLock } from './keyed-lock.ts';
 import { LinkedAccount } from './linked-account.ts';
+import { reloadFile } from './media-reload.ts';
 import { uploadFile } from './media-upload.ts';
 import { type OpenedSocket, openSocket } from './open-socket.ts';
 import { type PairBy, Pairing } from './pairing.ts';
@@ -196,6 +197,11 @@ class BaileysProvider implements ChatProvider {
   async upload(message: OutgoingMessage, bytes: Uint8Array): Promise<Uint8Array> {
     const { clock } = this.#options;
     return uploadFile(message, bytes, this.#openSocket().socket, { clock, log: this.#log });
+  }
+
+  async reloadMedia(reference: string): Promise<string> {
+    const { socket } = this.#openSocket();
+    return reloadFile(reference, socket, { clock: this.#options.clock, ownJid: this.#account.jids().id });
   }
 
   async setTyping(to: string, isTyping: boolean): Promise<void> {

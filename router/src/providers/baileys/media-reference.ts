@@ -17,6 +17,8 @@ const storedReference = z.object({
   fileSha256: base64(32),
   fileEncSha256: base64(32),
   sizeBytes: z.number().optional(),
+  /** The message that brought it, by which the sender's phone can be asked for the file once more. */
+  message: z.object({ id: z.string(), remoteJid: z.string(), participant: z.string().optional() }).optional(),
 });
 
 /** Where a file is and what it must be; the key in it makes it a secret. */
@@ -34,6 +36,14 @@ export function writeReference(type: FileType, media: Record<string, unknown>, s
   );
   if (!path || !mediaKey || !fileSha256 || !fileEncSha256) return '';
   return JSON.stringify({ type, path, mediaKey, fileSha256, fileEncSha256, sizeBytes });
+}
+
+/** The reference with some of it replaced; `` stays what it is. */
+export function changeReference(
+  reference: string,
+  change: Partial<Pick<MediaReference, 'path' | 'message'>>,
+): string {
+  return reference === '' ? '' : JSON.stringify({ ...JSON.parse(reference), ...change });
 }
 
 /** What `writeReference` wrote; undefined for anything else. */
