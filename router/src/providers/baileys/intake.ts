@@ -218,6 +218,10 @@ export class Intake implements DecryptHooks {
     if (hash) this.#trim.receipted(hash);
   }
 
+  remembered(hash: string): JournalEntry | undefined {
+    return this.#recalled.atHand(hash);
+  }
+
   recall(hash: string): Promise<JournalEntry | undefined> {
     return this.#recalled.find(hash);
   }
