@@ -8,6 +8,9 @@ const MOST_TOLD = 6;
 /** Columns that say nothing about a message's way. */
 const ROW_NOISE = new Set(['trace', 'plaintext', 'stanza', 'text', 'to_jid', 'push_name', 'account_id']);
 
+/** Baileys says so of each ciphertext that was read before, and names none. */
+const ROLLED_BACK = 'transaction failed, rolling back';
+
 interface Sources {
   emulator: WhatsAppEmulator;
   verdict: Verdict;
@@ -59,7 +62,7 @@ async function journey(
     events.push({ atMs: life.startedAtMs, text: `-- life ${life.number} (${life.plan}) began` });
     for (const line of life.lines) {
       const isOfThis = ids.has(String(line.waMessageId)) || messageIds.has(String(line.messageId));
-      if (!isOfThis && line.level < 40 && line.said === undefined) continue;
+      if (!isOfThis && (line.level < 40 || line.said === ROLLED_BACK)) continue;
       const { time, level, msg, pid, hostname, ...fields } = line;
       events.push({
         atMs: Date.parse(String(time)),

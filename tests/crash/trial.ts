@@ -46,6 +46,8 @@ export interface Trial {
 export interface TrialReport {
   seed: number;
   seconds: number;
+  /** Of them, those of the disturbance. */
+  disturbedSeconds: number;
   lives: Life[];
   verdict: Verdict;
   /** How the messages complained of came to it, in words; empty when all is good. */
@@ -90,7 +92,9 @@ export async function runTrial(
       },
     };
     await prepare(options, emulator, account, agent.url);
+    const disturbedAtMs = Date.now();
     await disturb(trial);
+    const disturbedSeconds = (Date.now() - disturbedAtMs) / 1_000;
     await comeToRest(options.messages, trial);
 
     const verdict = judge(emulator, chats);
@@ -103,6 +107,7 @@ export async function runTrial(
     return {
       seed,
       seconds: (Date.now() - startedAtMs) / 1_000,
+      disturbedSeconds,
       lives: lives.all,
       verdict,
       journeys: await journeys(told),
