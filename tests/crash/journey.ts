@@ -24,6 +24,21 @@ export async function journeys(sources: Sources): Promise<string> {
   const told = Object.entries({ unanswered, twice, outOfOrder, unexpected, unreadable, askedAgain }).flatMap(
     ([what, complaints]) => complaints.map((complaint) => ({ what, complaint })),
   );
+  return tell(sources, told);
+}
+
+/** The same of messages that were waiting when a life was ended for its length: no fault, but perhaps the sign of one. */
+export async function waits(sources: Sources): Promise<string> {
+  const told = sources.lives.flatMap(({ number, waiting = [] }) =>
+    waiting.map((text) => ({ what: `waited in life ${number}`, complaint: { chat: '', text, ids: [] } })),
+  );
+  return tell(sources, told);
+}
+
+async function tell(
+  sources: Sources,
+  told: ReadonlyArray<{ what: string; complaint: Complaint }>,
+): Promise<string> {
   if (told.length === 0) return '';
   const client = new pg.Client({ connectionString: sources.databaseUrl });
   await client.connect();

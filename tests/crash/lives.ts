@@ -24,6 +24,8 @@ export interface Life {
   /** From start to the log's "ready", and to the end of WhatsApp's offline phase; undefined when it did not get there. */
   readyMs?: number;
   liveMs?: number;
+  /** When it was `late`: the messages that were not answered, their texts. */
+  waiting?: string[];
   /** What it said that belongs to a message, and everything from warnings up. */
   lines: LogLine[];
 }
@@ -73,6 +75,7 @@ export class Lives {
     for (const ending of endings) ending.catch(() => undefined);
     life.end = await Promise.race(endings);
     over.abort();
+    if (life.end === 'late') life.waiting = conversations.unanswered();
     await service.end('SIGKILL');
     this.#keepLines(life, service);
     return life;

@@ -50,7 +50,7 @@ async function run(): Promise<boolean> {
         ),
     });
     console.log(`\n${summary(report)}`);
-    if (report.journeys) console.log(`\n${report.journeys}\n`);
+    for (const told of [report.waits, report.journeys]) if (told) console.log(`\n${told}\n`);
     return report.isGood;
   } finally {
     await postgres.stop();

@@ -7,7 +7,7 @@ import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import { type ChatCounts, makeChats } from './chats.ts';
 import { Conversations } from './conversations.ts';
-import { journeys } from './journey.ts';
+import { journeys, waits } from './journey.ts';
 import { judge, type Verdict } from './judge.ts';
 import { LIKE_PROGRAMS, type Life, Lives } from './lives.ts';
 import { SeededRandom } from './random.ts';
@@ -52,6 +52,8 @@ export interface TrialReport {
   verdict: Verdict;
   /** How the messages complained of came to it, in words; empty when all is good. */
   journeys: string;
+  /** The same of messages that waited long in a life; they were answered in a later one. */
+  waits: string;
 }
 
 /**
@@ -111,6 +113,7 @@ export async function runTrial(
       lives: lives.all,
       verdict,
       journeys: await journeys(told),
+      waits: await waits(told),
     };
   } finally {
     await agent.stop();
