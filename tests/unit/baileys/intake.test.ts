@@ -351,6 +351,23 @@ describe('later messages of a chat', () => {
     expect(received).toEqual(['second', 'third']);
   });
 
+  it('go on when the connection was broken off because of one that was never decrypted', async () => {
+    const intake = newIntake();
+    const second = stanza('second', 'bo');
+    intake.arrived(stanza('first', 'ana'));
+    intake.arrived(second);
+    await decrypt(intake, second);
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect(intake.oldestOpenMs()).toBeGreaterThan(60_000);
+    intake.connectionClosed();
+    intake.connected();
+    await settle();
+    expect(received).toEqual([]);
+    intake.offlineDelivered();
+    await settle();
+    expect(received).toEqual(['second']);
+  });
+
   it('go on when the account was unlinked', async () => {
     const intake = await waitingForRedelivery();
     intake.unlinked();
