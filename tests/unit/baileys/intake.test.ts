@@ -338,6 +338,16 @@ describe('later messages of a chat', () => {
     expect(received).toEqual(['second']);
   });
 
+  it('are received after the earlier one also when the phone, asked for its content, sends that', async () => {
+    const intake = await waitingForRedelivery();
+    const message = { conversation: 'first' };
+    const key = { remoteJid: GROUP, participant: JIDS.ana, id: 'first', fromMe: false };
+    const messageTimestamp = Math.floor(Date.now() / 1_000);
+    intake.upserted({ key, message, messageTimestamp }, 'notify');
+    await settle();
+    expect(received).toEqual(['first', 'second']);
+  });
+
   it('go on when WhatsApp never says so and has delivered nothing for a while', async () => {
     const intake = await waitingForRedelivery();
     intake.connected();
