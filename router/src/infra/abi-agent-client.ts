@@ -26,6 +26,7 @@ const MAX_LOGGED_HEX = 2_050;
 /** Unlike the service's clock, this one holds the process: a script that awaits an answer must not end before it. */
 const holdingClock: Clock = {
   now: () => Date.now(),
+  monotonicMs: () => performance.now(),
   sleep: async (ms, signal) => {
     await sleep(ms, undefined, signal && { signal });
   },

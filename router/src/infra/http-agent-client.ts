@@ -35,6 +35,7 @@ const DEFAULT_MAX_BYTES = 2 * 1024 * 1024;
 /** Unlike the service's clock, this one holds the process: a script that awaits an answer must not end before it. */
 const holdingClock: Clock = {
   now: () => Date.now(),
+  monotonicMs: () => performance.now(),
   sleep: async (ms, signal) => {
     await sleep(ms, undefined, signal && { signal });
   },
@@ -161,20 +162,21 @@ export class HttpAgentClient implements AgentClient {
   }
 
   async #ask(ask: Ask): Promise<AgentResponse> {
-    const startedMs = this.#clock.now();
+    const startedMs = this.#clock.monotonicMs();
     ask.log?.info({}, '[HttpAgentClient] Sending ADK message');
     try {
       const result = await this.#run(ask);
       if (!result.ok) throw await this.#refused(ask, result.refusal);
       this.#state.noteSession(ask.sessionKey);
       const response = this.#read(ask, result.events);
-      const durationMs = this.#clock.now() - startedMs;
+      const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
       ask.log?.info({ durationMs }, '[HttpAgentClient] ADK message sent successfully');
       return response;
     } catch (error) {
       ask.outer?.throwIfAborted();
       if (!(error instanceof Wa2aiError)) throw error;
-      const fields = { error: error.message, durationMs: this.#clock.now() - startedMs };
+      const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
+      const fields = { error: error.message, durationMs };
       const timeout = ask.limited.aborted ? { timeout: true } : {};
       ask.log?.error({ ...fields, ...timeout }, '[HttpAgentClient] ADK message failed');
       if (error.disposition !== 'uncertain') throw error;

@@ -33,6 +33,7 @@ function newIntake(): Intake {
     phoneOfLid: async () => undefined,
     own: () => ({ id: '34600000001:1@s.whatsapp.net', lid: '100000000000001:1@lid' }),
     onDecrypted: () => undefined,
+    whatsAppNow: () => Date.now(),
     clock: systemClock,
     log: recordingLog(),
     maxMessageAgeMs: 86_400_000,

@@ -26,6 +26,7 @@ import { messageKeyOf } from './stanza.ts';
 import { StatusBoard } from './status-board.ts';
 import { TrustedContacts } from './trusted-contacts.ts';
 import { UpsertWatch } from './upsert-watch.ts';
+import { WhatsAppTime } from './whatsapp-time.ts';
 
 export interface BaileysProviderOptions {
   accountId: string;
@@ -76,6 +77,7 @@ class BaileysProvider implements ChatProvider {
   readonly #sends = new SendLane();
   readonly #scopes = new SendScopes((jid) => this.#account.owns(jid));
   readonly #trusted: TrustedContacts;
+  readonly #whatsAppTime: WhatsAppTime;
   readonly #memory = createSocketMemory();
   readonly #locks: KeyedLock;
   readonly #stopping = new AbortController();
@@ -114,6 +116,7 @@ class BaileysProvider implements ChatProvider {
       if (this.#isOpen) this.#showOpen();
     });
     this.#trusted = new TrustedContacts(log);
+    this.#whatsAppTime = new WhatsAppTime(clock);
     this.#receipts = new ReceiptBatch((receipts) => events.receipts(receipts), log);
     this.#intake = new Intake({
       accountId,
@@ -122,6 +125,7 @@ class BaileysProvider implements ChatProvider {
       phoneOfLid: (lid) => this.#account.phoneOfLid(lid),
       own: () => this.#account.jids(),
       onDecrypted: (key) => this.#watch?.expect(key),
+      whatsAppNow: () => this.#whatsAppTime.now(),
       clock,
       log,
       maxMessageAgeMs: options.maxMessageAgeMs,
@@ -281,6 +285,7 @@ class BaileysProvider implements ChatProvider {
     this.#watch = watch;
     watch.start();
     const detach = listenTo(socket, this.#log, {
+      loggedIn: ({ attrs }) => this.#whatsAppTime.tell(attrs.t),
       creds: () => {
         this.#account.auth?.saveCreds();
       },

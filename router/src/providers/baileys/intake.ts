@@ -59,6 +59,8 @@ export interface IntakeOptions {
   own(): OwnJids;
   /** A message is decrypted and handed on; Baileys will tell it too. */
   onDecrypted(messageKey: string): void;
+  /** The time by which messages are dated, epoch milliseconds. */
+  whatsAppNow(): number;
   clock: Clock;
   log: Logger;
   maxMessageAgeMs: number;
@@ -171,7 +173,7 @@ export class Intake implements DecryptHooks {
       openParts: ciphertexts.length,
       plaintexts: [],
       hashes: [],
-      arrivedAtMs: this.#options.clock.now(),
+      arrivedAtMs: this.#options.clock.monotonicMs(),
     };
     this.#open.add(stanza);
     for (const ciphertext of ciphertexts) this.#stanzaOf.set(ciphertext, stanza);
@@ -266,7 +268,7 @@ export class Intake implements DecryptHooks {
   /** How long the oldest stanza waits for its decryption, in milliseconds. */
   oldestOpenMs(): number {
     const [oldest] = this.#open;
-    return oldest ? this.#options.clock.now() - oldest.arrivedAtMs : 0;
+    return oldest ? this.#options.clock.monotonicMs() - oldest.arrivedAtMs : 0;
   }
 
   /** Resolves when all that was decrypted is received; what core cannot take now is left to the journal. */
@@ -465,7 +467,7 @@ export class Intake implements DecryptHooks {
     stanzaOrder: bigint,
     upsertType: 'notify' | 'append',
   ): Promise<InboundMessage | undefined> {
-    const { accountId, clock, maxMessageAgeMs } = this.#options;
+    const { accountId, maxMessageAgeMs } = this.#options;
     const own = this.#options.own();
     const ownAddress = parseJid(own.id);
     const ownLid = parseJid(own.lid);
@@ -474,7 +476,7 @@ export class Intake implements DecryptHooks {
       accountId,
       upsertType,
       stanzaOrder,
-      nowMs: clock.now(),
+      nowMs: this.#options.whatsAppNow(),
       maxMessageAgeMs,
       pnForLid: (lid) => phones.get(lid),
       ...(ownAddress?.kind === 'phone' && { ownPhone: ownAddress.phone }),

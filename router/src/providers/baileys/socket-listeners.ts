@@ -3,6 +3,8 @@ import type { Logger } from '../../core/ports/logger.ts';
 
 /** What a socket tells, cut to what the provider uses. A handler may reject or throw: it is logged and nothing ends. */
 export interface SocketHandlers {
+  /** The `success` stanza of a login. */
+  loggedIn(node: BinaryNode): void;
   creds(): void;
   /** A fresh code, the first when the socket is ready to pair. */
   qr(text: string): void | Promise<void>;
@@ -55,6 +57,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     'group-participants.update',
     (update: BaileysEventMap['group-participants.update']) => handlers.groupChanged(update.id),
   );
+  const onSuccess = guarded('success stanza', (node: BinaryNode) => handlers.loggedIn(node));
   const onStanza = guarded('message stanza', (node: BinaryNode) => handlers.stanza(node));
   const onReceipt = guarded('receipt stanza', (node: BinaryNode) => handlers.receipt(node));
   const onAck = guarded('ack stanza', (node: BinaryNode) => handlers.ack(node));
@@ -65,6 +68,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   ev.on('messages.upsert', onUpsert);
   ev.on('groups.update', onGroups);
   ev.on('group-participants.update', onMembers);
+  ws.prependListener('CB:success', onSuccess);
   ws.prependListener('CB:message', onStanza);
   ws.on('CB:receipt', onReceipt);
   ws.on('CB:ack,class:message', onAck);
@@ -74,6 +78,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     ev.off('messages.upsert', onUpsert);
     ev.off('groups.update', onGroups);
     ev.off('group-participants.update', onMembers);
+    ws.off('CB:success', onSuccess);
     ws.off('CB:message', onStanza);
     ws.off('CB:receipt', onReceipt);
     ws.off('CB:ack,class:message', onAck);
