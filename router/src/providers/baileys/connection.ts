@@ -32,7 +32,8 @@ interface ConnectionUpdate {
 export type ConnectionPhase =
   | { state: 'connecting' }
   | { state: 'open' }
-  | { state: 'waiting' | 'restricted'; reason: string; retryAtMs: number }
+  | { state: 'waiting'; reason: string; retryAtMs: number }
+  | { state: 'restricted'; reason: string; retryAtMs: number; forMs: number }
   | { state: 'logged-out' | 'replaced' | 'outdated'; reason: string }
   | { state: 'stopped' };
 
@@ -182,7 +183,7 @@ export class ConnectionManager<S extends ManagedSocket> {
       }
       if (action.kind === 'restricted') {
         const { reason, forMs } = action;
-        onPhase({ state: 'restricted', reason, retryAtMs: clock.now() + forMs });
+        onPhase({ state: 'restricted', reason, retryAtMs: clock.now() + forMs, forMs });
         await sleepOrAbort(clock, forMs, signal);
         continue;
       }

@@ -10,8 +10,8 @@ export interface SocketHandlers {
   qr(text: string): void | Promise<void>;
   /** The phone linked this device; the server now ends the connection with 515. */
   paired(): void;
-  /** WhatsApp limits writing to strangers, or does no longer. */
-  limited(isActive: boolean, untilMs: number): void;
+  /** WhatsApp limits writing to strangers, or does no longer; the end by WhatsApp's time, when it named one. */
+  limited(isActive: boolean, untilMs: number | undefined): void;
   /** A `message` stanza, before Baileys sees it. */
   stanza(node: BinaryNode): void;
   receipt(node: BinaryNode): void;
@@ -19,8 +19,6 @@ export interface SocketHandlers {
   upsert(message: WAMessage, type: 'notify' | 'append'): void;
   groupChanged(jid: string): void;
 }
-
-const HOUR_MS = 60 * 60 * 1_000;
 
 /**
  * Listens to one socket. Message stanzas, receipts and acks are read off the WebSocket client, where nothing buffers
@@ -43,8 +41,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   const onUpdate = guarded('connection.update', (update: BaileysEventMap['connection.update']) => {
     if (update.isNewLogin) handlers.paired();
     const lock = update.reachoutTimeLock;
-    if (lock)
-      handlers.limited(lock.isActive ?? false, lock.timeEnforcementEnds?.getTime() ?? Date.now() + HOUR_MS);
+    if (lock) handlers.limited(lock.isActive ?? false, lock.timeEnforcementEnds?.getTime());
     if (update.qr) return handlers.qr(update.qr);
   });
   const onUpsert = guarded('messages.upsert', (upsert: BaileysEventMap['messages.upsert']) => {
