@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Nodes } from '../support/nodes.ts';
+import { nodesOnStage } from '../support/nodes.ts';
 import { Stage } from '../support/stage.ts';
 
 let strike: () => Promise<void>;
@@ -46,14 +46,17 @@ describe('an account that WhatsApp limits with error 463', () => {
   it.each(['SIGKILL', 'SIGTERM'] as const)(
     'is limited on the node that takes it over too, until the same time (%s)',
     async (signal) => {
-      const nodes = await Nodes.start(['n1', 'n2'], { env: { WA2AI_LEASE_TTL_MS: '4000' } });
-      strike = () => nodes.strike();
-      await nodes.pair();
-      const [stranger, another] = [nodes.stage.person(), nodes.stage.person()];
+      const { stage, nodes } = await nodesOnStage(['n1', 'n2'], { env: { WA2AI_LEASE_TTL_MS: '4000' } });
+      strike = async () => {
+        await nodes.endAll('SIGKILL');
+        await stage.strike();
+      };
+      await nodes.pair(stage.phone);
+      const [stranger, another] = [stage.person(), stage.person()];
       const send = (to: string, via: string) =>
         nodes.node(via).api('POST', '/api/messages', { to, text: 'Good morning' });
       const owner = await nodes.untilHeld();
-      nodes.stage.emulator.faults.refusedMessages = 1;
+      stage.emulator.faults.refusedMessages = 1;
       await send(stranger.phone, owner);
       await expect.poll(async () => (await nodes.account()).state, { timeout: 20_000 }).toBe('restricted');
       const until = Date.parse(String((await nodes.account()).retryAt));

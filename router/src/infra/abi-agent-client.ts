@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentClient, AskOptions } from '../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../core/chat-id.ts';
 import { AgentProtocolError, Wa2aiError } from '../core/errors.ts';
@@ -14,23 +13,15 @@ import { type Envelope, envelopeOf, requestBody } from './abi/abi-wire.ts';
 import { Manifests } from './abi/manifests.ts';
 import { readOutputs } from './abi/read-outputs.ts';
 import { type Redact, redactor } from './adk-errors.ts';
-import { withLimit } from './adk-session.ts';
 import { boundedFetch, type Fetched } from './bounded-fetch.ts';
+import { holdingClock } from './system-clock.ts';
+import { withLimit } from './with-limit.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** Of a request and of an answer: the container specification's own limit. */
 const MAX_BYTES = 10 * 1024 * 1024;
 /** Calldata in the message log is cut here, in hex digits. */
 const MAX_LOGGED_HEX = 2_050;
-
-/** Unlike the service's clock, this one holds the process: a script that awaits an answer must not end before it. */
-const holdingClock: Clock = {
-  now: () => Date.now(),
-  monotonicMs: () => performance.now(),
-  sleep: async (ms, signal) => {
-    await sleep(ms, undefined, signal && { signal });
-  },
-};
 
 /** Settings of AbiAgentClient. */
 export interface AbiAgentClientConfig {

@@ -9,6 +9,7 @@ import {
   parseSessionEvents,
   type RunRequest,
 } from './adk-wire.ts';
+import { withLimit } from './with-limit.ts';
 
 /** A session is read whole, the server offers no less; a longer history than this is not looked through. */
 const MAX_SESSION_BYTES = 16 * 1024 * 1024;
@@ -117,28 +118,4 @@ async function look(
   const events = parseSessionEvents(found.body);
   if (!events.ok) return 'unknown';
   return eventsOfMessage(events.value, run.messageId) ?? 'absent';
-}
-
-/** Runs `work` under a signal that aborts after `limitMs`, or when the outer `signal` does. */
-export async function withLimit<T>(
-  clock: Clock,
-  limitMs: number,
-  signal: AbortSignal | undefined,
-  work: (limited: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const limited = new AbortController();
-  const done = new AbortController();
-  const onAbort = () => limited.abort(signal?.reason);
-  if (signal?.aborted) onAbort();
-  signal?.addEventListener('abort', onAbort, { once: true });
-  clock.sleep(limitMs, done.signal).then(
-    () => limited.abort(),
-    () => undefined,
-  );
-  try {
-    return await work(limited.signal);
-  } finally {
-    done.abort();
-    signal?.removeEventListener('abort', onAbort);
-  }
 }

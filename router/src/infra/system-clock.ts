@@ -9,3 +9,11 @@ export const systemClock: Clock = {
     await sleep(ms, undefined, { ref: false, ...(signal && { signal }) });
   },
 };
+
+/** Unlike the service's clock, this one holds the process: a script that awaits an answer must not end before it. */
+export const holdingClock: Clock = {
+  ...systemClock,
+  sleep: async (ms, signal) => {
+    await sleep(ms, undefined, signal && { signal });
+  },
+};

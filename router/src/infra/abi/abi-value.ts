@@ -1,3 +1,4 @@
+import { exampleJson } from './abi-example.ts';
 import { type AbiParam, type AbiType, type AbiValue, areNamed, shortened } from './abi-type.ts';
 import { type ExactJson, ExactJsonError, NumberText, parseExactJson } from './exact-json.ts';
 import type { Codec } from './viem-codec.ts';
@@ -19,6 +20,9 @@ export type AbiInput =
 /** Stands for a value that is not known yet: it fits every type. Used to check templates. */
 export const ANYTHING = Symbol('any value');
 
+/** An example in a sentence is left out when it is longer. */
+const MAX_EXAMPLE_CHARS = 60;
+
 /** How a sentence calls all arguments, or the only tuple, together. */
 const WHOLE = 'the input';
 
@@ -32,7 +36,7 @@ export function coerceAll(params: readonly AbiParam[], input: AbiInput, codec: C
 
 /**
  * The value of a parameter. Text is taken as a person writes it: numbers in decimal or hex, `yes` and `no`, bytes in
- * hex or base64, arrays and tuples as JSON or, an array, with commas between its items. `path` names the value in a
+ * hex or base64, arrays and tuples as JSON or, an array, with commas or spaces between its items. `path` names the value in a
  * sentence.
  * @throws {AbiInputError}
  */
@@ -76,12 +80,18 @@ export function expectation(type: AbiType): string {
       return 'bytes as hex (0x…), base64 or text:…';
     case 'fixedBytes':
       return `${type.size} ${type.size === 1 ? 'byte' : 'bytes'} as hex (0x…), base64 or text:…`;
-    case 'array':
-      return type.length === undefined ? 'a list such as [1, 2]' : `a list of ${count(type.length, 'item')}`;
-    case 'tuple':
+    case 'array': {
+      if (type.length !== undefined) return `a list of ${count(type.length, 'item')}`;
+      const example = exampleJson(type);
+      return example.length > MAX_EXAMPLE_CHARS ? 'a list in brackets, [ … ]' : `a list such as ${example}`;
+    }
+    case 'tuple': {
+      const example = exampleJson(type);
+      if (example.length <= MAX_EXAMPLE_CHARS) return `of the form ${example}`;
       return areNamed(type.fields)
         ? `an object with ${type.fields.map(({ name }) => name).join(', ')}`
         : `a list of ${count(type.fields.length, 'value')}`;
+    }
   }
 }
 
@@ -130,13 +140,20 @@ function bigintOf(input: AbiInput): bigint | undefined {
   if (typeof input === 'number') return Number.isSafeInteger(input) ? BigInt(input) : undefined;
   const text = input instanceof NumberText ? input.text : input;
   if (typeof text !== 'string') return undefined;
-  const parts = /^([-+]?)(0x)?0*((?:[1-9a-f][0-9a-f]*)?)$/i.exec(text.trim());
-  if (!parts || !/\d|[a-f]/i.test(text)) return undefined;
+  // Keyboards and web pages write a minus of their own.
+  const written = bare(text).replace(/^[\u2212\u2013]/, '-');
+  const parts = /^([-+]?)(0x)?0*((?:[1-9a-f][0-9a-f]*)?)$/i.exec(written);
+  if (!parts || !/\d|[a-f]/i.test(written)) return undefined;
   const [, sign, hex, digits = ''] = parts;
-  if (digits.length > 78 || (!hex && /[a-f]/i.test(digits)) || (hex && /0x$/i.test(text.trim())))
+  if (digits.length > 78 || (!hex && /[a-f]/i.test(digits)) || (hex && /0x$/i.test(written)))
     return undefined;
   const size = BigInt(`${hex ? '0x' : ''}${digits || '0'}`);
   return sign === '-' ? -size : size;
+}
+
+/** Text without what nobody sees: spaces around it, and the marks for direction and width that copying brings along. */
+function bare(text: string): string {
+  return text.replace(/\p{Cf}/gu, '').trim();
 }
 
 const TRUTHS = new Map([
@@ -151,14 +168,14 @@ const TRUTHS = new Map([
 function truth(input: AbiInput, path: string): boolean {
   if (typeof input === 'boolean') return input;
   const isText = typeof input !== 'object' || input instanceof NumberText;
-  const value = isText ? TRUTHS.get(shown(input).trim().toLowerCase()) : undefined;
+  const value = isText ? TRUTHS.get(bare(shown(input)).toLowerCase()) : undefined;
   if (value === undefined) throw mistake(path, 'true or false', input);
   return value;
 }
 
 function address(input: AbiInput, path: string, codec: Codec): string {
   const text = input instanceof NumberText ? input.text : input;
-  const written = typeof text === 'string' ? text.trim() : '';
+  const written = typeof text === 'string' ? bare(text) : '';
   if (!/^0x[0-9a-f]{40}$/i.test(written)) throw mistake(path, 'an address (0x and 40 hex digits)', input);
   const checked = codec.checksum(written);
   const digits = written.slice(2);
@@ -181,7 +198,7 @@ function plainText(input: AbiInput, path: string): string {
 
 function bytesOf(input: AbiInput, path: string, size?: number): string {
   const type: AbiType = size === undefined ? { kind: 'bytes' } : { kind: 'fixedBytes', size };
-  const bytes = input instanceof Uint8Array ? Buffer.from(input) : writtenBytes(input);
+  const bytes = input instanceof Uint8Array ? Buffer.from(input) : writtenBytes(input, path, size);
   if (!bytes) throw mistake(path, expectation(type), input);
   if (size !== undefined && bytes.length !== size) {
     throw new AbiInputError(`${path} must be ${expectation(type)}, got ${count(bytes.length, 'byte')}`);
@@ -189,17 +206,34 @@ function bytesOf(input: AbiInput, path: string, size?: number): string {
   return `0x${bytes.toString('hex')}`;
 }
 
-/** Bytes of `0x` hex, `text:` and UTF-8, `base64:` or plain base64 (its URL form and absent padding allowed). */
-function writtenBytes(input: AbiInput): Buffer | undefined {
+/**
+ * Bytes of `0x` or `hex:` hex, `text:` and UTF-8, `base64:` or plain base64 (its URL form and absent padding allowed).
+ * Hex digits alone are hex when that gives `size` bytes.
+ * @throws {AbiInputError} hex digits alone that could be either, of any size
+ */
+function writtenBytes(input: AbiInput, path: string, size: number | undefined): Buffer | undefined {
   const written = input instanceof NumberText ? input.text : input;
   if (typeof written !== 'string') return undefined;
   if (/^text:/i.test(written)) return Buffer.from(written.slice(5), 'utf8');
-  const text = written.trim();
-  if (/^0x/i.test(text)) {
-    return /^0x(?:[0-9a-f]{2})*$/i.test(text) ? Buffer.from(text.slice(2), 'hex') : undefined;
+  const text = bare(written);
+  const hex = /^(?:0x|hex:)(.*)$/is.exec(text)?.[1];
+  if (hex !== undefined) return hexBytes(hex);
+  const digits = text === '' ? undefined : hexBytes(text);
+  if (digits && digits.length === size) return digits;
+  const base64 = base64Bytes(text.replace(/^base64:/i, ''));
+  if (digits && base64 && size === undefined) {
+    const [asHex, asBase64] = [shortened(`0x${text}`), shortened(`base64:${text}`)];
+    throw new AbiInputError(`${path} may be hex or base64; write ${asHex} or ${asBase64}`);
   }
+  return base64;
+}
+
+function hexBytes(digits: string): Buffer | undefined {
+  return /^(?:[0-9a-f]{2})*$/i.test(digits) ? Buffer.from(digits, 'hex') : undefined;
+}
+
+function base64Bytes(text: string): Buffer | undefined {
   const base64 = text
-    .replace(/^base64:/i, '')
     .replaceAll('-', '+')
     .replaceAll('_', '/')
     .replace(/={1,2}$/, '');
@@ -218,13 +252,21 @@ function arrayOf(type: AbiType & { kind: 'array' }, input: AbiInput, path: strin
 }
 
 function listOf(type: AbiType & { kind: 'array' }, input: AbiInput, path: string): AbiInput[] {
-  const isFlat = type.item.kind !== 'array' && type.item.kind !== 'tuple';
-  if (isFlat && typeof input === 'string' && !/^\s*[[{]/.test(input)) {
-    return input.trim() === '' ? [] : input.split(',').map((item) => item.trim());
+  const { kind } = type.item;
+  if (kind !== 'array' && kind !== 'tuple' && typeof input === 'string' && !/^\s*[[{]/.test(input)) {
+    return writtenItems(input.trim(), kind === 'string' || kind === 'bytes');
   }
   const value = structured(input, path, expectation(type));
   if (!Array.isArray(value)) throw mistake(path, expectation(type), input);
   return value;
+}
+
+/** Items with commas or semicolons between them or, when none of them can hold a space, with spaces. */
+function writtenItems(text: string, mayHoldSpaces: boolean): string[] {
+  if (text === '') return [];
+  if (mayHoldSpaces) return text.split(',').map((item) => item.trim());
+  const items = /[,;]/.test(text) ? text.split(/[,;]/).map((item) => item.trim()) : text.split(/\s+/);
+  return items.at(-1) === '' ? items.slice(0, -1) : items;
 }
 
 /** JSON of what may still be its text. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ACCOUNT_STATES } from '../../core/account-state.ts';
 import type { AccountControl } from '../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
 import type { Logger } from '../../core/ports/logger.ts';
@@ -17,18 +18,7 @@ const ACCOUNT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const accountView = z
   .object({
     accountId: z.string(),
-    state: z.enum([
-      'starting',
-      'pairing',
-      'connecting',
-      'open',
-      'waiting',
-      'logged-out',
-      'replaced',
-      'outdated',
-      'restricted',
-      'stopped',
-    ]),
+    state: z.enum(ACCOUNT_STATES),
     nextAction: z.string().describe('What a person should do now.'),
     since: timeView,
     reason: z.string().optional(),

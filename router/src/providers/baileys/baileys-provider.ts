@@ -146,6 +146,7 @@ class BaileysProvider implements ChatProvider {
       own: () => this.#account.jids(),
       onDecrypted: (key) => this.#watch?.expect(key),
       whatsAppNow: () => this.#whatsAppTime.now(),
+      canAnswer: () => this.#opened?.socket.ws.isOpen ?? false,
       clock,
       log,
       maxMessageAgeMs: options.maxMessageAgeMs,
@@ -252,6 +253,7 @@ class BaileysProvider implements ChatProvider {
   /** Limits are the linked number's, which may be another one next time. */
   async #putKeysAside(): Promise<void> {
     await this.#account.putKeysAside();
+    this.#intake.unlinked();
     this.#forgetLimits();
   }
 
@@ -267,6 +269,7 @@ class BaileysProvider implements ChatProvider {
       const record = this.#account.record;
       if (record?.state !== 'logged-out' || auth.isLinked()) return false;
       await this.#replay();
+      this.#intake.unlinked();
       this.#board.set({ state: 'logged-out', reason: record.reason });
       return true;
     } catch (error) {
@@ -336,6 +339,7 @@ class BaileysProvider implements ChatProvider {
         this.#intake.arrived(node);
         ahead?.arrived(node);
       },
+      offlineDelivered: () => this.#intake.offlineDelivered(),
       receipt: (node) =>
         this.#receipts.add(receiptsOf(node, this.#account.jids(), this.#options.clock.now())),
       ack: (node) => this.#onAck(node),
@@ -366,6 +370,7 @@ class BaileysProvider implements ChatProvider {
     if (phase.state === 'open') {
       this.#isOpen = true;
       this.#ban.forget();
+      this.#intake.connected();
       this.#showOpen();
       return;
     }

@@ -14,6 +14,8 @@ export interface SocketHandlers {
   limited(isActive: boolean, untilMs: number | undefined): void;
   /** A `message` stanza, before Baileys sees it. */
   stanza(node: BinaryNode): void;
+  /** All that waited at WhatsApp while this device was not connected has reached the socket. */
+  offlineDelivered(): void;
   receipt(node: BinaryNode): void;
   ack(node: BinaryNode): void | Promise<void>;
   upsert(message: WAMessage, type: 'notify' | 'append'): void;
@@ -56,6 +58,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   );
   const onSuccess = guarded('success stanza', (node: BinaryNode) => handlers.loggedIn(node));
   const onStanza = guarded('message stanza', (node: BinaryNode) => handlers.stanza(node));
+  const onOffline = guarded('end of the offline stanzas', () => handlers.offlineDelivered());
   const onReceipt = guarded('receipt stanza', (node: BinaryNode) => handlers.receipt(node));
   const onAck = guarded('ack stanza', (node: BinaryNode) => handlers.ack(node));
 
@@ -67,6 +70,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   ev.on('group-participants.update', onMembers);
   ws.prependListener('CB:success', onSuccess);
   ws.prependListener('CB:message', onStanza);
+  ws.on('CB:ib,,offline', onOffline);
   ws.on('CB:receipt', onReceipt);
   ws.on('CB:ack,class:message', onAck);
   return () => {
@@ -77,6 +81,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     ev.off('group-participants.update', onMembers);
     ws.off('CB:success', onSuccess);
     ws.off('CB:message', onStanza);
+    ws.off('CB:ib,,offline', onOffline);
     ws.off('CB:receipt', onReceipt);
     ws.off('CB:ack,class:message', onAck);
   };
