@@ -9,10 +9,10 @@ const FRESH_MS = 5 * 60_000;
 
 /** ABIs that routes name by URL: fetched at their first use, kept for five minutes, and longer while their server is away. */
 export class Manifests {
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #kept = new LRUCache<string, { entries: unknown[]; readMs: number }>({ max: MAX_MANIFESTS });
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock;
   }
 
@@ -24,10 +24,10 @@ export class Manifests {
    */
   async entriesOf(url: string, signal: AbortSignal): Promise<unknown[]> {
     const kept = this.#kept.get(url);
-    if (kept && this.#clock.now() - kept.readMs < FRESH_MS) return kept.entries;
+    if (kept && this.#clock.monotonicMs() - kept.readMs < FRESH_MS) return kept.entries;
     try {
       const entries = entriesIn(await fetchText(url, signal));
-      this.#kept.set(url, { entries, readMs: this.#clock.now() });
+      this.#kept.set(url, { entries, readMs: this.#clock.monotonicMs() });
       return entries;
     } catch (error) {
       if (kept && error instanceof AgentUnavailableError) return kept.entries;
