@@ -188,7 +188,7 @@ function bytesOf(input: AbiInput, path: string, size?: number): string {
   const text = input instanceof NumberText ? input.text : input;
   const written = typeof text === 'string' ? bytesIn(text, size) : undefined;
   if (written === 'ambiguous') {
-    const [asHex, asBase64] = [`0x${text}`, `base64:${text}`].map(shortened);
+    const [asHex, asBase64] = ['0x', 'base64:'].map((prefix) => shortened(`${prefix}${shown(input)}`));
     throw new AbiInputError(`${path} may be hex or base64; write ${asHex} or ${asBase64}`);
   }
   const bytes = input instanceof Uint8Array ? Buffer.from(input) : written;
