@@ -56,14 +56,17 @@ async function journey(
       events.push({ atMs, text: `whatsapp ${kind} ${id} ${person} ${detail ?? ''} ${text ?? ''}` });
   }
   for (const life of lives) {
-    events.push({ atMs: life.startedAtMs, text: `-- life ${life.number} (${life.plan}) began` });
+    events.push({
+      atMs: life.startedAtMs,
+      text: `-- life ${life.number} of ${life.node} (${life.plan}) began`,
+    });
     for (const line of life.lines) {
       const isOfThis = ids.has(String(line.waMessageId)) || messageIds.has(String(line.messageId));
       if (!isOfThis && line.level < 40 && line.said === undefined) continue;
       const { time, level, msg, pid, hostname, ...fields } = line;
       events.push({
         atMs: Date.parse(String(time)),
-        text: `life ${life.number}: ${msg} ${JSON.stringify(fields).slice(0, 300)}`,
+        text: `life ${life.number} of ${life.node}: ${msg} ${JSON.stringify(fields).slice(0, 300)}`,
       });
     }
   }

@@ -17,9 +17,10 @@ export type LifePlan =
   /** SIGKILL so long after the process was started, or after it was given everything that waited. */
   | { kind: 'random'; from: 'start' | 'live'; afterMs: number };
 
-/** One life of the service, from start to kill. */
+/** One life of a node, from start to end. */
 export interface Life {
   number: number;
+  node: string;
   plan: string;
   /** SIGKILL at the planned point or moment, when all was answered before it (`idle`) or neither came (`late`); or a stop. */
   end: 'fault' | 'moment' | 'idle' | 'late' | 'as asked';
@@ -50,13 +51,36 @@ export function planName(plan: LifePlan): string {
     : `${plan.afterMs} ms after ${plan.from}`;
 }
 
+/** The node that lives when a trial names none. */
+export const ONLY_NODE = 'crash';
+
 export interface LivesOptions {
   emulator: WhatsAppEmulator;
   databaseUrl: string;
   env?: Record<string, string>;
 }
 
-/** Lives of one service on one database, one after the other. */
+/** How one life differs from the others. */
+export interface LifeSettings {
+  node?: string;
+  env?: Record<string, string>;
+  /** Its own way to WhatsApp. */
+  whatsappWsUrl?: string;
+  /** Its own way to the database. */
+  databaseUrl?: string;
+}
+
+/** A life that nothing ends by itself. */
+export interface StartedLife {
+  service: Wa2aiProcess;
+  life: Life;
+  /** It serves its API; rejects when it ends before. */
+  isReady: Promise<void>;
+  /** WhatsApp gave some node everything that waited. */
+  isLive: Promise<void>;
+}
+
+/** Lives of one or more nodes on one database. */
 export class Lives {
   readonly all: Life[] = [];
   readonly #options: LivesOptions;
@@ -70,10 +94,9 @@ export class Lives {
    * @param idle resolves when there is nothing more to answer; aborted with the life
    */
   async live(plan: LifePlan, idle: (signal: AbortSignal) => Promise<unknown>): Promise<Life> {
-    const { service, life, isLive } = this.start(
-      planName(plan),
-      plan.kind === 'fault' ? { WA2AI_FAULT_POINT: `${plan.fault.point}:${plan.fault.pass}` } : {},
-    );
+    const { service, life, isLive } = this.start(planName(plan), {
+      env: plan.kind === 'fault' ? { WA2AI_FAULT_POINT: `${plan.fault.point}:${plan.fault.pass}` } : {},
+    });
     const over = new AbortController();
     const after = (ms: number) => wait(ms, undefined, { signal: over.signal });
     const endings: Array<Promise<Life['end']>> = [
@@ -90,44 +113,33 @@ export class Lives {
     life.end = await Promise.race(endings);
     over.abort();
     await service.end('SIGKILL');
-    this.#keepLines(life, service);
     return life;
   }
 
-  /** Starts a life that nothing ends. */
-  start(
-    plan: string,
-    env: Record<string, string> = {},
-  ): { service: Wa2aiProcess; life: Life; isLive: Promise<void> } {
+  /** Starts a life; whoever asked for it ends its process. */
+  start(plan: string, { node = ONLY_NODE, env, ...ways }: LifeSettings = {}): StartedLife {
     const { emulator, databaseUrl } = this.#options;
     const startedAtMs = Date.now();
-    const life: Life = { number: this.all.length + 1, plan, end: 'as asked', startedAtMs, lines: [] };
+    const life: Life = { number: this.all.length + 1, node, plan, end: 'as asked', startedAtMs, lines: [] };
     this.all.push(life);
     const isLive = emulator.waitFor('live', undefined, 60_000).then(() => {
       life.liveMs = Date.now() - startedAtMs;
     });
-    isLive.catch(() => undefined);
     const service = Wa2aiProcess.spawn({
       whatsappWsUrl: emulator.url,
       databaseUrl,
-      env: { WA2AI_NODE_ID: 'crash', ...LIKE_PROGRAMS, ...this.#options.env, ...env },
+      ...ways,
+      env: { WA2AI_NODE_ID: node, ...LIKE_PROGRAMS, ...this.#options.env, ...env },
     });
-    service
+    const isReady = service
       .untilLog((line) => line.msg === 'wa2ai is ready', 60_000)
-      .then(
-        (line) => {
-          service.url = String(line.url);
-          life.readyMs = Date.now() - startedAtMs;
-        },
-        () => undefined,
-      );
-    return { service, life, isLive };
-  }
-
-  /** Ends a life that `start` began. */
-  async end(service: Wa2aiProcess, life: Life, signal: NodeJS.Signals): Promise<void> {
-    await service.end(signal);
-    this.#keepLines(life, service);
+      .then((line) => {
+        service.url = String(line.url);
+        life.readyMs = Date.now() - startedAtMs;
+      });
+    for (const event of [isLive, isReady]) event.catch(() => undefined);
+    void service.untilExit().then(() => this.#keepLines(life, service));
+    return { service, life, isReady, isLive };
   }
 
   #keepLines(life: Life, service: Wa2aiProcess): void {

@@ -20,7 +20,7 @@ describe('a message that cannot be decrypted', () => {
 
   beforeEach(() => {
     givenUp = [];
-    watch = new UndecryptableWatch(({ key }) => givenUp.push(key));
+    watch = new UndecryptableWatch(({ key }) => givenUp.push(key), recordingLog());
   });
 
   it('is given up after a minute, once', async () => {

@@ -1,34 +1,29 @@
-import makeWASocket, {
-  type BinaryNode,
-  jidDecode,
-  type SignalKeyStoreWithTransaction,
-  type WASocket,
-} from '@whiskeysockets/baileys';
-import { lidJid, parseJid, phoneJid } from '../../core/chat-id.ts';
+import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import { AlreadyLinkedError, LeaseLostError, NotConnectedError } from '../../core/errors.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
 import type { Fence } from '../../core/ports/account-lease.ts';
-import type { AccountRecord, AccountStore } from '../../core/ports/account-store.ts';
+import type { AccountStore } from '../../core/ports/account-store.ts';
 import type { AccountStatus, ChatProvider, ProviderEvents } from '../../core/ports/chat-provider.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Journal } from '../../core/ports/journal.ts';
 import type { KeyStore } from '../../core/ports/key-store.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import { AheadDecryption } from './ahead-decryption.ts';
-import { type AuthState, openAuthState } from './auth-state.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
 import { guardConsole } from './console-guard.ts';
 import { restrictionOf } from './disconnect-table.ts';
 import { Intake } from './intake.ts';
 import { KeyedLock } from './keyed-lock.ts';
+import { LinkedAccount } from './linked-account.ts';
+import { type OpenedSocket, openSocket } from './open-socket.ts';
+import { type PairBy, Pairing } from './pairing.ts';
 import { ackOf, ReceiptBatch, receiptsOf } from './receipts.ts';
+import { Restriction } from './restriction.ts';
 import { SendLane } from './send-lane.ts';
 import { SendScopes } from './send-scope.ts';
-import { createSignalRepository } from './signal-repository.ts';
-import { createSocketMemory, socketConfig } from './socket-config.ts';
+import { createSocketMemory } from './socket-config.ts';
 import { listenTo } from './socket-listeners.ts';
-import { messageKeyOf, type OwnJids } from './stanza.ts';
-import { type Identity, StatusBoard } from './status-board.ts';
+import { messageKeyOf } from './stanza.ts';
+import { StatusBoard } from './status-board.ts';
 import { TrustedContacts } from './trusted-contacts.ts';
 import { UpsertWatch } from './upsert-watch.ts';
 
@@ -65,14 +60,6 @@ export function createBaileysProvider(options: BaileysProviderOptions): ChatProv
   return new BaileysProvider(options);
 }
 
-type PairBy = { method: 'qr' } | { method: 'code'; phone: string };
-
-const FIRST_QR_MS = 60_000;
-const LATER_QR_MS = 20_000;
-/** As long as the QR codes of one connection last together; its eight-letter code ends with it. */
-const CODE_MS = 160_000;
-/** Longest wait of `pair` and `logout` for a code to show. */
-const CODE_WAIT_MS = 20_000;
 const LOGOUT_WAIT_MS = 5_000;
 
 class BaileysProvider implements ChatProvider {
@@ -80,45 +67,51 @@ class BaileysProvider implements ChatProvider {
   readonly #options: BaileysProviderOptions;
   readonly #log: Logger;
   readonly #board: StatusBoard;
+  readonly #pairing: Pairing;
+  readonly #account: LinkedAccount;
+  readonly #restriction: Restriction;
   readonly #intake: Intake;
   readonly #receipts: ReceiptBatch;
   readonly #connection: ConnectionManager<WASocket>;
   readonly #sends = new SendLane();
-  readonly #scopes = new SendScopes((jid) => this.#isOwn(jid));
+  readonly #scopes = new SendScopes((jid) => this.#account.owns(jid));
   readonly #trusted: TrustedContacts;
   readonly #memory = createSocketMemory();
   readonly #locks: KeyedLock;
   readonly #stopping = new AbortController();
-  #auth: AuthState | undefined;
-  #record: AccountRecord | undefined;
-  #socket: WASocket | undefined;
-  #ahead = new AheadDecryption();
-  /**
-   * Runs work in a key transaction of the present socket. Baileys sends in one named after the account, so one after the
-   * other in all chats, each waiting for the store; inside one of ours it joins that.
-   */
-  #transact: (<T>(name: string, work: () => Promise<T>) => Promise<T>) | undefined;
+  #opened: OpenedSocket | undefined;
+  #watch: UpsertWatch | undefined;
   #isOpen = false;
   #isReplayed = false;
   #isAbandoned = false;
-  #pairBy: PairBy;
-  #restriction: { reason: string; untilMs: number } | undefined;
   #releaseConsole: (() => void) | undefined;
 
   constructor(options: BaileysProviderOptions) {
-    const { accountId, clock, log, events, journal } = options;
+    const { accountId, accountStore, keyStore, clock, log, events, journal, pairingPhone } = options;
     const random = options.random ?? Math.random;
     this.accountId = accountId;
     this.#options = options;
     this.#log = log;
     this.#locks = options.sessionLocks ?? new KeyedLock();
-    this.#pairBy = options.pairingPhone ? { method: 'code', phone: options.pairingPhone } : { method: 'qr' };
     this.#board = new StatusBoard({
       accountId,
-      store: options.accountStore,
+      store: accountStore,
       onChange: (status) => events.status(status),
       clock,
       log,
+    });
+    const by: PairBy = pairingPhone ? { method: 'code', phone: pairingPhone } : { method: 'qr' };
+    this.#pairing = new Pairing(this.#board, clock, by);
+    this.#account = new LinkedAccount({
+      accountId,
+      accountStore,
+      keyStore,
+      clock,
+      onLoaded: (record) => this.#board.remember(record),
+      onStorageFailed: (error) => this.#onStorageFailed(error),
+    });
+    this.#restriction = new Restriction(clock, this.#stopping.signal, () => {
+      if (this.#isOpen) this.#showOpen();
     });
     this.#trusted = new TrustedContacts(log);
     this.#receipts = new ReceiptBatch((receipts) => events.receipts(receipts), log);
@@ -126,9 +119,10 @@ class BaileysProvider implements ChatProvider {
       accountId,
       receive: (message) => events.receive(message),
       journal,
-      phoneOfLid: (lid) => this.#phoneOfLid(lid),
-      own: () => this.#own(),
+      phoneOfLid: (lid) => this.#account.phoneOfLid(lid),
+      own: () => this.#account.jids(),
       onDecrypted: (key) => this.#watch?.expect(key),
+      canAnswer: () => this.#opened?.socket.ws.isOpen ?? false,
       clock,
       log,
       maxMessageAgeMs: options.maxMessageAgeMs,
@@ -137,7 +131,7 @@ class BaileysProvider implements ChatProvider {
     this.#connection = new ConnectionManager<WASocket>({
       open: () => this.#open(),
       attach: (socket) => this.#attach(socket),
-      isLinked: () => this.#auth?.isLinked() ?? false,
+      isLinked: () => this.#account.isLinked(),
       closed: () => this.#closed(),
       putKeysAside: () => this.#putKeysAside(),
       onPhase: (phase) => this.#onPhase(phase),
@@ -146,8 +140,6 @@ class BaileysProvider implements ChatProvider {
       random,
     });
   }
-
-  #watch: UpsertWatch | undefined;
 
   status(): AccountStatus {
     return this.#board.status();
@@ -166,7 +158,7 @@ class BaileysProvider implements ChatProvider {
     await this.#connection.stop();
     await this.#intake.stop();
     await this.#receipts.finish();
-    await this.#auth?.flush();
+    await this.#account.auth?.flush();
     this.#board.set({ state: 'stopped' });
     await this.#board.saved();
     this.#releaseConsole?.();
@@ -175,45 +167,46 @@ class BaileysProvider implements ChatProvider {
   async abandon(): Promise<void> {
     this.#isAbandoned = true;
     this.#isOpen = false;
-    this.#socket?.end(new LeaseLostError(this.accountId)).catch(() => undefined);
+    this.#opened?.socket.end(new LeaseLostError(this.accountId)).catch(() => undefined);
     await this.stop();
   }
 
   async send(message: OutgoingMessage): Promise<void> {
     await this.#sends.send(message, () => {
-      const socket = this.#socket;
-      const transact = this.#transact;
-      if (!socket || !transact || !this.#isOpen) throw new NotConnectedError(this.accountId);
+      const opened = this.#opened;
+      if (!opened || !this.#isOpen) throw new NotConnectedError(this.accountId);
+      const { socket, transact } = opened;
       return ({ jid, content, options }) => {
         const send = () => transact(`send ${jid}`, () => socket.sendMessage(jid, content, options));
-        return this.#isOwn(jid) ? send() : this.#scopes.run(send);
+        return this.#account.owns(jid) ? send() : this.#scopes.run(send);
       };
     });
-    const socket = this.#socket;
-    if (!socket || !this.#auth) return;
-    void this.#trusted.sentTo(message.to, socket, this.#auth.keys, this.#options.clock.now());
+    const socket = this.#opened?.socket;
+    const auth = this.#account.auth;
+    if (!socket || !auth) return;
+    void this.#trusted.sentTo(message.to, socket, auth.keys, this.#options.clock.now());
   }
 
   async setTyping(to: string, isTyping: boolean): Promise<void> {
-    if (!this.#socket || !this.#isOpen) return;
+    if (!this.#opened || !this.#isOpen) return;
     try {
-      await this.#socket.sendPresenceUpdate(isTyping ? 'composing' : 'paused', to);
+      await this.#opened.socket.sendPresenceUpdate(isTyping ? 'composing' : 'paused', to);
     } catch (error) {
       this.#log.debug({ err: error }, 'typing not shown');
     }
   }
 
   async pair(by: PairBy): Promise<AccountStatus> {
-    if ((await this.#loadAuth()).isLinked()) throw new AlreadyLinkedError(this.accountId);
-    this.#pairBy = by;
+    if ((await this.#account.load()).isLinked()) throw new AlreadyLinkedError(this.accountId);
+    this.#pairing.by = by;
     await this.#connection.restart();
-    return this.#untilCode();
+    return this.#pairing.untilCode();
   }
 
   async logout(): Promise<AccountStatus> {
-    this.#pairBy = { method: 'qr' };
-    if (this.#socket && this.#isOpen) {
-      const told = this.#socket.logout().catch((error: unknown) => {
+    this.#pairing.by = { method: 'qr' };
+    if (this.#opened && this.#isOpen) {
+      const told = this.#opened.socket.logout().catch((error: unknown) => {
         this.#log.warn(
           { err: error },
           'WhatsApp was not told of the logout; unlink the device on the phone too',
@@ -222,50 +215,29 @@ class BaileysProvider implements ChatProvider {
       await Promise.race([told, this.#options.clock.sleep(LOGOUT_WAIT_MS)]);
     }
     await this.#connection.restart(() => this.#putKeysAside());
-    return this.#untilCode();
+    return this.#pairing.untilCode();
   }
 
   async restart(): Promise<AccountStatus> {
-    this.#restriction = undefined;
+    this.#restriction.forget();
     await this.#connection.restart();
     return this.status();
-  }
-
-  #untilCode(): Promise<AccountStatus> {
-    const onTheWay = new Set<string>(['starting', 'connecting', 'pairing']);
-    return this.#board.until(
-      (status) => status.qr !== undefined || status.pairingCode !== undefined || !onTheWay.has(status.state),
-      CODE_WAIT_MS,
-    );
   }
 
   /** After WhatsApp ended the link, a person asks for the next one; a restart of the service is no such wish. */
   async #waitsForLink(): Promise<boolean> {
     try {
-      const auth = await this.#loadAuth();
-      if (this.#record?.state !== 'logged-out' || auth.isLinked()) return false;
+      const auth = await this.#account.load();
+      const record = this.#account.record;
+      if (record?.state !== 'logged-out' || auth.isLinked()) return false;
       await this.#replay();
-      this.#board.set({ state: 'logged-out', reason: this.#record.reason });
+      this.#intake.unlinked();
+      this.#board.set({ state: 'logged-out', reason: record.reason });
       return true;
     } catch (error) {
       this.#log.warn({ err: error }, 'account not read; it is tried again with the connection');
       return false;
     }
-  }
-
-  async #loadAuth(): Promise<AuthState> {
-    if (this.#auth) return this.#auth;
-    const { accountStore, keyStore, clock, accountId } = this.#options;
-    const record = await accountStore.load(accountId);
-    this.#record = record;
-    this.#board.remember(record);
-    this.#auth = await openAuthState({
-      store: keyStore,
-      scope: { accountId, generation: record.generation },
-      clock,
-      onStorageFailed: (error) => this.#onStorageFailed(error),
-    });
-    return this.#auth;
   }
 
   async #replay(): Promise<void> {
@@ -280,59 +252,27 @@ class BaileysProvider implements ChatProvider {
 
   async #open(): Promise<WASocket> {
     if (!this.#mayUseSocket()) throw new LeaseLostError(this.accountId);
-    const auth = await this.#loadAuth();
+    const auth = await this.#account.load();
     await auth.prepare();
     await this.#replay();
-    if (!auth.isLinked()) this.#board.set({ state: 'pairing', pairingBy: this.#pairBy.method });
-    const ahead = new AheadDecryption();
-    this.#ahead = ahead;
-    const socket: WASocket = makeWASocket(
-      socketConfig({
-        auth,
-        memory: this.#memory,
-        log: this.#log,
-        whatsappWsUrl: this.#options.whatsappWsUrl,
-        version: this.#options.version,
-        getMessage: (key) => this.#sends.contentOf(key.id, this.#options.findSentMessage),
-        groupMetadata: async (jid) => {
-          const known = this.#memory.groups.get(jid);
-          if (known) return known;
-          const fresh = await socket.groupMetadata(jid);
-          this.#memory.groups.set(jid, fresh);
-          return fresh;
-        },
-        onRecipients: (jids) => this.#scopes.expect(jids),
-        makeSignalRepository: (state, logger, askForLids) => {
-          const keys = state.keys as SignalKeyStoreWithTransaction;
-          this.#transact = (name, work) => keys.transaction(work, name);
-          return createSignalRepository(
-            {
-              hooks: this.#intake,
-              ahead,
-              sends: this.#scopes,
-              locks: this.#locks,
-              withoutLid: this.#memory.withoutLid,
-            },
-            state,
-            logger,
-            askForLids,
-          );
-        },
-      }),
-    );
-    const { ws } = socket;
-    const client: object = Object.getPrototypeOf(ws);
-    // Baileys asks this in the very step that writes: a process that slept since its last look at the lease, or was
-    // told to abandon the account, is stopped here.
-    Object.defineProperty(ws, 'isOpen', {
-      get: () => this.#mayUseSocket() && Boolean(Reflect.get(client, 'isOpen', ws)),
+    if (!auth.isLinked()) this.#pairing.show();
+    this.#opened = openSocket({
+      auth,
+      memory: this.#memory,
+      hooks: this.#intake,
+      sends: this.#scopes,
+      locks: this.#locks,
+      getMessage: (key) => this.#sends.contentOf(key.id, this.#options.findSentMessage),
+      mayUse: () => this.#mayUseSocket(),
+      whatsappWsUrl: this.#options.whatsappWsUrl,
+      version: this.#options.version,
+      log: this.#log,
     });
-    return socket;
+    return this.#opened.socket;
   }
 
   #attach(socket: WASocket): () => void {
-    this.#socket = socket;
-    const ahead = this.#ahead;
+    const ahead = this.#opened?.ahead;
     const watch = new UpsertWatch({
       flush: () => socket.ev.flush(),
       breakOff: (reason) => this.#connection.breakOff(reason),
@@ -342,25 +282,24 @@ class BaileysProvider implements ChatProvider {
     });
     this.#watch = watch;
     watch.start();
-    let codes = 0;
     const detach = listenTo(socket, this.#log, {
       creds: () => {
-        this.#auth?.saveCreds();
+        this.#account.auth?.saveCreds();
       },
-      qr: (qr) => {
-        codes += 1;
-        return this.#onPairingOffer(socket, qr, codes);
-      },
+      qr: this.#pairing.offersOf(socket),
       paired: () => this.#board.set({ state: 'connecting' }),
       limited: (isActive, untilMs) => {
-        if (isActive) this.#restrict({ reason: 'WhatsApp limits writing to new contacts.', untilMs });
-        else this.#unrestrict();
+        if (isActive)
+          this.#restriction.begin({ reason: 'WhatsApp limits writing to new contacts.', untilMs });
+        else this.#restriction.end();
       },
       stanza: (node) => {
         this.#intake.arrived(node);
-        ahead.arrived(node);
+        ahead?.arrived(node);
       },
-      receipt: (node) => this.#receipts.add(receiptsOf(node, this.#own(), this.#options.clock.now())),
+      offlineDelivered: () => this.#intake.offlineDelivered(),
+      receipt: (node) =>
+        this.#receipts.add(receiptsOf(node, this.#account.jids(), this.#options.clock.now())),
       ack: (node) => this.#onAck(node),
       upsert: (message, type) => {
         watch.told(messageKeyOf(message));
@@ -379,127 +318,57 @@ class BaileysProvider implements ChatProvider {
   }
 
   async #closed(): Promise<void> {
-    this.#socket = undefined;
+    this.#opened = undefined;
     this.#intake.connectionClosed();
     this.#sends.connectionClosed();
-    await this.#auth?.flush();
+    await this.#account.auth?.flush();
+  }
+
+  async #putKeysAside(): Promise<void> {
+    await this.#account.putKeysAside();
+    this.#intake.unlinked();
   }
 
   #onPhase(phase: ConnectionPhase): void {
     if (phase.state === 'open') {
       this.#isOpen = true;
+      this.#intake.connected();
       this.#showOpen();
       return;
     }
-    if (phase.state === 'connecting' && this.#auth && !this.#auth.isLinked()) {
-      this.#board.set({ state: 'pairing', pairingBy: this.#pairBy.method });
-      return;
-    }
-    this.#board.set(phase);
+    const isPairing = this.#account.auth !== undefined && !this.#account.isLinked();
+    if (phase.state === 'connecting' && isPairing) this.#pairing.show();
+    else this.#board.set(phase);
   }
 
   #showOpen(): void {
-    const restriction = this.#restriction;
-    if (restriction && restriction.untilMs > this.#options.clock.now()) {
-      const { reason, untilMs } = restriction;
-      this.#board.set(
-        { state: 'restricted', reason, retryAtMs: untilMs, isConnected: true },
-        this.#identity(),
-      );
+    const identity = this.#account.identity();
+    const limit = this.#restriction.current();
+    if (limit) {
+      const { reason, untilMs } = limit;
+      this.#board.set({ state: 'restricted', reason, retryAtMs: untilMs, isConnected: true }, identity);
     } else {
-      this.#board.set({ state: 'open', isConnected: true }, this.#identity());
+      this.#board.set({ state: 'open', isConnected: true }, identity);
     }
-  }
-
-  async #onPairingOffer(socket: WASocket, qr: string, count: number): Promise<void> {
-    const nowMs = this.#options.clock.now();
-    const by = this.#pairBy;
-    if (by.method === 'qr') {
-      const expiresAtMs = nowMs + (count === 1 ? FIRST_QR_MS : LATER_QR_MS);
-      this.#board.set({ state: 'pairing', pairingBy: 'qr', qr, expiresAtMs });
-      return;
-    }
-    if (count > 1) return;
-    const pairingCode = await socket.requestPairingCode(by.phone);
-    this.#board.set({ state: 'pairing', pairingBy: 'code', pairingCode, expiresAtMs: nowMs + CODE_MS });
   }
 
   async #onAck(node: BinaryNode): Promise<void> {
-    const ack = ackOf(node, this.#options.clock.now());
+    const nowMs = this.#options.clock.now();
+    const ack = ackOf(node, nowMs);
     if (ack?.kind === 'acked') this.#receipts.add([ack.receipt]);
     if (ack?.kind !== 'refused') return;
     const restriction = restrictionOf(ack.code);
     if (restriction) {
-      this.#restrict({
-        reason: restriction.reason,
-        untilMs: this.#options.clock.now() + restriction.forMs,
-      });
+      this.#restriction.begin({ reason: restriction.reason, untilMs: nowMs + restriction.forMs });
     }
     await this.#options.events.refused(ack.waMessageId, ack.code);
-  }
-
-  #restrict(restriction: { reason: string; untilMs: number }): void {
-    this.#restriction = restriction;
-    if (this.#isOpen) this.#showOpen();
-    const { clock } = this.#options;
-    const waitMs = Math.max(0, restriction.untilMs - clock.now());
-    clock.sleep(waitMs, this.#stopping.signal).then(
-      () => {
-        if (this.#restriction === restriction) this.#unrestrict();
-      },
-      () => undefined,
-    );
-  }
-
-  #unrestrict(): void {
-    if (!this.#restriction) return;
-    this.#restriction = undefined;
-    if (this.#isOpen) this.#showOpen();
   }
 
   /** Ends the socket in this very step, so that Baileys cannot acknowledge or ask again for what was not stored. */
   #onStorageFailed(error: unknown): void {
     this.#log.error({ err: error }, 'keys could not be stored; the connection is broken off');
     this.#isOpen = false;
-    this.#socket?.end(new Error('The database did not answer')).catch(() => undefined);
+    this.#opened?.socket.end(new Error('The database did not answer')).catch(() => undefined);
     this.#connection.breakOff('The database did not answer');
-  }
-
-  async #putKeysAside(): Promise<void> {
-    if (!this.#auth?.isLinked()) return;
-    await this.#auth.flush();
-    await this.#options.accountStore.nextGeneration(this.accountId);
-    this.#auth = undefined;
-  }
-
-  #isOwn(jid: string): boolean {
-    const { id, lid } = this.#own();
-    const user = jidDecode(jid)?.user;
-    return user !== undefined && (user === jidDecode(id)?.user || user === jidDecode(lid)?.user);
-  }
-
-  #own(): OwnJids {
-    const me = this.#auth?.creds.me;
-    const id = me?.id ?? (this.#record?.phone ? phoneJid(this.#record.phone) : '');
-    const lid = me?.lid ?? (this.#record?.lid ? lidJid(this.#record.lid) : '');
-    return { id, lid };
-  }
-
-  #identity(): Identity {
-    const { id, lid } = this.#own();
-    const phone = parseJid(id);
-    const ownLid = parseJid(lid);
-    return {
-      ...(phone?.kind === 'phone' && { phone: phone.phone }),
-      ...(ownLid?.kind === 'lid' && { lid: ownLid.lid }),
-      ...(this.#auth?.creds.me?.name && { name: this.#auth.creds.me.name }),
-    };
-  }
-
-  async #phoneOfLid(lid: string): Promise<string | undefined> {
-    // Baileys' own mapping (Signal/lid-mapping.js), read without asking WhatsApp.
-    const found = await this.#auth?.keys.get('lid-mapping', [`${lid}_reverse`]);
-    const phone = found?.[`${lid}_reverse`];
-    return phone ? (jidDecode(phoneJid(phone))?.user ?? undefined) : undefined;
   }
 }

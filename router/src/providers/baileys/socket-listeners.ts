@@ -12,6 +12,8 @@ export interface SocketHandlers {
   limited(isActive: boolean, untilMs: number): void;
   /** A `message` stanza, before Baileys sees it. */
   stanza(node: BinaryNode): void;
+  /** All that waited at WhatsApp while this device was not connected has reached the socket. */
+  offlineDelivered(): void;
   receipt(node: BinaryNode): void;
   ack(node: BinaryNode): void | Promise<void>;
   upsert(message: WAMessage, type: 'notify' | 'append'): void;
@@ -56,6 +58,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     (update: BaileysEventMap['group-participants.update']) => handlers.groupChanged(update.id),
   );
   const onStanza = guarded('message stanza', (node: BinaryNode) => handlers.stanza(node));
+  const onOffline = guarded('end of the offline stanzas', () => handlers.offlineDelivered());
   const onReceipt = guarded('receipt stanza', (node: BinaryNode) => handlers.receipt(node));
   const onAck = guarded('ack stanza', (node: BinaryNode) => handlers.ack(node));
 
@@ -66,6 +69,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   ev.on('groups.update', onGroups);
   ev.on('group-participants.update', onMembers);
   ws.prependListener('CB:message', onStanza);
+  ws.on('CB:ib,,offline', onOffline);
   ws.on('CB:receipt', onReceipt);
   ws.on('CB:ack,class:message', onAck);
   return () => {
@@ -75,6 +79,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     ev.off('groups.update', onGroups);
     ev.off('group-participants.update', onMembers);
     ws.off('CB:message', onStanza);
+    ws.off('CB:ib,,offline', onOffline);
     ws.off('CB:receipt', onReceipt);
     ws.off('CB:ack,class:message', onAck);
   };

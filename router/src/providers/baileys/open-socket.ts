@@ -1,0 +1,87 @@
+import makeWASocket, {
+  type SignalKeyStoreWithTransaction,
+  type SocketConfig,
+  type WASocket,
+} from '@whiskeysockets/baileys';
+import type { Logger } from '../../core/ports/logger.ts';
+import { AheadDecryption } from './ahead-decryption.ts';
+import type { AuthState } from './auth-state.ts';
+import type { KeyedLock } from './keyed-lock.ts';
+import type { SendScopes } from './send-scope.ts';
+import { createSignalRepository, type DecryptHooks } from './signal-repository.ts';
+import { type SocketMemory, socketConfig } from './socket-config.ts';
+
+export interface OpenSocketInput {
+  auth: AuthState;
+  memory: SocketMemory;
+  hooks: DecryptHooks;
+  sends: SendScopes;
+  locks: KeyedLock;
+  getMessage: SocketConfig['getMessage'];
+  /** Asked before each piece that leaves the socket; on false nothing leaves. */
+  mayUse(): boolean;
+  whatsappWsUrl?: string;
+  version?: readonly [number, number, number];
+  log: Logger;
+}
+
+export interface OpenedSocket {
+  socket: WASocket;
+  /** Of this socket alone; to be told of each stanza before Baileys sees it. */
+  ahead: AheadDecryption;
+  /**
+   * Runs work in a key transaction of this socket. Baileys sends in one named after the account, so one after the
+   * other in all chats, each waiting for the store; inside one of ours it joins that.
+   */
+  transact<T>(name: string, work: () => Promise<T>): Promise<T>;
+}
+
+/** Makes a Baileys socket, which connects at once, with what compensates for its defects. */
+export function openSocket(input: OpenSocketInput): OpenedSocket {
+  const { auth, memory, hooks, sends, locks } = input;
+  const ahead = new AheadDecryption();
+  let keys: SignalKeyStoreWithTransaction | undefined;
+  const socket: WASocket = makeWASocket(
+    socketConfig({
+      auth,
+      memory,
+      log: input.log,
+      whatsappWsUrl: input.whatsappWsUrl,
+      version: input.version,
+      getMessage: input.getMessage,
+      groupMetadata: async (jid) => {
+        const known = memory.groups.get(jid);
+        if (known) return known;
+        const fresh = await socket.groupMetadata(jid);
+        memory.groups.set(jid, fresh);
+        return fresh;
+      },
+      onRecipients: (jids) => sends.expect(jids),
+      makeSignalRepository: (state, logger, askForLids) => {
+        keys = state.keys as SignalKeyStoreWithTransaction;
+        const { withoutLid } = memory;
+        return createSignalRepository({ hooks, ahead, sends, locks, withoutLid }, state, logger, askForLids);
+      },
+    }),
+  );
+  guardWrites(socket, input.mayUse);
+  return {
+    socket,
+    ahead,
+    transact: (name, work) => {
+      if (!keys) throw new Error('Baileys made no signal repository with its socket');
+      return keys.transaction(work, name);
+    },
+  };
+}
+
+/**
+ * Baileys asks `isOpen` in the very step that writes: a process that slept since its last look at the lease, or was told
+ * to abandon the account, is stopped here.
+ */
+function guardWrites({ ws }: WASocket, mayUse: () => boolean): void {
+  const client: object = Object.getPrototypeOf(ws);
+  Object.defineProperty(ws, 'isOpen', {
+    get: () => mayUse() && Boolean(Reflect.get(client, 'isOpen', ws)),
+  });
+}
