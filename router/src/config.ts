@@ -10,6 +10,7 @@ import {
 } from './config-fields.ts';
 import { Wa2aiError } from './core/errors.ts';
 import type { FaultPlan } from './infra/fault-points.ts';
+import { withSecretFiles } from './secret-files.ts';
 
 /** The environment holds a wrong setting; the start must stop. The message has one sentence a variable, one a line. */
 export class ConfigError extends Wa2aiError {
@@ -45,6 +46,12 @@ export const envSchema = z.object({
     .optional()
     .describe('Admin key that callers send as `X-API-Key` or `Authorization: Bearer`.')
     .meta({ secret: true }),
+  WA2AI_API_KEY_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'A file that holds the admin key, instead of WA2AI_API_KEY: for secrets of Docker and Kubernetes.',
+    ),
   WA2AI_ENVIRONMENT: z
     .enum(['lab', 'prod'], { error: 'must be lab or prod' })
     .prefault('lab')
@@ -57,6 +64,10 @@ export const envSchema = z.object({
     .optional()
     .describe('A PostgreSQL to use instead of the embedded one.')
     .meta({ secret: true }),
+  DATABASE_PASSWORD_FILE: z
+    .string()
+    .optional()
+    .describe('A file that holds the password for DATABASE_URL, which then stands without one.'),
   WA2AI_NODE_ID: z
     .string()
     .regex(
@@ -215,14 +226,16 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
       .map(([name, value]) => [name, value?.trim()])
       .filter(([, value]) => value),
   );
-  const parsed = envSchema.safeParse(set);
   const sentences = new Map<string, string>();
+  const withSecrets = withSecretFiles(set, (name, sentence) => sentences.set(name, `${name} ${sentence}.`));
+  const parsed = envSchema.safeParse(withSecrets);
   for (const issue of parsed.error?.issues ?? []) {
     const name = String(issue.path[0]);
     if (!sentences.has(name)) sentences.set(name, `${name} ${issue.message}.`);
   }
   const host: string = set.WA2AI_HOST ?? '127.0.0.1';
-  if (!sentences.has('WA2AI_HOST') && !set.WA2AI_API_KEY && !isLoopbackHost(host)) {
+  const hasKey = withSecrets.WA2AI_API_KEY !== undefined || sentences.has('WA2AI_API_KEY_FILE');
+  if (!sentences.has('WA2AI_HOST') && !hasKey && !isLoopbackHost(host)) {
     sentences.set(
       'WA2AI_API_KEY',
       `WA2AI_API_KEY must be set because WA2AI_HOST is ${host}: whoever reaches it could send messages as you.`,

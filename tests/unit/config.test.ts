@@ -1,5 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConfigError, loadConfig, unknownVariables } from '../../router/src/config.ts';
 import {
   ENV_TABLE_END,
@@ -166,6 +169,60 @@ describe('loadConfig', () => {
     );
     expect(sentencesOf({ WA2AI_WHATSAPP_WS_URL: 'wss://10.0.0.7/ws/chat' })).toEqual([]);
     expect(sentencesOf({ WA2AI_WHATSAPP_WS_URL: 'ws://[::1]:9000/' })).toEqual([]);
+  });
+});
+
+describe('secrets in files', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'wa2ai secrets '));
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+
+  it('are read without the line end that editors and openssl leave', () => {
+    const config = loadConfig({ WA2AI_HOST: '0.0.0.0', WA2AI_API_KEY_FILE: file('key', `${KEY}\n`) });
+    expect(config.apiKey).toBe(KEY);
+  });
+
+  it('join DATABASE_URL as its password, whatever characters they hold', () => {
+    const password = 'p@ss/w%41rd:#?';
+    const { databaseUrl } = loadConfig({
+      DATABASE_URL: 'postgresql://wa2ai@db:5432/wa2ai',
+      DATABASE_PASSWORD_FILE: file('password', `${password}\n`),
+    });
+    expect(new pg.Client(databaseUrl)).toMatchObject({
+      user: 'wa2ai',
+      password,
+      host: 'db',
+      database: 'wa2ai',
+    });
+  });
+
+  it.each<[string, () => Record<string, string>]>([
+    ['a key file that is missing', () => ({ WA2AI_API_KEY_FILE: join(folder, 'none') })],
+    ['a key file that is a folder', () => ({ WA2AI_API_KEY_FILE: folder })],
+    ['an empty key file', () => ({ WA2AI_API_KEY_FILE: file('key', ' \n') })],
+    ['a key twice', () => ({ WA2AI_API_KEY: KEY, WA2AI_API_KEY_FILE: file('key', KEY) })],
+    ['a short key', () => ({ WA2AI_API_KEY_FILE: file('key', 'hunter2') })],
+    ['a password without a URL', () => ({ DATABASE_PASSWORD_FILE: file('password', 'hunter2') })],
+    [
+      'a password twice',
+      () => ({ DATABASE_URL: 'postgresql://u:p@db/d', DATABASE_PASSWORD_FILE: file('password', 'hunter2') }),
+    ],
+  ])('stop the start with one sentence for %s, even when it listens to everybody', (_, env) => {
+    const given = env();
+    const host = 'DATABASE_PASSWORD_FILE' in given ? '127.0.0.1' : '0.0.0.0';
+    const sentences = sentencesOf({ WA2AI_HOST: host, ...given });
+    expect(sentences).toEqual([
+      expect.stringMatching(/^(WA2AI_API_KEY|DATABASE_PASSWORD)(_FILE)? must .*\.$/),
+    ]);
+    expect(sentences.join()).not.toContain('hunter2');
   });
 });
 
