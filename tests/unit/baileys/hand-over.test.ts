@@ -27,6 +27,7 @@ beforeEach(() => {
     phoneOfLid: async (lid) => phones.get(lid),
     own: () => ({ id: '34600000001:1@s.whatsapp.net', lid: '100000000000001:1@lid' }),
     clock,
+    whatsAppNow: () => clock.now(),
     log: recordingLog(),
     maxMessageAgeMs: 60_000,
     random: () => 0.5,

@@ -153,7 +153,7 @@ export class Intake implements DecryptHooks {
       behind: 0,
       plaintexts: [],
       hashes: [],
-      arrivedAtMs: this.#options.clock.now(),
+      arrivedAtMs: this.#options.clock.monotonicMs(),
     };
     this.#open.add(stanza);
     for (const ciphertext of ciphertexts) this.#stanzaOf.set(ciphertext, stanza);
@@ -262,7 +262,7 @@ export class Intake implements DecryptHooks {
   /** How long the oldest stanza waits for its decryption, in milliseconds. */
   oldestOpenMs(): number {
     const [oldest] = this.#open;
-    return oldest ? this.#options.clock.now() - oldest.arrivedAtMs : 0;
+    return oldest ? this.#options.clock.monotonicMs() - oldest.arrivedAtMs : 0;
   }
 
   /**
