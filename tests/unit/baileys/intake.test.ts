@@ -43,9 +43,11 @@ function newIntake(): Intake {
     phoneOfLid: async () => undefined,
     own: () => ({ id: '34600000001:1@s.whatsapp.net', lid: '100000000000001:1@lid' }),
     onDecrypted: () => undefined,
+    whatsAppNow: () => Date.now(),
     canAnswer: () => canAnswer,
     clock: {
       now: () => Date.now(),
+      monotonicMs: () => Date.now(),
       sleep: (ms, signal) =>
         new Promise((resolve, reject) => {
           setTimeout(resolve, ms);

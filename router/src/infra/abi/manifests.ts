@@ -20,11 +20,11 @@ interface Kept {
 
 /** ABIs that routes name by URL: fetched at their first use, kept for five minutes, and longer while their server is away. */
 export class Manifests {
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #kept = new LRUCache<string, Kept>({ max: MAX_MANIFESTS });
   readonly #underWay = new Map<string, Promise<unknown[]>>();
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock;
   }
 
@@ -36,13 +36,13 @@ export class Manifests {
    */
   async entriesOf(url: string, signal: AbortSignal): Promise<unknown[]> {
     const kept = this.#kept.get(url);
-    if (kept && this.#clock.now() < kept.freshUntilMs) return kept.entries;
+    if (kept && this.#clock.monotonicMs() < kept.freshUntilMs) return kept.entries;
     try {
       return await orAbort(this.#look(url, kept ? REFRESH_LIMIT_MS : FETCH_LIMIT_MS), signal);
     } catch (error) {
       if (signal.aborted) throw new AgentUnavailableError(LATE);
       if (!kept || !(error instanceof AgentUnavailableError)) throw error;
-      kept.freshUntilMs = this.#clock.now() + LOOK_AGAIN_MS;
+      kept.freshUntilMs = this.#clock.monotonicMs() + LOOK_AGAIN_MS;
       return kept.entries;
     }
   }
@@ -53,7 +53,7 @@ export class Manifests {
     const look = fetchText(url, AbortSignal.timeout(limitMs))
       .then((text) => {
         const entries = entriesIn(text);
-        this.#kept.set(url, { entries, freshUntilMs: this.#clock.now() + FRESH_MS });
+        this.#kept.set(url, { entries, freshUntilMs: this.#clock.monotonicMs() + FRESH_MS });
         return entries;
       })
       .finally(() => this.#underWay.delete(url));

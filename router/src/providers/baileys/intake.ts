@@ -167,7 +167,7 @@ export class Intake implements DecryptHooks {
       openParts: ciphertexts.length,
       plaintexts: [],
       hashes: [],
-      arrivedAtMs: this.#options.clock.now(),
+      arrivedAtMs: this.#options.clock.monotonicMs(),
     };
     this.#open.add(stanza);
     for (const ciphertext of ciphertexts) this.#stanzaOf.set(ciphertext, stanza);
@@ -216,6 +216,10 @@ export class Intake implements DecryptHooks {
   taken(ciphertext: Uint8Array): void {
     const hash = this.#hashes.get(ciphertext);
     if (hash) this.#trim.receipted(hash);
+  }
+
+  remembered(hash: string): JournalEntry | undefined {
+    return this.#recalled.atHand(hash);
   }
 
   recall(hash: string): Promise<JournalEntry | undefined> {
@@ -272,7 +276,7 @@ export class Intake implements DecryptHooks {
   /** How long the oldest stanza waits for its decryption, in milliseconds. */
   oldestOpenMs(): number {
     const [oldest] = this.#open;
-    return oldest ? this.#options.clock.now() - oldest.arrivedAtMs : 0;
+    return oldest ? this.#options.clock.monotonicMs() - oldest.arrivedAtMs : 0;
   }
 
   /**
