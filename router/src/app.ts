@@ -16,6 +16,7 @@ import { replayDeadLetter, replayDeadLetters } from './core/replay-dead-letters.
 import { type BackoffLimits, backoffMs } from './core/retry.ts';
 import { sendMessage } from './core/send-message.ts';
 import { mintWaMessageId } from './core/wa-message-id.ts';
+import { hearNote } from './hear-note.ts';
 import { accountHolder } from './hold-account.ts';
 import { createAgentClients } from './infra/agent-clients.ts';
 import { aliasesOf } from './infra/db/chat-aliases.ts';
@@ -280,16 +281,8 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
       void delivery.chase();
     }
   };
-  hear = (note, from) => {
-    if (note.kind === 'look') owner.nudge();
-    else if (note.kind === 'replies') deliveries.get(note.accountId)?.look();
-    else if (note.kind === 'typing')
-      void registry.provider(note.accountId)?.setTyping(note.to, note.isTyping);
-    else if (note.kind === 'wake') engine.wakeLoop(note.chatId);
-    else if (note.kind === 'loop') {
-      if (note.node === nodeId) engine.startLoopHere(note);
-    } else accounts.take(note, from);
-  };
+  const hearing = { nodeId, owner, registry, deliveries, engine, accounts };
+  hear = (note, from) => hearNote(hearing, note, from);
   function greet(): void {
     notes.publish({ kind: 'look' });
     notes.publish({ kind: 'who' });

@@ -20,6 +20,7 @@ export class Conversations {
   #said = 0;
   #allowance = 0;
   #mostOpen = 1;
+  #isWrittenOn = false;
   #answered = 0;
 
   constructor(emulator: WhatsAppEmulator, chats: readonly Chat[], random: SeededRandom) {
@@ -37,11 +38,36 @@ export class Conversations {
     return this.#answered;
   }
 
+  /** Messages that were said and not answered, their texts. */
+  unanswered(): string[] {
+    return [...this.#open.values()].flatMap((answers) =>
+      [...answers].map((text) => text.replace(/^Echo: /, '')),
+    );
+  }
+
   /** Lets people say messages until there are `total` in all, with `mostOpen` unanswered at a time. */
   allow(total: number, mostOpen: number): void {
-    this.#allowance = total;
+    this.#allowance = Math.max(total, this.#said);
     this.#mostOpen = mostOpen;
     this.#write();
+  }
+
+  /**
+   * Lets people write on whatever becomes of the answers: a message every `everyMs` in a chat chosen by the seed, until
+   * the returned function is called.
+   */
+  writeOn(everyMs: number): () => void {
+    const timer = setInterval(() => {
+      const free = this.#chats.filter((chat) => !this.#writing.has(chat));
+      if (free.length === 0) return;
+      this.#allowance = Math.max(this.#allowance, this.#said + 1);
+      this.#say(this.#random.oneOf(free));
+    }, everyMs);
+    this.#isWrittenOn = true;
+    return () => {
+      this.#isWrittenOn = false;
+      clearInterval(timer);
+    };
   }
 
   /** One more message in every chat. */
@@ -73,7 +99,8 @@ export class Conversations {
       const look = () => {
         clearTimeout(timer);
         timer = setTimeout(stuck, stuckAfterMs);
-        if (this.#answered >= Math.min(count, this.#allowance)) end(true);
+        const all = this.#isWrittenOn ? Number.POSITIVE_INFINITY : this.#allowance;
+        if (this.#answered >= Math.min(count, all)) end(true);
       };
       this.#events.on('answered', look);
       signal?.addEventListener('abort', aborted);

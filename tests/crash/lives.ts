@@ -1,25 +1,23 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { FAULT_POINTS, type FaultPlan } from '../../router/src/infra/fault-points.ts';
 import { type LogLine, Wa2aiProcess } from '../support/wa2ai-process.ts';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
-import type { SeededRandom } from './random.ts';
+import type { Conversations } from './conversations.ts';
+import { type LifePlan, planName } from './kill-plan.ts';
 
-/** A life that has not come to its end by then is ended all the same. */
-const LONGEST_LIFE_MS = 30_000;
+/** A life that has not come to its end by then is ended all the same: from its start, and once it is live. */
+const LONGEST_START_MS = 90_000;
+const LONGEST_LIVE_MS = 30_000;
+/** Longer than any life. */
+const NEVER_MS = 600_000;
 /** The writers answer the moment they are answered, as programs do; the service would stop talking to them. */
 export const LIKE_PROGRAMS = { WA2AI_LOOP_TURNS: '0' };
 /** pino's number of a warning. */
 const WARN = 40;
 
-/** How one life of the service is to end. */
-export type LifePlan =
-  | { kind: 'fault'; fault: FaultPlan }
-  /** SIGKILL so long after the process was started, or after it was given everything that waited. */
-  | { kind: 'random'; from: 'start' | 'live'; afterMs: number };
-
-/** One life of the service, from start to kill. */
+/** One life of a node, from start to end. */
 export interface Life {
   number: number;
+  node: string;
   plan: string;
   /** SIGKILL at the planned point or moment, when all was answered before it (`idle`) or neither came (`late`); or a stop. */
   end: 'fault' | 'moment' | 'idle' | 'late' | 'as asked';
@@ -27,28 +25,14 @@ export interface Life {
   /** From start to the log's "ready", and to the end of WhatsApp's offline phase; undefined when it did not get there. */
   readyMs?: number;
   liveMs?: number;
+  /** When it was `late`: the messages that were not answered, their texts. */
+  waiting?: string[];
   /** What it said that belongs to a message, and everything from warnings up. */
   lines: LogLine[];
 }
 
-/** Two lives of three end at a fault point, each point in its turn; the third at a random moment. */
-export function planLife(number: number, random: SeededRandom, messagesPerLife: number): LifePlan {
-  if (number % 3 === 0) {
-    const isAtStart = random.next() < 0.25;
-    return isAtStart
-      ? { kind: 'random', from: 'start', afterMs: random.between(100, 2_000) }
-      : { kind: 'random', from: 'live', afterMs: random.between(0, 800) };
-  }
-  const turn = number - 1 - Math.floor(number / 3);
-  const point = FAULT_POINTS[turn % FAULT_POINTS.length] ?? 'after-journal';
-  return { kind: 'fault', fault: { point, pass: random.between(1, Math.max(1, messagesPerLife)) } };
-}
-
-export function planName(plan: LifePlan): string {
-  return plan.kind === 'fault'
-    ? `${plan.fault.point}:${plan.fault.pass}`
-    : `${plan.afterMs} ms after ${plan.from}`;
-}
+/** The node that lives when a trial names none. */
+export const ONLY_NODE = 'crash';
 
 export interface LivesOptions {
   emulator: WhatsAppEmulator;
@@ -56,7 +40,27 @@ export interface LivesOptions {
   env?: Record<string, string>;
 }
 
-/** Lives of one service on one database, one after the other. */
+/** How one life differs from the others. */
+export interface LifeSettings {
+  node?: string;
+  env?: Record<string, string>;
+  /** Its own way to WhatsApp. */
+  whatsappWsUrl?: string;
+  /** Its own way to the database. */
+  databaseUrl?: string;
+}
+
+/** A life that nothing ends by itself. */
+export interface StartedLife {
+  service: Wa2aiProcess;
+  life: Life;
+  /** It serves its API; rejects when it ends before. */
+  isReady: Promise<void>;
+  /** WhatsApp gave some node everything that waited. */
+  isLive: Promise<void>;
+}
+
+/** Lives of one or more nodes on one database. */
 export class Lives {
   readonly all: Life[] = [];
   readonly #options: LivesOptions;
@@ -65,69 +69,64 @@ export class Lives {
     this.#options = options;
   }
 
-  /**
-   * Runs one life to its planned end.
-   * @param idle resolves when there is nothing more to answer; aborted with the life
-   */
-  async live(plan: LifePlan, idle: (signal: AbortSignal) => Promise<unknown>): Promise<Life> {
-    const { service, life, isLive } = this.start(
-      planName(plan),
-      plan.kind === 'fault' ? { WA2AI_FAULT_POINT: `${plan.fault.point}:${plan.fault.pass}` } : {},
-    );
+  /** Runs one life to its planned end, or until everything that people may say is answered. */
+  async live(plan: LifePlan, conversations: Conversations): Promise<Life> {
+    const { service, life, isLive } = this.start(planName(plan), {
+      env: plan.kind === 'fault' ? { WA2AI_FAULT_POINT: `${plan.fault.point}:${plan.fault.pass}` } : {},
+    });
     const over = new AbortController();
-    const after = (ms: number) => wait(ms, undefined, { signal: over.signal });
+    const { signal } = over;
+    // The moment of the kill is what is tested: any time on the clock, tied to no event.
+    const after = (ms: number) => wait(ms, undefined, { signal });
     const endings: Array<Promise<Life['end']>> = [
-      idle(over.signal).then(() => 'idle'),
-      after(LONGEST_LIFE_MS).then(() => 'late'),
+      conversations.untilAllAnswered(NEVER_MS, signal).then(() => 'idle'),
+      after(LONGEST_START_MS).then(() => 'late'),
+      isLive.then(() => after(LONGEST_LIVE_MS)).then(() => 'late'),
       service.untilExit().then(() => 'fault'),
     ];
-    if (plan.kind === 'random') {
-      const begun = plan.from === 'live' ? isLive : Promise.resolve();
-      // The moment of the kill is what is tested: any time on the clock, tied to no event.
-      endings.push(begun.then(() => after(plan.afterMs)).then(() => 'moment'));
+    if (plan.kind === 'start') endings.push(after(plan.afterMs).then(() => 'moment'));
+    if (plan.kind === 'answers') {
+      const answered = () =>
+        conversations.untilAnswered(conversations.answered + plan.answers, NEVER_MS, signal);
+      endings.push(
+        isLive
+          .then(answered)
+          .then(() => after(plan.afterMs))
+          .then(() => 'moment'),
+      );
     }
     for (const ending of endings) ending.catch(() => undefined);
     life.end = await Promise.race(endings);
     over.abort();
+    if (life.end === 'late') life.waiting = conversations.unanswered();
     await service.end('SIGKILL');
-    this.#keepLines(life, service);
     return life;
   }
 
-  /** Starts a life that nothing ends. */
-  start(
-    plan: string,
-    env: Record<string, string> = {},
-  ): { service: Wa2aiProcess; life: Life; isLive: Promise<void> } {
+  /** Starts a life; whoever asked for it ends its process. */
+  start(plan: string, { node = ONLY_NODE, env, ...ways }: LifeSettings = {}): StartedLife {
     const { emulator, databaseUrl } = this.#options;
     const startedAtMs = Date.now();
-    const life: Life = { number: this.all.length + 1, plan, end: 'as asked', startedAtMs, lines: [] };
+    const life: Life = { number: this.all.length + 1, node, plan, end: 'as asked', startedAtMs, lines: [] };
     this.all.push(life);
     const isLive = emulator.waitFor('live', undefined, 60_000).then(() => {
       life.liveMs = Date.now() - startedAtMs;
     });
-    isLive.catch(() => undefined);
     const service = Wa2aiProcess.spawn({
       whatsappWsUrl: emulator.url,
       databaseUrl,
-      env: { WA2AI_NODE_ID: 'crash', ...LIKE_PROGRAMS, ...this.#options.env, ...env },
+      ...ways,
+      env: { WA2AI_NODE_ID: node, ...LIKE_PROGRAMS, ...this.#options.env, ...env },
     });
-    service
+    const isReady = service
       .untilLog((line) => line.msg === 'wa2ai is ready', 60_000)
-      .then(
-        (line) => {
-          service.url = String(line.url);
-          life.readyMs = Date.now() - startedAtMs;
-        },
-        () => undefined,
-      );
-    return { service, life, isLive };
-  }
-
-  /** Ends a life that `start` began. */
-  async end(service: Wa2aiProcess, life: Life, signal: NodeJS.Signals): Promise<void> {
-    await service.end(signal);
-    this.#keepLines(life, service);
+      .then((line) => {
+        service.url = String(line.url);
+        life.readyMs = Date.now() - startedAtMs;
+      });
+    for (const event of [isLive, isReady]) event.catch(() => undefined);
+    void service.untilExit().then(() => this.#keepLines(life, service));
+    return { service, life, isReady, isLive };
   }
 
   #keepLines(life: Life, service: Wa2aiProcess): void {

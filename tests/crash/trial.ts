@@ -1,5 +1,6 @@
 import { guardConsole } from '../../router/src/providers/baileys/console-guard.ts';
 import { MockAgent } from '../support/mock-agent.ts';
+import { Nodes } from '../support/nodes.ts';
 import { pairByQr, untilState } from '../support/pairing.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
@@ -7,13 +8,13 @@ import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import { type ChatCounts, makeChats } from './chats.ts';
 import { Conversations } from './conversations.ts';
-import { journeys } from './journey.ts';
+import { journeys, waits } from './journey.ts';
 import { judge, type Verdict } from './judge.ts';
-import { LIKE_PROGRAMS, type Life, Lives } from './lives.ts';
+import { LIKE_PROGRAMS, type Life, type LifeSettings, Lives, ONLY_NODE } from './lives.ts';
 import { SeededRandom } from './random.ts';
 
 /** Nothing was answered for so long while the service was up: it never will be. */
-const STUCK_AFTER_MS = 45_000;
+export const STUCK_AFTER_MS = 45_000;
 const AGENT_SWITCHES = ['--delay-ms', '10'];
 
 export interface TrialOptions {
@@ -21,6 +22,8 @@ export interface TrialOptions {
   databaseUrl: string;
   /** As the report reads it, when the service's way is a disturbed one. */
   reportDatabaseUrl?: string;
+  /** Who serves people when the disturbance is over. Default: one node. */
+  nodes?: readonly string[];
   messages: number;
   seed: number;
   chats?: ChatCounts;
@@ -39,6 +42,8 @@ export interface Trial {
   random: SeededRandom;
   /** The account's linked device. */
   device(): string;
+  /** Nodes of this trial, none started; `settingsOf` says how a node's lives differ. */
+  nodes(plan: string, settingsOf?: (name: string) => Omit<LifeSettings, 'node'>): Nodes;
   /** Ends the agent; the returned function starts it again at the same place. */
   stopAgent(): Promise<() => Promise<void>>;
 }
@@ -46,14 +51,18 @@ export interface Trial {
 export interface TrialReport {
   seed: number;
   seconds: number;
+  /** Of them, those of the disturbance. */
+  disturbedSeconds: number;
   lives: Life[];
   verdict: Verdict;
   /** How the messages complained of came to it, in words; empty when all is good. */
   journeys: string;
+  /** The same of messages that waited long in a life; they were answered in a later one. */
+  waits: string;
 }
 
 /**
- * Lets people write to wa2ai while it is disturbed, and judges what they saw. The service runs as its own process, always
+ * Lets people write to wa2ai while it is disturbed, and judges what they saw. Each node runs as its own process, always
  * on the same database; the emulator delivers again what was not acknowledged.
  * @param disturb has no life running when it begins, and must leave none; what it allowed people to say need not be
  *   answered when it ends
@@ -81,6 +90,15 @@ export async function runTrial(
       conversations,
       random,
       device: () => emulator.linkedDevices(account.pn)[0]?.pn ?? '',
+      nodes: (plan, settingsOf) =>
+        new Nodes(emulator, async (node) => {
+          const { service, isReady } = lives.start(plan, { ...settingsOf?.(node), node });
+          await isReady.catch(async (error: unknown) => {
+            await service.end('SIGKILL');
+            throw error;
+          });
+          return service;
+        }),
       stopAgent: async () => {
         const port = Number(new URL(agent.url).port);
         await agent.stop();
@@ -90,8 +108,10 @@ export async function runTrial(
       },
     };
     await prepare(options, emulator, account, agent.url);
+    const disturbedAtMs = Date.now();
     await disturb(trial);
-    await comeToRest(options.messages, trial);
+    const disturbedSeconds = (Date.now() - disturbedAtMs) / 1_000;
+    await comeToRest(options, trial);
 
     const verdict = judge(emulator, chats);
     const told = {
@@ -103,9 +123,11 @@ export async function runTrial(
     return {
       seed,
       seconds: (Date.now() - startedAtMs) / 1_000,
+      disturbedSeconds,
       lives: lives.all,
       verdict,
       journeys: await journeys(told),
+      waits: await waits(told),
     };
   } finally {
     await agent.stop();
@@ -116,7 +138,7 @@ export async function runTrial(
 
 /** Links the account and makes the route to the agent. */
 async function prepare(
-  { databaseUrl, env, route }: TrialOptions,
+  { databaseUrl, env, route, nodes = [ONLY_NODE] }: TrialOptions,
   emulator: WhatsAppEmulator,
   account: Phone,
   agentUrl: string,
@@ -124,7 +146,7 @@ async function prepare(
   const service = await Wa2aiProcess.start({
     whatsappWsUrl: emulator.url,
     databaseUrl,
-    env: { WA2AI_NODE_ID: 'crash', ...LIKE_PROGRAMS, ...env },
+    env: { WA2AI_NODE_ID: nodes[0] ?? ONLY_NODE, ...LIKE_PROGRAMS, ...env },
   });
   await pairByQr(service, account, emulator);
   await service.addRoute('*', agentUrl, route);
@@ -132,23 +154,27 @@ async function prepare(
 }
 
 /**
- * The last life: everything is said and answered. One more start after it lets whatever was left unfinished show itself,
- * before one last word in every chat.
+ * The last life of each node: everything is said and answered. One more start after it lets whatever was left unfinished
+ * show itself, before one last word in every chat.
  */
-async function comeToRest(messages: number, trial: Trial): Promise<void> {
-  const { emulator, lives, conversations } = trial;
+async function comeToRest(
+  { messages, nodes: names = [ONLY_NODE] }: TrialOptions,
+  trial: Trial,
+): Promise<void> {
+  const { emulator, conversations } = trial;
   emulator.faults.clear();
   conversations.allow(messages, 40);
   for (const round of ['to the end', 'once more']) {
-    const { service, life, isLive } = lives.start(round);
+    const nodes = trial.nodes(round);
     try {
-      await isLive;
-      await untilState(service, 'open');
+      const live = emulator.waitFor('live', undefined, 60_000);
+      await Promise.all([nodes.addAll(names), live]);
+      await nodes.untilOpen();
       if (round === 'once more') conversations.lastWords();
       const isAnswered = await conversations.untilAllAnswered(STUCK_AFTER_MS);
       if (isAnswered) await emulator.waitUntilSettled(trial.device(), 30_000).catch(() => undefined);
     } finally {
-      await lives.end(service, life, 'SIGTERM');
+      await nodes.endAll('SIGTERM');
     }
   }
 }
@@ -160,7 +186,7 @@ export function inOneLife(
 ): (trial: Trial) => Promise<void> {
   return async (trial) => {
     const { lives, conversations } = trial;
-    const { service, life, isLive } = lives.start('disturbed');
+    const { service, isLive } = lives.start('disturbed');
     try {
       await isLive;
       await untilState(service, 'open');
@@ -169,7 +195,7 @@ export function inOneLife(
       await disturb(trial, service);
       await conversations.untilAllAnswered(STUCK_AFTER_MS);
     } finally {
-      await lives.end(service, life, 'SIGTERM');
+      await service.end();
     }
   };
 }

@@ -1,6 +1,7 @@
-import { expect } from 'vitest';
+import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Phone } from '../whatsapp-emulator/phone.ts';
 import { Stage } from './stage.ts';
+import { until } from './until.ts';
 import { Wa2aiProcess } from './wa2ai-process.ts';
 
 /** A node as `/api/nodes` shows it. */
@@ -11,46 +12,39 @@ export interface ShownNode {
   accounts: Array<{ accountId: string; epoch: string }>;
 }
 
-/** Several wa2ai processes on one stage: one WhatsApp, one database, one agent. */
+/** Several wa2ai processes on one database and one WhatsApp, by their names. */
 export class Nodes {
-  readonly stage: Stage;
-  readonly #env: Record<string, string>;
-  readonly #live = new Map<string, Wa2aiProcess>();
+  readonly #emulator: WhatsAppEmulator;
+  readonly #start: (name: string) => Promise<Wa2aiProcess>;
+  readonly #running = new Map<string, Wa2aiProcess>();
 
-  private constructor(stage: Stage, env: Record<string, string>) {
-    this.stage = stage;
-    this.#env = env;
+  /** @param start gives the process of a node, once it is ready */
+  constructor(emulator: WhatsAppEmulator, start: (name: string) => Promise<Wa2aiProcess>) {
+    this.#emulator = emulator;
+    this.#start = start;
   }
 
-  /** Starts nodes at the same moment. `env` is that of all of them. */
-  static async start(
-    names: readonly string[],
-    options: { agent?: string[]; env?: Record<string, string> } = {},
-  ): Promise<Nodes> {
-    const nodes = new Nodes(await Stage.set({ agent: options.agent }), options.env ?? {});
-    await Promise.all(names.map((name) => nodes.add(name)));
-    return nodes;
+  /** Starts nodes at the same moment; resolves when all are ready. Those that are ready count though another fails. */
+  async addAll(names: readonly string[]): Promise<void> {
+    const starts = await Promise.allSettled(names.map((name) => this.add(name)));
+    for (const start of starts) if (start.status === 'rejected') throw start.reason;
   }
 
   async add(name: string): Promise<Wa2aiProcess> {
-    const service = await Wa2aiProcess.start({
-      whatsappWsUrl: this.stage.emulator.url,
-      databaseUrl: this.stage.database.url,
-      env: { WA2AI_NODE_ID: name, ...this.#env },
-    });
-    this.#live.set(name, service);
+    const service = await this.#start(name);
+    this.#running.set(name, service);
     return service;
   }
 
   node(name: string): Wa2aiProcess {
-    const service = this.#live.get(name);
+    const service = this.#running.get(name);
     if (!service) throw new Error(`node ${name} is not started`);
     return service;
   }
 
-  /** Any node that lives, other than the named ones. */
+  /** Any node that runs, other than the named ones. */
   any(...except: string[]): Wa2aiProcess {
-    const [service] = [...this.#live].filter(([name]) => !except.includes(name)).map(([, each]) => each);
+    const [service] = [...this.#running].filter(([name]) => !except.includes(name)).map(([, each]) => each);
     if (!service) throw new Error('no node is started');
     return service;
   }
@@ -58,8 +52,13 @@ export class Nodes {
   /** Ends a node and forgets it. */
   async end(name: string, signal?: NodeJS.Signals): Promise<number | null> {
     const service = this.node(name);
-    this.#live.delete(name);
+    this.#running.delete(name);
     return service.end(signal);
+  }
+
+  /** Ends all nodes at once and forgets them. */
+  async endAll(signal: NodeJS.Signals): Promise<void> {
+    await Promise.all([...this.#running.keys()].map((name) => this.end(name, signal)));
   }
 
   async shown(via: Wa2aiProcess = this.any()): Promise<ShownNode[]> {
@@ -73,19 +72,20 @@ export class Nodes {
     return (await this.shown(via)).filter(held).map(({ nodeId }) => nodeId);
   }
 
+  /** The epoch under which a node holds the account. @throws {Error} it does not hold it */
+  async epochOf(accountId: string, name: string): Promise<string> {
+    const node = (await this.shown(this.node(name))).find(({ nodeId }) => nodeId === name);
+    const account = node?.accounts.find((each) => each.accountId === accountId);
+    if (!account) throw new Error(`node ${name} does not hold ${accountId}`);
+    return account.epoch;
+  }
+
   /** Resolves with the one node that holds the account, once one does that is not excepted. */
-  async untilHeld(accountId = 'default', except: string[] = [], via?: Wa2aiProcess): Promise<string> {
-    let holder = '';
-    await expect
-      .poll(
-        async () => {
-          [holder = ''] = await this.holdersOf(accountId, via ?? this.any(...except));
-          return holder !== '' && !except.includes(holder);
-        },
-        { timeout: 30_000, interval: 50 },
-      )
-      .toBe(true);
-    return holder;
+  untilHeld(accountId = 'default', except: string[] = [], via?: Wa2aiProcess): Promise<string> {
+    return until(`a node that holds ${accountId}`, async () => {
+      const [holder] = await this.holdersOf(accountId, via ?? this.any(...except));
+      return holder !== undefined && !except.includes(holder) ? holder : undefined;
+    });
   }
 
   async account(accountId = 'default', via: Wa2aiProcess = this.any()): Promise<Record<string, unknown>> {
@@ -94,34 +94,45 @@ export class Nodes {
   }
 
   /** Pairs an account through any node's page, wherever it is held, and waits until it is open. */
-  async pair(phone: Phone = this.stage.phone, accountId = 'default', via?: Wa2aiProcess): Promise<void> {
-    await expect
-      .poll(async () => (await this.account(accountId, via)).qr, { timeout: 30_000 })
-      .toBeTypeOf('string');
-    const { qr } = await this.account(accountId, via);
-    const live = this.stage.emulator.waitFor('live', undefined, 30_000);
-    await Promise.all([phone.scan(String(qr)), live]);
+  async pair(phone: Phone, accountId = 'default', via?: Wa2aiProcess): Promise<void> {
+    const qr = await until(`a QR code of ${accountId}`, async () => {
+      const account = await this.account(accountId, via);
+      return typeof account.qr === 'string' ? account.qr : undefined;
+    });
+    const live = this.#emulator.waitFor('live', undefined, 30_000);
+    await Promise.all([phone.scan(qr), live]);
     await this.untilOpen(accountId, via);
   }
 
-  async untilOpen(accountId = 'default', via?: Wa2aiProcess): Promise<void> {
-    await expect
-      .poll(async () => (await this.account(accountId, via)).state, { timeout: 30_000 })
-      .toBe('open');
+  async untilOpen(accountId = 'default', via?: Wa2aiProcess, timeoutMs?: number): Promise<void> {
+    const look = async () => (await this.account(accountId, via)).state === 'open' || undefined;
+    await until(`account ${accountId} to be open`, look, timeoutMs);
   }
 
-  /** How many turns ended on each live node. */
+  /** How many turns ended on each node that runs. */
   turnsEnded(): Record<string, number> {
     return Object.fromEntries(
-      [...this.#live].map(([name, service]) => [
+      [...this.#running].map(([name, service]) => [
         name,
         service.lines.filter((line) => line.msg === 'turn ended').length,
       ]),
     );
   }
+}
 
-  async strike(): Promise<void> {
-    await Promise.all([...this.#live.values()].map((service) => service.end('SIGKILL')));
-    await this.stage.strike();
-  }
+/** Nodes on a stage of their own: one WhatsApp, one database, one agent. `env` is that of all of them. */
+export async function nodesOnStage(
+  names: readonly string[],
+  options: { agent?: string[]; env?: Record<string, string> } = {},
+): Promise<{ stage: Stage; nodes: Nodes }> {
+  const stage = await Stage.set({ agent: options.agent });
+  const nodes = new Nodes(stage.emulator, (name) =>
+    Wa2aiProcess.start({
+      whatsappWsUrl: stage.emulator.url,
+      databaseUrl: stage.database.url,
+      env: { WA2AI_NODE_ID: name, ...options.env },
+    }),
+  );
+  await nodes.addAll(names);
+  return { stage, nodes };
 }

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConfigError, isLoopbackHost, loadConfig, unknownVariables } from '../../router/src/config.ts';
+import { ConfigError, loadConfig, unknownVariables } from '../../router/src/config.ts';
 import {
   ENV_TABLE_END,
   ENV_TABLE_START,
   envExample,
   envTableMarkdown,
 } from '../../router/src/config-docs.ts';
+import { isLoopbackHost } from '../../router/src/config-fields.ts';
 
 const KEY = '0123456789abcdef';
 

@@ -1,5 +1,21 @@
 import type { AccountState } from './models.ts';
 
+const LISTED: Record<AccountState, true> = {
+  starting: true,
+  pairing: true,
+  connecting: true,
+  open: true,
+  waiting: true,
+  'logged-out': true,
+  replaced: true,
+  outdated: true,
+  restricted: true,
+  stopped: true,
+};
+
+/** Every named state, in the order of an account's life. */
+export const ACCOUNT_STATES = Object.keys(LISTED) as readonly AccountState[];
+
 /** What the sentence needs beside the state. */
 export interface AccountStateDetails {
   /** Pairing goes by eight-letter code and not by QR. */

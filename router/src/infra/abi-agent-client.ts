@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentClient, AskOptions } from '../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../core/chat-id.ts';
 import { AgentProtocolError, Wa2aiError } from '../core/errors.ts';
@@ -7,29 +6,22 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { type Interpretation, interpret, only } from './abi/abi-command.ts';
 import { readable, renderOutputs } from './abi/abi-render.ts';
-import { type AbiRules, rulesOf } from './abi/abi-rules.ts';
+import { type AbiConfigProblem, type AbiRules, rulesOf } from './abi/abi-rules.ts';
 import { encodeCall } from './abi/abi-signature.ts';
 import type { AbiValue } from './abi/abi-type.ts';
 import { type Envelope, envelopeOf, requestBody } from './abi/abi-wire.ts';
 import { Manifests } from './abi/manifests.ts';
 import { readOutputs } from './abi/read-outputs.ts';
 import { type Redact, redactor } from './adk-errors.ts';
-import { withLimit } from './adk-session.ts';
 import { boundedFetch, type Fetched } from './bounded-fetch.ts';
+import { holdingClock } from './system-clock.ts';
+import { withLimit } from './with-limit.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** Of a request and of an answer: the container specification's own limit. */
 const MAX_BYTES = 10 * 1024 * 1024;
 /** Calldata in the message log is cut here, in hex digits. */
 const MAX_LOGGED_HEX = 2_050;
-
-/** Unlike the service's clock, this one holds the process: a script that awaits an answer must not end before it. */
-const holdingClock: Clock = {
-  now: () => Date.now(),
-  sleep: async (ms, signal) => {
-    await sleep(ms, undefined, signal && { signal });
-  },
-};
 
 /** Settings of AbiAgentClient. */
 export interface AbiAgentClientConfig {
@@ -111,7 +103,7 @@ export class AbiAgentClient implements AgentClient {
       const shown = describe(meant, calldata);
       try {
         if (calldata.length > MAX_BYTES) throw new AgentProtocolError('The ABI call is larger than 10 MB.');
-        const redact = this.#redactor(message);
+        const redact = this.#redactor(message, meant.values);
         const url = callUrl(endpoint, this.#config.path);
         const outputs = await this.#ask({ call: meant, rules, url, calldata, message, redact, signal });
         const { target } = meant;
@@ -150,21 +142,24 @@ export class AbiAgentClient implements AgentClient {
     if (this.#rules?.entries !== entries) {
       const rules = rulesOf(entries, this.#config).then((result) => {
         if (result.ok) return result.rules;
-        const mistakes = result.problems.map(({ field, message }) => `config.abi.${field} ${message}`);
-        throw new AgentProtocolError(`The route's ABI cannot be used: ${mistakes.join('; ')}.`);
+        throw new AgentProtocolError(unusable(result.problems, typeof functions === 'string'));
       });
       this.#rules = { entries, rules };
     }
     return await this.#rules.rules;
   }
 
-  #redactor({ text, from, channelId }: IncomingMessage): Redact {
+  #redactor({ text, from, channelId }: IncomingMessage, values: readonly AbiValue[]): Redact {
     const secrets = Object.values(this.#config.headers ?? {});
     const words = secrets.flatMap((value) => [value, ...value.split(' ').slice(1)]);
-    return redactor(
+    const redact = redactor(
       { text, userId: contractUser(from), sessionId: contractSessionId(from, channelId) },
       words,
     );
+    // Agents quote what they were given: those are the person's words too.
+    const given = [...longTextsIn(values)];
+    return (written) =>
+      given.reduce((shown, value) => shown.replaceAll(value, '[argument]'), redact(written));
   }
 
   async #ask(asking: Asking): Promise<AbiValue[]> {
@@ -208,6 +203,14 @@ export class AbiAgentClient implements AgentClient {
   }
 }
 
+function unusable(problems: readonly AbiConfigProblem[], isManifest: boolean): string {
+  const isItsOwn = isManifest && problems.every(({ field }) => field.startsWith('functions'));
+  const mistakes = problems.map(({ field, message }) =>
+    isItsOwn ? `${field.slice('functions'.length) || 'it'} ${message}` : `config.abi.${field} ${message}`,
+  );
+  return `The ${isItsOwn ? "ABI agent's manifest" : "route's ABI"} cannot be used: ${mistakes.join('; ')}.`;
+}
+
 /**
  * Where a call goes: the endpoint as it is, `/` when it names no path, or `path` below it. No port means 80 (443 with
  * https).
@@ -220,6 +223,19 @@ export function callUrl(endpoint: string, path: string | undefined): string {
   }
   if (path === undefined) return url.href;
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}${url.search}`;
+}
+
+const MIN_QUOTED_CHARS = 8;
+const MAX_QUOTED_VALUES = 1_000;
+
+/** Values that an agent could quote, in text as it would; short ones are ordinary words. */
+function longTextsIn(values: readonly AbiValue[], found = new Set<string>()): Set<string> {
+  for (const value of values) {
+    if (found.size >= MAX_QUOTED_VALUES) break;
+    if (Array.isArray(value)) longTextsIn(value, found);
+    else if (String(value).length >= MIN_QUOTED_CHARS) found.add(String(value));
+  }
+  return found;
 }
 
 /** The call as an admin reads it. */
@@ -235,5 +251,6 @@ function describe({ target, values }: Call, calldata: Buffer): Record<string, un
 
 /** A refusal in the JSON envelope's own form: the agent expects that envelope. */
 function isEnvelopeRefusal({ status, body }: Fetched & { kind: 'answer' }): boolean {
-  return status >= 400 && envelopeOf(body) !== undefined;
+  const envelope = envelopeOf(body);
+  return envelope !== undefined && (status >= 400 || typeof envelope.result !== 'string');
 }

@@ -9,6 +9,7 @@ import {
   parseSessionEvents,
   type RunRequest,
 } from './adk-wire.ts';
+import { withLimit } from './with-limit.ts';
 
 /** A session is read whole, the server offers no less; a longer history than this is not looked through. */
 const MAX_SESSION_BYTES = 16 * 1024 * 1024;
@@ -85,14 +86,14 @@ export async function watchRun(
   options: { limitMs: number; clock: Clock; signal: AbortSignal },
 ): Promise<EarlierRun> {
   const { clock, signal } = options;
-  const endMs = clock.now() + options.limitMs;
+  const endMs = clock.monotonicMs() + options.limitMs;
   let seen = -1;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
     const found = await look(server, run, clock, signal);
     if (found === 'absent' || found === 'unknown') return { kind: found };
     if (isFinished(found) && found.length === seen) return { kind: 'finished', events: found };
     seen = found.length;
-    const leftMs = endMs - clock.now();
+    const leftMs = endMs - clock.monotonicMs();
     if (leftMs <= 0) return { kind: 'running' };
     await clock.sleep(Math.min(pauseMs, leftMs), signal).catch((error: unknown) => {
       // The platform's timer rejects with an error of its own, not with the signal's reason.
@@ -117,28 +118,4 @@ async function look(
   const events = parseSessionEvents(found.body);
   if (!events.ok) return 'unknown';
   return eventsOfMessage(events.value, run.messageId) ?? 'absent';
-}
-
-/** Runs `work` under a signal that aborts after `limitMs`, or when the outer `signal` does. */
-export async function withLimit<T>(
-  clock: Clock,
-  limitMs: number,
-  signal: AbortSignal | undefined,
-  work: (limited: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const limited = new AbortController();
-  const done = new AbortController();
-  const onAbort = () => limited.abort(signal?.reason);
-  if (signal?.aborted) onAbort();
-  signal?.addEventListener('abort', onAbort, { once: true });
-  clock.sleep(limitMs, done.signal).then(
-    () => limited.abort(),
-    () => undefined,
-  );
-  try {
-    return await work(limited.signal);
-  } finally {
-    done.abort();
-    signal?.removeEventListener('abort', onAbort);
-  }
 }

@@ -1,44 +1,20 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentClient, AskOptions } from '../core/agent-client.ts';
-import { contractUser } from '../core/chat-id.ts';
-import { AgentProtocolError, AgentTimeoutError, AgentUnavailableError, Wa2aiError } from '../core/errors.ts';
+import { contractSessionId, contractUser } from '../core/chat-id.ts';
+import { AgentTimeoutError, AgentUnavailableError, Wa2aiError } from '../core/errors.ts';
 import type { AdkConfig, AgentResponse, IncomingMessage } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
-import {
-  failedSentence,
-  faultError,
-  type Redact,
-  type Refusal,
-  redactor,
-  refusalError,
-  reportedError,
-  timeoutSentence,
-} from './adk-errors.ts';
-import { type AdkServer, adkServer, exchange } from './adk-http.ts';
-import { createSession, isSessionAbsent, listApps, watchRun, withLimit } from './adk-session.ts';
+import { redactor, reportedError, timeoutSentence } from './adk-errors.ts';
+import { adkServer } from './adk-http.ts';
+import { type AdkAsk, type AdkQuestion, AdkRuns } from './adk-run.ts';
+import { watchRun } from './adk-session.ts';
 import { AdkState } from './adk-state.ts';
-import {
-  type AdkDialect,
-  type AdkEvent,
-  isSessionMissing,
-  parseEvents,
-  type RunAnswer,
-  type RunRequest,
-  readAnswer,
-  runBody,
-} from './adk-wire.ts';
+import { type AdkEvent, type RunAnswer, type RunRequest, readAnswer } from './adk-wire.ts';
+import { holdingClock } from './system-clock.ts';
+import { withLimit } from './with-limit.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024;
-
-/** Unlike the service's clock, this one holds the process: a script that awaits an answer must not end before it. */
-const holdingClock: Clock = {
-  now: () => Date.now(),
-  sleep: async (ms, signal) => {
-    await sleep(ms, undefined, signal && { signal });
-  },
-};
 
 /** Settings of HttpAgentClient; `timeout` and `adk` are the agent contract's, the rest has defaults. */
 export interface HttpAgentClientConfig {
@@ -59,28 +35,6 @@ export interface HttpAgentClientConfig {
   lateAnswerMs?: number;
 }
 
-/** What is asked where. */
-interface Question {
-  server: AdkServer;
-  run: RunRequest;
-  /** Names the session among all servers. */
-  sessionKey: string;
-  log: Logger | undefined;
-  redact: Redact;
-  /** The caller's signal. */
-  outer: AbortSignal | undefined;
-}
-
-/** A question on its way. */
-interface Ask extends Question {
-  /** Aborts at the time limit and at the caller's signal. */
-  limited: AbortSignal;
-  /** Spelling of a run that was sent and whose fate is unknown so far. */
-  inFlight: AdkDialect | undefined;
-}
-
-type RunResult = { ok: true; events: AdkEvent[] } | { ok: false; refusal: Refusal };
-
 /**
  * Asks ADK agents over HTTP, as the agent contract says and as real ADK servers need it (refs/adk_api.md).
  *
@@ -91,19 +45,25 @@ export class HttpAgentClient implements AgentClient {
   readonly #adk: Omit<AdkConfig, 'timeoutMs'>;
   readonly #timeoutMs: number;
   readonly #lateAnswerMs: number;
-  readonly #maxBytes: number;
   readonly #log: Logger | undefined;
   readonly #state: AdkState;
   readonly #clock: Clock;
+  readonly #runs: AdkRuns;
 
   constructor(config: HttpAgentClientConfig) {
     this.#adk = config.adk;
     this.#timeoutMs = config.timeout ?? DEFAULT_TIMEOUT_MS;
     this.#lateAnswerMs = config.lateAnswerMs ?? this.#timeoutMs;
-    this.#maxBytes = config.maxBytes ?? DEFAULT_MAX_BYTES;
     this.#log = config.log;
     this.#state = config.state ?? new AdkState();
     this.#clock = config.clock ?? holdingClock;
+    this.#runs = new AdkRuns({
+      dialect: this.#adk.dialect,
+      timeoutMs: this.#timeoutMs,
+      maxBytes: config.maxBytes ?? DEFAULT_MAX_BYTES,
+      state: this.#state,
+      clock: this.#clock,
+    });
   }
 
   /**
@@ -133,20 +93,20 @@ export class HttpAgentClient implements AgentClient {
         const earlier = await this.#earlierAnswer(question);
         if (earlier) return earlier;
       }
-      const ask: Omit<Ask, 'limited'> = { ...question, inFlight: undefined };
+      const ask: Omit<AdkAsk, 'limited'> = { ...question, inFlight: undefined };
       return await withLimit(this.#clock, this.#timeoutMs, options.signal, (limited) =>
         this.#ask({ ...ask, limited }),
       );
     });
   }
 
-  #questionOf(endpoint: string, message: IncomingMessage, outer: AbortSignal | undefined): Question {
+  #questionOf(endpoint: string, message: IncomingMessage, outer: AbortSignal | undefined): AdkQuestion {
     const server = adkServer(this.#adk.baseUrl ?? endpoint, this.#adk.headers);
     const userId = contractUser(message.from);
     const run: RunRequest = {
       appName: this.#adk.appName,
       userId,
-      sessionId: `${userId}_${contractUser(message.channelId)}`,
+      sessionId: contractSessionId(message.from, message.channelId),
       text: message.text,
       messageId: message.id,
     };
@@ -160,21 +120,20 @@ export class HttpAgentClient implements AgentClient {
     };
   }
 
-  async #ask(ask: Ask): Promise<AgentResponse> {
-    const startedMs = this.#clock.now();
+  async #ask(ask: AdkAsk): Promise<AgentResponse> {
+    const startedMs = this.#clock.monotonicMs();
     ask.log?.info({}, '[HttpAgentClient] Sending ADK message');
     try {
-      const result = await this.#run(ask);
-      if (!result.ok) throw await this.#refused(ask, result.refusal);
-      this.#state.noteSession(ask.sessionKey);
-      const response = this.#read(ask, result.events);
-      const durationMs = this.#clock.now() - startedMs;
+      const events = await this.#runs.send(ask);
+      const response = this.#read(ask, events);
+      const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
       ask.log?.info({ durationMs }, '[HttpAgentClient] ADK message sent successfully');
       return response;
     } catch (error) {
       ask.outer?.throwIfAborted();
       if (!(error instanceof Wa2aiError)) throw error;
-      const fields = { error: error.message, durationMs: this.#clock.now() - startedMs };
+      const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
+      const fields = { error: error.message, durationMs };
       const timeout = ask.limited.aborted ? { timeout: true } : {};
       ask.log?.error({ ...fields, ...timeout }, '[HttpAgentClient] ADK message failed');
       if (error.disposition !== 'uncertain') throw error;
@@ -182,79 +141,8 @@ export class HttpAgentClient implements AgentClient {
     }
   }
 
-  /** Sends the run in the spelling the server is thought to take, and mends what a refusal says about it, once. */
-  async #run(ask: Ask): Promise<RunResult> {
-    const { name } = ask.server;
-    const fixed = this.#adk.dialect === 'auto' ? undefined : this.#adk.dialect;
-    const first = fixed ?? this.#state.dialectOf(name) ?? 'snake';
-    const result = await this.#post(ask, first);
-    if (result.ok) return result;
-    const { status, body } = result.refusal;
-    const isBodyRefused = !fixed && (status === 400 || status === 422);
-
-    if (isBodyRefused && first === 'camel') {
-      // Another server answers at this address now; it could not read the body, so nothing was run.
-      const retried = await this.#post(ask, 'snake');
-      return retried.ok ? retried : result;
-    }
-    const isMendable =
-      isSessionMissing(status, body) ||
-      (isBodyRefused && !/missing required fields/i.test(body)) ||
-      (status === 500 && (await this.#failedForWantOfSession(ask)));
-    const isThere = isMendable && (await createSession(ask.server, ask.run, ask.limited));
-    this.#throwIfEnded(ask);
-    return isThere ? await this.#post(ask, fixed ?? 'camel') : result;
-  }
-
-  /** Some servers answer a run in a missing session with a bare 500; then nothing was run. */
-  async #failedForWantOfSession(ask: Ask): Promise<boolean> {
-    if (this.#state.isSessionKnown(ask.sessionKey)) return false;
-    return await isSessionAbsent(ask.server, ask.run, ask.limited);
-  }
-
-  async #post(ask: Ask, dialect: AdkDialect): Promise<RunResult> {
-    const { server } = ask;
-    ask.inFlight = dialect;
-    const result = await exchange(server.url('run'), {
-      method: 'POST',
-      headers: server.headers,
-      body: JSON.stringify(runBody(dialect, ask.run)),
-      signal: ask.limited,
-      maxBytes: this.#maxBytes,
-    });
-    this.#throwIfEnded(ask);
-    if (result.kind === 'fault') {
-      if (result.stage === 'no-answer') this.#state.noteDoubt(ask.sessionKey, ask.run.messageId);
-      throw faultError(result.stage, ask.redact(result.detail), result.cause);
-    }
-    const { status, headers, body } = result;
-    if (status !== 504) ask.inFlight = undefined;
-    if (status !== 200) return { ok: false, refusal: { status, headers, body } };
-    const events = parseEvents(body);
-    if (!events.ok) throw new AgentProtocolError(failedSentence(events.problem));
-    this.#state.learnDialect(server.name, dialect);
-    return { ok: true, events: events.value };
-  }
-
-  /** @throws at the caller's abort its reason, at the time limit the contract's time-out, else nothing */
-  #throwIfEnded(ask: Ask): void {
-    ask.outer?.throwIfAborted();
-    if (!ask.limited.aborted) return;
-    const sentence = timeoutSentence(this.#timeoutMs);
-    // A time-out between two runs, while the session was being created: nothing was run.
-    throw ask.inFlight ? new AgentTimeoutError(sentence) : new AgentUnavailableError(sentence);
-  }
-
-  async #refused(ask: Ask, refusal: Refusal): Promise<Wa2aiError> {
-    const { status, body } = refusal;
-    const isUnknownApp = status === 404 && !isSessionMissing(status, body);
-    const apps = isUnknownApp ? await listApps(ask.server, ask.limited) : [];
-    if (status === 502) this.#state.noteDoubt(ask.sessionKey, ask.run.messageId);
-    return refusalError(refusal, { apps, nowMs: this.#clock.now(), redact: ask.redact });
-  }
-
   /** @throws {AgentProtocolError | AgentUnavailableError} the run reported an error instead of an answer */
-  #read({ run, log, redact }: Question, events: AdkEvent[]): AgentResponse {
+  #read({ run, log, redact }: AdkQuestion, events: AdkEvent[]): AgentResponse {
     const answer = readAnswer(events);
     const { eventCount, author } = answer;
     log?.info({ eventCount, answer: answer.kind, author }, '[HttpAgentClient] ADK response processed');
@@ -263,7 +151,7 @@ export class HttpAgentClient implements AgentClient {
   }
 
   /** Ends an ask whose run may have happened: by a late answer, by the proof that it never began, or by `failure`. */
-  async #settle(ask: Ask, failure: Wa2aiError): Promise<AgentResponse> {
+  async #settle(ask: AdkAsk, failure: Wa2aiError): Promise<AgentResponse> {
     this.#state.noteDoubt(ask.sessionKey, ask.run.messageId);
     // The contract's own spelling carries no mark by which the run could be found again.
     if (ask.inFlight === 'snake' || this.#lateAnswerMs <= 0) throw failure;
@@ -278,7 +166,7 @@ export class HttpAgentClient implements AgentClient {
   }
 
   /** What the session holds of an earlier ask of this message; undefined when it is to be asked (again). */
-  async #earlierAnswer(question: Question): Promise<AgentResponse | undefined> {
+  async #earlierAnswer(question: AdkQuestion): Promise<AgentResponse | undefined> {
     const found = await this.#watch(question, this.#timeoutMs);
     if (found.kind === 'running') throw new AgentTimeoutError(timeoutSentence(this.#timeoutMs));
     if (found.kind !== 'finished') return undefined;
@@ -288,7 +176,7 @@ export class HttpAgentClient implements AgentClient {
     return this.#read(question, found.events);
   }
 
-  #watch({ server, run, outer }: Question, limitMs: number) {
+  #watch({ server, run, outer }: AdkQuestion, limitMs: number) {
     const signal = outer ?? new AbortController().signal;
     return watchRun(server, run, { limitMs, clock: this.#clock, signal });
   }

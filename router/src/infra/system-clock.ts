@@ -4,7 +4,16 @@ import type { Clock } from '../core/ports/clock.ts';
 /** The machine's clock. Its waits do not hold the process at shutdown. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonicMs: () => performance.now(),
   sleep: async (ms, signal) => {
     await sleep(ms, undefined, { ref: false, ...(signal && { signal }) });
+  },
+};
+
+/** Unlike the service's clock, this one holds the process: a script that awaits an answer must not end before it. */
+export const holdingClock: Clock = {
+  ...systemClock,
+  sleep: async (ms, signal) => {
+    await sleep(ms, undefined, signal && { signal });
   },
 };

@@ -86,6 +86,7 @@ describe('a reply made of outputs', () => {
       'none bad',
     ],
     ['string s', ['<b>&'], '{{s}} { {{s}} }', '<b>& { <b>& }'],
+    ['string s', ['<b>&'], '{{{s}}} {{& s }}{{! said {s} so }}.', '<b>& <b>&.'],
   ] as Array<[string, AbiValue[], string, string]>)(
     'by a template: %s',
     (types, values, template, expected) => {

@@ -46,12 +46,15 @@ function interpretText(rules: CallRules, text: string): Interpretation {
   const sole = only(rules);
   const textTarget = sole && isTextOnly(sole) ? sole : undefined;
   const target = rules.target ?? textTarget;
-  const command = /^\s*\/([\w$]+)(\([^\s]*\))?(?:\s+([\s\S]*))?$/.exec(text);
+  const command = /^\s*\/([\w$]+)(?![^\s(])([\s\S]*)$/.exec(text);
   if (command?.[1]) {
-    const [, name, types = '', rest = ''] = command;
+    const [, name, rest = ''] = command;
+    const types = /^\(\S*\)(?!\S)/.exec(rest)?.[0] ?? '';
+    const form = types === '' ? [] : commandFunctions(rules.abi, name, types);
+    if (form.length > 0) return callCommand(rules, form, rest.slice(types.length), false);
     if (name.toLowerCase() === 'help') return help(rules.abi, rest.trim());
-    const found = commandFunctions(rules.abi, name, types);
-    if (found.length > 0) return callCommand(rules, found, rest);
+    const found = commandFunctions(rules.abi, name, '');
+    if (found.length > 0) return callCommand(rules, found, rest, rest.startsWith('('));
     if (!target) {
       const list = commandList(rules.abi.functions);
       return { kind: 'say', why: 'mistake', text: `There is no command /${shortened(name)}.\n\n${list}` };
@@ -107,12 +110,17 @@ function commandFunctions(abi: AgentAbi, name: string, types: string): readonly 
 }
 
 /** The form that the arguments fit; of several that fit, the route's own. */
-function callCommand(rules: CallRules, forms: readonly AbiFunction[], rest: string): Interpretation {
+function callCommand(
+  rules: CallRules,
+  forms: readonly AbiFunction[],
+  rest: string,
+  isCallSyntax: boolean,
+): Interpretation {
   const fitting: Array<Interpretation & { kind: 'call' }> = [];
   let firstMistake: AbiInputError | undefined;
   for (const target of forms) {
     try {
-      fitting.push({ kind: 'call', target, values: argumentsOf(rules, target, rest) });
+      fitting.push({ kind: 'call', target, values: argumentsOf(rules, target, rest, isCallSyntax) });
     } catch (error) {
       if (!(error instanceof AbiInputError)) throw error;
       firstMistake ??= error;
@@ -131,22 +139,36 @@ function callCommand(rules: CallRules, forms: readonly AbiFunction[], rest: stri
 }
 
 /** Arguments as a person writes them after a command: by position, or all at once as JSON. */
-function argumentsOf(rules: CallRules, target: AbiFunction, written: string): AbiValue[] {
+function argumentsOf(
+  rules: CallRules,
+  target: AbiFunction,
+  written: string,
+  isCallSyntax = false,
+): AbiValue[] {
   const { inputs } = target;
   const { codec } = rules.abi;
-  const text = written.trim();
-  if (inputs.length === 0) {
+  const text = withoutParentheses(inputs, written.trim(), isCallSyntax);
+  const [first] = inputs;
+  if (!first) {
     if (text !== '' && text !== '[]' && text !== '{}')
       throw new AbiInputError(`/${target.name} takes no arguments`);
     return [];
   }
-  if (text === '' && inputs[0]?.type.kind !== 'string') throw wrongCount(target, 0);
-  const [first] = inputs as [AbiParam];
+  if (text === '') throw wrongCount(target, 0);
   if (inputs.length === 1) return [soleArgument(first, text, codec)];
   const json = /^[[{]/.test(text) ? jsonOrNothing(text) : undefined;
   const isWhole = Array.isArray(json) ? json.length === inputs.length : json !== undefined;
   if (isWhole) return coerceAll(inputs, json, codec);
   return coerceAll(inputs, positional(target, text), codec);
+}
+
+/** What stands in `(2, 40)`, as programs write a call: of `/add(2, 40)` always, else unless it may be a text of its own. */
+function withoutParentheses(inputs: readonly AbiParam[], text: string, isCallSyntax: boolean): string {
+  const inner = /^\(([\s\S]*)\)$/.exec(text)?.[1]?.trim();
+  if (inner === undefined || (inputs.length === 1 && inputs[0]?.type.kind === 'string' && !isCallSyntax))
+    return text;
+  const isTuple = inputs.length === 1 && inputs[0]?.type.kind === 'tuple' && !/^[[{]/.test(inner);
+  return isTuple && inner !== '' ? `[${inner}]` : inner;
 }
 
 function soleArgument(input: AbiParam, text: string, codec: AgentAbi['codec']): AbiValue {
@@ -180,9 +202,25 @@ function unquoted(text: string): string {
   }
 }
 
-/** Splits at spaces outside quotes and brackets; a text at the end takes all that is left. */
+/**
+ * Splits at spaces outside quotes and brackets; a text at the end takes all that is left. Commas separate when each part
+ * but the last ends with one, or when only they give the right number.
+ */
 function positional(target: AbiFunction, text: string): AbiInput[] {
   const { inputs } = target;
+  const tokens = tokensOf(target, text);
+  const areListed = tokens.length > 1 && tokens.slice(0, -1).every((token) => token.endsWith(','));
+  if (text.includes(',') && (areListed || tokens.length !== inputs.length)) {
+    const list = jsonOrNothing(`[${text}]`);
+    if (Array.isArray(list) && list.length === inputs.length) return list;
+  }
+  if (tokens.length !== inputs.length) throw wrongCount(target, tokens.length);
+  return areListed
+    ? tokens.map((token, at) => (at < tokens.length - 1 ? token.slice(0, -1) : token))
+    : tokens;
+}
+
+function tokensOf({ inputs }: AbiFunction, text: string): string[] {
   const endsInText = inputs.at(-1)?.type.kind === 'string';
   const tokens: string[] = [];
   let at = 0;
@@ -196,7 +234,6 @@ function positional(target: AbiFunction, text: string): AbiInput[] {
     tokens.push(token);
     at = end + (/^\s*/.exec(text.slice(end))?.[0].length ?? 0);
   }
-  if (tokens.length !== inputs.length) throw wrongCount(target, tokens.length);
   return tokens;
 }
 

@@ -3,7 +3,7 @@ import { type CallRules, only } from './abi-command.ts';
 import { AbiProblemsError, type AgentAbi, createAbi, findFunction } from './abi-signature.ts';
 import { AbiDefinitionError } from './abi-type.ts';
 import { AbiInputError, coerceAll } from './abi-value.ts';
-import { sampleOf, unknownVariables, VARIABLE_NAMES } from './args-template.ts';
+import { placeholderProblems, sampleOf } from './args-template.ts';
 import { type OutputTemplate, parseOutputTemplate } from './output-template.ts';
 
 /** A route's settings, read and checked once. */
@@ -55,9 +55,7 @@ export async function rulesOf(
     problems.push({ field: 'function', message });
   }
   if (sole && args !== undefined) {
-    for (const name of unknownVariables(args)) {
-      problems.push({ field: 'args', message: `uses {{${name}}}; there are ${VARIABLE_NAMES.join(', ')}` });
-    }
+    problems.push(...placeholderProblems(args).map((message) => ({ field: 'args', message })));
     if (problems.length === 0) {
       noting('args', () => {
         try {

@@ -1,5 +1,6 @@
 import { contractUser } from '../../core/chat-id.ts';
 import type { IncomingMessage } from '../../core/models.ts';
+import { shortened } from './abi-type.ts';
 import { type AbiInput, ANYTHING } from './abi-value.ts';
 
 /** What `{{name}}` in an argument template can stand for. */
@@ -20,7 +21,7 @@ const VARIABLES: Record<string, (message: IncomingMessage) => string | bigint | 
 const FREE = new Set(['text', 'quotedText', 'name']);
 
 /** Names of the variables, for sentences. */
-export const VARIABLE_NAMES = Object.keys(VARIABLES);
+const VARIABLE_NAMES = Object.keys(VARIABLES);
 
 const PLACEHOLDER = /\{\{\s*([\w.]+)\s*\}\}/g;
 const SOLE_PLACEHOLDER = /^\{\{\s*([\w.]+)\s*\}\}$/;
@@ -43,15 +44,21 @@ export function sampleOf(template: unknown): AbiInput {
   });
 }
 
-/** Names in the template that are no variable. */
-export function unknownVariables(template: unknown): string[] {
-  const unknown = new Set<string>();
+/** What is wrong with the placeholders of a template, one sentence each: names that are no variable, braces left open. */
+export function placeholderProblems(template: unknown): string[] {
+  const problems = new Set<string>();
   fill(template, (text) => {
-    for (const [, name = ''] of text.matchAll(PLACEHOLDER))
-      if (!Object.hasOwn(VARIABLES, name)) unknown.add(name);
+    const rest = text.replace(/\{\{([^{}]*)\}\}/g, (placeholder, inner: string) => {
+      if (!Object.hasOwn(VARIABLES, inner.trim())) {
+        problems.add(`uses ${shortened(placeholder)}; there are ${VARIABLE_NAMES.join(', ')}`);
+      }
+      return '';
+    });
+    const open = /\{\{[\s\S]*/.exec(rest)?.[0];
+    if (open !== undefined) problems.add(`has '${shortened(open)}' without }}`);
     return text;
   });
-  return [...unknown];
+  return [...problems];
 }
 
 /** A message in a group: its addresses are no numbers, so that a template cannot count on one. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ACCOUNT_STATES } from '../../core/account-state.ts';
 import type { AccountControl } from '../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
 import type { Logger } from '../../core/ports/logger.ts';
@@ -17,25 +18,16 @@ const ACCOUNT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const accountView = z
   .object({
     accountId: z.string(),
-    state: z.enum([
-      'starting',
-      'pairing',
-      'connecting',
-      'open',
-      'waiting',
-      'logged-out',
-      'replaced',
-      'outdated',
-      'restricted',
-      'stopped',
-    ]),
+    state: z.enum(ACCOUNT_STATES),
     nextAction: z.string().describe('What a person should do now.'),
     since: timeView,
     reason: z.string().optional(),
     qr: z.string().optional().describe('Raw text of the QR code, while pairing by QR.'),
     pairingCode: z.string().optional().describe('Eight letters to type on the phone, while pairing by code.'),
     expiresAt: timeView.optional().describe('When qr or pairingCode ends.'),
-    retryAt: timeView.optional().describe('When the next connect is tried.'),
+    retryAt: timeView
+      .optional()
+      .describe('When the next connect is tried, or when the limit of WhatsApp is over.'),
     phone: z.string().optional(),
     lid: z.string().optional(),
     name: z.string().optional(),
@@ -193,7 +185,7 @@ function found(status: AccountStatus | undefined): AccountStatus {
 
 /** An account as answers show it: times as text. */
 export function accountViewOf(status: AccountStatus): z.input<typeof accountView> {
-  const { sinceMs, expiresAtMs, retryAtMs, ...rest } = status;
+  const { sinceMs, expiresAtMs, retryAtMs, limitLeftMs: _left, ...rest } = status;
   return {
     ...rest,
     since: new Date(sinceMs).toISOString(),

@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler } from 'express';
-import { type Config, isLoopbackHost } from '../../config.ts';
+import type { Config } from '../../config.ts';
+import { isLoopbackHost } from '../../config-fields.ts';
 import { HttpProblem } from './problem.ts';
 
 const SESSION_COOKIE = 'wa2ai_session';

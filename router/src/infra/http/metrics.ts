@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { AccountState } from '../../core/models.ts';
+import { ACCOUNT_STATES } from '../../core/account-state.ts';
 import type { AccountControl } from '../../core/ports/account-control.ts';
 import type { TurnResult } from '../../core/ports/inbox.ts';
 import type { MessageLog } from '../../core/ports/message-log.ts';
@@ -8,19 +8,6 @@ import type { MessageLog } from '../../core/ports/message-log.ts';
 const COUNT_LIFETIME_MS = 5_000;
 /** Milliseconds between looks at the event loop's lag: rarer than the library's 10, to keep an idle service idle. */
 const LAG_PRECISION_MS = 100;
-
-const STATES: AccountState[] = [
-  'starting',
-  'pairing',
-  'connecting',
-  'open',
-  'waiting',
-  'logged-out',
-  'replaced',
-  'outdated',
-  'restricted',
-  'stopped',
-];
 
 /** The service's metrics in a registry of their own. */
 export interface Metrics {
@@ -33,8 +20,8 @@ export interface Metrics {
 }
 
 /** Builds the metrics; Node's own (memory, event-loop lag, garbage collection) are among them. */
-export function createMetrics(deps: { messageLog: MessageLog; now?: () => number }): Metrics {
-  const now = deps.now ?? Date.now;
+export function createMetrics(deps: { messageLog: MessageLog; monotonicMs?: () => number }): Metrics {
+  const monotonicMs = deps.monotonicMs ?? (() => performance.now());
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS });
@@ -90,8 +77,8 @@ export function createMetrics(deps: { messageLog: MessageLog; now?: () => number
   let counted: { atMs: number; counts: ReturnType<MessageLog['counts']> } | undefined;
 
   function counts(): ReturnType<MessageLog['counts']> {
-    if (!counted || now() - counted.atMs >= COUNT_LIFETIME_MS) {
-      counted = { atMs: now(), counts: deps.messageLog.counts() };
+    if (!counted || monotonicMs() - counted.atMs >= COUNT_LIFETIME_MS) {
+      counted = { atMs: monotonicMs(), counts: deps.messageLog.counts() };
     }
     return counted.counts;
   }
@@ -124,7 +111,7 @@ export function createMetrics(deps: { messageLog: MessageLog; now?: () => number
       await readCounts();
       accountState.reset();
       for (const { accountId, state } of accounts.list()) {
-        for (const known of STATES) {
+        for (const known of ACCOUNT_STATES) {
           accountState.set({ account: accountId, state: known }, Number(known === state));
         }
       }

@@ -1,83 +1,71 @@
 import { type BinaryNode, proto, type WAMessage } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
-import { parseJid } from '../../core/chat-id.ts';
-import { StorageUnavailableError, Wa2aiError } from '../../core/errors.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { InboundMessage } from '../../core/ports/inbox.ts';
 import type { Journal, JournalEntry } from '../../core/ports/journal.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import { backoffMs } from '../../core/retry.ts';
-import { fromBaileys } from './from-baileys.ts';
+import { ChatLanes } from './chat-lanes.ts';
+import { HandOver, type HandOverOptions } from './hand-over.ts';
 import { JournalTrim } from './journal-trim.ts';
-import { OrderedLanes, type Slot } from './ordered-lanes.ts';
+import { KeptPlaces, type Place } from './kept-places.ts';
+import { OfflinePhase } from './offline-phase.ts';
+import { OrderedLanes } from './ordered-lanes.ts';
+import { RecalledPlaintexts } from './recalled-plaintexts.ts';
 import type { DecryptHooks } from './signal-repository.ts';
 import {
-  addressesOf,
   ciphertextHash,
   ciphertextsOf,
-  type Earlier,
   encodeStanza,
   envelopeOf,
   fillEnvelope,
+  isKeyAlone,
+  isRefusedUnread,
   type JournalledStanza,
   messageKeyOf,
-  type OwnJids,
   senderOf,
   stanzasOf,
 } from './stanza.ts';
 import { StanzaGate, type Ticket } from './stanza-gate.ts';
-import { UndecryptableWatch } from './undecryptable.ts';
+import { noteOf, UndecryptableWatch } from './undecryptable.ts';
 
-/** Decrypted messages of a chat wait this long for an earlier stanza of it. */
-const HOLD_MS = 5_000;
-/**
- * Messages of a chat wait this long for an earlier one that was not decrypted when the connection or the process ended:
- * WhatsApp delivers it again after the next login.
- */
-const REDELIVERED_WITHIN_MS = 15_000;
+/** Longer than a stanza may wait for its decryption until the connection is broken off (UpsertWatch). */
+const GATE_MS = 90_000;
 /** Messages handed to core at the same time; each takes a database connection for a moment. */
 const CONCURRENCY = 6;
 /** No further delivery receipt goes out while this many messages wait for core. */
 const MAX_BACKLOG = 200;
 /** Stanzas whose order and outcome are remembered, for those that come twice. */
 const REMEMBERED = 10_000;
-/** Plaintexts kept in memory for stanzas that come twice at short notice; older ones are asked of the journal. */
-const RECALLED = 1_000;
-const RECALLED_MAX_BYTES = 8 * 1024 * 1024;
 const JOURNAL_PAGE = 500;
-/** Attempts at a message that core refuses for no reason of storage. */
-const MAX_ATTEMPTS = 5;
 /** libsignal, of a message whose key was used: it was read before. */
 const KEY_USED_BEFORE = 'Key used already or never filled';
 
-export interface IntakeOptions {
-  accountId: string;
-  receive(message: InboundMessage): Promise<void>;
+export interface IntakeOptions extends HandOverOptions {
   journal: Journal;
-  /** The number of a LID, digits, from what Baileys stored; undefined when unknown. */
-  phoneOfLid(lid: string): Promise<string | undefined>;
-  own(): OwnJids;
   /** A message is decrypted and handed on; Baileys will tell it too. */
   onDecrypted(messageKey: string): void;
-  clock: Clock;
-  log: Logger;
-  maxMessageAgeMs: number;
-  random(): number;
+  /** Something can still be written to WhatsApp. What fails when nothing can, WhatsApp delivers again. */
+  canAnswer(): boolean;
 }
 
+/** A message on its way to core: from the socket, or out of the journal. */
 interface Stanza {
   key: string;
   envelope: WAMessage;
   attrs: BinaryNode['attrs'];
   order: bigint;
+  /** It waited at WhatsApp. */
   offline: boolean;
-  slot: Slot;
-  ticket: Ticket;
-  /** Ciphertexts whose outcome is not known yet. */
-  openParts: number;
   plaintexts: Uint8Array[];
+  /** Of the ciphertexts whose plaintexts are here: its journal entries. */
   hashes: string[];
   error?: unknown;
+}
+
+/** A stanza of the present connection that is not decrypted yet. */
+interface OpenStanza extends Stanza {
+  place: Place;
+  ticket: Ticket;
+  parts: number;
+  /** Ciphertexts whose outcome is not known yet. */
+  openParts: number;
   arrivedAtMs: number;
 }
 
@@ -86,37 +74,39 @@ type Memory = { order: bigint; outcome: 'open' | 'handed' | 'failed' | 'received
 /**
  * Brings messages from the socket to core: each in the order in which its stanza reached the socket, within its chat;
  * straight from decryption, so that Baileys' event buffer cannot hold it up; and again until core has it.
+ *
+ * The way of a stanza: it `arrived` and has its place in its chat; Baileys asks for its `turn`, has `begun` to decrypt
+ * it, and gets an `entryFor` the journal; it is `decrypted` or has `failed`; its work runs in its place. What an earlier
+ * process left in the journal takes the same places in `replay`.
  */
 export class Intake implements DecryptHooks {
   readonly #options: IntakeOptions;
-  readonly #log: Logger;
-  readonly #lanes = new OrderedLanes({ holdMs: HOLD_MS, concurrency: CONCURRENCY });
-  readonly #gate = new StanzaGate(HOLD_MS);
+  readonly #lanes = new OrderedLanes(CONCURRENCY);
+  readonly #chats = new ChatLanes();
+  readonly #places: KeptPlaces;
+  readonly #gate = new StanzaGate(GATE_MS);
+  readonly #offlinePhase = new OfflinePhase(() => this.#places.deliveredAgain());
+  readonly #handOver: HandOver;
+  readonly #recalled: RecalledPlaintexts;
   readonly #trim: JournalTrim;
   readonly #undecryptable: UndecryptableWatch;
   readonly #memory = new LRUCache<string, Memory>({ max: REMEMBERED });
-  readonly #recalled = new LRUCache<string, JournalEntry>({
-    max: RECALLED,
-    maxSize: RECALLED_MAX_BYTES,
-    sizeCalculation: (entry) => entry.plaintext.byteLength + entry.stanza.byteLength + 200,
-  });
-  /** Number → LID of people whose stanzas named both, so that both are one lane. */
-  readonly #aliases = new LRUCache<string, string>({ max: REMEMBERED });
-  readonly #stanzaOf = new WeakMap<Uint8Array, Stanza>();
+  readonly #stanzaOf = new WeakMap<Uint8Array, OpenStanza>();
   readonly #hashes = new WeakMap<Uint8Array, string>();
-  /** Stanzas of the present connection that are not decrypted yet. */
-  readonly #open = new Set<Stanza>();
-  /** Places kept for messages that will be delivered again, by message key. */
-  readonly #awaited = new Map<string, Slot>();
-  readonly #stopping = new AbortController();
+  readonly #open = new Set<OpenStanza>();
   #lastOrder = 0n;
-  #undecryptableCount = 0;
 
   constructor(options: IntakeOptions) {
+    const { journal, accountId, clock, log } = options;
     this.#options = options;
-    this.#log = options.log;
-    this.#trim = new JournalTrim(options.journal, options.accountId, options.clock, options.log);
-    this.#undecryptable = new UndecryptableWatch((message) => this.#giveUp(message.attrs, message.order));
+    this.#places = new KeptPlaces(this.#lanes, log);
+    this.#handOver = new HandOver(options);
+    this.#recalled = new RecalledPlaintexts(journal, accountId);
+    this.#trim = new JournalTrim(journal, accountId, clock, log);
+    this.#undecryptable = new UndecryptableWatch(({ key, attrs, order }) => {
+      this.#places.giveUp(key);
+      this.#recordUnread(attrs, order);
+    }, log);
   }
 
   /**
@@ -124,7 +114,7 @@ export class Intake implements DecryptHooks {
    * @throws {StorageUnavailableError} the journal could not be read; call again
    */
   async replay(): Promise<void> {
-    const { journal, accountId, clock } = this.#options;
+    const { journal, accountId, clock, log } = this.#options;
     const stored = await journal.lastOrder(accountId);
     const byTime = BigInt(clock.now()) * 1_000n;
     if (stored > this.#lastOrder) this.#lastOrder = stored;
@@ -142,39 +132,46 @@ export class Intake implements DecryptHooks {
       afterOrder = last.stanzaOrder;
       await this.#lanes.below(MAX_BACKLOG);
     }
-    if (replayed > 0) this.#log.info({ messages: replayed }, 'journalled messages handed on again');
+    if (replayed > 0) {
+      log.info({ messages: replayed, kept: this.#places.size }, 'journalled messages handed on again');
+    }
   }
 
   /** A `message` stanza reached the socket. Call before Baileys sees it. */
   arrived(node: BinaryNode): void {
-    const ciphertexts = ciphertextsOf(node);
-    const envelope = envelopeOf(node.attrs, this.#options.own());
-    if (!envelope) return;
+    const { attrs } = node;
+    const envelope = envelopeOf(attrs, this.#options.own());
+    if (!envelope || isRefusedUnread(node)) return;
+    const offline = attrs.offline !== undefined;
+    if (offline) this.#offlinePhase.runs();
     const key = messageKeyOf(envelope);
-    const order = this.#memory.get(key)?.order ?? this.#nextOrder();
+    const before = this.#memory.get(key);
+    const order = before?.order ?? this.#nextOrder();
+    const lane = this.#chats.of(attrs);
+    const ciphertexts = ciphertextsOf(node);
     if (ciphertexts.length === 0) {
-      this.#memory.set(key, { order, outcome: 'failed' });
+      const isKnown = before?.outcome === 'received' || before?.outcome === 'handed';
+      if (!isKnown) this.#arrivedEmpty(key, order, lane);
       return;
     }
-    const before = this.#memory.get(key);
     if (before?.outcome !== 'received') this.#memory.set(key, { order, outcome: 'open' });
-    const lane = this.#laneOf(node.attrs);
-    const offline = node.attrs.offline !== undefined;
-    const stanza: Stanza = {
+    const stanza: OpenStanza = {
       key,
       envelope,
-      attrs: node.attrs,
+      attrs,
       order,
       offline,
-      slot: this.#placeOf(key, lane),
+      place: this.#places.begin({ key, order, lane }),
       ticket: this.#gate.enter(lane, offline),
+      parts: ciphertexts.length,
       openParts: ciphertexts.length,
       plaintexts: [],
       hashes: [],
-      arrivedAtMs: this.#options.clock.now(),
+      arrivedAtMs: this.#options.clock.monotonicMs(),
     };
     this.#open.add(stanza);
     for (const ciphertext of ciphertexts) this.#stanzaOf.set(ciphertext, stanza);
+    this.#tell(stanza, 'a message reached the socket');
   }
 
   turn(): Promise<void> {
@@ -188,18 +185,19 @@ export class Intake implements DecryptHooks {
   entryFor(ciphertext: Uint8Array): Omit<JournalEntry, 'plaintext'> | undefined {
     const stanza = this.#stanzaOf.get(ciphertext);
     if (!stanza) return undefined;
-    const hash = this.#hashes.get(ciphertext) ?? ciphertextHash(senderOf(stanza.attrs), ciphertext);
+    const { attrs, parts, order, place } = stanza;
+    const hash = this.#hashes.get(ciphertext) ?? ciphertextHash(senderOf(attrs), ciphertext);
     this.#hashes.set(ciphertext, hash);
     return {
       ciphertextHash: hash,
-      stanzaOrder: stanza.order,
-      waMessageId: stanza.attrs.id ?? '',
-      stanza: encodeStanza(stanza.attrs, this.#openBefore(stanza)),
+      stanzaOrder: order,
+      waMessageId: attrs.id ?? '',
+      stanza: encodeStanza({ attrs, parts, behind: this.#places.before(place) }),
     };
   }
 
   async decrypted(ciphertext: Uint8Array, entry: JournalEntry): Promise<void> {
-    this.#remember(entry);
+    this.#recalled.remember(entry);
     const stanza = this.#stanzaOf.get(ciphertext);
     if (!stanza) return;
     stanza.plaintexts.push(entry.plaintext);
@@ -208,14 +206,11 @@ export class Intake implements DecryptHooks {
     await this.#lanes.below(MAX_BACKLOG);
   }
 
-  /** Copies of their own size: a small Buffer is a window on 8 KB, all of which it would keep. */
-  #remember(entry: JournalEntry): void {
-    const { ciphertextHash: hash, plaintext, stanza } = entry;
-    this.#recalled.set(hash, {
-      ...entry,
-      plaintext: new Uint8Array(plaintext),
-      stanza: new Uint8Array(stanza),
-    });
+  failed(ciphertext: Uint8Array, error: unknown): void {
+    const stanza = this.#stanzaOf.get(ciphertext);
+    if (!stanza) return;
+    stanza.error = error;
+    this.#partEnded(stanza);
   }
 
   taken(ciphertext: Uint8Array): void {
@@ -223,15 +218,12 @@ export class Intake implements DecryptHooks {
     if (hash) this.#trim.receipted(hash);
   }
 
-  async recall(hash: string): Promise<JournalEntry | undefined> {
-    return this.#recalled.get(hash) ?? (await this.#options.journal.find(this.#options.accountId, hash));
+  remembered(hash: string): JournalEntry | undefined {
+    return this.#recalled.atHand(hash);
   }
 
-  failed(ciphertext: Uint8Array, error: unknown): void {
-    const stanza = this.#stanzaOf.get(ciphertext);
-    if (!stanza) return;
-    stanza.error = error;
-    this.#partEnded(stanza);
+  recall(hash: string): Promise<JournalEntry | undefined> {
+    return this.#recalled.find(hash);
   }
 
   /**
@@ -251,74 +243,104 @@ export class Intake implements DecryptHooks {
     const order = before?.order ?? this.#nextOrder();
     this.#undecryptable.resolved(key);
     this.#memory.set(key, { order, outcome: 'handed' });
-    this.#lanes.push(this.#laneOf({ from: message.key.remoteJid ?? '' }), async () => {
+    const lane = this.#chats.of({ from: message.key.remoteJid ?? '' });
+    const place = this.#places.begin({ key, order, lane });
+    this.#places.fill(place, async () => {
       await this.#deliver({ key, message, order, type, hashes: [] });
     });
   }
 
+  /** Logged in: WhatsApp delivers what waited. */
+  connected(): void {
+    this.#offlinePhase.runs();
+  }
+
+  /** WhatsApp has delivered all that waited. */
+  offlineDelivered(): void {
+    this.#offlinePhase.over();
+  }
+
   /** The connection is gone: WhatsApp will deliver again what was not decrypted. */
   connectionClosed(): void {
-    for (const stanza of this.#open) this.#await(stanza.key, stanza.slot);
+    this.#offlinePhase.connectionClosed();
     this.#open.clear();
+    this.#places.connectionClosed();
     this.#gate.passAll();
+  }
+
+  /** The link is gone, and with it all that WhatsApp might have delivered again. */
+  unlinked(): void {
+    this.#places.deliveredAgain();
   }
 
   /** How long the oldest stanza waits for its decryption, in milliseconds. */
   oldestOpenMs(): number {
     const [oldest] = this.#open;
-    return oldest ? this.#options.clock.now() - oldest.arrivedAtMs : 0;
+    return oldest ? this.#options.clock.monotonicMs() - oldest.arrivedAtMs : 0;
   }
 
-  /** Resolves when all that was decrypted is received; what core cannot take now is left to the journal. */
+  /**
+   * Resolves when all that was decrypted, and waits for nothing before it, is received. What waits, and what core cannot
+   * take now, is left to the journal and the next replay: handing it on now would be too early for its place.
+   */
   async stop(): Promise<void> {
     this.connectionClosed();
     this.#undecryptable.finish();
-    this.#stopping.abort();
-    await this.#lanes.drain();
+    this.#handOver.stop();
+    await this.#lanes.below(1);
     await this.#trim.finish();
   }
 
-  #partEnded(stanza: Stanza): void {
+  #partEnded(stanza: OpenStanza): void {
+    const { key, place } = stanza;
     stanza.openParts -= 1;
     if (stanza.openParts > 0) return;
-    this.#open.delete(stanza);
-    if (stanza.error instanceof StorageUnavailableError) {
-      this.#lanes.release(stanza.slot);
+    const isOfThisConnection = this.#open.delete(stanza);
+    const isUnread = stanza.plaintexts.length === 0 || (stanza.error && stanza.plaintexts.every(isKeyAlone));
+    if (isUnread) {
+      // The place of what came over a connection that ended waits for its redelivery already.
+      if (isOfThisConnection) this.#unread(stanza);
       return;
     }
-    if (stanza.plaintexts.length === 0) {
-      this.#undecryptedStanza(stanza);
-      return;
+    if (this.#memory.get(key)?.outcome !== 'received') {
+      this.#memory.set(key, { order: stanza.order, outcome: 'handed' });
     }
-    if (this.#memory.get(stanza.key)?.outcome !== 'received') {
-      this.#memory.set(stanza.key, { order: stanza.order, outcome: 'handed' });
-    }
-    if (!stanza.error) this.#options.onDecrypted(stanza.key);
-    this.#lanes.fill(stanza.slot, () => this.#deliverStanza(stanza));
+    if (!stanza.error) this.#options.onDecrypted(key);
+    this.#tell(stanza, 'a message was decrypted');
+    this.#places.fill(place, () => this.#deliverStanza(stanza));
   }
 
-  #undecryptedStanza(stanza: Stanza): void {
-    this.#lanes.release(stanza.slot);
-    const outcome = this.#memory.get(stanza.key)?.outcome;
+  /** Baileys refuses it or asks its sender to send it again, if it still can. */
+  #unread(stanza: OpenStanza): void {
+    const { key, place, attrs, order, error, hashes } = stanza;
+    this.#tell(stanza, 'a message was not decrypted');
+    if (!this.#options.canAnswer()) {
+      this.#places.lost(place);
+      return;
+    }
+    this.#trim.received(hashes);
+    const outcome = this.#memory.get(key)?.outcome;
     const isKnown = outcome === 'received' || outcome === 'handed';
-    if (isKnown || messageOf(stanza.error) === KEY_USED_BEFORE) return;
-    this.#noteFailure(stanza.key, stanza.attrs, stanza.order);
+    if (isKnown || messageOf(error) === KEY_USED_BEFORE) {
+      this.#places.nothing(place);
+      return;
+    }
+    this.#places.asked(place);
+    this.#noteFailure(key, attrs, order);
   }
 
   #noteFailure(key: string, attrs: BinaryNode['attrs'], order: bigint): void {
     this.#memory.set(key, { order, outcome: 'failed' });
-    this.#undecryptableCount += 1;
-    // A storm of them is told with the logarithm of its size.
-    if (Number.isInteger(Math.log2(this.#undecryptableCount))) {
-      this.#log.warn(
-        { messages: this.#undecryptableCount },
-        'messages that cannot be decrypted; their senders are asked to send them again',
-      );
-    }
     this.#undecryptable.failed({ key, attrs, order });
   }
 
-  /** A stanza that came without ciphertext: Baileys asks the phone for its content. */
+  /** A stanza without ciphertext: its content may be told in a moment, or come from the phone. */
+  #arrivedEmpty(key: string, order: bigint, lane: string): void {
+    this.#memory.set(key, { order, outcome: 'failed' });
+    this.#places.asked(this.#places.begin({ key, order, lane }));
+  }
+
+  /** Baileys asks the phone for the content of a stanza that came without ciphertext. */
   #missing(message: WAMessage, order: bigint | undefined): void {
     const { remoteJid, participant, id, fromMe } = message.key;
     if (fromMe || !remoteJid || !id) return;
@@ -327,100 +349,61 @@ export class Intake implements DecryptHooks {
     this.#noteFailure(messageKeyOf(message), attrs, order ?? this.#nextOrder());
   }
 
-  /** Recorded under an id of its own: should the text come later after all, it must count as new. */
-  #giveUp(attrs: BinaryNode['attrs'], order: bigint): void {
-    const envelope = envelopeOf(attrs, this.#options.own());
-    if (!envelope) return;
-    const message = fillEnvelope(envelope, [], this.#options.own());
-    message.messageStubType = proto.WebMessageInfo.StubType.CIPHERTEXT;
-    message.key.id = `${attrs.id}:undecryptable`;
+  /** Core has a note of it. In a lane of its own: the note need not wait for what is before the message. */
+  #recordUnread(attrs: BinaryNode['attrs'], order: bigint): void {
+    const message = noteOf(attrs, this.#options.own());
+    if (!message) return;
     const key = messageKeyOf(message);
-    this.#lanes.push(this.#laneOf(attrs), async () => {
+    this.#lanes.push(`notes of ${this.#chats.of(attrs)}`, async () => {
       await this.#deliver({ key, message, order, type: 'notify', hashes: [] });
     });
   }
 
-  /** The place kept for a message that is delivered again, or a new one. */
-  #placeOf(key: string, lane: string): Slot {
-    const kept = this.#awaited.get(key);
-    this.#awaited.delete(key);
-    return kept?.isOpen ? kept : this.#lanes.reserve(lane);
-  }
-
-  #await(key: string, slot: Slot): void {
-    if (!slot.isOpen) return;
-    slot.holdMs = REDELIVERED_WITHIN_MS;
-    this.#awaited.set(key, slot);
-    setTimeout(() => {
-      if (this.#awaited.get(key) !== slot) return;
-      this.#awaited.delete(key);
-      this.#lanes.release(slot);
-    }, REDELIVERED_WITHIN_MS).unref();
-  }
-
-  #openBefore(stanza: Stanza): Earlier[] {
-    const before: Earlier[] = [];
-    for (const open of this.#open) {
-      if (open.slot.lane !== stanza.slot.lane || open.order >= stanza.order) continue;
-      before.push({ key: open.key, order: open.order });
-    }
-    return before;
-  }
-
-  /** A later message may have been journalled while an earlier one was not: the earlier one keeps its place. */
-  #keepPlaces(lane: string, behind: readonly Earlier[]): void {
-    for (const { key, order } of behind) {
-      if (this.#memory.has(key)) continue;
-      this.#memory.set(key, { order, outcome: 'open' });
-      this.#await(key, this.#lanes.reserve(lane, REDELIVERED_WITHIN_MS));
-    }
-  }
-
-  #replayOne(stanza: JournalledStanza): void {
-    const hashes = stanza.entries.map((entry) => entry.ciphertextHash);
-    const envelope = envelopeOf(stanza.attrs, this.#options.own());
+  #replayOne({ attrs, order, entries, parts, behind }: JournalledStanza): void {
+    const hashes = entries.map((entry) => entry.ciphertextHash);
+    const envelope = envelopeOf(attrs, this.#options.own());
     if (!envelope) {
       this.#trim.received(hashes);
       return;
     }
-    for (const entry of stanza.entries) this.#remember(entry);
-    const lane = this.#laneOf(stanza.attrs);
-    this.#keepPlaces(lane, stanza.behind);
+    for (const entry of entries) this.#recalled.remember(entry);
     const key = messageKeyOf(envelope);
-    this.#memory.set(key, { order: stanza.order, outcome: 'handed' });
-    const plaintexts = stanza.entries.map((entry) => entry.plaintext);
-    const replayed = {
-      key,
-      envelope,
-      plaintexts,
-      hashes,
-      order: stanza.order,
-      offline: true,
-      attrs: stanza.attrs,
-    };
-    this.#lanes.push(lane, () => this.#deliverStanza(replayed));
+    const lane = this.#chats.of(attrs);
+    for (const earlier of behind) this.#keepPlace({ ...earlier, lane });
+    const plaintexts = entries.map((entry) => entry.plaintext);
+    if (entries.length < parts && plaintexts.every(isKeyAlone)) {
+      // The group's key alone was stored when the process ended; what its author wrote comes again.
+      this.#keepPlace({ key, order, lane }, () => {
+        this.#trim.received(hashes);
+        this.#noteFailure(key, attrs, order);
+      });
+      return;
+    }
+    this.#memory.set(key, { order, outcome: 'handed' });
+    const stanza: Stanza = { key, envelope, attrs, order, offline: true, plaintexts, hashes };
+    this.#lanes.push(lane, () => this.#deliverStanza(stanza));
   }
 
-  async #deliverStanza(
-    stanza: Pick<
-      Stanza,
-      'key' | 'envelope' | 'plaintexts' | 'hashes' | 'order' | 'offline' | 'attrs' | 'error'
-    >,
-  ): Promise<void> {
+  /** A later message may have been journalled while an earlier one was not: the earlier one keeps its place. */
+  #keepPlace(wanted: { key: string; order: bigint; lane: string }, onGivenUp?: () => void): void {
+    if (this.#memory.has(wanted.key)) return;
+    this.#memory.set(wanted.key, { order: wanted.order, outcome: 'open' });
+    this.#places.keep(wanted, onGivenUp);
+  }
+
+  async #deliverStanza(stanza: Stanza): Promise<void> {
+    const { key, attrs, order, hashes } = stanza;
     let message: WAMessage;
     try {
       message = fillEnvelope(stanza.envelope, stanza.plaintexts, this.#options.own());
     } catch (error) {
-      this.#log.warn({ err: error }, 'a decrypted message is malformed');
-      this.#trim.received(stanza.hashes);
-      this.#noteFailure(stanza.key, stanza.attrs, stanza.order);
+      this.#options.log.warn({ err: error }, 'a decrypted message is malformed');
+      this.#trim.received(hashes);
+      this.#noteFailure(key, attrs, order);
       return;
     }
-    const type = stanza.offline ? 'append' : 'notify';
-    const told = await this.#deliver({ ...stanza, message, type });
-    // A group's key came through and its message did not: the rest of the stanza is asked for again.
-    if (told === 'skipped' && stanza.error) this.#noteFailure(stanza.key, stanza.attrs, stanza.order);
-    else this.#undecryptable.resolved(stanza.key);
+    await this.#deliver({ key, message, order, type: stanza.offline ? 'append' : 'notify', hashes });
+    this.#undecryptable.resolved(key);
   }
 
   async #deliver(item: {
@@ -429,86 +412,21 @@ export class Intake implements DecryptHooks {
     order: bigint;
     type: 'notify' | 'append';
     hashes: string[];
-  }): Promise<'received' | 'skipped' | 'left'> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const inbound = await this.#translate(item.message, item.order, item.type);
-        if (inbound) await this.#options.receive(inbound);
-        this.#memory.set(item.key, { order: item.order, outcome: 'received' });
-        this.#trim.received(item.hashes);
-        return inbound ? 'received' : 'skipped';
-      } catch (error) {
-        if (!(await this.#mayTryAgain(error, attempt))) return 'left';
-      }
-    }
-  }
-
-  async #mayTryAgain(error: unknown, attempt: number): Promise<boolean> {
-    const isRefused = error instanceof Wa2aiError && error.disposition === 'dead';
-    const isUnknown = !(error instanceof Wa2aiError);
-    if (isRefused || (isUnknown && attempt >= MAX_ATTEMPTS)) {
-      this.#log.error({ err: error }, 'a message could not be received; it stays in the journal');
-      return false;
-    }
-    this.#log.warn({ err: error, attempt }, 'a message waits for the inbox');
-    try {
-      const waitMs = backoffMs({ attempt, random: this.#options.random, baseMs: 200, maxMs: 5_000 });
-      await this.#options.clock.sleep(waitMs, this.#stopping.signal);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  async #translate(
-    message: WAMessage,
-    stanzaOrder: bigint,
-    upsertType: 'notify' | 'append',
-  ): Promise<InboundMessage | undefined> {
-    const { accountId, clock, maxMessageAgeMs } = this.#options;
-    const own = this.#options.own();
-    const ownAddress = parseJid(own.id);
-    const ownLid = parseJid(own.lid);
-    const phones = await this.#phonesOf(message);
-    const result = fromBaileys(message, {
-      accountId,
-      upsertType,
-      stanzaOrder,
-      nowMs: clock.now(),
-      maxMessageAgeMs,
-      pnForLid: (lid) => phones.get(lid),
-      ...(ownAddress?.kind === 'phone' && { ownPhone: ownAddress.phone }),
-      ...(ownLid?.kind === 'lid' && { ownLid: ownLid.lid }),
-    });
-    return result.kind === 'message' ? result.message : undefined;
-  }
-
-  /** Numbers of the LIDs that the message names without one. */
-  async #phonesOf(message: WAMessage): Promise<Map<string, string>> {
-    const { remoteJid, remoteJidAlt, participant, participantAlt } = message.key;
-    const phones = new Map<string, string>();
-    for (const [jid, alternate] of [
-      [remoteJid, remoteJidAlt],
-      [participant, participantAlt],
-    ]) {
-      const address = jid && !alternate ? parseJid(jid) : undefined;
-      if (address?.kind !== 'lid') continue;
-      const phone = await this.#options.phoneOfLid(address.lid);
-      if (phone) phones.set(address.lid, phone);
-    }
-    return phones;
-  }
-
-  #laneOf(attrs: BinaryNode['attrs']): string {
-    const { chat, phone, lid } = addressesOf(attrs);
-    if (phone && lid) this.#aliases.set(phone, lid);
-    const person = lid ?? (phone && this.#aliases.get(phone)) ?? phone;
-    return person ?? chat;
+  }): Promise<void> {
+    if ((await this.#handOver.handOver(item)) === 'left') return;
+    this.#memory.set(item.key, { order: item.order, outcome: 'received' });
+    this.#trim.received(item.hashes);
   }
 
   #nextOrder(): bigint {
     this.#lastOrder += 1n;
     return this.#lastOrder;
+  }
+
+  #tell({ attrs, order, offline, place }: OpenStanza, what: string): void {
+    const { log } = this.#options;
+    const behind = this.#places.before(place).length;
+    log.debug({ waMessageId: attrs.id, order: String(order), offline, behind }, what);
   }
 }
 

@@ -1,0 +1,27 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
+/**
+ * Asks again and again until `look` gives something, for what no event tells: the state of another process.
+ * @param what goes into the error: "waited <timeoutMs> ms for <what>"
+ * @throws {Error} after `timeoutMs`, with the error of the last look if that one failed
+ */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | undefined>,
+  timeoutMs = 30_000,
+): Promise<T> {
+  const beganMs = performance.now();
+  for (;;) {
+    let cause: unknown;
+    try {
+      const found = await look();
+      if (found !== undefined) return found;
+    } catch (error) {
+      cause = error;
+    }
+    if (performance.now() - beganMs > timeoutMs) {
+      throw new Error(`waited ${timeoutMs} ms for ${what}`, { cause });
+    }
+    await wait(50);
+  }
+}
