@@ -98,18 +98,13 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
           delivery.acknowledged(receipts.map((receipt) => receipt.waMessageId));
           return outbox.recordReceipts(accountId, receipts);
         },
-        refused: (waMessageId, code) => {
-          // 463 and 429 are limits for a time, which the provider has noted before it tells of the refusal.
-          const { state, retryAtMs } = provider.status();
-          const isForATime = state === 'restricted' && (code === '463' || code === '429');
-          const error = `WhatsApp refused it with error ${code}.`;
-          return outbox.markRefused(accountId, waMessageId, error, isForATime ? retryAtMs : undefined);
-        },
+        refused: (waMessageId, code, limitLeftMs) =>
+          outbox.markRefused(accountId, waMessageId, `WhatsApp refused it with error ${code}.`, limitLeftMs),
         status: (status) => {
           const { state, reason, nextAction, retryAtMs } = status;
           deps.log.info({ accountId, state, reason, nextAction, retryAtMs }, 'account state');
           const isConnected = status.isConnected ?? state === 'open';
-          if (isConnected && wasConnected) delivery.look();
+          if (isConnected && wasConnected) void delivery.limitChanged();
           else if (isConnected) {
             delivery.resume().catch((error: unknown) => {
               log.warn({ err: error }, 'stored replies could not be read; they go with the next opening');

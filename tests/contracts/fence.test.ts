@@ -45,7 +45,11 @@ beforeEach(async () => {
   });
   const message = aReply(account, `${aPerson().phone}@s.whatsapp.net`);
   waMessageId = message.waMessageId;
-  outboxId = (await new PrismaOutbox(prisma).addDirect(message)).row.id;
+  const outbox = new PrismaOutbox(prisma);
+  outboxId = (await outbox.addDirect(message)).row.id;
+  const held = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
+  await outbox.hold(held.row.id, 60_000, 'a limit');
+  await new PrismaAccountStore(prisma).beginLimit(account, { ...limit, reason: 'before' });
 });
 
 /** Another node holds the account, and this one has not heard of it. */
@@ -53,6 +57,8 @@ async function takenByAnother(): Promise<void> {
   await leasesOf(nodes.n1).release(fence);
   await leasesOf(nodes.n2).acquire(account);
 }
+
+const limit = { kind: 'new-contacts' as const, reason: 'now', forMs: 3_600_000 };
 
 const creds = (value: string) => ({
   puts: [{ category: 'creds', keyId: 'creds', value }],
@@ -85,6 +91,10 @@ const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
   ],
   ['account state', () => new PrismaAccountStore(prisma, fence).save(account, { state: 'open' })],
   ['key generation', () => new PrismaAccountStore(prisma, fence).nextGeneration(account)],
+  ['a limit', () => new PrismaAccountStore(prisma, fence).beginLimit(account, limit)],
+  ['the end of a limit', () => new PrismaAccountStore(prisma, fence).endLimit(account, 'new-contacts')],
+  ['a hold', () => new PrismaOutbox(prisma, fence).hold(outboxId, 60_000, 'why')],
+  ['the end of holds', () => new PrismaOutbox(prisma, fence).endHolds(account)],
   ['sending', () => new PrismaOutbox(prisma, fence).markSending(outboxId)],
   ['sent', () => new PrismaOutbox(prisma, fence).markSent(outboxId)],
   ['dead', () => new PrismaOutbox(prisma, fence).markDead(outboxId, 'why')],
@@ -108,6 +118,7 @@ async function written(): Promise<unknown> {
     keys: await prisma.authKey.findMany({ where }),
     journal: await prisma.journal.findMany({ where }),
     account: await prisma.account.findMany({ where: { id: account } }),
+    limits: await prisma.accountLimit.findMany({ where }),
     outbox: await prisma.outbox.findMany({ where }),
     dead: await prisma.deadLetter.findMany({ where }),
   };

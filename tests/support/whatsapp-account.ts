@@ -64,7 +64,7 @@ export class WhatsAppAccount {
   readonly stores: AccountStores;
   readonly received: InboundMessage[] = [];
   readonly receipts: Array<{ waMessageId: string; state: string }> = [];
-  readonly refused: Array<{ waMessageId: string; code: string }> = [];
+  readonly refused: Array<{ waMessageId: string; code: string; limitLeftMs?: number }> = [];
   readonly states: string[] = [];
   readonly log: LoggedLine[] = [];
   readonly sent = new Map<string, OutgoingMessage>();
@@ -91,8 +91,8 @@ export class WhatsAppAccount {
           this.receipts.push(...receipts);
           this.#events.emit('receipts');
         },
-        refused: async (waMessageId, code) => {
-          this.refused.push({ waMessageId, code });
+        refused: async (waMessageId, code, limitLeftMs) => {
+          this.refused.push({ waMessageId, code, limitLeftMs });
           this.#events.emit('refused');
         },
         status: (status) => {

@@ -12,7 +12,7 @@ function reply(id: number, chatId = 'a'): QueuedReply {
   return { outboxId: String(id), chatId, message };
 }
 
-type Moves = Pick<Outbox, 'undelivered' | 'markSending' | 'markSent' | 'markDead' | 'release'>;
+type Moves = Pick<Outbox, 'endHolds' | 'undelivered' | 'markSending' | 'markSent' | 'markDead' | 'release'>;
 
 /** An outbox of rows by id with the moves that delivery makes, in memory. */
 class Rows implements Moves {
@@ -50,6 +50,7 @@ class Rows implements Moves {
   async markDead(id: string) {
     this.#set(id, 'dead');
   }
+  async endHolds() {}
   async release(id: string) {
     this.#set(id, 'queued');
   }

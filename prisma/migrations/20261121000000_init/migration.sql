@@ -1,4 +1,4 @@
--- The first tables of wa2ai: accounts with their keys and leases, chats, messages with what became of them, the
+-- The first tables of wa2ai: accounts with their keys, leases and limits, chats, messages with what became of them, the
 -- outbox, dead letters and routes. Every table names the WhatsApp account.
 --
 -- Made from schema.prisma and reviewed by hand. The end of this file holds what the schema language cannot say: checks
@@ -20,6 +20,17 @@ CREATE TABLE "account" (
     "updated_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "account_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "account_limit" (
+    "account_id" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "reason" TEXT NOT NULL,
+    "since" TIMESTAMPTZ(3) NOT NULL,
+    "until" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "account_limit_pkey" PRIMARY KEY ("account_id","kind")
 );
 
 -- CreateTable
@@ -255,6 +266,7 @@ ALTER TABLE "outbox_file" ADD CONSTRAINT "outbox_file_outbox_id_fkey" FOREIGN KE
 -- A state outside the code's own list would hide a row from every worker: refuse it at the door.
 ALTER TABLE "account" ADD CONSTRAINT "account_state_check" CHECK ("state" IN
     ('starting', 'pairing', 'connecting', 'open', 'waiting', 'logged-out', 'replaced', 'outdated', 'restricted', 'stopped'));
+ALTER TABLE "account_limit" ADD CONSTRAINT "account_limit_kind_check" CHECK ("kind" IN ('new-contacts', 'connection'));
 ALTER TABLE "message" ADD CONSTRAINT "message_state_check" CHECK ("state" IN ('received', 'answered', 'ignored', 'dead'));
 ALTER TABLE "outbox" ADD CONSTRAINT "outbox_state_check" CHECK ("state" IN
     ('queued', 'sending', 'sent', 'acked', 'delivered', 'read', 'dead'));

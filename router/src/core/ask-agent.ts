@@ -71,26 +71,29 @@ export async function askAgent(
   message: IncomingMessage,
 ): Promise<AskOutcome> {
   const { clock, circuit, policy, stopping } = deps;
-  const startedMs = clock.now();
+  const startedMs = clock.monotonicMs();
   const asks: AskTrace[] = [];
-  const end = () => ({ attempts: asks.length, agentMs: clock.now() - startedMs, asks });
+  const agentMs = (sinceMs: number) => Math.round(clock.monotonicMs() - sinceMs);
+  const end = () => ({ attempts: asks.length, agentMs: agentMs(startedMs), asks });
   const fitsCircuit = () =>
-    !circuit || circuit.breakers.admit(circuit.endpoint, circuit.settings, clock.now());
+    !circuit || circuit.breakers.admit(circuit.endpoint, circuit.settings, clock.monotonicMs());
   if (!fitsCircuit()) return { kind: 'failed', error: new AgentCircuitOpenError(), ...end() };
 
   for (let attempt = 1; ; attempt++) {
     stopping.throwIfAborted();
+    const askedAtMs = clock.now();
+    const askedMs = clock.monotonicMs();
     const result = await askOnce(deps, client, endpoint, message);
     const ask: AskTrace = {
       attempt,
-      at: new Date(result.askedMs).toISOString(),
-      agentMs: clock.now() - result.askedMs,
+      at: new Date(askedAtMs).toISOString(),
+      agentMs: agentMs(askedMs),
     };
     asks.push(ask);
     // A file that did not come says nothing of the agent.
     if (!('error' in result && result.error instanceof MediaError)) {
       const outcome = 'error' in result ? 'failure' : 'success';
-      circuit?.breakers.note(circuit.endpoint, circuit.settings, outcome, clock.now());
+      circuit?.breakers.note(circuit.endpoint, circuit.settings, outcome, clock.monotonicMs());
     }
     if (!('error' in result)) return { kind: 'answer', response: result.response, ...end() };
 
@@ -111,19 +114,18 @@ async function askOnce(
   client: AgentClient,
   endpoint: string,
   message: IncomingMessage,
-): Promise<{ askedMs: number; response: AgentResponse } | { askedMs: number; error: Wa2aiError }> {
-  const askedMs = deps.clock.now();
+): Promise<{ response: AgentResponse } | { error: Wa2aiError }> {
   try {
     const response = await client.sendMessage(endpoint, message, {
       signal: deps.stopping,
       isRepeat: deps.isRepeat ?? false,
       ...(deps.loadMedia && { loadMedia: deps.loadMedia }),
     });
-    if (response.success) return { askedMs, response };
-    return { askedMs, error: new AgentProtocolError('The agent reported a failure without saying which.') };
+    if (response.success) return { response };
+    return { error: new AgentProtocolError('The agent reported a failure without saying which.') };
   } catch (caught) {
     deps.stopping.throwIfAborted();
-    return { askedMs, error: asWa2aiError(caught) };
+    return { error: asWa2aiError(caught) };
   }
 }
 

@@ -119,6 +119,22 @@ export class ReplyDelivery {
     }
   }
 
+  /**
+   * A limit of WhatsApp on the account began or ended while it is connected: with the last one gone, what was on hold goes
+   * out. Never rejects; a failure is mended by the next opening.
+   */
+  async limitChanged(): Promise<void> {
+    try {
+      await this.#endHoldsUnlessLimited();
+    } catch (error) {
+      this.#deps.log.warn(
+        { err: error },
+        'replies on hold could not be taken up; they go with the next opening',
+      );
+    }
+    this.look();
+  }
+
   /** WhatsApp acknowledged these: whoever records the acks has noted the sends with them. */
   acknowledged(waMessageIds: readonly string[]): void {
     for (const waMessageId of waMessageIds) this.#unnoted.delete(waMessageId);
@@ -136,6 +152,7 @@ export class ReplyDelivery {
     const { outbox, provider } = this.#deps;
     this.#held = [];
     try {
+      await this.#endHoldsUnlessLimited();
       let afterId: string | undefined;
       for (;;) {
         const rows = await outbox.undelivered(provider.accountId, { limit: PAGE, afterId });
@@ -169,6 +186,12 @@ export class ReplyDelivery {
         return;
       }
     }
+  }
+
+  /** Holds are for as long as the limit, which may be ended sooner or have been seen by another clock. */
+  async #endHoldsUnlessLimited(): Promise<void> {
+    const { outbox, provider } = this.#deps;
+    if (provider.status().limitLeftMs === undefined) await outbox.endHolds(provider.accountId);
   }
 
   /** A restricted account is connected too: WhatsApp limits what goes to strangers only. */
@@ -246,10 +269,10 @@ export class ReplyDelivery {
   /** While WhatsApp limits the account, what goes to people who never wrote waits until the limit is over. */
   async #isOnHold({ outboxId }: QueuedReply): Promise<boolean> {
     const { outbox, provider, log } = this.#deps;
-    const { state, reason, retryAtMs } = provider.status();
-    if (state !== 'restricted' || retryAtMs === undefined || !(await outbox.isCold(outboxId))) return false;
-    await outbox.hold(outboxId, retryAtMs, reason ?? 'WhatsApp limits this account.');
-    log.warn({ outboxId, retryAtMs }, 'message to a new contact is on hold: WhatsApp limits this account');
+    const { reason, limitLeftMs } = provider.status();
+    if (limitLeftMs === undefined || !(await outbox.isCold(outboxId))) return false;
+    await outbox.hold(outboxId, limitLeftMs, reason ?? 'WhatsApp limits this account.');
+    log.warn({ outboxId, limitLeftMs }, 'message to a new contact is on hold: WhatsApp limits this account');
     return true;
   }
 

@@ -6,7 +6,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { type Interpretation, interpret, only } from './abi/abi-command.ts';
 import { readable, renderOutputs } from './abi/abi-render.ts';
-import { type AbiRules, rulesOf } from './abi/abi-rules.ts';
+import { type AbiConfigProblem, type AbiRules, rulesOf } from './abi/abi-rules.ts';
 import { type AbiFunction, encodeCall } from './abi/abi-signature.ts';
 import type { AbiValue } from './abi/abi-type.ts';
 import { type Envelope, envelopeOf, requestBody } from './abi/abi-wire.ts';
@@ -113,7 +113,7 @@ export class AbiAgentClient implements AgentClient {
     return await within(async (signal) => {
       try {
         if (calldata.length > MAX_BYTES) throw new AgentProtocolError('The ABI call is larger than 10 MB.');
-        const redact = this.#redactor(message);
+        const redact = this.#redactor(message, planned.values);
         const url = callUrl(endpoint, this.#config.path);
         const outputs = await this.#ask({ call: meant, rules, url, calldata, message, redact, signal });
         const { target } = meant;
@@ -169,21 +169,24 @@ export class AbiAgentClient implements AgentClient {
     if (this.#rules?.entries !== entries) {
       const rules = rulesOf(entries, this.#config).then((result) => {
         if (result.ok) return result.rules;
-        const mistakes = result.problems.map(({ field, message }) => `config.abi.${field} ${message}`);
-        throw new AgentProtocolError(`The route's ABI cannot be used: ${mistakes.join('; ')}.`);
+        throw new AgentProtocolError(unusable(result.problems, typeof functions === 'string'));
       });
       this.#rules = { entries, rules };
     }
     return await this.#rules.rules;
   }
 
-  #redactor({ text, from, channelId }: IncomingMessage): Redact {
+  #redactor({ text, from, channelId }: IncomingMessage, values: readonly AbiValue[]): Redact {
     const secrets = Object.values(this.#config.headers ?? {});
     const words = secrets.flatMap((value) => [value, ...value.split(' ').slice(1)]);
-    return redactor(
+    const redact = redactor(
       { text, userId: contractUser(from), sessionId: contractSessionId(from, channelId) },
       words,
     );
+    // Agents quote what they were given: those are the person's words too.
+    const given = [...longTextsIn(values)];
+    return (written) =>
+      given.reduce((shown, value) => shown.replaceAll(value, '[argument]'), redact(written));
   }
 
   async #ask(asking: Asking): Promise<AbiValue[]> {
@@ -227,6 +230,14 @@ export class AbiAgentClient implements AgentClient {
   }
 }
 
+function unusable(problems: readonly AbiConfigProblem[], isManifest: boolean): string {
+  const isItsOwn = isManifest && problems.every(({ field }) => field.startsWith('functions'));
+  const mistakes = problems.map(({ field, message }) =>
+    isItsOwn ? `${field.slice('functions'.length) || 'it'} ${message}` : `config.abi.${field} ${message}`,
+  );
+  return `The ${isItsOwn ? "ABI agent's manifest" : "route's ABI"} cannot be used: ${mistakes.join('; ')}.`;
+}
+
 /**
  * Where a call goes: the endpoint as it is, `/` when it names no path, or `path` below it. No port means 80 (443 with
  * https).
@@ -239,6 +250,19 @@ export function callUrl(endpoint: string, path: string | undefined): string {
   }
   if (path === undefined) return url.href;
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}${url.search}`;
+}
+
+const MIN_QUOTED_CHARS = 8;
+const MAX_QUOTED_VALUES = 1_000;
+
+/** Values that an agent could quote, in text as it would; short ones are ordinary words. */
+function longTextsIn(values: readonly AbiValue[], found = new Set<string>()): Set<string> {
+  for (const value of values) {
+    if (found.size >= MAX_QUOTED_VALUES) break;
+    if (Array.isArray(value)) longTextsIn(value, found);
+    else if (String(value).length >= MIN_QUOTED_CHARS) found.add(String(value));
+  }
+  return found;
 }
 
 /** The call as an admin reads it; a file in it as what it is, never as bytes. Without calldata it is not known yet. */
@@ -290,5 +314,6 @@ function answerOf(rules: AbiRules, target: AbiFunction, outputs: AbiValue[]) {
 
 /** A refusal in the JSON envelope's own form: the agent expects that envelope. */
 function isEnvelopeRefusal({ status, body }: Fetched & { kind: 'answer' }): boolean {
-  return status >= 400 && envelopeOf(body) !== undefined;
+  const envelope = envelopeOf(body);
+  return envelope !== undefined && (status >= 400 || typeof envelope.result !== 'string');
 }

@@ -139,18 +139,19 @@ export class HttpAgentClient implements AgentClient {
   }
 
   async #ask(ask: AdkAsk): Promise<AgentResponse> {
-    const startedMs = this.#clock.now();
+    const startedMs = this.#clock.monotonicMs();
     ask.log?.info({}, '[HttpAgentClient] Sending ADK message');
     try {
       const events = await this.#runs.send(ask);
       const response = this.#read(ask, events);
-      const durationMs = this.#clock.now() - startedMs;
+      const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
       ask.log?.info({ durationMs }, '[HttpAgentClient] ADK message sent successfully');
       return response;
     } catch (error) {
       ask.outer?.throwIfAborted();
       if (!(error instanceof Wa2aiError)) throw error;
-      const fields = { error: error.message, durationMs: this.#clock.now() - startedMs };
+      const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
+      const fields = { error: error.message, durationMs };
       const timeout = ask.limited.aborted ? { timeout: true } : {};
       ask.log?.error({ ...fields, ...timeout }, '[HttpAgentClient] ADK message failed');
       if (error.disposition !== 'uncertain') throw error;

@@ -77,7 +77,7 @@ describe('events that Baileys holds back', () => {
       },
       breakOff: (reason) => broken.push(reason),
       oldestOpenMs: () => oldestOpenMs,
-      clock: { now: () => nowMs, sleep: () => Promise.resolve() },
+      clock: { now: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() },
       log: recordingLog(),
     });
     watch.start();

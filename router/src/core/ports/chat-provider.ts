@@ -18,8 +18,10 @@ export interface AccountStatus {
   pairingCode?: string;
   /** When qr or pairingCode ends. */
   expiresAtMs?: number;
-  /** When the next connect is tried, in `waiting`. */
+  /** When the next connect is tried, in `waiting`; when the limit is over, in `restricted`. */
   retryAtMs?: number;
+  /** For how long WhatsApp still limits writing to new contacts, in milliseconds; absent while it does not. */
+  limitLeftMs?: number;
   /** The linked account, once known. */
   phone?: string;
   lid?: string;
@@ -36,8 +38,11 @@ export interface ProviderEvents {
   receipts(
     receipts: Array<{ waMessageId: string; state: 'acked' | 'delivered' | 'read'; atMs: number }>,
   ): Promise<void>;
-  /** An error ack: WhatsApp refused the message with this code. */
-  refused(waMessageId: string, code: string): Promise<void>;
+  /**
+   * An error ack: WhatsApp refused the message with this code. `limitLeftMs` is there when the code is a limit for a time,
+   * which the status tells by now.
+   */
+  refused(waMessageId: string, code: string, limitLeftMs?: number): Promise<void>;
   /** Every change of the named state, also the first. `open` is when queued replies may go. */
   status(status: AccountStatus): void;
 }

@@ -16,6 +16,9 @@ export interface SentMessage {
   content?: Uint8Array;
 }
 
+/** Ends the sentence of a dead letter whose message WhatsApp acknowledged all the same. */
+export const ACKNOWLEDGED_LATE = ' WhatsApp acknowledged it later.';
+
 /** Moves of outbox rows by WhatsApp id. @throws {StorageUnavailableError} from every method */
 export interface Outbox {
   /**
@@ -46,11 +49,13 @@ export interface Outbox {
   markDead(outboxId: string, error: string, reason?: DeadReplyReason): Promise<void>;
   /**
    * WhatsApp refused this id with an error ack: `dead` with a dead letter, unless it was acknowledged before. With
-   * `retryAtMs` it goes back to `queued`, on hold until then, the first four times.
+   * `holdForMs` it goes back to `queued`, on hold for so long, the first four times.
    */
-  markRefused(accountId: string, waMessageId: string, error: string, retryAtMs?: number): Promise<void>;
-  /** Holds a row that was not sent until a time; it goes back to `queued`. */
-  hold(outboxId: string, untilMs: number, why: string): Promise<void>;
+  markRefused(accountId: string, waMessageId: string, error: string, holdForMs?: number): Promise<void>;
+  /** Holds a row that was not sent for a time, by the store's clock; it goes back to `queued`. */
+  hold(outboxId: string, forMs: number, why: string): Promise<void>;
+  /** Ends every hold of the account: what they waited for is over, whatever the clock says. */
+  endHolds(accountId: string): Promise<void>;
   /**
    * Whether it goes to somebody who never wrote to the account: the sends that WhatsApp limits first. A group is none, nor
    * is a row that is not there.
@@ -66,7 +71,10 @@ export interface Outbox {
   ): Promise<Array<{ reply: QueuedReply; attempts: number; openForMs: number }>>;
   /** Back to `queued` after a send that surely did not happen. */
   release(outboxId: string, reason: string): Promise<void>;
-  /** Acks and receipts from WhatsApp, in bulk; unknown ids and moves backward are ignored. */
+  /**
+   * Acks and receipts from WhatsApp, in bulk; unknown ids and moves backward are ignored. They are the truth: a row that
+   * was given up lives again, and its open dead letters count as replayed and say so.
+   */
   recordReceipts(
     accountId: string,
     receipts: Array<{ waMessageId: string; state: 'acked' | 'delivered' | 'read'; atMs: number }>,

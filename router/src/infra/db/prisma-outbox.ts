@@ -3,6 +3,7 @@ import type { OutgoingMessage } from '../../core/models.ts';
 import type { Fence } from '../../core/ports/account-lease.ts';
 import type { ChatAddress, QueuedReply } from '../../core/ports/inbox.ts';
 import {
+  ACKNOWLEDGED_LATE,
   type DeadReplyReason,
   MAX_REFUSALS,
   type Outbox,
@@ -140,18 +141,18 @@ export class PrismaOutbox implements Outbox {
     accountId: string,
     waMessageId: string,
     error: string,
-    retryAtMs?: number,
+    holdForMs?: number,
   ): Promise<void> {
-    const holdUntil = retryAtMs === undefined ? null : new Date(retryAtMs);
+    const holdMs = holdForMs === undefined ? null : Math.round(holdForMs);
+    const isForATime = Prisma.sql`${holdMs}::bigint IS NOT NULL AND attempts < ${MAX_REFUSALS}`;
     await this.#move(
       'noting that WhatsApp refused a reply',
       () => this.#prisma.$queryRaw`
         WITH held AS MATERIALIZED (${this.#held()}), refused AS (
-          UPDATE outbox SET error = ${storableText(error)}, hold_until = ${holdUntil}::timestamptz,
-            sent_at = CASE WHEN ${holdUntil}::timestamptz IS NOT NULL AND attempts < ${MAX_REFUSALS} THEN NULL
-              ELSE sent_at END,
-            state = CASE WHEN ${holdUntil}::timestamptz IS NOT NULL AND attempts < ${MAX_REFUSALS} THEN 'queued'
-              ELSE 'dead' END
+          UPDATE outbox SET error = ${storableText(error)},
+            hold_until = CASE WHEN ${isForATime} THEN now() + ${holdMs}::bigint * interval '1 millisecond' END,
+            sent_at = CASE WHEN ${isForATime} THEN NULL ELSE sent_at END,
+            state = CASE WHEN ${isForATime} THEN 'queued' ELSE 'dead' END
           FROM held
           WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}
             AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
@@ -164,13 +165,26 @@ export class PrismaOutbox implements Outbox {
     );
   }
 
-  async hold(outboxId: string, untilMs: number, why: string): Promise<void> {
+  async hold(outboxId: string, forMs: number, why: string): Promise<void> {
     await this.#move(
       'putting a reply on hold',
       () => this.#prisma.$queryRaw`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
-          UPDATE outbox SET error = ${storableText(why)}, hold_until = ${new Date(untilMs)}::timestamptz
+          UPDATE outbox SET error = ${storableText(why)},
+            hold_until = now() + ${Math.round(forMs)}::bigint * interval '1 millisecond'
           FROM held WHERE id = ${outboxId}::bigint AND state = 'queued'
+        )
+        SELECT count(*)::integer AS held FROM held`,
+    );
+  }
+
+  async endHolds(accountId: string): Promise<void> {
+    await this.#move(
+      'ending the holds of replies',
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), moved AS (
+          UPDATE outbox SET hold_until = NULL FROM held
+          WHERE account_id = ${accountId} AND state = 'queued' AND hold_until IS NOT NULL
         )
         SELECT count(*)::integer AS held FROM held`,
     );
@@ -200,7 +214,9 @@ export class PrismaOutbox implements Outbox {
           UPDATE outbox SET error = ${why} FROM held
           WHERE id IN (
             SELECT o.id FROM outbox o WHERE o.account_id = ${accountId} AND o.state IN ('sending', 'sent')
-              AND o.tried_at <= now() - ${page.ackTimeoutMs}::integer * interval '1 millisecond'
+              AND (o.tried_at <= now() - ${page.ackTimeoutMs}::integer * interval '1 millisecond'
+                -- tried before the server's clock was set back
+                OR o.tried_at > now() + interval '1 minute')
             ORDER BY o.id LIMIT ${page.limit}::integer)
             AND state IN ('sending', 'sent')
           RETURNING id, id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media, attempts,
@@ -229,7 +245,7 @@ export class PrismaOutbox implements Outbox {
     );
   }
 
-  /** Fills the times a receipt implies: who read it got it, and WhatsApp took it. */
+  /** Fills the times a receipt implies: who read it got it, and WhatsApp took it. A letter that tells otherwise is closed. */
   async recordReceipts(accountId: string, receipts: Receipt[]): Promise<void> {
     if (receipts.length === 0) return;
     const waIds = receipts.map((receipt) => storableId(receipt.waMessageId));
@@ -246,16 +262,20 @@ export class PrismaOutbox implements Outbox {
           FROM unnest(${waIds}::text[], ${ranks}::integer[], ${times}::bigint[]) AS r (wa_id, rank, at_ms)
           GROUP BY wa_id
         ), target AS (
-          SELECT o.id, receipt.* FROM outbox o JOIN receipt ON o.wa_message_id = receipt.wa_id
-          WHERE o.account_id = ${accountId} AND o.state <> 'dead'
+          SELECT o.id, o.chat_id, o.state AS was, receipt.*
+          FROM outbox o JOIN receipt ON o.wa_message_id = receipt.wa_id
+          WHERE o.account_id = ${accountId}
           ORDER BY o.id FOR UPDATE OF o
+        ), closed AS (
+          UPDATE dead_letter d SET replayed_at = now(), error = d.error || ${ACKNOWLEDGED_LATE} FROM target t, held
+          WHERE t.was = 'dead' AND d.chat_id = t.chat_id AND d.outbox_id = t.id AND d.replayed_at IS NULL
         ), moved AS (
           UPDATE outbox o SET
             state = CASE
               WHEN t.rank >= 3 OR o.state = 'read' THEN 'read'
               WHEN t.rank >= 2 OR o.state = 'delivered' THEN 'delivered'
               ELSE 'acked' END,
-            error = NULL,
+            error = NULL, hold_until = NULL,
             sent_at = coalesce(o.sent_at, t.acked_at),
             acked_at = coalesce(o.acked_at, t.acked_at),
             delivered_at = coalesce(o.delivered_at, t.delivered_at),

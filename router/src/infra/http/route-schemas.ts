@@ -28,7 +28,7 @@ const httpUrlField = z
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
       context.addIssue('must be an http:// or https:// URL');
     } else if (url.username !== '' || url.password !== '') {
-      context.addIssue('must not hold a user name or password; use config.adk.headers');
+      context.addIssue('must not hold a user name or password; use the headers of config.adk or config.abi');
     }
   });
 
@@ -134,10 +134,12 @@ const failureField = z
   })
   .describe('What happens when the agent does not answer.');
 
+const MAX_ABI_ENTRIES = 1_000;
+
 const abiEntries = z
   .array(z.union([z.string().max(10_000), z.record(z.string(), z.unknown())]))
   .min(1, 'must hold at least one function')
-  .max(1_000, 'must have at most 1000 entries');
+  .max(MAX_ABI_ENTRIES);
 
 const templateText = z.string().min(1).max(10_000);
 
@@ -155,8 +157,10 @@ const fileOutput = z.strictObject({
 const abiConfig = z.strictObject({
   functions: z
     .union([abiEntries, httpUrlField], {
-      error:
-        'must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest',
+      error: ({ input }) =>
+        Array.isArray(input) && input.length > MAX_ABI_ENTRIES
+          ? `must have at most ${MAX_ABI_ENTRIES} entries`
+          : 'must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest',
     })
     .describe(
       'Signatures such as `function add(uint256 a, uint256 b) returns (uint256 sum)`, structs, JSON ABI entries; or the URL of a manifest, which is fetched at the first message.',

@@ -2,7 +2,7 @@ import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import { AlreadyLinkedError, LeaseLostError, NotConnectedError } from '../../core/errors.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
 import type { Fence } from '../../core/ports/account-lease.ts';
-import type { AccountStore } from '../../core/ports/account-store.ts';
+import type { AccountStore, LimitKind } from '../../core/ports/account-store.ts';
 import type { AccountStatus, ChatProvider, ProviderEvents } from '../../core/ports/chat-provider.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Journal } from '../../core/ports/journal.ts';
@@ -11,7 +11,7 @@ import type { Logger } from '../../core/ports/logger.ts';
 import type { SentMessage } from '../../core/ports/outbox.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
 import { guardConsole } from './console-guard.ts';
-import { restrictionOf } from './disconnect-table.ts';
+import { HeldOffError, restrictionOf } from './disconnect-table.ts';
 import { Intake } from './intake.ts';
 import { KeyedLock } from './keyed-lock.ts';
 import { LinkedAccount } from './linked-account.ts';
@@ -29,6 +29,7 @@ import { messageKeyOf } from './stanza.ts';
 import { StatusBoard } from './status-board.ts';
 import { TrustedContacts } from './trusted-contacts.ts';
 import { UpsertWatch } from './upsert-watch.ts';
+import { WhatsAppTime } from './whatsapp-time.ts';
 
 export interface BaileysProviderOptions {
   accountId: string;
@@ -64,6 +65,8 @@ export function createBaileysProvider(options: BaileysProviderOptions): ChatProv
 }
 
 const LOGOUT_WAIT_MS = 5_000;
+/** A limit whose end WhatsApp did not name. */
+const DEFAULT_LIMIT_MS = 60 * 60 * 1_000;
 
 class BaileysProvider implements ChatProvider {
   readonly accountId: string;
@@ -72,13 +75,17 @@ class BaileysProvider implements ChatProvider {
   readonly #board: StatusBoard;
   readonly #pairing: Pairing;
   readonly #account: LinkedAccount;
+  /** On writing to people who never wrote. */
   readonly #restriction: Restriction;
+  /** On connecting at all. */
+  readonly #ban: Restriction;
   readonly #intake: Intake;
   readonly #receipts: ReceiptBatch;
   readonly #connection: ConnectionManager<WASocket>;
   readonly #sends = new SendLane();
   readonly #scopes = new SendScopes((jid) => this.#account.owns(jid));
   readonly #trusted: TrustedContacts;
+  readonly #whatsAppTime: WhatsAppTime;
   readonly #memory = createSocketMemory();
   readonly #locks: KeyedLock;
   readonly #stopping = new AbortController();
@@ -110,13 +117,29 @@ class BaileysProvider implements ChatProvider {
       accountStore,
       keyStore,
       clock,
-      onLoaded: (record) => this.#board.remember(record),
+      onLoaded: (record, limits) => {
+        this.#board.remember(record);
+        this.#restriction.restore(limits);
+        this.#ban.restore(limits);
+      },
       onStorageFailed: (error) => this.#onStorageFailed(error),
     });
-    this.#restriction = new Restriction(clock, this.#stopping.signal, () => {
-      if (this.#isOpen) this.#showOpen();
-    });
+    const restrictionOn = (kind: LimitKind) =>
+      new Restriction({
+        accountId,
+        kind,
+        store: accountStore,
+        clock,
+        log,
+        stopping: this.#stopping.signal,
+        onChange: () => {
+          if (this.#isOpen) this.#showOpen();
+        },
+      });
+    this.#restriction = restrictionOn('new-contacts');
+    this.#ban = restrictionOn('connection');
     this.#trusted = new TrustedContacts(log);
+    this.#whatsAppTime = new WhatsAppTime(clock);
     this.#receipts = new ReceiptBatch((receipts) => events.receipts(receipts), log);
     this.#intake = new Intake({
       accountId,
@@ -125,6 +148,7 @@ class BaileysProvider implements ChatProvider {
       phoneOfLid: (lid) => this.#account.phoneOfLid(lid),
       own: () => this.#account.jids(),
       onDecrypted: (key) => this.#watch?.expect(key),
+      whatsAppNow: () => this.#whatsAppTime.now(),
       canAnswer: () => this.#opened?.socket.ws.isOpen ?? false,
       clock,
       log,
@@ -145,7 +169,9 @@ class BaileysProvider implements ChatProvider {
   }
 
   status(): AccountStatus {
-    return this.#board.status();
+    const status = this.#board.status();
+    const limit = this.#restriction.current();
+    return limit ? { ...status, limitLeftMs: limit.leftMs } : status;
   }
 
   async start(): Promise<void> {
@@ -163,7 +189,7 @@ class BaileysProvider implements ChatProvider {
     await this.#receipts.finish();
     await this.#account.auth?.flush();
     this.#board.set({ state: 'stopped' });
-    await this.#board.saved();
+    await Promise.all([this.#board.saved(), this.#restriction.saved(), this.#ban.saved()]);
     this.#releaseConsole?.();
   }
 
@@ -236,9 +262,21 @@ class BaileysProvider implements ChatProvider {
   }
 
   async restart(): Promise<AccountStatus> {
-    this.#restriction.forget();
+    this.#forgetLimits();
     await this.#connection.restart();
     return this.status();
+  }
+
+  /** Limits are the linked number's, which may be another one next time. */
+  async #putKeysAside(): Promise<void> {
+    await this.#account.putKeysAside();
+    this.#intake.unlinked();
+    this.#forgetLimits();
+  }
+
+  #forgetLimits(): void {
+    this.#restriction.forget();
+    this.#ban.forget();
   }
 
   /** After WhatsApp ended the link, a person asks for the next one; a restart of the service is no such wish. */
@@ -276,6 +314,8 @@ class BaileysProvider implements ChatProvider {
   async #open(): Promise<WASocket> {
     if (!this.#mayUseSocket()) throw new LeaseLostError(this.accountId);
     const auth = await this.#account.load();
+    const ban = this.#ban.current();
+    if (ban) throw new HeldOffError(ban.reason, ban.leftMs);
     await auth.prepare();
     await this.#replay();
     if (!auth.isLinked()) this.#pairing.show();
@@ -306,14 +346,16 @@ class BaileysProvider implements ChatProvider {
     this.#watch = watch;
     watch.start();
     const detach = listenTo(socket, this.#log, {
+      loggedIn: ({ attrs }) => this.#whatsAppTime.tell(attrs.t),
       creds: () => {
         this.#account.auth?.saveCreds();
       },
       qr: this.#pairing.offersOf(socket),
       paired: () => this.#board.set({ state: 'connecting' }),
       limited: (isActive, untilMs) => {
+        const forMs = untilMs === undefined ? DEFAULT_LIMIT_MS : untilMs - this.#whatsAppTime.now();
         if (isActive)
-          this.#restriction.begin({ reason: 'WhatsApp limits writing to new contacts.', untilMs });
+          void this.#restriction.begin({ reason: 'WhatsApp limits writing to new contacts.', forMs });
         else this.#restriction.end();
       },
       stanza: (node) => {
@@ -347,18 +389,15 @@ class BaileysProvider implements ChatProvider {
     await this.#account.auth?.flush();
   }
 
-  async #putKeysAside(): Promise<void> {
-    await this.#account.putKeysAside();
-    this.#intake.unlinked();
-  }
-
   #onPhase(phase: ConnectionPhase): void {
     if (phase.state === 'open') {
       this.#isOpen = true;
+      this.#ban.forget();
       this.#intake.connected();
       this.#showOpen();
       return;
     }
+    if (phase.state === 'restricted') void this.#ban.begin(phase);
     const isPairing = this.#account.auth !== undefined && !this.#account.isLinked();
     if (phase.state === 'connecting' && isPairing) this.#pairing.show();
     else this.#board.set(phase);
@@ -368,23 +407,21 @@ class BaileysProvider implements ChatProvider {
     const identity = this.#account.identity();
     const limit = this.#restriction.current();
     if (limit) {
-      const { reason, untilMs } = limit;
-      this.#board.set({ state: 'restricted', reason, retryAtMs: untilMs, isConnected: true }, identity);
+      const { reason, leftMs } = limit;
+      const retryAtMs = Math.round(this.#options.clock.now() + leftMs);
+      this.#board.set({ state: 'restricted', reason, retryAtMs, isConnected: true }, identity);
     } else {
       this.#board.set({ state: 'open', isConnected: true }, identity);
     }
   }
 
   async #onAck(node: BinaryNode): Promise<void> {
-    const nowMs = this.#options.clock.now();
-    const ack = ackOf(node, nowMs);
+    const ack = ackOf(node, this.#options.clock.now());
     if (ack?.kind === 'acked') this.#receipts.add([ack.receipt]);
     if (ack?.kind !== 'refused') return;
     const restriction = restrictionOf(ack.code);
-    if (restriction) {
-      this.#restriction.begin({ reason: restriction.reason, untilMs: nowMs + restriction.forMs });
-    }
-    await this.#options.events.refused(ack.waMessageId, ack.code);
+    if (restriction) await this.#restriction.begin(restriction);
+    await this.#options.events.refused(ack.waMessageId, ack.code, restriction?.forMs);
   }
 
   /** Ends the socket in this very step, so that Baileys cannot acknowledge or ask again for what was not stored. */

@@ -17,6 +17,8 @@ export interface HandOverOptions {
   /** The number of a LID, digits, from what Baileys stored; undefined when unknown. */
   phoneOfLid(lid: string): Promise<string | undefined>;
   own(): OwnJids;
+  /** The time by which messages are dated, epoch milliseconds. */
+  whatsAppNow(): number;
   clock: Clock;
   log: Logger;
   /** Older messages are stored and not answered. */
@@ -85,7 +87,7 @@ export class HandOver {
     stanzaOrder: bigint,
     upsertType: 'notify' | 'append',
   ): Promise<InboundMessage | undefined> {
-    const { accountId, clock, maxMessageAgeMs } = this.#options;
+    const { accountId, whatsAppNow, maxMessageAgeMs } = this.#options;
     const own = this.#options.own();
     const ownAddress = parseJid(own.id);
     const ownLid = parseJid(own.lid);
@@ -94,7 +96,7 @@ export class HandOver {
       accountId,
       upsertType,
       stanzaOrder,
-      nowMs: clock.now(),
+      nowMs: whatsAppNow(),
       maxMessageAgeMs,
       pnForLid: (lid) => phones.get(lid),
       ...(ownAddress?.kind === 'phone' && { ownPhone: ownAddress.phone }),

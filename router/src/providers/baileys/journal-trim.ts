@@ -35,12 +35,12 @@ export class JournalTrim {
 
   /** The inbox has the message of these entries. */
   received(hashes: readonly string[]): void {
-    for (const hash of hashes) this.#keptOf(hash).receivedAtMs ??= this.#clock.now();
+    for (const hash of hashes) this.#keptOf(hash).receivedAtMs ??= this.#clock.monotonicMs();
   }
 
   /** Baileys has the plaintext of this entry and sends the receipt. */
   receipted(hash: string): void {
-    this.#keptOf(hash).receiptAtMs = this.#clock.now();
+    this.#keptOf(hash).receiptAtMs = this.#clock.monotonicMs();
   }
 
   /** Drops at once what was received and receipted. */
@@ -94,7 +94,7 @@ export class JournalTrim {
 
   #isDue({ receivedAtMs, receiptAtMs }: Kept, keepMs: number): boolean {
     if (receivedAtMs === undefined) return false;
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     if (receiptAtMs === undefined) return nowMs - receivedAtMs >= KEEP_WITHOUT_RECEIPT_MS;
     return nowMs - Math.max(receivedAtMs, receiptAtMs) >= keepMs;
   }
@@ -104,7 +104,7 @@ export class JournalTrim {
     return (
       receivedAtMs === undefined &&
       receiptAtMs !== undefined &&
-      this.#clock.now() - receiptAtMs >= KEEP_WITHOUT_RECEIPT_MS
+      this.#clock.monotonicMs() - receiptAtMs >= KEEP_WITHOUT_RECEIPT_MS
     );
   }
 }
