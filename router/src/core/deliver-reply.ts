@@ -289,7 +289,7 @@ export class ReplyDelivery {
 
   /** Nothing was sent: the row waits a while, and with it what is behind it in its chat. */
   async #uploadFailed({ outboxId }: QueuedReply, reason: string, log: Logger): Promise<void> {
-    const { outbox, clock } = this.#deps;
+    const { outbox } = this.#deps;
     const failures = (this.#failedUploads.get(outboxId) ?? 0) + 1;
     if (failures >= MAX_UPLOADS) {
       this.#failedUploads.delete(outboxId);
@@ -299,7 +299,7 @@ export class ReplyDelivery {
     }
     this.#failedUploads.set(outboxId, failures);
     await outbox.release(outboxId, reason);
-    if (clock) await outbox.hold(outboxId, clock.now() + UPLOAD_BACKOFF_MS * 2 ** (failures - 1), reason);
+    await outbox.hold(outboxId, UPLOAD_BACKOFF_MS * 2 ** (failures - 1), reason);
     log.warn({ reason, failures }, 'file of a reply was not uploaded; it is tried again');
   }
 
