@@ -63,6 +63,12 @@ const headersField = z
   )
   .describe(`Extra request headers, such as Authorization. Answers show \`${MASK}\` for each value.`);
 
+const timeoutField = z
+  .int()
+  .min(100)
+  .max(3_600_000)
+  .describe('Longest wait for one answer, in milliseconds.');
+
 const adkConfig = z.strictObject({
   appName: z
     .string()
@@ -81,12 +87,7 @@ const adkConfig = z.strictObject({
       "People's files of at most 10 MB go along as `inlineData`, and the agent's `inlineData` to the chat. Default: words only.",
     ),
   headers: headersField.optional(),
-  timeoutMs: z
-    .int()
-    .min(100)
-    .max(3_600_000)
-    .optional()
-    .describe('Longest wait for one answer, in milliseconds.'),
+  timeoutMs: timeoutField.optional(),
 });
 
 const waitField = z.int().min(0).max(3_600_000);
@@ -199,12 +200,7 @@ const abiConfig = z.strictObject({
     .optional()
     .describe("Path of the call below agentEndpoint. Default: agentEndpoint's own."),
   headers: headersField.optional(),
-  timeoutMs: z
-    .int()
-    .min(100)
-    .max(3_600_000)
-    .optional()
-    .describe('Longest wait for one answer, in milliseconds.'),
+  timeoutMs: timeoutField.optional(),
   idempotent: z
     .boolean()
     .optional()
