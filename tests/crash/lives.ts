@@ -69,7 +69,10 @@ export class Lives {
     this.#options = options;
   }
 
-  /** Runs one life to its planned end, or until everything that people may say is answered. */
+  /**
+   * Runs one life to its planned end, or until everything that people may say is answered.
+   * @throws when the service ends by itself
+   */
   async live(plan: LifePlan, conversations: Conversations): Promise<Life> {
     const { service, life, isLive } = this.start(planName(plan), {
       env: plan.kind === 'fault' ? { WA2AI_FAULT_POINT: `${plan.fault.point}:${plan.fault.pass}` } : {},
@@ -82,7 +85,10 @@ export class Lives {
       conversations.untilAllAnswered(NEVER_MS, signal).then(() => 'idle'),
       after(LONGEST_START_MS).then(() => 'late'),
       isLive.then(() => after(LONGEST_LIVE_MS)).then(() => 'late'),
-      service.untilExit().then(() => 'fault'),
+      service.untilExit().then((code) => {
+        if (code === null && plan.kind === 'fault') return 'fault';
+        throw new Error(`wa2ai ended by itself in life ${life.number}, code ${code}:\n${service.tail()}`);
+      }),
     ];
     if (plan.kind === 'start') endings.push(after(plan.afterMs).then(() => 'moment'));
     if (plan.kind === 'answers') {
@@ -96,10 +102,13 @@ export class Lives {
       );
     }
     for (const ending of endings) ending.catch(() => undefined);
-    life.end = await Promise.race(endings);
-    over.abort();
-    if (life.end === 'late') life.waiting = conversations.unanswered();
-    await service.end('SIGKILL');
+    try {
+      life.end = await Promise.race(endings);
+      if (life.end === 'late') life.waiting = conversations.unanswered();
+    } finally {
+      over.abort();
+      await service.end('SIGKILL');
+    }
     return life;
   }
 

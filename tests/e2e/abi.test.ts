@@ -18,7 +18,7 @@ beforeAll(async () => {
     startAbiEthersAgent(),
     startAbiNaiveAgent(),
   ]);
-  stage = await Stage.setAndPaired({ env: { WA2AI_AGENT_ATTEMPTS: '2' } });
+  stage = await Stage.setAndPaired();
 });
 
 afterAll(async () => {
@@ -141,27 +141,6 @@ describe('an ABI agent through WhatsApp', () => {
         outputs: { greeting: `Hello, ${person.pushName}: hi!` },
       },
     });
-  });
-});
-
-describe('a crash in the middle of an ABI call', () => {
-  it('ends in one reply after the next start', async () => {
-    const person = stage.person();
-    const agent = await startAbiMockAgent();
-    await abiRoute(person.phone, agent);
-    await person.say('/add 1 1', { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toBe('2');
-    agent.change({ delayMs: 60_000 });
-    await person.say('/add 2 40', { to: stage.phone });
-    await expect.poll(() => agent.requests.length, { timeout: 10_000 }).toBe(2);
-    await stage.service.end('SIGKILL');
-    agent.change({ delayMs: 0 });
-    await stage.restartService();
-    expect((await person.nextReply(30_000)).text).toBe('42');
-    await person.say('/add 3 3', { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toBe('6');
-    expect(person.received.map(({ text }) => text)).toEqual(['2', '42', '6']);
-    await agent.close();
   });
 });
 

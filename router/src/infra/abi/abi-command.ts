@@ -43,27 +43,40 @@ export function only({ abi, target }: CallRules): AbiFunction | undefined {
 }
 
 function interpretText(rules: CallRules, text: string): Interpretation {
+  const [, name, rest = ''] = /^\s*\/([\w$]+)(?![^\s(])([\s\S]*)$/.exec(text) ?? [];
+  const commanded = name === undefined ? undefined : interpretCommand(rules, name, rest);
+  if (commanded) return commanded;
   const sole = only(rules);
   const textTarget = sole && isTextOnly(sole) ? sole : undefined;
-  const target = rules.target ?? textTarget;
-  const command = /^\s*\/([\w$]+)(?![^\s(])([\s\S]*)$/.exec(text);
-  if (command?.[1]) {
-    const [, name, rest = ''] = command;
-    const types = /^\(\S*\)(?!\S)/.exec(rest)?.[0] ?? '';
-    const form = types === '' ? [] : commandFunctions(rules.abi, name, types);
-    if (form.length > 0) return callCommand(rules, form, rest.slice(types.length), false);
-    if (name.toLowerCase() === 'help') return help(rules.abi, rest.trim());
-    const found = commandFunctions(rules.abi, name, '');
-    if (found.length > 0) return callCommand(rules, found, rest, rest.startsWith('('));
-    if (!target) {
-      const list = commandList(rules.abi.functions);
-      return { kind: 'say', why: 'mistake', text: `There is no command /${shortened(name)}.\n\n${list}` };
-    }
+  if (textTarget) return callOf(textTarget, () => [coerceText(rules, textTarget, text)]);
+  const target = /^\s*[[{]/.test(text) ? sole : rules.target;
+  if (!target) {
+    return name === undefined
+      ? { kind: 'say', why: 'list', text: commandList(rules.abi.functions) }
+      : noSuchCommand(rules.abi, name);
   }
-  if (textTarget && textTarget === target) return callOf(target, () => [coerceText(rules, target, text)]);
-  if (/^\s*[[{]/.test(text) && sole) return callOf(sole, () => argumentsOf(rules, sole, text));
-  if (target) return callOf(target, () => argumentsOf(rules, target, text));
-  return { kind: 'say', why: 'list', text: commandList(rules.abi.functions) };
+  try {
+    return callOf(target, () => argumentsOf(rules, target, text));
+  } catch (error) {
+    // What begins like a command and is no arguments either was meant as one.
+    if (name !== undefined && error instanceof AbiInputError) return noSuchCommand(rules.abi, name);
+    throw error;
+  }
+}
+
+/** The call or the help that a command asks for; undefined when there is no function of that name. */
+function interpretCommand(rules: CallRules, name: string, rest: string): Interpretation | undefined {
+  const types = /^\(\S*\)(?!\S)/.exec(rest)?.[0] ?? '';
+  const form = types === '' ? [] : commandFunctions(rules.abi, name, types);
+  if (form.length > 0) return callCommand(rules, form, rest.slice(types.length), false);
+  if (name.toLowerCase() === 'help') return help(rules.abi, rest.trim());
+  const found = commandFunctions(rules.abi, name, '');
+  return found.length > 0 ? callCommand(rules, found, rest, rest.startsWith('(')) : undefined;
+}
+
+function noSuchCommand({ functions }: AgentAbi, name: string): Interpretation {
+  const text = `There is no command /${shortened(name)}.\n\n${commandList(functions)}`;
+  return { kind: 'say', why: 'mistake', text };
 }
 
 function callOf(
@@ -89,8 +102,7 @@ function help(abi: AgentAbi, rest: string): Interpretation {
   const [, word = '', types = ''] = /^([\w$]+)(\(.*\))?$/.exec(name) ?? [];
   const found = commandFunctions(abi, word, types);
   if (found.length > 0) return { kind: 'say', why: 'help', text: found.map(functionHelp).join('\n\n') };
-  const text = `There is no command /${shortened(name)}.\n\n${commandList(abi.functions)}`;
-  return { kind: 'say', why: 'mistake', text };
+  return noSuchCommand(abi, name);
 }
 
 /** The functions that a command may mean: one, or the forms of a name. Phones like to begin with a capital letter. */
