@@ -10,6 +10,7 @@ import {
 } from './config-fields.ts';
 import { Wa2aiError } from './core/errors.ts';
 import type { FaultPlan } from './infra/fault-points.ts';
+import { withSecretFiles } from './secret-files.ts';
 
 /** The environment holds a wrong setting; the start must stop. The message has one sentence a variable, one a line. */
 export class ConfigError extends Wa2aiError {
@@ -45,6 +46,12 @@ export const envSchema = z.object({
     .optional()
     .describe('Admin key that callers send as `X-API-Key` or `Authorization: Bearer`.')
     .meta({ secret: true }),
+  WA2AI_API_KEY_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'A file that holds the admin key, instead of WA2AI_API_KEY: for secrets of Docker and Kubernetes.',
+    ),
   WA2AI_ENVIRONMENT: z
     .enum(['lab', 'prod'], { error: 'must be lab or prod' })
     .prefault('lab')
@@ -59,6 +66,10 @@ export const envSchema = z.object({
       'A PostgreSQL to use instead of the embedded one: the server itself, or a pooler in session mode.',
     )
     .meta({ secret: true }),
+  DATABASE_PASSWORD_FILE: z
+    .string()
+    .optional()
+    .describe('A file that holds the password for DATABASE_URL, which then stands without one.'),
   WA2AI_NODE_ID: z
     .string()
     .regex(
@@ -99,6 +110,12 @@ export const envSchema = z.object({
     .optional()
     .describe('Another WebSocket server than WhatsApp: test benches, proxies.')
     .meta({ shownDefault: "WhatsApp's own" }),
+  WA2AI_WHATSAPP_MEDIA_HOST: z
+    .string()
+    .regex(/^[A-Za-z0-9.-]{1,253}(:\d{1,5})?$/, 'must be a host name with an optional port')
+    .optional()
+    .describe("Another host than WhatsApp's to fetch people's files from, over https: test benches, proxies.")
+    .meta({ shownDefault: 'mmg.whatsapp.net' }),
   WA2AI_WHATSAPP_VERSION: z
     .string()
     .regex(/^\d{1,5}\.\d{1,10}\.\d{1,10}$/, 'must be a WhatsApp Web version such as 2.3000.1023223821')
@@ -109,6 +126,9 @@ export const envSchema = z.object({
   WA2AI_AGENT_TIMEOUT_MS: wholeNumber(100, 3_600_000)
     .prefault('30000')
     .describe('Longest wait for one answer of an agent, in milliseconds.'),
+  WA2AI_MEDIA_TIMEOUT_MS: wholeNumber(100, 3_600_000)
+    .prefault('30000')
+    .describe("Longest wait for a person's file to come from WhatsApp, in milliseconds."),
   WA2AI_AGENT_ATTEMPTS: wholeNumber(1, 20)
     .prefault('3')
     .describe('How often one message is offered to an agent that did not take it, at least.'),
@@ -193,8 +213,11 @@ export interface Config {
   readonly pairingPhone?: string;
   readonly maxMessageAgeMs: number;
   readonly whatsappWsUrl?: string;
+  /** `host` or `host:port`. */
+  readonly whatsappMediaHost?: string;
   readonly whatsappVersion?: readonly [number, number, number];
   readonly agentTimeoutMs: number;
+  readonly mediaTimeoutMs: number;
   /** At least 1. */
   readonly agentAttempts: number;
   /** Beyond the attempts, for an agent that is away. */
@@ -224,14 +247,16 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
       .map(([name, value]) => [name, value?.trim()])
       .filter(([, value]) => value),
   );
-  const parsed = envSchema.safeParse(set);
   const sentences = new Map<string, string>();
+  const withSecrets = withSecretFiles(set, (name, sentence) => sentences.set(name, `${name} ${sentence}.`));
+  const parsed = envSchema.safeParse(withSecrets);
   for (const issue of parsed.error?.issues ?? []) {
     const name = String(issue.path[0]);
     if (!sentences.has(name)) sentences.set(name, `${name} ${issue.message}.`);
   }
   const host: string = set.WA2AI_HOST ?? '127.0.0.1';
-  if (!sentences.has('WA2AI_HOST') && !set.WA2AI_API_KEY && !isLoopbackHost(host)) {
+  const hasKey = withSecrets.WA2AI_API_KEY !== undefined || sentences.has('WA2AI_API_KEY_FILE');
+  if (!sentences.has('WA2AI_HOST') && !hasKey && !isLoopbackHost(host)) {
     sentences.set(
       'WA2AI_API_KEY',
       `WA2AI_API_KEY must be set because WA2AI_HOST is ${host}: whoever reaches it could send messages as you.`,
@@ -258,8 +283,10 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     pairingPhone: values.WA2AI_PAIRING_PHONE,
     maxMessageAgeMs: values.WA2AI_MAX_MESSAGE_AGE_MS,
     whatsappWsUrl: values.WA2AI_WHATSAPP_WS_URL,
+    whatsappMediaHost: values.WA2AI_WHATSAPP_MEDIA_HOST,
     whatsappVersion: values.WA2AI_WHATSAPP_VERSION,
     agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
+    mediaTimeoutMs: values.WA2AI_MEDIA_TIMEOUT_MS,
     agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
     agentPatienceMs: values.WA2AI_AGENT_PATIENCE_MS,
     ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from './config.ts';
 import type { HeldAccount } from './core/account-owner.ts';
 import type { AccountRegistry } from './core/account-registry.ts';
@@ -91,6 +92,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
 
     function events(): ProviderEvents {
       let wasConnected = false;
+      let lastTold: object | undefined;
       return {
         receive: async (message) => {
           if (!fence.isHeld()) throw new LeaseLostError(accountId);
@@ -100,18 +102,17 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
           delivery.acknowledged(receipts.map((receipt) => receipt.waMessageId));
           return outbox.recordReceipts(accountId, receipts);
         },
-        refused: (waMessageId, code) => {
-          // 463 and 429 are limits for a time, which the provider has noted before it tells of the refusal.
-          const { state, retryAtMs } = provider.status();
-          const isForATime = state === 'restricted' && (code === '463' || code === '429');
-          const error = `WhatsApp refused it with error ${code}.`;
-          return outbox.markRefused(accountId, waMessageId, error, isForATime ? retryAtMs : undefined);
-        },
+        refused: (waMessageId, code, limitLeftMs) =>
+          outbox.markRefused(accountId, waMessageId, `WhatsApp refused it with error ${code}.`, limitLeftMs),
         status: (status) => {
           const { state, reason, nextAction, retryAtMs } = status;
-          deps.log.info({ accountId, state, reason, nextAction, retryAtMs }, 'account state');
+          const told = { accountId, state, reason, nextAction, retryAtMs };
+          // A new QR code, every few seconds, is no news in a log.
+          const level = isDeepStrictEqual(told, lastTold) ? 'debug' : 'info';
+          lastTold = told;
+          deps.log[level](told, 'account state');
           const isConnected = status.isConnected ?? state === 'open';
-          if (isConnected && wasConnected) delivery.look();
+          if (isConnected && wasConnected) void delivery.limitChanged();
           else if (isConnected) {
             delivery.resume().catch((error: unknown) => {
               log.warn({ err: error }, 'stored replies could not be read; they go with the next opening');

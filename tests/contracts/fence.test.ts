@@ -47,10 +47,15 @@ beforeEach(async () => {
   });
   const message = aReply(account, `${aPerson().phone}@s.whatsapp.net`);
   waMessageId = message.waMessageId;
-  outboxId = (await new PrismaOutbox(prisma).addDirect(message)).row.id;
-  const bytes = new Uint8Array([1]);
-  const old = { ciphertextHash: 'old', stanzaOrder: 0n, waMessageId: 'O', plaintext: bytes, stanza: bytes };
-  await prisma.journal.create({ data: { accountId: account, ...old } });
+  const outbox = new PrismaOutbox(prisma);
+  outboxId = (await outbox.addDirect(message)).row.id;
+  const held = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
+  await outbox.hold(held.row.id, 60_000, 'a limit');
+  await new PrismaAccountStore(prisma).beginLimit(account, { ...limit, reason: 'before' });
+  await new PrismaKeyStore(prisma).commit(
+    { accountId: account, generation: 1 },
+    { puts: [], deletes: [], journal: [entry('old')] },
+  );
 });
 
 /** Another node holds the account, and this one has not heard of it. */
@@ -59,10 +64,20 @@ async function takenByAnother(): Promise<void> {
   await leasesOf(nodes.n2).acquire(account);
 }
 
+const limit = { kind: 'new-contacts' as const, reason: 'now', forMs: 3_600_000 };
+
 const creds = (value: string) => ({
   puts: [{ category: 'creds', keyId: 'creds', value }],
   deletes: [],
   journal: [],
+});
+
+const entry = (ciphertextHash: string) => ({
+  ciphertextHash,
+  stanzaOrder: 1n,
+  waMessageId: 'W',
+  plaintext: new Uint8Array([1]),
+  stanza: new Uint8Array([2]),
 });
 
 /** Every kind of write that an account's owner makes. */
@@ -76,22 +91,18 @@ const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
         {
           ...creds('new'),
           deletes: [{ category: 'pre-key', keyId: '1' }],
-          journal: [
-            {
-              ciphertextHash: 'h',
-              stanzaOrder: 1n,
-              waMessageId: 'W',
-              plaintext: new Uint8Array([1]),
-              stanza: new Uint8Array([2]),
-            },
-          ],
+          journal: [entry('new')],
         },
       ),
   ],
-  ['journal entries it drops', () => new PrismaJournal(prisma, fence).forget(account, ['old'])],
+  ['a journal that drops entries', () => new PrismaJournal(prisma, fence).forget(account, ['old'])],
   ['a message', () => new PrismaInbox(prisma, fence).add(aMessage(account, aPerson()))],
   ['account state', () => new PrismaAccountStore(prisma, fence).save(account, { state: 'open' })],
   ['key generation', () => new PrismaAccountStore(prisma, fence).nextGeneration(account)],
+  ['a limit', () => new PrismaAccountStore(prisma, fence).beginLimit(account, limit)],
+  ['the end of a limit', () => new PrismaAccountStore(prisma, fence).endLimit(account, 'new-contacts')],
+  ['a hold', () => new PrismaOutbox(prisma, fence).hold(outboxId, 60_000, 'why')],
+  ['the end of holds', () => new PrismaOutbox(prisma, fence).endHolds(account)],
   ['sending', () => new PrismaOutbox(prisma, fence).markSending(outboxId)],
   ['sent', () => new PrismaOutbox(prisma, fence).markSent(outboxId)],
   ['dead', () => new PrismaOutbox(prisma, fence).markDead(outboxId, 'why')],
@@ -115,6 +126,7 @@ async function written(): Promise<unknown> {
     keys: await prisma.authKey.findMany({ where }),
     journal: await prisma.journal.findMany({ where }),
     account: await prisma.account.findMany({ where: { id: account } }),
+    limits: await prisma.accountLimit.findMany({ where }),
     outbox: await prisma.outbox.findMany({ where }),
     messages: await prisma.message.findMany({ where }),
     chats: await prisma.chat.findMany({ where }),

@@ -65,11 +65,66 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
     });
   });
 
+  describe('a message that was given up and is acknowledged later', () => {
+    async function givenUp() {
+      const row = await queued();
+      await stores.outbox.markSending(row.id);
+      await stores.outbox.markSent(row.id);
+      await stores.outbox.markDead(row.id, 'Never.', 'never-acknowledged');
+      return row;
+    }
+    const receipt = (row: { waMessageId: string }, state: 'acked' | 'delivered' | 'read') =>
+      stores.outbox.recordReceipts(accountId, [{ waMessageId: row.waMessageId, state, atMs: Date.now() }]);
+    const letters = (state?: string) => stores.log.deadLetters({ accountId, state, limit: 9 });
+
+    it.each(['acked', 'delivered', 'read'] as const)(
+      'lives again as %s, and its letter says so',
+      async (state) => {
+        const [row, other] = [await givenUp(), await givenUp()];
+        await receipt(row, state);
+        expect(await row.read()).toMatchObject({ state, error: undefined, ackedAt: expect.any(Date) });
+        expect(await letters('open')).toMatchObject([{ outboxId: other.id, error: 'Never.' }]);
+        expect(await letters('replayed')).toMatchObject([
+          { outboxId: row.id, reason: 'never-acknowledged', error: 'Never. WhatsApp acknowledged it later.' },
+        ]);
+      },
+    );
+
+    it('is sent by nobody any more: not with the next opening, not by a replay', async () => {
+      const row = await givenUp();
+      const [letter] = await letters('open');
+      await receipt(row, 'delivered');
+      expect(await stores.outbox.undelivered(accountId, { limit: 9 })).toEqual([]);
+      expect(await overdue(0)).toEqual([]);
+      expect(await stores.outbox.markSending(row.id)).toBe(false);
+      expect(await stores.deadLetters.replay(letter?.id ?? '')).toEqual({ outcome: 'known' });
+      await receipt(row, 'acked');
+      expect(await row.read()).toMatchObject({ state: 'delivered' });
+    });
+
+    it('is not sent although its letter was replayed just before', async () => {
+      const row = await givenUp();
+      const [letter] = await letters('open');
+      expect(await stores.deadLetters.replay(letter?.id ?? '')).toMatchObject({ outcome: 'replayed' });
+      await receipt(row, 'acked');
+      expect(await stores.outbox.markSending(row.id)).toBe(false);
+      expect((await letters('replayed'))[0]?.error).toBe('Never.');
+    });
+
+    it('forgets the hold that it waited under', async () => {
+      const row = await queued();
+      await stores.outbox.markSending(row.id);
+      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', HOUR_MS);
+      await receipt(row, 'acked');
+      expect(await row.read()).toMatchObject({ state: 'acked', holdUntil: undefined });
+    });
+  });
+
   describe('a message on hold', () => {
     it('waits until its time, and so does what comes after it in its chat alone', async () => {
       const [held, other] = [await queued(), await queued()];
       const behind = await queued(aReply(accountId, held.to));
-      await stores.outbox.hold(held.id, Date.now() + HOUR_MS, 'Limited.');
+      await stores.outbox.hold(held.id, HOUR_MS, 'Limited.');
       expect(await held.read()).toMatchObject({
         state: 'queued',
         error: 'Limited.',
@@ -81,21 +136,30 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
       const undelivered = ids(await stores.outbox.undelivered(accountId, { limit: 9 }));
       expect(undelivered).not.toContain(held.id);
 
-      await stores.outbox.hold(held.id, Date.now() - 1, 'Limited.');
+      await stores.outbox.hold(held.id, -1, 'Limited.');
       expect(await queuedIds()).toEqual([held.id, other.id, behind.id]);
       expect(await stores.outbox.markSending(held.id)).toBe(true);
       expect((await held.read()).holdUntil).toBeUndefined();
+    });
+
+    it('goes when the holds of its account are ended, and no other account with it', async () => {
+      const [held, behind] = [await queued(), await queued()];
+      const elsewhere = await queued(aReply(anAccount(), `${aPerson().phone}@s.whatsapp.net`));
+      for (const row of [held, elsewhere]) await stores.outbox.hold(row.id, HOUR_MS, 'Limited.');
+      await stores.outbox.endHolds(accountId);
+      expect(await queuedIds()).toEqual([held.id, behind.id]);
+      expect(await elsewhere.read()).toMatchObject({ holdUntil: expect.any(Date) });
     });
 
     it('comes from a refusal for a time, until it was refused too often', async () => {
       const row = await queued();
       for (let refusals = 1; refusals < MAX_REFUSALS; refusals++) {
         expect(await stores.outbox.markSending(row.id)).toBe(true);
-        await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', Date.now() - 1);
+        await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', -1);
         expect(await row.read()).toMatchObject({ state: 'queued', attempts: refusals, error: 'error 463' });
       }
       await stores.outbox.markSending(row.id);
-      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', Date.now() - 1);
+      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', -1);
       expect(await row.read()).toMatchObject({ state: 'dead' });
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
         { reason: 'send-refused', attempts: MAX_REFUSALS },
@@ -105,7 +169,7 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
     it('stays on hold when the note that it was sent comes after the refusal', async () => {
       const row = await queued();
       await stores.outbox.markSending(row.id);
-      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', Date.now() + HOUR_MS);
+      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', HOUR_MS);
       await stores.outbox.markSent(row.id);
       expect(await row.read()).toMatchObject({ state: 'queued' });
     });

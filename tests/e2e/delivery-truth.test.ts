@@ -36,6 +36,39 @@ describe('a message that WhatsApp takes and does not acknowledge', () => {
 });
 
 describe('an account that WhatsApp limits with error 463', () => {
+  it('is still limited after a restart, says until when, and writes to strangers no sooner', async () => {
+    const [stranger, another, friend] = [stage.person(), stage.person(), stage.person()];
+    await friend.say('hola', { to: stage.phone });
+    await friend.nextReply();
+    const send = (to: string) => stage.service.api('POST', '/api/messages', { to, text: 'Good morning' });
+    const account = async () =>
+      ((await stage.service.api('GET', '/api/accounts')).body.data as Array<Record<string, string>>)[0];
+
+    stage.emulator.faults.refusedMessages = 1;
+    await send(stranger.phone);
+    await stage.service.untilLog((line) => line.msg === 'account state' && line.state === 'restricted');
+    const until = Date.parse((await account())?.retryAt ?? '');
+    await stage.service.end('SIGKILL');
+    await stage.restartService({ WA2AI_ACK_TIMEOUT_MS: '1000' });
+    await expect.poll(async () => (await account())?.state).toBe('restricted');
+    expect(await account()).toMatchObject({ reason: expect.stringContaining('463') });
+    // Whole seconds pass between two looks at two clocks, not minutes.
+    expect(Math.abs(Date.parse((await account())?.retryAt ?? '') - until)).toBeLessThan(30_000);
+
+    expect((await send(another.phone)).status).toBe(202);
+    await stage.service.untilLog((line) =>
+      String(line.msg).startsWith('message to a new contact is on hold'),
+    );
+    await friend.say('still there?', { to: stage.phone });
+    expect((await friend.nextReply(10_000)).text).toBe('Echo: still there?');
+    expect([...stranger.received, ...another.received]).toEqual([]);
+
+    // A person who knows better starts anew: what waited goes out.
+    await stage.service.api('POST', '/api/accounts/default/restart', {});
+    expect((await stranger.nextReply(20_000)).text).toBe('Good morning');
+    expect((await another.nextReply(20_000)).text).toBe('Good morning');
+  });
+
   it('holds what goes to strangers, says until when, and goes on answering', async () => {
     const [stranger, another, friend] = [stage.person(), stage.person(), stage.person()];
     await friend.say('hola', { to: stage.phone });

@@ -5,9 +5,10 @@ interface Sleeper {
   wake(): void;
 }
 
-/** A clock that moves only when a test moves it; sleepers wake in order of their time. */
+/** A clock that moves only when a test moves it; sleepers wake in order of their time. Its wall time can jump. */
 export class FakeClock implements Clock {
   #nowMs: number;
+  #jumpedMs = 0;
   #sleepers: Sleeper[] = [];
   #asleep: Array<() => void> = [];
 
@@ -16,7 +17,16 @@ export class FakeClock implements Clock {
   }
 
   now(): number {
+    return this.#nowMs + this.#jumpedMs;
+  }
+
+  monotonicMs(): number {
     return this.#nowMs;
+  }
+
+  /** Sets the wall time so much ahead, or back; no wait gets shorter or longer. */
+  jumpMs(ms: number): void {
+    this.#jumpedMs += ms;
   }
 
   /** How many waits are under way. */

@@ -157,7 +157,7 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
   accounts.set();
   const messageLog = new FakeMessageLog();
   const clock = { nowMs: Date.parse('2026-01-02T03:04:05.000Z') };
-  const metrics = createMetrics({ messageLog, now: () => clock.nowMs });
+  const metrics = createMetrics({ messageLog, monotonicMs: () => clock.nowMs });
   const routes = new MemoryRouteStore(() => clock.nowMs);
   const state = new MemoryState(() => clock.nowMs);
   const outbox = new MemoryOutbox(state);

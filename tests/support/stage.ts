@@ -4,6 +4,7 @@ import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { MockAgent } from './mock-agent.ts';
 import { pairByQr } from './pairing.ts';
+import { until } from './until.ts';
 import { Wa2aiProcess } from './wa2ai-process.ts';
 
 let numbers = 0;
@@ -36,10 +37,10 @@ export class Stage {
 
   /** Sets a stage with the service started, paired, and a route for every chat to the stage's agent. */
   static async setAndPaired(
-    options: { agent?: string[]; env?: Record<string, string> } = {},
+    options: { agent?: string[]; env?: Record<string, string>; nodeArgs?: string[] } = {},
   ): Promise<Stage> {
     const stage = await Stage.set(options);
-    const service = await stage.startService(options.env);
+    const service = await stage.startService(options.env, options.nodeArgs);
     await pairByQr(service, stage.phone, stage.emulator);
     await service.addRoute('*', stage.agent.url);
     return stage;
@@ -51,19 +52,20 @@ export class Stage {
   }
 
   /** Starts the service on the stage's database; once at a time. */
-  async startService(env: Record<string, string> = {}): Promise<Wa2aiProcess> {
+  async startService(env: Record<string, string> = {}, nodeArgs: string[] = []): Promise<Wa2aiProcess> {
     this.#service = await Wa2aiProcess.start({
       whatsappWsUrl: this.emulator.url,
       databaseUrl: this.database.url,
-      env: { WA2AI_NODE_ID: 'e2e', ...env },
+      env: { WA2AI_NODE_ID: 'e2e', ...this.emulator.mediaEnv, ...env },
+      nodeArgs,
     });
     return this.#service;
   }
 
   /** Starts the service again and waits until WhatsApp has given it everything that waited. */
-  async restartService(env: Record<string, string> = {}): Promise<Wa2aiProcess> {
+  async restartService(env: Record<string, string> = {}, nodeArgs: string[] = []): Promise<Wa2aiProcess> {
     const live = this.emulator.waitFor('live', undefined, 60_000);
-    const service = await this.startService(env);
+    const service = await this.startService(env, nodeArgs);
     await live;
     return service;
   }
@@ -84,6 +86,15 @@ export class Stage {
   async message(waMessageId: string): Promise<Record<string, unknown> | undefined> {
     const { body } = await this.service.api('GET', '/api/messages?limit=100');
     return (body.data as Array<Record<string, unknown>>).find((row) => row.waMessageId === waMessageId);
+  }
+
+  /** The stored message as soon as its turn has ended. */
+  async untilTurnEnded(waMessageId: string, timeoutMs = 30_000): Promise<Record<string, unknown>> {
+    const ended = async () => {
+      const row = await this.message(waMessageId);
+      return row && row.state !== 'received' ? row : undefined;
+    };
+    return await until(`the end of the turn of ${waMessageId}`, ended, timeoutMs);
   }
 
   async strike(): Promise<void> {

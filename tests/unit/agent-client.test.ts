@@ -777,6 +777,10 @@ class JumpingClock {
     return this.#nowMs;
   }
 
+  monotonicMs(): number {
+    return this.#nowMs;
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (ms < 5_000) {
       this.#nowMs += ms;

@@ -1,5 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConfigError, loadConfig, unknownVariables } from '../../router/src/config.ts';
 import {
   ENV_TABLE_END,
@@ -31,6 +34,7 @@ describe('loadConfig', () => {
       accountId: 'default',
       maxMessageAgeMs: 86_400_000,
       agentTimeoutMs: 30_000,
+      mediaTimeoutMs: 30_000,
       agentAttempts: 3,
       agentPatienceMs: 120_000,
       leaseTtlMs: 15_000,
@@ -56,9 +60,11 @@ describe('loadConfig', () => {
       WA2AI_PAIRING_PHONE: '+54 9 3777 23-9922',
       WA2AI_MAX_MESSAGE_AGE_MS: '60000',
       WA2AI_WHATSAPP_WS_URL: 'ws://127.0.0.1:9000/ws/chat',
+      WA2AI_WHATSAPP_MEDIA_HOST: '127.0.0.1:9001',
       WA2AI_WHATSAPP_VERSION: '2.3000.1023223821',
       WA2AI_AGENT_TIMEOUT_MS: '1000',
       WA2AI_AGENT_ATTEMPTS: '1',
+      WA2AI_MEDIA_TIMEOUT_MS: '2000',
       WA2AI_AGENT_PATIENCE_MS: '0',
       WA2AI_LEASE_TTL_MS: '5000',
       WA2AI_ACK_TIMEOUT_MS: '5000',
@@ -85,8 +91,10 @@ describe('loadConfig', () => {
       pairingPhone: '5493777239922',
       maxMessageAgeMs: 60_000,
       whatsappWsUrl: 'ws://127.0.0.1:9000/ws/chat',
+      whatsappMediaHost: '127.0.0.1:9001',
       whatsappVersion: [2, 3000, 1023223821],
       agentTimeoutMs: 1000,
+      mediaTimeoutMs: 2_000,
       agentAttempts: 1,
       agentPatienceMs: 0,
       leaseTtlMs: 5_000,
@@ -170,6 +178,60 @@ describe('loadConfig', () => {
     );
     expect(sentencesOf({ WA2AI_WHATSAPP_WS_URL: 'wss://10.0.0.7/ws/chat' })).toEqual([]);
     expect(sentencesOf({ WA2AI_WHATSAPP_WS_URL: 'ws://[::1]:9000/' })).toEqual([]);
+  });
+});
+
+describe('secrets in files', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'wa2ai secrets '));
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+
+  it('are read without the line end that editors and openssl leave', () => {
+    const config = loadConfig({ WA2AI_HOST: '0.0.0.0', WA2AI_API_KEY_FILE: file('key', `${KEY}\n`) });
+    expect(config.apiKey).toBe(KEY);
+  });
+
+  it('join DATABASE_URL as its password, whatever characters they hold', () => {
+    const password = 'p@ss/w%41rd:#?';
+    const { databaseUrl } = loadConfig({
+      DATABASE_URL: 'postgresql://wa2ai@db:5432/wa2ai',
+      DATABASE_PASSWORD_FILE: file('password', `${password}\n`),
+    });
+    expect(new pg.Client(databaseUrl)).toMatchObject({
+      user: 'wa2ai',
+      password,
+      host: 'db',
+      database: 'wa2ai',
+    });
+  });
+
+  it.each<[string, () => Record<string, string>]>([
+    ['a key file that is missing', () => ({ WA2AI_API_KEY_FILE: join(folder, 'none') })],
+    ['a key file that is a folder', () => ({ WA2AI_API_KEY_FILE: folder })],
+    ['an empty key file', () => ({ WA2AI_API_KEY_FILE: file('key', ' \n') })],
+    ['a key twice', () => ({ WA2AI_API_KEY: KEY, WA2AI_API_KEY_FILE: file('key', KEY) })],
+    ['a short key', () => ({ WA2AI_API_KEY_FILE: file('key', 'hunter2') })],
+    ['a password without a URL', () => ({ DATABASE_PASSWORD_FILE: file('password', 'hunter2') })],
+    [
+      'a password twice',
+      () => ({ DATABASE_URL: 'postgresql://u:p@db/d', DATABASE_PASSWORD_FILE: file('password', 'hunter2') }),
+    ],
+  ])('stop the start with one sentence for %s, even when it listens to everybody', (_, env) => {
+    const given = env();
+    const host = 'DATABASE_PASSWORD_FILE' in given ? '127.0.0.1' : '0.0.0.0';
+    const sentences = sentencesOf({ WA2AI_HOST: host, ...given });
+    expect(sentences).toEqual([
+      expect.stringMatching(/^(WA2AI_API_KEY|DATABASE_PASSWORD)(_FILE)? must .*\.$/),
+    ]);
+    expect(sentences.join()).not.toContain('hunter2');
   });
 });
 

@@ -12,7 +12,7 @@ function reply(id: number, chatId = 'a'): QueuedReply {
   return { outboxId: String(id), chatId, message };
 }
 
-type Moves = Pick<Outbox, 'undelivered' | 'markSending' | 'markSent' | 'markDead' | 'release'>;
+type Moves = Pick<Outbox, 'endHolds' | 'undelivered' | 'markSending' | 'markSent' | 'markDead' | 'release'>;
 
 /** An outbox of rows by id with the moves that delivery makes, in memory. */
 class Rows implements Moves {
@@ -50,6 +50,7 @@ class Rows implements Moves {
   async markDead(id: string) {
     this.#set(id, 'dead');
   }
+  async endHolds() {}
   async release(id: string) {
     this.#set(id, 'queued');
   }
@@ -66,6 +67,7 @@ function setup(send: (message: OutgoingMessage) => Promise<void> = async () => u
       await send(message);
       sent.push(message.waMessageId);
     },
+    upload: async () => Promise.reject(new Error('nothing is to be uploaded')),
   };
   // The part of the outbox that delivery does not touch is left out on purpose.
   const delivery = new ReplyDelivery({

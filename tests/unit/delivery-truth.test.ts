@@ -35,6 +35,7 @@ beforeEach(async () => {
       send: async ({ waMessageId }) => {
         sent.push(waMessageId);
       },
+      upload: async () => Promise.reject(new Error('nothing is to be uploaded')),
     },
   });
   await new MemoryInbox(state).add({
@@ -105,8 +106,7 @@ describe('a message that WhatsApp took and never acknowledged', () => {
 
 describe('an account that WhatsApp limits', () => {
   beforeEach(() => {
-    const retryAtMs = nowMs + 3_600_000;
-    status = { state: 'restricted', isConnected: true, reason: 'Limited (463).', retryAtMs };
+    status = { state: 'restricted', isConnected: true, reason: 'Limited (463).', limitLeftMs: 3_600_000 };
   });
 
   it('holds what goes to strangers until the time is over, and answers those who wrote', async () => {
@@ -128,5 +128,26 @@ describe('an account that WhatsApp limits', () => {
     delivery.look();
     await delivery.settled();
     expect(sent).toEqual(['WARM', 'COLD']);
+  });
+
+  it.each([
+    ['while connected', () => delivery.limitChanged()],
+    ['before the next opening', () => delivery.resume()],
+  ])('sends what it held as soon as the limit ends %s, whatever the clock says', async (_when, told) => {
+    await send(stranger, 'COLD');
+    nowMs -= 5 * 3_600_000;
+    status = { state: 'open', isConnected: true };
+    await told();
+    await delivery.settled();
+    expect(sent).toEqual(['COLD']);
+  });
+
+  it('keeps what it holds over an opening that finds the limit in force', async () => {
+    await send(stranger, 'COLD');
+    nowMs += 5 * 3_600_000;
+    await delivery.limitChanged();
+    await delivery.resume();
+    await delivery.settled();
+    expect(sent).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import {
   AgentProtocolError,
   AgentUnavailableError,
   type Disposition,
+  MediaError,
   Wa2aiError,
 } from './errors.ts';
 import type { AgentResponse, IncomingMessage } from './models.ts';
@@ -46,6 +47,8 @@ export interface AskDeps {
   policy: AskPolicy;
   /** An earlier process may have asked the same already. */
   isRepeat?: boolean;
+  /** The bytes of the message's file; absent when it has none. */
+  loadMedia?(): Promise<Uint8Array>;
   /** Absent: the endpoint is asked whatever became of earlier asks. */
   circuit?: AskCircuit;
   /** Ends waits and asks at shutdown; the turn is then taken up again after the next start. */
@@ -73,37 +76,39 @@ export async function askAgent(
   message: IncomingMessage,
 ): Promise<AskOutcome> {
   const { clock, circuit, policy, stopping } = deps;
-  const startedMs = clock.now();
+  const startedMs = clock.monotonicMs();
   const asks: AskTrace[] = [];
+  const agentMs = (sinceMs: number) => Math.round(clock.monotonicMs() - sinceMs);
   let attempt = 0;
-  const end = () => ({ attempts: attempt, agentMs: clock.now() - startedMs, asks });
+  const end = () => ({ attempts: attempt, agentMs: agentMs(startedMs), asks });
   const fitsCircuit = () =>
-    !circuit || circuit.breakers.admit(circuit.endpoint, circuit.settings, clock.now());
+    !circuit || circuit.breakers.admit(circuit.endpoint, circuit.settings, clock.monotonicMs());
   if (!fitsCircuit()) return { kind: 'failed', error: new AgentCircuitOpenError(), ...end() };
 
   for (;;) {
     stopping.throwIfAborted();
     attempt += 1;
+    const askedAtMs = clock.now();
+    const askedMs = clock.monotonicMs();
     const result = await askOnce(deps, client, endpoint, message);
     const ask: AskTrace = {
       attempt,
-      at: new Date(result.askedMs).toISOString(),
-      agentMs: clock.now() - result.askedMs,
+      at: new Date(askedAtMs).toISOString(),
+      agentMs: agentMs(askedMs),
     };
     if (asks.length >= MAX_TRACED_ASKS) asks.splice(1, 1);
     asks.push(ask);
-    circuit?.breakers.note(
-      circuit.endpoint,
-      circuit.settings,
-      'error' in result ? 'failure' : 'success',
-      clock.now(),
-    );
+    // A file that did not come says nothing of the agent.
+    if (!('error' in result && result.error instanceof MediaError)) {
+      const outcome = 'error' in result ? 'failure' : 'success';
+      circuit?.breakers.note(circuit.endpoint, circuit.settings, outcome, clock.monotonicMs());
+    }
     if (!('error' in result)) return { kind: 'answer', response: result.response, ...end() };
 
     const { error } = result;
     Object.assign(ask, { code: error.code, disposition: error.disposition, error: error.message });
     const isAway = error instanceof AgentUnavailableError && error.isAway;
-    const isPatient = isAway && clock.now() - startedMs < (policy.patienceMs ?? 0);
+    const isPatient = isAway && clock.monotonicMs() - startedMs < (policy.patienceMs ?? 0);
     const isLast = error.disposition !== 'retry' || (attempt >= policy.attempts && !isPatient);
     deps.log.warn({ attempt, code: error.code, error: error.message, isLast }, 'agent did not answer');
     if (isLast) return { kind: 'failed', error, ...end() };
@@ -119,18 +124,18 @@ async function askOnce(
   client: AgentClient,
   endpoint: string,
   message: IncomingMessage,
-): Promise<{ askedMs: number; response: AgentResponse } | { askedMs: number; error: Wa2aiError }> {
-  const askedMs = deps.clock.now();
+): Promise<{ response: AgentResponse } | { error: Wa2aiError }> {
   try {
     const response = await client.sendMessage(endpoint, message, {
       signal: deps.stopping,
       isRepeat: deps.isRepeat ?? false,
+      ...(deps.loadMedia && { loadMedia: deps.loadMedia }),
     });
-    if (response.success) return { askedMs, response };
-    return { askedMs, error: new AgentProtocolError('The agent reported a failure without saying which.') };
+    if (response.success) return { response };
+    return { error: new AgentProtocolError('The agent reported a failure without saying which.') };
   } catch (caught) {
     deps.stopping.throwIfAborted();
-    return { askedMs, error: asWa2aiError(caught) };
+    return { error: asWa2aiError(caught) };
   }
 }
 

@@ -51,7 +51,7 @@ export class ClusterAccounts implements AccountControl {
   /** Takes a fresh look at nodes and accounts. */
   seen(view: ClusterView): void {
     this.#view = view;
-    this.#seenAtMs = this.#deps.clock.now();
+    this.#seenAtMs = this.#deps.clock.monotonicMs();
     const holders = new Map(view.accounts.map(({ accountId, holder }) => [accountId, holder?.nodeId]));
     for (const [accountId, { from }] of this.#told) {
       if (holders.get(accountId) !== from) this.#told.delete(accountId);
@@ -156,7 +156,7 @@ export class ClusterAccounts implements AccountControl {
   }
 
   #isBlind(): boolean {
-    return this.#deps.clock.now() - this.#seenAtMs > this.#deps.viewLifetimeMs;
+    return this.#deps.clock.monotonicMs() - this.#seenAtMs > this.#deps.viewLifetimeMs;
   }
 
   #hasOthers(): boolean {

@@ -5,7 +5,7 @@ import {
   type Wa2aiError,
 } from '../core/errors.ts';
 import { errorText, type RunAnswer, type RunRequest } from './adk-wire.ts';
-import type { FaultStage } from './bounded-fetch.ts';
+import { type FaultStage, redirectHint } from './bounded-fetch.ts';
 
 /** Shorter values are left alone when secrets are taken out of a text: they would blank out ordinary words. */
 const MIN_SECRET_CHARS = 8;
@@ -63,10 +63,9 @@ export function refusalError(
   { status, headers, body }: Refusal,
   options: { apps: string[]; nowMs: number; redact: Redact },
 ): Wa2aiError {
-  const location = status >= 300 && status < 400 ? headers.get('location') : undefined;
   const hints = [
     options.apps.length > 0 && ` (apps of this server: ${options.apps.join(', ').slice(0, MAX_APPS_CHARS)})`,
-    location && ` (redirects are not followed; it points to ${location})`,
+    redirectHint({ status, headers }),
   ];
   const text = options.redact(`${errorText(body)}${hints.filter(Boolean).join('')}`);
   const sentence = `ADK agent endpoint returned ${status}: ${text}`;

@@ -86,14 +86,14 @@ export async function watchRun(
   options: { limitMs: number; clock: Clock; signal: AbortSignal },
 ): Promise<EarlierRun> {
   const { clock, signal } = options;
-  const endMs = clock.now() + options.limitMs;
+  const endMs = clock.monotonicMs() + options.limitMs;
   let seen = -1;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
     const found = await look(server, run, clock, signal);
     if (found === 'absent' || found === 'unknown') return { kind: found };
     if (isFinished(found) && found.length === seen) return { kind: 'finished', events: found };
     seen = found.length;
-    const leftMs = endMs - clock.now();
+    const leftMs = endMs - clock.monotonicMs();
     if (leftMs <= 0) return { kind: 'running' };
     await clock.sleep(Math.min(pauseMs, leftMs), signal).catch((error: unknown) => {
       // The platform's timer rejects with an error of its own, not with the signal's reason.

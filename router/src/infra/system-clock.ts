@@ -4,6 +4,7 @@ import type { Clock } from '../core/ports/clock.ts';
 /** The machine's clock. Its waits do not hold the process at shutdown. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonicMs: () => performance.now(),
   sleep: async (ms, signal) => {
     await sleep(ms, undefined, { ref: false, ...(signal && { signal }) });
   },

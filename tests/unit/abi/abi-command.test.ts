@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { AbiConfig, IncomingMessage } from '../../../router/src/core/models.ts';
 import { type Interpretation, interpret } from '../../../router/src/infra/abi/abi-command.ts';
 import { rulesOf } from '../../../router/src/infra/abi/abi-rules.ts';
-import { specificationFunctions } from '../../fixtures/abi-echo-types.js';
+import { echoFunctions, specificationFunctions } from '../../fixtures/abi-echo-types.js';
 
 const message: IncomingMessage = {
   id: '3EB0ABC',
@@ -38,7 +38,7 @@ const list = `You can write:
 /greet name: string
 /add a: uint256, b: uint256
 /sumArray numbers: uint256[]
-/processUser user: (string,uint256)
+/processUser user: (string name, uint256 age)
 /analyze data: bytes
 /help greet tells more.`;
 
@@ -54,6 +54,18 @@ describe('commands', () => {
     ['/add [2, 40]', 'add(uint256,uint256) [2,40]'],
     ['/add {"b": 40, "a": 2}', 'add(uint256,uint256) [2,40]'],
     ['/add(uint,uint) 2 40', 'add(uint256,uint256) [2,40]'],
+    ['/add 2, 40', 'add(uint256,uint256) [2,40]'],
+    ['/add 2,40', 'add(uint256,uint256) [2,40]'],
+    ['/add(2, 40)', 'add(uint256,uint256) [2,40]'],
+    ['/add (2,40)', 'add(uint256,uint256) [2,40]'],
+    ['/add()', '/add needs 2 arguments, got 0; write /add 1 2.'],
+    ['/greet(Alice)', 'greet(string) ["Alice"]'],
+    ['/greet(string)', '/greet needs 1 argument, got 0; write /greet some words.'],
+    ['/greet (Alice)', 'greet(string) ["(Alice)"]'],
+    ['/greet', '/greet needs 1 argument, got 0; write /greet some words.'],
+    ['/greet ""', 'greet(string) [""]'],
+    ['/greet Hello, Alice', 'greet(string) ["Hello, Alice"]'],
+    ['/sumArray 1 2 3', 'sumArray(uint256[]) [[1,2,3]]'],
     ['/sumArray [1,2,3]', 'sumArray(uint256[]) [[1,2,3]]'],
     ['/sumArray 1, 2, 3', 'sumArray(uint256[]) [[1,2,3]]'],
     ['/processUser {"name":"Ann","age":30}', 'processUser((string,uint256)) [["Ann",30]]'],
@@ -66,7 +78,17 @@ describe('commands', () => {
       '/help add',
       '/add\n• a: a whole number from 0 to 2^256-1\n• b: a whole number from 0 to 2^256-1\nAnswers sum: uint256.\nExample: /add 1 2',
     ],
+    [
+      '/help processUser',
+      '/processUser\n• user, with\n  name: text\n  age: a whole number from 0 to 2^256-1\n' +
+        'Answers greeting: string.\nExample: /processUser {"name": "some words", "age": 2}',
+    ],
+    ['/add(uint8)', '/add needs 2 arguments, got 1; write /add 1 2.'],
     ['/nope', `There is no command /nope.\n\n${list}`],
+    [
+      '/processUser Ann 30',
+      'the input must be of the form {"name": "some words", "age": 2}, got \'Ann 30\'.',
+    ],
     ['/processUser {"name":"Ann","age":"ten"}', "age must be a whole number from 0 to 2^256-1, got 'ten'."],
     ['/add 2', '/add needs 2 arguments, got 1; write /add 1 2.'],
     ['/add 1 2 3', '/add needs 2 arguments, got more than 2; write /add 1 2.'],
@@ -89,7 +111,70 @@ describe('commands', () => {
       'that fits several forms of the command; write /f(uint256) or /f(string) before the values.',
     );
     expect(await brief('/f(string) 5', { functions })).toBe('f(string) ["5"]');
+    expect(await brief('/f(yes, so it is)', { functions: [functions[0], functions[2]] as string[] })).toBe(
+      'f(bool,string) [true,"so it is"]',
+    );
     expect(await brief('/f 5', { functions, function: 'f(uint)' })).toBe('f(uint256) [5]');
+  });
+});
+
+describe('the list of functions', () => {
+  it('of a large contract ends in time, and says how many more there are', async () => {
+    const functions = Array.from(
+      { length: 1_000 },
+      (_, index) => `f${index}(uint256 a, ${'string b, '.repeat(20)}bool c)`,
+    );
+    const text = await brief('/help', { functions });
+    expect(text.length).toBeLessThan(10_000);
+    expect(text).toMatch(
+      /^You can write:\n\/f0 a: uint256, [\s\S]*\n… and \d+ more\n\/help f0 tells more\.$/,
+    );
+    const [, more] = /and (\d+) more/.exec(text) ?? [];
+    expect((text.match(/^\/f\d+ /gm)?.length ?? 0) + Number(more)).toBe(1_000);
+    expect(await brief('/nope', { functions })).toMatch(/^There is no command \/nope\.\n\nYou can write:/);
+  });
+});
+
+describe('the help of a function', () => {
+  it('says what every part of a nested type is, and gives an example that is valid JSON', async () => {
+    const functions = [
+      'function deep(string title, (string name, (uint8 level, bytes[] parts, int8[2] pair)[] items) value, bool)',
+    ];
+    const text = await brief('/help deep', { functions });
+    expect(text).toBe(
+      [
+        '/deep',
+        '• title: text',
+        '• value, with',
+        '  name: text',
+        '  items: a list, each with',
+        '    level: a whole number from 0 to 255',
+        '    parts: a list, each bytes as hex (0x…), base64 or text:…',
+        '    pair: a list of 2, each a whole number from -128 to 127',
+        '• argument 3: true or false',
+        'Answers nothing.',
+        'Example: /deep "some words" {"name": "some words", "items": [{"level": 1, "parts": ["0x1234", "0x1234"], "pair": [1, 2]}]} true',
+      ].join('\n'),
+    );
+    const example = /Example: (.*)$/.exec(text)?.[1] ?? '';
+    expect(await meaning(example, { functions })).toMatchObject({ kind: 'call' });
+    expect(JSON.parse(/\{.*\}/.exec(example)?.[0] ?? '')).toMatchObject({ name: 'some words' });
+  });
+
+  it('gives an example that works for every kind of type', async () => {
+    for (const signature of [...specificationFunctions, ...echoFunctions]) {
+      const functions = [signature];
+      const name = /function (\w+)/.exec(signature)?.[1];
+      const text = await brief(`/help ${name}`, { functions });
+      const example = /Example: (.*)$/.exec(text)?.[1] ?? '';
+      expect(await meaning(example, { functions }), example).toMatchObject({ kind: 'call' });
+    }
+  });
+
+  it('leaves a function of that name callable with its types', async () => {
+    const functions = ['function help(string topic)', 'function add(uint256 a, uint256 b)'];
+    expect(await brief('/help(string) routes', { functions })).toBe('help(string) ["routes"]');
+    expect(await brief('/help', { functions })).toMatch(/^You can write:\n\/help topic: string\n/);
   });
 });
 
@@ -107,6 +192,10 @@ describe('text and JSON without a command', () => {
     expect(await brief('[2, 40]', { function: 'add' })).toBe('add(uint256,uint256) [2,40]');
     expect(await brief('{"a":2,"b":40}', { function: 'add' })).toBe('add(uint256,uint256) [2,40]');
     expect(await brief('/greet Bo', { function: 'add' })).toBe('greet(string) ["Bo"]');
+    expect(await brief('/sub 2 1', { function: 'add' })).toBe(`There is no command /sub.\n\n${list}`);
+    expect(await brief('/usr 5', { functions: ['f(string path, uint8 depth)'], function: 'f' })).toBe(
+      'f(string,uint8) ["/usr",5]',
+    );
     expect(await brief('Bo', { function: '0xead710c4' })).toBe('greet(string) ["Bo"]');
     expect(await brief('', { functions: ['function now() returns (uint256)'], function: 'now' })).toBe(
       'now() []',
@@ -226,6 +315,10 @@ describe('argument templates', () => {
     [{ function: 'greeet' }, 'function', /not among the functions/],
     [{ function: 'add', output: 'is {{total}}' }, 'output', 'uses {{total}}, which is not among the outputs'],
     [{ function: 'add', output: '{{#sum}}' }, 'output', 'never closes {{#sum}}'],
+    [{ function: 'add', output: 'is {{sum' }, 'output', "has '{{sum' without }}"],
+    [{ function: 'greet', args: ['Dear {{text'] }, 'args', "has '{{text' without }}"],
+    [{ function: 'greet', args: ['{{#text}}'] }, 'args', /^uses \{\{#text\}\}; there are text, from, /],
+    [{ function: 'greet', args: ['{{user.name}}'] }, 'args', /^uses \{\{user\.name\}\}; there are /],
   ])('are checked when they are saved: %j', async (config, field, sentence) => {
     const result = await rulesOf(specificationFunctions, config as Partial<AbiConfig>);
     const problems = result.ok ? [] : result.problems;

@@ -69,6 +69,31 @@ describe('the functions of an agent', () => {
     }
   });
 
+  it('are read out of a whole contract, whose other parts are left out', async () => {
+    const human = [
+      'constructor(address owner)',
+      'event Seen(address indexed who, uint256 at)',
+      'error Refused(string why)',
+      'fallback() external payable',
+      'receive() external payable',
+      'function error(string why) returns (bool)',
+      'event(uint256 a)',
+    ];
+    expect((await createAbi(human)).functions.map(({ signature }) => signature)).toEqual([
+      'error(string)',
+      'event(uint256)',
+    ]);
+    const json = ['constructor', 'event', 'error', 'fallback', 'receive'].map((type) => ({
+      type,
+      inputs: [],
+    }));
+    const f = { type: 'function', name: 'f', inputs: [], outputs: [], stateMutability: 'view' };
+    expect((await createAbi([...json, f])).functions.map(({ signature }) => signature)).toEqual(['f()']);
+    expect(await problemsOf(human.slice(0, 5))).toEqual([
+      { path: '', message: 'must hold at least one function' },
+    ]);
+  });
+
   it('are told apart by name, by signature in any spelling, and by selector', async () => {
     const abi = await createAbi(['function f(uint256 a)', 'function f(string a)', 'function g()']);
     expect(findFunction(abi, 'g').signature).toBe('g()');
@@ -92,6 +117,7 @@ describe('the functions of an agent', () => {
         'function zero(uint256[0] a)',
         'function fix(fixed128x18 a)',
         'function huge(uint256[1000][1000] a)',
+        'function typo(uint256 a) return (bool)',
       ]),
     ).toEqual([
       { path: '[1]', message: "'uint7' is not an ABI type" },
@@ -101,6 +127,10 @@ describe('the functions of an agent', () => {
       { path: '[5]', message: "an array's length must be from 1 to 1000000, not 0" },
       { path: '[6]', message: "'fixed128x18' is not an ABI type" },
       { path: '[7]', message: 'has arrays of a fixed length above 10 MB' },
+      {
+        path: '[8]',
+        message: "'function typo(uint256 a) return (bool)' has 'return' where 'returns' or the end belongs",
+      },
     ]);
     expect(await problemsOf([])).toEqual([{ path: '', message: 'must hold at least one function' }]);
     expect(await problemsOf(['function f()', 'f()'])).toEqual([{ path: '[1]', message: 'repeats f()' }]);

@@ -195,26 +195,41 @@ describe('one connection', () => {
 });
 
 describe('backing off', () => {
-  const REACHED = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60];
-  const NOT_REACHED = [1, 2, 4, 8, 10, 10, 10, 10, 10, 10, 10, 10];
-
-  it.each([
-    ['a minute while WhatsApp ends what it took', ['open'], REACHED],
-    ['ten seconds while WhatsApp is out of reach', [], NOT_REACHED],
-  ])('doubles up to %s, and never gives up', async (_name, signs, expected) => {
+  /** Longest waits, in seconds, after connections that end one after the other. */
+  async function waitsAfter(ends: number, end: () => Promise<void> | void): Promise<number[]> {
     draw = 0.999_999;
     await start();
     const waits: number[] = [];
-    for (let round = 0; round < 12; round++) {
-      for (const sign of signs) socket().ws.emit(sign);
-      socket().closes(503);
+    for (let round = 0; round < ends; round++) {
+      await end();
       await settle();
       const phase = last();
       if (phase?.state !== 'waiting') throw new Error(`not waiting but ${phase?.state}`);
       waits.push(Math.round((phase.retryAtMs - clock.now()) / 1000));
       await clock.advanceMs(phase.retryAtMs - clock.now());
     }
-    expect(waits).toEqual(expected);
+    return waits;
+  }
+
+  it('doubles up to a minute and never gives up', async () => {
+    const waits = await waitsAfter(12, () => {
+      socket().ws.emit('frame');
+      socket().closes(503);
+    });
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60]);
+  });
+
+  it('tries every ten seconds at least while WhatsApp is not reached at all', async () => {
+    expect(await waitsAfter(7, () => socket().closes(408))).toEqual([1, 2, 4, 8, 10, 10, 10]);
+  });
+
+  it('keeps nobody waiting for a network that drops again and again and is back each time', async () => {
+    const waits = await waitsAfter(6, async () => {
+      socket().opens();
+      await clock.advanceMs(10_000);
+      socket().closes(408);
+    });
+    expect(waits).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
   it('starts from the beginning after a connection that held', async () => {
@@ -225,7 +240,7 @@ describe('backing off', () => {
       await clock.advanceMs(500 * 2 ** round);
     }
     socket().opens();
-    await clock.advanceMs(30_000);
+    await clock.advanceMs(10_000);
     socket().closes(503);
     await settle();
     expect(last()).toMatchObject({ retryAtMs: clock.now() + 500 });
@@ -269,11 +284,69 @@ describe('a connection that hangs', () => {
     expect(socket().isEnded).toBe(false);
   });
 
-  it('is left to Baileys once it is open', async () => {
+  it('is left to Baileys once it is open and frames come', async () => {
     await start();
     socket().opens();
-    await clock.advanceMs(3_600_000);
+    for (let minute = 0; minute < 60; minute++) {
+      await clock.advanceMs(60_000);
+      socket().ws.emit('frame');
+    }
     expect(socket().isEnded).toBe(false);
+  });
+});
+
+describe('a clock that jumps', () => {
+  const HOUR_MS = 3_600_000;
+
+  it.each([HOUR_MS, -HOUR_MS])('by %i ms changes nothing about a hung attempt', async (ms) => {
+    await start();
+    clock.jumpMs(ms);
+    await clock.advanceMs(24_999);
+    expect(socket().isEnded).toBe(false);
+    await clock.advanceMs(1);
+    expect(last()).toMatchObject({ state: 'waiting', reason: 'WhatsApp did not answer while connecting' });
+  });
+
+  it('back does not keep an open connection alive that fell silent', async () => {
+    await start();
+    socket().opens();
+    clock.jumpMs(-HOUR_MS);
+    await clock.advanceMs(89_999);
+    expect(socket().isEnded).toBe(false);
+    await clock.advanceMs(1);
+    expect(last()).toMatchObject({ state: 'waiting', reason: 'WhatsApp fell silent' });
+  });
+
+  it.each([HOUR_MS, -HOUR_MS])('by %i ms while waiting does not change the wait', async (ms) => {
+    await start();
+    socket().opens();
+    socket().closes(503);
+    await settle();
+    clock.jumpMs(ms);
+    await clock.advanceMs(500);
+    expect(sockets).toHaveLength(2);
+  });
+
+  it.each([HOUR_MS, -HOUR_MS])('by %i ms does not change what a good connection is', async (ms) => {
+    await start();
+    for (let round = 0; round < 3; round++) {
+      socket().closes(503);
+      await settle();
+      await clock.advanceMs(500 * 2 ** round);
+    }
+    socket().opens();
+    clock.jumpMs(ms);
+    await clock.advanceMs(9_999);
+    socket().closes(503);
+    await settle();
+    expect(last()).toMatchObject({ retryAtMs: clock.now() + 4_000 });
+    await clock.advanceMs(4_000);
+    socket().opens();
+    clock.jumpMs(ms);
+    await clock.advanceMs(10_000);
+    socket().closes(503);
+    await settle();
+    expect(last()).toMatchObject({ retryAtMs: clock.now() + 500 });
   });
 });
 

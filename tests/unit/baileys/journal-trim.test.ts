@@ -16,7 +16,7 @@ beforeEach(() => {
       { ciphertextHash: hash, stanzaOrder: 1n, waMessageId: hash, plaintext, stanza: plaintext },
     ]);
   }
-  const clock = { now: () => Date.now(), sleep: () => Promise.resolve() };
+  const clock = { now: () => 0, monotonicMs: () => Date.now(), sleep: () => Promise.resolve() };
   trim = new JournalTrim(journal, 'main', clock, recordingLog());
 });
 afterEach(() => {

@@ -18,7 +18,7 @@ beforeEach(() => {
     },
     breakOff: (reason) => broken.push(reason),
     oldestOpenMs: () => oldestOpenMs,
-    clock: { now: () => Date.now(), sleep: () => Promise.resolve() },
+    clock: { now: () => 0, monotonicMs: () => Date.now(), sleep: () => Promise.resolve() },
     log: recordingLog(),
   });
   watch.start();

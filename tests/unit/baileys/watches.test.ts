@@ -20,7 +20,7 @@ describe('a message that cannot be decrypted', () => {
 
   beforeEach(() => {
     givenUp = [];
-    watch = new UndecryptableWatch(({ key }) => givenUp.push(key));
+    watch = new UndecryptableWatch(({ key }) => givenUp.push(key), recordingLog());
   });
 
   it('is given up after a minute, once', async () => {
@@ -77,7 +77,7 @@ describe('events that Baileys holds back', () => {
       },
       breakOff: (reason) => broken.push(reason),
       oldestOpenMs: () => oldestOpenMs,
-      clock: { now: () => nowMs, sleep: () => Promise.resolve() },
+      clock: { now: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() },
       log: recordingLog(),
     });
     watch.start();

@@ -18,8 +18,10 @@ export interface AccountStatus {
   pairingCode?: string;
   /** When qr or pairingCode ends. */
   expiresAtMs?: number;
-  /** When the next connect is tried, in `waiting`. */
+  /** When the next connect is tried, in `waiting`; when the limit is over, in `restricted`. */
   retryAtMs?: number;
+  /** For how long WhatsApp still limits writing to new contacts, in milliseconds; absent while it does not. */
+  limitLeftMs?: number;
   /** The linked account, once known. */
   phone?: string;
   lid?: string;
@@ -36,8 +38,11 @@ export interface ProviderEvents {
   receipts(
     receipts: Array<{ waMessageId: string; state: 'acked' | 'delivered' | 'read'; atMs: number }>,
   ): Promise<void>;
-  /** An error ack: WhatsApp refused the message with this code. */
-  refused(waMessageId: string, code: string): Promise<void>;
+  /**
+   * An error ack: WhatsApp refused the message with this code. `limitLeftMs` is there when the code is a limit for a time,
+   * which the status tells by now.
+   */
+  refused(waMessageId: string, code: string, limitLeftMs?: number): Promise<void>;
   /** Every change of the named state, also the first. `open` is when queued replies may go. */
   status(status: AccountStatus): void;
 }
@@ -51,10 +56,21 @@ export interface ChatProvider {
   /** Closes the socket and awaits the last key and journal writes. Idempotent. */
   stop(): Promise<void>;
   /**
-   * Resolves when the bytes are written, which is not the ack.
+   * Resolves when the bytes are written, which is not the ack. A message with a file needs its uploaded `content`.
    * @throws {NotConnectedError} nothing was sent · {SendUncertainError} it may have gone · {SendRefusedError} never will
    */
-  send(message: OutgoingMessage): Promise<void>;
+  send(message: OutgoingMessage, content?: Uint8Array): Promise<void>;
+  /**
+   * Uploads the file of a message; nothing is sent to the chat. What it gives is for `send`, in every try.
+   * @throws {NotConnectedError} · {UploadFailedError} another try may help · {SendRefusedError} none will
+   */
+  upload(message: OutgoingMessage, bytes: Uint8Array): Promise<Uint8Array>;
+  /**
+   * Asks the account's phone for a file that WhatsApp's servers dropped.
+   * @returns a reference by which it can be fetched
+   * @throws {MediaError} nobody has it any more · {NotConnectedError}
+   */
+  reloadMedia(reference: string): Promise<string>;
   /**
    * The account belongs to another node now: nothing leaves the socket from this call on, nothing more is written, and
    * the socket is closed. Resolves when all that was under way has ended.

@@ -1,6 +1,12 @@
-/** Time for core: wall time in epoch milliseconds and a wait that a test can advance. */
+/** Time for core, and a wait that a test can advance. */
 export interface Clock {
+  /**
+   * Wall time in epoch milliseconds. It jumps, hours forward or back, when the machine's clock is set: for what people
+   * see and what others name by date, never for how long something took or may still take.
+   */
   now(): number;
+  /** Milliseconds since a moment of its own; never jumps and never goes back. For durations, limits and ages. */
+  monotonicMs(): number;
   /** Resolves after `ms`, or rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { OutgoingMessage } from '../models.ts';
+import type { OutgoingMessage, ReplyMedia } from '../models.ts';
 import type { QueuedReply } from './inbox.ts';
 
 /** `queued` → `sending` → `sent` (bytes written) → `acked` → `delivered` → `read`; or `dead`. Only ever moves forward. */
@@ -9,6 +9,15 @@ export type DeadReplyReason = 'send-failed' | 'send-refused' | 'never-acknowledg
 
 /** How often a message that WhatsApp refused for a time is sent in all before it is dead. */
 export const MAX_REFUSALS = 5;
+
+/** A message as it went out: `content` is the provider's own form of one with a file, which holds the file's key. */
+export interface SentMessage {
+  message: OutgoingMessage;
+  content?: Uint8Array;
+}
+
+/** Ends the sentence of a dead letter whose message WhatsApp acknowledged all the same. */
+export const ACKNOWLEDGED_LATE = ' WhatsApp acknowledged it later.';
 
 /** Moves of outbox rows by WhatsApp id. @throws {StorageUnavailableError} from every method */
 export interface Outbox {
@@ -40,11 +49,13 @@ export interface Outbox {
   markDead(outboxId: string, error: string, reason?: DeadReplyReason): Promise<void>;
   /**
    * WhatsApp refused this id with an error ack: `dead` with a dead letter, unless it was acknowledged before. With
-   * `retryAtMs` it goes back to `queued`, on hold until then, the first four times.
+   * `holdForMs` it goes back to `queued`, on hold for so long, the first four times.
    */
-  markRefused(accountId: string, waMessageId: string, error: string, retryAtMs?: number): Promise<void>;
-  /** Holds a row that was not sent until a time; it goes back to `queued`. */
-  hold(outboxId: string, untilMs: number, why: string): Promise<void>;
+  markRefused(accountId: string, waMessageId: string, error: string, holdForMs?: number): Promise<void>;
+  /** Holds a row that was not sent for a time, by the store's clock; it goes back to `queued`. */
+  hold(outboxId: string, forMs: number, why: string): Promise<void>;
+  /** Ends every hold of the account: what they waited for is over, whatever the clock says. */
+  endHolds(accountId: string): Promise<void>;
   /**
    * Whether it goes to somebody who never wrote to the account: the sends that WhatsApp limits first. A group is none, nor
    * is a row that is not there.
@@ -60,13 +71,23 @@ export interface Outbox {
   ): Promise<Array<{ reply: QueuedReply; attempts: number; openForMs: number }>>;
   /** Back to `queued` after a send that surely did not happen. */
   release(outboxId: string, reason: string): Promise<void>;
-  /** Acks and receipts from WhatsApp, in bulk; unknown ids and moves backward are ignored. */
+  /**
+   * Acks and receipts from WhatsApp, in bulk; unknown ids and moves backward are ignored. They are the truth: a row that
+   * was given up lives again, and its open dead letters count as replayed and say so.
+   */
   recordReceipts(
     accountId: string,
     receipts: Array<{ waMessageId: string; state: 'acked' | 'delivered' | 'read'; atMs: number }>,
   ): Promise<void>;
   /** The message with this WhatsApp id, for `getMessage`; undefined when unknown. */
-  findByWaId(accountId: string, waMessageId: string): Promise<OutgoingMessage | undefined>;
+  findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined>;
+  /** The bytes of a row's file, and its uploaded form once there is one; undefined for a row of text. */
+  fileOf(outboxId: string): Promise<{ bytes: Uint8Array; content?: Uint8Array } | undefined>;
+  /**
+   * Keeps the uploaded form of a row's file, by which every later try sends the very same message. The first one stays.
+   * @returns the form that is kept
+   */
+  keepContent(outboxId: string, content: Uint8Array): Promise<Uint8Array>;
 }
 
 /** An outbox row as the API shows it. */
@@ -77,6 +98,7 @@ export interface OutboxRow {
   to: string;
   waMessageId: string;
   text: string;
+  media?: ReplyMedia;
   state: OutboxState;
   attempts: number;
   error?: string;

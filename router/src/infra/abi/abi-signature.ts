@@ -1,5 +1,11 @@
 import { AbiDefinitionError, type AbiParam, headBytes, shortened, typeText } from './abi-type.ts';
-import { type FunctionDefinition, isStruct, parseFunction, structsOf } from './human-readable.ts';
+import {
+  type FunctionDefinition,
+  isNoFunction,
+  isStruct,
+  parseFunction,
+  structsOf,
+} from './human-readable.ts';
 import { functionOfJson } from './json-abi.ts';
 import { type Codec, loadCodec, viemParameter } from './viem-codec.ts';
 
@@ -97,7 +103,7 @@ function definitionsOf(entries: readonly unknown[]) {
 
 function definitionOf(entry: unknown, structs: ReturnType<typeof structsOf> | undefined) {
   let definition: FunctionDefinition | undefined;
-  if (typeof entry === 'string') definition = parseFunction(entry, structs);
+  if (typeof entry === 'string') definition = isNoFunction(entry) ? undefined : parseFunction(entry, structs);
   else if (typeof entry === 'object' && entry !== null) definition = functionOfJson(entry);
   else throw new AbiDefinitionError('must be a signature or an entry of a JSON ABI');
   for (const list of [definition?.inputs ?? [], definition?.outputs ?? []]) {

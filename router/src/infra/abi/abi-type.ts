@@ -84,6 +84,14 @@ export function typeText(type: AbiType): string {
   }
 }
 
+/** A type as an ABI writes it for people: `(string name, uint256 age)[]`. */
+export function namedTypeText(type: AbiType): string {
+  if (type.kind === 'array') return `${namedTypeText(type.item)}[${type.length ?? ''}]`;
+  if (type.kind !== 'tuple') return typeText(type);
+  const fields = type.fields.map((field) => `${namedTypeText(field.type)}${field.name && ` ${field.name}`}`);
+  return `(${fields.join(', ')})`;
+}
+
 /** Whether values of the type stand behind an offset instead of in place. */
 export function isDynamic(type: AbiType): boolean {
   if (type.kind === 'string' || type.kind === 'bytes') return true;

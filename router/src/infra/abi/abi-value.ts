@@ -1,13 +1,31 @@
+import { exampleJson } from './abi-example.ts';
 import { type AbiParam, type AbiType, type AbiValue, areNamed, shortened } from './abi-type.ts';
 import { type ExactJson, ExactJsonError, NumberText, parseExactJson } from './exact-json.ts';
 import type { Codec } from './viem-codec.ts';
+import { bare, bigintIn, bytesIn } from './written-text.ts';
 
 /** A person's mistake in an argument: one friendly sentence for the chat and the API. */
 export class AbiInputError extends Error {}
 
-/** What can become a value: JSON, exact JSON, text, bigint, and bytes as a Uint8Array. */
+/**
+ * The file of a message in the place of an argument of type bytes. Before its bytes are fetched, what it is stands for
+ * them: a value that can be shown and not be encoded.
+ */
+export class FileInput {
+  /** Such as `<image/png, 512 bytes>`. */
+  readonly shown: string;
+  readonly bytes: Uint8Array | undefined;
+
+  constructor(shown: string, bytes?: Uint8Array) {
+    this.shown = shown;
+    this.bytes = bytes;
+  }
+}
+
+/** What can become a value: JSON, exact JSON, text, bigint, and bytes as a Uint8Array or a message's file. */
 export type AbiInput =
   | ExactJson
+  | FileInput
   | number
   | bigint
   | Uint8Array
@@ -18,6 +36,9 @@ export type AbiInput =
 
 /** Stands for a value that is not known yet: it fits every type. Used to check templates. */
 export const ANYTHING = Symbol('any value');
+
+/** An example in a sentence is left out when it is longer. */
+const MAX_EXAMPLE_CHARS = 60;
 
 /** How a sentence calls all arguments, or the only tuple, together. */
 const WHOLE = 'the input';
@@ -32,13 +53,14 @@ export function coerceAll(params: readonly AbiParam[], input: AbiInput, codec: C
 
 /**
  * The value of a parameter. Text is taken as a person writes it: numbers in decimal or hex, `yes` and `no`, bytes in
- * hex or base64, arrays and tuples as JSON or, an array, with commas between its items. `path` names the value in a
+ * hex or base64, arrays and tuples as JSON or, an array, with commas or spaces between its items. `path` names the value in a
  * sentence.
  * @throws {AbiInputError}
  */
 export function coerce(type: AbiType, input: AbiInput, path: string, codec: Codec): AbiValue {
   if (input === ANYTHING) return '';
   if (input === undefined || input === null) throw new AbiInputError(`${path} is missing`);
+  if (input instanceof FileInput) return fileValue(type, input, path);
   switch (type.kind) {
     case 'uint':
     case 'int':
@@ -76,12 +98,18 @@ export function expectation(type: AbiType): string {
       return 'bytes as hex (0x…), base64 or text:…';
     case 'fixedBytes':
       return `${type.size} ${type.size === 1 ? 'byte' : 'bytes'} as hex (0x…), base64 or text:…`;
-    case 'array':
-      return type.length === undefined ? 'a list such as [1, 2]' : `a list of ${count(type.length, 'item')}`;
-    case 'tuple':
+    case 'array': {
+      if (type.length !== undefined) return `a list of ${count(type.length, 'item')}`;
+      const example = exampleJson(type);
+      return example.length > MAX_EXAMPLE_CHARS ? 'a list in brackets, [ … ]' : `a list such as ${example}`;
+    }
+    case 'tuple': {
+      const example = exampleJson(type);
+      if (example.length <= MAX_EXAMPLE_CHARS) return `of the form ${example}`;
       return areNamed(type.fields)
         ? `an object with ${type.fields.map(({ name }) => name).join(', ')}`
         : `a list of ${count(type.fields.length, 'value')}`;
+    }
   }
 }
 
@@ -92,6 +120,7 @@ function mistake(path: string, expected: string, input: AbiInput): AbiInputError
 function shown(input: AbiInput): string {
   if (typeof input === 'string') return input;
   if (input instanceof NumberText) return input.text;
+  if (input instanceof FileInput) return 'a file';
   if (input instanceof Uint8Array) return `${input.length} bytes`;
   if (Array.isArray(input)) return `a list of ${count(input.length, 'item')}`;
   return typeof input === 'object' && input !== null ? 'an object' : String(input);
@@ -129,14 +158,7 @@ function bigintOf(input: AbiInput): bigint | undefined {
   // Above this a number in JSON was rounded before it came here.
   if (typeof input === 'number') return Number.isSafeInteger(input) ? BigInt(input) : undefined;
   const text = input instanceof NumberText ? input.text : input;
-  if (typeof text !== 'string') return undefined;
-  const parts = /^([-+]?)(0x)?0*((?:[1-9a-f][0-9a-f]*)?)$/i.exec(text.trim());
-  if (!parts || !/\d|[a-f]/i.test(text)) return undefined;
-  const [, sign, hex, digits = ''] = parts;
-  if (digits.length > 78 || (!hex && /[a-f]/i.test(digits)) || (hex && /0x$/i.test(text.trim())))
-    return undefined;
-  const size = BigInt(`${hex ? '0x' : ''}${digits || '0'}`);
-  return sign === '-' ? -size : size;
+  return typeof text === 'string' ? bigintIn(text) : undefined;
 }
 
 const TRUTHS = new Map([
@@ -151,14 +173,14 @@ const TRUTHS = new Map([
 function truth(input: AbiInput, path: string): boolean {
   if (typeof input === 'boolean') return input;
   const isText = typeof input !== 'object' || input instanceof NumberText;
-  const value = isText ? TRUTHS.get(shown(input).trim().toLowerCase()) : undefined;
+  const value = isText ? TRUTHS.get(bare(shown(input)).toLowerCase()) : undefined;
   if (value === undefined) throw mistake(path, 'true or false', input);
   return value;
 }
 
 function address(input: AbiInput, path: string, codec: Codec): string {
   const text = input instanceof NumberText ? input.text : input;
-  const written = typeof text === 'string' ? text.trim() : '';
+  const written = typeof text === 'string' ? bare(text) : '';
   if (!/^0x[0-9a-f]{40}$/i.test(written)) throw mistake(path, 'an address (0x and 40 hex digits)', input);
   const checked = codec.checksum(written);
   const digits = written.slice(2);
@@ -179,34 +201,34 @@ function plainText(input: AbiInput, path: string): string {
   return text;
 }
 
+function fileValue(type: AbiType, input: FileInput, path: string): string {
+  if (type.kind !== 'bytes' && type.kind !== 'fixedBytes') throw mistake(path, expectation(type), input);
+  if (!input.bytes) return input.shown;
+  return bytesOf(input.bytes, path, type.kind === 'fixedBytes' ? type.size : undefined);
+}
+
+/** Whether a value is, or holds, a file whose bytes are not fetched yet: bytes are `0x` hex otherwise. */
+export function holdsFile(type: AbiType, value: AbiValue | undefined): boolean {
+  if (type.kind === 'bytes' || type.kind === 'fixedBytes') return String(value).startsWith('<');
+  if (!Array.isArray(value)) return false;
+  if (type.kind === 'array') return value.some((item) => holdsFile(type.item, item));
+  return type.kind === 'tuple' && type.fields.some((field, index) => holdsFile(field.type, value[index]));
+}
+
 function bytesOf(input: AbiInput, path: string, size?: number): string {
   const type: AbiType = size === undefined ? { kind: 'bytes' } : { kind: 'fixedBytes', size };
-  const bytes = input instanceof Uint8Array ? Buffer.from(input) : writtenBytes(input);
+  const text = input instanceof NumberText ? input.text : input;
+  const written = typeof text === 'string' ? bytesIn(text, size) : undefined;
+  if (written === 'ambiguous') {
+    const [asHex, asBase64] = ['0x', 'base64:'].map((prefix) => shortened(`${prefix}${shown(input)}`));
+    throw new AbiInputError(`${path} may be hex or base64; write ${asHex} or ${asBase64}`);
+  }
+  const bytes = input instanceof Uint8Array ? Buffer.from(input) : written;
   if (!bytes) throw mistake(path, expectation(type), input);
   if (size !== undefined && bytes.length !== size) {
     throw new AbiInputError(`${path} must be ${expectation(type)}, got ${count(bytes.length, 'byte')}`);
   }
   return `0x${bytes.toString('hex')}`;
-}
-
-/** Bytes of `0x` hex, `text:` and UTF-8, `base64:` or plain base64 (its URL form and absent padding allowed). */
-function writtenBytes(input: AbiInput): Buffer | undefined {
-  const written = input instanceof NumberText ? input.text : input;
-  if (typeof written !== 'string') return undefined;
-  if (/^text:/i.test(written)) return Buffer.from(written.slice(5), 'utf8');
-  const text = written.trim();
-  if (/^0x/i.test(text)) {
-    return /^0x(?:[0-9a-f]{2})*$/i.test(text) ? Buffer.from(text.slice(2), 'hex') : undefined;
-  }
-  const base64 = text
-    .replace(/^base64:/i, '')
-    .replaceAll('-', '+')
-    .replaceAll('_', '/')
-    .replace(/={1,2}$/, '');
-  if (!/^[A-Za-z0-9+/]*$/.test(base64)) return undefined;
-  const bytes = Buffer.from(base64, 'base64');
-  // Node skips what it cannot read: only text that comes out again as it went in was base64.
-  return bytes.toString('base64').replace(/=+$/, '') === base64 ? bytes : undefined;
 }
 
 function arrayOf(type: AbiType & { kind: 'array' }, input: AbiInput, path: string, codec: Codec): AbiValue[] {
@@ -218,13 +240,21 @@ function arrayOf(type: AbiType & { kind: 'array' }, input: AbiInput, path: strin
 }
 
 function listOf(type: AbiType & { kind: 'array' }, input: AbiInput, path: string): AbiInput[] {
-  const isFlat = type.item.kind !== 'array' && type.item.kind !== 'tuple';
-  if (isFlat && typeof input === 'string' && !/^\s*[[{]/.test(input)) {
-    return input.trim() === '' ? [] : input.split(',').map((item) => item.trim());
+  const { kind } = type.item;
+  if (kind !== 'array' && kind !== 'tuple' && typeof input === 'string' && !/^\s*[[{]/.test(input)) {
+    return writtenItems(input.trim(), kind === 'string' || kind === 'bytes');
   }
   const value = structured(input, path, expectation(type));
   if (!Array.isArray(value)) throw mistake(path, expectation(type), input);
   return value;
+}
+
+/** Items with commas or semicolons between them or, when none of them can hold a space, with spaces. */
+function writtenItems(text: string, mayHoldSpaces: boolean): string[] {
+  if (text === '') return [];
+  if (mayHoldSpaces) return text.split(',').map((item) => item.trim());
+  const items = /[,;]/.test(text) ? text.split(/[,;]/).map((item) => item.trim()) : text.split(/\s+/);
+  return items.at(-1) === '' ? items.slice(0, -1) : items;
 }
 
 /** JSON of what may still be its text. */

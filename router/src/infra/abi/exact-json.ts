@@ -26,8 +26,8 @@ const QUOTES = new Map([
 const ESCAPES: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 /**
- * Reads JSON as people type it on a phone: curly and single quotes count as quotes, and words without quotes as text.
- * A number keeps its digits.
+ * Reads JSON as people type it on a phone: curly and single quotes count as quotes, words without quotes as text, and a
+ * comma may stand before a closing bracket. A number keeps its digits.
  * @throws {ExactJsonError} with a sentence for a person
  */
 export function parseExactJson(text: string): ExactJson {
@@ -76,7 +76,7 @@ class JsonReader {
 
   end(): void {
     this.#space();
-    if (this.at < this.#text.length) throw new ExactJsonError(`goes on after its end, at '${this.#near()}'`);
+    if (this.at < this.#text.length) throw new ExactJsonError(`goes on after its end, ${this.#near()}`);
   }
 
   quoted(): string {
@@ -104,25 +104,26 @@ class JsonReader {
   #array(depth: number): ExactJson[] {
     const items: ExactJson[] = [];
     this.at += 1;
-    if (this.#takes(']')) return items;
-    do items.push(this.value(depth + 1));
-    while (this.#takes(','));
-    this.#expect(']');
+    while (!this.#takes(']')) {
+      items.push(this.value(depth + 1));
+      if (this.#takes(',')) continue;
+      this.#expect(']');
+      break;
+    }
     return items;
   }
 
   #object(depth: number): { [key: string]: ExactJson } {
     const entries: Array<[string, ExactJson]> = [];
     this.at += 1;
-    if (!this.#takes('}')) {
-      do {
-        this.#space();
-        const first = this.#text[this.at] ?? '';
-        const key = QUOTES.has(first) ? this.quoted() : this.#word(/[^\s:,[\]{}]+/y);
-        this.#expect(':');
-        entries.push([key, this.value(depth + 1)]);
-      } while (this.#takes(','));
+    while (!this.#takes('}')) {
+      const first = this.#text[this.at] ?? '';
+      const key = QUOTES.has(first) ? this.quoted() : this.#word(/[^\s:,[\]{}]+/y);
+      this.#expect(':');
+      entries.push([key, this.value(depth + 1)]);
+      if (this.#takes(',')) continue;
       this.#expect('}');
+      break;
     }
     // fromEntries defines a key such as __proto__ instead of obeying it.
     return Object.fromEntries(entries);
@@ -139,8 +140,7 @@ class JsonReader {
   #word(pattern: RegExp): string {
     pattern.lastIndex = this.at;
     const word = pattern.exec(this.#text)?.[0] ?? '';
-    if (word.trim() === '')
-      throw new ExactJsonError(`has nothing where a value belongs, at '${this.#near()}'`);
+    if (word.trim() === '') throw new ExactJsonError(`has nothing where a value belongs, ${this.#near()}`);
     this.at += word.length;
     return word;
   }
@@ -154,7 +154,7 @@ class JsonReader {
 
   #expect(char: string): void {
     if (this.#takes(char)) return;
-    throw new ExactJsonError(`misses a '${char}' at '${this.#near()}'`);
+    throw new ExactJsonError(`misses a '${char}' ${this.#near()}`);
   }
 
   #space(): void {
@@ -165,6 +165,7 @@ class JsonReader {
   }
 
   #near(): string {
-    return this.#text.slice(this.at, this.at + 12) || 'the end';
+    const rest = this.#text.slice(this.at, this.at + 12);
+    return rest === '' ? 'at the end' : `at '${rest}'`;
   }
 }

@@ -1,26 +1,36 @@
+import { exampleJson, exampleValue } from './abi-example.ts';
 import type { AbiFunction } from './abi-signature.ts';
-import { type AbiParam, type AbiType, areNamed, typeText } from './abi-type.ts';
+import { type AbiParam, type AbiType, namedTypeText } from './abi-type.ts';
 import { expectation } from './abi-value.ts';
 
-/** What a chat shows for `/help`: every function with its arguments and types. */
+/** Characters of the list of functions; what does not fit is counted. */
+const MAX_LIST_CHARS = 8_000;
+
+/** What a chat shows for `/help`: every function with its arguments and types, of a large contract the first ones. */
 export function commandList(functions: readonly AbiFunction[]): string {
-  const lines = functions.map((target) => {
-    const inputs = target.inputs.map((input, index) => `${nameOf(input, index)}: ${typeText(input.type)}`);
-    return `/${target.name}${inputs.length > 0 ? ` ${inputs.join(', ')}` : ''}`;
-  });
-  const first = functions[0]?.name ?? '';
-  return `You can write:\n${lines.join('\n')}\n/help ${first} tells more.`;
+  const lines: string[] = [];
+  let chars = 0;
+  for (const { name, inputs } of functions) {
+    const words = inputs.map((input, index) => `${nameOf(input, index)}: ${namedTypeText(input.type)}`);
+    const line = `/${name}${words.length > 0 ? ` ${words.join(', ')}` : ''}`;
+    chars += line.length;
+    if (chars > MAX_LIST_CHARS && lines.length > 0) break;
+    lines.push(line.length > MAX_LIST_CHARS ? `/${name}` : line);
+  }
+  const more = functions.length - lines.length;
+  if (more > 0) lines.push(`… and ${more} more`);
+  return `You can write:\n${lines.join('\n')}\n/help ${functions[0]?.name ?? ''} tells more.`;
 }
 
 /** What a chat shows for `/help add`: each argument in words, what comes back, and an example. */
 export function functionHelp(target: AbiFunction): string {
-  const inputs = target.inputs.map((input, index) => `${nameOf(input, index)}: ${expectation(input.type)}`);
-  const outputs = target.outputs.map(({ name, type }) =>
-    name ? `${name}: ${typeText(type)}` : typeText(type),
+  const inputs = target.inputs.flatMap((input, index) =>
+    explained(`• ${nameOf(input, index)}`, input.type, ''),
   );
+  const outputs = target.outputs.map(({ name, type }) => `${name && `${name}: `}${namedTypeText(type)}`);
   return [
     `/${target.name}`,
-    ...(inputs.length > 0 ? inputs.map((line) => `• ${line}`) : ['• no arguments']),
+    ...(inputs.length > 0 ? inputs : ['• no arguments']),
     outputs.length > 0 ? `Answers ${outputs.join(', ')}.` : 'Answers nothing.',
     `Example: ${usage(target)}`,
   ].join('\n');
@@ -36,42 +46,23 @@ function nameOf({ name }: AbiParam, index: number): string {
   return name || `argument ${index + 1}`;
 }
 
-function word(type: AbiType, index: number, count: number): string {
-  const example = exampleOf(type, index);
-  if (type.kind !== 'string') return example;
-  return index === count - 1 ? 'some words' : '"some words"';
-}
-
-function exampleOf(type: AbiType, index: number): string {
-  switch (type.kind) {
-    case 'uint':
-    case 'int':
-      return String(index + 1);
-    case 'bool':
-      return 'true';
-    case 'address':
-      return `0x${'00'.repeat(19)}01`;
-    case 'string':
-      return '"some words"';
-    case 'bytes':
-      return '0x1234';
-    case 'fixedBytes':
-      return `0x${'12'.repeat(type.size)}`;
-    case 'array': {
-      const items = Array.from({ length: Math.min(type.length ?? 2, 3) }, (_, at) =>
-        exampleOf(type.item, at),
-      );
-      return `[${items.join(', ')}${(type.length ?? 2) > 3 ? ', …' : ''}]`;
-    }
-    case 'tuple': {
-      const values = type.fields.map((field, at) => exampleOf(field.type, at));
-      if (!areNamed(type.fields)) return `[${values.map(quoted).join(', ')}]`;
-      return `{${type.fields.map((field, at) => `"${field.name}": ${quoted(values[at] ?? '')}`).join(', ')}}`;
-    }
+/** `label: a whole number …`, and for a tuple a line a field, indented below. */
+function explained(label: string, type: AbiType, indent: string): string[] {
+  let inner = type;
+  let lists = '';
+  for (; inner.kind === 'array'; inner = inner.item) {
+    lists += `${lists && ' '}a list${inner.length === undefined ? '' : ` of ${inner.length}`}, each`;
   }
+  if (inner.kind !== 'tuple') return [`${indent}${label}: ${lists && `${lists} `}${expectation(inner)}`];
+  const fields = inner.fields.flatMap((field, index) =>
+    explained(field.name || `value ${index + 1}`, field.type, `${indent}  `),
+  );
+  return [`${indent}${label}${lists && `: ${lists}`}${lists ? '' : ','} with`, ...fields];
 }
 
-/** JSON needs quotes around hex. */
-function quoted(example: string): string {
-  return example.startsWith('0x') ? `"${example}"` : example;
+function word(type: AbiType, index: number, count: number): string {
+  if (type.kind === 'string') return index === count - 1 ? 'some words' : '"some words"';
+  return type.kind === 'array' || type.kind === 'tuple'
+    ? exampleJson(type)
+    : String(exampleValue(type, index));
 }

@@ -40,8 +40,13 @@ export function parseFunction(text: string, structs: StructLookup = () => undefi
   while (MODIFIERS.has(reader.peek())) reader.next();
   const outputs = reader.take('returns') ? reader.params() : [];
   reader.take(';');
-  reader.end();
+  reader.end(outputs.length > 0 ? 'the end' : "'returns' or the end");
   return { name, inputs, outputs };
+}
+
+/** Whether the text is a part of a contract that nobody calls by name: an event, an error, a constructor, a fallback. */
+export function isNoFunction(text: string): boolean {
+  return /^\s*(?:(?:event|error)\s+[A-Za-z_$][\w$]*\s*\(|(?:constructor|fallback|receive)\s*\()/.test(text);
 }
 
 /** Whether the text defines a struct. */
@@ -113,8 +118,8 @@ class Reader {
     return true;
   }
 
-  end(): void {
-    if (this.#at < this.#tokens.length) throw this.#unexpected('the end');
+  end(expected = 'the end'): void {
+    if (this.#at < this.#tokens.length) throw this.#unexpected(expected);
   }
 
   identifier(what: string): string {

@@ -22,25 +22,31 @@ interface Typed {
 const MAX_TEMPLATE_CHARS = 10_000;
 /** Characters and parts of a rendered text: sections within sections over one list multiply. */
 const MAX_WORK = 1_000_000;
-const TAG = /\{\{\s*([#^/]?)\s*([^{}]*?)\s*\}\}/g;
+/** `{{name}}`, `{{#name}}`, `{{^name}}`, `{{/name}}`, or Mustache's spellings without escaping, `{{{name}}}` and `{{&name}}`. */
+const TAG = /\{\{\{\s*([^{}]*?)\s*\}\}\}|\{\{\s*([#^/]?)&?\s*([^{}]*?)\s*\}\}/g;
+const COMMENT = /\{\{![\s\S]*?\}\}/g;
 
 /**
  * Reads a template in the manner of Mustache, without escaping: `{{sum}}`, `{{user.name}}`, `{{numbers.0}}`, `{{0}}` for
  * an output without a name, `{{#items}}{{name}}{{/items}}` for each item or when a bool is true, `{{^valid}}…{{/valid}}`
- * when it is false or empty, `{{.}}` for the item itself. Every name is checked against the outputs.
+ * when it is false or empty, `{{.}}` for the item itself, `{{! a comment }}`. Every name is checked against the outputs.
  * @throws {AbiDefinitionError} one sentence
  */
-export function parseOutputTemplate(text: string, outputs: readonly AbiParam[]): OutputTemplate {
-  if (text.length > MAX_TEMPLATE_CHARS) {
+export function parseOutputTemplate(written: string, outputs: readonly AbiParam[]): OutputTemplate {
+  if (written.length > MAX_TEMPLATE_CHARS) {
     throw new AbiDefinitionError(`must have at most ${MAX_TEMPLATE_CHARS} characters`);
   }
+  const text = written.replace(COMMENT, '');
+  const half = /\{\{[\s\S]*/.exec(text.replace(TAG, ''))?.[0];
+  if (half !== undefined) throw new AbiDefinitionError(`has '${shortened(half)}' without }}`);
   const root: Node[] = [];
   const open: Array<{ name: string; nodes: Node[]; scopes: AbiType[] }> = [
     { name: '', nodes: root, scopes: [{ kind: 'tuple', fields: [...outputs] }] },
   ];
   let at = 0;
   for (const tag of text.matchAll(TAG)) {
-    const [whole, sigil, name = ''] = tag;
+    const [whole, unescaped, sigil = '', escaped = ''] = tag;
+    const name = unescaped ?? escaped;
     const here = open.at(-1) as (typeof open)[number];
     if (tag.index > at) here.nodes.push({ kind: 'text', text: text.slice(at, tag.index) });
     at = tag.index + whole.length;
@@ -103,6 +109,51 @@ export function renderTemplate(
   };
   render(template, [{ type: { kind: 'tuple', fields: [...outputs] }, value: [...values] }]);
   return parts.join('');
+}
+
+/** The type that `{{name}}` in a template means, all by itself; undefined for anything else. */
+export function soleReference(
+  text: string,
+  outputs: readonly AbiParam[],
+): { path: string[]; type: AbiType } | undefined {
+  const name = /^\s*\{\{\s*([^#^/{}.][^{}]*?)\s*\}\}\s*$/.exec(text)?.[1];
+  if (name === undefined) return undefined;
+  const path = name.split('.');
+  const type = typeAt([{ kind: 'tuple', fields: [...outputs] }], path);
+  return type && { path, type };
+}
+
+/** The value at a path; undefined where a list is too short. */
+export function outputAt(
+  path: readonly string[],
+  outputs: readonly AbiParam[],
+  values: readonly AbiValue[],
+): AbiValue | undefined {
+  return valueAt([{ type: { kind: 'tuple', fields: [...outputs] }, value: [...values] }], path)?.value;
+}
+
+/** The outputs with one value, at a path, replaced. */
+export function withOutputAt(
+  path: readonly string[],
+  outputs: readonly AbiParam[],
+  values: readonly AbiValue[],
+  replacement: AbiValue,
+): AbiValue[] {
+  const replaced = ({ type, value }: Typed, [key, ...rest]: readonly string[]): AbiValue => {
+    if (key === undefined) return replacement;
+    const inner = childType(type, key);
+    if (!inner || !Array.isArray(value)) return value;
+    const at = type.kind === 'tuple' ? indexOf(type.fields, key) : Number(key);
+    return value.map((item, index) => (index === at ? replaced({ type: inner, value: item }, rest) : item));
+  };
+  const all = replaced({ type: { kind: 'tuple', fields: [...outputs] }, value: [...values] }, path);
+  return Array.isArray(all) ? all : [...values];
+}
+
+/** The text of a template that holds nothing but text; undefined for one with placeholders. */
+export function literalText(template: OutputTemplate): string | undefined {
+  if (template.some(({ kind }) => kind !== 'text')) return undefined;
+  return template.map((node) => (node.kind === 'text' ? node.text : '')).join('');
 }
 
 /** The scopes in which a section is rendered: none, one, or one an item. */

@@ -1,9 +1,9 @@
 import type { AccountState } from '../../core/models.ts';
 import type { Fence } from '../../core/ports/account-lease.ts';
-import type { AccountRecord, AccountStore } from '../../core/ports/account-store.ts';
+import type { AccountLimit, AccountRecord, AccountStore, LimitKind } from '../../core/ports/account-store.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import type { PrismaClient } from './generated/client.ts';
-import { storableOrNull } from './storable.ts';
+import { storableOrNull, storableText } from './storable.ts';
 import { withStorage } from './storage-errors.ts';
 
 /** WhatsApp accounts in PostgreSQL. */
@@ -59,5 +59,43 @@ export class PrismaAccountStore implements AccountStore {
         RETURNING 1 AS held, auth_generation AS generation`,
     );
     return row.generation;
+  }
+
+  async limits(accountId: string): Promise<AccountLimit[]> {
+    const rows = await withStorage(
+      'reading the limits of a WhatsApp account',
+      () => this.#prisma.$queryRaw<Array<{ kind: LimitKind; reason: string; for_ms: number }>>`
+        SELECT kind, reason,
+          (extract(epoch FROM until - greatest(since, clock_timestamp())) * 1000)::float8 AS for_ms
+        FROM account_limit WHERE account_id = ${accountId} AND until > clock_timestamp() ORDER BY kind`,
+    );
+    return rows.map((row) => ({ kind: row.kind, reason: row.reason, forMs: row.for_ms }));
+  }
+
+  async beginLimit(accountId: string, limit: AccountLimit): Promise<void> {
+    const { owner, epoch } = fenceOf(this.#fence);
+    await underFence(this.#fence, 'storing a limit of a WhatsApp account', async () => {
+      const written = await this.#prisma.$executeRaw`
+        INSERT INTO account_limit (account_id, kind, reason, since, until)
+        SELECT ${accountId}, ${limit.kind}, ${storableText(limit.reason)}, clock_timestamp(),
+               clock_timestamp() + ${Math.round(limit.forMs)}::bigint * interval '1 millisecond'
+        FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
+        ON CONFLICT (account_id, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since,
+          until = excluded.until`;
+      return [{ held: written }];
+    });
+  }
+
+  async endLimit(accountId: string, kind: LimitKind): Promise<void> {
+    const { owner, epoch } = fenceOf(this.#fence);
+    await underFence(
+      this.#fence,
+      'ending a limit of a WhatsApp account',
+      () => this.#prisma.$queryRaw<HeldRow[]>`
+        WITH held AS MATERIALIZED (SELECT * FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)), gone AS (
+          DELETE FROM account_limit USING held WHERE account_id = ${accountId} AND kind = ${kind}
+        )
+        SELECT count(*)::integer AS held FROM held`,
+    );
   }
 }

@@ -20,7 +20,7 @@ export class PrismaJournal implements Journal {
   readonly #prisma: PrismaClient;
   readonly #fence: Fence | undefined;
 
-  /** @param fence the lease that entries are dropped under; without one that is not fenced */
+  /** @param fence the lease under which entries are dropped; without one that is not fenced */
   constructor(prisma: PrismaClient, fence?: Fence) {
     this.#prisma = prisma;
     this.#fence = fence;
@@ -47,7 +47,6 @@ export class PrismaJournal implements Journal {
     return rows.map(entryOf);
   }
 
-  /** @throws {LeaseLostError} nothing was dropped: the next owner answers redelivered stanzas from these entries */
   async forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void> {
     if (ciphertextHashes.length === 0) return;
     const { owner, epoch } = fenceOf(this.#fence);

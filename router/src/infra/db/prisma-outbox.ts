@@ -2,7 +2,14 @@ import { parseJid } from '../../core/chat-id.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
 import type { Fence } from '../../core/ports/account-lease.ts';
 import type { ChatAddress, QueuedReply } from '../../core/ports/inbox.ts';
-import { type DeadReplyReason, MAX_REFUSALS, type Outbox, type OutboxRow } from '../../core/ports/outbox.ts';
+import {
+  ACKNOWLEDGED_LATE,
+  type DeadReplyReason,
+  MAX_REFUSALS,
+  type Outbox,
+  type OutboxRow,
+  type SentMessage,
+} from '../../core/ports/outbox.ts';
 import { addressColumns } from './chat-identity.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
@@ -56,7 +63,7 @@ export class PrismaOutbox implements Outbox {
     const rows = await withStorage(
       'reading undelivered replies',
       () => this.#prisma.$queryRaw<ReplyRow[]>`
-        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
+        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
         WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')
           AND id > ${page.afterId ?? '0'}::bigint AND (hold_until IS NULL OR hold_until <= now())
         ORDER BY id LIMIT ${page.limit}::integer`,
@@ -68,7 +75,7 @@ export class PrismaOutbox implements Outbox {
     const rows = await withStorage(
       'reading queued replies',
       () => this.#prisma.$queryRaw<ReplyRow[]>`
-        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
+        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
         WHERE account_id = ${accountId} AND state = 'queued' AND NOT EXISTS (
           SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
             AND o.id <= outbox.id AND o.state = 'queued' AND o.hold_until > now())
@@ -134,18 +141,18 @@ export class PrismaOutbox implements Outbox {
     accountId: string,
     waMessageId: string,
     error: string,
-    retryAtMs?: number,
+    holdForMs?: number,
   ): Promise<void> {
-    const holdUntil = retryAtMs === undefined ? null : new Date(retryAtMs);
+    const holdMs = holdForMs === undefined ? null : Math.round(holdForMs);
+    const isForATime = Prisma.sql`${holdMs}::bigint IS NOT NULL AND attempts < ${MAX_REFUSALS}`;
     await this.#move(
       'noting that WhatsApp refused a reply',
       () => this.#prisma.$queryRaw`
         WITH held AS MATERIALIZED (${this.#held()}), refused AS (
-          UPDATE outbox SET error = ${storableText(error)}, hold_until = ${holdUntil}::timestamptz,
-            sent_at = CASE WHEN ${holdUntil}::timestamptz IS NOT NULL AND attempts < ${MAX_REFUSALS} THEN NULL
-              ELSE sent_at END,
-            state = CASE WHEN ${holdUntil}::timestamptz IS NOT NULL AND attempts < ${MAX_REFUSALS} THEN 'queued'
-              ELSE 'dead' END
+          UPDATE outbox SET error = ${storableText(error)},
+            hold_until = CASE WHEN ${isForATime} THEN now() + ${holdMs}::bigint * interval '1 millisecond' END,
+            sent_at = CASE WHEN ${isForATime} THEN NULL ELSE sent_at END,
+            state = CASE WHEN ${isForATime} THEN 'queued' ELSE 'dead' END
           FROM held
           WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}
             AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
@@ -158,13 +165,26 @@ export class PrismaOutbox implements Outbox {
     );
   }
 
-  async hold(outboxId: string, untilMs: number, why: string): Promise<void> {
+  async hold(outboxId: string, forMs: number, why: string): Promise<void> {
     await this.#move(
       'putting a reply on hold',
       () => this.#prisma.$queryRaw`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
-          UPDATE outbox SET error = ${storableText(why)}, hold_until = ${new Date(untilMs)}::timestamptz
+          UPDATE outbox SET error = ${storableText(why)},
+            hold_until = now() + ${Math.round(forMs)}::bigint * interval '1 millisecond'
           FROM held WHERE id = ${outboxId}::bigint AND state = 'queued'
+        )
+        SELECT count(*)::integer AS held FROM held`,
+    );
+  }
+
+  async endHolds(accountId: string): Promise<void> {
+    await this.#move(
+      'ending the holds of replies',
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), moved AS (
+          UPDATE outbox SET hold_until = NULL FROM held
+          WHERE account_id = ${accountId} AND state = 'queued' AND hold_until IS NOT NULL
         )
         SELECT count(*)::integer AS held FROM held`,
     );
@@ -194,10 +214,12 @@ export class PrismaOutbox implements Outbox {
           UPDATE outbox SET error = ${why} FROM held
           WHERE id IN (
             SELECT o.id FROM outbox o WHERE o.account_id = ${accountId} AND o.state IN ('sending', 'sent')
-              AND o.tried_at <= now() - ${page.ackTimeoutMs}::integer * interval '1 millisecond'
+              AND (o.tried_at <= now() - ${page.ackTimeoutMs}::integer * interval '1 millisecond'
+                -- tried before the server's clock was set back
+                OR o.tried_at > now() + interval '1 minute')
             ORDER BY o.id LIMIT ${page.limit}::integer)
             AND state IN ('sending', 'sent')
-          RETURNING id, id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, attempts,
+          RETURNING id, id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media, attempts,
             (extract(epoch FROM now() - coalesce(sent_at, queued_at)) * 1000)::bigint AS open_for_ms
         )
         SELECT (SELECT count(*)::integer FROM held) AS held,
@@ -223,7 +245,7 @@ export class PrismaOutbox implements Outbox {
     );
   }
 
-  /** Fills the times a receipt implies: who read it got it, and WhatsApp took it. */
+  /** Fills the times a receipt implies: who read it got it, and WhatsApp took it. A letter that tells otherwise is closed. */
   async recordReceipts(accountId: string, receipts: Receipt[]): Promise<void> {
     if (receipts.length === 0) return;
     const waIds = receipts.map((receipt) => storableId(receipt.waMessageId));
@@ -240,16 +262,20 @@ export class PrismaOutbox implements Outbox {
           FROM unnest(${waIds}::text[], ${ranks}::integer[], ${times}::bigint[]) AS r (wa_id, rank, at_ms)
           GROUP BY wa_id
         ), target AS (
-          SELECT o.id, receipt.* FROM outbox o JOIN receipt ON o.wa_message_id = receipt.wa_id
-          WHERE o.account_id = ${accountId} AND o.state <> 'dead'
+          SELECT o.id, o.chat_id, o.state AS was, receipt.*
+          FROM outbox o JOIN receipt ON o.wa_message_id = receipt.wa_id
+          WHERE o.account_id = ${accountId}
           ORDER BY o.id FOR UPDATE OF o
+        ), closed AS (
+          UPDATE dead_letter d SET replayed_at = now(), error = d.error || ${ACKNOWLEDGED_LATE} FROM target t, held
+          WHERE t.was = 'dead' AND d.chat_id = t.chat_id AND d.outbox_id = t.id AND d.replayed_at IS NULL
         ), moved AS (
           UPDATE outbox o SET
             state = CASE
               WHEN t.rank >= 3 OR o.state = 'read' THEN 'read'
               WHEN t.rank >= 2 OR o.state = 'delivered' THEN 'delivered'
               ELSE 'acked' END,
-            error = NULL,
+            error = NULL, hold_until = NULL,
             sent_at = coalesce(o.sent_at, t.acked_at),
             acked_at = coalesce(o.acked_at, t.acked_at),
             delivered_at = coalesce(o.delivered_at, t.delivered_at),
@@ -260,14 +286,37 @@ export class PrismaOutbox implements Outbox {
     );
   }
 
-  async findByWaId(accountId: string, waMessageId: string): Promise<OutgoingMessage | undefined> {
+  async findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined> {
     const [row] = await withStorage(
       'looking for a sent message',
-      () => this.#prisma.$queryRaw<ReplyRow[]>`
-        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
+      () => this.#prisma.$queryRaw<Array<ReplyRow & { content: Uint8Array | null }>>`
+        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media, content
+        FROM outbox LEFT JOIN outbox_file f ON f.outbox_id = outbox.id
         WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}`,
     );
-    return row && queuedReply(row).message;
+    if (!row) return undefined;
+    return { message: queuedReply(row).message, ...(row.content && { content: row.content }) };
+  }
+
+  async fileOf(outboxId: string): Promise<{ bytes: Uint8Array; content?: Uint8Array } | undefined> {
+    const row = await withStorage("reading a reply's file", () =>
+      this.#prisma.outboxFile.findUnique({ where: { outboxId: BigInt(outboxId) } }),
+    );
+    return row ? { bytes: row.bytes, ...(row.content && { content: row.content }) } : undefined;
+  }
+
+  async keepContent(outboxId: string, content: Uint8Array): Promise<Uint8Array> {
+    const bytes = Buffer.from(content);
+    const { kept } = await this.#move<{ kept: Uint8Array | null }>(
+      "noting that a reply's file was uploaded",
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), kept AS (
+          UPDATE outbox_file SET content = coalesce(content, ${bytes}::bytea) FROM held
+          WHERE outbox_id = ${outboxId}::bigint RETURNING content
+        )
+        SELECT (SELECT count(*)::integer FROM held) AS held, (SELECT content FROM kept) AS kept`,
+    );
+    return kept ?? content;
   }
 
   #held(): Prisma.Sql {

@@ -25,7 +25,9 @@ const accountView = z
     qr: z.string().optional().describe('Raw text of the QR code, while pairing by QR.'),
     pairingCode: z.string().optional().describe('Eight letters to type on the phone, while pairing by code.'),
     expiresAt: timeView.optional().describe('When qr or pairingCode ends.'),
-    retryAt: timeView.optional().describe('When the next connect is tried.'),
+    retryAt: timeView
+      .optional()
+      .describe('When the next connect is tried, or when the limit of WhatsApp is over.'),
     phone: z.string().optional(),
     lid: z.string().optional(),
     name: z.string().optional(),
@@ -183,7 +185,7 @@ function found(status: AccountStatus | undefined): AccountStatus {
 
 /** An account as answers show it: times as text. */
 export function accountViewOf(status: AccountStatus): z.input<typeof accountView> {
-  const { sinceMs, expiresAtMs, retryAtMs, ...rest } = status;
+  const { sinceMs, expiresAtMs, retryAtMs, limitLeftMs: _left, ...rest } = status;
   return {
     ...rest,
     since: new Date(sinceMs).toISOString(),

@@ -20,8 +20,8 @@ export interface Metrics {
 }
 
 /** Builds the metrics; Node's own (memory, event-loop lag, garbage collection) are among them. */
-export function createMetrics(deps: { messageLog: MessageLog; now?: () => number }): Metrics {
-  const now = deps.now ?? Date.now;
+export function createMetrics(deps: { messageLog: MessageLog; monotonicMs?: () => number }): Metrics {
+  const monotonicMs = deps.monotonicMs ?? (() => performance.now());
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS });
@@ -77,8 +77,8 @@ export function createMetrics(deps: { messageLog: MessageLog; now?: () => number
   let counted: { atMs: number; counts: ReturnType<MessageLog['counts']> } | undefined;
 
   function counts(): ReturnType<MessageLog['counts']> {
-    if (!counted || now() - counted.atMs >= COUNT_LIFETIME_MS) {
-      counted = { atMs: now(), counts: deps.messageLog.counts() };
+    if (!counted || monotonicMs() - counted.atMs >= COUNT_LIFETIME_MS) {
+      counted = { atMs: monotonicMs(), counts: deps.messageLog.counts() };
     }
     return counted.counts;
   }

@@ -1,8 +1,15 @@
-import type { AccountRecord, AccountStore } from '../../core/ports/account-store.ts';
+import type { AccountLimit, AccountRecord, AccountStore, LimitKind } from '../../core/ports/account-store.ts';
 
 /** Accounts in memory, for tests. */
 export class MemoryAccountStore implements AccountStore {
   readonly #records = new Map<string, AccountRecord>();
+  readonly #limits = new Map<string, { limit: AccountLimit; untilMs: number }>();
+  readonly #monotonicMs: () => number;
+
+  /** @param monotonicMs the clock that limits run by */
+  constructor(monotonicMs: () => number = () => performance.now()) {
+    this.#monotonicMs = monotonicMs;
+  }
 
   async load(accountId: string): Promise<AccountRecord> {
     return { ...(this.#records.get(accountId) ?? { state: 'starting', generation: 1 }) };
@@ -26,5 +33,23 @@ export class MemoryAccountStore implements AccountStore {
     record.generation += 1;
     this.#records.set(accountId, record);
     return record.generation;
+  }
+
+  async limits(accountId: string): Promise<AccountLimit[]> {
+    const kinds: LimitKind[] = ['connection', 'new-contacts'];
+    return kinds.flatMap((kind) => {
+      const known = this.#limits.get(`${accountId} ${kind}`);
+      const forMs = known ? known.untilMs - this.#monotonicMs() : 0;
+      return known && forMs > 0 ? [{ ...known.limit, forMs }] : [];
+    });
+  }
+
+  async beginLimit(accountId: string, limit: AccountLimit): Promise<void> {
+    const untilMs = this.#monotonicMs() + limit.forMs;
+    this.#limits.set(`${accountId} ${limit.kind}`, { limit, untilMs });
+  }
+
+  async endLimit(accountId: string, kind: LimitKind): Promise<void> {
+    this.#limits.delete(`${accountId} ${kind}`);
   }
 }

@@ -2,11 +2,13 @@ import { parseJid } from '../../core/chat-id.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
 import type { ChatAddress, QueuedReply } from '../../core/ports/inbox.ts';
 import {
+  ACKNOWLEDGED_LATE,
   type DeadReplyReason,
   MAX_REFUSALS,
   type Outbox,
   type OutboxRow,
   type OutboxState,
+  type SentMessage,
 } from '../../core/ports/outbox.ts';
 import { chatOf } from './memory-chats.ts';
 import { queuedReplyOf } from './memory-inbox.ts';
@@ -104,23 +106,29 @@ export class MemoryOutbox implements Outbox {
     accountId: string,
     waMessageId: string,
     error: string,
-    retryAtMs?: number,
+    holdForMs?: number,
   ): Promise<void> {
     const known = this.#byWaId(accountId, waMessageId);
     const row = known && this.#unacknowledged(known.id);
-    if (row && retryAtMs !== undefined && row.attempts < MAX_REFUSALS) {
+    if (row && holdForMs !== undefined && row.attempts < MAX_REFUSALS) {
       Object.assign(row, {
         state: 'queued',
         error,
-        holdUntil: new Date(retryAtMs),
+        holdUntil: this.#after(holdForMs),
         sentAt: undefined,
       });
     } else this.#die(row, 'send-refused', error);
   }
 
-  async hold(outboxId: string, untilMs: number, why: string): Promise<void> {
+  async hold(outboxId: string, forMs: number, why: string): Promise<void> {
     const row = this.#state.outbox.get(outboxId);
-    if (row?.state === 'queued') Object.assign(row, { error: why, holdUntil: new Date(untilMs) });
+    if (row?.state === 'queued') Object.assign(row, { error: why, holdUntil: this.#after(forMs) });
+  }
+
+  async endHolds(accountId: string): Promise<void> {
+    for (const row of this.#state.outbox.values()) {
+      if (row.accountId === accountId && row.state === 'queued') row.holdUntil = undefined;
+    }
   }
 
   async isCold(outboxId: string): Promise<boolean> {
@@ -164,7 +172,8 @@ export class MemoryOutbox implements Outbox {
     const batch = new Map<MemoryReply, Pick<MemoryReply, 'ackedAt' | 'deliveredAt' | 'readAt'>>();
     for (const { waMessageId, state, atMs } of receipts) {
       const row = this.#byWaId(accountId, waMessageId);
-      if (!row || row.state === 'dead') continue;
+      if (!row) continue;
+      if (row.state === 'dead') this.#revive(row);
       const at = new Date(atMs);
       const times = batch.get(row) ?? {};
       batch.set(row, times);
@@ -175,6 +184,7 @@ export class MemoryOutbox implements Outbox {
     }
     for (const [row, times] of batch) {
       row.error = undefined;
+      row.holdUntil = undefined;
       row.sentAt ??= times.ackedAt;
       row.ackedAt ??= times.ackedAt;
       row.deliveredAt ??= times.deliveredAt;
@@ -182,9 +192,36 @@ export class MemoryOutbox implements Outbox {
     }
   }
 
-  async findByWaId(accountId: string, waMessageId: string): Promise<OutgoingMessage | undefined> {
+  async findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined> {
     const row = this.#byWaId(accountId, waMessageId);
-    return row && queuedReplyOf(row).message;
+    if (!row) return undefined;
+    const content = row.file?.content;
+    return { message: queuedReplyOf(row).message, ...(content && { content }) };
+  }
+
+  async fileOf(outboxId: string): Promise<{ bytes: Uint8Array; content?: Uint8Array } | undefined> {
+    return this.#state.outbox.get(outboxId)?.file;
+  }
+
+  async keepContent(outboxId: string, content: Uint8Array): Promise<Uint8Array> {
+    const file = this.#state.outbox.get(outboxId)?.file;
+    if (!file) return content;
+    file.content ??= content;
+    return file.content;
+  }
+
+  #after(ms: number): Date {
+    return new Date(this.#state.now() + Math.round(ms));
+  }
+
+  /** What was given up had arrived; the receipt that says so gives the row its state. */
+  #revive(row: MemoryReply): void {
+    row.state = 'sent';
+    for (const letter of this.#state.deadLetters) {
+      if (letter.outboxId !== row.id || letter.replayedAt !== undefined) continue;
+      letter.replayedAt = this.#state.time();
+      letter.error += ACKNOWLEDGED_LATE;
+    }
   }
 
   #isHeld(row: MemoryReply): boolean {
@@ -232,7 +269,12 @@ export class MemoryOutbox implements Outbox {
 }
 
 /** A copy of a row as the API shows it. */
-export function asRow({ messageId: _message, idempotencyKey: _key, ...row }: MemoryReply): OutboxRow {
+export function asRow({
+  messageId: _message,
+  idempotencyKey: _key,
+  file: _file,
+  ...row
+}: MemoryReply): OutboxRow {
   return row;
 }
 

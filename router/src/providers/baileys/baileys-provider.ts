@@ -2,18 +2,21 @@ import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import { AlreadyLinkedError, LeaseLostError, NotConnectedError } from '../../core/errors.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
 import type { Fence } from '../../core/ports/account-lease.ts';
-import type { AccountStore } from '../../core/ports/account-store.ts';
+import type { AccountStore, LimitKind } from '../../core/ports/account-store.ts';
 import type { AccountStatus, ChatProvider, ProviderEvents } from '../../core/ports/chat-provider.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Journal } from '../../core/ports/journal.ts';
 import type { KeyStore } from '../../core/ports/key-store.ts';
 import type { Logger } from '../../core/ports/logger.ts';
+import type { SentMessage } from '../../core/ports/outbox.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
 import { guardConsole } from './console-guard.ts';
-import { restrictionOf } from './disconnect-table.ts';
+import { HeldOffError, restrictionOf } from './disconnect-table.ts';
 import { Intake } from './intake.ts';
 import { KeyedLock } from './keyed-lock.ts';
 import { LinkedAccount } from './linked-account.ts';
+import { reloadFile } from './media-reload.ts';
+import { uploadFile } from './media-upload.ts';
 import { type OpenedSocket, openSocket } from './open-socket.ts';
 import { type PairBy, Pairing } from './pairing.ts';
 import { ackOf, ReceiptBatch, receiptsOf } from './receipts.ts';
@@ -26,6 +29,7 @@ import { messageKeyOf } from './stanza.ts';
 import { StatusBoard } from './status-board.ts';
 import { TrustedContacts } from './trusted-contacts.ts';
 import { UpsertWatch } from './upsert-watch.ts';
+import { WhatsAppTime } from './whatsapp-time.ts';
 
 export interface BaileysProviderOptions {
   accountId: string;
@@ -34,7 +38,7 @@ export interface BaileysProviderOptions {
   accountStore: AccountStore;
   journal: Journal;
   /** The message sent under this WhatsApp id, for a phone that could not read it; undefined when unknown. */
-  findSentMessage(waMessageId: string): Promise<OutgoingMessage | undefined>;
+  findSentMessage(waMessageId: string): Promise<SentMessage | undefined>;
   clock: Clock;
   log: Logger;
   /** Another WebSocket server than WhatsApp's. */
@@ -61,6 +65,8 @@ export function createBaileysProvider(options: BaileysProviderOptions): ChatProv
 }
 
 const LOGOUT_WAIT_MS = 5_000;
+/** A limit whose end WhatsApp did not name. */
+const DEFAULT_LIMIT_MS = 60 * 60 * 1_000;
 
 class BaileysProvider implements ChatProvider {
   readonly accountId: string;
@@ -69,13 +75,17 @@ class BaileysProvider implements ChatProvider {
   readonly #board: StatusBoard;
   readonly #pairing: Pairing;
   readonly #account: LinkedAccount;
+  /** On writing to people who never wrote. */
   readonly #restriction: Restriction;
+  /** On connecting at all. */
+  readonly #ban: Restriction;
   readonly #intake: Intake;
   readonly #receipts: ReceiptBatch;
   readonly #connection: ConnectionManager<WASocket>;
   readonly #sends = new SendLane();
   readonly #scopes = new SendScopes((jid) => this.#account.owns(jid));
   readonly #trusted: TrustedContacts;
+  readonly #whatsAppTime: WhatsAppTime;
   readonly #memory = createSocketMemory();
   readonly #locks: KeyedLock;
   readonly #stopping = new AbortController();
@@ -107,13 +117,29 @@ class BaileysProvider implements ChatProvider {
       accountStore,
       keyStore,
       clock,
-      onLoaded: (record) => this.#board.remember(record),
+      onLoaded: (record, limits) => {
+        this.#board.remember(record);
+        this.#restriction.restore(limits);
+        this.#ban.restore(limits);
+      },
       onStorageFailed: (error) => this.#onStorageFailed(error),
     });
-    this.#restriction = new Restriction(clock, this.#stopping.signal, () => {
-      if (this.#isOpen) this.#showOpen();
-    });
+    const restrictionOn = (kind: LimitKind) =>
+      new Restriction({
+        accountId,
+        kind,
+        store: accountStore,
+        clock,
+        log,
+        stopping: this.#stopping.signal,
+        onChange: () => {
+          if (this.#isOpen) this.#showOpen();
+        },
+      });
+    this.#restriction = restrictionOn('new-contacts');
+    this.#ban = restrictionOn('connection');
     this.#trusted = new TrustedContacts(log);
+    this.#whatsAppTime = new WhatsAppTime(clock);
     this.#receipts = new ReceiptBatch((receipts) => events.receipts(receipts), log);
     this.#intake = new Intake({
       accountId,
@@ -122,6 +148,8 @@ class BaileysProvider implements ChatProvider {
       phoneOfLid: (lid) => this.#account.phoneOfLid(lid),
       own: () => this.#account.jids(),
       onDecrypted: (key) => this.#watch?.expect(key),
+      whatsAppNow: () => this.#whatsAppTime.now(),
+      canAnswer: () => this.#opened?.socket.ws.isOpen ?? false,
       clock,
       log,
       maxMessageAgeMs: options.maxMessageAgeMs,
@@ -132,7 +160,7 @@ class BaileysProvider implements ChatProvider {
       attach: (socket) => this.#attach(socket),
       isLinked: () => this.#account.isLinked(),
       closed: () => this.#closed(),
-      putKeysAside: () => this.#account.putKeysAside(),
+      putKeysAside: () => this.#putKeysAside(),
       onPhase: (phase) => this.#onPhase(phase),
       clock,
       log,
@@ -141,7 +169,9 @@ class BaileysProvider implements ChatProvider {
   }
 
   status(): AccountStatus {
-    return this.#board.status();
+    const status = this.#board.status();
+    const limit = this.#restriction.current();
+    return limit ? { ...status, limitLeftMs: limit.leftMs } : status;
   }
 
   async start(): Promise<void> {
@@ -159,7 +189,7 @@ class BaileysProvider implements ChatProvider {
     await this.#receipts.finish();
     await this.#account.auth?.flush();
     this.#board.set({ state: 'stopped' });
-    await this.#board.saved();
+    await Promise.all([this.#board.saved(), this.#restriction.saved(), this.#ban.saved()]);
     this.#releaseConsole?.();
   }
 
@@ -170,13 +200,17 @@ class BaileysProvider implements ChatProvider {
     await this.stop();
   }
 
-  async send(message: OutgoingMessage): Promise<void> {
-    await this.#sends.send(message, () => {
-      const opened = this.#opened;
-      if (!opened || !this.#isOpen) throw new NotConnectedError(this.accountId);
-      const { socket, transact } = opened;
-      return ({ jid, content, options }) => {
-        const send = () => transact(`send ${jid}`, () => socket.sendMessage(jid, content, options));
+  async send(message: OutgoingMessage, content?: Uint8Array): Promise<void> {
+    await this.#sends.send(message, content, () => {
+      const { socket, transact } = this.#openSocket();
+      return (asked) => {
+        const { jid, options } = asked;
+        const send = () =>
+          transact<unknown>(`send ${jid}`, () =>
+            'file' in asked
+              ? socket.relayMessage(jid, asked.file, options)
+              : socket.sendMessage(jid, asked.content, options),
+          );
         return this.#account.owns(jid) ? send() : this.#scopes.run(send);
       };
     });
@@ -184,6 +218,16 @@ class BaileysProvider implements ChatProvider {
     const auth = this.#account.auth;
     if (!socket || !auth) return;
     void this.#trusted.sentTo(message.to, socket, auth.keys, this.#options.clock.now());
+  }
+
+  async upload(message: OutgoingMessage, bytes: Uint8Array): Promise<Uint8Array> {
+    const { clock } = this.#options;
+    return uploadFile(message, bytes, this.#openSocket().socket, { clock, log: this.#log });
+  }
+
+  async reloadMedia(reference: string): Promise<string> {
+    const { socket } = this.#openSocket();
+    return reloadFile(reference, socket, { clock: this.#options.clock, ownJid: this.#account.jids().id });
   }
 
   async setTyping(to: string, isTyping: boolean): Promise<void> {
@@ -213,14 +257,26 @@ class BaileysProvider implements ChatProvider {
       });
       await Promise.race([told, this.#options.clock.sleep(LOGOUT_WAIT_MS)]);
     }
-    await this.#connection.restart(() => this.#account.putKeysAside());
+    await this.#connection.restart(() => this.#putKeysAside());
     return this.#pairing.untilCode();
   }
 
   async restart(): Promise<AccountStatus> {
-    this.#restriction.forget();
+    this.#forgetLimits();
     await this.#connection.restart();
     return this.status();
+  }
+
+  /** Limits are the linked number's, which may be another one next time. */
+  async #putKeysAside(): Promise<void> {
+    await this.#account.putKeysAside();
+    this.#intake.unlinked();
+    this.#forgetLimits();
+  }
+
+  #forgetLimits(): void {
+    this.#restriction.forget();
+    this.#ban.forget();
   }
 
   /** After WhatsApp ended the link, a person asks for the next one; a restart of the service is no such wish. */
@@ -230,6 +286,7 @@ class BaileysProvider implements ChatProvider {
       const record = this.#account.record;
       if (record?.state !== 'logged-out' || auth.isLinked()) return false;
       await this.#replay();
+      this.#intake.unlinked();
       this.#board.set({ state: 'logged-out', reason: record.reason });
       return true;
     } catch (error) {
@@ -244,6 +301,12 @@ class BaileysProvider implements ChatProvider {
     this.#isReplayed = true;
   }
 
+  /** @throws {NotConnectedError} */
+  #openSocket(): OpenedSocket {
+    if (!this.#opened || !this.#isOpen) throw new NotConnectedError(this.accountId);
+    return this.#opened;
+  }
+
   #mayUseSocket(): boolean {
     return !this.#isAbandoned && this.#options.fence?.isHeld() !== false;
   }
@@ -251,6 +314,8 @@ class BaileysProvider implements ChatProvider {
   async #open(): Promise<WASocket> {
     if (!this.#mayUseSocket()) throw new LeaseLostError(this.accountId);
     const auth = await this.#account.load();
+    const ban = this.#ban.current();
+    if (ban) throw new HeldOffError(ban.reason, ban.leftMs);
     await auth.prepare();
     await this.#replay();
     if (!auth.isLinked()) this.#pairing.show();
@@ -281,20 +346,23 @@ class BaileysProvider implements ChatProvider {
     this.#watch = watch;
     watch.start();
     const detach = listenTo(socket, this.#log, {
+      loggedIn: ({ attrs }) => this.#whatsAppTime.tell(attrs.t),
       creds: () => {
         this.#account.auth?.saveCreds();
       },
       qr: this.#pairing.offersOf(socket),
       paired: () => this.#board.set({ state: 'connecting' }),
       limited: (isActive, untilMs) => {
+        const forMs = untilMs === undefined ? DEFAULT_LIMIT_MS : untilMs - this.#whatsAppTime.now();
         if (isActive)
-          this.#restriction.begin({ reason: 'WhatsApp limits writing to new contacts.', untilMs });
+          void this.#restriction.begin({ reason: 'WhatsApp limits writing to new contacts.', forMs });
         else this.#restriction.end();
       },
       stanza: (node) => {
         this.#intake.arrived(node);
         ahead?.arrived(node);
       },
+      offlineDelivered: () => this.#intake.offlineDelivered(),
       receipt: (node) =>
         this.#receipts.add(receiptsOf(node, this.#account.jids(), this.#options.clock.now())),
       ack: (node) => this.#onAck(node),
@@ -324,9 +392,12 @@ class BaileysProvider implements ChatProvider {
   #onPhase(phase: ConnectionPhase): void {
     if (phase.state === 'open') {
       this.#isOpen = true;
+      this.#ban.forget();
+      this.#intake.connected();
       this.#showOpen();
       return;
     }
+    if (phase.state === 'restricted') void this.#ban.begin(phase);
     const isPairing = this.#account.auth !== undefined && !this.#account.isLinked();
     if (phase.state === 'connecting' && isPairing) this.#pairing.show();
     else this.#board.set(phase);
@@ -336,23 +407,21 @@ class BaileysProvider implements ChatProvider {
     const identity = this.#account.identity();
     const limit = this.#restriction.current();
     if (limit) {
-      const { reason, untilMs } = limit;
-      this.#board.set({ state: 'restricted', reason, retryAtMs: untilMs, isConnected: true }, identity);
+      const { reason, leftMs } = limit;
+      const retryAtMs = Math.round(this.#options.clock.now() + leftMs);
+      this.#board.set({ state: 'restricted', reason, retryAtMs, isConnected: true }, identity);
     } else {
       this.#board.set({ state: 'open', isConnected: true }, identity);
     }
   }
 
   async #onAck(node: BinaryNode): Promise<void> {
-    const nowMs = this.#options.clock.now();
-    const ack = ackOf(node, nowMs);
+    const ack = ackOf(node, this.#options.clock.now());
     if (ack?.kind === 'acked') this.#receipts.add([ack.receipt]);
     if (ack?.kind !== 'refused') return;
     const restriction = restrictionOf(ack.code);
-    if (restriction) {
-      this.#restriction.begin({ reason: restriction.reason, untilMs: nowMs + restriction.forMs });
-    }
-    await this.#options.events.refused(ack.waMessageId, ack.code);
+    if (restriction) await this.#restriction.begin(restriction);
+    await this.#options.events.refused(ack.waMessageId, ack.code, restriction?.forMs);
   }
 
   /** Ends the socket in this very step, so that Baileys cannot acknowledge or ask again for what was not stored. */

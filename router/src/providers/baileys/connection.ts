@@ -32,7 +32,8 @@ interface ConnectionUpdate {
 export type ConnectionPhase =
   | { state: 'connecting' }
   | { state: 'open' }
-  | { state: 'waiting' | 'restricted'; reason: string; retryAtMs: number }
+  | { state: 'waiting'; reason: string; retryAtMs: number }
+  | { state: 'restricted'; reason: string; retryAtMs: number; forMs: number }
   | { state: 'logged-out' | 'replaced' | 'outdated'; reason: string }
   | { state: 'stopped' };
 
@@ -52,14 +53,23 @@ export interface ConnectionOptions<S extends ManagedSocket> {
   random(): number;
 }
 
-/** A connection that was open, or offered codes, for this long was a good one: the next failure counts as the first. */
-const STABLE_MS = 30_000;
-/** Longest wait after WhatsApp ended or refused a connection, and after one that did not even reach it: the network is down. */
+/**
+ * A connection that was open, or offered codes, for this long was a good one: the next failure counts as the first. People
+ * wait while this program waits, so a network that drops three times in a minute must not be held against WhatsApp.
+ */
+const STABLE_MS = 10_000;
+/** Longest wait after WhatsApp itself ended connection upon connection. */
 const MAX_BACKOFF_MS = 60_000;
-const MAX_BACKOFF_UNREACHED_MS = 10_000;
+/** The same while WhatsApp is not reached at all: to ask the network again burdens nobody, and it may be back any moment. */
+const MAX_UNREACHED_BACKOFF_MS = 10_000;
 const MIN_BACKOFF_MS = 250;
 /** No sign of life for this long while connecting, and the attempt counts as hung. */
 const HUNG_MS = 25_000;
+/**
+ * No frame for this long on an open connection, and it is dead. WhatsApp answers Baileys' ping every 30 s, and Baileys itself
+ * notices after 35 s, but by the wall clock: set back by an hour, it would wait for that hour.
+ */
+const SILENT_MS = 90_000;
 /** How long a socket may take to end. */
 const END_MS = 2_000;
 /** Reconnects at once in a row; then something is wrong and it backs off. */
@@ -67,10 +77,10 @@ const MAX_QUICK = 5;
 
 interface Ended {
   disconnect: Disconnect;
-  /** WhatsApp's server was there. */
-  isReached: boolean;
   /** How long the connection was open, or offered codes to pair with. */
   goodForMs: number;
+  /** WhatsApp said something, if only that it does not want to. */
+  isReached: boolean;
 }
 
 /**
@@ -151,14 +161,15 @@ export class ConnectionManager<S extends ManagedSocket> {
     let quick = 0;
     while (!signal.aborted) {
       onPhase({ state: 'connecting' });
-      const { disconnect, isReached, goodForMs } = await this.#connectOnce(signal);
+      const { disconnect, goodForMs, isReached } = await this.#connectOnce(signal);
       if (signal.aborted) return;
       if (goodForMs >= STABLE_MS) {
         failures = 0;
         quick = 0;
       }
       let action: DisconnectAction = actionFor(disconnect);
-      log.info({ code: disconnect.code, reason: disconnect.reason, next: action.kind }, 'connection ended');
+      // what an operator should know of it is told with the account's next state
+      log.debug({ code: disconnect.code, reason: disconnect.reason, next: action.kind }, 'connection ended');
       if (action.kind === 'reconnect-now') {
         quick += 1;
         if (quick <= MAX_QUICK) continue;
@@ -166,14 +177,14 @@ export class ConnectionManager<S extends ManagedSocket> {
       }
       if (action.kind === 'back-off') {
         failures += 1;
-        const waitMs = this.#backoffMs(failures, isReached);
+        const waitMs = this.#backoffMs(failures, isReached ? MAX_BACKOFF_MS : MAX_UNREACHED_BACKOFF_MS);
         onPhase({ state: 'waiting', reason: action.reason, retryAtMs: clock.now() + waitMs });
         await sleepOrAbort(clock, waitMs, signal);
         continue;
       }
       if (action.kind === 'restricted') {
         const { reason, forMs } = action;
-        onPhase({ state: 'restricted', reason, retryAtMs: clock.now() + forMs });
+        onPhase({ state: 'restricted', reason, retryAtMs: clock.now() + forMs, forMs });
         await sleepOrAbort(clock, forMs, signal);
         continue;
       }
@@ -183,9 +194,8 @@ export class ConnectionManager<S extends ManagedSocket> {
     }
   }
 
-  #backoffMs(attempt: number, isReached: boolean): number {
+  #backoffMs(attempt: number, maxMs: number): number {
     const { random } = this.#options;
-    const maxMs = isReached ? MAX_BACKOFF_MS : MAX_BACKOFF_UNREACHED_MS;
     return Math.max(MIN_BACKOFF_MS, backoffMs({ attempt, random, baseMs: 1_000, maxMs }));
   }
 
@@ -195,7 +205,7 @@ export class ConnectionManager<S extends ManagedSocket> {
     try {
       socket = await open();
     } catch (error) {
-      return { disconnect: disconnectOf(error, isLinked()), isReached: false, goodForMs: 0 };
+      return { disconnect: disconnectOf(error, isLinked()), goodForMs: 0, isReached: false };
     }
     const detach = attach(socket);
     try {
@@ -211,35 +221,42 @@ export class ConnectionManager<S extends ManagedSocket> {
   #untilEnd(socket: S, signal: AbortSignal): Promise<Ended> {
     const { clock, isLinked, onPhase } = this.#options;
     return new Promise((resolve) => {
-      const watch = new AbortController();
-      let lastSignMs = clock.now();
-      let isReached = false;
+      let watch = new AbortController();
+      let lastSignMs = clock.monotonicMs();
       let goodSinceMs: number | undefined;
+      let isReached = false;
       const conclude = (disconnect: Disconnect) => {
         watch.abort();
         this.#break = undefined;
         socket.ev.off('connection.update', onUpdate);
-        socket.ws.off('frame', onSign);
+        socket.ws.off('frame', onFrame);
         socket.ws.off('open', onSign);
         socket.ws.off('unexpected-response', onRefused);
         signal.removeEventListener('abort', onAbort);
-        const goodForMs = goodSinceMs === undefined ? 0 : clock.now() - goodSinceMs;
-        resolve({ disconnect, isReached, goodForMs });
+        const goodForMs = goodSinceMs === undefined ? 0 : clock.monotonicMs() - goodSinceMs;
+        resolve({ disconnect, goodForMs, isReached });
       };
       const give = (reason: string) => conclude({ code: undefined, reason, isLinked: isLinked() });
       const onUpdate = (update: ConnectionUpdate) => {
         if (update.qr !== undefined || update.connection === 'open') {
-          goodSinceMs ??= clock.now();
+          goodSinceMs ??= clock.monotonicMs();
+          isReached = true;
           watch.abort();
         }
-        if (update.connection === 'open') onPhase({ state: 'open' });
+        if (update.connection === 'open') {
+          watchFor(SILENT_MS, 'WhatsApp fell silent');
+          onPhase({ state: 'open' });
+        }
         if (update.connection === 'close') {
           conclude(disconnectOf(update.lastDisconnect?.error, isLinked()));
         }
       };
       const onSign = () => {
-        lastSignMs = clock.now();
+        lastSignMs = clock.monotonicMs();
+      };
+      const onFrame = () => {
         isReached = true;
+        onSign();
       };
       // Baileys leaves the socket hanging after an HTTP answer that is no upgrade.
       const onRefused = (_request: unknown, response: unknown) => {
@@ -249,26 +266,21 @@ export class ConnectionManager<S extends ManagedSocket> {
       const onAbort = () => give('stopped');
       this.#break = conclude;
       socket.ev.on('connection.update', onUpdate);
-      socket.ws.on('frame', onSign);
+      socket.ws.on('frame', onFrame);
       socket.ws.on('open', onSign);
       socket.ws.on('unexpected-response', onRefused);
       signal.addEventListener('abort', onAbort, { once: true });
       if (signal.aborted) onAbort();
-      void this.#watch(
-        watch.signal,
-        () => lastSignMs,
-        () => give('WhatsApp did not answer while connecting'),
-      );
+      function watchFor(limitMs: number, reason: string): void {
+        watch.abort();
+        watch = new AbortController();
+        lastSignMs = clock.monotonicMs();
+        void silence(clock, watch.signal, limitMs, () => lastSignMs).then((isSilent) => {
+          if (isSilent) give(reason);
+        });
+      }
+      if (!signal.aborted) watchFor(HUNG_MS, 'WhatsApp did not answer while connecting');
     });
-  }
-
-  async #watch(signal: AbortSignal, lastSignMs: () => number, onHung: () => void): Promise<void> {
-    const { clock } = this.#options;
-    while (!signal.aborted) {
-      const leftMs = lastSignMs() + HUNG_MS - clock.now();
-      if (leftMs <= 0) return onHung();
-      await sleepOrAbort(clock, leftMs, signal);
-    }
   }
 
   async #endSocket(socket: S): Promise<void> {
@@ -285,6 +297,21 @@ export class ConnectionManager<S extends ManagedSocket> {
       tooLong.abort();
     }
   }
+}
+
+/** Resolves with true when there was no sign of life for so long, with false when it is not to be watched any more. */
+async function silence(
+  clock: Clock,
+  signal: AbortSignal,
+  limitMs: number,
+  lastSignMs: () => number,
+): Promise<boolean> {
+  while (!signal.aborted) {
+    const leftMs = lastSignMs() + limitMs - clock.monotonicMs();
+    if (leftMs <= 0) return true;
+    await sleepOrAbort(clock, leftMs, signal);
+  }
+  return false;
 }
 
 /** Waits, or less when the signal is aborted. */

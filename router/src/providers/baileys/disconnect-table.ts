@@ -7,6 +7,19 @@ export interface Disconnect {
   isLinked: boolean;
   /** WhatsApp's own word for how long a ban or limit lasts, when it gave one. */
   expiresInMs?: number;
+  /** Nothing was tried: an earlier ban or limit lasts for so long still. */
+  heldOffForMs?: number;
+}
+
+/** A connection that was not tried, because WhatsApp has banned or limited the account until later. */
+export class HeldOffError extends Error {
+  readonly forMs: number;
+
+  /** @param reason ready to show */
+  constructor(reason: string, forMs: number) {
+    super(reason);
+    this.forMs = forMs;
+  }
 }
 
 /** What the connection manager does next. Sentences are the operator's. */
@@ -31,7 +44,10 @@ const QR_CODES_ENDED = 'QR refs attempts ended';
  * client). 500 and Bad MAC end a connection, never the link: one broken session is no reason to pair again.
  */
 export function actionFor(disconnect: Disconnect): DisconnectAction {
-  const { code, isLinked } = disconnect;
+  const { code, isLinked, heldOffForMs } = disconnect;
+  if (heldOffForMs !== undefined) {
+    return { kind: 'restricted', reason: disconnect.reason, forMs: heldOffForMs };
+  }
   switch (code) {
     case 401:
     case 403:
@@ -92,6 +108,7 @@ export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
     reason: error instanceof Error && error.message ? error.message : 'Connection closed',
     isLinked,
     ...(expireSeconds > 0 && { expiresInMs: expireSeconds * 1000 }),
+    ...(error instanceof HeldOffError && { heldOffForMs: error.forMs }),
   };
 }
 

@@ -36,12 +36,12 @@ export class JournalTrim {
 
   /** The inbox has the message of these entries. */
   received(hashes: readonly string[]): void {
-    for (const hash of hashes) this.#keptOf(hash).receivedAtMs ??= this.#clock.now();
+    for (const hash of hashes) this.#keptOf(hash).receivedAtMs ??= this.#clock.monotonicMs();
   }
 
   /** Baileys has the plaintext of this entry and sends the receipt. */
   receipted(hash: string): void {
-    this.#keptOf(hash).receiptAtMs = this.#clock.now();
+    this.#keptOf(hash).receiptAtMs = this.#clock.monotonicMs();
   }
 
   /** Drops what is due; a receipt of the last seconds may have been lost with the connection that just ended. */
@@ -100,7 +100,7 @@ export class JournalTrim {
 
   #isDue({ receivedAtMs, receiptAtMs }: Kept): boolean {
     if (receivedAtMs === undefined) return false;
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     if (receiptAtMs === undefined) return nowMs - receivedAtMs >= KEEP_WITHOUT_RECEIPT_MS;
     return nowMs - Math.max(receivedAtMs, receiptAtMs) >= KEEP_MS;
   }
@@ -110,7 +110,7 @@ export class JournalTrim {
     return (
       receivedAtMs === undefined &&
       receiptAtMs !== undefined &&
-      this.#clock.now() - receiptAtMs >= KEEP_WITHOUT_RECEIPT_MS
+      this.#clock.monotonicMs() - receiptAtMs >= KEEP_WITHOUT_RECEIPT_MS
     );
   }
 }

@@ -1,6 +1,6 @@
 import { jidDecode } from '@whiskeysockets/baileys';
 import { lidJid, parseJid, phoneJid } from '../../core/chat-id.ts';
-import type { AccountRecord, AccountStore } from '../../core/ports/account-store.ts';
+import type { AccountLimit, AccountRecord, AccountStore } from '../../core/ports/account-store.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { KeyStore } from '../../core/ports/key-store.ts';
 import { type AuthState, openAuthState } from './auth-state.ts';
@@ -12,8 +12,8 @@ export interface LinkedAccountOptions {
   accountStore: AccountStore;
   keyStore: KeyStore;
   clock: Clock;
-  /** The account's record was read. */
-  onLoaded(record: AccountRecord): void;
+  /** The account's record was read, and what limits it. */
+  onLoaded(record: AccountRecord, limits: readonly AccountLimit[]): void;
   /** As AuthStateOptions. */
   onStorageFailed(error: unknown): void;
 }
@@ -50,8 +50,9 @@ export class LinkedAccount {
     if (this.#auth) return this.#auth;
     const { accountStore, keyStore, clock, accountId, onLoaded, onStorageFailed } = this.#options;
     const record = await accountStore.load(accountId);
+    const limits = await accountStore.limits(accountId);
     this.#record = record;
-    onLoaded(record);
+    onLoaded(record, limits);
     const scope = { accountId, generation: record.generation };
     this.#auth = await openAuthState({ store: keyStore, scope, clock, onStorageFailed });
     return this.#auth;

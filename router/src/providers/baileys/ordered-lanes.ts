@@ -5,8 +5,6 @@ export interface Slot {
   readonly lane: string;
   isOpen: boolean;
   task: Task | undefined;
-  /** How long ready work behind it waits for it, in milliseconds. */
-  holdMs: number;
 }
 
 interface Lane {
@@ -14,41 +12,34 @@ interface Lane {
   slots: Slot[];
   ready: Task[];
   isScheduled: boolean;
-  hold: { slot: Slot; timer: NodeJS.Timeout } | undefined;
-}
-
-export interface OrderedLanesOptions {
-  /** How long ready work of a lane waits for an earlier open slot, in milliseconds. */
-  holdMs: number;
-  /** Lanes whose tasks run at the same time, at most. */
-  concurrency: number;
 }
 
 /**
  * Runs tasks one at a time in each lane, in the order in which their slots were reserved, whatever the order in which
- * they get ready; lanes side by side. A slot that stays open holds its lane for a bounded time only. Tasks must not
- * reject. Lanes without work cost no memory.
+ * they get ready; lanes side by side. An open slot holds its lane until whoever reserved it fills or releases it. Tasks
+ * must not reject. Lanes without work cost no memory.
  */
 export class OrderedLanes {
-  readonly #options: OrderedLanesOptions;
+  readonly #concurrency: number;
   readonly #lanes = new Map<string, Lane>();
   readonly #scheduled: Lane[] = [];
   #running = 0;
   #backlog = 0;
   #watchers: Array<{ below: number; wake: () => void }> = [];
 
-  constructor(options: OrderedLanesOptions) {
-    this.#options = options;
+  /** @param concurrency lanes whose tasks run at the same time, at most */
+  constructor(concurrency: number) {
+    this.#concurrency = concurrency;
   }
 
-  /** Tasks that are ready or run. */
+  /** Tasks that are ready or run; those behind an open slot are neither. */
   get backlog(): number {
     return this.#backlog;
   }
 
-  /** @param holdMs for this slot, instead of the lanes' own */
-  reserve(laneName: string, holdMs: number = this.#options.holdMs): Slot {
-    const slot: Slot = { lane: laneName, isOpen: true, task: undefined, holdMs };
+  /** The next place of a lane. */
+  reserve(laneName: string): Slot {
+    const slot: Slot = { lane: laneName, isOpen: true, task: undefined };
     this.#laneOf(laneName).slots.push(slot);
     return slot;
   }
@@ -84,17 +75,10 @@ export class OrderedLanes {
     return new Promise((wake) => this.#watchers.push({ below: tasks, wake }));
   }
 
-  /** Gives up every open slot, and resolves when nothing is ready or runs. */
-  async drain(): Promise<void> {
-    const open = [...this.#lanes.values()].flatMap((lane) => lane.slots.filter((slot) => slot.isOpen));
-    for (const slot of open) this.release(slot);
-    await this.below(1);
-  }
-
   #laneOf(name: string): Lane {
     const known = this.#lanes.get(name);
     if (known) return known;
-    const lane: Lane = { name, slots: [], ready: [], isScheduled: false, hold: undefined };
+    const lane: Lane = { name, slots: [], ready: [], isScheduled: false };
     this.#lanes.set(name, lane);
     return lane;
   }
@@ -106,21 +90,8 @@ export class OrderedLanes {
       if (head.task) this.#makeReady(lane, head.task);
       head = lane.slots[0];
     }
-    this.#holdFor(lane, head);
     this.#schedule(lane);
     this.#forgetIdle(lane);
-  }
-
-  /** Work that waits behind an open head waits `holdMs` from the first of it on, not from the latest. */
-  #holdFor(lane: Lane, head: Slot | undefined): void {
-    const isAwaited = head !== undefined && lane.slots.some((slot) => slot.task);
-    if (isAwaited && lane.hold?.slot === head) return;
-    clearTimeout(lane.hold?.timer);
-    lane.hold = undefined;
-    if (!isAwaited) return;
-    const timer = setTimeout(() => this.release(head), head.holdMs);
-    timer.unref();
-    lane.hold = { slot: head, timer };
   }
 
   #makeReady(lane: Lane, task: Task): void {
@@ -136,7 +107,7 @@ export class OrderedLanes {
   }
 
   #startMore(): void {
-    while (this.#running < this.#options.concurrency) {
+    while (this.#running < this.#concurrency) {
       const lane = this.#scheduled.shift();
       if (!lane) return;
       this.#running += 1;

@@ -29,6 +29,11 @@ export function ciphertextsOf(node: BinaryNode): Uint8Array[] {
   return found;
 }
 
+/** Baileys acknowledges it with an error and looks at nothing in it (`handleMessage` in Socket/messages-recv.js). */
+export function isRefusedUnread({ content }: BinaryNode): boolean {
+  return Array.isArray(content) && content.find(({ tag }) => tag === 'enc')?.attrs.type === 'msmsg';
+}
+
 /** Who encrypted a stanza's content, device included. */
 export function senderOf(attrs: BinaryNode['attrs']): string {
   return attrs.participant ?? attrs.from ?? '';
@@ -84,15 +89,38 @@ export interface Earlier {
   order: bigint;
 }
 
-/** Attributes alone: ciphertexts are of no use any more. `behind` comes back from `stanzasOf`. */
-export function encodeStanza(attrs: BinaryNode['attrs'], behind: readonly Earlier[]): Uint8Array {
+/** A decrypted part that brings its author's group key, and nothing that the author wrote; false when it is malformed. */
+export function isKeyAlone(plaintext: Uint8Array): boolean {
+  try {
+    const decoded = proto.Message.decode(unpadRandomMax16(plaintext));
+    const fields = new Set(Object.keys(decoded.deviceSentMessage?.message ?? decoded));
+    const hasKey = fields.delete('senderKeyDistributionMessage');
+    fields.delete('messageContextInfo');
+    return hasKey && fields.size === 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Attributes alone: ciphertexts are of no use any more. The rest comes back from `stanzasOf`. */
+export function encodeStanza({ attrs, parts, behind }: StanzaToStore): Uint8Array {
   const stored: StoredStanza = { attrs };
+  if (parts > 1) stored.parts = parts;
   if (behind.length > 0) stored.behind = behind.map(({ key, order }) => [key, order.toString()]);
   return Buffer.from(JSON.stringify(stored));
 }
 
+interface StanzaToStore {
+  attrs: BinaryNode['attrs'];
+  /** Its ciphertexts, each of which is journalled by itself. */
+  parts: number;
+  /** What was still to be decrypted before it. */
+  behind: readonly Earlier[];
+}
+
 interface StoredStanza {
   attrs: BinaryNode['attrs'];
+  parts?: number;
   behind?: Array<[key: string, order: string]>;
 }
 
@@ -101,6 +129,8 @@ export interface JournalledStanza {
   attrs: BinaryNode['attrs'];
   order: bigint;
   entries: JournalEntry[];
+  /** How many entries the whole of it has. */
+  parts: number;
   /** What was still to be decrypted before it. */
   behind: Earlier[];
 }
@@ -114,11 +144,12 @@ export function stanzasOf(entries: readonly JournalEntry[]): JournalledStanza[] 
       known.entries.push(entry);
       continue;
     }
-    const { attrs, behind = [] }: StoredStanza = JSON.parse(Buffer.from(entry.stanza).toString());
+    const { attrs, parts = 1, behind = [] }: StoredStanza = JSON.parse(Buffer.from(entry.stanza).toString());
     stanzas.set(entry.stanzaOrder, {
       attrs,
       order: entry.stanzaOrder,
       entries: [entry],
+      parts,
       behind: behind.map(([key, order]) => ({ key, order: BigInt(order) })),
     });
   }

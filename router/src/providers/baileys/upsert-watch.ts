@@ -44,7 +44,7 @@ export class UpsertWatch {
 
   /** A message was decrypted and Baileys has yet to tell it. */
   expect(key: string): void {
-    if (this.#untold.size < MAX_WATCHED) this.#untold.set(key, this.#options.clock.now());
+    if (this.#untold.size < MAX_WATCHED) this.#untold.set(key, this.#options.clock.monotonicMs());
   }
 
   told(key: string): void {
@@ -57,7 +57,7 @@ export class UpsertWatch {
       breakOff('Messages came in and none was decrypted any more');
       return;
     }
-    const nowMs = clock.now();
+    const nowMs = clock.monotonicMs();
     const late = [...this.#untold].filter(([, sinceMs]) => nowMs - sinceMs > TOLD_WITHIN_MS);
     if (late.length === 0) return;
     // Told once: an event that Baileys will never tell must not make it let go for ever.

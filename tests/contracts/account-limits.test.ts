@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
+import type { PrismaClient } from '../../router/src/infra/db/generated/client.ts';
+import { PrismaAccountStore } from '../../router/src/infra/db/prisma-account-store.ts';
+import { MemoryAccountStore } from '../../router/src/infra/memory/memory-account-store.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { anAccount } from './adapters.ts';
+
+const HOUR_MS = 3_600_000;
+
+let database: TestDatabase;
+let prisma: PrismaClient;
+let account: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  prisma = database.prisma();
+});
+afterAll(() => database.drop());
+beforeEach(() => {
+  account = anAccount();
+});
+
+describe.each<[string, () => AccountStore]>([
+  ['memory', () => new MemoryAccountStore()],
+  ['PostgreSQL', () => new PrismaAccountStore(prisma)],
+])('limits of an account in %s', (_name, open) => {
+  let store: AccountStore;
+  beforeEach(() => {
+    store = open();
+  });
+
+  it('are kept apart by kind, and by account', async () => {
+    await store.beginLimit(account, { kind: 'new-contacts', reason: 'Limited (463).', forMs: HOUR_MS });
+    await store.beginLimit(account, { kind: 'connection', reason: 'Banned (402).', forMs: 2 * HOUR_MS });
+    const [ban, limit, ...rest] = await store.limits(account);
+    expect(rest).toEqual([]);
+    expect(ban).toMatchObject({ kind: 'connection', reason: 'Banned (402).' });
+    expect(limit).toMatchObject({ kind: 'new-contacts', reason: 'Limited (463).' });
+    expect(limit?.forMs).toBeLessThanOrEqual(HOUR_MS);
+    expect(limit?.forMs).toBeGreaterThan(HOUR_MS - 60_000);
+    expect(await store.limits(anAccount())).toEqual([]);
+  });
+
+  it('are replaced by the next of their kind, and end before their time when told to', async () => {
+    await store.beginLimit(account, { kind: 'new-contacts', reason: 'one', forMs: HOUR_MS });
+    await store.beginLimit(account, { kind: 'new-contacts', reason: 'two', forMs: 60_000 });
+    const [limit] = await store.limits(account);
+    expect(limit?.reason).toBe('two');
+    expect(limit?.forMs).toBeLessThanOrEqual(60_000);
+    await store.endLimit(account, 'connection');
+    expect(await store.limits(account)).toHaveLength(1);
+    await store.endLimit(account, 'new-contacts');
+    expect(await store.limits(account)).toEqual([]);
+  });
+
+  it('are none once their time is over', async () => {
+    await store.beginLimit(account, { kind: 'new-contacts', reason: 'short', forMs: 0 });
+    expect(await store.limits(account)).toEqual([]);
+  });
+});
+
+it('a limit lasts no longer than it did at first, should the clock of the database be set back', async () => {
+  const store = new PrismaAccountStore(prisma);
+  await store.beginLimit(account, { kind: 'new-contacts', reason: 'Limited (463).', forMs: HOUR_MS });
+  // What is five hours ahead was written before the clock went back by five.
+  await prisma.$executeRaw`
+    UPDATE account_limit SET since = since + interval '5 hours', until = until + interval '5 hours'
+    WHERE account_id = ${account}`;
+  expect((await store.limits(account))[0]?.forMs).toBe(HOUR_MS);
+});

@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SettableClock } from '../support/set-clock.ts';
+import { Stage } from '../support/stage.ts';
+import type { Person } from '../whatsapp-emulator/person.ts';
+
+const HOUR_MS = 3_600_000;
+
+let clock: SettableClock;
+let stage: Stage;
+let ana: Person;
+
+beforeEach(async () => {
+  clock = await SettableClock.create();
+  stage = await Stage.setAndPaired(clock.process);
+  ana = stage.person();
+});
+
+afterEach(async () => {
+  await stage.strike();
+  await clock.remove();
+});
+
+async function expectAnAnswer(text: string): Promise<void> {
+  await ana.say(text, { to: stage.phone });
+  expect((await ana.nextReply(20_000)).text).toBe(`Echo: ${text}`);
+}
+
+describe('a clock that is set', () => {
+  it('days ahead and back again leaves every message answered, in its order', async () => {
+    const said = ['before'];
+    await expectAnAnswer('before');
+    for (const [text, shiftMs] of [
+      ['days ahead', 30 * HOUR_MS],
+      ['days back', -30 * HOUR_MS],
+      ['right again', 0],
+    ] as const) {
+      await clock.set(shiftMs, stage.service);
+      await expectAnAnswer(text);
+      said.push(text);
+    }
+    const { body } = await stage.service.api('GET', '/api/messages?limit=10');
+    const rows = body.data as Array<{ text: string; state: string }>;
+    expect(rows.map(({ text, state }) => [text, state])).toEqual(
+      said.toReversed().map((text) => [text, 'answered']),
+    );
+  });
+
+  it('back between two lives of the process does not turn the order of a chat around', async () => {
+    const { env, nodeArgs } = clock.process;
+    await stage.service.end();
+    await clock.set(30 * HOUR_MS);
+    await stage.restartService(env, nodeArgs);
+    await expectAnAnswer('one');
+    await stage.service.end('SIGKILL');
+    await clock.set(-30 * HOUR_MS);
+    for (const text of ['two', 'three']) await ana.say(text, { to: stage.phone });
+    await stage.restartService(env, nodeArgs);
+    await ana.say('four', { to: stage.phone });
+    const bubbles = await ana.waitForReceived(4, 30_000);
+    expect(bubbles.map(({ text }) => text)).toEqual(['one', 'two', 'three', 'four'].map((t) => `Echo: ${t}`));
+    const orders = await stage.database
+      .prisma()
+      .message.findMany({ orderBy: { id: 'asc' }, select: { stanzaOrder: true } });
+    const values = orders.map(({ stanzaOrder }) => stanzaOrder);
+    expect(values).toEqual(values.toSorted((a, b) => Number(a - b)));
+    expect(new Set(values).size).toBe(4);
+  });
+});

@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StorageUnavailableError } from '../../router/src/core/errors.ts';
+import type { JournalEntry } from '../../router/src/core/ports/journal.ts';
+import type { KeyStore } from '../../router/src/core/ports/key-store.ts';
+import { type AccountStores, memoryStores, WhatsAppAccount } from '../support/whatsapp-account.ts';
+import type { GroupInfo } from '../whatsapp-emulator/actors.ts';
+import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import { createGroup } from '../whatsapp-emulator/group.ts';
+import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
+import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
+
+let emulator: WhatsAppEmulator;
+let phone: Phone;
+let ana: Person;
+let bo: Person;
+let group: GroupInfo;
+let stores: AccountStores;
+let accounts: WhatsAppAccount[];
+
+beforeEach(async () => {
+  emulator = await WhatsAppEmulator.start();
+  phone = createPhone(emulator, { phone: '34600000001', name: 'Shop' });
+  ana = createPerson(emulator, { phone: '34600000002', name: 'Ana' });
+  bo = createPerson(emulator, { phone: '34600000003', name: 'Bo' });
+  group = createGroup(emulator, { subject: 'Team', members: [ana, bo, phone] });
+  stores = memoryStores();
+  accounts = [];
+});
+
+afterEach(async () => {
+  for (const account of accounts) await account.provider.stop();
+  await emulator.stop();
+});
+
+function newAccount(keyStore: KeyStore = stores.keyStore): WhatsAppAccount {
+  const account = new WhatsAppAccount(emulator, { ...stores, keyStore });
+  accounts.push(account);
+  return account;
+}
+
+/** Paired, and `bo` has shared his group key with it: a further message of his is one part, and needs no session. */
+async function accountThatKnowsBo(): Promise<WhatsAppAccount> {
+  const account = newAccount();
+  const live = emulator.waitFor('live');
+  await account.pairWith(phone);
+  await live;
+  await bo.say('hello', { to: group });
+  await account.untilReceived(1);
+  await emulator.waitUntilSettled(emulator.linkedDevices(phone.pn)[0]?.pn ?? '');
+  return account;
+}
+
+/**
+ * The stores of a process that ends right after the commit that completes what `isEnough` looks for: every later use is
+ * refused, so nothing is acknowledged either. The commit that begins it takes its time, so that what is decrypted
+ * meanwhile goes into the next one.
+ */
+function dyingStore(
+  inner: KeyStore,
+  isEnough: (journalled: readonly JournalEntry[]) => boolean,
+): { store: KeyStore; died: Promise<void> } {
+  const journalled: JournalEntry[] = [];
+  let isDead = false;
+  let die: () => void = () => undefined;
+  const died = new Promise<void>((resolve) => {
+    die = resolve;
+  });
+  const mustLive = () => {
+    if (isDead) throw new StorageUnavailableError('the process has ended');
+  };
+  const store: KeyStore = {
+    read: async (...args) => {
+      mustLive();
+      return inner.read(...args);
+    },
+    commit: async (scope, change) => {
+      mustLive();
+      const isFirst = journalled.length === 0 && change.journal.length > 0;
+      if (isFirst) for (let turn = 0; turn < 300; turn++) await new Promise((go) => setImmediate(go));
+      await inner.commit(scope, change);
+      journalled.push(...change.journal);
+      if (!isEnough(journalled)) return;
+      isDead = true;
+      die();
+    },
+  };
+  return { store, died };
+}
+
+describe('a group message that brings its author’s key', () => {
+  it('is answered before later ones although the process ended when the key alone was stored', async () => {
+    await (await accountThatKnowsBo()).provider.stop();
+    const first = await ana.say('first', { to: group });
+    const second = await bo.say('second', { to: group });
+
+    const { store, died } = dyingStore(stores.keyStore, (journalled) => {
+      const ids = new Set(journalled.map(({ waMessageId }) => waMessageId));
+      return ids.has(first) && ids.has(second);
+    });
+    const dying = newAccount(store);
+    await dying.provider.start();
+    await died;
+    await dying.provider.abandon();
+    const left = await stores.journal.pending('main', { afterOrder: 0n, limit: 10 });
+    expect(left.map(({ waMessageId }) => waMessageId)).toEqual([first, second]);
+    expect(dying.received).toEqual([]);
+
+    const next = newAccount();
+    await next.provider.start();
+    await next.untilReceived(2);
+    expect(next.texts).toEqual(['first', 'second']);
+  });
+});
+
+describe('a message that came corrupt', () => {
+  it('is answered before later ones of its chat once its sender sent it again', async () => {
+    const account = await accountThatKnowsBo();
+    await ana.say('greeting', { to: group });
+    await account.untilReceived(2);
+    await ana.say('first', { to: group, isCorrupt: true });
+    await bo.say('second', { to: group });
+    await account.untilReceived(4);
+    expect(account.texts).toEqual(['hello', 'greeting', 'first', 'second']);
+  });
+});

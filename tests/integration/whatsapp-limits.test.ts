@@ -1,0 +1,116 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../router/src/infra/system-clock.ts';
+import { type AccountStores, memoryStores, WhatsAppAccount } from '../support/whatsapp-account.ts';
+import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
+import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
+
+const HOUR_MS = 3_600_000;
+
+let emulator: WhatsAppEmulator;
+let phone: Phone;
+let stranger: Person;
+let stores: AccountStores;
+let accounts: WhatsAppAccount[];
+let logins: number;
+
+beforeEach(async () => {
+  emulator = await WhatsAppEmulator.start();
+  phone = createPhone(emulator, { phone: '34600000001', name: 'Shop' });
+  stranger = createPerson(emulator, { phone: '34600000002' });
+  stores = memoryStores();
+  accounts = [];
+  logins = 0;
+  emulator.events.on('logged-in', () => {
+    logins += 1;
+  });
+});
+
+afterEach(async () => {
+  for (const account of accounts) await account.provider.stop();
+  await emulator.stop();
+});
+
+function newAccount(more = {}): WhatsAppAccount {
+  const account = new WhatsAppAccount(emulator, stores, more);
+  accounts.push(account);
+  return account;
+}
+
+async function pairedAndLimited(more = {}): Promise<WhatsAppAccount> {
+  const account = newAccount(more);
+  const live = emulator.waitFor('live');
+  await account.pairWith(phone);
+  await live;
+  emulator.faults.refusedMessages = 1;
+  await account.send(stranger.pn, 'hello');
+  await account.untilState('restricted');
+  return account;
+}
+
+describe('a limit on writing to new contacts', () => {
+  it('is told with the refusal, and known to the next process until it is over', async () => {
+    const first = await pairedAndLimited();
+    await first.untilRefused();
+    expect(first.refused).toMatchObject([{ code: '463', limitLeftMs: HOUR_MS }]);
+    await first.provider.stop();
+    const second = newAccount();
+    await second.provider.start();
+    const status = await second.untilState('restricted');
+    expect(status).toMatchObject({ isConnected: true, reason: expect.stringContaining('463') });
+    expect(second.provider.status().limitLeftMs).toBeGreaterThan(HOUR_MS - 60_000);
+    await stores.accountStore.endLimit('main', 'new-contacts');
+    await second.provider.stop();
+    const third = newAccount();
+    await third.provider.start();
+    await third.untilState('open');
+    expect(third.provider.status().limitLeftMs).toBeUndefined();
+  });
+
+  it('lasts neither longer nor shorter when the clock is set', async () => {
+    let jumpedMs = 0;
+    const clock = { ...systemClock, now: () => Date.now() + jumpedMs };
+    const account = await pairedAndLimited({ clock });
+    for (const ms of [5 * HOUR_MS, -5 * HOUR_MS]) {
+      jumpedMs = ms;
+      const left = account.provider.status().limitLeftMs ?? 0;
+      expect(left).toBeLessThanOrEqual(HOUR_MS);
+      expect(left).toBeGreaterThan(HOUR_MS - 60_000);
+    }
+  });
+
+  it('is forgotten for good when a person starts the account anew', async () => {
+    const account = await pairedAndLimited();
+    await account.provider.restart();
+    await account.untilState('open');
+    await account.provider.stop();
+    expect(await stores.accountStore.limits('main')).toEqual([]);
+  });
+});
+
+describe('a ban for a time', () => {
+  it('keeps the next process from connecting too, until a person says otherwise', async () => {
+    const first = newAccount();
+    const live = emulator.waitFor('live');
+    await first.pairWith(phone);
+    await live;
+    emulator.faults.failedLogins = 1;
+    emulator.faults.failureReason = 402;
+    emulator.drop();
+    await first.untilState('restricted', 20_000);
+    await first.provider.stop();
+    logins = 0;
+
+    const second = newAccount();
+    await second.provider.start();
+    const status = await second.untilState('restricted');
+    expect(status).toMatchObject({ isConnected: false, reason: expect.stringContaining('402') });
+    expect(status.retryAtMs).toBeGreaterThan(Date.now() + HOUR_MS - 60_000);
+    await expect(second.send(stranger.pn, 'hello')).rejects.toMatchObject({ code: 'NOT_CONNECTED' });
+    expect(logins).toBe(0);
+    await second.provider.restart();
+    await second.untilState('open');
+    await second.provider.stop();
+    expect(await stores.accountStore.limits('main')).toEqual([]);
+  });
+});
