@@ -39,6 +39,16 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
+      {
+        // The image and docker-compose.yml on a real engine: npm run test:docker.
+        test: {
+          name: 'docker',
+          include: ['tests/docker/**/*.test.ts'],
+          environment: 'node',
+          testTimeout: 1_500_000,
+          hookTimeout: 150_000,
+        },
+      },
     ],
   },
 });

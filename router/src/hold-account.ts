@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from './config.ts';
 import type { HeldAccount } from './core/account-owner.ts';
 import type { AccountRegistry } from './core/account-registry.ts';
@@ -44,7 +45,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
       events: faults.events(events()),
       keyStore: faults.keyStore(new PrismaKeyStore(prisma, fence)),
       accountStore: new PrismaAccountStore(prisma, fence),
-      journal: new PrismaJournal(prisma),
+      journal: new PrismaJournal(prisma, fence),
       findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
       clock,
       log,
@@ -89,6 +90,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
 
     function events(): ProviderEvents {
       let wasConnected = false;
+      let lastTold: object | undefined;
       return {
         receive: async (message) => {
           if (!fence.isHeld()) throw new LeaseLostError(accountId);
@@ -102,7 +104,11 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
           outbox.markRefused(accountId, waMessageId, `WhatsApp refused it with error ${code}.`, limitLeftMs),
         status: (status) => {
           const { state, reason, nextAction, retryAtMs } = status;
-          deps.log.info({ accountId, state, reason, nextAction, retryAtMs }, 'account state');
+          const told = { accountId, state, reason, nextAction, retryAtMs };
+          // A new QR code, every few seconds, is no news in a log.
+          const level = isDeepStrictEqual(told, lastTold) ? 'debug' : 'info';
+          lastTold = told;
+          deps.log[level](told, 'account state');
           const isConnected = status.isConnected ?? state === 'open';
           if (isConnected && wasConnected) void delivery.limitChanged();
           else if (isConnected) {

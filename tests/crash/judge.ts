@@ -33,7 +33,7 @@ export interface Verdict {
 }
 
 /** Judges from the emulator's side alone: what was said, and what each person saw. */
-export function judge(emulator: WhatsAppEmulator, chats: readonly Chat[]): Verdict {
+export function judge(emulator: Pick<WhatsAppEmulator, 'transcript'>, chats: readonly Chat[]): Verdict {
   const entries = emulator.transcript();
   const verdict: Verdict = {
     messages: 0,

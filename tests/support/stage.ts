@@ -56,7 +56,7 @@ export class Stage {
     this.#service = await Wa2aiProcess.start({
       whatsappWsUrl: this.emulator.url,
       databaseUrl: this.database.url,
-      env: { WA2AI_NODE_ID: 'e2e', ...env },
+      env: { WA2AI_NODE_ID: 'e2e', ...this.emulator.mediaEnv, ...env },
       nodeArgs,
     });
     return this.#service;

@@ -101,7 +101,10 @@ export class WhatsAppAccount {
           this.#events.emit('status', status);
         },
       },
-      findSentMessage: async (id) => this.sent.get(id),
+      findSentMessage: async (id) => {
+        const message = this.sent.get(id);
+        return message && { message };
+      },
       clock: systemClock,
       log: recordingLog(this.log),
       whatsappWsUrl: emulator.url,

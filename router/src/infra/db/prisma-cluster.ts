@@ -59,13 +59,16 @@ export class PrismaCluster implements Cluster {
           ON CONFLICT (id) DO UPDATE SET lock_key = excluded.lock_key, host = excluded.host, url = excluded.url,
             version = excluded.version, turns = excluded.turns, is_draining = excluded.is_draining,
             started_at = excluded.started_at, seen_at = excluded.seen_at
-          WHERE n.seen_at < clock_timestamp() - interval '1 second' OR n.started_at <> excluded.started_at
+          -- seen in the future: before the server's clock was set back
+          WHERE n.seen_at NOT BETWEEN clock_timestamp() - interval '1 second' AND clock_timestamp()
+            OR n.started_at <> excluded.started_at
             OR (n.turns, n.is_draining, n.url) <> (excluded.turns, excluded.is_draining, excluded.url)
         ), locked AS MATERIALIZED (
           SELECT lock_key FROM node_lock
         ), seen AS MATERIALIZED (
           SELECT n.*, EXISTS (SELECT 1 FROM locked l WHERE l.lock_key = n.lock_key::bigint & 4294967295) AS has_lock,
-                 n.seen_at > clock_timestamp() - ${this.#ttlMs}::integer * interval '1 millisecond' AS is_fresh
+                 n.seen_at BETWEEN clock_timestamp() - ${this.#ttlMs}::integer * interval '1 millisecond'
+                   AND clock_timestamp() + ${this.#ttlMs}::integer * interval '1 millisecond' AS is_fresh
           FROM node n
         )
         SELECT

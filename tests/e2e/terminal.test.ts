@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Wa2aiProcess } from '../support/wa2ai-process.ts';
+import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+
+let emulator: WhatsAppEmulator;
+let dataDir: string;
+
+beforeEach(async () => {
+  emulator = await WhatsAppEmulator.start();
+  dataDir = await mkdtemp(join(tmpdir(), 'wa2ai terminal '));
+});
+
+afterEach(async () => {
+  await emulator.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+describe('wa2ai with its own PostgreSQL in a terminal', () => {
+  it.each(['SIGINT', 'SIGHUP'] as const)('leaves nothing running behind after %s', async (signal) => {
+    const service = await Wa2aiProcess.start({ whatsappWsUrl: emulator.url, dataDir });
+    expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(true);
+    expect(await service.end(signal)).toBe(0);
+    // PostgreSQL removes its file as the last thing it does
+    expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(false);
+  });
+});

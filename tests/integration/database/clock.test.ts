@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { PrismaClient } from '../../../router/src/infra/db/generated/client.ts';
+import { NodeConnection } from '../../../router/src/infra/db/node-connection.ts';
+import { PrismaCluster } from '../../../router/src/infra/db/prisma-cluster.ts';
+import { PrismaOutbox } from '../../../router/src/infra/db/prisma-outbox.ts';
+import { anAccount, aPerson, aReply } from '../../contracts/adapters.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { quietLog } from '../../support/quiet-log.ts';
+
+const MINUTE_MS = 60_000;
+
+let database: TestDatabase;
+let prisma: PrismaClient;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  prisma = database.prisma();
+});
+afterAll(() => database.drop());
+
+/**
+ * The clock of a server that others use too cannot be set. A time that lies hours ahead is what its going back by so much
+ * leaves behind, one that lies hours back what its going ahead does.
+ */
+describe("a database server's clock that is set", () => {
+  describe('back', () => {
+    it('does not keep an unacknowledged reply from being sent again', async () => {
+      const account = anAccount();
+      const outbox = new PrismaOutbox(prisma);
+      const { row } = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
+      await outbox.markSending(row.id);
+      await prisma.$executeRaw`
+        UPDATE outbox SET tried_at = now() + interval '5 hours' WHERE id = ${BigInt(row.id)}`;
+      const overdue = () => outbox.overdue(account, { ackTimeoutMs: MINUTE_MS, limit: 5 });
+      expect(await overdue()).toMatchObject([{ reply: { outboxId: row.id }, attempts: 1 }]);
+      await outbox.markSending(row.id);
+      expect(await overdue()).toEqual([]);
+    });
+  });
+
+  describe('either way', () => {
+    const own = { nodeId: '', host: 'h', version: '1', url: () => 'http://127.0.0.1:1' };
+    let connection: NodeConnection;
+    let cluster: PrismaCluster;
+    beforeEach(async () => {
+      own.nodeId = anAccount();
+      connection = new NodeConnection({
+        databaseUrl: database.url,
+        nodeId: own.nodeId,
+        log: quietLog,
+        onMessage: () => undefined,
+      });
+      await connection.start();
+      cluster = new PrismaCluster(prisma, { ...own, lockKey: connection.lockKey }, 15_000);
+      return () => connection.close();
+    });
+    const beat = () => cluster.beat({ turns: 0, isDraining: false });
+    const isAlive = async () =>
+      (await beat()).nodes.find(({ nodeId }) => nodeId === own.nodeId)?.isAlive ?? false;
+
+    it.each(['-5 hours', '5 hours'])('shows a node that lives as living at once (%s)', async (shift) => {
+      await beat();
+      expect(await isAlive()).toBe(true);
+      await prisma.$executeRaw`
+        UPDATE node SET seen_at = seen_at + ${shift}::text::interval WHERE id = ${own.nodeId}`;
+      await beat();
+      expect(await isAlive()).toBe(true);
+      const { seenAt } = await prisma.node.findUniqueOrThrow({ where: { id: own.nodeId } });
+      expect(Math.abs(seenAt.getTime() - Date.now())).toBeLessThan(MINUTE_MS);
+    });
+
+    it('does not show a node that hangs as living for hours', async () => {
+      await beat();
+      // Its connection stands and it shows itself no more; another one looks.
+      await prisma.$executeRaw`
+        UPDATE node SET seen_at = seen_at + interval '5 hours' WHERE id = ${own.nodeId}`;
+      const other = new PrismaCluster(prisma, { ...own, nodeId: anAccount(), lockKey: 1 }, 15_000);
+      const view = await other.beat({ turns: 0, isDraining: false });
+      expect(view.nodes.find(({ nodeId }) => nodeId === own.nodeId)).toMatchObject({ isAlive: false });
+    });
+  });
+});
