@@ -93,6 +93,25 @@ describe('an ABI agent that refuses a call', () => {
   );
 });
 
+describe('a dead letter of an ABI agent', () => {
+  it('is answered once when it is replayed to the mended agent', async () => {
+    const agent = await mockAgent();
+    agent.change({ fail: 500 });
+    const person = await personAt(agent.url);
+    const row = await stage.untilTurnEnded(await person.say('/add 2 40', { to: stage.phone }));
+    expect(row).toMatchObject({ state: 'dead' });
+    agent.change({ fail: undefined });
+    const { body } = await stage.service.api('GET', '/api/dead-letters?limit=100');
+    const letters = body.data as Array<{ id: string; messageId: string }>;
+    const letter = letters.find(({ messageId }) => messageId === row.id);
+    const replayed = await stage.service.api('POST', `/api/dead-letters/${letter?.id}/replay`);
+    expect(replayed.body).toMatchObject({ success: true });
+    expect((await person.nextReply(10_000)).text).toBe('42');
+    expect(person.received).toHaveLength(1);
+    expect(agent.requests).toHaveLength(2);
+  });
+});
+
 describe('hostile outputs', () => {
   it('end in a dead letter with the reason, and the service answers others meanwhile', async () => {
     const [hostile, kind] = [await mockAgent(), await mockAgent()];

@@ -91,13 +91,30 @@ describe('an ABI agent through WhatsApp', () => {
     const person = stage.person();
     await abiRoute(person.phone, mock);
     const before = mock.requests.length;
-    await person.say('/processUser {"name":"Ann","age":"ten"}', { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toBe(
-      "age must be a whole number from 0 to 2^256-1, got 'ten'.",
-    );
+    const text = '/processUser {"name":"Ann","age":"ten"}';
+    const sentence = "age must be a whole number from 0 to 2^256-1, got 'ten'.";
+    await person.say(text, { to: stage.phone });
+    expect((await person.nextReply(10_000)).text).toBe(sentence);
+    const explained = await stage.service.api('POST', '/api/routes/explain', {
+      channelId: person.phone,
+      text,
+    });
+    expect(explained.body.data).toMatchObject({ call: { kind: 'answer', why: 'mistake', text: sentence } });
     await person.say('/help', { to: stage.phone });
     expect((await person.nextReply(10_000)).text).toContain('/add a: uint256, b: uint256');
     expect(mock.requests).toHaveLength(before);
+  });
+
+  it('whose function has no outputs is called, and the chat stays silent', async () => {
+    const person = stage.person();
+    const agent = await startAbiMockAgent();
+    agent.change({ body: Buffer.alloc(0) });
+    await abiRoute(person.phone, agent, { functions: ['function note(string text)'] });
+    const row = await stage.untilTurnEnded(await person.say('remember the milk', { to: stage.phone }));
+    expect(row).toMatchObject({ state: 'answered', replies: [] });
+    expect(agent.requests).toHaveLength(1);
+    expect(person.received).toEqual([]);
+    await agent.close();
   });
 
   it('is explained before it is asked, and its call is in the message log after', async () => {
