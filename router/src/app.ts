@@ -9,6 +9,7 @@ import { CircuitBreakers } from './core/circuit-breaker.ts';
 import { ClusterAccounts } from './core/cluster-accounts.ts';
 import type { ReplyDelivery } from './core/deliver-reply.ts';
 import { explainRoute } from './core/explain-route.ts';
+import { StoredMedia } from './core/load-media.ts';
 import { type NodeNote, noteFrom } from './core/node-notes.ts';
 import type { QueuedReply } from './core/ports/inbox.ts';
 import { receiveMessage } from './core/receive-message.ts';
@@ -45,6 +46,7 @@ import { TurnSharing } from './infra/queue/turn-sharing.ts';
 import { RegexMatcher } from './infra/regex-matcher.ts';
 import { systemClock } from './infra/system-clock.ts';
 import { TerminalPairing } from './infra/terminal-pairing.ts';
+import { downloadMedia } from './providers/baileys/media-download.ts';
 
 /** How long turns under way may take to end when the service stops; what is left resumes at the next start. */
 const STOP_GRACE_MS = 5_000;
@@ -169,6 +171,18 @@ async function start(
       }),
     ),
     environment: config.environment,
+    media: new StoredMedia({
+      inbox,
+      download: (reference, signal) =>
+        downloadMedia(reference, {
+          clock,
+          signal,
+          host: config.whatsappMediaHost,
+          timeoutMs: config.mediaTimeoutMs,
+        }),
+      // Only the node that holds the socket can ask; on others the file is gone.
+      reload: async (accountId, reference) => registry.provider(accountId)?.reloadMedia(reference),
+    }),
     policy: {
       attempts: config.agentAttempts,
       backoffMs: (attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits) =>

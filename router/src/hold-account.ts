@@ -45,7 +45,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
       events: faults.events(events()),
       keyStore: faults.keyStore(new PrismaKeyStore(prisma, fence)),
       accountStore: new PrismaAccountStore(prisma, fence),
-      journal: new PrismaJournal(prisma),
+      journal: new PrismaJournal(prisma, fence),
       findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
       clock,
       log,

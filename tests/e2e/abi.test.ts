@@ -37,16 +37,6 @@ async function abiRoute(channelId: string, agent: AbiStandIn, abi: Record<string
   return body.data as { id: string };
 }
 
-async function untilTurnEnded(waMessageId: string) {
-  let row: Record<string, unknown> | undefined;
-  const state = async () => {
-    row = await stage.message(waMessageId);
-    return row?.state;
-  };
-  await expect.poll(state, { timeout: 20_000 }).not.toBeOneOf([undefined, 'received']);
-  return row as Record<string, unknown>;
-}
-
 type AgentName = 'viem' | 'ethers' | 'a first example';
 
 /** What this agent does with the text: a reply, or a failure that says so. */
@@ -73,7 +63,7 @@ describe('an ABI agent through WhatsApp', () => {
         replies.push(expected);
       } else {
         const row = { state: 'dead', error: expect.stringMatching(expected), replies: [] };
-        expect(await untilTurnEnded(id), exchange.text).toMatchObject(row);
+        expect(await stage.untilTurnEnded(id), exchange.text).toMatchObject(row);
       }
     }
     expect(person.received.map(({ text }) => text)).toEqual(replies);
@@ -89,7 +79,7 @@ describe('an ABI agent through WhatsApp', () => {
       if (typeof expected === 'string') {
         expect(await bo.nextReply(10_000)).toMatchObject({ text: expected, chat: group.jid });
       } else {
-        expect(await untilTurnEnded(id), exchange.text).toMatchObject({
+        expect(await stage.untilTurnEnded(id), exchange.text).toMatchObject({
           state: 'dead',
           error: expect.stringMatching(expected),
         });
@@ -133,7 +123,7 @@ describe('an ABI agent through WhatsApp', () => {
     });
     const id = await person.say('hi', { to: stage.phone });
     expect((await person.nextReply(10_000)).text).toBe(`*Hello, ${person.pushName}: hi!*`);
-    const row = await untilTurnEnded(id);
+    const row = await stage.untilTurnEnded(id);
     expect((row.trace as unknown[]).at(-1)).toMatchObject({
       outcome: 'asked',
       abi: {

@@ -19,20 +19,6 @@ async function personWith(switches: string[]) {
   return { person, agent };
 }
 
-async function untilTurnEnded(waMessageId: string): Promise<Record<string, unknown>> {
-  let row: Record<string, unknown> | undefined;
-  await expect
-    .poll(
-      async () => {
-        row = await stage.message(waMessageId);
-        return row?.state;
-      },
-      { timeout: 20_000 },
-    )
-    .not.toBeOneOf([undefined, 'received']);
-  return row as Record<string, unknown>;
-}
-
 describe('agents that misbehave', () => {
   it.each([
     ['is broken (500)', ['--fail', '500'], 'dead'],
@@ -45,7 +31,7 @@ describe('agents that misbehave', () => {
   ])('leave the chat silent with a recorded reason: one that %s', async (_name, switches, state) => {
     const { person } = await personWith(switches);
     const id = await person.say('hello', { to: stage.phone });
-    const row = await untilTurnEnded(id);
+    const row = await stage.untilTurnEnded(id);
     expect(row).toMatchObject({ state, reason: expect.stringMatching(/\S/), replies: [] });
     expect(person.received).toHaveLength(0);
   });
@@ -55,7 +41,7 @@ describe('agents that misbehave', () => {
     const port = Number(new URL(agent.url).port);
     await agent.stop();
     const id = await person.say('anybody?', { to: stage.phone });
-    expect(await untilTurnEnded(id)).toMatchObject({
+    expect(await stage.untilTurnEnded(id)).toMatchObject({
       state: 'dead',
       reason: 'AGENT_UNAVAILABLE',
       attempts: 2,
@@ -90,7 +76,7 @@ describe('routes through WhatsApp', () => {
       200,
     );
     const id = await person.say('hello again', { to: stage.phone });
-    expect(await untilTurnEnded(id)).toMatchObject({
+    expect(await stage.untilTurnEnded(id)).toMatchObject({
       state: 'ignored',
       reason: expect.stringMatching(/^no-/),
     });
@@ -106,7 +92,7 @@ describe('routes through WhatsApp', () => {
     const id = await hostile.say(`${'a'.repeat(40_000)}!`, { to: stage.phone });
     await other.say('hello', { to: stage.phone });
     expect((await other.nextReply()).text).toBe('Echo: hello');
-    const row = await untilTurnEnded(id);
+    const row = await stage.untilTurnEnded(id);
     expect(row).toMatchObject({ state: 'answered' });
   });
 });

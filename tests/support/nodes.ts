@@ -130,7 +130,7 @@ export async function nodesOnStage(
     Wa2aiProcess.start({
       whatsappWsUrl: stage.emulator.url,
       databaseUrl: stage.database.url,
-      env: { WA2AI_NODE_ID: name, ...options.env },
+      env: { WA2AI_NODE_ID: name, ...stage.emulator.mediaEnv, ...options.env },
     }),
   );
   await nodes.addAll(names);

@@ -67,6 +67,7 @@ function setup(send: (message: OutgoingMessage) => Promise<void> = async () => u
       await send(message);
       sent.push(message.waMessageId);
     },
+    upload: async () => Promise.reject(new Error('nothing is to be uploaded')),
   };
   // The part of the outbox that delivery does not touch is left out on purpose.
   const delivery = new ReplyDelivery({

@@ -5,6 +5,7 @@ import {
   AgentProtocolError,
   AgentUnavailableError,
   type Disposition,
+  MediaError,
   Wa2aiError,
 } from './errors.ts';
 import type { AgentResponse, IncomingMessage } from './models.ts';
@@ -44,6 +45,8 @@ export interface AskDeps {
   policy: AskPolicy;
   /** An earlier process may have asked the same already. */
   isRepeat?: boolean;
+  /** The bytes of the message's file; absent when it has none. */
+  loadMedia?(): Promise<Uint8Array>;
   /** Absent: the endpoint is asked whatever became of earlier asks. */
   circuit?: AskCircuit;
   /** Ends waits and asks at shutdown; the turn is then taken up again after the next start. */
@@ -87,12 +90,11 @@ export async function askAgent(
       agentMs: agentMs(askedMs),
     };
     asks.push(ask);
-    circuit?.breakers.note(
-      circuit.endpoint,
-      circuit.settings,
-      'error' in result ? 'failure' : 'success',
-      clock.monotonicMs(),
-    );
+    // A file that did not come says nothing of the agent.
+    if (!('error' in result && result.error instanceof MediaError)) {
+      const outcome = 'error' in result ? 'failure' : 'success';
+      circuit?.breakers.note(circuit.endpoint, circuit.settings, outcome, clock.monotonicMs());
+    }
     if (!('error' in result)) return { kind: 'answer', response: result.response, ...end() };
 
     const { error } = result;
@@ -117,6 +119,7 @@ async function askOnce(
     const response = await client.sendMessage(endpoint, message, {
       signal: deps.stopping,
       isRepeat: deps.isRepeat ?? false,
+      ...(deps.loadMedia && { loadMedia: deps.loadMedia }),
     });
     if (response.success) return { response };
     return { error: new AgentProtocolError('The agent reported a failure without saying which.') };

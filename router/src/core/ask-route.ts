@@ -25,6 +25,8 @@ export interface AskRouteDeps {
   clock: Clock;
   log: Logger;
   stopping: AbortSignal;
+  /** The bytes of the message's file; absent when it has none. */
+  loadMedia?(): Promise<Uint8Array>;
 }
 
 /** What a turn's trace holds after the route choice: who was asked how often, and how the failure was met. */
