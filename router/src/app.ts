@@ -62,6 +62,8 @@ export interface App {
   readonly log: PinoLogger;
   /** Stops intake, lets turns end, closes sockets, server and database, in this order. */
   stop(): Promise<void>;
+  /** For a process that ends at once, with work under way: the next start takes it up. */
+  abandon(): void;
 }
 
 /**
@@ -77,19 +79,24 @@ export async function createApp(config: Config): Promise<App> {
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const url = await start(config, log, closers);
-    return { url, log, stop };
+    const database = await openDatabase(config, log);
+    closers.push(() => database.stop());
+    const url = await start(config, log, database.url, closers);
+    return { url, log, stop, abandon: () => database.abandon() };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function start(config: Config, log: PinoLogger, closers: Array<() => Promise<void>>): Promise<string> {
+async function start(
+  config: Config,
+  log: PinoLogger,
+  databaseUrl: string,
+  closers: Array<() => Promise<void>>,
+): Promise<string> {
   const clock = systemClock;
-  const database = await openDatabase(config, log);
-  closers.push(() => database.stop());
-  const prisma = createPrismaClient(database.url);
+  const prisma = createPrismaClient(databaseUrl);
   closers.push(() => prisma.$disconnect());
 
   const faults = new FaultPoints(config.faultPoint);
@@ -109,7 +116,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   let nudgeOwner: () => void = () => undefined;
   let hear: (note: NodeNote, from: string) => void = () => undefined;
   const connection = new NodeConnection({
-    databaseUrl: database.url,
+    databaseUrl,
     nodeId,
     log: log.child({ mod: 'nodes' }),
     onMessage: (message) => {
@@ -146,7 +153,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   const sharing = new TurnSharing(nodeId, (node, loop) => notes.publish({ kind: 'loop', node, ...loop }));
 
   const engine = new TurnEngine({
-    databaseUrl: database.url,
+    databaseUrl,
     nodeId,
     inbox,
     answerNext: (loop) => answerNext(answerDeps, loop),

@@ -33,6 +33,8 @@ export interface ExternalPostgres {
   url: string;
   /** Gives the node's name free; the server itself is not touched. */
   stop(): Promise<void>;
+  /** Nothing to do: the name is free when this process has ended. */
+  abandon(): void;
 }
 
 /**
@@ -86,6 +88,7 @@ export async function connectExternalPostgres(options: ExternalPostgresOptions):
       await relock;
       await client.end().catch(() => undefined);
     },
+    abandon: () => undefined,
   };
 }
 
