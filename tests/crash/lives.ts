@@ -5,7 +5,7 @@ import type { Conversations } from './conversations.ts';
 import { type LifePlan, planName } from './kill-plan.ts';
 
 /** A life that has not come to its end by then is ended all the same: from its start, and once it is live. */
-const LONGEST_START_MS = 90_000;
+const LONGEST_START_MS = 120_000;
 const LONGEST_LIVE_MS = 30_000;
 /** Longer than any life. */
 const NEVER_MS = 600_000;
@@ -81,10 +81,12 @@ export class Lives {
     const { signal } = over;
     // The moment of the kill is what is tested: any time on the clock, tied to no event.
     const after = (ms: number) => wait(ms, undefined, { signal });
+    // A start that takes too long ends the life as late.
+    const live = isLive.catch(() => new Promise<never>(() => undefined));
     const endings: Array<Promise<Life['end']>> = [
       conversations.untilAllAnswered(NEVER_MS, signal).then(() => 'idle'),
       after(LONGEST_START_MS).then(() => 'late'),
-      isLive.then(() => after(LONGEST_LIVE_MS)).then(() => 'late'),
+      live.then(() => after(LONGEST_LIVE_MS)).then(() => 'late'),
       service.untilExit().then((code) => {
         if (code === null && plan.kind === 'fault') return 'fault';
         throw new Error(`wa2ai ended by itself in life ${life.number}, code ${code}:\n${service.tail()}`);
@@ -95,7 +97,7 @@ export class Lives {
       const answered = () =>
         conversations.untilAnswered(conversations.answered + plan.answers, NEVER_MS, signal);
       endings.push(
-        isLive
+        live
           .then(answered)
           .then(() => after(plan.afterMs))
           .then(() => 'moment'),
@@ -118,7 +120,7 @@ export class Lives {
     const startedAtMs = Date.now();
     const life: Life = { number: this.all.length + 1, node, plan, end: 'as asked', startedAtMs, lines: [] };
     this.all.push(life);
-    const isLive = emulator.waitFor('live', undefined, 60_000).then(() => {
+    const isLive = emulator.waitFor('live', undefined, LONGEST_START_MS).then(() => {
       life.liveMs = Date.now() - startedAtMs;
     });
     const service = Wa2aiProcess.spawn({
@@ -128,7 +130,7 @@ export class Lives {
       env: { WA2AI_NODE_ID: node, ...LIKE_PROGRAMS, ...this.#options.env, ...env },
     });
     const isReady = service
-      .untilLog((line) => line.msg === 'wa2ai is ready', 60_000)
+      .untilLog((line) => line.msg === 'wa2ai is ready', LONGEST_START_MS)
       .then((line) => {
         service.url = String(line.url);
         life.readyMs = Date.now() - startedAtMs;

@@ -63,6 +63,12 @@ const headersField = z
   )
   .describe(`Extra request headers, such as Authorization. Answers show \`${MASK}\` for each value.`);
 
+const timeoutField = z
+  .int()
+  .min(100)
+  .max(3_600_000)
+  .describe('Longest wait for one answer, in milliseconds.');
+
 const adkConfig = z.strictObject({
   appName: z
     .string()
@@ -81,12 +87,7 @@ const adkConfig = z.strictObject({
       "People's files of at most 10 MB go along as `inlineData`, and the agent's `inlineData` to the chat. Default: words only.",
     ),
   headers: headersField.optional(),
-  timeoutMs: z
-    .int()
-    .min(100)
-    .max(3_600_000)
-    .optional()
-    .describe('Longest wait for one answer, in milliseconds.'),
+  timeoutMs: timeoutField.optional(),
 });
 
 const waitField = z.int().min(0).max(3_600_000);
@@ -94,12 +95,17 @@ const waitField = z.int().min(0).max(3_600_000);
 const failureField = z
   .strictObject({
     attempts: z.int().min(1).max(20).optional().describe('Asks of one message in all.'),
+    patienceMs: waitField
+      .optional()
+      .describe(
+        'An agent that is away (no connection, 429, 502, 503) is asked again for so long, in milliseconds, though the asks are used up. Default: 0 beside attempts or a fallback, else WA2AI_AGENT_PATIENCE_MS.',
+      ),
     backoffMs: waitField
       .optional()
       .describe('Ceiling of the first wait between asks, in milliseconds. Default: 500.'),
     maxBackoffMs: waitField
       .optional()
-      .describe('Ceiling of every such wait, in milliseconds. Default: 30000.'),
+      .describe('Ceiling of every such wait, in milliseconds. Default: 10000.'),
     maxRetryAfterMs: waitField
       .optional()
       .describe('Longest `Retry-After` that is waited out in full, in milliseconds. Default: 120000.'),
@@ -199,12 +205,7 @@ const abiConfig = z.strictObject({
     .optional()
     .describe("Path of the call below agentEndpoint. Default: agentEndpoint's own."),
   headers: headersField.optional(),
-  timeoutMs: z
-    .int()
-    .min(100)
-    .max(3_600_000)
-    .optional()
-    .describe('Longest wait for one answer, in milliseconds.'),
+  timeoutMs: timeoutField.optional(),
   idempotent: z
     .boolean()
     .optional()
