@@ -80,7 +80,8 @@ describe("a person's file", () => {
     await abiRoute(ann.phone, analyst, abi);
     await abiRoute(group.jid, analyst, abi);
     const { mediaHost } = stage.emulator;
-    const id = await ann.say(mediaHost.message('image', png, { caption: '/analyze' }), { to: stage.phone });
+    const picture = mediaHost.message('image', png, { caption: '/analyze' });
+    const id = await ann.say(picture, { to: stage.phone });
     expect((await ann.nextReply(10_000)).text).toBe(analysis(png));
     await bo.say(mediaHost.message('document', png, { caption: '/analyze', fileName: 'a.bin' }), {
       to: group,
@@ -99,6 +100,10 @@ describe("a person's file", () => {
         calldata: expect.stringMatching(/^0x8171a6ef… \(\d+ bytes\)$/),
       },
     });
+    const key = Buffer.from(picture.imageMessage?.mediaKey ?? []);
+    for (const told of [JSON.stringify(row), stage.service.output]) {
+      for (const form of ['base64', 'hex'] as const) expect(told).not.toContain(key.toString(form));
+    }
   });
 
   it('needs no words where the only function takes one: a voice message, a picture, a sticker', async () => {
