@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from './config.ts';
 import type { HeldAccount } from './core/account-owner.ts';
 import type { AccountRegistry } from './core/account-registry.ts';
@@ -24,7 +25,8 @@ export interface AccountHoldingDeps {
   /** The accounts held here; what is held is added and taken off again. */
   registry: AccountRegistry;
   deliveries: Map<string, ReplyDelivery>;
-  receive(message: InboundMessage, log: Logger): Promise<void>;
+  /** What takes in the messages of an account; they are stored under its lease. */
+  receiver(fence: Fence): (message: InboundMessage, log: Logger) => Promise<void>;
   onStatus(status: AccountStatus): void;
   clock: Clock;
   log: Logger;
@@ -39,6 +41,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
     const { accountId } = fence;
     const log = deps.log.child({ mod: 'whatsapp', accountId });
     const outbox = new PrismaOutbox(prisma, fence);
+    const receive = deps.receiver(fence);
     const provider = createBaileysProvider({
       accountId,
       events: faults.events(events()),
@@ -77,7 +80,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
     }
     return {
       async stop() {
-        await delivery.settled();
+        await delivery.finish();
         await provider.stop();
         leave();
       },
@@ -89,10 +92,11 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
 
     function events(): ProviderEvents {
       let wasConnected = false;
+      let lastTold: object | undefined;
       return {
         receive: async (message) => {
           if (!fence.isHeld()) throw new LeaseLostError(accountId);
-          await deps.receive(message, log);
+          await receive(message, log);
         },
         receipts: (receipts) => {
           delivery.acknowledged(receipts.map((receipt) => receipt.waMessageId));
@@ -102,7 +106,11 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
           outbox.markRefused(accountId, waMessageId, `WhatsApp refused it with error ${code}.`, limitLeftMs),
         status: (status) => {
           const { state, reason, nextAction, retryAtMs } = status;
-          deps.log.info({ accountId, state, reason, nextAction, retryAtMs }, 'account state');
+          const told = { accountId, state, reason, nextAction, retryAtMs };
+          // A new QR code, every few seconds, is no news in a log.
+          const level = isDeepStrictEqual(told, lastTold) ? 'debug' : 'info';
+          lastTold = told;
+          deps.log[level](told, 'account state');
           const isConnected = status.isConnected ?? state === 'open';
           if (isConnected && wasConnected) void delivery.limitChanged();
           else if (isConnected) {

@@ -34,16 +34,6 @@ async function personAt(url: string, abi: Record<string, unknown> = {}): Promise
   return person;
 }
 
-async function untilTurnEnded(waMessageId: string) {
-  let row: Record<string, unknown> | undefined;
-  const state = async () => {
-    row = await stage.message(waMessageId);
-    return row?.state;
-  };
-  await expect.poll(state, { timeout: 30_000 }).not.toBeOneOf([undefined, 'received']);
-  return row as Record<string, unknown>;
-}
-
 describe('an ABI agent that cannot take a call', () => {
   it('for a while, with 503, is asked again and answers once', async () => {
     const agent = await mockAgent();
@@ -53,7 +43,7 @@ describe('an ABI agent that cannot take a call', () => {
     await expect.poll(() => agent.requests.length, { timeout: 10_000 }).toBeGreaterThan(1);
     agent.change({ fail: undefined });
     expect((await person.nextReply(20_000)).text).toBe('42');
-    const row = await untilTurnEnded(id);
+    const row = await stage.untilTurnEnded(id);
     expect(row).toMatchObject({ state: 'answered', attempts: agent.requests.length });
     expect(person.received).toHaveLength(1);
   });
@@ -67,7 +57,7 @@ describe('an ABI agent that cannot take a call', () => {
     await stage.service.untilLog(refused);
     const agent = await mockAgent(port);
     expect((await person.nextReply(20_000)).text).toBe('42');
-    expect(await untilTurnEnded(id)).toMatchObject({ state: 'answered' });
+    expect(await stage.untilTurnEnded(id)).toMatchObject({ state: 'answered' });
     expect(agent.requests).toHaveLength(1);
   });
 });
@@ -84,7 +74,7 @@ describe('an ABI agent that refuses a call', () => {
       const agent = await mockAgent();
       agent.change({ fail });
       const person = await personAt(agent.url, abi);
-      const row = await untilTurnEnded(await person.say('/greet Alice', { to: stage.phone }));
+      const row = await stage.untilTurnEnded(await person.say('/greet Alice', { to: stage.phone }));
       expect(row).toMatchObject({
         state: 'dead',
         error: `The ABI agent answered status ${fail}: Told to fail`,
@@ -103,6 +93,25 @@ describe('an ABI agent that refuses a call', () => {
   );
 });
 
+describe('a dead letter of an ABI agent', () => {
+  it('is answered once when it is replayed to the mended agent', async () => {
+    const agent = await mockAgent();
+    agent.change({ fail: 500 });
+    const person = await personAt(agent.url);
+    const row = await stage.untilTurnEnded(await person.say('/add 2 40', { to: stage.phone }));
+    expect(row).toMatchObject({ state: 'dead' });
+    agent.change({ fail: undefined });
+    const { body } = await stage.service.api('GET', '/api/dead-letters?limit=100');
+    const letters = body.data as Array<{ id: string; messageId: string }>;
+    const letter = letters.find(({ messageId }) => messageId === row.id);
+    const replayed = await stage.service.api('POST', `/api/dead-letters/${letter?.id}/replay`);
+    expect(replayed.body).toMatchObject({ success: true });
+    expect((await person.nextReply(10_000)).text).toBe('42');
+    expect(person.received).toHaveLength(1);
+    expect(agent.requests).toHaveLength(2);
+  });
+});
+
 describe('hostile outputs', () => {
   it('end in a dead letter with the reason, and the service answers others meanwhile', async () => {
     const [hostile, kind] = [await mockAgent(), await mockAgent()];
@@ -118,7 +127,7 @@ describe('hostile outputs', () => {
         asked += 1;
         await other.say(`/add ${asked} 40`, { to: stage.phone });
         expect((await other.nextReply(20_000)).text).toBe(String(asked + 40));
-        const row = await untilTurnEnded(id);
+        const row = await stage.untilTurnEnded(id);
         expect(row).toMatchObject({ state: 'dead', reason: 'AGENT_PROTOCOL', replies: [] });
         expect(row.error).toMatch(/^The ABI agent's answer of \d+ bytes to \w+ is not \(/);
       }

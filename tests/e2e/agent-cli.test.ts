@@ -228,11 +228,14 @@ describe('wa2ai agent', () => {
       ],
     ];
     for (const [name, spoil, expected] of cases) {
+      // So that calls made at the same moment meet.
+      mock.change({ delayMs: name === 'one call at a time' ? 500 : 0 });
       const url = await spoiled(spoil);
       const { code, failed } = await checkOf(url);
       expect(failed, name).toEqual(expected);
       expect(code, name).toBe(1);
     }
+    mock.change({ delayMs: 0 });
   });
 
   it('check passes an agent that speaks the JSON envelope, and inspect finds that it does', async () => {
@@ -284,6 +287,29 @@ describe('wa2ai agent', () => {
     });
     const health = await serverOf(() => undefined);
     expect((await wa2ai('agent', 'inspect', health.url, '--timeout', '100')).code).toBe(1);
+  });
+
+  it('inspects the mock agent as it is started by hand', async () => {
+    const child = spawn(process.execPath, [join(repositoryRoot, 'tests/fixtures/abi-mock-agent.js'), '0'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    children.push(child);
+    const [line] = await once(createInterface({ input: child.stdout }), 'line');
+    const url = /listening on (\S+)/.exec(String(line))?.[1] ?? '';
+    const { code, output } = await wa2ai('agent', 'inspect', url, '--abi', abiFile);
+    expect(code).toBe(0);
+    expect(output).toMatch(/^health {4}status 200\nmethods {3}greet, add, sumArray, processUser, analyze, /m);
+    expect(output).not.toContain('not listed');
+  });
+
+  it('reads an ABI file that begins with a byte order mark', async () => {
+    const file = join(folder, 'abi.json');
+    await writeFile(file, `\ufeff${JSON.stringify({ abi: specificationFunctions })}`);
+    const input = ['--abi', file, '--method', 'greet', '--input', '["Zoë"]'];
+    expect(await wa2ai('agent', 'test', mock.url, ...input)).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/Hello, Zoë!\n$/),
+    });
   });
 
   it('takes an address without http:// for a mistake on the command line', async () => {

@@ -8,6 +8,7 @@ import { AbiAgentClient } from '../../router/src/infra/abi-agent-client.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { abiFailure, abiFunctions, askAbi, saying, serverOf, vitalik } from '../support/abi.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { recordingLog } from '../support/quiet-log.ts';
 
 let mock: AbiStandIn;
@@ -127,6 +128,28 @@ describe('agents that fail', () => {
     expect((await abiFailure(agent, text, { functions })).message).toBe(
       'The ABI agent answered status 422: cannot greet [argument], nor [argument]',
     );
+  });
+
+  it('by taking longer than half a minute, when nothing else is said', async () => {
+    const silent = await serverOf(() => undefined);
+    const clock = new FakeClock();
+    const patient = new AbiAgentClient({ abi: { functions: abiFunctions }, clock });
+    const asked = patient.sendMessage(silent.url, saying('/greet A')).catch((error: unknown) => error);
+    await clock.untilSleeping();
+    await clock.advanceMs(29_999);
+    expect(await Promise.race([asked, 'still waiting'])).toBe('still waiting');
+    await clock.advanceMs(1);
+    expect(await asked).toBeInstanceOf(AgentTimeoutError);
+    expect(await asked).toMatchObject({ message: 'The ABI agent did not answer within 30000 ms.' });
+  });
+
+  it('never by a call above 10 MB, which is not made', async () => {
+    const before = mock.requests.length;
+    const args = ['{{text}}'.repeat(200)];
+    const error = await abiFailure(mock, 'x'.repeat(60_000), { function: 'greet', args });
+    expect(error).toBeInstanceOf(AgentProtocolError);
+    expect(error.message).toBe('The ABI call is larger than 10 MB.');
+    expect(mock.requests).toHaveLength(before);
   });
 
   it('by an answer that is empty, garbled, of another type or too large', async () => {

@@ -363,6 +363,18 @@ describe('an ABI route', () => {
     ],
     [{ functions: ['f()'], args: 'text' }, 'config.abi.args must be an array or an object.'],
     [
+      { functions: ['f() returns (string x)'], output: { image: '{{x}}' } },
+      'config.abi.output makes an image of an output of type string; only bytes can be one.',
+    ],
+    [
+      { functions: ['f() returns (bytes x)'], output: { video: '{{x}}' } },
+      'config.abi.output.video is not a known field.',
+    ],
+    [
+      { functions: ['f(string a)'], args: ['{{media}}'] },
+      "config.abi.args does not fit f(string): a must be text, got 'a file'.",
+    ],
+    [
       { functions: ['function f(uint8 a) returns (bool b)'], args: ['{{timestamp}}'], output: '{{c}}' },
       "config.abi.args does not fit f(uint8): a must be a whole number from 0 to 255, got '1700000000'. " +
         'config.abi.output uses {{c}}, which is not among the outputs.',

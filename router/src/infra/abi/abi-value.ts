@@ -7,9 +7,25 @@ import { bare, bigintIn, bytesIn } from './written-text.ts';
 /** A person's mistake in an argument: one friendly sentence for the chat and the API. */
 export class AbiInputError extends Error {}
 
-/** What can become a value: JSON, exact JSON, text, bigint, and bytes as a Uint8Array. */
+/**
+ * The file of a message in the place of an argument of type bytes. Before its bytes are fetched, what it is stands for
+ * them: a value that can be shown and not be encoded.
+ */
+export class FileInput {
+  /** Such as `<image/png, 512 bytes>`. */
+  readonly shown: string;
+  readonly bytes: Uint8Array | undefined;
+
+  constructor(shown: string, bytes?: Uint8Array) {
+    this.shown = shown;
+    this.bytes = bytes;
+  }
+}
+
+/** What can become a value: JSON, exact JSON, text, bigint, and bytes as a Uint8Array or a message's file. */
 export type AbiInput =
   | ExactJson
+  | FileInput
   | number
   | bigint
   | Uint8Array
@@ -44,6 +60,7 @@ export function coerceAll(params: readonly AbiParam[], input: AbiInput, codec: C
 export function coerce(type: AbiType, input: AbiInput, path: string, codec: Codec): AbiValue {
   if (input === ANYTHING) return '';
   if (input === undefined || input === null) throw new AbiInputError(`${path} is missing`);
+  if (input instanceof FileInput) return fileValue(type, input, path);
   switch (type.kind) {
     case 'uint':
     case 'int':
@@ -103,6 +120,7 @@ function mistake(path: string, expected: string, input: AbiInput): AbiInputError
 function shown(input: AbiInput): string {
   if (typeof input === 'string') return input;
   if (input instanceof NumberText) return input.text;
+  if (input instanceof FileInput) return 'a file';
   if (input instanceof Uint8Array) return `${input.length} bytes`;
   if (Array.isArray(input)) return `a list of ${count(input.length, 'item')}`;
   return typeof input === 'object' && input !== null ? 'an object' : String(input);
@@ -181,6 +199,20 @@ function plainText(input: AbiInput, path: string): string {
   // A lone half of a surrogate pair has no UTF-8; an encoder would put a replacement in its place.
   if (/\p{Surrogate}/u.test(text)) throw new AbiInputError(`${path} holds a broken character`);
   return text;
+}
+
+function fileValue(type: AbiType, input: FileInput, path: string): string {
+  if (type.kind !== 'bytes' && type.kind !== 'fixedBytes') throw mistake(path, expectation(type), input);
+  if (!input.bytes) return input.shown;
+  return bytesOf(input.bytes, path, type.kind === 'fixedBytes' ? type.size : undefined);
+}
+
+/** Whether a value is, or holds, a file whose bytes are not fetched yet: bytes are `0x` hex otherwise. */
+export function holdsFile(type: AbiType, value: AbiValue | undefined): boolean {
+  if (type.kind === 'bytes' || type.kind === 'fixedBytes') return String(value).startsWith('<');
+  if (!Array.isArray(value)) return false;
+  if (type.kind === 'array') return value.some((item) => holdsFile(type.item, item));
+  return type.kind === 'tuple' && type.fields.some((field, index) => holdsFile(field.type, value[index]));
 }
 
 function bytesOf(input: AbiInput, path: string, size?: number): string {

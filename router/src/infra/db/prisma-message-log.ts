@@ -2,6 +2,7 @@ import { canonicalChannelId, lidJid, parseJid } from '../../core/chat-id.ts';
 import type { DeadLetterRow, LogQuery, MessageLog, MessageRow } from '../../core/ports/message-log.ts';
 import { channelIdOfChat, personJid } from './chat-identity.ts';
 import type { Chat, Message, Outbox, Prisma, PrismaClient } from './generated/client.ts';
+import { mediaInfo } from './media-columns.ts';
 import { outboxRow } from './outbox-row.ts';
 import { rowId } from './storable.ts';
 import { withStorage } from './storage-errors.ts';
@@ -104,7 +105,11 @@ export class PrismaMessageLog implements MessageLog {
     orderBy?: Prisma.MessageOrderByWithRelationInput;
     take?: number;
   }): Promise<MessageRow[]> {
-    const rows = await this.#prisma.message.findMany({ ...args, include: { chat: true } });
+    const rows = await this.#prisma.message.findMany({
+      ...args,
+      include: { chat: true },
+      omit: { mediaRef: true },
+    });
     if (rows.length === 0) return [];
     const replies = await this.#prisma.outbox.findMany({
       where: { messageId: { in: rows.map((row) => row.id) } },
@@ -140,7 +145,7 @@ function replayedFilter(state: string | undefined): Prisma.DeadLetterWhereInput 
   return state === 'replayed' ? { replayedAt: { not: null } } : {};
 }
 
-function messageRow(row: Message & { chat: Chat }, replies: Outbox[]): MessageRow {
+function messageRow(row: Omit<Message, 'mediaRef'> & { chat: Chat }, replies: Outbox[]): MessageRow {
   const lid = row.senderLid ?? undefined;
   return {
     id: String(row.id),
@@ -154,6 +159,7 @@ function messageRow(row: Message & { chat: Chat }, replies: Outbox[]): MessageRo
     kind: row.kind,
     text: row.text,
     quotedText: row.quotedText ?? undefined,
+    media: mediaInfo(row.media),
     state: row.state,
     reason: row.reason ?? undefined,
     error: row.error ?? undefined,

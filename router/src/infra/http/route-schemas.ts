@@ -63,6 +63,12 @@ const headersField = z
   )
   .describe(`Extra request headers, such as Authorization. Answers show \`${MASK}\` for each value.`);
 
+const timeoutField = z
+  .int()
+  .min(100)
+  .max(3_600_000)
+  .describe('Longest wait for one answer, in milliseconds.');
+
 const adkConfig = z.strictObject({
   appName: z
     .string()
@@ -74,13 +80,14 @@ const adkConfig = z.strictObject({
     .enum(['auto', 'snake', 'camel'])
     .optional()
     .describe('Spelling of the body; `auto`, the default, learns it per server.'),
-  headers: headersField.optional(),
-  timeoutMs: z
-    .int()
-    .min(100)
-    .max(3_600_000)
+  media: z
+    .boolean()
     .optional()
-    .describe('Longest wait for one answer, in milliseconds.'),
+    .describe(
+      "People's files of at most 10 MB go along as `inlineData`, and the agent's `inlineData` to the chat. Default: words only.",
+    ),
+  headers: headersField.optional(),
+  timeoutMs: timeoutField.optional(),
 });
 
 const waitField = z.int().min(0).max(3_600_000);
@@ -88,12 +95,17 @@ const waitField = z.int().min(0).max(3_600_000);
 const failureField = z
   .strictObject({
     attempts: z.int().min(1).max(20).optional().describe('Asks of one message in all.'),
+    patienceMs: waitField
+      .optional()
+      .describe(
+        'An agent that is away (no connection, 429, 502, 503) is asked again for so long, in milliseconds, though the asks are used up. Default: 0 beside attempts or a fallback, else WA2AI_AGENT_PATIENCE_MS.',
+      ),
     backoffMs: waitField
       .optional()
       .describe('Ceiling of the first wait between asks, in milliseconds. Default: 500.'),
     maxBackoffMs: waitField
       .optional()
-      .describe('Ceiling of every such wait, in milliseconds. Default: 30000.'),
+      .describe('Ceiling of every such wait, in milliseconds. Default: 10000.'),
     maxRetryAfterMs: waitField
       .optional()
       .describe('Longest `Retry-After` that is waited out in full, in milliseconds. Default: 120000.'),
@@ -135,6 +147,18 @@ const abiEntries = z
   .min(1, 'must hold at least one function')
   .max(MAX_ABI_ENTRIES);
 
+const templateText = z.string().min(1).max(10_000);
+
+/** A reply that is a file; `abiConfigProblems` checks it against the outputs. */
+const fileOutput = z.strictObject({
+  image: templateText.optional().describe('The output of type bytes that is sent as a picture: `{{chart}}`.'),
+  audio: templateText.optional().describe('The output of type bytes that is sent as a sound.'),
+  document: templateText.optional().describe('The output of type bytes that is sent as a document.'),
+  mimeType: templateText.optional().describe('A template. Default: what the first bytes say.'),
+  fileName: templateText.optional().describe('A template; of documents only.'),
+  caption: templateText.optional().describe('A template; not with audio.'),
+});
+
 /** The shape of an ABI route's settings; `abiConfigProblems` checks what they say. */
 const abiConfig = z.strictObject({
   functions: z
@@ -159,14 +183,16 @@ const abiConfig = z.strictObject({
     })
     .optional()
     .describe(
-      'Argument template, by position or by name, with `{{text}}`, `{{from}}`, `{{phone}}`, `{{name}}`, `{{messageId}}`, `{{channelId}}`, `{{accountId}}`, `{{timestamp}}`, `{{quotedText}}`, `{{isGroup}}`. Default: commands.',
+      "Argument template, by position or by name, with `{{text}}`, `{{from}}`, `{{phone}}`, `{{name}}`, `{{messageId}}`, `{{channelId}}`, `{{accountId}}`, `{{timestamp}}`, `{{quotedText}}`, `{{isGroup}}`, `{{mediaType}}`, `{{fileName}}`, and `{{media}}` for the bytes of the message's file. Default: commands.",
     ),
   output: z
-    .string()
-    .min(1)
-    .max(10_000)
+    .union([templateText, fileOutput], {
+      error: 'must be a template, or an object with one of image, audio, document',
+    })
     .optional()
-    .describe('Template of the reply over the outputs of `function`, such as `The sum is {{sum}}.`'),
+    .describe(
+      'Template of the reply over the outputs of `function`, such as `The sum is {{sum}}.`; or of a file: `{"image": "{{chart}}", "caption": "{{title}}"}`.',
+    ),
   envelope: z
     .enum(['raw', 'json', 'auto'])
     .optional()
@@ -179,12 +205,7 @@ const abiConfig = z.strictObject({
     .optional()
     .describe("Path of the call below agentEndpoint. Default: agentEndpoint's own."),
   headers: headersField.optional(),
-  timeoutMs: z
-    .int()
-    .min(100)
-    .max(3_600_000)
-    .optional()
-    .describe('Longest wait for one answer, in milliseconds.'),
+  timeoutMs: timeoutField.optional(),
   idempotent: z
     .boolean()
     .optional()
