@@ -37,7 +37,7 @@ describe('two programs that answer each other', () => {
     ]);
     for (const text of ['hola', 'how are you?']) {
       await ana.say(text, { to: stage.phone });
-      expect((await ana.nextReply(10_000)).text).toBe(`Echo: ${text}`);
+      expect((await ana.nextReply()).text).toBe(`Echo: ${text}`);
     }
     for (const said of await talks) expect(said).toBeLessThanOrEqual(13);
     for (const person of [parrot, recorder]) {
