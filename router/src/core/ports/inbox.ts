@@ -101,6 +101,12 @@ export interface Inbox {
    * message may have some of its first end.
    */
   finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]>;
+  /**
+   * Ends the oldest unanswered message of the chat as dead, with a dead letter, without reading what it says: for one that
+   * cannot be read. Does nothing for an epoch that is no longer the chat's.
+   * @returns its id; undefined when there was none
+   */
+  bury(chatId: string, epoch: number, why: { reason: string; error: string }): Promise<string | undefined>;
   /** Hands the chat from a long loop to a fresh one; returns the new epoch, or undefined when nothing is left to do. */
   renewLoop(chatId: string, epoch: number): Promise<number | undefined>;
   /** Chats that hold unanswered messages, with the epoch whose loop should be running; for the sweep. */

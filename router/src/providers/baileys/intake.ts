@@ -1,6 +1,6 @@
 import { type BinaryNode, proto, type WAMessage } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
-import type { Journal, JournalEntry } from '../../core/ports/journal.ts';
+import type { DamagedEntry, Journal, JournalEntry } from '../../core/ports/journal.ts';
 import { ChatLanes } from './chat-lanes.ts';
 import { HandOver, type HandOverOptions } from './hand-over.ts';
 import { JournalTrim } from './journal-trim.ts';
@@ -39,6 +39,8 @@ const KEY_USED_BEFORE = 'Key used already or never filled';
 
 export interface IntakeOptions extends HandOverOptions {
   journal: Journal;
+  /** The journal holds a message that cannot be read, of an unknown chat. */
+  onJournalUnreadable(waMessageId: string): void;
   /** A message is decrypted and handed on; Baileys will tell it too. */
   onDecrypted(messageKey: string): void;
   /** Something can still be written to WhatsApp. What fails when nothing can, WhatsApp delivers again. */
@@ -123,10 +125,12 @@ export class Intake implements DecryptHooks {
     let replayed = 0;
     for (;;) {
       const entries = await journal.pending(accountId, { afterOrder, limit: JOURNAL_PAGE });
-      for (const stanza of stanzasOf(entries)) {
+      const { stanzas, damaged } = stanzasOf(entries);
+      for (const stanza of stanzas) {
         this.#replayOne(stanza);
         replayed += 1;
       }
+      for (const each of damaged) this.#replayDamaged(each.entry, each.attrs);
       const last = entries.at(-1);
       if (!last || entries.length < JOURNAL_PAGE) break;
       afterOrder = last.stanzaOrder;
@@ -359,7 +363,7 @@ export class Intake implements DecryptHooks {
     const hashes = entries.map((entry) => entry.ciphertextHash);
     const envelope = envelopeOf(attrs, this.#options.own());
     if (!envelope) {
-      this.#trim.received(hashes);
+      for (const entry of entries) this.#replayDamaged(entry, undefined);
       return;
     }
     for (const entry of entries) this.#recalled.remember(entry);
@@ -378,6 +382,20 @@ export class Intake implements DecryptHooks {
     this.#memory.set(key, { order, outcome: 'handed' });
     const stanza: Stanza = { key, envelope, attrs, order, offline: true, plaintexts, hashes };
     this.#lanes.push(lane, () => this.#deliverStanza(stanza));
+  }
+
+  /**
+   * What it said is lost. That it was there is noted in its chat; where the chat is not known, by the account. The entry
+   * stays: PostgreSQL cannot remove a value whose blocks it cannot read, and who mends it may read it yet.
+   */
+  #replayDamaged(entry: JournalEntry | DamagedEntry, attrs: BinaryNode['attrs'] | undefined): void {
+    const { waMessageId, stanzaOrder } = entry;
+    this.#options.log.error({ waMessageId }, 'a journalled message cannot be read');
+    if (!attrs || !envelopeOf(attrs, this.#options.own())) {
+      this.#options.onJournalUnreadable(waMessageId);
+      return;
+    }
+    this.#recordUnread(attrs, stanzaOrder);
   }
 
   /** A later message may have been journalled while an earlier one was not: the earlier one keeps its place. */
