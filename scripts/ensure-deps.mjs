@@ -36,7 +36,8 @@ function isInstalled(folder) {
 
 async function npmCi(folder) {
   // development packages also when the environment says production: the build needs them
-  const args = ['ci', '--include=dev', '--no-audit', '--no-fund'];
+  // of the packages' own packages npm warns much that nobody here can mend; errors are shown
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
   const npm = process.env.npm_execpath;
   const result = /\.[cm]?js$/.test(npm ?? '')
     ? await runNode(npm, args, { cwd: folder })

@@ -4,10 +4,12 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { prepare } from './build.mjs';
+import { endWithNpm } from './end-with-npm.mjs';
 import { fail, isMain, root } from './steps.mjs';
 
 /** @param file the program, from the project's folder */
 export async function runProgram(file, args) {
+  endWithNpm();
   await prepare();
   const program = resolve(root, file);
   if (!existsSync(program)) fail(`${file} does not exist after the build.`);

@@ -44,8 +44,12 @@ async function main(): Promise<number> {
   }
   const [noun, verb, url = '', ...rest] = positionals;
   if (noun !== 'agent' || rest.length > 0) throw new UsageError('there is no such command');
-  if (!URL.canParse(url))
-    throw new UsageError('the URL of the agent is missing, such as http://localhost:8080');
+  if (url === '') throw new UsageError('the URL of the agent is missing, such as http://localhost:8080');
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    throw new UsageError(
+      'the URL of the agent must begin with http:// or https://, such as http://localhost:8080',
+    );
+  }
   switch (verb) {
     case 'test':
       return await test(url, values);
@@ -100,7 +104,7 @@ async function inspect(url: string, options: Options): Promise<number> {
     `envelope  ${report.envelope ?? '(not reachable)'}`,
     ...report.functions.map(
       ({ selector, signature, isListed }) =>
-        `${selector}  ${signature}${isListed ? '' : '  (not listed by /health)'}`,
+        `${selector}  ${signature}${isListed === false ? '  (not listed by /health)' : ''}`,
     ),
   ];
   show(options, report, lines.join('\n'));

@@ -62,7 +62,9 @@ export const envSchema = z.object({
     .describe('Folder of the embedded database, of media and of hosted agents.'),
   DATABASE_URL: databaseUrl
     .optional()
-    .describe('A PostgreSQL to use instead of the embedded one.')
+    .describe(
+      'A PostgreSQL to use instead of the embedded one: the server itself, or a pooler in session mode.',
+    )
     .meta({ secret: true }),
   DATABASE_PASSWORD_FILE: z
     .string()
@@ -108,6 +110,12 @@ export const envSchema = z.object({
     .optional()
     .describe('Another WebSocket server than WhatsApp: test benches, proxies.')
     .meta({ shownDefault: "WhatsApp's own" }),
+  WA2AI_WHATSAPP_MEDIA_HOST: z
+    .string()
+    .regex(/^[A-Za-z0-9.-]{1,253}(:\d{1,5})?$/, 'must be a host name with an optional port')
+    .optional()
+    .describe("Another host than WhatsApp's to fetch people's files from, over https: test benches, proxies.")
+    .meta({ shownDefault: 'mmg.whatsapp.net' }),
   WA2AI_WHATSAPP_VERSION: z
     .string()
     .regex(/^\d{1,5}\.\d{1,10}\.\d{1,10}$/, 'must be a WhatsApp Web version such as 2.3000.1023223821')
@@ -118,9 +126,17 @@ export const envSchema = z.object({
   WA2AI_AGENT_TIMEOUT_MS: wholeNumber(100, 3_600_000)
     .prefault('30000')
     .describe('Longest wait for one answer of an agent, in milliseconds.'),
+  WA2AI_MEDIA_TIMEOUT_MS: wholeNumber(100, 3_600_000)
+    .prefault('30000')
+    .describe("Longest wait for a person's file to come from WhatsApp, in milliseconds."),
   WA2AI_AGENT_ATTEMPTS: wholeNumber(1, 20)
     .prefault('3')
-    .describe('How often one message is offered to an agent that did not take it.'),
+    .describe('How often one message is offered to an agent that did not take it, at least.'),
+  WA2AI_AGENT_PATIENCE_MS: wholeNumber(0, 3_600_000)
+    .prefault('120000')
+    .describe(
+      'How long an agent that is away (no connection, 429, 502, 503) is asked again for one message, in milliseconds, before it becomes a dead letter; its chat waits. 0: no longer than the attempts take.',
+    ),
   WA2AI_ACK_TIMEOUT_MS: wholeNumber(1_000, 3_600_000)
     .prefault('30000')
     .describe(
@@ -197,10 +213,15 @@ export interface Config {
   readonly pairingPhone?: string;
   readonly maxMessageAgeMs: number;
   readonly whatsappWsUrl?: string;
+  /** `host` or `host:port`. */
+  readonly whatsappMediaHost?: string;
   readonly whatsappVersion?: readonly [number, number, number];
   readonly agentTimeoutMs: number;
+  readonly mediaTimeoutMs: number;
   /** At least 1. */
   readonly agentAttempts: number;
+  /** Beyond the attempts, for an agent that is away. */
+  readonly agentPatienceMs: number;
   readonly ackTimeoutMs: number;
   /** 0 switches the loop breaker off. */
   readonly loopTurns: number;
@@ -262,9 +283,12 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     pairingPhone: values.WA2AI_PAIRING_PHONE,
     maxMessageAgeMs: values.WA2AI_MAX_MESSAGE_AGE_MS,
     whatsappWsUrl: values.WA2AI_WHATSAPP_WS_URL,
+    whatsappMediaHost: values.WA2AI_WHATSAPP_MEDIA_HOST,
     whatsappVersion: values.WA2AI_WHATSAPP_VERSION,
     agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
+    mediaTimeoutMs: values.WA2AI_MEDIA_TIMEOUT_MS,
     agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
+    agentPatienceMs: values.WA2AI_AGENT_PATIENCE_MS,
     ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
     loopTurns: values.WA2AI_LOOP_TURNS,
     loopReplyMs: values.WA2AI_LOOP_REPLY_MS,

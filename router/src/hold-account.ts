@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from './config.ts';
 import type { HeldAccount } from './core/account-owner.ts';
 import type { AccountRegistry } from './core/account-registry.ts';
@@ -24,7 +25,8 @@ export interface AccountHoldingDeps {
   /** The accounts held here; what is held is added and taken off again. */
   registry: AccountRegistry;
   deliveries: Map<string, ReplyDelivery>;
-  receive(message: InboundMessage, log: Logger): Promise<void>;
+  /** What takes in the messages of an account; they are stored under its lease. */
+  receiver(fence: Fence): (message: InboundMessage, log: Logger) => Promise<void>;
   onStatus(status: AccountStatus): void;
   clock: Clock;
   log: Logger;
@@ -39,12 +41,13 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
     const { accountId } = fence;
     const log = deps.log.child({ mod: 'whatsapp', accountId });
     const outbox = new PrismaOutbox(prisma, fence);
+    const receive = deps.receiver(fence);
     const provider = createBaileysProvider({
       accountId,
       events: faults.events(events()),
       keyStore: faults.keyStore(new PrismaKeyStore(prisma, fence)),
       accountStore: new PrismaAccountStore(prisma, fence),
-      journal: new PrismaJournal(prisma),
+      journal: new PrismaJournal(prisma, fence),
       findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
       clock,
       log,
@@ -77,7 +80,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
     }
     return {
       async stop() {
-        await delivery.settled();
+        await delivery.finish();
         await provider.stop();
         leave();
       },
@@ -89,10 +92,12 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
 
     function events(): ProviderEvents {
       let wasConnected = false;
+      let wasLimited = false;
+      let lastTold: object | undefined;
       return {
         receive: async (message) => {
           if (!fence.isHeld()) throw new LeaseLostError(accountId);
-          await deps.receive(message, log);
+          await receive(message, log);
         },
         receipts: (receipts) => {
           delivery.acknowledged(receipts.map((receipt) => receipt.waMessageId));
@@ -101,16 +106,24 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
         refused: (waMessageId, code, limitLeftMs) =>
           outbox.markRefused(accountId, waMessageId, `WhatsApp refused it with error ${code}.`, limitLeftMs),
         status: (status) => {
-          const { state, reason, nextAction, retryAtMs } = status;
-          deps.log.info({ accountId, state, reason, nextAction, retryAtMs }, 'account state');
+          const { state, reason, nextAction, retryAtMs, problems } = status;
+          const told = { accountId, state, reason, nextAction, retryAtMs, problems };
+          // A new QR code, every few seconds, is no news in a log.
+          const level = isDeepStrictEqual(told, lastTold) ? 'debug' : 'info';
+          lastTold = told;
+          deps.log[level](told, 'account state');
           const isConnected = status.isConnected ?? state === 'open';
-          if (isConnected && wasConnected) void delivery.limitChanged();
-          else if (isConnected) {
+          const isLimited = status.limitLeftMs !== undefined;
+          if (isConnected && wasConnected) {
+            if (isLimited !== wasLimited) void delivery.limitChanged();
+            else delivery.look();
+          } else if (isConnected) {
             delivery.resume().catch((error: unknown) => {
               log.warn({ err: error }, 'stored replies could not be read; they go with the next opening');
             });
           }
           wasConnected = isConnected;
+          wasLimited = isLimited;
           deps.onStatus(status);
         },
       };

@@ -19,7 +19,10 @@ async function main(): Promise<void> {
   }
 }
 
-/** SIGINT and SIGTERM stop the service cleanly, during its start as soon as that has ended; a second one ends at once. */
+/**
+ * SIGINT, SIGTERM and SIGHUP (the terminal was closed) stop the service cleanly, during its start as soon as that has
+ * ended; a second one ends at once.
+ */
 function stopOnSignals(): { ready(app: App): void } {
   let app: App | undefined;
   let isAsked = false;
@@ -34,13 +37,21 @@ function stopOnSignals(): { ready(app: App): void } {
     );
   };
   const onSignal = () => {
-    // Turns under way and an embedded database resume at the next start, so an impatient end loses nothing.
-    if (isAsked) process.exit(1);
+    // Turns under way resume at the next start, so an impatient end loses nothing.
+    if (isAsked) {
+      app?.abandon();
+      process.exit(1);
+    }
     isAsked = true;
     if (app) stop(app);
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  process.on('SIGHUP', () => {
+    // A closed terminal takes no more lines, and their errors must not end the process before it has stopped.
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+    onSignal();
+  });
   return {
     ready: (started) => {
       app = started;

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Abi, decodeFunctionResult, encodeFunctionData, encodeFunctionResult, parseAbi } from 'viem';
@@ -49,6 +50,8 @@ function bytes(length: number): `0x${string}` {
 export async function benchAbi(): Promise<void> {
   const abi = await createAbi(signatures);
   const viemAbi: Abi = parseAbi(signatures);
+  const load = loadavg()[0]?.toFixed(1);
+  console.log(`Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}, load ${load}`);
   console.log('encode + decode per second   wa2ai      viem');
   for (const { name, values, args, result } of calls) {
     const target = findFunction(abi, name);

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { DeadLetters } from '../../router/src/core/ports/dead-letters.ts';
-import type { InboundMessage, Inbox, Stored, TurnResult } from '../../router/src/core/ports/inbox.ts';
+import type {
+  InboundMessage,
+  Inbox,
+  NewReply,
+  Stored,
+  TurnResult,
+} from '../../router/src/core/ports/inbox.ts';
 import type { MessageLog } from '../../router/src/core/ports/message-log.ts';
 import type { Outbox } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
@@ -99,7 +105,7 @@ export function aReply(accountId: string, to: string, text = 'hello'): OutgoingM
   return { accountId, to, waMessageId: `WA2AI${lastOrder}`, text };
 }
 
-export function answered(replies: OutgoingMessage[] = []): TurnResult {
+export function answered(replies: NewReply[] = []): TurnResult {
   return { state: 'answered', replies };
 }
 

@@ -5,10 +5,12 @@ import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { PrismaClient } from '../../router/src/infra/db/generated/client.ts';
 import { PrismaAccountLeases } from '../../router/src/infra/db/prisma-account-lease.ts';
 import { PrismaAccountStore } from '../../router/src/infra/db/prisma-account-store.ts';
+import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
+import { PrismaJournal } from '../../router/src/infra/db/prisma-journal.ts';
 import { PrismaKeyStore } from '../../router/src/infra/db/prisma-key-store.ts';
 import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { anAccount, aPerson, aReply } from './adapters.ts';
+import { aMessage, anAccount, aPerson, aReply } from './adapters.ts';
 
 let database: TestDatabase;
 let prisma: PrismaClient;
@@ -50,6 +52,10 @@ beforeEach(async () => {
   const held = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
   await outbox.hold(held.row.id, 60_000, 'a limit');
   await new PrismaAccountStore(prisma).beginLimit(account, { ...limit, reason: 'before' });
+  await new PrismaKeyStore(prisma).commit(
+    { accountId: account, generation: 1 },
+    { puts: [], deletes: [], journal: [entry('old')] },
+  );
 });
 
 /** Another node holds the account, and this one has not heard of it. */
@@ -66,6 +72,14 @@ const creds = (value: string) => ({
   journal: [],
 });
 
+const entry = (ciphertextHash: string) => ({
+  ciphertextHash,
+  stanzaOrder: 1n,
+  waMessageId: 'W',
+  plaintext: new Uint8Array([1]),
+  stanza: new Uint8Array([2]),
+});
+
 /** Every kind of write that an account's owner makes. */
 const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
   ['keys', () => keyStore().commit({ accountId: account, generation: 1 }, creds('new'))],
@@ -77,18 +91,12 @@ const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
         {
           ...creds('new'),
           deletes: [{ category: 'pre-key', keyId: '1' }],
-          journal: [
-            {
-              ciphertextHash: 'h',
-              stanzaOrder: 1n,
-              waMessageId: 'W',
-              plaintext: new Uint8Array([1]),
-              stanza: new Uint8Array([2]),
-            },
-          ],
+          journal: [entry('new')],
         },
       ),
   ],
+  ['a journal that drops entries', () => new PrismaJournal(prisma, fence).forget(account, ['old'])],
+  ['a message', () => new PrismaInbox(prisma, fence).add(aMessage(account, aPerson()))],
   ['account state', () => new PrismaAccountStore(prisma, fence).save(account, { state: 'open' })],
   ['key generation', () => new PrismaAccountStore(prisma, fence).nextGeneration(account)],
   ['a limit', () => new PrismaAccountStore(prisma, fence).beginLimit(account, limit)],
@@ -120,6 +128,8 @@ async function written(): Promise<unknown> {
     account: await prisma.account.findMany({ where: { id: account } }),
     limits: await prisma.accountLimit.findMany({ where }),
     outbox: await prisma.outbox.findMany({ where }),
+    messages: await prisma.message.findMany({ where }),
+    chats: await prisma.chat.findMany({ where }),
     dead: await prisma.deadLetter.findMany({ where }),
   };
 }

@@ -256,7 +256,7 @@ describe.each(ADAPTERS)('outbox in $name', ({ open }) => {
   it('finds a message by its WhatsApp id, in its own account only', async () => {
     const reply = aReply(accountId, '5493777000111@s.whatsapp.net', 'resend me');
     await queued(reply);
-    expect(await stores.outbox.findByWaId(accountId, reply.waMessageId)).toEqual(reply);
+    expect(await stores.outbox.findByWaId(accountId, reply.waMessageId)).toEqual({ message: reply });
     expect(await stores.outbox.findByWaId(anAccount(), reply.waMessageId)).toBeUndefined();
     expect(await stores.outbox.findByWaId(accountId, 'UNKNOWN')).toBeUndefined();
   });

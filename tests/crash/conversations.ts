@@ -38,6 +38,13 @@ export class Conversations {
     return this.#answered;
   }
 
+  /** Messages that were said and not answered, their texts. */
+  unanswered(): string[] {
+    return [...this.#open.values()].flatMap((answers) =>
+      [...answers].map((text) => text.replace(/^Echo: /, '')),
+    );
+  }
+
   /** Lets people say messages until there are `total` in all, with `mostOpen` unanswered at a time. */
   allow(total: number, mostOpen: number): void {
     this.#allowance = Math.max(total, this.#said);

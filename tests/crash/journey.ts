@@ -8,6 +8,9 @@ const MOST_TOLD = 6;
 /** Columns that say nothing about a message's way. */
 const ROW_NOISE = new Set(['trace', 'plaintext', 'stanza', 'text', 'to_jid', 'push_name', 'account_id']);
 
+/** Baileys says so of each ciphertext that was read before, and names none. */
+const ROLLED_BACK = 'transaction failed, rolling back';
+
 interface Sources {
   emulator: WhatsAppEmulator;
   verdict: Verdict;
@@ -21,6 +24,21 @@ export async function journeys(sources: Sources): Promise<string> {
   const told = Object.entries({ unanswered, twice, outOfOrder, unexpected, unreadable, askedAgain }).flatMap(
     ([what, complaints]) => complaints.map((complaint) => ({ what, complaint })),
   );
+  return tell(sources, told);
+}
+
+/** The same of messages that were waiting when a life was ended for its length: no fault, but perhaps the sign of one. */
+export async function waits(sources: Sources): Promise<string> {
+  const told = sources.lives.flatMap(({ number, waiting = [] }) =>
+    waiting.map((text) => ({ what: `waited in life ${number}`, complaint: { chat: '', text, ids: [] } })),
+  );
+  return tell(sources, told);
+}
+
+async function tell(
+  sources: Sources,
+  told: ReadonlyArray<{ what: string; complaint: Complaint }>,
+): Promise<string> {
   if (told.length === 0) return '';
   const client = new pg.Client({ connectionString: sources.databaseUrl });
   await client.connect();
@@ -62,7 +80,7 @@ async function journey(
     });
     for (const line of life.lines) {
       const isOfThis = ids.has(String(line.waMessageId)) || messageIds.has(String(line.messageId));
-      if (!isOfThis && line.level < 40 && line.said === undefined) continue;
+      if (!isOfThis && (line.level < 40 || line.said === ROLLED_BACK)) continue;
       const { time, level, msg, pid, hostname, ...fields } = line;
       events.push({
         atMs: Date.parse(String(time)),

@@ -17,7 +17,7 @@ export interface Verdict {
   unanswered: Complaint[];
   /** Answers that stand there more than once, as several bubbles. */
   twice: Complaint[];
-  /** Answers that came before the answer to an earlier message of the chat. */
+  /** Answers that came after the answer to a later message of the chat; the ids name that one too. */
   outOfOrder: Complaint[];
   /** Bubbles that answer no message. */
   unexpected: Complaint[];
@@ -25,7 +25,7 @@ export interface Verdict {
   unreadable: Complaint[];
   /** Replies that a person could read only after asking again. */
   healed: number;
-  /** Messages that the service had to ask for again. */
+  /** Messages that the service could not decrypt, and had to ask for again. */
   askedAgain: Complaint[];
   /** The same bubble sent more than once: WhatsApp shows it once. */
   repeats: number;
@@ -33,7 +33,7 @@ export interface Verdict {
 }
 
 /** Judges from the emulator's side alone: what was said, and what each person saw. */
-export function judge(emulator: WhatsAppEmulator, chats: readonly Chat[]): Verdict {
+export function judge(emulator: Pick<WhatsAppEmulator, 'transcript'>, chats: readonly Chat[]): Verdict {
   const entries = emulator.transcript();
   const verdict: Verdict = {
     messages: 0,
@@ -72,8 +72,10 @@ export function judge(emulator: WhatsAppEmulator, chats: readonly Chat[]): Verdi
       if (retried.has(id)) verdict.askedAgain.push({ chat: chat.name, text, ids: [id] });
     }
   }
-  const { unanswered, twice, outOfOrder, unexpected, unreadable } = verdict;
-  verdict.isGood = [unanswered, twice, outOfOrder, unexpected, unreadable].every((list) => list.length === 0);
+  const { unanswered, twice, outOfOrder, unexpected, unreadable, askedAgain } = verdict;
+  verdict.isGood = [unanswered, twice, outOfOrder, unexpected, unreadable, askedAgain].every(
+    (list) => list.length === 0,
+  );
   return verdict;
 }
 
@@ -102,6 +104,7 @@ function judgeReader(
   const places = new Map(asked.map(({ text }, place) => [`Echo: ${text}`, place]));
   const ids = new Map<string, string[]>();
   let furthest = -1;
+  let furthestIds: string[] = [];
   for (const [id, { text, failures }] of bubbles) {
     if (text === undefined) {
       verdict.unreadable.push({ chat: chat.name, text: '', reader, ids: [id] });
@@ -110,8 +113,12 @@ function judgeReader(
     if (failures > 0) verdict.healed += 1;
     const place = places.get(text);
     if (place === undefined) verdict.unexpected.push({ chat: chat.name, text, reader, ids: [id] });
-    else if (place < furthest) verdict.outOfOrder.push({ chat: chat.name, text, reader, ids: [id] });
-    else furthest = place;
+    else if (place < furthest) {
+      verdict.outOfOrder.push({ chat: chat.name, text, reader, ids: [id, ...furthestIds] });
+    } else {
+      furthest = place;
+      furthestIds = [id, asked[place]?.id ?? ''];
+    }
     ids.set(text, [...(ids.get(text) ?? []), id]);
   }
   for (const { id, text } of asked) {

@@ -1,21 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { FAULT_POINTS, type FaultPlan } from '../../router/src/infra/fault-points.ts';
 import { type LogLine, Wa2aiProcess } from '../support/wa2ai-process.ts';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
-import type { SeededRandom } from './random.ts';
+import type { Conversations } from './conversations.ts';
+import { type LifePlan, planName } from './kill-plan.ts';
 
-/** A life that has not come to its end by then is ended all the same. */
-const LONGEST_LIFE_MS = 30_000;
+/** A life that has not come to its end by then is ended all the same: from its start, and once it is live. */
+const LONGEST_START_MS = 120_000;
+const LONGEST_LIVE_MS = 30_000;
+/** Longer than any life. */
+const NEVER_MS = 600_000;
 /** The writers answer the moment they are answered, as programs do; the service would stop talking to them. */
 export const LIKE_PROGRAMS = { WA2AI_LOOP_TURNS: '0' };
 /** pino's number of a warning. */
 const WARN = 40;
-
-/** How one life of the service is to end. */
-export type LifePlan =
-  | { kind: 'fault'; fault: FaultPlan }
-  /** SIGKILL so long after the process was started, or after it was given everything that waited. */
-  | { kind: 'random'; from: 'start' | 'live'; afterMs: number };
 
 /** One life of a node, from start to end. */
 export interface Life {
@@ -28,27 +25,10 @@ export interface Life {
   /** From start to the log's "ready", and to the end of WhatsApp's offline phase; undefined when it did not get there. */
   readyMs?: number;
   liveMs?: number;
+  /** When it was `late`: the messages that were not answered, their texts. */
+  waiting?: string[];
   /** What it said that belongs to a message, and everything from warnings up. */
   lines: LogLine[];
-}
-
-/** Two lives of three end at a fault point, each point in its turn; the third at a random moment. */
-export function planLife(number: number, random: SeededRandom, messagesPerLife: number): LifePlan {
-  if (number % 3 === 0) {
-    const isAtStart = random.next() < 0.25;
-    return isAtStart
-      ? { kind: 'random', from: 'start', afterMs: random.between(100, 2_000) }
-      : { kind: 'random', from: 'live', afterMs: random.between(0, 800) };
-  }
-  const turn = number - 1 - Math.floor(number / 3);
-  const point = FAULT_POINTS[turn % FAULT_POINTS.length] ?? 'after-journal';
-  return { kind: 'fault', fault: { point, pass: random.between(1, Math.max(1, messagesPerLife)) } };
-}
-
-export function planName(plan: LifePlan): string {
-  return plan.kind === 'fault'
-    ? `${plan.fault.point}:${plan.fault.pass}`
-    : `${plan.afterMs} ms after ${plan.from}`;
 }
 
 /** The node that lives when a trial names none. */
@@ -90,29 +70,47 @@ export class Lives {
   }
 
   /**
-   * Runs one life to its planned end.
-   * @param idle resolves when there is nothing more to answer; aborted with the life
+   * Runs one life to its planned end, or until everything that people may say is answered.
+   * @throws when the service ends by itself
    */
-  async live(plan: LifePlan, idle: (signal: AbortSignal) => Promise<unknown>): Promise<Life> {
+  async live(plan: LifePlan, conversations: Conversations): Promise<Life> {
     const { service, life, isLive } = this.start(planName(plan), {
       env: plan.kind === 'fault' ? { WA2AI_FAULT_POINT: `${plan.fault.point}:${plan.fault.pass}` } : {},
     });
     const over = new AbortController();
-    const after = (ms: number) => wait(ms, undefined, { signal: over.signal });
+    const { signal } = over;
+    // The moment of the kill is what is tested: any time on the clock, tied to no event.
+    const after = (ms: number) => wait(ms, undefined, { signal });
+    // A start that takes too long ends the life as late.
+    const live = isLive.catch(() => new Promise<never>(() => undefined));
     const endings: Array<Promise<Life['end']>> = [
-      idle(over.signal).then(() => 'idle'),
-      after(LONGEST_LIFE_MS).then(() => 'late'),
-      service.untilExit().then(() => 'fault'),
+      conversations.untilAllAnswered(NEVER_MS, signal).then(() => 'idle'),
+      after(LONGEST_START_MS).then(() => 'late'),
+      live.then(() => after(LONGEST_LIVE_MS)).then(() => 'late'),
+      service.untilExit().then((code) => {
+        if (code === null && plan.kind === 'fault') return 'fault';
+        throw new Error(`wa2ai ended by itself in life ${life.number}, code ${code}:\n${service.tail()}`);
+      }),
     ];
-    if (plan.kind === 'random') {
-      const begun = plan.from === 'live' ? isLive : Promise.resolve();
-      // The moment of the kill is what is tested: any time on the clock, tied to no event.
-      endings.push(begun.then(() => after(plan.afterMs)).then(() => 'moment'));
+    if (plan.kind === 'start') endings.push(after(plan.afterMs).then(() => 'moment'));
+    if (plan.kind === 'answers') {
+      const answered = () =>
+        conversations.untilAnswered(conversations.answered + plan.answers, NEVER_MS, signal);
+      endings.push(
+        live
+          .then(answered)
+          .then(() => after(plan.afterMs))
+          .then(() => 'moment'),
+      );
     }
     for (const ending of endings) ending.catch(() => undefined);
-    life.end = await Promise.race(endings);
-    over.abort();
-    await service.end('SIGKILL');
+    try {
+      life.end = await Promise.race(endings);
+      if (life.end === 'late') life.waiting = conversations.unanswered();
+    } finally {
+      over.abort();
+      await service.end('SIGKILL');
+    }
     return life;
   }
 
@@ -122,7 +120,7 @@ export class Lives {
     const startedAtMs = Date.now();
     const life: Life = { number: this.all.length + 1, node, plan, end: 'as asked', startedAtMs, lines: [] };
     this.all.push(life);
-    const isLive = emulator.waitFor('live', undefined, 60_000).then(() => {
+    const isLive = emulator.waitFor('live', undefined, LONGEST_START_MS).then(() => {
       life.liveMs = Date.now() - startedAtMs;
     });
     const service = Wa2aiProcess.spawn({
@@ -132,7 +130,7 @@ export class Lives {
       env: { WA2AI_NODE_ID: node, ...LIKE_PROGRAMS, ...this.#options.env, ...env },
     });
     const isReady = service
-      .untilLog((line) => line.msg === 'wa2ai is ready', 60_000)
+      .untilLog((line) => line.msg === 'wa2ai is ready', LONGEST_START_MS)
       .then((line) => {
         service.url = String(line.url);
         life.readyMs = Date.now() - startedAtMs;

@@ -1,22 +1,23 @@
 import { quantile } from '../bench/statistics.ts';
 import type { CrashReport } from './crash-run.ts';
+import type { Life } from './lives.ts';
 
 /** The report as a table for a terminal. */
 export function summary(report: CrashReport): string {
   const { verdict, lives } = report;
-  const ends = new Map<string, number>();
-  for (const { end, plan } of lives) {
-    const name = end === 'fault' ? `at ${plan.replace(/:.*/, '')}` : end;
-    if (end !== 'as asked') ends.set(name, (ends.get(name) ?? 0) + 1);
-  }
+  const ended = (wanted: Life['end']) => lives.filter(({ end }) => end === wanted).length;
   const ready = lives.map(({ readyMs }) => readyMs).filter((ms) => ms !== undefined);
   const live = lives.map(({ liveMs }) => liveMs).filter((ms) => ms !== undefined);
   const rows: Array<[string, string | number]> = [
     ['seed', report.seed],
     ['messages', verdict.messages],
     ['kills', report.kills],
-    ...[...ends].sort().map(([end, count]): [string, number] => [`  ${end}`, count]),
+    ...[...report.reached].map(([point, count]): [string, number] => [`  at ${point}`, count]),
+    ['  at a random moment', ended('moment')],
+    ['  when all was answered', ended('idle')],
+    ['  after waiting too long', ended('late')],
     ['seconds', report.seconds.toFixed(1)],
+    ['  of them with kills', report.disturbedSeconds.toFixed(1)],
     ['start to ready, median ms', Math.round(quantile(ready, 0.5))],
     ['start to live, median ms', Math.round(quantile(live, 0.5))],
     ['never answered', verdict.unanswered.length],
@@ -30,5 +31,6 @@ export function summary(report: CrashReport): string {
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
-  return [...lines, verdict.isGood ? 'as promised' : 'NOT AS PROMISED'].join('\n');
+  for (const point of report.unreached) lines.push(`no life ended at ${point}`);
+  return [...lines, report.isGood ? 'as promised' : 'NOT AS PROMISED'].join('\n');
 }

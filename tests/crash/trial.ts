@@ -8,7 +8,7 @@ import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import { type ChatCounts, makeChats } from './chats.ts';
 import { Conversations } from './conversations.ts';
-import { journeys } from './journey.ts';
+import { journeys, waits } from './journey.ts';
 import { judge, type Verdict } from './judge.ts';
 import { LIKE_PROGRAMS, type Life, type LifeSettings, Lives, ONLY_NODE } from './lives.ts';
 import { SeededRandom } from './random.ts';
@@ -51,10 +51,14 @@ export interface Trial {
 export interface TrialReport {
   seed: number;
   seconds: number;
+  /** Of them, those of the disturbance. */
+  disturbedSeconds: number;
   lives: Life[];
   verdict: Verdict;
   /** How the messages complained of came to it, in words; empty when all is good. */
   journeys: string;
+  /** The same of messages that waited long in a life; they were answered in a later one. */
+  waits: string;
 }
 
 /**
@@ -104,7 +108,9 @@ export async function runTrial(
       },
     };
     await prepare(options, emulator, account, agent.url);
+    const disturbedAtMs = Date.now();
     await disturb(trial);
+    const disturbedSeconds = (Date.now() - disturbedAtMs) / 1_000;
     await comeToRest(options, trial);
 
     const verdict = judge(emulator, chats);
@@ -117,9 +123,11 @@ export async function runTrial(
     return {
       seed,
       seconds: (Date.now() - startedAtMs) / 1_000,
+      disturbedSeconds,
       lives: lives.all,
       verdict,
       journeys: await journeys(told),
+      waits: await waits(told),
     };
   } finally {
     await agent.stop();

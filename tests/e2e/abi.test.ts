@@ -18,7 +18,7 @@ beforeAll(async () => {
     startAbiEthersAgent(),
     startAbiNaiveAgent(),
   ]);
-  stage = await Stage.setAndPaired({ env: { WA2AI_AGENT_ATTEMPTS: '2' } });
+  stage = await Stage.setAndPaired();
 });
 
 afterAll(async () => {
@@ -35,16 +35,6 @@ async function abiRoute(channelId: string, agent: AbiStandIn, abi: Record<string
   });
   expect(status, JSON.stringify(body)).toBe(201);
   return body.data as { id: string };
-}
-
-async function untilTurnEnded(waMessageId: string) {
-  let row: Record<string, unknown> | undefined;
-  const state = async () => {
-    row = await stage.message(waMessageId);
-    return row?.state;
-  };
-  await expect.poll(state, { timeout: 20_000 }).not.toBeOneOf([undefined, 'received']);
-  return row as Record<string, unknown>;
 }
 
 type AgentName = 'viem' | 'ethers' | 'a first example';
@@ -73,7 +63,7 @@ describe('an ABI agent through WhatsApp', () => {
         replies.push(expected);
       } else {
         const row = { state: 'dead', error: expect.stringMatching(expected), replies: [] };
-        expect(await untilTurnEnded(id), exchange.text).toMatchObject(row);
+        expect(await stage.untilTurnEnded(id), exchange.text).toMatchObject(row);
       }
     }
     expect(person.received.map(({ text }) => text)).toEqual(replies);
@@ -89,7 +79,7 @@ describe('an ABI agent through WhatsApp', () => {
       if (typeof expected === 'string') {
         expect(await bo.nextReply(10_000)).toMatchObject({ text: expected, chat: group.jid });
       } else {
-        expect(await untilTurnEnded(id), exchange.text).toMatchObject({
+        expect(await stage.untilTurnEnded(id), exchange.text).toMatchObject({
           state: 'dead',
           error: expect.stringMatching(expected),
         });
@@ -101,13 +91,30 @@ describe('an ABI agent through WhatsApp', () => {
     const person = stage.person();
     await abiRoute(person.phone, mock);
     const before = mock.requests.length;
-    await person.say('/processUser {"name":"Ann","age":"ten"}', { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toBe(
-      "age must be a whole number from 0 to 2^256-1, got 'ten'.",
-    );
+    const text = '/processUser {"name":"Ann","age":"ten"}';
+    const sentence = "age must be a whole number from 0 to 2^256-1, got 'ten'.";
+    await person.say(text, { to: stage.phone });
+    expect((await person.nextReply(10_000)).text).toBe(sentence);
+    const explained = await stage.service.api('POST', '/api/routes/explain', {
+      channelId: person.phone,
+      text,
+    });
+    expect(explained.body.data).toMatchObject({ call: { kind: 'answer', why: 'mistake', text: sentence } });
     await person.say('/help', { to: stage.phone });
     expect((await person.nextReply(10_000)).text).toContain('/add a: uint256, b: uint256');
     expect(mock.requests).toHaveLength(before);
+  });
+
+  it('whose function has no outputs is called, and the chat stays silent', async () => {
+    const person = stage.person();
+    const agent = await startAbiMockAgent();
+    agent.change({ body: Buffer.alloc(0) });
+    await abiRoute(person.phone, agent, { functions: ['function note(string text)'] });
+    const row = await stage.untilTurnEnded(await person.say('remember the milk', { to: stage.phone }));
+    expect(row).toMatchObject({ state: 'answered', replies: [] });
+    expect(agent.requests).toHaveLength(1);
+    expect(person.received).toEqual([]);
+    await agent.close();
   });
 
   it('is explained before it is asked, and its call is in the message log after', async () => {
@@ -133,7 +140,7 @@ describe('an ABI agent through WhatsApp', () => {
     });
     const id = await person.say('hi', { to: stage.phone });
     expect((await person.nextReply(10_000)).text).toBe(`*Hello, ${person.pushName}: hi!*`);
-    const row = await untilTurnEnded(id);
+    const row = await stage.untilTurnEnded(id);
     expect((row.trace as unknown[]).at(-1)).toMatchObject({
       outcome: 'asked',
       abi: {
@@ -141,27 +148,6 @@ describe('an ABI agent through WhatsApp', () => {
         outputs: { greeting: `Hello, ${person.pushName}: hi!` },
       },
     });
-  });
-});
-
-describe('a crash in the middle of an ABI call', () => {
-  it('ends in one reply after the next start', async () => {
-    const person = stage.person();
-    const agent = await startAbiMockAgent();
-    await abiRoute(person.phone, agent);
-    await person.say('/add 1 1', { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toBe('2');
-    agent.change({ delayMs: 60_000 });
-    await person.say('/add 2 40', { to: stage.phone });
-    await expect.poll(() => agent.requests.length, { timeout: 10_000 }).toBe(2);
-    await stage.service.end('SIGKILL');
-    agent.change({ delayMs: 0 });
-    await stage.restartService();
-    expect((await person.nextReply(30_000)).text).toBe('42');
-    await person.say('/add 3 3', { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toBe('6');
-    expect(person.received.map(({ text }) => text)).toEqual(['2', '42', '6']);
-    await agent.close();
   });
 });
 

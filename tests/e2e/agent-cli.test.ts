@@ -9,6 +9,7 @@ import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { specificationFunctions } from '../fixtures/abi-echo-types.js';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { startAbiNaiveAgent } from '../fixtures/abi-naive-agent.js';
+import { serverOf } from '../support/abi.ts';
 import { repositoryRoot } from '../support/repository.ts';
 
 let mock: AbiStandIn;
@@ -42,6 +43,38 @@ async function wa2ai(...args: string[]) {
   });
   const [code] = await once(child, 'close');
   return { code, output, errors };
+}
+
+interface Answer {
+  status: number;
+  body?: Buffer;
+}
+
+/** What becomes of an answer of the mock agent: another one, a cut connection, or undefined for as it was. */
+type Spoil = (
+  request: { path: string; body: Buffer },
+  answer: Answer,
+  atOnce: number,
+) => Answer | 'cut' | undefined;
+
+/** The mock agent behind a server that spoils some answers. */
+async function spoiled(spoil: Spoil): Promise<string> {
+  let atOnce = 0;
+  const { url } = await serverOf(async (request, response) => {
+    atOnce += 1;
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    const path = request.url ?? '';
+    const init = request.method === 'POST' ? { method: 'POST', body } : {};
+    const passed = await fetch(mock.url + path, init);
+    const answer = { status: passed.status, body: Buffer.from(await passed.arrayBuffer()) };
+    const given = spoil({ path, body }, answer, atOnce) ?? answer;
+    atOnce -= 1;
+    if (given === 'cut') request.socket.destroy();
+    else response.writeHead(given.status).end(given.body);
+  });
+  return url;
 }
 
 async function checkOf(url: string, abi = abiFile) {
@@ -125,7 +158,7 @@ describe('wa2ai agent', () => {
     const { code, failed, report } = await checkOf(mock.url);
     expect(failed).toEqual([]);
     expect(code).toBe(0);
-    expect(report.results.length).toBeGreaterThan(14);
+    expect(report.results.length).toBe(19);
     const table = await wa2ai('agent', 'check', mock.url, '--abi', abiFile);
     expect(table.output).toMatch(/^PASS {2}health: GET \/health[\s\S]*The agent conforms\.\n$/);
   });
@@ -135,6 +168,157 @@ describe('wa2ai agent', () => {
     expect(code).toBe(1);
     expect(failed).toContain("processUser: a call answers 200 with the ABI's outputs");
     expect(failed).toContain('greet: broken ABI encoding is refused with 400');
+  });
+
+  it('check tells each thing that an agent does otherwise than the specification, and nothing else', async () => {
+    const isCall = (body: Buffer, selector: string) => body.toString('hex', 0, 4) === selector;
+    const greetFails = 'greet: broken ABI encoding is refused with 400';
+    const cases: Array<[string, Spoil, string[]]> = [
+      [
+        'no health',
+        ({ path }) => (path === '/health' ? { status: 404 } : undefined),
+        [
+          'health: GET /health answers 200 with JSON',
+          'health after all that: GET /health answers 200 with JSON',
+        ],
+      ],
+      [
+        'a decoder that throws for unknown selectors',
+        ({ body }, { status }) => (status === 400 && isCall(body, 'ffffffff') ? { status: 500 } : undefined),
+        [
+          'unknown selector is refused with 400',
+          'body just below 10 MB is read: its unknown selector is refused with 400',
+        ],
+      ],
+      [
+        'no look at the length',
+        ({ body }) => (body.length > 0 && body.length < 4 ? 'cut' : undefined),
+        ['body of 3 bytes is refused with 400'],
+      ],
+      [
+        'an empty body taken',
+        ({ body, path }) => (path === '/' && body.length === 0 ? { status: 200 } : undefined),
+        ['empty body is refused with 400'],
+      ],
+      [
+        'a panic at broken arguments',
+        ({ body }) => (isCall(body, 'ead710c4') && body.length < 36 ? 'cut' : undefined),
+        [greetFails],
+      ],
+      [
+        "a web framework's own limit of 100 kB",
+        ({ body }) => (body.length > 100_000 ? { status: 413 } : undefined),
+        ['body just below 10 MB is read: its unknown selector is refused with 400'],
+      ],
+      [
+        'no limit at all',
+        ({ body }) => (body.length > 10 * 1024 * 1024 ? { status: 200 } : undefined),
+        ['body above 10 MB is refused'],
+      ],
+      [
+        'outputs of another type',
+        ({ body }, { status }) =>
+          status === 200 && isCall(body, 'ead710c4') ? { status: 200, body: Buffer.alloc(32, 1) } : undefined,
+        ["greet: a call answers 200 with the ABI's outputs"],
+      ],
+      [
+        'one call at a time',
+        (_request, _answer, atOnce) => (atOnce > 3 ? { status: 503 } : undefined),
+        ['20 calls at the same time get the same answer'],
+      ],
+    ];
+    for (const [name, spoil, expected] of cases) {
+      // So that calls made at the same moment meet.
+      mock.change({ delayMs: name === 'one call at a time' ? 500 : 0 });
+      const url = await spoiled(spoil);
+      const { code, failed } = await checkOf(url);
+      expect(failed, name).toEqual(expected);
+      expect(code, name).toBe(1);
+    }
+    mock.change({ delayMs: 0 });
+  });
+
+  it('check passes an agent that speaks the JSON envelope, and inspect finds that it does', async () => {
+    const agent = await startAbiMockAgent();
+    agent.change({ mode: 'json' });
+    expect((await wa2ai('agent', 'inspect', agent.url)).output).toMatch(/^envelope {2}json$/m);
+    const args = ['--abi', abiFile, '--envelope', 'json', '--json'];
+    const { code, output } = await wa2ai('agent', 'check', agent.url, ...args);
+    const { results } = JSON.parse(output);
+    expect(results.filter(({ result }: { result: string }) => result !== 'pass')).toEqual([]);
+    expect(code).toBe(0);
+    await agent.close();
+  });
+
+  it('says so, and tries nothing else, when there is no agent', async () => {
+    const gone = await startAbiMockAgent();
+    await gone.close();
+    const { code, report } = await checkOf(gone.url);
+    expect(code).toBe(1);
+    expect(report.results).toEqual([
+      {
+        check: 'health: GET /health answers 200 with JSON',
+        result: 'fail',
+        found: expect.stringMatching(/ECONNREFUSED.*nothing else was tried/),
+        ms: expect.any(Number),
+      },
+    ]);
+    const input = ['--abi', abiFile, '--method', 'greet', '--input', '["A"]'];
+    expect(await wa2ai('agent', 'test', gone.url, ...input)).toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(/^wa2ai: The agent did not answer: connect ECONNREFUSED [\d.:]+\.\n$/),
+    });
+    const inspected = await wa2ai('agent', 'inspect', gone.url, '--abi', abiFile);
+    expect(inspected).toMatchObject({ code: 1, output: expect.not.stringContaining('not listed') });
+  });
+
+  it('does not wait for ever, and takes silence for no refusal', async () => {
+    const silent = await serverOf((request, response) => {
+      if (request.method === 'GET') response.end('{}');
+      else request.resume();
+    });
+    const args = ['agent', 'check', silent.url, '--abi', abiFile, '--timeout', '100', '--json'];
+    const { code, output } = await wa2ai(...args);
+    const { results } = JSON.parse(output) as { results: Array<{ check: string; result: string }> };
+    expect(code).toBe(1);
+    expect(results.find(({ check }) => check === 'body above 10 MB is refused')).toMatchObject({
+      result: 'fail',
+      found: 'no answer within 100 ms',
+    });
+    const health = await serverOf(() => undefined);
+    expect((await wa2ai('agent', 'inspect', health.url, '--timeout', '100')).code).toBe(1);
+  });
+
+  it('inspects the mock agent as it is started by hand', async () => {
+    const child = spawn(process.execPath, [join(repositoryRoot, 'tests/fixtures/abi-mock-agent.js'), '0'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    children.push(child);
+    const [line] = await once(createInterface({ input: child.stdout }), 'line');
+    const url = /listening on (\S+)/.exec(String(line))?.[1] ?? '';
+    const { code, output } = await wa2ai('agent', 'inspect', url, '--abi', abiFile);
+    expect(code).toBe(0);
+    expect(output).toMatch(/^health {4}status 200\nmethods {3}greet, add, sumArray, processUser, analyze, /m);
+    expect(output).not.toContain('not listed');
+  });
+
+  it('reads an ABI file that begins with a byte order mark', async () => {
+    const file = join(folder, 'abi.json');
+    await writeFile(file, `\ufeff${JSON.stringify({ abi: specificationFunctions })}`);
+    const input = ['--abi', file, '--method', 'greet', '--input', '["Zoë"]'];
+    expect(await wa2ai('agent', 'test', mock.url, ...input)).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/Hello, Zoë!\n$/),
+    });
+  });
+
+  it('takes an address without http:// for a mistake on the command line', async () => {
+    for (const address of ['localhost:8080', 'ftp://agent', 'agent']) {
+      expect(await wa2ai('agent', 'check', address, '--abi', abiFile)).toMatchObject({
+        code: 2,
+        errors: expect.stringMatching(/^wa2ai: the URL of the agent must begin with http:\/\/ or https:\/\//),
+      });
+    }
   });
 
   it("check passes the repository's own example, whose functions file is its own", async () => {

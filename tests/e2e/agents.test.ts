@@ -4,7 +4,9 @@ import { Stage } from '../support/stage.ts';
 let stage: Stage;
 
 beforeAll(async () => {
-  stage = await Stage.setAndPaired({ env: { WA2AI_AGENT_TIMEOUT_MS: '1500', WA2AI_AGENT_ATTEMPTS: '2' } });
+  stage = await Stage.setAndPaired({
+    env: { WA2AI_AGENT_TIMEOUT_MS: '1500', WA2AI_AGENT_ATTEMPTS: '2', WA2AI_AGENT_PATIENCE_MS: '0' },
+  });
 });
 
 afterAll(async () => {
@@ -19,20 +21,6 @@ async function personWith(switches: string[]) {
   return { person, agent };
 }
 
-async function untilTurnEnded(waMessageId: string): Promise<Record<string, unknown>> {
-  let row: Record<string, unknown> | undefined;
-  await expect
-    .poll(
-      async () => {
-        row = await stage.message(waMessageId);
-        return row?.state;
-      },
-      { timeout: 20_000 },
-    )
-    .not.toBeOneOf([undefined, 'received']);
-  return row as Record<string, unknown>;
-}
-
 describe('agents that misbehave', () => {
   it.each([
     ['is broken (500)', ['--fail', '500'], 'dead'],
@@ -45,7 +33,7 @@ describe('agents that misbehave', () => {
   ])('leave the chat silent with a recorded reason: one that %s', async (_name, switches, state) => {
     const { person } = await personWith(switches);
     const id = await person.say('hello', { to: stage.phone });
-    const row = await untilTurnEnded(id);
+    const row = await stage.untilTurnEnded(id);
     expect(row).toMatchObject({ state, reason: expect.stringMatching(/\S/), replies: [] });
     expect(person.received).toHaveLength(0);
   });
@@ -55,7 +43,7 @@ describe('agents that misbehave', () => {
     const port = Number(new URL(agent.url).port);
     await agent.stop();
     const id = await person.say('anybody?', { to: stage.phone });
-    expect(await untilTurnEnded(id)).toMatchObject({
+    expect(await stage.untilTurnEnded(id)).toMatchObject({
       state: 'dead',
       reason: 'AGENT_UNAVAILABLE',
       attempts: 2,
@@ -63,6 +51,30 @@ describe('agents that misbehave', () => {
     await stage.anotherAgent([], port);
     await person.say('and now?', { to: stage.phone });
     expect((await person.nextReply()).text).toBe('Echo: and now?');
+  });
+
+  it('keep the chat waiting while the agent restarts, and answer what was said in its order', async () => {
+    const agent = await stage.anotherAgent([]);
+    const person = stage.person();
+    await stage.service.addRoute(person.phone, agent.url, { config: { failure: { patienceMs: 60_000 } } });
+    const port = Number(new URL(agent.url).port);
+    await agent.stop();
+    const { lines } = stage.service;
+    const from = lines.length;
+    const first = await person.say('one', { to: stage.phone });
+    await person.say('two', { to: stage.phone });
+    // More asks than the attempts of this service.
+    await stage.service.untilLog(
+      ({ msg, attempt }) => msg === 'agent did not answer' && attempt === 3,
+      20_000,
+      from,
+    );
+    await stage.anotherAgent([], port);
+    const bubbles = await person.waitForReceived(2, 30_000);
+    expect(bubbles.map(({ text }) => text)).toEqual(['Echo: one', 'Echo: two']);
+    const row = await stage.message(first);
+    expect(row).toMatchObject({ state: 'answered' });
+    expect(Number(row?.attempts)).toBeGreaterThan(3);
   });
 
   it('may answer slowly within the limit', async () => {
@@ -90,7 +102,7 @@ describe('routes through WhatsApp', () => {
       200,
     );
     const id = await person.say('hello again', { to: stage.phone });
-    expect(await untilTurnEnded(id)).toMatchObject({
+    expect(await stage.untilTurnEnded(id)).toMatchObject({
       state: 'ignored',
       reason: expect.stringMatching(/^no-/),
     });
@@ -106,7 +118,7 @@ describe('routes through WhatsApp', () => {
     const id = await hostile.say(`${'a'.repeat(40_000)}!`, { to: stage.phone });
     await other.say('hello', { to: stage.phone });
     expect((await other.nextReply()).text).toBe('Echo: hello');
-    const row = await untilTurnEnded(id);
+    const row = await stage.untilTurnEnded(id);
     expect(row).toMatchObject({ state: 'answered' });
   });
 });

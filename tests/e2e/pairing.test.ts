@@ -6,6 +6,9 @@ import { pairByQr, untilState, untilStatus } from '../support/pairing.ts';
 import { Stage } from '../support/stage.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 
+/** Pino's number of the level that operators read. */
+const INFO = 30;
+
 let stage: Stage;
 
 beforeEach(async () => {
@@ -27,6 +30,11 @@ describe('pairing', () => {
     await pairByQr(service, stage.phone, stage.emulator);
     await service.addRoute('*', stage.agent.url);
     expect(await service.end()).toBe(0);
+    const told = service.lines
+      .filter((line) => line.msg === 'account state' && line.level === INFO)
+      .map(({ time: _, ...line }) => JSON.stringify(line));
+    expect(told.length).toBeGreaterThan(2);
+    expect(told.filter((line, place) => line === told[place - 1])).toEqual([]);
 
     await stage.restartService();
     await untilState(stage.service, 'open');

@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Nodes, nodesOnStage } from '../support/nodes.ts';
+import { startAbiServer } from '../fixtures/abi-agent-server.js';
+import type { Nodes } from '../support/nodes.ts';
+import { nodesOnStage } from '../support/nodes-on-stage.ts';
 import { newNumber, type Stage } from '../support/stage.ts';
 import { createPhone } from '../whatsapp-emulator/phone.ts';
 
@@ -41,6 +44,45 @@ describe('several nodes on one database', () => {
     expect(Object.values(turns).reduce((sum, count) => sum + count, 0)).toBe(48);
     expect(Object.values(turns).every((count) => count > 0)).toBe(true);
     expect(stage.emulator.linkedDevices(stage.phone.pn)).toHaveLength(1);
+  });
+
+  it('take files in and give them out on all, though the owner alone uploads, and its heir what it left', async () => {
+    const owner = await paired(['n1', 'n2', 'n3']);
+    const { mediaHost } = stage.emulator;
+    const mirror = await startAbiServer({ methods: ['mirror'], answer: (calldata) => calldata.subarray(4) });
+    mirror.change({ delayMs: 400 });
+    await nodes.any().addRoute('*', mirror.url, {
+      priority: 1,
+      config: {
+        adk: undefined,
+        abi: {
+          functions: ['function mirror(bytes data) returns (bytes same)'],
+          output: { image: '{{same}}' },
+        },
+      },
+    });
+    const people = Array.from({ length: 18 }, () => ({ person: stage.person(), bytes: randomBytes(20_000) }));
+    await Promise.all(
+      people.map(({ person, bytes }) => person.say(mediaHost.message('image', bytes), { to: stage.phone })),
+    );
+    for (const { person, bytes } of people) {
+      expect(mediaHost.open((await person.nextReply(60_000)).message)).toEqual(bytes);
+    }
+    expect(Object.values(nodes.turnsEnded()).every((count) => count > 0)).toBe(true);
+
+    const [{ person, bytes }] = people as [(typeof people)[number]];
+    mediaHost.faults.failedUploads = Number.MAX_SAFE_INTEGER;
+    const isWaiting = nodes
+      .node(owner)
+      .untilLog((line) => line.msg === 'file of a reply was not uploaded; it is tried again');
+    await person.say(mediaHost.message('document', bytes), { to: stage.phone });
+    await isWaiting;
+    await nodes.end(owner, 'SIGKILL');
+    mediaHost.faults.failedUploads = 0;
+    expect(mediaHost.open((await person.nextReply(60_000)).message)).toEqual(bytes);
+    expect(person.received).toHaveLength(2);
+    expect(people.every((each) => each.person.received.every(({ repeats }) => repeats === 0))).toBe(true);
+    await mirror.close();
   });
 
   it('replace a killed owner, and answer what was said meanwhile, once and in order', async () => {

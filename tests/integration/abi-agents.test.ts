@@ -79,8 +79,14 @@ describe('agents on viem and on ethers', () => {
 
   it('may be shown by a template, and may answer nothing', async () => {
     expect(await askAbi(mock, '2 40', { function: 'add', output: 'It is {{sum}}.' })).toBe('It is 42.');
+    const functions = ['function note(string text)'];
     const silent = await serverOf((_request, response) => response.end('OK'));
-    expect(await askAbi(silent, 'x', { functions: ['function note(string text)'] })).toBeUndefined();
+    expect(await askAbi(silent, 'x', { functions })).toBeUndefined();
+    const empty = await serverOf((_request, response) => response.writeHead(204).end());
+    expect(await askAbi(empty, 'x', { functions })).toBeUndefined();
+    expect((await abiFailure(empty, '/greet A')).message).toBe(
+      'The ABI agent answered nothing; greet answers (string).',
+    );
   });
 
   it('may speak the JSON envelope, found out once under auto', async () => {
@@ -102,29 +108,6 @@ describe('agents on viem and on ethers', () => {
     expect((await abiFailure(agent, '/add 1 1')).message).toMatch(/answered status 500/);
     await agent.close();
     expect(await askAbi(mock, '/add 2 40', { envelope: 'auto' })).toBe('42');
-  });
-
-  it('may be described by a manifest, which is fetched once', async () => {
-    let fetches = 0;
-    const abi = [
-      {
-        type: 'function',
-        name: 'greet',
-        inputs: [{ name: 'name', type: 'string' }],
-        outputs: [{ name: 'greeting', type: 'string' }],
-      },
-    ];
-    const manifest = await serverOf((_request, response) => {
-      fetches += 1;
-      response.end(JSON.stringify({ name: 'greeter', abi }));
-    });
-    const greeter = abiClient({ functions: `${manifest.url}/agent.json` });
-    for (const name of ['Ann', 'Bo']) {
-      expect((await greeter.sendMessage(mock.url, saying(name))).response).toBe(`Hello, ${name}!`);
-    }
-    expect(fetches).toBe(1);
-    const none = await serverOf((_request, response) => response.end('{}'));
-    expect(await abiFailure(mock, 'x', { functions: none.url })).toBeInstanceOf(AgentProtocolError);
   });
 });
 
@@ -158,6 +141,8 @@ describe('where a call goes', () => {
     ['http://agent', undefined, 'http://agent/'],
     ['http://agent:8080/base', undefined, 'http://agent:8080/base'],
     ['http://agent/base/?k=1', '/call', 'http://agent/base/call?k=1'],
+    ['https://agent', undefined, 'https://agent/'],
+    ['http://[::1]:8080', '/call', 'http://[::1]:8080/call'],
   ])('%s %s', (endpoint, path, url) => {
     expect(callUrl(endpoint, path)).toBe(url);
   });

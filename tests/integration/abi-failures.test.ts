@@ -7,7 +7,8 @@ import {
 import { AbiAgentClient } from '../../router/src/infra/abi-agent-client.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
-import { abiFailure, abiFunctions, askAbi, saying, serverOf } from '../support/abi.ts';
+import { abiFailure, abiFunctions, askAbi, saying, serverOf, vitalik } from '../support/abi.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { recordingLog } from '../support/quiet-log.ts';
 
 let mock: AbiStandIn;
@@ -58,6 +59,99 @@ describe('agents that fail', () => {
     expect(await abiFailure(rude, '/greet A')).toBeInstanceOf(AgentTimeoutError);
   });
 
+  it('by redirecting, with where to', async () => {
+    const agent = await serverOf((_request, response) => {
+      response.writeHead(308, { location: 'https://agent.example/v2/' }).end();
+    });
+    expect((await abiFailure(agent, '/greet A')).message).toBe(
+      'The ABI agent answered status 308 (redirects are not followed; it points to https://agent.example/v2/)',
+    );
+  });
+
+  it('by speaking no TLS where https is asked for: nothing was sent', async () => {
+    const agent = await serverOf((_request, response) => response.end());
+    const error = await abiFailure({ url: agent.url.replace('http:', 'https:') }, '/greet A');
+    expect(error).toBeInstanceOf(AgentUnavailableError);
+    expect(error.message).toBe(
+      'The ABI agent cannot be reached: it does not speak TLS on that port, so its address may have to begin with http://.',
+    );
+  });
+
+  it('by listening on a port that no HTTP client of the web goes to', async () => {
+    expect((await abiFailure({ url: 'http://127.0.0.1:6000' }, '/greet A')).message).toBe(
+      'The ABI agent cannot be reached: port 6000 is closed to HTTP by the fetch standard; let it listen on another one.',
+    );
+  });
+
+  it('by an error step of the JSON envelope, whose words the admin reads', async () => {
+    const body = JSON.stringify({
+      steps: [{ name: 'request_received' }, { name: 'error', message: 'no such\ncity' }],
+      result: null,
+    });
+    let status = 500;
+    const agent = await serverOf((_request, response) => response.writeHead(status).end(body));
+    const refused = 'The ABI agent answered status 500: no such\ncity';
+    expect((await abiFailure(agent, '/greet A', { envelope: 'json' })).message).toBe(refused);
+    expect((await abiFailure(agent, '/greet A', { envelope: 'auto' })).message).toBe(refused);
+    status = 200;
+    const empty =
+      "The ABI agent's JSON envelope holds no hex result (steps: request_received, error): no such\ncity.";
+    expect((await abiFailure(agent, '/greet A', { envelope: 'json' })).message).toBe(empty);
+    expect((await abiFailure(agent, '/greet A', { envelope: 'auto' })).message).toBe(empty);
+  });
+
+  it('by answering in text, which the admin reads', async () => {
+    const answering = async (body: string, text = '/greet A') => {
+      const agent = await serverOf((_request, response) => response.end(body));
+      return (await abiFailure(agent, text)).message;
+    };
+    expect(await answering(`0x${'0'.repeat(63)}3`, '/add 1 2')).toMatch(
+      /; it is hex written as text, where the bytes themselves belong\.$/,
+    );
+    expect(await answering('<html><body>Welcome to nginx!</body></html>')).toMatch(
+      /; it is text: 'Welcome to nginx!'\.$/,
+    );
+    expect(await answering('I know 34600111222 and "/greet A"')).toMatch(
+      /; it is text: 'I know \[user\] and/,
+    );
+  });
+
+  it("without the person's words in what it says, whatever the agent quotes of them", async () => {
+    const agent = await serverOf((request, response) => {
+      response
+        .writeHead(422)
+        .end(`cannot greet Alice in Wonderland, nor 0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045`);
+      request.resume();
+    });
+    const functions = ['function greet(string name, (address who, bytes data)[] rest)'];
+    const text = `/greet "Alice in Wonderland" [["${vitalik}", "0x12"]]`;
+    expect((await abiFailure(agent, text, { functions })).message).toBe(
+      'The ABI agent answered status 422: cannot greet [argument], nor [argument]',
+    );
+  });
+
+  it('by taking longer than half a minute, when nothing else is said', async () => {
+    const silent = await serverOf(() => undefined);
+    const clock = new FakeClock();
+    const patient = new AbiAgentClient({ abi: { functions: abiFunctions }, clock });
+    const asked = patient.sendMessage(silent.url, saying('/greet A')).catch((error: unknown) => error);
+    await clock.untilSleeping();
+    await clock.advanceMs(29_999);
+    expect(await Promise.race([asked, 'still waiting'])).toBe('still waiting');
+    await clock.advanceMs(1);
+    expect(await asked).toBeInstanceOf(AgentTimeoutError);
+    expect(await asked).toMatchObject({ message: 'The ABI agent did not answer within 30000 ms.' });
+  });
+
+  it('never by a call above 10 MB, which is not made', async () => {
+    const before = mock.requests.length;
+    const args = ['{{text}}'.repeat(200)];
+    const error = await abiFailure(mock, 'x'.repeat(60_000), { function: 'greet', args });
+    expect(error).toBeInstanceOf(AgentProtocolError);
+    expect(error.message).toBe('The ABI call is larger than 10 MB.');
+    expect(mock.requests).toHaveLength(before);
+  });
+
   it('by an answer that is empty, garbled, of another type or too large', async () => {
     const agent = await startAbiMockAgent();
     const answering = async (body: Buffer, text = '/greet A') => {
@@ -69,7 +163,7 @@ describe('agents that fail', () => {
       'The ABI agent answered nothing; greet answers (string).',
     );
     expect(await answering(Buffer.from('Hello, A!'))).toBe(
-      "The ABI agent's answer of 9 bytes to greet is not (string): it ends before greeting's offset.",
+      "The ABI agent's answer of 9 bytes to greet is not (string): it ends before greeting's offset; it is text: 'Hello, A!'.",
     );
     expect(await answering(Buffer.alloc(32, 7))).toMatch(/is not \(string\)/);
     expect(await answering(Buffer.from('{"steps":[],"result":"0x"}'))).toMatch(

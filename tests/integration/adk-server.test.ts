@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   AgentProtocolError,
@@ -172,6 +173,25 @@ describe('answers', () => {
     const answer = await ask('front_desk', text);
     expect(answer.success).toBe(true);
     expect(answer).not.toHaveProperty('response');
+  });
+
+  it('takes a file along and gives those of the answer, where the route wants files', async () => {
+    const client = new HttpAgentClient({
+      timeout: 10_000,
+      adk: { appName: 'front_desk', baseUrl: server.url, media: true },
+    });
+    const person = aPerson();
+    const bytes = randomBytes(50_000);
+    const media = { kind: 'image' as const, mimeType: 'image/png', sizeBytes: bytes.length };
+    const loadMedia = async () => bytes;
+    const look = await client.sendMessage(server.url, { ...person.says('look'), media }, { loadMedia });
+    expect(look.response).toBe('seen image/png of 50000 bytes, with "look"');
+    expect(look.files).toEqual([{ kind: 'image', mimeType: 'image/png', bytes }]);
+    const wordless = await client.sendMessage(server.url, { ...person.says(''), media }, { loadMedia });
+    expect(wordless.response).toMatch(/^seen image\/png of 50000 bytes/);
+    const picture = await client.sendMessage(server.url, person.says('picture'));
+    expect(picture).not.toHaveProperty('response');
+    expect(picture.files).toMatchObject([{ kind: 'image', bytes: expect.any(Buffer) }]);
   });
 
   it('gives a text that was cut short, and says why', async () => {

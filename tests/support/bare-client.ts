@@ -12,6 +12,7 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import { pino } from 'pino';
+import { untilEvent } from './until-event.ts';
 
 /** Credentials and keys in memory, serialised on every write as a real store would. */
 export class MemoryAuth {
@@ -134,19 +135,7 @@ export class BareClient {
   }
 
   #wait<T>(event: string, fits: (value: T) => boolean, timeoutMs: number): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const listener = (value: T) => {
-        if (!fits(value)) return;
-        clearTimeout(timer);
-        this.#events.off(event, listener);
-        resolve(value);
-      };
-      const timer = setTimeout(() => {
-        this.#events.off(event, listener);
-        reject(new Error(`no fitting ${event} within ${timeoutMs} ms`));
-      }, timeoutMs);
-      this.#events.on(event, listener);
-    });
+    return untilEvent(this.#events, event, fits, { timeoutMs });
   }
 }
 

@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { type AnswerDeps, answerNext } from '../../router/src/core/answer-message.ts';
 import { CircuitBreakers } from '../../router/src/core/circuit-breaker.ts';
 import { ReplyDelivery } from '../../router/src/core/deliver-reply.ts';
+import { MediaError } from '../../router/src/core/errors.ts';
 import type { LoopSettings } from '../../router/src/core/loop-breaker.ts';
 import type { Environment, OutgoingMessage, RouteConfig } from '../../router/src/core/models.ts';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
@@ -71,6 +72,7 @@ export class TestRouter {
           this.sent.push(message);
           this.#events.emit('sent', message);
         },
+        upload: async (_message, bytes) => bytes,
       },
     });
     const deps: AnswerDeps = {
@@ -83,6 +85,11 @@ export class TestRouter {
         clock: systemClock,
       }),
       environment: options.environment ?? 'lab',
+      media: {
+        load: async () => {
+          throw new MediaError('MEDIA_GONE', 'There are no files here.');
+        },
+      },
       policy: { attempts: options.attempts ?? 2, backoffMs: () => 20 },
       circuits: new CircuitBreakers(),
       clock: systemClock,

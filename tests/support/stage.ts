@@ -4,6 +4,7 @@ import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { MockAgent } from './mock-agent.ts';
 import { pairByQr } from './pairing.ts';
+import { until } from './until.ts';
 import { Wa2aiProcess } from './wa2ai-process.ts';
 
 let numbers = 0;
@@ -55,7 +56,7 @@ export class Stage {
     this.#service = await Wa2aiProcess.start({
       whatsappWsUrl: this.emulator.url,
       databaseUrl: this.database.url,
-      env: { WA2AI_NODE_ID: 'e2e', ...env },
+      env: { WA2AI_NODE_ID: 'e2e', ...this.emulator.mediaEnv, ...env },
       nodeArgs,
     });
     return this.#service;
@@ -85,6 +86,15 @@ export class Stage {
   async message(waMessageId: string): Promise<Record<string, unknown> | undefined> {
     const { body } = await this.service.api('GET', '/api/messages?limit=100');
     return (body.data as Array<Record<string, unknown>>).find((row) => row.waMessageId === waMessageId);
+  }
+
+  /** The stored message as soon as its turn has ended. */
+  async untilTurnEnded(waMessageId: string, timeoutMs = 30_000): Promise<Record<string, unknown>> {
+    const ended = async () => {
+      const row = await this.message(waMessageId);
+      return row && row.state !== 'received' ? row : undefined;
+    };
+    return await until(`the end of the turn of ${waMessageId}`, ended, timeoutMs);
   }
 
   async strike(): Promise<void> {

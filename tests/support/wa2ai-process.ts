@@ -93,12 +93,17 @@ export class Wa2aiProcess {
         else reject(error);
       };
       const onLine = (line: LogLine) => fits(line) && end(undefined, line);
-      const onExit = () => end(new Error(`wa2ai ended before the awaited log line:\n${this.#tail()}`));
+      const onExit = () => end(new Error(`wa2ai ended before the awaited log line:\n${this.tail()}`));
       const timer = setTimeout(() => {
-        end(new Error(`the awaited log line did not come in ${timeoutMs} ms:\n${this.#tail()}`));
+        end(new Error(`the awaited log line did not come in ${timeoutMs} ms:\n${this.tail()}`));
       }, timeoutMs);
       this.#events.on('line', onLine).on('exit', onExit);
     });
+  }
+
+  /** The last lines that the process wrote. */
+  tail(): string {
+    return this.output.split('\n').slice(-40).join('\n');
   }
 
   /** Resolves with the exit code (null: ended by a signal). */
@@ -157,9 +162,5 @@ export class Wa2aiProcess {
     }
     this.#lines.push(line);
     this.#events.emit('line', line);
-  }
-
-  #tail(): string {
-    return this.output.split('\n').slice(-40).join('\n');
   }
 }

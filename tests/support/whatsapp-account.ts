@@ -16,6 +16,7 @@ import {
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Phone } from '../whatsapp-emulator/phone.ts';
 import { type LoggedLine, recordingLog } from './quiet-log.ts';
+import { untilEvent } from './until-event.ts';
 
 export interface AccountStores {
   keyStore: KeyStore;
@@ -100,7 +101,10 @@ export class WhatsAppAccount {
           this.#events.emit('status', status);
         },
       },
-      findSentMessage: async (id) => this.sent.get(id),
+      findSentMessage: async (id) => {
+        const message = this.sent.get(id);
+        return message && { message };
+      },
       clock: systemClock,
       log: recordingLog(this.log),
       whatsappWsUrl: emulator.url,
@@ -172,19 +176,8 @@ export class WhatsAppAccount {
   }
 
   #until<T>(event: string, fits: (value: T) => boolean, timeoutMs: number): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const listener = (value: T) => {
-        if (!fits(value)) return;
-        clearTimeout(timer);
-        this.#events.off(event, listener);
-        resolve(value);
-      };
-      const timer = setTimeout(() => {
-        this.#events.off(event, listener);
-        reject(new Error(`no fitting '${event}' within ${timeoutMs} ms; states: ${this.states.join(', ')}`));
-      }, timeoutMs);
-      this.#events.on(event, listener);
-    });
+    const problem = () => `no fitting '${event}' within ${timeoutMs} ms; states: ${this.states.join(', ')}`;
+    return untilEvent(this.#events, event, fits, { timeoutMs, problem });
   }
 }
 

@@ -67,6 +67,7 @@ function setup(send: (message: OutgoingMessage) => Promise<void> = async () => u
       await send(message);
       sent.push(message.waMessageId);
     },
+    upload: async () => Promise.reject(new Error('nothing is to be uploaded')),
   };
   // The part of the outbox that delivery does not touch is left out on purpose.
   const delivery = new ReplyDelivery({
@@ -164,6 +165,24 @@ describe('ReplyDelivery', () => {
     delivery.deliver(rows.put(reply(1)));
     await delivery.settled();
     expect(rows.state(1)).toBe('sent');
+  });
+
+  it('finishes what it took and leaves what comes later to the next owner, however much comes', async () => {
+    let release!: () => void;
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { rows, sent, delivery } = setup(() => slow);
+    delivery.deliver(rows.put(reply(1), reply(2)));
+    const finished = delivery.finish();
+    delivery.deliver(rows.put(reply(3), reply(4, 'other')));
+    rows.put(reply(5, 'third'));
+    delivery.look();
+    await delivery.resume();
+    release();
+    await finished;
+    expect(sent).toEqual(['WA1', 'WA2']);
+    expect([3, 4, 5].map((id) => rows.state(id))).toEqual(['queued', 'queued', 'queued']);
   });
 
   it('reads a large backlog page by page', async () => {

@@ -35,6 +35,7 @@ beforeEach(async () => {
       send: async ({ waMessageId }) => {
         sent.push(waMessageId);
       },
+      upload: async () => Promise.reject(new Error('nothing is to be uploaded')),
     },
   });
   await new MemoryInbox(state).add({

@@ -42,6 +42,6 @@ describe('toProto', () => {
     });
     const bytes = (message: proto.IMessage) => Buffer.from(proto.Message.encode(message).finish());
     const { messageContextInfo: _secret, ...content } = proto.Message.toObject(proto.Message.create(sent));
-    expect(bytes(toProto(reply))).toEqual(bytes(content));
+    expect(bytes(toProto(reply) ?? {})).toEqual(bytes(content));
   });
 });

@@ -64,6 +64,7 @@ function deps(): AnswerDeps {
         return inbox.finishTurn(...args);
       },
       bury: (...args) => inbox.bury(...args),
+      mediaReference: (id) => inbox.mediaReference(id),
       renewLoop: (...args) => inbox.renewLoop(...args),
       openLoops: () => inbox.openLoops(),
     },
@@ -98,6 +99,7 @@ function deps(): AnswerDeps {
       settings: { turns: 5, replyMs: 1_000 },
     },
     mintId: () => 'WA',
+    media: { load: () => Promise.reject(new Error('not part of this test')) },
     setTyping: async () => undefined,
     deliver: () => undefined,
     clock,

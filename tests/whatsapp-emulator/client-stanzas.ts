@@ -49,7 +49,7 @@ export class ClientStanzas {
   }
 
   #onQuery(device: Device, iq: BinaryNode): void {
-    const { faults, directory, events } = this.#world;
+    const { faults, directory, events, mediaHost } = this.#world;
     const { xmlns, type } = iq.attrs;
     if (type === 'result' || type === 'error') return;
     if (xmlns === 'w:p') {
@@ -61,7 +61,7 @@ export class ClientStanzas {
       this.unlink(device);
       return;
     }
-    const answer = answerQuery(iq, { device, directory });
+    const answer = answerQuery(iq, { device, directory, mediaHost });
     if (!answer) events.emit('unknown-query', { device: device.pn, stanza: iq });
     device.connection?.send(answerTo(iq, answer ?? { code: 501, text: 'feature-not-implemented' }));
     if (xmlns === 'passive' && getBinaryNodeChild(iq, 'active')) announceOffline(this.#world, device);
@@ -136,6 +136,10 @@ export class ClientStanzas {
     const list = children(getBinaryNodeChild(stanza, 'list')).map(({ attrs }) => attrs.id ?? '');
     const ids = [id, ...list];
     device.connection?.send(node('ack', { class: 'receipt', id, from: to, participant, type }));
+    if (type === 'server-error') {
+      this.#answerMediaRetry(device, stanza);
+      return;
+    }
     const actor = directory.actor(participant ?? to);
     const chat = isGroupJid(to) ? to : userJid(recipient ?? to);
     for (const each of ids) {
@@ -151,6 +155,15 @@ export class ClientStanzas {
     const retry = retryOf(stanza);
     const receipt = { from, ids, type, chat, isGroup: isGroupJid(to), retry, stanza };
     this.#enqueue(actor, async () => actor.onReceipt(receipt));
+  }
+
+  /** A client asks the account's phone for a file that the media host dropped. */
+  #answerMediaRetry(device: Device, stanza: BinaryNode): void {
+    const { id = '', to } = stanza.attrs;
+    const rmr = getBinaryNodeChild(stanza, 'rmr');
+    const answer = this.#world.mediaHost.answerRetry(id, getBinaryNodeChild(stanza, 'encrypt'));
+    const attrs = { id, from: to, type: 'mediaretry', t: seconds(Date.now()) };
+    device.connection?.send(node('notification', attrs, [...(rmr ? [rmr] : []), answer]));
   }
 
   #passReceiptOn(device: Device, other: Device, stanza: BinaryNode): void {

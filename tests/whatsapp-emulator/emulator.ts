@@ -21,6 +21,7 @@ import { EmulatorError } from './emulator-error.ts';
 import type { EmulatorEvents, Events } from './events.ts';
 import { type Faults, type StreamErrorCode, streamError } from './faults.ts';
 import { logIn } from './login.ts';
+import { MediaHost } from './media-host.ts';
 import { deviceJid, node, SERVER } from './nodes.ts';
 import { isLogin, Pairing } from './pairing.ts';
 import { groupAddress, messageStanza, receiptStanza } from './to-device.ts';
@@ -66,7 +67,7 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
       http.once('error', reject);
       http.listen(port, '127.0.0.1', resolve);
     });
-    const emulator = new WhatsAppEmulator(makeWorld(), http);
+    const emulator = new WhatsAppEmulator(makeWorld(await MediaHost.start()), http);
     const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
     http.on('upgrade', (request, socket, head) => emulator.#upgrade(sockets, request, socket, head));
     if (log) emulator.#logTo(log);
@@ -79,6 +80,7 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     for (const connection of this.#connections.keys()) connection.drop('the emulator stops');
     this.#http.closeAllConnections();
     await closed;
+    await this.#world.mediaHost.stop();
     await this.#stanzas.settle();
   }
 
@@ -89,6 +91,17 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
   /** Misbehaviour for all clients; see `Faults`. */
   get faults(): Faults {
     return this.#world.faults;
+  }
+
+  /** Where files go up and down. */
+  get mediaHost(): MediaHost {
+    return this.#world.mediaHost;
+  }
+
+  /** What a service's environment needs to exchange files with this server. */
+  get mediaEnv(): { WA2AI_WHATSAPP_MEDIA_HOST: string; NODE_EXTRA_CA_CERTS: string } {
+    const { hostname, caFile } = this.#world.mediaHost;
+    return { WA2AI_WHATSAPP_MEDIA_HOST: hostname, NODE_EXTRA_CA_CERTS: caFile };
   }
 
   /** Shorthand of `events.waitFor`. */

@@ -15,7 +15,8 @@ console.log(
   [
     'The WhatsApp emulator runs. Start wa2ai beside it with:',
     '',
-    `  WA2AI_WHATSAPP_WS_URL=${emulator.url} npm start`,
+    `  WA2AI_WHATSAPP_WS_URL=${emulator.url} \\`,
+    `  WA2AI_WHATSAPP_MEDIA_HOST=${emulator.mediaHost.hostname} NODE_EXTRA_CA_CERTS=${emulator.mediaHost.caFile} npm start`,
     '',
     `Control: ${control.url}   (GET / explains it)`,
     '',

@@ -1,5 +1,6 @@
 import { type BinaryNode, encodeBigEndian, type proto } from '@whiskeysockets/baileys';
 import type { Actor, Ciphertext, MessageToActor, Reading, ReceiptToDevice, ServerSide } from './actors.ts';
+import { EmulatorError } from './emulator-error.ts';
 import { changeOf } from './message-content.ts';
 import { RepeatedCiphertextError, type SignalPeer } from './signal-peer.ts';
 import type { SenderKeys } from './signal-sender-keys.ts';
@@ -15,6 +16,7 @@ export class MessageReader {
   readonly #senderKeys: SenderKeys;
   readonly #readings = new Map<string, Reading>();
   readonly #retries = new Map<string, number>();
+  readonly #messages = new Map<string, MessageToActor>();
 
   constructor(actor: Actor, server: ServerSide, peer: SignalPeer, senderKeys: SenderKeys) {
     this.#actor = actor;
@@ -29,6 +31,7 @@ export class MessageReader {
    */
   async read(message: MessageToActor): Promise<Reading> {
     const known = this.#readings.get(message.id);
+    this.#messages.set(message.id, message);
     try {
       const content = await this.#decrypt(message);
       this.#retries.delete(message.id);
@@ -42,6 +45,13 @@ export class MessageReader {
       if (!(error instanceof RepeatedCiphertextError)) this.#askAgain(message);
       return { kind: 'unreadable', reason: error instanceof Error ? error.message : String(error) };
     }
+  }
+
+  /** Asks for a message that was read already, as a phone that lost it would. @throws {EmulatorError} when there was none */
+  askAgain(id: string): void {
+    const message = this.#messages.get(id);
+    if (!message) throw new EmulatorError(`there was no message ${id}`);
+    this.#askAgain(message);
   }
 
   async #decrypt(message: MessageToActor): Promise<proto.IMessage> {

@@ -162,6 +162,11 @@ export class Person implements Actor {
     return this.#presences.first((presence) => presence.state === state, timeoutMs, `presence ${state}`);
   }
 
+  /** Asks for a message once more with a retry receipt, as a phone that lost it would; see `ReceivedMessage.repeats`. */
+  askAgain(id: string): void {
+    this.#reader.askAgain(id);
+  }
+
   /** Sends the receipts kept back under the habit `hold`. */
   releaseReceipts(): void {
     for (const receipt of this.#heldReceipts.splice(0)) this.#server.sendReceipt(receipt);

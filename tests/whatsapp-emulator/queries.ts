@@ -2,6 +2,7 @@ import { type BinaryNode, encodeBigEndian, getBinaryNodeChild } from '@whiskeyso
 import type { GroupInfo, KeyBundle } from './actors.ts';
 import type { Device } from './device.ts';
 import type { Directory } from './directory.ts';
+import type { MediaHost } from './media-host.ts';
 import { children, deviceOf, isGroupJid, node, SERVER, seconds, userJid } from './nodes.ts';
 import { answerUsync } from './usync.ts';
 
@@ -9,6 +10,7 @@ import { answerUsync } from './usync.ts';
 export interface QueryContext {
   readonly device: Device;
   readonly directory: Directory;
+  readonly mediaHost: MediaHost;
 }
 
 /** The content of a result, an error code with its text, or `undefined`: nobody knows this query. */
@@ -49,7 +51,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   'w:biz': () => [node('business_profile', { v: '244' }, [])],
   'w:biz:catalog': () => NOT_FOUND,
   newsletter: () => NOT_FOUND,
-  'w:m': () => [mediaConnection()],
+  'w:m': (_, { mediaHost }) => [mediaHost.connectionNode()],
   'w:sync:app:state': answerAppState,
   'w:mex': answerMex,
   'w:stats': () => NOTHING,
@@ -187,13 +189,6 @@ function privacySettings(): BinaryNode {
     {},
     categories.map((name) => node('category', { name, value: 'all' })),
   );
-}
-
-/** No media is served: the host is one that never resolves. */
-function mediaConnection(): BinaryNode {
-  return node('media_conn', { auth: 'emulator', ttl: '300', auth_ttl: '300', max_buckets: '12' }, [
-    node('host', { hostname: 'media.emulator.invalid', maxContentLengthBytes: '104857600' }),
-  ]);
 }
 
 function notFoundAttrs(): Record<string, string> {

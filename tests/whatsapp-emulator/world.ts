@@ -1,6 +1,7 @@
 import { Directory } from './directory.ts';
 import { Events } from './events.ts';
 import { Faults } from './faults.ts';
+import type { MediaHost } from './media-host.ts';
 import { makeServerIdentity } from './noise-server.ts';
 import { Transcript } from './transcript.ts';
 
@@ -10,15 +11,17 @@ export interface World {
   readonly events: Events;
   readonly faults: Faults;
   readonly transcript: Transcript;
+  readonly mediaHost: MediaHost;
   readonly identity: ReturnType<typeof makeServerIdentity>;
 }
 
-export function makeWorld(): World {
+export function makeWorld(mediaHost: MediaHost): World {
   return {
     directory: new Directory(),
     events: new Events(),
     faults: new Faults(),
     transcript: new Transcript(),
+    mediaHost,
     identity: makeServerIdentity(),
   };
 }

@@ -119,6 +119,8 @@ CREATE TABLE "message" (
     "kind" TEXT NOT NULL,
     "text" TEXT NOT NULL,
     "quoted_text" TEXT,
+    "media" JSONB,
+    "media_ref" TEXT,
     "edit_of" TEXT,
     "state" TEXT NOT NULL,
     "reason" TEXT,
@@ -146,6 +148,7 @@ CREATE TABLE "outbox" (
     "wa_message_id" TEXT NOT NULL,
     "to_jid" TEXT NOT NULL,
     "text" TEXT NOT NULL,
+    "media" JSONB,
     "state" TEXT NOT NULL DEFAULT 'queued',
     "attempts" INTEGER NOT NULL DEFAULT 0,
     "error" TEXT,
@@ -158,6 +161,15 @@ CREATE TABLE "outbox" (
     "read_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "outbox_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "outbox_file" (
+    "outbox_id" BIGINT NOT NULL,
+    "bytes" BYTEA NOT NULL,
+    "content" BYTEA,
+
+    CONSTRAINT "outbox_file_pkey" PRIMARY KEY ("outbox_id")
 );
 
 -- CreateTable
@@ -246,6 +258,9 @@ CREATE INDEX "route_account_id_environment_channel_id_idx" ON "route"("account_i
 -- AddForeignKey
 ALTER TABLE "message" ADD CONSTRAINT "message_chat_id_fkey" FOREIGN KEY ("chat_id") REFERENCES "chat"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
+-- AddForeignKey
+ALTER TABLE "outbox_file" ADD CONSTRAINT "outbox_file_outbox_id_fkey" FOREIGN KEY ("outbox_id") REFERENCES "outbox"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
 -- What the schema language cannot say -------------------------------------------------------------------------------
 
 -- A state outside the code's own list would hide a row from every worker: refuse it at the door.
@@ -270,11 +285,16 @@ ALTER TABLE "chat" ADD CONSTRAINT "chat_address_check" CHECK (("group_id" IS NUL
 -- A dead letter points at the message that was not answered or the reply that was not delivered.
 ALTER TABLE "dead_letter" ADD CONSTRAINT "dead_letter_subject_check" CHECK (num_nonnulls("message_id", "outbox_id") >= 1);
 
+-- A file is never empty and never above the limit of both ways (core/models.ts).
+ALTER TABLE "outbox_file" ADD CONSTRAINT "outbox_file_bytes_check" CHECK (octet_length("bytes") BETWEEN 1 AND 10000000);
+-- It is encrypted or compressed already: no time is spent on making it smaller.
+ALTER TABLE "outbox_file" ALTER COLUMN "bytes" SET STORAGE EXTERNAL;
+
 -- Unanswered messages and undelivered replies are few among millions of finished ones.
 CREATE INDEX "message_unanswered_idx" ON "message"("chat_id", "stanza_order", "id") WHERE "state" = 'received';
 -- What retention looks for: rows whose text is still there, and replies that WhatsApp has.
 CREATE INDEX "message_text_kept_idx" ON "message"("finished_at")
-    WHERE "state" <> 'received' AND ("text" <> '' OR "trace" IS NOT NULL);
+    WHERE "state" <> 'received' AND ("text" <> '' OR "trace" IS NOT NULL OR "media" IS NOT NULL);
 CREATE INDEX "outbox_acknowledged_idx" ON "outbox"("acked_at") WHERE "state" IN ('acked', 'delivered', 'read');
 CREATE INDEX "dead_letter_open_idx" ON "dead_letter"("id") WHERE "replayed_at" IS NULL;
 CREATE INDEX "outbox_undelivered_idx" ON "outbox"("account_id", "chat_id", "id") WHERE "state" IN ('queued', 'sending', 'sent');
@@ -401,7 +421,7 @@ CREATE FUNCTION inbox_add(
   p_account text, p_wa_id text, p_phone text, p_lid text, p_group text, p_reply_to text,
   p_sender_phone text, p_sender_lid text, p_push_name text,
   p_kind text, p_text text, p_quoted text, p_edit_of text, p_ignored text,
-  p_sent_at_ms bigint, p_stanza_order bigint
+  p_sent_at_ms bigint, p_stanza_order bigint, p_media jsonb DEFAULT NULL, p_media_ref text DEFAULT NULL
 ) RETURNS TABLE (outcome text, message_id bigint, chat_id bigint, start_epoch integer)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -449,15 +469,16 @@ BEGIN
   -- A copy that can be read takes the place of one that could not be decrypted.
   INSERT INTO message AS m (
     account_id, chat_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text, quoted_text, edit_of,
-    state, reason, stanza_order, sent_at, finished_at
+    state, reason, stanza_order, sent_at, finished_at, media, media_ref
   ) VALUES (
     p_account, c.id, p_wa_id, v_sender_phone, v_sender_lid, p_push_name, p_kind, p_text, p_quoted, p_edit_of,
     CASE WHEN v_reason IS NULL THEN 'received' ELSE 'ignored' END, v_reason,
-    p_stanza_order, to_timestamp(p_sent_at_ms / 1000.0), CASE WHEN v_reason IS NULL THEN NULL ELSE now() END
+    p_stanza_order, to_timestamp(p_sent_at_ms / 1000.0), CASE WHEN v_reason IS NULL THEN NULL ELSE now() END,
+    CASE WHEN v_reason IS NULL THEN p_media END, CASE WHEN v_reason IS NULL THEN p_media_ref END
   ) ON CONFLICT (account_id, chat_id, wa_message_id) DO UPDATE SET
     kind = excluded.kind, text = excluded.text, quoted_text = excluded.quoted_text, edit_of = excluded.edit_of,
     push_name = coalesce(excluded.push_name, m.push_name), state = excluded.state, reason = excluded.reason,
-    finished_at = excluded.finished_at
+    finished_at = excluded.finished_at, media = excluded.media, media_ref = excluded.media_ref
     WHERE m.kind = 'undecryptable' AND m.state = 'ignored' AND excluded.kind <> 'undecryptable'
   RETURNING m.id INTO v_id;
   v_stored := FOUND;
@@ -487,7 +508,7 @@ END $$;
 CREATE FUNCTION inbox_next_turn(p_chat bigint, p_epoch integer, p_close boolean DEFAULT true) RETURNS TABLE (
   message_id bigint, account_id text, wa_message_id text, sender_phone text, sender_lid text, push_name text,
   kind text, text text, quoted_text text, sent_at timestamptz, chat_phone text, chat_lid text, group_id text,
-  reply_to text, attempts integer, received_at timestamptz, replied_at timestamptz
+  reply_to text, attempts integer, received_at timestamptz, replied_at timestamptz, media jsonb
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -497,7 +518,8 @@ BEGIN
     RETURN QUERY
       SELECT m.id, m.account_id, m.wa_message_id, m.sender_phone, m.sender_lid, m.push_name, m.kind, m.text,
              m.quoted_text, m.sent_at, c.phone, c.lid, c.group_id, c.reply_to, m.attempts,
-             m.received_at, (SELECT o.queued_at FROM outbox o WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1)
+             m.received_at, (SELECT o.queued_at FROM outbox o WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1),
+             m.media
       FROM chat c JOIN message m ON m.chat_id = c.id AND m.state = 'received'
       WHERE c.id = p_chat AND c.loop_epoch = p_epoch AND c.loop_running
       ORDER BY m.stanza_order, m.id LIMIT 1;
@@ -513,11 +535,15 @@ BEGIN
 END $$;
 
 -- Ends a turn once: the message's state, its replies, its dead letter. Gives the replies of this end, or, for a turn that
--- was ended before, all that are stored for the message. A replayed message may have replies of its first end.
+-- was ended before, all that are stored for the message. A replayed message may have replies of its first end. `p_files`
+-- holds the file of each reply, or null: {"media": {...}, "bytes": base64}. The way to the message's own file is forgotten
+-- with its end, unless it can be replayed.
 CREATE FUNCTION inbox_finish_turn(
   p_message bigint, p_state text, p_reason text, p_error text, p_route text, p_attempts integer, p_agent_ms integer,
-  p_trace jsonb, p_to text[], p_wa_ids text[], p_texts text[]
-) RETURNS TABLE (outbox_id bigint, chat_id bigint, account_id text, to_jid text, wa_message_id text, text text)
+  p_trace jsonb, p_to text[], p_wa_ids text[], p_texts text[], p_files jsonb DEFAULT NULL
+) RETURNS TABLE (
+  outbox_id bigint, chat_id bigint, account_id text, to_jid text, wa_message_id text, text text, media jsonb
+)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -527,22 +553,29 @@ DECLARE
   v_reason text := CASE WHEN p_state = 'answered' THEN p_reason ELSE coalesce(p_reason, 'unspecified') END;
 BEGIN
   UPDATE message m SET state = p_state, reason = v_reason, error = p_error, route_id = p_route,
-      attempts = coalesce(p_attempts, 0), agent_ms = p_agent_ms, trace = p_trace, finished_at = now()
+      attempts = coalesce(p_attempts, 0), agent_ms = p_agent_ms, trace = p_trace, finished_at = now(),
+      media_ref = CASE WHEN p_state = 'dead' THEN m.media_ref END
     WHERE m.id = p_message AND m.state = 'received'
     RETURNING m.account_id, m.chat_id INTO v_account, v_chat;
   IF FOUND THEN
     SELECT coalesce(max(o.ordinal) + 1, 0) INTO v_first FROM outbox o WHERE o.message_id = p_message;
-    INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text)
-      SELECT v_account, v_chat, p_message, r.ordinal - 1 + v_first, r.wa_id, r.to_jid, r.text
+    INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text, media)
+      SELECT v_account, v_chat, p_message, r.ordinal - 1 + v_first, r.wa_id, r.to_jid, r.text,
+        p_files -> (r.ordinal::integer - 1) -> 'media'
       FROM unnest(p_to, p_wa_ids, p_texts) WITH ORDINALITY AS r (to_jid, wa_id, text, ordinal)
       ORDER BY r.ordinal;
+    IF p_files IS NOT NULL THEN
+      INSERT INTO outbox_file (outbox_id, bytes)
+        SELECT o.id, decode(p_files -> (o.ordinal - v_first) ->> 'bytes', 'base64') FROM outbox o
+        WHERE o.message_id = p_message AND o.ordinal >= v_first AND o.media IS NOT NULL;
+    END IF;
     IF p_state = 'dead' THEN
       INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts, trace)
         VALUES (v_account, v_chat, p_message, v_reason, coalesce(p_error, v_reason), coalesce(p_attempts, 0), p_trace);
     END IF;
   END IF;
   RETURN QUERY
-    SELECT o.id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text
+    SELECT o.id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text, o.media
     FROM outbox o WHERE o.message_id = p_message AND o.ordinal >= v_first ORDER BY o.ordinal;
 END $$;
 

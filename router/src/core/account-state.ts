@@ -55,6 +55,8 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
   }
 }
 
+/** For people: to the second, and in which zone; programs have `retryAt`. */
 function at(timeMs: number | undefined): string {
-  return timeMs === undefined ? 'soon' : `at ${new Date(timeMs).toISOString()}`;
+  if (timeMs === undefined) return 'soon';
+  return `at ${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

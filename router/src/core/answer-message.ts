@@ -1,11 +1,13 @@
 import { type AskRouteDeps, askRoute } from './ask-route.ts';
-import { Wa2aiError } from './errors.ts';
+import { MediaError, Wa2aiError } from './errors.ts';
 import { findLoop, type LoopSettings } from './loop-breaker.ts';
-import type { Environment, OutgoingMessage, Route } from './models.ts';
+import type { Environment, Route } from './models.ts';
 import type { ChatHistory } from './ports/chat-history.ts';
-import type { Inbox, PendingTurn, QueuedReply, TurnResult } from './ports/inbox.ts';
+import type { Inbox, NewReply, PendingTurn, QueuedReply, TurnResult } from './ports/inbox.ts';
+import type { MediaSource } from './ports/media.ts';
 import type { RouteStore } from './ports/route-store.ts';
 import type { TextMatcher } from './ports/text-matcher.ts';
+import { repliesOf } from './replies-of.ts';
 import { type RouteChoice, routeMessage } from './route-message.ts';
 import { whileTyping } from './typing.ts';
 
@@ -14,6 +16,7 @@ export interface AnswerDeps extends AskRouteDeps {
   routes: RouteStore;
   matcher: TextMatcher;
   environment: Environment;
+  media: MediaSource;
   /** A fresh WhatsApp id for a reply. */
   mintId(): string;
   setTyping(accountId: string, to: string, isTyping: boolean): Promise<void>;
@@ -138,12 +141,14 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
     return { state: 'ignored', reason: 'loop-breaker', trace: [...choice.trace, step], replies: [] };
   }
   const { route } = choice;
-  if (turn.message.text === '') return unsupportedKind(deps, turn, choice);
+  const isWordless = turn.message.text === '';
+  if (isWordless && !(await takesFile(deps, route, turn))) return unsupportedKind(deps, turn, choice);
 
+  const isAgain = isRepeat || (turn.earlierAttempts ?? 0) > 0;
   const answer = await whileTyping(
     deps.clock,
     (isTyping) => deps.setTyping(turn.accountId, turn.replyTo, isTyping),
-    () => askRoute(deps, route, turn, isRepeat || (turn.earlierAttempts ?? 0) > 0),
+    () => askRoute({ ...deps, ...mediaOf(deps, turn) }, route, turn, isAgain),
   );
   const common = {
     routeId: answer.routeId,
@@ -155,16 +160,40 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
     ),
   };
   if (answer.kind === 'failed') {
-    const replies = notice(deps, turn, route.config.failureNotice);
+    const polite = answer.error instanceof MediaError ? answer.error.forPerson : undefined;
+    const replies = notice(deps, turn, route.config.failureNotice ?? polite);
     return { ...common, state: 'dead', reason: answer.error.code, error: answer.sentence, replies };
   }
   if (answer.kind === 'fallback-text') {
     const replies = notice(deps, turn, answer.text);
     return { ...common, state: 'answered', reason: 'fallback-text', error: answer.error.message, replies };
   }
-  const text = answer.response.response?.trim();
-  if (!text) return { ...common, state: 'answered', reason: 'agent-empty', replies: [] };
-  return { ...common, state: 'answered', replies: notice(deps, turn, answer.response.response) };
+  const replies = repliesOf(answer.response).map((reply) => ({ ...addressOf(deps, turn), ...reply }));
+  if (replies.length === 0) return { ...common, state: 'answered', reason: 'agent-empty', replies };
+  return { ...common, state: 'answered', replies };
+}
+
+/** Whether the route's agent is asked about a file without words. */
+async function takesFile(deps: AnswerDeps, route: Route, { message }: PendingTurn): Promise<boolean> {
+  if (!message.media) return false;
+  // Asking it says what is wrong with it.
+  if (route.damage !== undefined) return true;
+  return (await deps.agents.clientFor(route).takesFile?.(message)) ?? false;
+}
+
+/** The way to the message's file: fetched when it is first asked for, and again only when that failed. */
+function mediaOf({ media, stopping }: AnswerDeps, turn: PendingTurn): { loadMedia?(): Promise<Uint8Array> } {
+  if (!turn.message.media) return {};
+  let loading: Promise<Uint8Array> | undefined;
+  return {
+    loadMedia: () => {
+      loading ??= media.load(turn, stopping).catch((error: unknown) => {
+        loading = undefined;
+        throw error;
+      });
+      return loading;
+    },
+  };
 }
 
 /** Whether programs answer each other; earlier turns that cannot be read are no reason to leave this one unanswered. */
@@ -184,7 +213,7 @@ function withDetail(trace: unknown[], detail: Record<string, unknown> | undefine
   return detail ? [...trace, { outcome: 'asked', ...detail }] : trace;
 }
 
-/** A kind that has no text for an agent (a picture without caption, a voice note): stored, and noticed if the route says so. */
+/** A kind that says nothing to the agent (a picture without caption, where it takes none): stored, and noticed if the route says so. */
 function unsupportedKind(
   deps: AnswerDeps,
   turn: PendingTurn,
@@ -199,7 +228,10 @@ function unsupportedKind(
   };
 }
 
-function notice(deps: AnswerDeps, turn: PendingTurn, text: string | undefined): OutgoingMessage[] {
-  if (!text) return [];
-  return [{ accountId: turn.accountId, to: turn.replyTo, waMessageId: deps.mintId(), text }];
+function notice(deps: AnswerDeps, turn: PendingTurn, text: string | undefined): NewReply[] {
+  return text ? [{ ...addressOf(deps, turn), text }] : [];
+}
+
+function addressOf(deps: AnswerDeps, turn: PendingTurn) {
+  return { accountId: turn.accountId, to: turn.replyTo, waMessageId: deps.mintId() };
 }

@@ -1,9 +1,10 @@
-import { NotConnectedError, SendRefusedError } from './errors.ts';
+import { NotConnectedError, SendRefusedError, UploadFailedError, Wa2aiError } from './errors.ts';
 import type { ChatProvider } from './ports/chat-provider.ts';
 import type { Clock } from './ports/clock.ts';
 import type { QueuedReply } from './ports/inbox.ts';
 import type { Logger } from './ports/logger.ts';
 import type { Outbox } from './ports/outbox.ts';
+import { Slots } from './slots.ts';
 
 /** Rows read at once when a connection opens; more follow in further pages. */
 const PAGE = 200;
@@ -16,9 +17,15 @@ const DEFAULT_ACK_TIMEOUT_MS = 30_000;
 /** An ack mostly comes sooner than this, and says more than that the bytes were written: then one note does for both. */
 const ACK_GRACE_MS = 250;
 
+/** Uploads of one file in all before its row is dead, and the wait after the first that failed; it doubles. */
+const MAX_UPLOADS = 5;
+const UPLOAD_BACKOFF_MS = 2_000;
+/** Files in memory at once, however many chats wait for one. */
+const UPLOADS_AT_ONCE = 4;
+
 export interface DeliverDeps {
   outbox: Outbox;
-  provider: Pick<ChatProvider, 'accountId' | 'send' | 'status'>;
+  provider: Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status'>;
   log: Logger;
   /** How long WhatsApp may take to acknowledge a message before it is sent again, in milliseconds. Default 30,000. */
   ackTimeoutMs?: number;
@@ -40,11 +47,15 @@ export class ReplyDelivery {
   #held: QueuedReply[] | undefined;
   /** Rows whose bytes are written and whose ack did not come yet, by WhatsApp id. */
   readonly #unnoted = new Map<string, QueuedReply>();
+  readonly #uploads = new Slots(UPLOADS_AT_ONCE);
+  /** Failed uploads by row, while this process lives. */
+  readonly #failedUploads = new Map<string, number>();
   #noting: Promise<void> = Promise.resolve();
   #noteTimer: Promise<void> | undefined;
   #resuming: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
   #mustLookAgain = false;
+  #isFinishing = false;
 
   constructor(deps: DeliverDeps) {
     this.#deps = deps;
@@ -130,7 +141,16 @@ export class ReplyDelivery {
     for (const waMessageId of waMessageIds) this.#unnoted.delete(waMessageId);
   }
 
-  /** Resolves when nothing is being sent and every send is noted; at shutdown. */
+  /**
+   * The account is about to be given up: takes nothing more, and resolves when what it had taken is sent and noted. What
+   * comes later stays in the outbox for the next owner, who would else wait for as long as people keep writing.
+   */
+  async finish(): Promise<void> {
+    this.#isFinishing = true;
+    await this.settled();
+  }
+
+  /** Resolves when nothing is being sent and every send is noted. */
   async settled(): Promise<void> {
     await this.#resuming?.catch(() => undefined);
     await this.#looking;
@@ -147,7 +167,7 @@ export class ReplyDelivery {
       for (;;) {
         const rows = await outbox.undelivered(provider.accountId, { limit: PAGE, afterId });
         for (const row of rows) this.#enqueue(row);
-        if (rows.length < PAGE) break;
+        if (rows.length < PAGE || this.#isFinishing) break;
         afterId = rows.at(-1)?.outboxId;
         // A page at a time keeps memory flat however much piled up while the account was closed.
         await Promise.all(this.#lanes.values());
@@ -164,7 +184,7 @@ export class ReplyDelivery {
     const { outbox, provider, log } = this.#deps;
     while (this.#mustLookAgain) {
       this.#mustLookAgain = false;
-      if (this.#held || !this.#isConnected) return;
+      if (this.#held || this.#isFinishing || !this.#isConnected) return;
       try {
         const rows = await outbox.queued(provider.accountId, PAGE);
         for (const row of rows) this.#enqueue(row);
@@ -191,7 +211,7 @@ export class ReplyDelivery {
   }
 
   #enqueue(reply: QueuedReply): void {
-    if (this.#underway.has(reply.outboxId)) return;
+    if (this.#isFinishing || this.#underway.has(reply.outboxId)) return;
     this.#underway.add(reply.outboxId);
     const before = this.#lanes.get(reply.chatId) ?? Promise.resolve();
     const lane = before
@@ -215,7 +235,8 @@ export class ReplyDelivery {
         return;
       }
       try {
-        await provider.send(reply.message);
+        const content = reply.message.media && (await this.#uploads.run(() => this.#contentOf(reply)));
+        await provider.send(reply.message, content);
       } catch (error) {
         await this.#sendFailed(reply, error, log);
         return;
@@ -265,13 +286,44 @@ export class ReplyDelivery {
     return true;
   }
 
+  /** The uploaded form of a reply's file, kept before anything is sent, so that every try sends the very same message. */
+  async #contentOf({ outboxId, message }: QueuedReply): Promise<Uint8Array> {
+    const { outbox, provider } = this.#deps;
+    const file = await outbox.fileOf(outboxId);
+    if (!file) throw new SendRefusedError('The file of the message is not stored.');
+    if (file.content) return file.content;
+    const content = await outbox.keepContent(outboxId, await provider.upload(message, file.bytes));
+    this.#failedUploads.delete(outboxId);
+    return content;
+  }
+
+  /** Nothing was sent: the row waits a while, and with it what is behind it in its chat. */
+  async #uploadFailed({ outboxId }: QueuedReply, reason: string, log: Logger): Promise<void> {
+    const { outbox } = this.#deps;
+    const failures = (this.#failedUploads.get(outboxId) ?? 0) + 1;
+    if (failures >= MAX_UPLOADS) {
+      this.#failedUploads.delete(outboxId);
+      await outbox.markDead(outboxId, `${reason} It was tried ${failures} times.`);
+      log.error({ reason, failures }, 'file of a reply could not be uploaded');
+      return;
+    }
+    this.#failedUploads.set(outboxId, failures);
+    await outbox.release(outboxId, reason);
+    await outbox.hold(outboxId, UPLOAD_BACKOFF_MS * 2 ** (failures - 1), reason);
+    log.warn({ reason, failures }, 'file of a reply was not uploaded; it is tried again');
+  }
+
   async #sendFailed(reply: QueuedReply, error: unknown, log: Logger): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof NotConnectedError) {
       await this.#deps.outbox.release(reply.outboxId, reason);
       return;
     }
-    if (error instanceof SendRefusedError) {
+    if (error instanceof UploadFailedError) {
+      await this.#uploadFailed(reply, reason, log);
+      return;
+    }
+    if (error instanceof Wa2aiError && error.disposition === 'dead') {
       await this.#deps.outbox.markDead(reply.outboxId, reason);
       log.error({ reason }, 'reply refused');
       return;

@@ -109,6 +109,13 @@ export class SendUncertainError extends Wa2aiError {
   }
 }
 
+/** A file could not be uploaded: nothing was sent to the chat, and another try may help. */
+export class UploadFailedError extends Wa2aiError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('UPLOAD_FAILED', 'retry', message, options);
+  }
+}
+
 /** WhatsApp refused a message for good (an error ack, an address that does not exist). */
 export class SendRefusedError extends Wa2aiError {
   constructor(message: string, options?: { cause?: unknown }) {
@@ -116,12 +123,38 @@ export class SendRefusedError extends Wa2aiError {
   }
 }
 
-/** The agent did not take the request (refused, 429, 503): asking again is safe. */
+/** How a message's file failed to come, with what the person who sent it is told. */
+const MEDIA_FAILURES = {
+  /** WhatsApp's servers cannot be reached or are slow: another try may help. */
+  MEDIA_UNAVAILABLE: ['retry', 'I could not load your file just now. Please send it again in a while.'],
+  /** WhatsApp has deleted it, or never had it. */
+  MEDIA_GONE: ['dead', 'Your file is no longer available. Please send it again.'],
+  /** It is not what the message says it is. */
+  MEDIA_BROKEN: ['dead', 'Your file arrived damaged. Please send it again.'],
+  MEDIA_TOO_LARGE: ['dead', 'Your file is too large. Please send one of at most 10 MB.'],
+} as const satisfies Record<string, readonly [Disposition, string]>;
+
+/** The file of a message could not be had. The agent was not asked and is not to blame. */
+export class MediaError extends Wa2aiError {
+  /** A polite sentence for the chat, without any detail. */
+  readonly forPerson: string;
+
+  constructor(code: keyof typeof MEDIA_FAILURES, message: string, options?: { cause?: unknown }) {
+    const [disposition, forPerson] = MEDIA_FAILURES[code];
+    super(code, disposition, message, options);
+    this.forPerson = forPerson;
+  }
+}
+
+/** The agent did not take the request: asking again is safe. */
 export class AgentUnavailableError extends Wa2aiError {
   readonly retryAfterMs: number | undefined;
-  constructor(message: string, options?: { cause?: unknown; retryAfterMs?: number }) {
+  /** Nobody was there to ask (no connection, or a 429, 502 or 503): it may be starting, and costs nothing to ask again. */
+  readonly isAway: boolean;
+  constructor(message: string, options?: { cause?: unknown; retryAfterMs?: number; isAway?: boolean }) {
     super('AGENT_UNAVAILABLE', 'retry', message, options);
     this.retryAfterMs = options?.retryAfterMs;
+    this.isAway = options?.isAway ?? false;
   }
 }
 

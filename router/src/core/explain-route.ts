@@ -5,7 +5,7 @@ import {
   contractUser,
   jidOfChannelId,
 } from './chat-id.ts';
-import type { Environment, IncomingMessage, Route } from './models.ts';
+import type { Environment, IncomingMessage, MediaInfo, Route } from './models.ts';
 import { type RouteDeps, testInOrder } from './route-message.ts';
 import { chooseRoute, type NoRouteReason, type TraceEntry } from './route-table.ts';
 
@@ -17,6 +17,8 @@ export interface ExplainInput {
   /** The person who writes; default in a 1:1 chat: that person. */
   from?: string;
   text: string;
+  /** The file it would carry. */
+  media?: MediaInfo;
   /** Default: the environment of the service. */
   environment?: Environment;
 }
@@ -57,7 +59,10 @@ export interface ExplainDeps extends RouteDeps {
 }
 
 /** The message as far as it is known; `from` is `` in a group whose writer was not named. */
-export type MessageToPreview = Pick<IncomingMessage, 'accountId' | 'channelId' | 'from' | 'isGroup' | 'text'>;
+export type MessageToPreview = Pick<
+  IncomingMessage,
+  'accountId' | 'channelId' | 'from' | 'isGroup' | 'text' | 'media'
+>;
 
 /**
  * Decides about a message as `routeMessage` would, and says why: every rule for this chat or for all chats, in both
@@ -97,7 +102,15 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
     };
   }
   const { route } = choice;
-  const message = { accountId, channelId: chat, from: common.identity.from ?? '', isGroup, text: input.text };
+  const { text, media } = input;
+  const message = {
+    accountId,
+    channelId: chat,
+    from: common.identity.from ?? '',
+    isGroup,
+    text,
+    ...(media && { media }),
+  };
   const call = route.damage === undefined ? await deps.previewCall?.(route, message) : undefined;
   const explanation: RouteExplanation = {
     decision: 'route',

@@ -13,6 +13,43 @@ export type MessageKind =
   | 'undecryptable'
   | 'other';
 
+/** Kinds of files that people send: `voice` is a recorded voice message, `audio` any other sound. */
+export type MediaKind = 'image' | 'video' | 'audio' | 'voice' | 'document' | 'sticker';
+
+/** The largest file that is taken from or sent to a chat. */
+export const MAX_MEDIA_BYTES = 10_000_000;
+
+/** What a message says of the file it carries; its bytes are fetched only when an agent needs them (ports/media.ts). */
+export interface MediaInfo {
+  kind: MediaKind;
+  /** As the sender wrote it, at most 100 characters. */
+  mimeType: string;
+  /** Of documents, at most 200 characters. */
+  fileName?: string;
+  /** As the sender says; absent when they do not. */
+  sizeBytes?: number;
+}
+
+/** Kinds of files that an agent answers with. */
+export type ReplyMediaKind = 'image' | 'audio' | 'document';
+
+/** The file of a reply; its bytes are with the row in the outbox. */
+export interface ReplyMedia {
+  kind: ReplyMediaKind;
+  mimeType: string;
+  fileName?: string;
+  sizeBytes: number;
+}
+
+/** A file that an agent answered with. */
+export interface ReplyFile {
+  kind: ReplyMediaKind;
+  mimeType: string;
+  fileName?: string;
+  /** At least one, at most `MAX_MEDIA_BYTES`. */
+  bytes: Uint8Array;
+}
+
 /**
  * A message as agents and the route table see it (names of the agent contract).
  * `from` is the person as a JID (`<digits>@s.whatsapp.net`, or `<digits>@lid` while the number is unknown).
@@ -34,16 +71,20 @@ export interface IncomingMessage {
   pushName?: string;
   kind?: MessageKind;
   quotedText?: string;
+  /** The file it carries; a caption is the text. */
+  media?: MediaInfo;
 }
 
-/** A reply or a message to send: text to one chat, under a WhatsApp id minted before any attempt. */
+/** A reply or a message to send: text or a file to one chat, under a WhatsApp id minted before any attempt. */
 export interface OutgoingMessage {
   accountId: string;
   /** Where it goes: a JID, `<digits>@s.whatsapp.net`, `<digits>@lid` or `<id>@g.us`. */
   to: string;
   /** Used by every attempt of every node, so that a repeat is one bubble. */
   waMessageId: string;
+  /** With a file, its caption: `` for none. */
   text: string;
+  media?: ReplyMedia;
 }
 
 export type Environment = 'lab' | 'prod';
@@ -54,6 +95,8 @@ export interface AdkConfig {
   baseUrl?: string;
   /** Body spelling: `auto` learns it per server (refs/adk_api.md). Default `auto`. */
   dialect?: 'auto' | 'snake' | 'camel';
+  /** People's files go along as inlineData, and the agent's inlineData to the chat. Default: words only. */
+  media?: boolean;
   /** Extra request headers, e.g. Authorization. Never shown by the API. */
   headers?: Record<string, string>;
   timeoutMs?: number;
@@ -63,9 +106,14 @@ export interface AdkConfig {
 export interface FailurePolicy {
   /** Asks of one message in all, from 1. Only an agent that did not take the request is asked again. */
   attempts?: number;
+  /**
+   * An agent that is away (no connection, or a 429, 502 or 503) is asked again for so long, in milliseconds, though the
+   * asks are used up. Default: 0 for a route that says how many asks or what to fall back on.
+   */
+  patienceMs?: number;
   /** Ceiling of the first wait between asks; it doubles with each. Default 500. */
   backoffMs?: number;
-  /** Ceiling of every such wait. Default 30,000. */
+  /** Ceiling of every such wait. Default 10,000. */
   maxBackoffMs?: number;
   /** Longest `Retry-After` that is waited out in full. Default 120,000. */
   maxRetryAfterMs?: number;
@@ -77,6 +125,20 @@ export interface FailurePolicy {
   fallbackText?: string;
 }
 
+/** A reply that is a file: `{"image": "{{chart}}", "mimeType": "image/png", "caption": "{{title}}"}`; exactly one kind. */
+export interface AbiFileOutput {
+  /** Each kind names one output of type bytes, such as `{{chart}}`. */
+  image?: string;
+  audio?: string;
+  document?: string;
+  /** A template over the outputs. Default: what the first bytes say, else the kind's own. */
+  mimeType?: string;
+  /** A template; for documents only. */
+  fileName?: string;
+  /** A template; not for audio, which WhatsApp shows without words. */
+  caption?: string;
+}
+
 /** Settings of an ABI route: an agent that takes ABI calldata by HTTP, at the route's `agentEndpoint`. */
 export interface AbiConfig {
   /** Human-readable signatures, structs and JSON ABI entries; or the URL of a manifest that holds a JSON ABI. */
@@ -85,8 +147,8 @@ export interface AbiConfig {
   function?: string;
   /** Argument template by position or by name, with `{{text}}`, `{{from}}` ...; every text is then a call. */
   args?: unknown[] | Record<string, unknown>;
-  /** Mustache-like template over the outputs of `function`. Default: the outputs by name. */
-  output?: string;
+  /** Mustache-like template over the outputs of `function`, of a text or a file. Default: the outputs by name. */
+  output?: string | AbiFileOutput;
   /** `raw` calldata (default), `json` (`{requestId, request}`), or `auto`: raw, until the agent shows that it wants JSON. */
   envelope?: 'raw' | 'json' | 'auto';
   /** Path of the call below `agentEndpoint`. */
@@ -133,6 +195,8 @@ export interface Route {
 export interface AgentResponse {
   success: boolean;
   response?: string;
+  /** Sent after each other; the response is the caption of the first one that can have one. */
+  files?: ReplyFile[];
   metadata?: Record<string, unknown>;
   /** What the message log shows of the exchange, bounded in size; may hold message text. */
   detail?: Record<string, unknown>;

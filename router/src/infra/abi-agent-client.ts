@@ -1,15 +1,16 @@
 import type { AgentClient, AskOptions } from '../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../core/chat-id.ts';
-import { AgentProtocolError, Wa2aiError } from '../core/errors.ts';
-import type { AbiConfig, AgentResponse, IncomingMessage } from '../core/models.ts';
+import { AgentProtocolError, MediaError, Wa2aiError } from '../core/errors.ts';
+import { type AbiConfig, type AgentResponse, type IncomingMessage, MAX_MEDIA_BYTES } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { type Interpretation, interpret, only } from './abi/abi-command.ts';
 import { readable, renderOutputs } from './abi/abi-render.ts';
-import { type AbiRules, rulesOf } from './abi/abi-rules.ts';
-import { encodeCall } from './abi/abi-signature.ts';
+import { type AbiConfigProblem, type AbiRules, rulesOf } from './abi/abi-rules.ts';
+import { type AbiFunction, encodeCall } from './abi/abi-signature.ts';
 import type { AbiValue } from './abi/abi-type.ts';
 import { type Envelope, envelopeOf, requestBody } from './abi/abi-wire.ts';
+import { renderFile } from './abi/file-output.ts';
 import { Manifests } from './abi/manifests.ts';
 import { readOutputs } from './abi/read-outputs.ts';
 import { type Redact, redactor } from './adk-errors.ts';
@@ -74,12 +75,13 @@ export class AbiAgentClient implements AgentClient {
 
   /**
    * Calls the function that the message means, once.
-   * @returns the rendered outputs, or what the person is told instead of a call; without `response` when the function has
+   * @returns the rendered outputs, as text or as a file, or what the person is told instead of a call; without `response` when the function has
    *   no outputs. `metadata.abi` holds `function`, `arguments`, `outputs` and `calldata`, or `answeredBy: 'wa2ai'`
    * @throws {AgentUnavailableError} no connection, 429, 502, 503, a manifest that cannot be fetched; with `idempotent`
    *   also 400, 500, a time-out and a lost connection
    * @throws {AgentTimeoutError} no answer in time, 504, or a connection lost on the way: the call may have happened
    * @throws {AgentProtocolError} any other status, outputs that are empty, too large or not the ABI's, unusable settings
+   * @throws {MediaError} the message's file, which the call needs, could not be had
    * @throws the signal's reason when `options.signal` aborts
    */
   async sendMessage(
@@ -88,32 +90,41 @@ export class AbiAgentClient implements AgentClient {
     options: AskOptions = {},
   ): Promise<AgentResponse> {
     const log = this.#log?.child({ messageId: message.id });
-    return await withLimit(this.#clock, this.#timeoutMs, options.signal, async (signal) => {
-      const rules = await this.#rulesNow(signal).catch((error: unknown) => {
+    const within = <T>(work: (signal: AbortSignal) => Promise<T>) =>
+      withLimit(this.#clock, this.#timeoutMs, options.signal, work);
+    const rules = await within((signal) =>
+      this.#rulesNow(signal).catch((error: unknown) => {
         options.signal?.throwIfAborted();
         throw error;
-      });
-      const meant = interpret(rules, message);
-      if (meant.kind === 'say') {
-        log?.info({ why: meant.why }, 'ABI message answered without the agent');
-        const abi = { answeredBy: 'wa2ai', why: meant.why };
-        return { success: true, response: meant.text, metadata: { abi }, detail: { abi } };
-      }
-      const calldata = encodeCall(rules.abi, meant.target, meant.values);
-      const shown = describe(meant, calldata);
+      }),
+    );
+    const planned = interpret(rules, message);
+    const bytes = needsFile(planned) ? await fileOf(message, options) : undefined;
+    // Only the bytes can tell whether they fit bytes of a fixed size, so the file may yet be a mistake.
+    const meant = bytes ? interpret(rules, message, bytes) : planned;
+    if (planned.kind === 'say' || meant.kind === 'say') {
+      const { why, text } = planned.kind === 'say' ? planned : (meant as Interpretation & { kind: 'say' });
+      log?.info({ why }, 'ABI message answered without the agent');
+      const abi = { answeredBy: 'wa2ai', why };
+      return { success: true, response: text, metadata: { abi }, detail: { abi } };
+    }
+    const calldata = encodeCall(rules.abi, meant.target, meant.values);
+    const shown = describe(planned, calldata);
+    return await within(async (signal) => {
       try {
         if (calldata.length > MAX_BYTES) throw new AgentProtocolError('The ABI call is larger than 10 MB.');
-        const redact = this.#redactor(message);
+        const redact = this.#redactor(message, planned.values);
         const url = callUrl(endpoint, this.#config.path);
         const outputs = await this.#ask({ call: meant, rules, url, calldata, message, redact, signal });
         const { target } = meant;
-        const template = target === only(rules) ? rules.output : undefined;
-        const response = renderOutputs(target.outputs, outputs, template);
-        const abi = { ...shown, outputs: readable(target.outputs, outputs) };
+        const answer = answerOf(rules, target, outputs);
+        const abi = { ...shown, outputs: readable(target.outputs, answer.shown) };
         log?.info({ function: target.signature }, 'ABI agent answered');
+        const { response, files } = answer;
         return {
           success: true,
           ...(response !== undefined && { response }),
+          ...(files && { files }),
           metadata: { abi },
           detail: { abi },
         };
@@ -124,13 +135,29 @@ export class AbiAgentClient implements AgentClient {
     });
   }
 
+  /** A file without words is a call when the argument template or the only function takes it. */
+  async takesFile(message: IncomingMessage): Promise<boolean> {
+    try {
+      const rules = await withLimit(this.#clock, this.#timeoutMs, undefined, (signal) =>
+        this.#rulesNow(signal),
+      );
+      return needsFile(interpret(rules, message));
+    } catch (error) {
+      // Whoever asks meets the same error again, with what a route does about errors.
+      if (error instanceof Wa2aiError) return true;
+      throw error;
+    }
+  }
+
   /** The call that a message would make, or what would be said instead. */
   async preview(message: IncomingMessage): Promise<Record<string, unknown>> {
     return await withLimit(this.#clock, this.#timeoutMs, undefined, async (signal) => {
       const rules = await this.#rulesNow(signal);
       const meant = interpret(rules, message);
       if (meant.kind === 'say') return { kind: 'answer', why: meant.why, text: meant.text };
-      return { kind: 'call', ...describe(meant, encodeCall(rules.abi, meant.target, meant.values)) };
+      const calldata = meant.needsFile ? undefined : encodeCall(rules.abi, meant.target, meant.values);
+      const isFile = rules.file !== undefined && meant.target === only(rules);
+      return { kind: 'call', ...describe(meant, calldata), ...(isFile && { reply: this.#config.output }) };
     });
   }
 
@@ -142,21 +169,24 @@ export class AbiAgentClient implements AgentClient {
     if (this.#rules?.entries !== entries) {
       const rules = rulesOf(entries, this.#config).then((result) => {
         if (result.ok) return result.rules;
-        const mistakes = result.problems.map(({ field, message }) => `config.abi.${field} ${message}`);
-        throw new AgentProtocolError(`The route's ABI cannot be used: ${mistakes.join('; ')}.`);
+        throw new AgentProtocolError(unusable(result.problems, typeof functions === 'string'));
       });
       this.#rules = { entries, rules };
     }
     return await this.#rules.rules;
   }
 
-  #redactor({ text, from, channelId }: IncomingMessage): Redact {
+  #redactor({ text, from, channelId }: IncomingMessage, values: readonly AbiValue[]): Redact {
     const secrets = Object.values(this.#config.headers ?? {});
     const words = secrets.flatMap((value) => [value, ...value.split(' ').slice(1)]);
-    return redactor(
+    const redact = redactor(
       { text, userId: contractUser(from), sessionId: contractSessionId(from, channelId) },
       words,
     );
+    // Agents quote what they were given: those are the person's words too.
+    const given = [...longTextsIn(values)];
+    return (written) =>
+      given.reduce((shown, value) => shown.replaceAll(value, '[argument]'), redact(written));
   }
 
   async #ask(asking: Asking): Promise<AbiValue[]> {
@@ -200,6 +230,14 @@ export class AbiAgentClient implements AgentClient {
   }
 }
 
+function unusable(problems: readonly AbiConfigProblem[], isManifest: boolean): string {
+  const isItsOwn = isManifest && problems.every(({ field }) => field.startsWith('functions'));
+  const mistakes = problems.map(({ field, message }) =>
+    isItsOwn ? `${field.slice('functions'.length) || 'it'} ${message}` : `config.abi.${field} ${message}`,
+  );
+  return `The ${isItsOwn ? "ABI agent's manifest" : "route's ABI"} cannot be used: ${mistakes.join('; ')}.`;
+}
+
 /**
  * Where a call goes: the endpoint as it is, `/` when it names no path, or `path` below it. No port means 80 (443 with
  * https).
@@ -214,18 +252,68 @@ export function callUrl(endpoint: string, path: string | undefined): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}${url.search}`;
 }
 
-/** The call as an admin reads it. */
-function describe({ target, values }: Call, calldata: Buffer): Record<string, unknown> {
-  const hex = `0x${calldata.toString('hex', 0, MAX_LOGGED_HEX / 2)}`;
+const MIN_QUOTED_CHARS = 8;
+const MAX_QUOTED_VALUES = 1_000;
+
+/** Values that an agent could quote, in text as it would; short ones are ordinary words. */
+function longTextsIn(values: readonly AbiValue[], found = new Set<string>()): Set<string> {
+  for (const value of values) {
+    if (found.size >= MAX_QUOTED_VALUES) break;
+    if (Array.isArray(value)) longTextsIn(value, found);
+    else if (String(value).length >= MIN_QUOTED_CHARS) found.add(String(value));
+  }
+  return found;
+}
+
+/** The call as an admin reads it; a file in it as what it is, never as bytes. Without calldata it is not known yet. */
+function describe(
+  { target, values, needsFile }: Call,
+  calldata: Buffer | undefined,
+): Record<string, unknown> {
   return {
     function: target.signature,
     selector: target.selector,
     arguments: readable(target.inputs, values),
-    calldata: calldata.length * 2 > MAX_LOGGED_HEX ? `${hex}… (${calldata.length} bytes)` : hex,
+    calldata: shownCalldata(target.selector, needsFile ? undefined : calldata, calldata?.length),
   };
+}
+
+function shownCalldata(selector: string, calldata: Buffer | undefined, length: number | undefined): string {
+  const size = length === undefined ? 'with the bytes of the file' : `${length} bytes`;
+  if (!calldata) return `${selector}… (${size})`;
+  const hex = `0x${calldata.toString('hex', 0, MAX_LOGGED_HEX / 2)}`;
+  return calldata.length * 2 > MAX_LOGGED_HEX ? `${hex}… (${size})` : hex;
+}
+
+function needsFile(meant: Interpretation): boolean {
+  return meant.kind === 'call' && meant.needsFile === true;
+}
+
+/** @throws {MediaError} */
+async function fileOf({ media }: IncomingMessage, { loadMedia }: AskOptions): Promise<Uint8Array> {
+  if ((media?.sizeBytes ?? 0) > MAX_MEDIA_BYTES) {
+    throw new MediaError(
+      'MEDIA_TOO_LARGE',
+      `The file of the message has more than ${MAX_MEDIA_BYTES} bytes.`,
+    );
+  }
+  if (!loadMedia) throw new MediaError('MEDIA_GONE', 'There is no way to the file of the message.');
+  return loadMedia();
+}
+
+/** What a function's outputs are in the chat, and in the message log. */
+function answerOf(rules: AbiRules, target: AbiFunction, outputs: AbiValue[]) {
+  const isTemplated = target === only(rules);
+  if (rules.file && isTemplated) {
+    const { file, caption, shown } = renderFile(rules.file, target.outputs, outputs);
+    return { response: caption, files: [file], shown };
+  }
+  const response = renderOutputs(target.outputs, outputs, isTemplated ? rules.output : undefined);
+  return { response, files: undefined, shown: outputs };
 }
 
 /** A refusal in the JSON envelope's own form: the agent expects that envelope. */
 function isEnvelopeRefusal({ status, body }: Fetched & { kind: 'answer' }): boolean {
-  return status >= 400 && envelopeOf(body) !== undefined;
+  const envelope = envelopeOf(body);
+  return envelope !== undefined && (status >= 400 || typeof envelope.result !== 'string');
 }

@@ -5,7 +5,7 @@ import {
   type Wa2aiError,
 } from '../core/errors.ts';
 import { errorText, type RunAnswer, type RunRequest } from './adk-wire.ts';
-import type { FaultStage } from './bounded-fetch.ts';
+import { type FaultStage, redirectHint } from './bounded-fetch.ts';
 
 /** Shorter values are left alone when secrets are taken out of a text: they would blank out ordinary words. */
 const MIN_SECRET_CHARS = 8;
@@ -43,7 +43,7 @@ export function timeoutSentence(timeoutMs: number): string {
 export function faultError(stage: FaultStage, detail: string, cause: unknown): Wa2aiError {
   const sentence = failedSentence(detail);
   if (stage === 'not-connected' || stage === 'no-answer')
-    return new AgentUnavailableError(sentence, { cause });
+    return new AgentUnavailableError(sentence, { cause, isAway: stage === 'not-connected' });
   if (stage === 'too-large') return new AgentProtocolError(sentence);
   return new AgentTimeoutError(sentence, { cause });
 }
@@ -63,17 +63,19 @@ export function refusalError(
   { status, headers, body }: Refusal,
   options: { apps: string[]; nowMs: number; redact: Redact },
 ): Wa2aiError {
-  const location = status >= 300 && status < 400 ? headers.get('location') : undefined;
   const hints = [
     options.apps.length > 0 && ` (apps of this server: ${options.apps.join(', ').slice(0, MAX_APPS_CHARS)})`,
-    location && ` (redirects are not followed; it points to ${location})`,
+    redirectHint({ status, headers }),
   ];
   const text = options.redact(`${errorText(body)}${hints.filter(Boolean).join('')}`);
   const sentence = `ADK agent endpoint returned ${status}: ${text}`;
   if (status === 429 || status === 503) {
-    return new AgentUnavailableError(sentence, { retryAfterMs: retryAfterMs(headers, options.nowMs) });
+    return new AgentUnavailableError(sentence, {
+      retryAfterMs: retryAfterMs(headers, options.nowMs),
+      isAway: true,
+    });
   }
-  if (status === 502) return new AgentUnavailableError(sentence);
+  if (status === 502) return new AgentUnavailableError(sentence, { isAway: true });
   if (status === 504) return new AgentTimeoutError(sentence);
   return new AgentProtocolError(sentence);
 }

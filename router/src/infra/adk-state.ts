@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { AdkDialect } from './adk-wire.ts';
+import { orAbort } from './with-limit.ts';
 
 /**
  * What ADK clients learn while asking, shared by all clients of a process so that two routes to one server do not learn
@@ -64,20 +65,5 @@ export class AdkState {
     } finally {
       finish();
     }
-  }
-}
-
-async function orAbort(wait: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (!signal) return wait;
-  signal.throwIfAborted();
-  let onAbort: () => void = () => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    await Promise.race([wait, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -10,6 +10,15 @@ export interface RunRequest {
   sessionId: string;
   text: string;
   messageId: string;
+  /** A part that goes along with the text; a file alone goes without one. */
+  file?: InlineData;
+}
+
+/** A file in a part; `data` is base64. */
+export interface InlineData {
+  mimeType: string;
+  data: string;
+  displayName?: string;
 }
 
 /** Session state key that marks our user event, so that a run can be found again after a time-out (refs/adk_api.md). */
@@ -21,7 +30,8 @@ const MARKER = 'wa2ai_msg';
  * stored with the user event and names the message.
  */
 export function runBody(dialect: AdkDialect, run: RunRequest): Record<string, unknown> {
-  const parts = [{ text: run.text }];
+  const file = run.file && { inlineData: run.file };
+  const parts = file ? [...(run.text ? [{ text: run.text }] : []), file] : [{ text: run.text }];
   if (dialect === 'snake') {
     return {
       app_name: run.appName,

@@ -31,7 +31,7 @@ export async function boundedFetch(url: string, options: FetchOptions): Promise<
   try {
     response = await fetch(url, { ...init, redirect: 'manual' });
   } catch (error) {
-    return faultOf(error, options.signal, isBeforeConnect(error) ? 'not-connected' : 'no-answer');
+    return faultOf(error, options.signal, isBeforeConnect(error) ? 'not-connected' : 'no-answer', url);
   }
   const { status, headers } = response;
   try {
@@ -41,8 +41,14 @@ export async function boundedFetch(url: string, options: FetchOptions): Promise<
     }
     return { kind: 'answer', status, headers, body: read.bytes };
   } catch (error) {
-    return faultOf(error, options.signal, 'broken');
+    return faultOf(error, options.signal, 'broken', url);
   }
+}
+
+/** Where a redirect points, in brackets for the end of a sentence; `` for any other answer. */
+export function redirectHint({ status, headers }: { status: number; headers: Headers }): string {
+  const location = status >= 300 && status < 400 ? headers.get('location') : undefined;
+  return location ? ` (redirects are not followed; it points to ${location})` : '';
 }
 
 async function readUpTo(response: Response, maxBytes: number): Promise<{ bytes: Buffer; isCut: boolean }> {
@@ -71,6 +77,19 @@ const BEFORE_CONNECT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
+/** A TLS handshake that failed on the server's side of it: nothing of the request was sent. */
+const HANDSHAKE: Record<string, string> = {
+  ERR_SSL_WRONG_VERSION_NUMBER:
+    'it does not speak TLS on that port, so its address may have to begin with http://',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is from an authority that is not trusted here',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is from an authority that is not known here',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is from an authority that is not known here',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
+};
+
 function rootCause(error: unknown): Error & { code?: string } {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   // A host name with several addresses fails with one error an address.
@@ -79,19 +98,25 @@ function rootCause(error: unknown): Error & { code?: string } {
 }
 
 function isBeforeConnect(error: unknown): boolean {
-  const { code, message } = rootCause(error);
-  // What fetch says of a port that browsers keep clear of, such as 6000.
-  return message === 'bad port' || (code !== undefined && BEFORE_CONNECT.has(code));
+  const { code = '', message } = rootCause(error);
+  return isBadPort(message) || BEFORE_CONNECT.has(code) || code in HANDSHAKE;
 }
 
-function faultOf(error: unknown, signal: AbortSignal, stage: FaultStage): Fetched {
+/** What fetch says of a port that browsers keep clear of, such as 6000. */
+function isBadPort(message: string): boolean {
+  return message === 'bad port';
+}
+
+function faultOf(error: unknown, signal: AbortSignal, stage: FaultStage, url: string): Fetched {
   const cause = rootCause(error);
   if (signal.aborted) return { kind: 'fault', stage: 'aborted', detail: 'aborted' };
   const isStall = cause.code === 'UND_ERR_HEADERS_TIMEOUT' || cause.code === 'UND_ERR_BODY_TIMEOUT';
-  return {
-    kind: 'fault',
-    stage: isStall ? 'broken' : stage,
-    detail: cause.message || cause.code || 'unknown',
-    cause,
-  };
+  return { kind: 'fault', stage: isStall ? 'broken' : stage, detail: detailOf(cause, url), cause };
+}
+
+function detailOf({ code = '', message }: Error & { code?: string }, url: string): string {
+  if (isBadPort(message)) {
+    return `port ${new URL(url).port} is closed to HTTP by the fetch standard; let it listen on another one`;
+  }
+  return HANDSHAKE[code] ?? (message.trim() || code || 'unknown');
 }

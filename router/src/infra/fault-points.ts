@@ -100,8 +100,8 @@ export class FaultPoints {
 
   provider(inner: ChatProvider): ChatProvider {
     return this.#wrapped(inner, {
-      send: async (message) => {
-        await inner.send(message);
+      send: async (...reply) => {
+        await inner.send(...reply);
         this.pass('after-socket-write');
       },
     });

@@ -1,20 +1,23 @@
 import type { AgentClient, AskOptions } from '../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../core/chat-id.ts';
-import { AgentTimeoutError, AgentUnavailableError, Wa2aiError } from '../core/errors.ts';
-import type { AdkConfig, AgentResponse, IncomingMessage } from '../core/models.ts';
+import { AgentTimeoutError, AgentUnavailableError, MediaError, Wa2aiError } from '../core/errors.ts';
+import type { AdkConfig, AgentResponse, IncomingMessage, ReplyFile } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { redactor, reportedError, timeoutSentence } from './adk-errors.ts';
 import { adkServer } from './adk-http.ts';
+import { filesIn, inlineDataOf } from './adk-media.ts';
 import { type AdkAsk, type AdkQuestion, AdkRuns } from './adk-run.ts';
 import { watchRun } from './adk-session.ts';
 import { AdkState } from './adk-state.ts';
-import { type AdkEvent, type RunAnswer, type RunRequest, readAnswer } from './adk-wire.ts';
+import { type AdkEvent, type InlineData, type RunAnswer, type RunRequest, readAnswer } from './adk-wire.ts';
 import { holdingClock } from './system-clock.ts';
 import { withLimit } from './with-limit.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024;
+/** With files: one of the largest takes a third more in base64. */
+const MAX_BYTES_WITH_FILES = 16 * 1024 * 1024;
 
 /** Settings of HttpAgentClient; `timeout` and `adk` are the agent contract's, the rest has defaults. */
 export interface HttpAgentClientConfig {
@@ -26,7 +29,7 @@ export interface HttpAgentClientConfig {
   /** Share one among clients, so that what one learns of a server the others know. Default: its own. */
   state?: AdkState;
   clock?: Clock;
-  /** Largest answer read, in bytes; a larger one is cut off and an error. Default 2 MiB. */
+  /** Largest answer read, in bytes; a larger one is cut off and an error. Default 2 MiB, with `adk.media` 16 MiB. */
   maxBytes?: number;
   /**
    * How long after a time-out the session is watched for the answer of the run that was not waited for, in
@@ -60,7 +63,7 @@ export class HttpAgentClient implements AgentClient {
     this.#runs = new AdkRuns({
       dialect: this.#adk.dialect,
       timeoutMs: this.#timeoutMs,
-      maxBytes: config.maxBytes ?? DEFAULT_MAX_BYTES,
+      maxBytes: config.maxBytes ?? (config.adk.media ? MAX_BYTES_WITH_FILES : DEFAULT_MAX_BYTES),
       state: this.#state,
       clock: this.#clock,
     });
@@ -79,6 +82,7 @@ export class HttpAgentClient implements AgentClient {
    * @throws {AgentTimeoutError} no answer in time, 504, or an answer that broke off: the run may have happened
    * @throws {AgentProtocolError} any other status (500 too: the run may have had effects before it failed), an answer
    *   that is no array of events or too large, a run that reported an error, unusable settings
+   * @throws {MediaError} with `adk.media`: the message's file could not be had
    * @throws the signal's reason when `options.signal` aborts
    */
   async sendMessage(
@@ -93,11 +97,25 @@ export class HttpAgentClient implements AgentClient {
         const earlier = await this.#earlierAnswer(question);
         if (earlier) return earlier;
       }
-      const ask: Omit<AdkAsk, 'limited'> = { ...question, inFlight: undefined };
+      const file = await this.#fileOf(message, options);
+      const asked = file ? { ...question, run: { ...run, file } } : question;
+      const ask: Omit<AdkAsk, 'limited'> = { ...asked, inFlight: undefined };
       return await withLimit(this.#clock, this.#timeoutMs, options.signal, (limited) =>
         this.#ask({ ...ask, limited }),
       );
     });
+  }
+
+  /** A file without words is for agents that take files. */
+  async takesFile(): Promise<boolean> {
+    return this.#adk.media ?? false;
+  }
+
+  /** @throws {MediaError} */
+  async #fileOf({ media }: IncomingMessage, { loadMedia }: AskOptions): Promise<InlineData | undefined> {
+    if (!this.#adk.media || !media) return undefined;
+    if (!loadMedia) throw new MediaError('MEDIA_GONE', 'There is no way to the file of the message.');
+    return inlineDataOf(media, await loadMedia());
   }
 
   #questionOf(endpoint: string, message: IncomingMessage, outer: AbortSignal | undefined): AdkQuestion {
@@ -147,7 +165,7 @@ export class HttpAgentClient implements AgentClient {
     const { eventCount, author } = answer;
     log?.info({ eventCount, answer: answer.kind, author }, '[HttpAgentClient] ADK response processed');
     if (answer.kind === 'failed') throw reportedError(answer, redact);
-    return responseOf(run, answer);
+    return responseOf(run, answer, this.#adk.media ? filesIn(events) : []);
   }
 
   /** Ends an ask whose run may have happened: by a late answer, by the proof that it never began, or by `failure`. */
@@ -182,7 +200,11 @@ export class HttpAgentClient implements AgentClient {
   }
 }
 
-function responseOf(run: RunRequest, answer: Exclude<RunAnswer, { kind: 'failed' }>): AgentResponse {
+function responseOf(
+  run: RunRequest,
+  answer: Exclude<RunAnswer, { kind: 'failed' }>,
+  files: ReplyFile[],
+): AgentResponse {
   const { eventCount, invocationId, author, finishReason, usage, stateDelta } = answer;
   const adk = {
     sessionId: run.sessionId,
@@ -195,5 +217,10 @@ function responseOf(run: RunRequest, answer: Exclude<RunAnswer, { kind: 'failed'
     ...(usage ? { usage } : {}),
     ...(stateDelta && { stateDelta }),
   };
-  return { success: true, ...(answer.kind === 'text' && { response: answer.text }), metadata: { adk } };
+  return {
+    success: true,
+    ...(answer.kind === 'text' && { response: answer.text }),
+    ...(files.length > 0 && { files }),
+    metadata: { adk },
+  };
 }

@@ -23,3 +23,19 @@ export async function withLimit<T>(
     signal?.removeEventListener('abort', onAbort);
   }
 }
+
+/** @throws the signal's reason when it aborts before `wait` ends; what is waited for goes on */
+export async function orAbort<T>(wait: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return wait;
+  signal.throwIfAborted();
+  let onAbort: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([wait, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

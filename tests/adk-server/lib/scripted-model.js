@@ -3,8 +3,8 @@ import { BaseLlm } from '@google/adk';
 
 /**
  * A model that needs no network: a script decides from the conversation what it says, so every run is repeatable.
- * The script gets `{text, turn, toolResult, signal}`: the person's last words, which of their messages this is (from 1),
- * and the result of a tool when one just ran. It returns a response, an array of them, or a text.
+ * The script gets `{text, turn, toolResult, files}`: the person's last words, which of their messages this is (from 1),
+ * the result of a tool when one just ran, and the inlineData of the last message. It returns a response, an array of them, or a text.
  */
 export class ScriptedModel extends BaseLlm {
   #script;
@@ -38,7 +38,8 @@ function readConversation(contents) {
     // What other agents did is retold to an agent as user content that begins so.
     .filter((text) => text !== '' && !text.startsWith('For context:'));
   const lastPart = contents.at(-1)?.parts?.at(-1);
-  return { text: texts.at(-1) ?? '', turn: texts.length, toolResult: lastPart?.functionResponse };
+  const files = contents.at(-1)?.parts?.flatMap(({ inlineData }) => inlineData ?? []) ?? [];
+  return { text: texts.at(-1) ?? '', turn: texts.length, toolResult: lastPart?.functionResponse, files };
 }
 
 /** Waits as a slow model does. */

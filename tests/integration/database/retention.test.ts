@@ -83,7 +83,9 @@ describe('retention', () => {
     const { messageId, reply } = await answeredMessage();
     await runIn(29, { workflows: 0 });
     expect(await log.message(messageId)).toMatchObject({ text: 'secret', trace: [{ a: 1 }] });
-    expect(await outbox.findByWaId(accountId, reply.waMessageId)).toMatchObject({ text: 'answer' });
+    expect(await outbox.findByWaId(accountId, reply.waMessageId)).toMatchObject({
+      message: { text: 'answer' },
+    });
   });
 
   it('empties texts and keeps the row, so that a message delivered again is still known', async () => {
@@ -91,6 +93,27 @@ describe('retention', () => {
     expect((await runIn(91)).text).toBeGreaterThan(0);
     expect(await log.message(messageId)).toMatchObject({ text: '', quotedText: undefined, trace: undefined });
     expect(await inbox.add(message)).toMatchObject({ outcome: 'known' });
+    expect((await runIn(91)).text).toBe(0);
+  });
+
+  it('lets files go with what they belong to: what a message said of one, and the bytes of a reply', async () => {
+    const media = { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 3 };
+    const stored = await inbox.add(
+      aMessage(accountId, aPerson(), { text: '', media: { ...media, reference: 'the way' } }),
+    );
+    const messageId = stored.messageId ?? '';
+    const file = { ...aReply(accountId, `${aPerson().phone}@s.whatsapp.net`, ''), media };
+    const [row] = await inbox.finishTurn(messageId, answered([{ ...file, file: Buffer.from('png') }]));
+    await outbox.recordReceipts(accountId, [
+      { waMessageId: file.waMessageId, state: 'acked', atMs: Date.now() },
+    ]);
+    const outboxId = BigInt(row?.outboxId ?? 0);
+    await runIn(29);
+    expect(await prisma.outboxFile.count({ where: { outboxId } })).toBe(1);
+    await runIn(91);
+    expect(await prisma.outboxFile.count({ where: { outboxId } })).toBe(0);
+    const kept = await prisma.message.findUniqueOrThrow({ where: { id: BigInt(messageId) } });
+    expect(kept).toMatchObject({ media: null, mediaRef: null });
     expect((await runIn(91)).text).toBe(0);
   });
 

@@ -118,6 +118,23 @@ describe('commands', () => {
   });
 });
 
+describe('the list of functions', () => {
+  it('of a large contract ends in time, and says how many more there are', async () => {
+    const functions = Array.from(
+      { length: 1_000 },
+      (_, index) => `f${index}(uint256 a, ${'string b, '.repeat(20)}bool c)`,
+    );
+    const text = await brief('/help', { functions });
+    expect(text.length).toBeLessThan(10_000);
+    expect(text).toMatch(
+      /^You can write:\n\/f0 a: uint256, [\s\S]*\n… and \d+ more\n\/help f0 tells more\.$/,
+    );
+    const [, more] = /and (\d+) more/.exec(text) ?? [];
+    expect((text.match(/^\/f\d+ /gm)?.length ?? 0) + Number(more)).toBe(1_000);
+    expect(await brief('/nope', { functions })).toMatch(/^There is no command \/nope\.\n\nYou can write:/);
+  });
+});
+
 describe('the help of a function', () => {
   it('says what every part of a nested type is, and gives an example that is valid JSON', async () => {
     const functions = [
@@ -175,6 +192,10 @@ describe('text and JSON without a command', () => {
     expect(await brief('[2, 40]', { function: 'add' })).toBe('add(uint256,uint256) [2,40]');
     expect(await brief('{"a":2,"b":40}', { function: 'add' })).toBe('add(uint256,uint256) [2,40]');
     expect(await brief('/greet Bo', { function: 'add' })).toBe('greet(string) ["Bo"]');
+    expect(await brief('/sub 2 1', { function: 'add' })).toBe(`There is no command /sub.\n\n${list}`);
+    expect(await brief('/usr 5', { functions: ['f(string path, uint8 depth)'], function: 'f' })).toBe(
+      'f(string,uint8) ["/usr",5]',
+    );
     expect(await brief('Bo', { function: '0xead710c4' })).toBe('greet(string) ["Bo"]');
     expect(await brief('', { functions: ['function now() returns (uint256)'], function: 'now' })).toBe(
       'now() []',

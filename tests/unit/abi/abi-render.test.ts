@@ -35,6 +35,13 @@ describe('a reply made of outputs', () => {
     ],
     ['several without names', 'uint256, bool', [1n, false], '1: 1\n2: false'],
     ['a short list', 'uint256[] n', [[1n, 2n, 3n]], '1, 2, 3'],
+    [
+      'a long list of numbers',
+      'uint256[] n',
+      [Array.from({ length: 200 }, (_, index) => BigInt(index))],
+      Array.from({ length: 200 }, (_, index) => index).join(', '),
+    ],
+    ['a list of huge numbers', 'uint256[] n', [[2n ** 255n, 1n]], `1. ${2n ** 255n}\n2. 1`],
     ['an empty list', 'uint256[] n', [[]], '(none)'],
     ['a list of sentences', 'string[] s', [['one, two', 'three']], '1. one, two\n2. three'],
     ['a tuple', '(string name, uint256 age) user', [['Ann', 30n]], 'name: Ann\nage: 30'],

@@ -1,10 +1,12 @@
 import { AbiCoder, Interface } from 'ethers';
 import fc from 'fast-check';
 import type { Abi, AbiFunction as ViemFunction } from 'viem';
-import { encodeFunctionData, parseAbi, toFunctionSelector } from 'viem/utils';
+import { encodeAbiParameters, encodeFunctionData, parseAbi, toFunctionSelector } from 'viem/utils';
 import { describe, expect, it } from 'vitest';
+import { interpret } from '../../../router/src/infra/abi/abi-command.ts';
 import { AbiDecodeError, decodeValues } from '../../../router/src/infra/abi/abi-decode.ts';
 import { readable } from '../../../router/src/infra/abi/abi-render.ts';
+import { rulesOf } from '../../../router/src/infra/abi/abi-rules.ts';
 import { type AbiFunction, createAbi, encodeCall } from '../../../router/src/infra/abi/abi-signature.ts';
 import type { AbiParam, AbiType, AbiValue } from '../../../router/src/infra/abi/abi-type.ts';
 import { coerceAll } from '../../../router/src/infra/abi/abi-value.ts';
@@ -38,6 +40,13 @@ function typed(value: AbiValue): string {
   return typeof value === 'bigint' || typeof value === 'boolean' ? String(value) : JSON.stringify(value);
 }
 
+const message = {
+  id: '3EB0ABC',
+  from: '34600111222@s.whatsapp.net',
+  channelId: '34600111222',
+  timestamp: new Date(1_700_000_000_000),
+};
+
 describe('calldata of random functions', { timeout: 120_000 }, () => {
   it('is byte for byte that of viem and of ethers, and its selector too', async () => {
     await fc.assert(
@@ -55,18 +64,40 @@ describe('calldata of random functions', { timeout: 120_000 }, () => {
         expect(calldata).toBe(contract.encodeFunctionData('call', values));
         expect(target.signature).toBe(contract.getFunction('call')?.format('sighash'));
       }),
-      { numRuns: 1_500 },
+      { numRuns: 4_000 },
     );
   });
 
-  it('comes back from ethers through the decoder as the same values', async () => {
+  it('comes back from ethers through the decoder as the same values, and from viem', async () => {
     await fc.assert(
       fc.asyncProperty(abiCalls, async ({ types, values }) => {
         const { abi, target } = await readCall(types);
         const encoded = AbiCoder.defaultAbiCoder().encode(types, values);
         expect(decodeValues(target.outputs, Buffer.from(encoded.slice(2), 'hex'), abi.codec)).toEqual(values);
+        const args = target.inputs.map(({ type }, index) => forViem(type, values[index] as AbiValue));
+        expect(encodeAbiParameters(target.viemInputs, args)).toBe(encoded);
       }),
-      { numRuns: 1_500 },
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('is the same when a person writes the values after the command, by position or by name', async () => {
+    await fc.assert(
+      fc.asyncProperty(abiCalls, async ({ types, values }) => {
+        fc.pre(types.length > 0);
+        const result = await rulesOf([signatureOf(types)], {});
+        if (!result.ok) throw new Error(JSON.stringify(result.problems));
+        const names = values.map((value, index) => `"value${index}":${typed(value)}`);
+        for (const written of [`[${values.map(typed).join(',')}]`, `{${names.join(',')}}`]) {
+          const text = `/call ${written}`;
+          // A single list or text is its own argument: without the brackets around it.
+          const sole = types.length === 1 ? `/call ${typed(values[0] as AbiValue)}` : text;
+          const meant = interpret(result.rules, { ...message, text: written.startsWith('[') ? sole : text });
+          if (types.length === 1 && types[0] === 'string' && written.startsWith('{')) continue;
+          expect(meant, text).toMatchObject({ kind: 'call', values });
+        }
+      }),
+      { numRuns: 1_000 },
     );
   });
 
@@ -81,22 +112,50 @@ describe('calldata of random functions', { timeout: 120_000 }, () => {
         fc.pre(JSON.stringify(shown).length < 40_000);
         expect(coerceAll(inputs, shown, abi.codec)).toEqual(values);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 2_000 },
     );
   });
 });
 
 describe('answers cut or changed anywhere', { timeout: 120_000 }, () => {
-  it('are an error when they end early, at whichever byte', async () => {
+  it('are an error when they end early, at every byte', async () => {
     await fc.assert(
-      fc.asyncProperty(abiCalls, fc.nat(), async ({ types, values }, cut) => {
+      fc.asyncProperty(abiCalls, async ({ types, values }) => {
         const { abi, target } = await readCall(types);
         const encoded = Buffer.from(AbiCoder.defaultAbiCoder().encode(types, values).slice(2), 'hex');
-        fc.pre(encoded.length > 0);
-        const part = encoded.subarray(0, cut % encoded.length);
-        expect(() => decodeValues(target.outputs, part, abi.codec)).toThrow();
+        fc.pre(encoded.length < 4_000);
+        for (let length = 0; length < encoded.length; length += 1) {
+          const part = encoded.subarray(0, length);
+          expect(() => decodeValues(target.outputs, part, abi.codec)).toThrow(AbiDecodeError);
+        }
       }),
-      { numRuns: 1_000 },
+      { numRuns: 150 },
+    );
+  });
+
+  it('are values that an encoder takes, or an AbiDecodeError, when a byte is changed', async () => {
+    await fc.assert(
+      fc.asyncProperty(abiCalls, fc.nat(), fc.integer({ min: 1, max: 255 }), async (call, place, change) => {
+        const { abi, target } = await readCall(call.types);
+        const encoded = Buffer.from(
+          AbiCoder.defaultAbiCoder().encode(call.types, call.values).slice(2),
+          'hex',
+        );
+        fc.pre(encoded.length > 0);
+        const at = place % encoded.length;
+        encoded[at] = (encoded[at] ?? 0) ^ change;
+        let decoded: AbiValue[];
+        try {
+          decoded = decodeValues(target.outputs, encoded, abi.codec);
+        } catch (error) {
+          expect(error).toBeInstanceOf(AbiDecodeError);
+          return;
+        }
+        // Offsets may point to another place that holds a valid value, so only the values count.
+        const again = Buffer.from(abi.codec.encode(target.viemInputs, decoded).slice(2), 'hex');
+        expect(decodeValues(target.outputs, again, abi.codec)).toEqual(decoded);
+      }),
+      { numRuns: 2_000 },
     );
   });
 

@@ -345,6 +345,16 @@ describe('later messages of a chat', () => {
     expect(received).toEqual(['second']);
   });
 
+  it('are received after the earlier one also when the phone, asked for its content, sends that', async () => {
+    const intake = await waitingForRedelivery();
+    const message = { conversation: 'first' };
+    const key = { remoteJid: GROUP, participant: JIDS.ana, id: 'first', fromMe: false };
+    const messageTimestamp = Math.floor(Date.now() / 1_000);
+    intake.upserted({ key, message, messageTimestamp }, 'notify');
+    await settle();
+    expect(received).toEqual(['first', 'second']);
+  });
+
   it('go on when WhatsApp never says so and has delivered nothing for a while', async () => {
     const intake = await waitingForRedelivery();
     intake.connected();
@@ -356,6 +366,23 @@ describe('later messages of a chat', () => {
     expect(received).toEqual([]);
     await vi.advanceTimersByTimeAsync(15_000);
     expect(received).toEqual(['second', 'third']);
+  });
+
+  it('go on when the connection was broken off because of one that was never decrypted', async () => {
+    const intake = newIntake();
+    const second = stanza('second', 'bo');
+    intake.arrived(stanza('first', 'ana'));
+    intake.arrived(second);
+    await decrypt(intake, second);
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect(intake.oldestOpenMs()).toBeGreaterThan(60_000);
+    intake.connectionClosed();
+    intake.connected();
+    await settle();
+    expect(received).toEqual([]);
+    intake.offlineDelivered();
+    await settle();
+    expect(received).toEqual(['second']);
   });
 
   it('go on when the account was unlinked', async () => {

@@ -1,3 +1,4 @@
+import { proto } from '@whiskeysockets/baileys';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { NotConnectedError, SendRefusedError, SendUncertainError } from '../../../router/src/core/errors.ts';
 import { SendLane, type WriteMessage } from '../../../router/src/providers/baileys/send-lane.ts';
@@ -11,9 +12,9 @@ let written: string[];
 /** Sends under way, each ended by the test: Baileys takes a time of its own for each. */
 let underWay: Map<string, { end: () => void; fail: (error: unknown) => void }>;
 
-const write: WriteMessage = ({ content }) =>
+const write: WriteMessage = (asked) =>
   new Promise<void>((resolve, reject) => {
-    const text = 'text' in content ? content.text : '';
+    const text = 'content' in asked && 'text' in asked.content ? asked.content.text : 'a file';
     underWay.set(text, {
       end: () => {
         written.push(text);
@@ -30,7 +31,7 @@ beforeEach(() => {
 });
 
 const send = (text: string, to = ANA) =>
-  lane.send({ accountId: 'main', to, text, waMessageId: `id of ${text}` }, () => write);
+  lane.send({ accountId: 'main', to, text, waMessageId: `id of ${text}` }, undefined, () => write);
 
 const boom = (statusCode: number, data?: unknown) =>
   Object.assign(new Error('told'), { output: { statusCode }, data });
@@ -67,7 +68,7 @@ describe('sends', () => {
   });
 
   it('without a connection did surely not happen', async () => {
-    const sent = lane.send({ accountId: 'main', to: ANA, text: 'x', waMessageId: 'A' }, () => {
+    const sent = lane.send({ accountId: 'main', to: ANA, text: 'x', waMessageId: 'A' }, undefined, () => {
       throw new NotConnectedError('main');
     });
     await expect(sent).rejects.toThrow(NotConnectedError);
@@ -76,10 +77,21 @@ describe('sends', () => {
 
 describe('a phone that could not read a message', () => {
   const known = { accountId: 'main', to: ANA, text: 'once more', waMessageId: 'A' };
-  const find = async (id: string) => (id === 'A' ? known : undefined);
+  const find = async (id: string) => (id === 'A' ? { message: known } : undefined);
 
   it('gets the content that was sent', async () => {
     expect(await lane.contentOf('A', find)).toEqual({ extendedTextMessage: { text: 'once more' } });
+  });
+
+  it('gets the very file that was uploaded, and nothing when none was', async () => {
+    const media = { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 3 };
+    const imageMessage = { mimetype: 'image/png', directPath: '/v/file.enc', mediaKey: Buffer.alloc(32, 7) };
+    const content = proto.Message.encode({ imageMessage }).finish();
+    const sent = { message: { ...known, media }, content };
+    expect(await lane.contentOf('A', async () => sent)).toMatchObject({
+      imageMessage: { directPath: '/v/file.enc', mediaKey: Buffer.alloc(32, 7) },
+    });
+    expect(await lane.contentOf('A', async () => ({ message: sent.message }))).toBeUndefined();
   });
 
   it.each(['B', undefined, null])(

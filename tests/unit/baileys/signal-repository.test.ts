@@ -5,7 +5,7 @@ import {
   type SignalRepositoryWithLIDStore,
 } from '@whiskeysockets/baileys';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { JournalEntry } from '../../../router/src/core/ports/journal.ts';
 import type { KeyChange, KeyScope } from '../../../router/src/core/ports/key-store.ts';
 import { MemoryJournal } from '../../../router/src/infra/memory/memory-journal.ts';
@@ -63,6 +63,8 @@ let store: SlowStore;
 let journalled: JournalEntry[];
 let failed: unknown[];
 let recalls: number;
+/** What is known without asking the journal. */
+let atHand: Map<string, JournalEntry>;
 let asked: string[][];
 let release: () => void;
 let ahead: AheadDecryption;
@@ -73,6 +75,7 @@ beforeEach(() => {
   journalled = [];
   failed = [];
   recalls = 0;
+  atHand = new Map();
   asked = [];
   ahead = new AheadDecryption();
   release = guardConsole(recordingLog());
@@ -92,6 +95,7 @@ const hooks: DecryptHooks = {
     journalled.push(entry);
   },
   taken: () => undefined,
+  remembered: (hash) => atHand.get(hash),
   recall: async (hash) => {
     recalls += 1;
     return journal.find('main', hash);
@@ -246,6 +250,18 @@ describe('a stanza that comes again', () => {
     const plaintext = await accountReads(account, first);
     expect(Buffer.from(await accountReads(account, first))).toEqual(Buffer.from(plaintext));
     expect([recalls, failed.length]).toEqual([1, 0]);
+  });
+
+  it('is not tried with keys again while what it said is at hand', async () => {
+    const account = await openAccount(true);
+    const first = await anaWrites(new SignalPeer('34600000002'), account, 'hello');
+    const plaintext = await accountReads(account, first);
+    for (const entry of journalled) atHand.set(entry.ciphertextHash, entry);
+    const commits = vi.spyOn(store, 'commit');
+    const tries = vi.spyOn(account.keys, 'transaction');
+    expect(Buffer.from(await accountReads(account, first))).toEqual(Buffer.from(plaintext));
+    expect([tries.mock.calls.length, commits.mock.calls.length, recalls]).toEqual([0, 0, 0]);
+    expect(journalled).toHaveLength(2);
   });
 
   it('is no more readable than before without a journal entry', async () => {

@@ -40,7 +40,7 @@ describe('a route with one mistake', () => {
     [{ agentEndpoint: `http://x/${'x'.repeat(2048)}` }, 'agentEndpoint must have at most 2048 characters.'],
     [
       { agentEndpoint: 'http://user:pass@x/' },
-      'agentEndpoint must not hold a user name or password; use config.adk.headers.',
+      'agentEndpoint must not hold a user name or password; use the headers of config.adk or config.abi.',
     ],
     [{ environment: undefined }, 'environment is missing.'],
     [{ environment: 'staging' }, 'environment must be lab or prod.'],

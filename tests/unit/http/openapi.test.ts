@@ -125,6 +125,33 @@ describe('GET /openapi.json', () => {
     });
   });
 
+  it('tells every setting of an ABI route, each with what it means', () => {
+    const { properties } = document.components.schemas.NewRoute as { properties: Record<string, Json> };
+    const kinds = properties.config?.properties as Record<string, Json>;
+    const abi = kinds.abi as { properties: Record<string, Json> };
+    expect(abi).toMatchObject({ type: 'object', required: ['functions'], additionalProperties: false });
+    expect(Object.keys(abi.properties).sort()).toEqual([
+      'args',
+      'envelope',
+      'function',
+      'functions',
+      'headers',
+      'idempotent',
+      'output',
+      'path',
+      'timeoutMs',
+    ]);
+    for (const [name, property] of Object.entries(abi.properties)) {
+      expect(property.description, name).toMatch(/.{20}/);
+    }
+    expect(abi.properties).toMatchObject({
+      functions: { anyOf: [{ type: 'array', minItems: 1, maxItems: 1_000 }, { type: 'string' }] },
+      envelope: { enum: ['raw', 'json', 'auto'] },
+      timeoutMs: { type: 'integer', minimum: 100 },
+      idempotent: { type: 'boolean' },
+    });
+  });
+
   it('says which operations need the key', async () => {
     expect(document.paths['/api/routes']?.get?.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
     expect(document.paths['/health/live']?.get?.security).toEqual([]);

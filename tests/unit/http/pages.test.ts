@@ -154,3 +154,27 @@ it('html escapes every value but its own markup', () => {
     '<ul title="&quot;&#39;"><li>&lt;a&gt;</li><li>&amp;</li>0</ul>',
   );
 });
+
+describe('an error', () => {
+  const asBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+
+  it.each([
+    ['/qr?account=tpyo', 404, 'There is no WhatsApp account with this id.'],
+    ['/nowhere', 404, 'There is nothing at this address.'],
+  ])('is a page for a browser that goes to %s', async (path, status, sentence) => {
+    const answer = await api.call('GET', path, undefined, asBrowser);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('content-security-policy')).toContain("script-src 'nonce-");
+    expect(answer.text).toContain(`<p>${sentence}</p>`);
+  });
+
+  it.each([
+    ['GET', {}],
+    ['GET', { accept: 'application/json' }],
+    ['POST', asBrowser],
+  ])('is JSON for everybody else (%s, %j)', async (method, headers) => {
+    const answer = await api.call(method, '/nowhere', undefined, headers);
+    expect(answer.body).toMatchObject({ success: false, code: 'NOT_FOUND' });
+  });
+});

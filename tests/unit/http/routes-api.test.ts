@@ -345,6 +345,11 @@ describe('an ABI route', () => {
       { functions: 'ftp://x' },
       'config.abi.functions must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest.',
     ],
+    [
+      { functions: Array.from({ length: 1_001 }, (_, index) => `f${index}()`) },
+      'config.abi.functions must have at most 1000 entries.',
+    ],
+    [{ functions: ['constructor(uint256 a)'] }, 'config.abi.functions must hold at least one function.'],
     [{ functions: ['function f(uint9 a)'] }, "config.abi.functions[0] 'uint9' is not an ABI type."],
     [
       { functions: ['f()'], function: 'g' },
@@ -357,7 +362,25 @@ describe('an ABI route', () => {
       'config.abi.output uses {{x}}, which is not among the outputs.',
     ],
     [{ functions: ['f()'], args: 'text' }, 'config.abi.args must be an array or an object.'],
-  ])('is refused with one sentence: %j', async (abi, sentence) => {
+    [
+      { functions: ['f() returns (string x)'], output: { image: '{{x}}' } },
+      'config.abi.output makes an image of an output of type string; only bytes can be one.',
+    ],
+    [
+      { functions: ['f() returns (bytes x)'], output: { video: '{{x}}' } },
+      'config.abi.output.video is not a known field.',
+    ],
+    [
+      { functions: ['f(string a)'], args: ['{{media}}'] },
+      "config.abi.args does not fit f(string): a must be text, got 'a file'.",
+    ],
+    [
+      { functions: ['function f(uint8 a) returns (bool b)'], args: ['{{timestamp}}'], output: '{{c}}' },
+      "config.abi.args does not fit f(uint8): a must be a whole number from 0 to 255, got '1700000000'. " +
+        'config.abi.output uses {{c}}, which is not among the outputs.',
+    ],
+    [{ functions: ['f(string a)'], args: ['{{text'] }, "config.abi.args has '{{text' without }}."],
+  ])('is refused with one sentence a mistake: %#', async (abi, sentence) => {
     const answer = await api.call('POST', '/api/routes', { ...contractRoute, config: { abi } });
     expect(answer.status).toBe(400);
     expect(answer.body.error).toBe(sentence);

@@ -58,10 +58,21 @@ export interface ChatProvider {
   /** Closes the socket and awaits the last key and journal writes. Idempotent. */
   stop(): Promise<void>;
   /**
-   * Resolves when the bytes are written, which is not the ack.
+   * Resolves when the bytes are written, which is not the ack. A message with a file needs its uploaded `content`.
    * @throws {NotConnectedError} nothing was sent · {SendUncertainError} it may have gone · {SendRefusedError} never will
    */
-  send(message: OutgoingMessage): Promise<void>;
+  send(message: OutgoingMessage, content?: Uint8Array): Promise<void>;
+  /**
+   * Uploads the file of a message; nothing is sent to the chat. What it gives is for `send`, in every try.
+   * @throws {NotConnectedError} · {UploadFailedError} another try may help · {SendRefusedError} none will
+   */
+  upload(message: OutgoingMessage, bytes: Uint8Array): Promise<Uint8Array>;
+  /**
+   * Asks the account's phone for a file that WhatsApp's servers dropped.
+   * @returns a reference by which it can be fetched
+   * @throws {MediaError} nobody has it any more · {NotConnectedError}
+   */
+  reloadMedia(reference: string): Promise<string>;
   /**
    * The account belongs to another node now: nothing leaves the socket from this call on, nothing more is written, and
    * the socket is closed. Resolves when all that was under way has ended.

@@ -1,9 +1,15 @@
-import type { IncomingMessage, MessageKind, OutgoingMessage } from '../models.ts';
+import type { IncomingMessage, MediaInfo, MessageKind, OutgoingMessage } from '../models.ts';
 
 /** Where a chat is, by every address known: a person by number and/or LID, or a group. */
 export type ChatAddress =
   | { kind: 'person'; phone?: string; lid?: string }
   | { kind: 'group'; groupId: string };
+
+/** The file of a message, as the provider found it. */
+export interface InboundMedia extends MediaInfo {
+  /** How the provider gets at its bytes, in its own form. It holds the file's key: a secret, for no log and no answer. */
+  reference: string;
+}
 
 /** A message from WhatsApp, translated, ready to be stored. Phone and LID are bare digits (no `@...`, no device). */
 export interface InboundMessage {
@@ -17,6 +23,8 @@ export interface InboundMessage {
   kind: MessageKind;
   text: string;
   quotedText?: string;
+  /** Not kept when there is an `ignoredReason`. */
+  media?: InboundMedia;
   sentAtMs: number;
   /** Order in which stanzas reached the socket; grows within an account, over restarts too. */
   stanzaOrder: bigint;
@@ -70,7 +78,12 @@ export interface TurnResult {
   agentMs?: number;
   /** Rule-by-rule trace of the route choice and, where its client tells, what the agent was asked; as JSON. */
   trace?: unknown;
-  replies: OutgoingMessage[];
+  replies: NewReply[];
+}
+
+/** A reply that is to be stored; with `media`, the bytes of its file. */
+export interface NewReply extends OutgoingMessage {
+  file?: Uint8Array;
 }
 
 /** A reply that waits for delivery, as the deliverer needs it. */
@@ -107,6 +120,11 @@ export interface Inbox {
    * @returns its id; undefined when there was none
    */
   bury(chatId: string, epoch: number, why: { reason: string; error: string }): Promise<string | undefined>;
+  /**
+   * The provider's reference to the file of a message; undefined when it has none, or none any more. It is forgotten
+   * when the message's turn ends, except in a dead letter, which may be replayed.
+   */
+  mediaReference(messageId: string): Promise<string | undefined>;
   /** Hands the chat from a long loop to a fresh one; returns the new epoch, or undefined when nothing is left to do. */
   renewLoop(chatId: string, epoch: number): Promise<number | undefined>;
   /** Chats that hold unanswered messages, with the epoch whose loop should be running; for the sweep. */

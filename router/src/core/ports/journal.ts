@@ -23,7 +23,7 @@ export interface DamagedEntry {
 
 /**
  * What was decrypted and is not yet in the inbox. Entries are written by KeyStore.commit, with the ratchet they came from.
- * @throws {StorageUnavailableError} from every method
+ * @throws {StorageUnavailableError} from every method; {LeaseLostError} from `forget`: another node has the account
  */
 export interface Journal {
   find(accountId: string, ciphertextHash: string): Promise<JournalEntry | undefined>;

@@ -1,3 +1,4 @@
+import type { MediaInfo } from '../models.ts';
 import type { OutboxRow } from './outbox.ts';
 
 /** One message that came in, and what became of it, as the API shows it. */
@@ -13,6 +14,8 @@ export interface MessageRow {
   kind: string;
   text: string;
   quotedText?: string;
+  /** What its file is; the bytes are nowhere in the log. */
+  media?: MediaInfo;
   state: string;
   reason?: string;
   error?: string;

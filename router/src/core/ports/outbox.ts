@@ -1,4 +1,4 @@
-import type { OutgoingMessage } from '../models.ts';
+import type { OutgoingMessage, ReplyMedia } from '../models.ts';
 import type { QueuedReply } from './inbox.ts';
 
 /** `queued` → `sending` → `sent` (bytes written) → `acked` → `delivered` → `read`; or `dead`. Only ever moves forward. */
@@ -9,6 +9,12 @@ export type DeadReplyReason = 'send-failed' | 'send-refused' | 'never-acknowledg
 
 /** How often a message that WhatsApp refused for a time is sent in all before it is dead. */
 export const MAX_REFUSALS = 5;
+
+/** A message as it went out: `content` is the provider's own form of one with a file, which holds the file's key. */
+export interface SentMessage {
+  message: OutgoingMessage;
+  content?: Uint8Array;
+}
 
 /** Ends the sentence of a dead letter whose message WhatsApp acknowledged all the same. */
 export const ACKNOWLEDGED_LATE = ' WhatsApp acknowledged it later.';
@@ -78,7 +84,14 @@ export interface Outbox {
     receipts: Array<{ waMessageId: string; state: 'acked' | 'delivered' | 'read'; atMs: number }>,
   ): Promise<void>;
   /** The message with this WhatsApp id, for `getMessage`; undefined when unknown. */
-  findByWaId(accountId: string, waMessageId: string): Promise<OutgoingMessage | undefined>;
+  findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined>;
+  /** The bytes of a row's file, and its uploaded form once there is one; undefined for a row of text. */
+  fileOf(outboxId: string): Promise<{ bytes: Uint8Array; content?: Uint8Array } | undefined>;
+  /**
+   * Keeps the uploaded form of a row's file, by which every later try sends the very same message. The first one stays.
+   * @returns the form that is kept
+   */
+  keepContent(outboxId: string, content: Uint8Array): Promise<Uint8Array>;
 }
 
 /** An outbox row as the API shows it. */
@@ -89,6 +102,7 @@ export interface OutboxRow {
   to: string;
   waMessageId: string;
   text: string;
+  media?: ReplyMedia;
   state: OutboxState;
   attempts: number;
   error?: string;

@@ -1,17 +1,7 @@
-import type { Environment, Route, RouteConfig } from '../models.ts';
+import type { Environment, Route } from '../models.ts';
 
 /** A route as an admin writes it; the store gives id and times. `channelId` is canonical already. */
-export interface NewRoute {
-  accountId: string;
-  channelId: string;
-  agentEndpoint: string;
-  environment: Environment;
-  regexFilter?: string;
-  priority: number;
-  enabled: boolean;
-  name?: string;
-  config: RouteConfig;
-}
+export type NewRoute = Omit<Route, 'id' | 'createdAt' | 'updatedAt'>;
 
 /**
  * Routes in the database. A change is seen by the next `candidates` call on every node.

@@ -12,7 +12,7 @@ export class ToolkitError extends Error {}
 export async function readAbiFile(path: string): Promise<AgentAbi> {
   let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '');
   } catch (error) {
     throw new ToolkitError(`The ABI file ${path} cannot be read: ${(error as NodeJS.ErrnoException).code}.`);
   }

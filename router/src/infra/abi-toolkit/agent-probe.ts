@@ -1,6 +1,6 @@
 import { type Envelope, envelopeOf, outputsIn, requestBody } from '../abi/abi-wire.ts';
 import { callUrl } from '../abi-agent-client.ts';
-import { boundedFetch } from '../bounded-fetch.ts';
+import { boundedFetch, type FaultStage } from '../bounded-fetch.ts';
 
 const MAX_BYTES = 21 * 1024 * 1024;
 
@@ -9,6 +9,7 @@ export interface ProbeAnswer {
   status: number;
   body: Buffer;
   ms: number;
+  fault?: FaultStage;
   problem?: string;
 }
 
@@ -58,8 +59,9 @@ export class AgentProbe {
     const fetched = await boundedFetch(url, { method, headers, body, signal, maxBytes: MAX_BYTES });
     const ms = Math.round(performance.now() - startMs);
     if (fetched.kind === 'answer') return { status: fetched.status, body: fetched.body, ms };
-    const problem = fetched.stage === 'aborted' ? `no answer within ${this.#timeoutMs} ms` : fetched.detail;
-    return { status: 0, body: Buffer.alloc(0), ms, problem };
+    const { stage: fault, detail } = fetched;
+    const problem = fault === 'aborted' ? `no answer within ${this.#timeoutMs} ms` : detail;
+    return { status: 0, body: Buffer.alloc(0), ms, fault, problem };
   }
 }
 

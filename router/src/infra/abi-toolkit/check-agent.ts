@@ -1,7 +1,7 @@
 import { Wa2aiError } from '../../core/errors.ts';
 import { AbiDecodeError, decodeValues } from '../abi/abi-decode.ts';
+import { exampleValue } from '../abi/abi-example.ts';
 import { type AbiFunction, type AgentAbi, encodeCall } from '../abi/abi-signature.ts';
-import type { AbiType, AbiValue } from '../abi/abi-type.ts';
 import { knownDefect } from '../abi/known-defects.ts';
 import { type AgentProbe, type ProbeAnswer, said } from './agent-probe.ts';
 
@@ -22,17 +22,19 @@ export interface CheckReport {
 
 const CONCURRENT = 20;
 const LIMIT_BYTES = 10 * 1024 * 1024;
+/** Below the limit, with room for what a JSON envelope puts around it. */
+const ALLOWED_BYTES = LIMIT_BYTES - 1024;
 /** Containers are told to stay under this, five seconds below the host's limit. */
 const SLOW_MS = 25_000;
 
 /**
  * Holds an agent to the container specification: health, each function with sample arguments, what it refuses (unknown
- * selectors, short and malformed bodies, more than 10 MB), calls at the same time, and time. Every function of the ABI is
- * really called.
+ * selectors, short and malformed bodies, more than 10 MB) and what it must take, calls at the same time, and time. Every
+ * function of the ABI is really called. An agent that cannot be reached is asked once.
  */
-export async function checkAgent(probe: AgentProbe, abi: AgentAbi): Promise<CheckReport> {
+export async function checkAgent(probe: Probe, abi: AgentAbi): Promise<CheckReport> {
   const checks = new Checks(probe, abi);
-  await checks.health('health: GET /health answers 200 with JSON');
+  if (!(await checks.health('health: GET /health answers 200 with JSON'))) return checks.report();
   for (const target of abi.functions) await checks.sampleCall(target);
   await checks.refusal('unknown selector is refused with 400', unknownSelector(abi));
   await checks.refusal('body of 3 bytes is refused with 400', Buffer.from('aabbcc', 'hex'));
@@ -41,6 +43,9 @@ export async function checkAgent(probe: AgentProbe, abi: AgentAbi): Promise<Chec
     const half = Buffer.concat([Buffer.from(target.selector.slice(2), 'hex'), Buffer.alloc(16, 0xff)]);
     await checks.refusal(`${target.name}: broken ABI encoding is refused with 400`, half);
   }
+  const large = Buffer.alloc(probe.envelope === 'json' ? ALLOWED_BYTES / 2 : ALLOWED_BYTES);
+  unknownSelector(abi).copy(large);
+  await checks.refusal('body just below 10 MB is read: its unknown selector is refused with 400', large);
   await checks.tooLarge();
   await checks.concurrent();
   checks.time();
@@ -48,14 +53,16 @@ export async function checkAgent(probe: AgentProbe, abi: AgentAbi): Promise<Chec
   return checks.report();
 }
 
+type Probe = Pick<AgentProbe, 'url' | 'envelope' | 'health' | 'call' | 'outputsOf'>;
+
 class Checks {
-  readonly #probe: AgentProbe;
+  readonly #probe: Probe;
   readonly #abi: AgentAbi;
   readonly #results: CheckResult[] = [];
   /** Functions whose sample call worked, with its calldata and answer. */
   readonly #working: Array<{ target: AbiFunction; calldata: Buffer; answer: ProbeAnswer }> = [];
 
-  constructor(probe: AgentProbe, abi: AgentAbi) {
+  constructor(probe: Probe, abi: AgentAbi) {
     this.#probe = probe;
     this.#abi = abi;
   }
@@ -65,15 +72,18 @@ class Checks {
     return { url: this.#probe.url, isConforming, results: this.#results };
   }
 
-  async health(check: string): Promise<void> {
+  /** @returns whether there is an agent at all */
+  async health(check: string): Promise<boolean> {
     const answer = await this.#probe.health();
     const isGood = answer.status === 200 && isJson(answer.body);
-    this.#note(
-      check,
-      isGood ? 'pass' : 'fail',
-      answer,
-      answer.status === 200 && !isGood ? 'no JSON' : undefined,
-    );
+    const isThere = answer.fault !== 'not-connected';
+    const note = !isThere
+      ? 'nothing else was tried'
+      : answer.status === 200 && !isGood
+        ? 'no JSON'
+        : undefined;
+    this.#note(check, isGood ? 'pass' : 'fail', answer, note);
+    return isThere;
   }
 
   async sampleCall(target: AbiFunction): Promise<void> {
@@ -81,7 +91,7 @@ class Checks {
     const calldata = encodeCall(
       this.#abi,
       target,
-      target.inputs.map(({ type }) => sampleValue(type)),
+      target.inputs.map(({ type }) => exampleValue(type)),
     );
     const answer = await this.#probe.call(calldata);
     if (answer.status !== 200) {
@@ -104,7 +114,8 @@ class Checks {
   async tooLarge(): Promise<void> {
     const answer = await this.#probe.call(Buffer.alloc(LIMIT_BYTES + 1, 0xff));
     // Cutting the connection in the middle of such a body is a refusal too.
-    const isRefused = answer.status === 0 || (answer.status >= 400 && answer.status < 500);
+    const isCut = answer.fault === 'no-answer' || answer.fault === 'broken';
+    const isRefused = isCut || (answer.status >= 400 && answer.status < 500);
     this.#note('body above 10 MB is refused', isRefused ? 'pass' : 'fail', answer);
   }
 
@@ -172,28 +183,5 @@ function isJson(body: Buffer): boolean {
     return typeof JSON.parse(body.toString('utf8')) === 'object';
   } catch {
     return false;
-  }
-}
-
-/** A harmless value of the type: 1, `test`, true, lists of one item. */
-function sampleValue(type: AbiType): AbiValue {
-  switch (type.kind) {
-    case 'uint':
-    case 'int':
-      return 1n;
-    case 'bool':
-      return true;
-    case 'address':
-      return `0x${'00'.repeat(19)}01`;
-    case 'string':
-      return 'test';
-    case 'bytes':
-      return '0x1234';
-    case 'fixedBytes':
-      return `0x${'12'.repeat(type.size)}`;
-    case 'array':
-      return Array.from({ length: type.length ?? 1 }, () => sampleValue(type.item));
-    case 'tuple':
-      return type.fields.map((field) => sampleValue(field.type));
   }
 }

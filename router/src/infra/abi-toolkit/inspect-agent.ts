@@ -10,8 +10,8 @@ export interface InspectReport {
   /** Names that /health lists. */
   methods: string[];
   envelope?: Envelope;
-  /** Of the ABI, when one was given; `isListed` says whether /health names it too. */
-  functions: Array<{ signature: string; selector: string; isListed: boolean }>;
+  /** Of the ABI, when one was given; `isListed` says whether /health names it too, where it names any. */
+  functions: Array<{ signature: string; selector: string; isListed?: boolean }>;
 }
 
 /** Looks at /health and at how the agent refuses an unknown selector. Never throws for an agent's failure. */
@@ -28,7 +28,7 @@ export async function inspectAgent(probe: AgentProbe, abi: AgentAbi | undefined)
     functions: (abi?.functions ?? []).map(({ signature, selector, name }) => ({
       signature,
       selector,
-      isListed: methods.includes(name),
+      ...(methods.length > 0 && { isListed: methods.includes(name) }),
     })),
   };
 }

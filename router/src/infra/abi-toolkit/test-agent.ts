@@ -30,6 +30,7 @@ export async function testAgent(
 ): Promise<TestReport> {
   const { target, calldata } = prepare(abi, options);
   const answer = await probe.call(calldata);
+  if (answer.status === 0) throw new ToolkitError(`The agent did not answer: ${said(answer)}.`);
   if (answer.status !== 200) {
     const defect = knownDefect(target, answer.status, answer.body.toString('utf8'), abi.codec);
     throw new ToolkitError(`The agent answered ${said(answer)}${defect ? ` (${defect})` : ''}.`);

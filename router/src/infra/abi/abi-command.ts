@@ -1,7 +1,7 @@
-import type { IncomingMessage } from '../../core/models.ts';
+import type { IncomingMessage, MediaInfo } from '../../core/models.ts';
 import { type AbiFunction, type AgentAbi, findFunction } from './abi-signature.ts';
 import { AbiDefinitionError, type AbiParam, type AbiValue, shortened } from './abi-type.ts';
-import { type AbiInput, AbiInputError, coerce, coerceAll } from './abi-value.ts';
+import { type AbiInput, AbiInputError, coerce, coerceAll, FileInput, holdsFile } from './abi-value.ts';
 import { fillTemplate } from './args-template.ts';
 import { type ExactJson, ExactJsonError, NumberText, parseExactJson, readToken } from './exact-json.ts';
 import { commandList, functionHelp, usage } from './help-text.ts';
@@ -17,24 +17,46 @@ export interface CallRules {
 
 /** A call of the agent, or what the person is told without one. */
 export type Interpretation =
-  | { kind: 'call'; target: AbiFunction; values: AbiValue[] }
+  /** `needsFile`: a value stands for the message's file, whose bytes must be fetched before the call can be encoded. */
+  | { kind: 'call'; target: AbiFunction; values: AbiValue[]; needsFile?: true }
   | { kind: 'say'; why: 'help' | 'list' | 'mistake'; text: string };
+
+/** What a person wrote and sent along. */
+interface Said {
+  text: string;
+  file: FileInput | undefined;
+}
 
 /**
  * Understands a message: by the argument template when there is one; else as a command (`/add 2 40`, `/help`), as JSON,
- * or as text for the route's function. A person's mistake is something to say, never an error.
+ * or as text for the route's function. A file that the message carries goes where the template says, or is the only
+ * argument of type bytes that the person left out. A person's mistake is something to say, never an error.
+ * @param fileBytes the message's file, once it is fetched; without it a call that takes the file says so
  */
-export function interpret(rules: CallRules, message: IncomingMessage): Interpretation {
+export function interpret(
+  rules: CallRules,
+  message: IncomingMessage,
+  fileBytes?: Uint8Array,
+): Interpretation {
+  const file = message.media && new FileInput(shownFile(message.media), fileBytes);
   try {
-    return rules.args === undefined
-      ? interpretText(rules, message.text)
-      : callOf(only(rules), (target) =>
-          coerceAll(target.inputs, fillTemplate(rules.args, message), rules.abi.codec),
-        );
+    const meant =
+      rules.args === undefined
+        ? interpretText(rules, { text: message.text, file })
+        : callOf(only(rules), (target) =>
+            coerceAll(target.inputs, fillTemplate(rules.args, message, file), rules.abi.codec),
+          );
+    if (meant.kind === 'say') return meant;
+    const isWaiting = meant.target.inputs.some(({ type }, index) => holdsFile(type, meant.values[index]));
+    return isWaiting ? { ...meant, needsFile: true } : meant;
   } catch (error) {
     if (error instanceof AbiInputError) return { kind: 'say', why: 'mistake', text: sentence(error.message) };
     throw error;
   }
+}
+
+function shownFile({ mimeType, sizeBytes }: MediaInfo): string {
+  return `<${mimeType}${sizeBytes === undefined ? '' : `, ${sizeBytes} bytes`}>`;
 }
 
 /** The function that a route means when it names none: the only one. */
@@ -42,28 +64,45 @@ export function only({ abi, target }: CallRules): AbiFunction | undefined {
   return target ?? (abi.functions.length === 1 ? abi.functions[0] : undefined);
 }
 
-function interpretText(rules: CallRules, text: string): Interpretation {
+function interpretText(rules: CallRules, said: Said): Interpretation {
+  const { text, file } = said;
+  const [, name, rest = ''] = /^\s*\/([\w$]+)(?![^\s(])([\s\S]*)$/.exec(text) ?? [];
+  const commanded = name === undefined ? undefined : interpretCommand(rules, name, { text: rest, file });
+  if (commanded) return commanded;
   const sole = only(rules);
+  const byKind = sole && file && textAndFile(sole, { text, file });
+  if (byKind) return callOf(sole, () => coerceAll(sole.inputs, byKind, rules.abi.codec));
   const textTarget = sole && isTextOnly(sole) ? sole : undefined;
-  const target = rules.target ?? textTarget;
-  const command = /^\s*\/([\w$]+)(?![^\s(])([\s\S]*)$/.exec(text);
-  if (command?.[1]) {
-    const [, name, rest = ''] = command;
-    const types = /^\(\S*\)(?!\S)/.exec(rest)?.[0] ?? '';
-    const form = types === '' ? [] : commandFunctions(rules.abi, name, types);
-    if (form.length > 0) return callCommand(rules, form, rest.slice(types.length), false);
-    if (name.toLowerCase() === 'help') return help(rules.abi, rest.trim());
-    const found = commandFunctions(rules.abi, name, '');
-    if (found.length > 0) return callCommand(rules, found, rest, rest.startsWith('('));
-    if (!target) {
-      const list = commandList(rules.abi.functions);
-      return { kind: 'say', why: 'mistake', text: `There is no command /${shortened(name)}.\n\n${list}` };
-    }
+  if (textTarget) return callOf(textTarget, () => [coerceText(rules, textTarget, text)]);
+  const target = /^\s*[[{]/.test(text) ? sole : rules.target;
+  if (!target) {
+    return name === undefined
+      ? { kind: 'say', why: 'list', text: commandList(rules.abi.functions) }
+      : noSuchCommand(rules.abi, name);
   }
-  if (textTarget && textTarget === target) return callOf(target, () => [coerceText(rules, target, text)]);
-  if (/^\s*[[{]/.test(text) && sole) return callOf(sole, () => argumentsOf(rules, sole, text));
-  if (target) return callOf(target, () => argumentsOf(rules, target, text));
-  return { kind: 'say', why: 'list', text: commandList(rules.abi.functions) };
+  try {
+    return callOf(target, () => argumentsOf(rules, target, said));
+  } catch (error) {
+    // What begins like a command and is no arguments either was meant as one.
+    if (name !== undefined && error instanceof AbiInputError) return noSuchCommand(rules.abi, name);
+    throw error;
+  }
+}
+
+/** The call or the help that a command asks for; undefined when there is no function of that name. */
+function interpretCommand(rules: CallRules, name: string, rest: Said): Interpretation | undefined {
+  const { text, file } = rest;
+  const types = /^\(\S*\)(?!\S)/.exec(text)?.[0] ?? '';
+  const form = types === '' ? [] : commandFunctions(rules.abi, name, types);
+  if (form.length > 0) return callCommand(rules, form, { text: text.slice(types.length), file }, false);
+  if (name.toLowerCase() === 'help') return help(rules.abi, text.trim());
+  const found = commandFunctions(rules.abi, name, '');
+  return found.length > 0 ? callCommand(rules, found, rest, text.startsWith('(')) : undefined;
+}
+
+function noSuchCommand({ functions }: AgentAbi, name: string): Interpretation {
+  const text = `There is no command /${shortened(name)}.\n\n${commandList(functions)}`;
+  return { kind: 'say', why: 'mistake', text };
 }
 
 function callOf(
@@ -72,6 +111,14 @@ function callOf(
 ): Interpretation {
   if (!target) throw new AbiInputError('this chat does not know which function to call');
   return { kind: 'call', target, values: valuesOf(target) };
+}
+
+/** The arguments of a function of one file and at most one text, which need no command. */
+function textAndFile({ inputs }: AbiFunction, { text, file }: Said): AbiInput[] | undefined {
+  const kinds = inputs.map(({ type }) => type.kind);
+  const fits = kinds.filter((kind) => kind === 'bytes').length === 1 && kinds.length <= 2;
+  if (!fits || kinds.some((kind) => kind !== 'bytes' && kind !== 'string')) return undefined;
+  return kinds.map((kind) => (kind === 'bytes' ? file : text));
 }
 
 function isTextOnly({ inputs }: AbiFunction): boolean {
@@ -89,8 +136,7 @@ function help(abi: AgentAbi, rest: string): Interpretation {
   const [, word = '', types = ''] = /^([\w$]+)(\(.*\))?$/.exec(name) ?? [];
   const found = commandFunctions(abi, word, types);
   if (found.length > 0) return { kind: 'say', why: 'help', text: found.map(functionHelp).join('\n\n') };
-  const text = `There is no command /${shortened(name)}.\n\n${commandList(abi.functions)}`;
-  return { kind: 'say', why: 'mistake', text };
+  return noSuchCommand(abi, name);
 }
 
 /** The functions that a command may mean: one, or the forms of a name. Phones like to begin with a capital letter. */
@@ -113,7 +159,7 @@ function commandFunctions(abi: AgentAbi, name: string, types: string): readonly 
 function callCommand(
   rules: CallRules,
   forms: readonly AbiFunction[],
-  rest: string,
+  rest: Said,
   isCallSyntax: boolean,
 ): Interpretation {
   const fitting: Array<Interpretation & { kind: 'call' }> = [];
@@ -139,27 +185,42 @@ function callCommand(
 }
 
 /** Arguments as a person writes them after a command: by position, or all at once as JSON. */
-function argumentsOf(
-  rules: CallRules,
-  target: AbiFunction,
-  written: string,
-  isCallSyntax = false,
-): AbiValue[] {
+function argumentsOf(rules: CallRules, target: AbiFunction, said: Said, isCallSyntax = false): AbiValue[] {
   const { inputs } = target;
   const { codec } = rules.abi;
-  const text = withoutParentheses(inputs, written.trim(), isCallSyntax);
+  const text = withoutParentheses(inputs, said.text.trim(), isCallSyntax);
   const [first] = inputs;
   if (!first) {
     if (text !== '' && text !== '[]' && text !== '{}')
       throw new AbiInputError(`/${target.name} takes no arguments`);
     return [];
   }
+  const filled = said.file && withFile(inputs, text, said.file);
+  if (filled) return coerceAll(inputs, filled, codec);
   if (text === '') throw wrongCount(target, 0);
   if (inputs.length === 1) return [soleArgument(first, text, codec)];
   const json = /^[[{]/.test(text) ? jsonOrNothing(text) : undefined;
   const isWhole = Array.isArray(json) ? json.length === inputs.length : json !== undefined;
   if (isWhole) return coerceAll(inputs, json, codec);
-  return coerceAll(inputs, positional(target, text), codec);
+  const words = positional(inputs, text);
+  if (words.length !== inputs.length) throw wrongCount(target, words.length);
+  return coerceAll(inputs, words, codec);
+}
+
+/** The arguments with the message's file in the place of the one of type bytes that is not written; undefined when each is. */
+function withFile(inputs: readonly AbiParam[], text: string, file: FileInput): AbiInput | undefined {
+  const json = /^\{/.test(text) ? jsonOrNothing(text) : undefined;
+  if (json !== undefined && inputs.length > 1) {
+    const missing = inputs.filter(({ name }) => !Object.hasOwn(json as object, name));
+    const [sole, ...more] = missing;
+    const isForFile = sole?.type.kind === 'bytes' && sole.name !== '' && more.length === 0;
+    return isForFile ? { ...(json as { [key: string]: ExactJson }), [sole.name]: file } : undefined;
+  }
+  const at = inputs.findIndex(({ type }) => type.kind === 'bytes');
+  if (at < 0 || inputs.some(({ type }, index) => type.kind === 'bytes' && index !== at)) return undefined;
+  const rest = inputs.toSpliced(at, 1);
+  const words = rest.length === 0 && text === '' ? [] : positional(rest, text);
+  return words.length === rest.length ? words.toSpliced(at, 0, file) : undefined;
 }
 
 /** What stands in `(2, 40)`, as programs write a call: of `/add(2, 40)` always, else unless it may be a text of its own. */
@@ -204,23 +265,21 @@ function unquoted(text: string): string {
 
 /**
  * Splits at spaces outside quotes and brackets; a text at the end takes all that is left. Commas separate when each part
- * but the last ends with one, or when only they give the right number.
+ * but the last ends with one, or when only they give the right number. Whether the number is right, the caller sees.
  */
-function positional(target: AbiFunction, text: string): AbiInput[] {
-  const { inputs } = target;
-  const tokens = tokensOf(target, text);
+function positional(inputs: readonly AbiParam[], text: string): AbiInput[] {
+  const tokens = tokensOf(inputs, text);
   const areListed = tokens.length > 1 && tokens.slice(0, -1).every((token) => token.endsWith(','));
   if (text.includes(',') && (areListed || tokens.length !== inputs.length)) {
     const list = jsonOrNothing(`[${text}]`);
     if (Array.isArray(list) && list.length === inputs.length) return list;
   }
-  if (tokens.length !== inputs.length) throw wrongCount(target, tokens.length);
   return areListed
     ? tokens.map((token, at) => (at < tokens.length - 1 ? token.slice(0, -1) : token))
     : tokens;
 }
 
-function tokensOf({ inputs }: AbiFunction, text: string): string[] {
+function tokensOf(inputs: readonly AbiParam[], text: string): string[] {
   const endsInText = inputs.at(-1)?.type.kind === 'string';
   const tokens: string[] = [];
   let at = 0;
@@ -267,7 +326,8 @@ function wrongCount(target: AbiFunction, got: number): AbiInputError {
   const { length } = target.inputs;
   const wanted = `${length} argument${length === 1 ? '' : 's'}`;
   const given = got > length ? `more than ${length}` : String(got);
-  return new AbiInputError(`/${target.name} needs ${wanted}, got ${given}; write ${usage(target)}`);
+  const orFile = target.inputs.some(({ type }) => type.kind === 'bytes') ? ', or send a file with it' : '';
+  return new AbiInputError(`/${target.name} needs ${wanted}, got ${given}; write ${usage(target)}${orFile}`);
 }
 
 /** A sentence as a chat shows it: it begins with a name, which stays as it is, and ends with a full stop. */

@@ -4,12 +4,15 @@ import { AbiProblemsError, type AgentAbi, createAbi, findFunction } from './abi-
 import { AbiDefinitionError } from './abi-type.ts';
 import { AbiInputError, coerceAll } from './abi-value.ts';
 import { placeholderProblems, sampleOf } from './args-template.ts';
+import { type FileTemplate, parseFileOutput } from './file-output.ts';
 import { type OutputTemplate, parseOutputTemplate } from './output-template.ts';
 
 /** A route's settings, read and checked once. */
 export interface AbiRules extends CallRules {
   /** Template of the reply; it is for the outputs of `only(rules)` alone. */
   output?: OutputTemplate;
+  /** Template of a reply that is a file, instead of `output`. */
+  file?: FileTemplate;
 }
 
 /** A mistake in `config.abi`; `field` is its path in there, such as `functions[1]`. */
@@ -68,8 +71,9 @@ export async function rulesOf(
     }
   }
   if (sole && output !== undefined) {
-    const template = noting('output', () => parseOutputTemplate(output, sole.outputs));
-    if (template) rules.output = template;
+    if (typeof output === 'string') {
+      rules.output = noting('output', () => parseOutputTemplate(output, sole.outputs));
+    } else rules.file = noting('output', () => parseFileOutput(output, sole.outputs));
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, rules };
 }

@@ -2,13 +2,30 @@ import { exampleJson } from './abi-example.ts';
 import { type AbiParam, type AbiType, type AbiValue, areNamed, shortened } from './abi-type.ts';
 import { type ExactJson, ExactJsonError, NumberText, parseExactJson } from './exact-json.ts';
 import type { Codec } from './viem-codec.ts';
+import { bare, bigintIn, bytesIn } from './written-text.ts';
 
 /** A person's mistake in an argument: one friendly sentence for the chat and the API. */
 export class AbiInputError extends Error {}
 
-/** What can become a value: JSON, exact JSON, text, bigint, and bytes as a Uint8Array. */
+/**
+ * The file of a message in the place of an argument of type bytes. Before its bytes are fetched, what it is stands for
+ * them: a value that can be shown and not be encoded.
+ */
+export class FileInput {
+  /** Such as `<image/png, 512 bytes>`. */
+  readonly shown: string;
+  readonly bytes: Uint8Array | undefined;
+
+  constructor(shown: string, bytes?: Uint8Array) {
+    this.shown = shown;
+    this.bytes = bytes;
+  }
+}
+
+/** What can become a value: JSON, exact JSON, text, bigint, and bytes as a Uint8Array or a message's file. */
 export type AbiInput =
   | ExactJson
+  | FileInput
   | number
   | bigint
   | Uint8Array
@@ -43,6 +60,7 @@ export function coerceAll(params: readonly AbiParam[], input: AbiInput, codec: C
 export function coerce(type: AbiType, input: AbiInput, path: string, codec: Codec): AbiValue {
   if (input === ANYTHING) return '';
   if (input === undefined || input === null) throw new AbiInputError(`${path} is missing`);
+  if (input instanceof FileInput) return fileValue(type, input, path);
   switch (type.kind) {
     case 'uint':
     case 'int':
@@ -102,6 +120,7 @@ function mistake(path: string, expected: string, input: AbiInput): AbiInputError
 function shown(input: AbiInput): string {
   if (typeof input === 'string') return input;
   if (input instanceof NumberText) return input.text;
+  if (input instanceof FileInput) return 'a file';
   if (input instanceof Uint8Array) return `${input.length} bytes`;
   if (Array.isArray(input)) return `a list of ${count(input.length, 'item')}`;
   return typeof input === 'object' && input !== null ? 'an object' : String(input);
@@ -139,21 +158,7 @@ function bigintOf(input: AbiInput): bigint | undefined {
   // Above this a number in JSON was rounded before it came here.
   if (typeof input === 'number') return Number.isSafeInteger(input) ? BigInt(input) : undefined;
   const text = input instanceof NumberText ? input.text : input;
-  if (typeof text !== 'string') return undefined;
-  // Keyboards and web pages write a minus of their own.
-  const written = bare(text).replace(/^[\u2212\u2013]/, '-');
-  const parts = /^([-+]?)(0x)?0*((?:[1-9a-f][0-9a-f]*)?)$/i.exec(written);
-  if (!parts || !/\d|[a-f]/i.test(written)) return undefined;
-  const [, sign, hex, digits = ''] = parts;
-  if (digits.length > 78 || (!hex && /[a-f]/i.test(digits)) || (hex && /0x$/i.test(written)))
-    return undefined;
-  const size = BigInt(`${hex ? '0x' : ''}${digits || '0'}`);
-  return sign === '-' ? -size : size;
-}
-
-/** Text without what nobody sees: spaces around it, and the marks for direction and width that copying brings along. */
-function bare(text: string): string {
-  return text.replace(/\p{Cf}/gu, '').trim();
+  return typeof text === 'string' ? bigintIn(text) : undefined;
 }
 
 const TRUTHS = new Map([
@@ -196,51 +201,34 @@ function plainText(input: AbiInput, path: string): string {
   return text;
 }
 
+function fileValue(type: AbiType, input: FileInput, path: string): string {
+  if (type.kind !== 'bytes' && type.kind !== 'fixedBytes') throw mistake(path, expectation(type), input);
+  if (!input.bytes) return input.shown;
+  return bytesOf(input.bytes, path, type.kind === 'fixedBytes' ? type.size : undefined);
+}
+
+/** Whether a value is, or holds, a file whose bytes are not fetched yet: bytes are `0x` hex otherwise. */
+export function holdsFile(type: AbiType, value: AbiValue | undefined): boolean {
+  if (type.kind === 'bytes' || type.kind === 'fixedBytes') return String(value).startsWith('<');
+  if (!Array.isArray(value)) return false;
+  if (type.kind === 'array') return value.some((item) => holdsFile(type.item, item));
+  return type.kind === 'tuple' && type.fields.some((field, index) => holdsFile(field.type, value[index]));
+}
+
 function bytesOf(input: AbiInput, path: string, size?: number): string {
   const type: AbiType = size === undefined ? { kind: 'bytes' } : { kind: 'fixedBytes', size };
-  const bytes = input instanceof Uint8Array ? Buffer.from(input) : writtenBytes(input, path, size);
+  const text = input instanceof NumberText ? input.text : input;
+  const written = typeof text === 'string' ? bytesIn(text, size) : undefined;
+  if (written === 'ambiguous') {
+    const [asHex, asBase64] = ['0x', 'base64:'].map((prefix) => shortened(`${prefix}${shown(input)}`));
+    throw new AbiInputError(`${path} may be hex or base64; write ${asHex} or ${asBase64}`);
+  }
+  const bytes = input instanceof Uint8Array ? Buffer.from(input) : written;
   if (!bytes) throw mistake(path, expectation(type), input);
   if (size !== undefined && bytes.length !== size) {
     throw new AbiInputError(`${path} must be ${expectation(type)}, got ${count(bytes.length, 'byte')}`);
   }
   return `0x${bytes.toString('hex')}`;
-}
-
-/**
- * Bytes of `0x` or `hex:` hex, `text:` and UTF-8, `base64:` or plain base64 (its URL form and absent padding allowed).
- * Hex digits alone are hex when that gives `size` bytes.
- * @throws {AbiInputError} hex digits alone that could be either, of any size
- */
-function writtenBytes(input: AbiInput, path: string, size: number | undefined): Buffer | undefined {
-  const written = input instanceof NumberText ? input.text : input;
-  if (typeof written !== 'string') return undefined;
-  if (/^text:/i.test(written)) return Buffer.from(written.slice(5), 'utf8');
-  const text = bare(written);
-  const hex = /^(?:0x|hex:)(.*)$/is.exec(text)?.[1];
-  if (hex !== undefined) return hexBytes(hex);
-  const digits = text === '' ? undefined : hexBytes(text);
-  if (digits && digits.length === size) return digits;
-  const base64 = base64Bytes(text.replace(/^base64:/i, ''));
-  if (digits && base64 && size === undefined) {
-    const [asHex, asBase64] = [shortened(`0x${text}`), shortened(`base64:${text}`)];
-    throw new AbiInputError(`${path} may be hex or base64; write ${asHex} or ${asBase64}`);
-  }
-  return base64;
-}
-
-function hexBytes(digits: string): Buffer | undefined {
-  return /^(?:[0-9a-f]{2})*$/i.test(digits) ? Buffer.from(digits, 'hex') : undefined;
-}
-
-function base64Bytes(text: string): Buffer | undefined {
-  const base64 = text
-    .replaceAll('-', '+')
-    .replaceAll('_', '/')
-    .replace(/={1,2}$/, '');
-  if (!/^[A-Za-z0-9+/]*$/.test(base64)) return undefined;
-  const bytes = Buffer.from(base64, 'base64');
-  // Node skips what it cannot read: only text that comes out again as it went in was base64.
-  return bytes.toString('base64').replace(/=+$/, '') === base64 ? bytes : undefined;
 }
 
 function arrayOf(type: AbiType & { kind: 'array' }, input: AbiInput, path: string, codec: Codec): AbiValue[] {

@@ -25,11 +25,24 @@ export function envelopeOf(body: Buffer): z.output<typeof envelopeAnswer> | unde
   }
 }
 
+/** What the `error` step of an envelope says, its words or all of it; undefined for anything else. */
+export function envelopeError(body: Buffer): string | undefined {
+  const step = envelopeOf(body)?.steps.findLast(({ name }) => name === 'error');
+  if (!step) return undefined;
+  const { name: _, ...rest } = step;
+  const words = [rest.message, rest.error, rest.detail].find((value) => typeof value === 'string');
+  return words ?? (Object.keys(rest).length > 0 ? JSON.stringify(rest) : undefined);
+}
+
 /**
- * The ABI-encoded outputs in the body of a 200 answer.
+ * The ABI-encoded outputs in the body of a 200 answer; `redact` is applied to what an error quotes of it.
  * @throws {AgentProtocolError} the JSON envelope holds none
  */
-export function outputsIn(envelope: Envelope, body: Buffer): Buffer {
+export function outputsIn(
+  envelope: Envelope,
+  body: Buffer,
+  redact: (text: string) => string = (text) => text,
+): Buffer {
   if (envelope === 'raw') return body;
   const answer = envelopeOf(body);
   if (!answer)
@@ -39,8 +52,9 @@ export function outputsIn(envelope: Envelope, body: Buffer): Buffer {
   const { result } = answer;
   if (typeof result !== 'string' || !/^0x(?:[0-9a-f]{2})*$/i.test(result)) {
     const names = answer.steps.map(({ name }) => name ?? '?').join(', ');
+    const said = redact(envelopeError(body) ?? '');
     throw new AgentProtocolError(
-      `The ABI agent's JSON envelope holds no hex result (steps: ${names.slice(0, 200)}).`,
+      `The ABI agent's JSON envelope holds no hex result (steps: ${names.slice(0, 200)})${said && `: ${said}`}.`,
     );
   }
   return Buffer.from(result.slice(2), 'hex');

@@ -1,7 +1,7 @@
 import { contractUser } from '../../core/chat-id.ts';
 import type { IncomingMessage } from '../../core/models.ts';
 import { shortened } from './abi-type.ts';
-import { type AbiInput, ANYTHING } from './abi-value.ts';
+import { type AbiInput, AbiInputError, ANYTHING, FileInput } from './abi-value.ts';
 
 /** What `{{name}}` in an argument template can stand for. */
 const VARIABLES: Record<string, (message: IncomingMessage) => string | bigint | boolean> = {
@@ -15,22 +15,35 @@ const VARIABLES: Record<string, (message: IncomingMessage) => string | bigint | 
   timestamp: ({ timestamp }) => BigInt(Math.trunc(timestamp.getTime() / 1000)),
   quotedText: ({ quotedText }) => quotedText ?? '',
   isGroup: ({ isGroup }) => isGroup ?? false,
+  mediaType: ({ media }) => media?.mimeType ?? '',
+  fileName: ({ media }) => media?.fileName ?? '',
 };
+
+/** Stands for the bytes of the message's file, and always alone. */
+const MEDIA = 'media';
 
 /** Those that may hold anything a person writes, and so may become a value of any type. */
 const FREE = new Set(['text', 'quotedText', 'name']);
 
 /** Names of the variables, for sentences. */
-const VARIABLE_NAMES = Object.keys(VARIABLES);
+const VARIABLE_NAMES = [...Object.keys(VARIABLES), MEDIA];
 
 const PLACEHOLDER = /\{\{\s*([\w.]+)\s*\}\}/g;
 const SOLE_PLACEHOLDER = /^\{\{\s*([\w.]+)\s*\}\}$/;
 const MAX_DEPTH = 32;
 
-/** The template with its placeholders replaced; one that is a whole text keeps its type, `{{timestamp}}` is a number. */
-export function fillTemplate(template: unknown, message: IncomingMessage): AbiInput {
+/**
+ * The template with its placeholders replaced; one that is a whole text keeps its type, `{{timestamp}}` is a number and
+ * `{{media}}` the file.
+ * @throws {AbiInputError} the template needs a file and the message has none
+ */
+export function fillTemplate(template: unknown, message: IncomingMessage, file?: FileInput): AbiInput {
   return fill(template, (text) => {
     const sole = SOLE_PLACEHOLDER.exec(text)?.[1];
+    if (sole === MEDIA) {
+      if (file) return file;
+      throw new AbiInputError('Please send a picture, a voice message or another file with your message');
+    }
     if (sole) return VARIABLES[sole]?.(message);
     return text.replace(PLACEHOLDER, (_, name: string) => String(VARIABLES[name]?.(message) ?? ''));
   });
@@ -40,7 +53,7 @@ export function fillTemplate(template: unknown, message: IncomingMessage): AbiIn
 export function sampleOf(template: unknown): AbiInput {
   return fill(template, (text) => {
     const isFree = [...text.matchAll(PLACEHOLDER)].some(([, name]) => FREE.has(name ?? ''));
-    return isFree ? ANYTHING : fillTemplate(text, SAMPLE_MESSAGE);
+    return isFree ? ANYTHING : fillTemplate(text, SAMPLE_MESSAGE, new FileInput('<a file>'));
   });
 }
 
@@ -49,7 +62,10 @@ export function placeholderProblems(template: unknown): string[] {
   const problems = new Set<string>();
   fill(template, (text) => {
     const rest = text.replace(/\{\{([^{}]*)\}\}/g, (placeholder, inner: string) => {
-      if (!Object.hasOwn(VARIABLES, inner.trim())) {
+      const name = inner.trim();
+      if (name === MEDIA && text !== placeholder) {
+        problems.add('puts {{media}} into other text; bytes stand alone');
+      } else if (!Object.hasOwn(VARIABLES, name) && name !== MEDIA) {
         problems.add(`uses ${shortened(placeholder)}; there are ${VARIABLE_NAMES.join(', ')}`);
       }
       return '';

@@ -3,16 +3,23 @@ import type { AbiFunction } from './abi-signature.ts';
 import { type AbiParam, type AbiType, namedTypeText } from './abi-type.ts';
 import { expectation } from './abi-value.ts';
 
-/** What a chat shows for `/help`: every function with its arguments and types. */
+/** Characters of the list of functions; what does not fit is counted. */
+const MAX_LIST_CHARS = 8_000;
+
+/** What a chat shows for `/help`: every function with its arguments and types, of a large contract the first ones. */
 export function commandList(functions: readonly AbiFunction[]): string {
-  const lines = functions.map((target) => {
-    const inputs = target.inputs.map(
-      (input, index) => `${nameOf(input, index)}: ${namedTypeText(input.type)}`,
-    );
-    return `/${target.name}${inputs.length > 0 ? ` ${inputs.join(', ')}` : ''}`;
-  });
-  const first = functions[0]?.name ?? '';
-  return `You can write:\n${lines.join('\n')}\n/help ${first} tells more.`;
+  const lines: string[] = [];
+  let chars = 0;
+  for (const { name, inputs } of functions) {
+    const words = inputs.map((input, index) => `${nameOf(input, index)}: ${namedTypeText(input.type)}`);
+    const line = `/${name}${words.length > 0 ? ` ${words.join(', ')}` : ''}`;
+    chars += line.length;
+    if (chars > MAX_LIST_CHARS && lines.length > 0) break;
+    lines.push(line.length > MAX_LIST_CHARS ? `/${name}` : line);
+  }
+  const more = functions.length - lines.length;
+  if (more > 0) lines.push(`… and ${more} more`);
+  return `You can write:\n${lines.join('\n')}\n/help ${functions[0]?.name ?? ''} tells more.`;
 }
 
 /** What a chat shows for `/help add`: each argument in words, what comes back, and an example. */

@@ -111,6 +111,51 @@ export function renderTemplate(
   return parts.join('');
 }
 
+/** The type that `{{name}}` in a template means, all by itself; undefined for anything else. */
+export function soleReference(
+  text: string,
+  outputs: readonly AbiParam[],
+): { path: string[]; type: AbiType } | undefined {
+  const name = /^\s*\{\{\s*([^#^/{}.][^{}]*?)\s*\}\}\s*$/.exec(text)?.[1];
+  if (name === undefined) return undefined;
+  const path = name.split('.');
+  const type = typeAt([{ kind: 'tuple', fields: [...outputs] }], path);
+  return type && { path, type };
+}
+
+/** The value at a path; undefined where a list is too short. */
+export function outputAt(
+  path: readonly string[],
+  outputs: readonly AbiParam[],
+  values: readonly AbiValue[],
+): AbiValue | undefined {
+  return valueAt([{ type: { kind: 'tuple', fields: [...outputs] }, value: [...values] }], path)?.value;
+}
+
+/** The outputs with one value, at a path, replaced. */
+export function withOutputAt(
+  path: readonly string[],
+  outputs: readonly AbiParam[],
+  values: readonly AbiValue[],
+  replacement: AbiValue,
+): AbiValue[] {
+  const replaced = ({ type, value }: Typed, [key, ...rest]: readonly string[]): AbiValue => {
+    if (key === undefined) return replacement;
+    const inner = childType(type, key);
+    if (!inner || !Array.isArray(value)) return value;
+    const at = type.kind === 'tuple' ? indexOf(type.fields, key) : Number(key);
+    return value.map((item, index) => (index === at ? replaced({ type: inner, value: item }, rest) : item));
+  };
+  const all = replaced({ type: { kind: 'tuple', fields: [...outputs] }, value: [...values] }, path);
+  return Array.isArray(all) ? all : [...values];
+}
+
+/** The text of a template that holds nothing but text; undefined for one with placeholders. */
+export function literalText(template: OutputTemplate): string | undefined {
+  if (template.some(({ kind }) => kind !== 'text')) return undefined;
+  return template.map((node) => (node.kind === 'text' ? node.text : '')).join('');
+}
+
 /** The scopes in which a section is rendered: none, one, or one an item. */
 function passes(isInverted: boolean, found: Typed | undefined): Typed[] {
   const isEmpty =

@@ -1,7 +1,8 @@
 import type { AbiParam, AbiType, AbiValue } from './abi-type.ts';
 
-/** Longest list of plain values that stays on one line of a phone. */
+/** Longest list of plain values that stays on one line of a phone; numbers flow on, as long as none is longer than this. */
 const MAX_LINE_CHARS = 60;
+const MAX_NUMBER_CHARS = 20;
 
 /** A value as text for one line or, when it is longer, as lines. */
 export function block(type: AbiType, value: AbiValue): string {
@@ -13,10 +14,14 @@ export function block(type: AbiType, value: AbiValue): string {
   return value.map((item, index) => labelled(`${index + 1}.`, block(type.item, item), ' ')).join('\n');
 }
 
-/** A list of short plain values on one line; undefined for what needs more. */
+/** A list of short plain values with commas between them; undefined for what needs a line an item. */
 function inline(type: AbiType, value: AbiValue[]): string | undefined {
   if (value.length === 0) return '(none)';
-  if (type.kind !== 'array' || value.length > MAX_LINE_CHARS / 2) return undefined;
+  if (type.kind !== 'array') return undefined;
+  const { kind } = type.item;
+  const areNumbers = kind === 'uint' || kind === 'int' || kind === 'bool';
+  if (areNumbers && value.every((item) => String(item).length <= MAX_NUMBER_CHARS)) return value.join(', ');
+  if (value.length > MAX_LINE_CHARS / 2) return undefined;
   if (value.some((item) => Array.isArray(item) || /[\n,]/.test(String(item)))) return undefined;
   const line = value.join(', ');
   return line.length <= MAX_LINE_CHARS ? line : undefined;

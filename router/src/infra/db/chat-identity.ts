@@ -1,5 +1,5 @@
 import { groupJid, lidJid, phoneJid } from '../../core/chat-id.ts';
-import type { IncomingMessage, MessageKind } from '../../core/models.ts';
+import type { IncomingMessage, MediaInfo, MessageKind } from '../../core/models.ts';
 import type { ChatAddress, InboundMessage, PendingTurn } from '../../core/ports/inbox.ts';
 
 /** Every address known of one chat; bare digits, exactly one of person (phone, lid) or group. */
@@ -58,6 +58,7 @@ export interface StoredTurn {
   kind: string;
   text: string;
   quotedText?: string | null;
+  media?: MediaInfo;
   sentAtMs: number;
   chat: ChatIdentity;
   replyTo: string;
@@ -88,6 +89,7 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     pushName: row.pushName ?? undefined,
     kind: row.kind as MessageKind,
     quotedText: row.quotedText ?? undefined,
+    ...(row.media && { media: row.media }),
   };
   const { messageId, chatId, accountId, replyTo, receivedAtMs, repliedAtMs } = row;
   return {

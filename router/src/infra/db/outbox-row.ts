@@ -1,5 +1,6 @@
 import type { OutboxRow, OutboxState } from '../../core/ports/outbox.ts';
 import type { Outbox } from './generated/client.ts';
+import { replyMedia } from './media-columns.ts';
 
 /** A row of the outbox as the API shows it. */
 export function outboxRow(row: Outbox): OutboxRow {
@@ -10,6 +11,7 @@ export function outboxRow(row: Outbox): OutboxRow {
     to: row.toJid,
     waMessageId: row.waMessageId,
     text: row.text,
+    media: replyMedia(row.media),
     state: row.state as OutboxState,
     attempts: row.attempts,
     error: row.error ?? undefined,

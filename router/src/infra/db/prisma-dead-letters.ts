@@ -31,7 +31,7 @@ export class PrismaDeadLetters implements DeadLetters {
       if (row.outcome === 'known') return { outcome: 'known' };
       if (row.outbox_id !== null) {
         const [reply] = await this.#prisma.$queryRaw<Parameters<typeof queuedReply>[0][]>`
-          SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
+          SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
           WHERE id = ${row.outbox_id}::bigint`;
         if (!reply) throw new Error('a replayed reply has no row');
         return { outcome: 'replayed', reply: queuedReply(reply) };

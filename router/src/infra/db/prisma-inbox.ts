@@ -1,3 +1,4 @@
+import type { Fence } from '../../core/ports/account-lease.ts';
 import type {
   InboundMessage,
   Inbox,
@@ -7,11 +8,13 @@ import type {
   TurnResult,
 } from '../../core/ports/inbox.ts';
 import { addressColumns, pendingTurn, replyToOf } from './chat-identity.ts';
+import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import type { PrismaClient } from './generated/client.ts';
+import { filesJson, mediaColumns, mediaInfo, replyMedia } from './media-columns.ts';
 import { storableId, storableJson, storableOrNull, storableText } from './storable.ts';
 import { withStorage } from './storage-errors.ts';
 
-interface StoredRow {
+interface StoredRow extends HeldRow {
   outcome: 'stored' | 'known';
   message_id: string;
   chat_id: string;
@@ -37,6 +40,7 @@ interface TurnRow {
   received_at_ms: string;
   replied_at_ms: string | null;
   has_more: boolean;
+  media: unknown;
 }
 
 /** Columns of an outbox row as the deliverer takes it. */
@@ -47,6 +51,7 @@ export interface ReplyRow {
   to_jid: string;
   wa_message_id: string;
   text: string;
+  media: unknown;
 }
 
 /**
@@ -57,29 +62,40 @@ export interface ReplyRow {
  */
 export class PrismaInbox implements Inbox {
   readonly #prisma: PrismaClient;
+  readonly #fence: Fence | undefined;
 
-  constructor(prisma: PrismaClient) {
+  /** @param fence the lease that every message is added under; without one they are not fenced */
+  constructor(prisma: PrismaClient, fence?: Fence) {
     this.#prisma = prisma;
+    this.#fence = fence;
   }
 
-  /** The text of a message that is stored and never answered is not kept. */
+  /**
+   * The text of a message that is stored and never answered is not kept.
+   * @throws {LeaseLostError} nothing was stored
+   */
   async add(message: InboundMessage): Promise<Stored> {
+    const { accountId } = message;
+    const { owner, epoch } = fenceOf(this.#fence);
     const { phone, lid, groupId } = addressColumns(message.chat);
     const { sender, ignoredReason } = message;
     const text = ignoredReason === undefined ? storableText(message.text) : '';
     const quotedText = ignoredReason === undefined ? storableOrNull(message.quotedText) : null;
+    const media = ignoredReason === undefined ? mediaColumns(message.media) : undefined;
     const editOf = message.editOf === undefined ? null : storableId(message.editOf);
-    const rows = await withStorage(
+    const row = await underFence(
+      this.#fence,
       'storing a message',
       () => this.#prisma.$queryRaw<StoredRow[]>`
-        SELECT outcome, message_id::text, chat_id::text, start_epoch FROM inbox_add(
-          ${message.accountId}, ${storableId(message.waMessageId)}, ${phone}, ${lid}, ${groupId},
+        SELECT 1 AS held, outcome, message_id::text, chat_id::text, start_epoch
+        FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint) AS lease (is_held), LATERAL inbox_add(
+          CASE WHEN is_held THEN ${accountId} END, ${storableId(message.waMessageId)}, ${phone}, ${lid}, ${groupId},
           ${replyToOf(message)}, ${sender.phone ?? null}, ${sender.lid ?? null},
           ${storableOrNull(sender.pushName)}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
           ${storableOrNull(ignoredReason)}, ${Math.trunc(message.sentAtMs)}::bigint,
-          ${String(message.stanzaOrder)}::bigint)`,
+          ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
+          ${media?.reference ?? null})`,
     );
-    const row = only(rows);
     const stored: Stored = { outcome: row.outcome, messageId: row.message_id, chatId: row.chat_id };
     if (row.start_epoch !== null) stored.startLoop = { chatId: row.chat_id, epoch: row.start_epoch };
     return stored;
@@ -95,7 +111,7 @@ export class PrismaInbox implements Inbox {
       () => this.#prisma.$queryRaw<TurnRow[]>`
         SELECT message_id::text, account_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text,
                quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
-               chat_phone, chat_lid, group_id, reply_to, attempts,
+               chat_phone, chat_lid, group_id, reply_to, attempts, media,
                (extract(epoch FROM received_at) * 1000)::bigint::text AS received_at_ms,
                (extract(epoch FROM replied_at) * 1000)::bigint::text AS replied_at_ms,
                EXISTS (SELECT 1 FROM message w WHERE w.chat_id = ${chatId}::bigint AND w.state = 'received'
@@ -114,6 +130,7 @@ export class PrismaInbox implements Inbox {
       kind: row.kind,
       text: row.text,
       quotedText: row.quoted_text,
+      media: mediaInfo(row.media),
       sentAtMs: Number(row.sent_at_ms),
       chat: { phone: row.chat_phone, lid: row.chat_lid, groupId: row.group_id },
       replyTo: row.reply_to,
@@ -131,11 +148,11 @@ export class PrismaInbox implements Inbox {
     const rows = await withStorage(
       'ending a turn',
       () => this.#prisma.$queryRaw<ReplyRow[]>`
-        SELECT outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text FROM inbox_finish_turn(
+        SELECT outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM inbox_finish_turn(
           ${messageId}::bigint, ${result.state}, ${storableOrNull(result.reason)},
           ${storableOrNull(result.error)}, ${result.routeId ?? null}, ${result.attempts ?? null}::integer,
           ${wholeMs(result.agentMs)}::integer, ${storableJson(result.trace)}::jsonb,
-          ${to}::text[], ${waIds}::text[], ${texts}::text[])`,
+          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb)`,
     );
     return rows.map(queuedReply);
   }
@@ -152,6 +169,15 @@ export class PrismaInbox implements Inbox {
           ${storableText(why.error)})::text AS message_id`,
     );
     return row?.message_id ?? undefined;
+  }
+
+  async mediaReference(messageId: string): Promise<string | undefined> {
+    const [row] = await withStorage(
+      "reading the way to a message's file",
+      () => this.#prisma.$queryRaw<Array<{ media_ref: string | null }>>`
+        SELECT media_ref FROM message WHERE id = ${messageId}::bigint`,
+    );
+    return row?.media_ref ?? undefined;
   }
 
   async renewLoop(chatId: string, epoch: number): Promise<number | undefined> {
@@ -175,19 +201,20 @@ export class PrismaInbox implements Inbox {
 
 /** An outbox row as the deliverer takes it. */
 export function queuedReply(row: ReplyRow): QueuedReply {
+  const media = replyMedia(row.media);
   return {
     outboxId: row.outbox_id,
     chatId: row.chat_id,
-    message: { accountId: row.account_id, to: row.to_jid, waMessageId: row.wa_message_id, text: row.text },
+    message: {
+      accountId: row.account_id,
+      to: row.to_jid,
+      waMessageId: row.wa_message_id,
+      text: row.text,
+      ...(media && { media }),
+    },
   };
 }
 
 function wholeMs(ms: number | undefined): number | null {
   return ms === undefined ? null : Math.min(Math.max(Math.round(ms), 0), 2_147_483_647);
-}
-
-function only<T>(rows: T[]): T {
-  const [row] = rows;
-  if (row === undefined) throw new Error('a function that returns one row returned none');
-  return row;
 }

@@ -1,4 +1,6 @@
+import type { Fence } from '../../core/ports/account-lease.ts';
 import type { DamagedEntry, Journal, JournalEntry } from '../../core/ports/journal.ts';
+import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
@@ -16,9 +18,12 @@ const LAST_MESSAGES = 200;
 /** Journal in PostgreSQL; its rows are written by PrismaKeyStore. */
 export class PrismaJournal implements Journal {
   readonly #prisma: PrismaClient;
+  readonly #fence: Fence | undefined;
 
-  constructor(prisma: PrismaClient) {
+  /** @param fence the lease under which entries are dropped; without one that is not fenced */
+  constructor(prisma: PrismaClient, fence?: Fence) {
     this.#prisma = prisma;
+    this.#fence = fence;
   }
 
   async find(accountId: string, ciphertextHash: string): Promise<JournalEntry | undefined> {
@@ -93,11 +98,18 @@ export class PrismaJournal implements Journal {
 
   async forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void> {
     if (ciphertextHashes.length === 0) return;
-    await withStorage(
+    const { owner, epoch } = fenceOf(this.#fence);
+    await underFence(
+      this.#fence,
       'clearing the journal',
-      () => this.#prisma.$executeRaw`
-        DELETE FROM journal
-        WHERE account_id = ${accountId} AND ciphertext_hash = ANY(${[...ciphertextHashes]}::text[])`,
+      () => this.#prisma.$queryRaw<HeldRow[]>`
+        WITH held AS MATERIALIZED (
+          SELECT * FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
+        ), gone AS (
+          DELETE FROM journal USING held
+          WHERE account_id = ${accountId} AND ciphertext_hash = ANY(${[...ciphertextHashes]}::text[])
+        )
+        SELECT count(*)::integer AS held FROM held`,
     );
   }
 

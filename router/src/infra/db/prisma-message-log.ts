@@ -2,6 +2,7 @@ import { canonicalChannelId, lidJid, parseJid } from '../../core/chat-id.ts';
 import type { DeadLetterRow, LogQuery, MessageLog, MessageRow } from '../../core/ports/message-log.ts';
 import { channelIdOfChat, personJid } from './chat-identity.ts';
 import type { Chat, Message, Outbox, Prisma, PrismaClient } from './generated/client.ts';
+import { mediaInfo } from './media-columns.ts';
 import { outboxRow } from './outbox-row.ts';
 import { rowId } from './storable.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
@@ -196,7 +197,7 @@ function replayedFilter(state: string | undefined): Prisma.DeadLetterWhereInput 
   return state === 'replayed' ? { replayedAt: { not: null } } : {};
 }
 
-function messageRow(row: Message & { chat: Chat }, replies: Outbox[]): MessageRow {
+function messageRow(row: Omit<Message, 'mediaRef'> & { chat: Chat }, replies: Outbox[]): MessageRow {
   const lid = row.senderLid ?? undefined;
   return {
     id: String(row.id),
@@ -210,6 +211,7 @@ function messageRow(row: Message & { chat: Chat }, replies: Outbox[]): MessageRo
     kind: row.kind,
     text: row.text,
     quotedText: row.quotedText ?? undefined,
+    media: mediaInfo(row.media),
     state: row.state,
     reason: row.reason ?? undefined,
     error: row.error ?? undefined,

@@ -8,6 +8,7 @@ import {
   MAX_REFUSALS,
   type Outbox,
   type OutboxRow,
+  type SentMessage,
 } from '../../core/ports/outbox.ts';
 import { addressColumns } from './chat-identity.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
@@ -63,7 +64,7 @@ export class PrismaOutbox implements Outbox {
       accountId,
       'reading undelivered replies',
       () => this.#prisma.$queryRaw<ReplyRow[]>`
-        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
+        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
         WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')
           AND id > ${page.afterId ?? '0'}::bigint AND (hold_until IS NULL OR hold_until <= now())
         ORDER BY id LIMIT ${page.limit}::integer`,
@@ -76,7 +77,7 @@ export class PrismaOutbox implements Outbox {
       accountId,
       'reading queued replies',
       () => this.#prisma.$queryRaw<ReplyRow[]>`
-        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
+        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
         WHERE account_id = ${accountId} AND state = 'queued' AND NOT EXISTS (
           SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
             AND o.id <= outbox.id AND o.state = 'queued' AND o.hold_until > now())
@@ -222,7 +223,7 @@ export class PrismaOutbox implements Outbox {
                 OR o.tried_at > now() + interval '1 minute')
             ORDER BY o.id LIMIT ${page.limit}::integer)
             AND state IN ('sending', 'sent')
-          RETURNING id, id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, attempts,
+          RETURNING id, id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media, attempts,
             (extract(epoch FROM now() - coalesce(sent_at, queued_at)) * 1000)::bigint AS open_for_ms
         )
         SELECT (SELECT count(*)::integer FROM held) AS held,
@@ -290,14 +291,37 @@ export class PrismaOutbox implements Outbox {
     );
   }
 
-  async findByWaId(accountId: string, waMessageId: string): Promise<OutgoingMessage | undefined> {
+  async findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined> {
     const [row] = await withStorage(
       'looking for a sent message',
-      () => this.#prisma.$queryRaw<ReplyRow[]>`
-        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text FROM outbox
+      () => this.#prisma.$queryRaw<Array<ReplyRow & { content: Uint8Array | null }>>`
+        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media, content
+        FROM outbox LEFT JOIN outbox_file f ON f.outbox_id = outbox.id
         WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}`,
     );
-    return row && queuedReply(row).message;
+    if (!row) return undefined;
+    return { message: queuedReply(row).message, ...(row.content && { content: row.content }) };
+  }
+
+  async fileOf(outboxId: string): Promise<{ bytes: Uint8Array; content?: Uint8Array } | undefined> {
+    const row = await withStorage("reading a reply's file", () =>
+      this.#prisma.outboxFile.findUnique({ where: { outboxId: BigInt(outboxId) } }),
+    );
+    return row ? { bytes: row.bytes, ...(row.content && { content: row.content }) } : undefined;
+  }
+
+  async keepContent(outboxId: string, content: Uint8Array): Promise<Uint8Array> {
+    const bytes = Buffer.from(content);
+    const { kept } = await this.#move<{ kept: Uint8Array | null }>(
+      "noting that a reply's file was uploaded",
+      () => this.#prisma.$queryRaw`
+        WITH held AS MATERIALIZED (${this.#held()}), kept AS (
+          UPDATE outbox_file SET content = coalesce(content, ${bytes}::bytea) FROM held
+          WHERE outbox_id = ${outboxId}::bigint RETURNING content
+        )
+        SELECT (SELECT count(*)::integer FROM held) AS held, (SELECT content FROM kept) AS kept`,
+    );
+    return kept ?? content;
   }
 
   /** A row that cannot be read keeps all of its page from being read: it is looked for, ended, and the rest read again. */

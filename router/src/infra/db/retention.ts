@@ -34,9 +34,10 @@ const BATCHES: Record<RetentionKind, (before: Date) => Prisma.Sql> = {
       SELECT id FROM dead_letter WHERE created_at < ${before}::timestamptz ORDER BY id LIMIT ${BATCH}) RETURNING 1`,
   // The row stays: a message that WhatsApp delivers again must be known. A dead one can be replayed while its letter is there.
   text: (before) => Prisma.sql`
-    UPDATE message SET text = '', quoted_text = NULL, trace = NULL WHERE id IN (
+    UPDATE message SET text = '', quoted_text = NULL, trace = NULL, media = NULL, media_ref = NULL WHERE id IN (
       SELECT m.id FROM message m
-      WHERE m.state <> 'received' AND (m.text <> '' OR m.trace IS NOT NULL) AND m.finished_at < ${before}::timestamptz
+      WHERE m.state <> 'received' AND (m.text <> '' OR m.trace IS NOT NULL OR m.media IS NOT NULL)
+        AND m.finished_at < ${before}::timestamptz
         AND (m.state <> 'dead' OR NOT EXISTS (
           SELECT 1 FROM dead_letter d WHERE d.chat_id = m.chat_id AND d.message_id = m.id))
       ORDER BY m.finished_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)

@@ -18,6 +18,15 @@ const explainBody = z
     from: chatField.optional().describe('Who writes. Default, in a 1:1 chat: that person.'),
     text: z.string().max(65_536).describe('What the message would say.'),
     environment: z.enum(['lab', 'prod']).optional().describe("Default: the service's own."),
+    media: z
+      .strictObject({
+        kind: z.enum(['image', 'video', 'audio', 'voice', 'document', 'sticker']),
+        mimeType: z.string().min(1).max(100).default('application/octet-stream'),
+        fileName: z.string().max(200).optional(),
+        sizeBytes: z.int().min(0).optional(),
+      })
+      .optional()
+      .describe('The file that the message would carry.'),
   })
   .refine((body) => body.channelId !== undefined || body.from !== undefined, {
     path: ['channelId'],

@@ -26,6 +26,14 @@ export function pageOf<T extends { id: string }>(data: T[], limit: number) {
   return { success: true, data, count: data.length, ...nextBefore };
 }
 
+/** What a file is; its bytes are never shown. */
+const mediaView = z.object({
+  kind: z.string().describe('image, video, audio, voice, document, sticker.'),
+  mimeType: z.string(),
+  fileName: z.string().optional(),
+  sizeBytes: z.number().optional(),
+});
+
 /** What went out, or is about to. */
 export const replyView = z
   .object({
@@ -34,7 +42,8 @@ export const replyView = z
     chatId: z.string(),
     to: z.string().describe('JID of the chat.'),
     waMessageId: z.string(),
-    text: z.string(),
+    text: z.string().describe('With a file, its caption.'),
+    media: mediaView.optional(),
     state: z.enum(['queued', 'sending', 'sent', 'acked', 'delivered', 'read', 'dead']),
     attempts: z.int(),
     error: z.string().optional(),
@@ -62,6 +71,7 @@ export const messageView = z
     kind: z.string(),
     text: z.string(),
     quotedText: z.string().optional(),
+    media: mediaView.optional().describe('The file it carries; a caption is the text.'),
     state: z.string(),
     reason: z.string().optional().describe('Why there is no answer.'),
     error: z.string().optional(),

@@ -149,7 +149,7 @@ function loginPage(status: number, problem?: string): Answer {
     title: 'Log in',
     main: html`
 <h1>Log in</h1>
-<p>Enter the admin key, the value of WA2AI_API_KEY.</p>
+<p>Enter the admin key: the value of WA2AI_API_KEY, or what is in its file.</p>
 <form method="post" action="/login">
 <label for="key">Admin key</label>
 <input id="key" name="key" type="password" autocomplete="current-password" required autofocus>

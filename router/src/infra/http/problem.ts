@@ -1,7 +1,9 @@
-import type { ErrorRequestHandler } from 'express';
+import type { ErrorRequestHandler, Response } from 'express';
 import { z } from 'zod';
 import { Wa2aiError } from '../../core/errors.ts';
 import type { Logger } from '../../core/ports/logger.ts';
+import { html } from './html.ts';
+import { page } from './page-frame.ts';
 
 /** What is wrong with one field of a request: a path such as `config.adk.appName`, or `` for the whole. */
 export interface ProblemDetail {
@@ -88,7 +90,10 @@ function answer(
   };
 }
 
-/** Express' last handler: writes every error as a problem, and logs those that are the service's own fault. */
+/**
+ * Express' last handler: writes every error as a problem, for a browser that goes to a page as a page, and logs those
+ * that are the service's own fault.
+ */
 export function problemHandler(log: Logger): ErrorRequestHandler {
   return (error, request, response, next) => {
     if (response.headersSent) return next(error);
@@ -96,6 +101,22 @@ export function problemHandler(log: Logger): ErrorRequestHandler {
     if (problem.status >= 500) {
       log.error({ err: error, method: request.method, route: request.route?.path }, 'request failed');
     }
-    response.status(problem.status).set(problem.headers).json(problem.body);
+    response.status(problem.status).set(problem.headers);
+    // A program that names no type, or any, gets JSON.
+    const isForPerson = request.method === 'GET' && request.accepts(['json', 'html']) === 'html';
+    if (isForPerson) writePage(response, problem.body.error);
+    else response.json(problem.body);
   };
+}
+
+function writePage(response: Response, sentence: string): void {
+  const { headers, html: text } = page({
+    status: response.statusCode,
+    title: 'This did not work',
+    main: html`<h1>This did not work</h1><p>${sentence}</p><p><a href="/">Overview</a></p>`,
+  });
+  response
+    .set(headers ?? {})
+    .type('html')
+    .send(text);
 }

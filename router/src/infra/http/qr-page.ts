@@ -151,7 +151,7 @@ function facts({ state, phone, name }: AccountStatus): Html | undefined {
 ${name !== undefined && html`<dt>Name</dt><dd>${name}</dd>`}
 ${phone !== undefined && html`<dt>Number</dt><dd>+${phone}</dd>`}
 </dl>
-${state === 'open' && html`<p class="faint">You can close this page.</p>`}`;
+${state === 'open' && html`<p class="faint">You can close this page. Who answers which chat is up to the <a href="/api/routes">routes</a>.</p>`}`;
 }
 
 function actions({ state, accountId, pairingCode }: AccountStatus): Html | undefined {

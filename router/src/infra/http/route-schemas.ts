@@ -28,7 +28,7 @@ const httpUrlField = z
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
       context.addIssue('must be an http:// or https:// URL');
     } else if (url.username !== '' || url.password !== '') {
-      context.addIssue('must not hold a user name or password; use config.adk.headers');
+      context.addIssue('must not hold a user name or password; use the headers of config.adk or config.abi');
     }
   });
 
@@ -63,6 +63,12 @@ const headersField = z
   )
   .describe(`Extra request headers, such as Authorization. Answers show \`${MASK}\` for each value.`);
 
+const timeoutField = z
+  .int()
+  .min(100)
+  .max(3_600_000)
+  .describe('Longest wait for one answer, in milliseconds.');
+
 const adkConfig = z.strictObject({
   appName: z
     .string()
@@ -74,13 +80,14 @@ const adkConfig = z.strictObject({
     .enum(['auto', 'snake', 'camel'])
     .optional()
     .describe('Spelling of the body; `auto`, the default, learns it per server.'),
-  headers: headersField.optional(),
-  timeoutMs: z
-    .int()
-    .min(100)
-    .max(3_600_000)
+  media: z
+    .boolean()
     .optional()
-    .describe('Longest wait for one answer, in milliseconds.'),
+    .describe(
+      "People's files of at most 10 MB go along as `inlineData`, and the agent's `inlineData` to the chat. Default: words only.",
+    ),
+  headers: headersField.optional(),
+  timeoutMs: timeoutField.optional(),
 });
 
 const waitField = z.int().min(0).max(3_600_000);
@@ -88,12 +95,17 @@ const waitField = z.int().min(0).max(3_600_000);
 const failureField = z
   .strictObject({
     attempts: z.int().min(1).max(20).optional().describe('Asks of one message in all.'),
+    patienceMs: waitField
+      .optional()
+      .describe(
+        'An agent that is away (no connection, 429, 502, 503) is asked again for so long, in milliseconds, though the asks are used up. Default: 0 beside attempts or a fallback, else WA2AI_AGENT_PATIENCE_MS.',
+      ),
     backoffMs: waitField
       .optional()
       .describe('Ceiling of the first wait between asks, in milliseconds. Default: 500.'),
     maxBackoffMs: waitField
       .optional()
-      .describe('Ceiling of every such wait, in milliseconds. Default: 30000.'),
+      .describe('Ceiling of every such wait, in milliseconds. Default: 10000.'),
     maxRetryAfterMs: waitField
       .optional()
       .describe('Longest `Retry-After` that is waited out in full, in milliseconds. Default: 120000.'),
@@ -128,17 +140,33 @@ const failureField = z
   })
   .describe('What happens when the agent does not answer.');
 
+const MAX_ABI_ENTRIES = 1_000;
+
 const abiEntries = z
   .array(z.union([z.string().max(10_000), z.record(z.string(), z.unknown())]))
   .min(1, 'must hold at least one function')
-  .max(1_000, 'must have at most 1000 entries');
+  .max(MAX_ABI_ENTRIES);
+
+const templateText = z.string().min(1).max(10_000);
+
+/** A reply that is a file; `abiConfigProblems` checks it against the outputs. */
+const fileOutput = z.strictObject({
+  image: templateText.optional().describe('The output of type bytes that is sent as a picture: `{{chart}}`.'),
+  audio: templateText.optional().describe('The output of type bytes that is sent as a sound.'),
+  document: templateText.optional().describe('The output of type bytes that is sent as a document.'),
+  mimeType: templateText.optional().describe('A template. Default: what the first bytes say.'),
+  fileName: templateText.optional().describe('A template; of documents only.'),
+  caption: templateText.optional().describe('A template; not with audio.'),
+});
 
 /** The shape of an ABI route's settings; `abiConfigProblems` checks what they say. */
 const abiConfig = z.strictObject({
   functions: z
     .union([abiEntries, httpUrlField], {
-      error:
-        'must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest',
+      error: ({ input }) =>
+        Array.isArray(input) && input.length > MAX_ABI_ENTRIES
+          ? `must have at most ${MAX_ABI_ENTRIES} entries`
+          : 'must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest',
     })
     .describe(
       'Signatures such as `function add(uint256 a, uint256 b) returns (uint256 sum)`, structs, JSON ABI entries; or the URL of a manifest, which is fetched at the first message.',
@@ -155,14 +183,16 @@ const abiConfig = z.strictObject({
     })
     .optional()
     .describe(
-      'Argument template, by position or by name, with `{{text}}`, `{{from}}`, `{{phone}}`, `{{name}}`, `{{messageId}}`, `{{channelId}}`, `{{accountId}}`, `{{timestamp}}`, `{{quotedText}}`, `{{isGroup}}`. Default: commands.',
+      "Argument template, by position or by name, with `{{text}}`, `{{from}}`, `{{phone}}`, `{{name}}`, `{{messageId}}`, `{{channelId}}`, `{{accountId}}`, `{{timestamp}}`, `{{quotedText}}`, `{{isGroup}}`, `{{mediaType}}`, `{{fileName}}`, and `{{media}}` for the bytes of the message's file. Default: commands.",
     ),
   output: z
-    .string()
-    .min(1)
-    .max(10_000)
+    .union([templateText, fileOutput], {
+      error: 'must be a template, or an object with one of image, audio, document',
+    })
     .optional()
-    .describe('Template of the reply over the outputs of `function`, such as `The sum is {{sum}}.`'),
+    .describe(
+      'Template of the reply over the outputs of `function`, such as `The sum is {{sum}}.`; or of a file: `{"image": "{{chart}}", "caption": "{{title}}"}`.',
+    ),
   envelope: z
     .enum(['raw', 'json', 'auto'])
     .optional()
@@ -175,12 +205,7 @@ const abiConfig = z.strictObject({
     .optional()
     .describe("Path of the call below agentEndpoint. Default: agentEndpoint's own."),
   headers: headersField.optional(),
-  timeoutMs: z
-    .int()
-    .min(100)
-    .max(3_600_000)
-    .optional()
-    .describe('Longest wait for one answer, in milliseconds.'),
+  timeoutMs: timeoutField.optional(),
   idempotent: z
     .boolean()
     .optional()

@@ -45,6 +45,11 @@ const listQuery = z.strictObject({
 export function routesApi(deps: RoutesApiDeps): Endpoint[] {
   const { routes, accounts, config, log } = deps;
   const common = { tag: 'Routes' };
+  const changed = {
+    200: { description: 'The route as it is now.', schema: changedAnswer(routeView) },
+    404: notFound,
+    409: ambiguous,
+  };
 
   return [
     endpoint({
@@ -102,11 +107,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes/{id}',
       summary: 'Replace a route',
       body: routeReplacement,
-      answers: {
-        200: { description: 'The route as it is now.', schema: changedAnswer(routeView) },
-        404: notFound,
-        409: ambiguous,
-      },
+      answers: changed,
       handle: async ({ params, body }) => {
         const before = await findRoute(routes, params.id);
         const whole = { ...body, channelId: body.channelId ?? before.channelId };
@@ -119,11 +120,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes/{id}',
       summary: 'Change fields of a route',
       body: routePatch,
-      answers: {
-        200: { description: 'The route as it is now.', schema: changedAnswer(routeView) },
-        404: notFound,
-        409: ambiguous,
-      },
+      answers: changed,
       handle: async ({ params, body }) => {
         const before = await findRoute(routes, params.id);
         const { config: configPatch, regexFilter, name, ...fields } = body;

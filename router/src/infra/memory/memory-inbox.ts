@@ -7,6 +7,7 @@ import type {
   TurnResult,
 } from '../../core/ports/inbox.ts';
 import { pendingTurn, replyToOf } from '../db/chat-identity.ts';
+import { mediaColumns } from '../db/media-columns.ts';
 import { chatOf, learnLid, lidOfPhone, phoneOfLid } from './memory-chats.ts';
 import type { MemoryChat, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';
 
@@ -35,7 +36,10 @@ export class MemoryInbox implements Inbox {
     if (!known && !reason && message.editOf && this.#applyEdit(chat, message, sender))
       reason = 'edit-applied';
 
+    const { info, reference } = (!reason && mediaColumns(message.media)) || {};
     const content = {
+      media: info,
+      mediaRef: reference,
       kind: message.kind,
       text: message.ignoredReason ? '' : message.text,
       quotedText: message.ignoredReason ? undefined : message.quotedText,
@@ -109,6 +113,7 @@ export class MemoryInbox implements Inbox {
       const { replies, ...end } = result;
       const reason = end.reason ?? (end.state === 'answered' ? undefined : 'unspecified');
       Object.assign(message, { ...end, reason, attempts: end.attempts ?? 0, finishedAt: state.time() });
+      if (end.state !== 'dead') message.mediaRef = undefined;
       for (const reply of replies) queueReply(state, message, reply);
       if (end.state === 'dead' && reason) {
         state.deadLetters.push({
@@ -138,6 +143,10 @@ export class MemoryInbox implements Inbox {
     if (!message) return undefined;
     await this.finishTurn(String(message.id), { state: 'dead', ...why, replies: [] });
     return String(message.id);
+  }
+
+  async mediaReference(messageId: string): Promise<string | undefined> {
+    return this.#state.messages.get(Number(messageId))?.mediaRef;
   }
 
   async renewLoop(chatId: string, epoch: number): Promise<number | undefined> {
@@ -191,8 +200,8 @@ export class MemoryInbox implements Inbox {
 
 /** An outbox row as the deliverer takes it. */
 export function queuedReplyOf(reply: MemoryReply): QueuedReply {
-  const { id, chatId, accountId, to, waMessageId, text } = reply;
-  return { outboxId: id, chatId, message: { accountId, to, waMessageId, text } };
+  const { id, chatId, accountId, to, waMessageId, text, media } = reply;
+  return { outboxId: id, chatId, message: { accountId, to, waMessageId, text, ...(media && { media }) } };
 }
 
 function queueReply(state: MemoryState, message: MemoryMessage, reply: TurnResult['replies'][number]): void {
@@ -205,6 +214,8 @@ function queueReply(state: MemoryState, message: MemoryMessage, reply: TurnResul
     to: reply.to,
     waMessageId: reply.waMessageId,
     text: reply.text,
+    media: reply.media,
+    file: reply.file && { bytes: reply.file },
     state: 'queued',
     attempts: 0,
     queuedAt: state.time(),

@@ -75,7 +75,15 @@ export class MemoryMessageLog implements MessageLog {
 
   #messageRow(row: MemoryMessage): MessageRow {
     const chat = this.#state.chats.get(row.chatId);
-    const { senderPhone, senderLid, sentAtMs, stanzaOrder: _order, editOf: _edit, ...shown } = row;
+    const {
+      senderPhone,
+      senderLid,
+      sentAtMs,
+      stanzaOrder: _order,
+      editOf: _edit,
+      mediaRef: _ref,
+      ...shown
+    } = row;
     return {
       ...shown,
       id: String(row.id),

@@ -8,6 +8,7 @@ import {
   type Outbox,
   type OutboxRow,
   type OutboxState,
+  type SentMessage,
 } from '../../core/ports/outbox.ts';
 import { chatOf } from './memory-chats.ts';
 import { queuedReplyOf } from './memory-inbox.ts';
@@ -191,9 +192,22 @@ export class MemoryOutbox implements Outbox {
     }
   }
 
-  async findByWaId(accountId: string, waMessageId: string): Promise<OutgoingMessage | undefined> {
+  async findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined> {
     const row = this.#byWaId(accountId, waMessageId);
-    return row && queuedReplyOf(row).message;
+    if (!row) return undefined;
+    const content = row.file?.content;
+    return { message: queuedReplyOf(row).message, ...(content && { content }) };
+  }
+
+  async fileOf(outboxId: string): Promise<{ bytes: Uint8Array; content?: Uint8Array } | undefined> {
+    return this.#state.outbox.get(outboxId)?.file;
+  }
+
+  async keepContent(outboxId: string, content: Uint8Array): Promise<Uint8Array> {
+    const file = this.#state.outbox.get(outboxId)?.file;
+    if (!file) return content;
+    file.content ??= content;
+    return file.content;
   }
 
   #after(ms: number): Date {
@@ -255,7 +269,12 @@ export class MemoryOutbox implements Outbox {
 }
 
 /** A copy of a row as the API shows it. */
-export function asRow({ messageId: _message, idempotencyKey: _key, ...row }: MemoryReply): OutboxRow {
+export function asRow({
+  messageId: _message,
+  idempotencyKey: _key,
+  file: _file,
+  ...row
+}: MemoryReply): OutboxRow {
   return row;
 }
 

@@ -1,3 +1,4 @@
+import type { MediaInfo } from '../../core/models.ts';
 import type { MessageState } from '../../core/ports/inbox.ts';
 import type { OutboxRow } from '../../core/ports/outbox.ts';
 
@@ -23,6 +24,8 @@ export interface MemoryMessage {
   kind: string;
   text: string;
   quotedText?: string;
+  media?: MediaInfo;
+  mediaRef?: string;
   editOf?: string;
   state: MessageState;
   reason?: string;
@@ -41,6 +44,7 @@ export interface MemoryMessage {
 export interface MemoryReply extends OutboxRow {
   messageId?: string;
   idempotencyKey?: string;
+  file?: { bytes: Uint8Array; content?: Uint8Array };
 }
 
 export interface MemoryDeadLetter {

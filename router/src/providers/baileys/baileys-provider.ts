@@ -8,6 +8,7 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { Journal } from '../../core/ports/journal.ts';
 import type { KeyStore } from '../../core/ports/key-store.ts';
 import type { Logger } from '../../core/ports/logger.ts';
+import type { SentMessage } from '../../core/ports/outbox.ts';
 import { AccountProblems } from './account-problems.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
 import { guardConsole } from './console-guard.ts';
@@ -15,6 +16,8 @@ import { HeldOffError, restrictionOf } from './disconnect-table.ts';
 import { Intake } from './intake.ts';
 import { KeyedLock } from './keyed-lock.ts';
 import { LinkedAccount } from './linked-account.ts';
+import { reloadFile } from './media-reload.ts';
+import { uploadFile } from './media-upload.ts';
 import { type OpenedSocket, openSocket } from './open-socket.ts';
 import { type PairBy, Pairing } from './pairing.ts';
 import { ackOf, ReceiptBatch, receiptsOf } from './receipts.ts';
@@ -36,7 +39,7 @@ export interface BaileysProviderOptions {
   accountStore: AccountStore;
   journal: Journal;
   /** The message sent under this WhatsApp id, for a phone that could not read it; undefined when unknown. */
-  findSentMessage(waMessageId: string): Promise<OutgoingMessage | undefined>;
+  findSentMessage(waMessageId: string): Promise<SentMessage | undefined>;
   clock: Clock;
   log: Logger;
   /** Another WebSocket server than WhatsApp's. */
@@ -105,7 +108,7 @@ class BaileysProvider implements ChatProvider {
     this.#board = new StatusBoard({
       accountId,
       store: accountStore,
-      onChange: (status) => events.status(status),
+      onChange: () => events.status(this.status()),
       problems: () => this.#problems.sentences(),
       clock,
       log,
@@ -206,13 +209,17 @@ class BaileysProvider implements ChatProvider {
     await this.stop();
   }
 
-  async send(message: OutgoingMessage): Promise<void> {
-    await this.#sends.send(message, () => {
-      const opened = this.#opened;
-      if (!opened || !this.#isOpen) throw new NotConnectedError(this.accountId);
-      const { socket, transact } = opened;
-      return ({ jid, content, options }) => {
-        const send = () => transact(`send ${jid}`, () => socket.sendMessage(jid, content, options));
+  async send(message: OutgoingMessage, content?: Uint8Array): Promise<void> {
+    await this.#sends.send(message, content, () => {
+      const { socket, transact } = this.#openSocket();
+      return (asked) => {
+        const { jid, options } = asked;
+        const send = () =>
+          transact<unknown>(`send ${jid}`, () =>
+            'file' in asked
+              ? socket.relayMessage(jid, asked.file, options)
+              : socket.sendMessage(jid, asked.content, options),
+          );
         return this.#account.owns(jid) ? send() : this.#scopes.run(send);
       };
     });
@@ -220,6 +227,16 @@ class BaileysProvider implements ChatProvider {
     const auth = this.#account.auth;
     if (!socket || !auth) return;
     void this.#trusted.sentTo(message.to, socket, auth.keys, this.#options.clock.now());
+  }
+
+  async upload(message: OutgoingMessage, bytes: Uint8Array): Promise<Uint8Array> {
+    const { clock } = this.#options;
+    return uploadFile(message, bytes, this.#openSocket().socket, { clock, log: this.#log });
+  }
+
+  async reloadMedia(reference: string): Promise<string> {
+    const { socket } = this.#openSocket();
+    return reloadFile(reference, socket, { clock: this.#options.clock, ownJid: this.#account.jids().id });
   }
 
   async setTyping(to: string, isTyping: boolean): Promise<void> {
@@ -292,6 +309,12 @@ class BaileysProvider implements ChatProvider {
     if (this.#isReplayed) return;
     await this.#intake.replay();
     this.#isReplayed = true;
+  }
+
+  /** @throws {NotConnectedError} */
+  #openSocket(): OpenedSocket {
+    if (!this.#opened || !this.#isOpen) throw new NotConnectedError(this.accountId);
+    return this.#opened;
   }
 
   #mayUseSocket(): boolean {

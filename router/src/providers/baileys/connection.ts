@@ -168,7 +168,8 @@ export class ConnectionManager<S extends ManagedSocket> {
         quick = 0;
       }
       let action: DisconnectAction = actionFor(disconnect);
-      log.info({ code: disconnect.code, reason: disconnect.reason, next: action.kind }, 'connection ended');
+      // what an operator should know of it is told with the account's next state
+      log.debug({ code: disconnect.code, reason: disconnect.reason, next: action.kind }, 'connection ended');
       if (action.kind === 'reconnect-now') {
         quick += 1;
         if (quick <= MAX_QUICK) continue;

@@ -1,6 +1,7 @@
 import type { WAMessage } from '@whiskeysockets/baileys';
 import { lidJid, parseJid, phoneJid } from '../../core/chat-id.ts';
-import type { ChatAddress, InboundMessage } from '../../core/ports/inbox.ts';
+import type { ChatAddress, InboundMedia, InboundMessage } from '../../core/ports/inbox.ts';
+import { changeReference } from './media-reference.ts';
 import { type ContentIgnoredReason, type MessageContent, readContent, words } from './message-content.ts';
 
 /** Why a stored message is never answered, in order of precedence: the first that applies is recorded. */
@@ -81,12 +82,21 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
       kind: content.kind,
       text: content.text,
       ...(content.quotedText !== undefined && { quotedText: content.quotedText }),
+      ...(content.media && { media: withMessage(content.media, key) }),
       sentAtMs,
       stanzaOrder: ctx.stanzaOrder,
       ...(ignoredReason !== undefined && { ignoredReason }),
       ...(content.editOf !== undefined && { editOf: content.editOf }),
     },
   };
+}
+
+/** The media with the message that brought it. */
+function withMessage(media: InboundMedia, key: WAMessage['key']): InboundMedia {
+  const { id, remoteJid, participant } = key;
+  if (!id || !remoteJid) return media;
+  const message = { id, remoteJid, ...(typeof participant === 'string' && { participant }) };
+  return { ...media, reference: changeReference(media.reference, { message }) };
 }
 
 function contentOf(m: WAMessage): MessageContent | { skip: string } {

@@ -1,8 +1,8 @@
 import { type BinaryNode, proto, type WAMessage } from '@whiskeysockets/baileys';
-import { LRUCache } from 'lru-cache';
-import type { DamagedEntry, Journal, JournalEntry } from '../../core/ports/journal.ts';
+import type { Journal, JournalEntry } from '../../core/ports/journal.ts';
 import { ChatLanes } from './chat-lanes.ts';
 import { HandOver, type HandOverOptions } from './hand-over.ts';
+import { journalledStanzas } from './journal-pages.ts';
 import { JournalTrim } from './journal-trim.ts';
 import { KeptPlaces, type Place } from './kept-places.ts';
 import { OfflinePhase } from './offline-phase.ts';
@@ -14,16 +14,17 @@ import {
   ciphertextsOf,
   encodeStanza,
   envelopeOf,
-  fillEnvelope,
   isKeyAlone,
   isRefusedUnread,
   type JournalledStanza,
   messageKeyOf,
   senderOf,
-  stanzasOf,
+  type UnreadableEntry,
 } from './stanza.ts';
+import { type DecryptedStanza, StanzaDelivery } from './stanza-delivery.ts';
 import { StanzaGate, type Ticket } from './stanza-gate.ts';
-import { noteOf, UndecryptableWatch } from './undecryptable.ts';
+import { StanzaMemory } from './stanza-memory.ts';
+import { UnreadMessages } from './unread-messages.ts';
 
 /** Longer than a stanza may wait for its decryption until the connection is broken off (UpsertWatch). */
 const GATE_MS = 90_000;
@@ -31,9 +32,6 @@ const GATE_MS = 90_000;
 const CONCURRENCY = 6;
 /** No further delivery receipt goes out while this many messages wait for core. */
 const MAX_BACKLOG = 200;
-/** Stanzas whose order and outcome are remembered, for those that come twice. */
-const REMEMBERED = 10_000;
-const JOURNAL_PAGE = 500;
 /** libsignal, of a message whose key was used: it was read before. */
 const KEY_USED_BEFORE = 'Key used already or never filled';
 
@@ -47,31 +45,18 @@ export interface IntakeOptions extends HandOverOptions {
   canAnswer(): boolean;
 }
 
-/** A message on its way to core: from the socket, or out of the journal. */
-interface Stanza {
-  key: string;
-  envelope: WAMessage;
-  attrs: BinaryNode['attrs'];
-  order: bigint;
-  /** It waited at WhatsApp. */
-  offline: boolean;
-  plaintexts: Uint8Array[];
-  /** Of the ciphertexts whose plaintexts are here: its journal entries. */
-  hashes: string[];
-  error?: unknown;
-}
-
 /** A stanza of the present connection that is not decrypted yet. */
-interface OpenStanza extends Stanza {
+interface OpenStanza extends DecryptedStanza {
+  error?: unknown;
   place: Place;
   ticket: Ticket;
   parts: number;
   /** Ciphertexts whose outcome is not known yet. */
   openParts: number;
+  /** How many messages of its chat it waited for when its decryption began. */
+  behind: number;
   arrivedAtMs: number;
 }
-
-type Memory = { order: bigint; outcome: 'open' | 'handed' | 'failed' | 'received' };
 
 /**
  * Brings messages from the socket to core: each in the order in which its stanza reached the socket, within its chat;
@@ -89,26 +74,38 @@ export class Intake implements DecryptHooks {
   readonly #gate = new StanzaGate(GATE_MS);
   readonly #offlinePhase = new OfflinePhase(() => this.#places.deliveredAgain());
   readonly #handOver: HandOver;
+  readonly #delivery: StanzaDelivery;
   readonly #recalled: RecalledPlaintexts;
   readonly #trim: JournalTrim;
-  readonly #undecryptable: UndecryptableWatch;
-  readonly #memory = new LRUCache<string, Memory>({ max: REMEMBERED });
+  readonly #unread: UnreadMessages;
+  readonly #memory = new StanzaMemory();
   readonly #stanzaOf = new WeakMap<Uint8Array, OpenStanza>();
   readonly #hashes = new WeakMap<Uint8Array, string>();
   readonly #open = new Set<OpenStanza>();
-  #lastOrder = 0n;
 
   constructor(options: IntakeOptions) {
-    const { journal, accountId, clock, log } = options;
+    const { journal, accountId, clock, log, own } = options;
     this.#options = options;
     this.#places = new KeptPlaces(this.#lanes, log);
     this.#handOver = new HandOver(options);
     this.#recalled = new RecalledPlaintexts(journal, accountId);
     this.#trim = new JournalTrim(journal, accountId, clock, log);
-    this.#undecryptable = new UndecryptableWatch(({ key, attrs, order }) => {
-      this.#places.giveUp(key);
-      this.#recordUnread(attrs, order);
-    }, log);
+    this.#delivery = new StanzaDelivery({
+      handOver: this.#handOver,
+      memory: this.#memory,
+      trim: this.#trim,
+      own,
+      log,
+    });
+    this.#unread = new UnreadMessages({
+      memory: this.#memory,
+      places: this.#places,
+      lanes: this.#lanes,
+      chats: this.#chats,
+      delivery: this.#delivery,
+      own,
+      log,
+    });
   }
 
   /**
@@ -117,24 +114,17 @@ export class Intake implements DecryptHooks {
    */
   async replay(): Promise<void> {
     const { journal, accountId, clock, log } = this.#options;
-    const stored = await journal.lastOrder(accountId);
-    const byTime = BigInt(clock.now()) * 1_000n;
-    if (stored > this.#lastOrder) this.#lastOrder = stored;
-    if (byTime > this.#lastOrder) this.#lastOrder = byTime;
-    let afterOrder = 0n;
+    this.#memory.countFrom(await journal.lastOrder(accountId));
+    this.#memory.countFrom(BigInt(clock.now()) * 1_000n);
+    const untilReady = () => this.#lanes.below(MAX_BACKLOG);
     let replayed = 0;
-    for (;;) {
-      const entries = await journal.pending(accountId, { afterOrder, limit: JOURNAL_PAGE });
-      const { stanzas, damaged } = stanzasOf(entries);
-      for (const stanza of stanzas) {
-        this.#replayOne(stanza);
-        replayed += 1;
+    for await (const found of journalledStanzas(journal, accountId, untilReady)) {
+      if ('unreadable' in found) {
+        this.#replayUnreadable(found);
+        continue;
       }
-      for (const each of damaged) this.#replayDamaged(each.entry, each.attrs);
-      const last = entries.at(-1);
-      if (!last || entries.length < JOURNAL_PAGE) break;
-      afterOrder = last.stanzaOrder;
-      await this.#lanes.below(MAX_BACKLOG);
+      this.#replayOne(found);
+      replayed += 1;
     }
     if (replayed > 0) {
       log.info({ messages: replayed, kept: this.#places.size }, 'journalled messages handed on again');
@@ -149,16 +139,14 @@ export class Intake implements DecryptHooks {
     const offline = attrs.offline !== undefined;
     if (offline) this.#offlinePhase.runs();
     const key = messageKeyOf(envelope);
-    const before = this.#memory.get(key);
-    const order = before?.order ?? this.#nextOrder();
+    const order = this.#memory.orderOf(key);
     const lane = this.#chats.of(attrs);
     const ciphertexts = ciphertextsOf(node);
     if (ciphertexts.length === 0) {
-      const isKnown = before?.outcome === 'received' || before?.outcome === 'handed';
-      if (!isKnown) this.#arrivedEmpty(key, order, lane);
+      if (!this.#memory.isRead(key)) this.#arrivedEmpty(key, order, lane);
       return;
     }
-    if (before?.outcome !== 'received') this.#memory.set(key, { order, outcome: 'open' });
+    this.#memory.note(key, order, 'open');
     const stanza: OpenStanza = {
       key,
       envelope,
@@ -169,6 +157,7 @@ export class Intake implements DecryptHooks {
       ticket: this.#gate.enter(lane, offline),
       parts: ciphertexts.length,
       openParts: ciphertexts.length,
+      behind: 0,
       plaintexts: [],
       hashes: [],
       arrivedAtMs: this.#options.clock.monotonicMs(),
@@ -192,11 +181,13 @@ export class Intake implements DecryptHooks {
     const { attrs, parts, order, place } = stanza;
     const hash = this.#hashes.get(ciphertext) ?? ciphertextHash(senderOf(attrs), ciphertext);
     this.#hashes.set(ciphertext, hash);
+    const behind = this.#places.before(place);
+    stanza.behind = behind.length;
     return {
       ciphertextHash: hash,
       stanzaOrder: order,
       waMessageId: attrs.id ?? '',
-      stanza: encodeStanza({ attrs, parts, behind: this.#places.before(place) }),
+      stanza: encodeStanza({ attrs, parts, behind }),
     };
   }
 
@@ -222,6 +213,10 @@ export class Intake implements DecryptHooks {
     if (hash) this.#trim.receipted(hash);
   }
 
+  remembered(hash: string): JournalEntry | undefined {
+    return this.#recalled.atHand(hash);
+  }
+
   recall(hash: string): Promise<JournalEntry | undefined> {
     return this.#recalled.find(hash);
   }
@@ -232,22 +227,20 @@ export class Intake implements DecryptHooks {
    */
   upserted(message: WAMessage, type: 'notify' | 'append'): void {
     const key = messageKeyOf(message);
-    const before = this.#memory.get(key);
-    if (before && before.outcome !== 'failed') return;
+    const outcome = this.#memory.outcomeOf(key);
+    if (outcome && outcome !== 'failed') return;
     const isStub = message.messageStubType === proto.WebMessageInfo.StubType.CIPHERTEXT && !message.message;
     if (isStub) {
-      if (message.key.remoteJid && message.key.id) this.#missing(message, before?.order);
+      this.#unread.missing(message);
       return;
     }
     if (!message.message) return;
-    const order = before?.order ?? this.#nextOrder();
-    this.#undecryptable.resolved(key);
-    this.#memory.set(key, { order, outcome: 'handed' });
+    const order = this.#memory.orderOf(key);
+    this.#unread.resolved(key);
+    this.#memory.note(key, order, 'handed');
     const lane = this.#chats.of({ from: message.key.remoteJid ?? '' });
     const place = this.#places.begin({ key, order, lane });
-    this.#places.fill(place, async () => {
-      await this.#deliver({ key, message, order, type, hashes: [] });
-    });
+    this.#places.fill(place, () => this.#delivery.deliverMessage({ key, message, order, type }));
   }
 
   /** Logged in: WhatsApp delivers what waited. */
@@ -285,7 +278,7 @@ export class Intake implements DecryptHooks {
    */
   async stop(): Promise<void> {
     this.connectionClosed();
-    this.#undecryptable.finish();
+    this.#unread.finish();
     this.#handOver.stop();
     await this.#lanes.below(1);
     await this.#trim.finish();
@@ -299,19 +292,17 @@ export class Intake implements DecryptHooks {
     const isUnread = stanza.plaintexts.length === 0 || (stanza.error && stanza.plaintexts.every(isKeyAlone));
     if (isUnread) {
       // The place of what came over a connection that ended waits for its redelivery already.
-      if (isOfThisConnection) this.#unread(stanza);
+      if (isOfThisConnection) this.#notRead(stanza);
       return;
     }
-    if (this.#memory.get(key)?.outcome !== 'received') {
-      this.#memory.set(key, { order: stanza.order, outcome: 'handed' });
-    }
+    this.#memory.note(key, stanza.order, 'handed');
     if (!stanza.error) this.#options.onDecrypted(key);
     this.#tell(stanza, 'a message was decrypted');
-    this.#places.fill(place, () => this.#deliverStanza(stanza));
+    this.#places.fill(place, () => this.#deliver(stanza));
   }
 
   /** Baileys refuses it or asks its sender to send it again, if it still can. */
-  #unread(stanza: OpenStanza): void {
+  #notRead(stanza: OpenStanza): void {
     const { key, place, attrs, order, error, hashes } = stanza;
     this.#tell(stanza, 'a message was not decrypted');
     if (!this.#options.canAnswer()) {
@@ -319,51 +310,25 @@ export class Intake implements DecryptHooks {
       return;
     }
     this.#trim.received(hashes);
-    const outcome = this.#memory.get(key)?.outcome;
-    const isKnown = outcome === 'received' || outcome === 'handed';
-    if (isKnown || messageOf(error) === KEY_USED_BEFORE) {
+    if (this.#memory.isRead(key) || messageOf(error) === KEY_USED_BEFORE) {
       this.#places.nothing(place);
       return;
     }
     this.#places.asked(place);
-    this.#noteFailure(key, attrs, order);
-  }
-
-  #noteFailure(key: string, attrs: BinaryNode['attrs'], order: bigint): void {
-    this.#memory.set(key, { order, outcome: 'failed' });
-    this.#undecryptable.failed({ key, attrs, order });
+    this.#unread.failed({ key, attrs, order });
   }
 
   /** A stanza without ciphertext: its content may be told in a moment, or come from the phone. */
   #arrivedEmpty(key: string, order: bigint, lane: string): void {
-    this.#memory.set(key, { order, outcome: 'failed' });
+    this.#memory.note(key, order, 'failed');
     this.#places.asked(this.#places.begin({ key, order, lane }));
-  }
-
-  /** Baileys asks the phone for the content of a stanza that came without ciphertext. */
-  #missing(message: WAMessage, order: bigint | undefined): void {
-    const { remoteJid, participant, id, fromMe } = message.key;
-    if (fromMe || !remoteJid || !id) return;
-    const attrs: BinaryNode['attrs'] = { id, from: remoteJid, t: String(message.messageTimestamp ?? '') };
-    if (participant) attrs.participant = participant;
-    this.#noteFailure(messageKeyOf(message), attrs, order ?? this.#nextOrder());
-  }
-
-  /** Core has a note of it. In a lane of its own: the note need not wait for what is before the message. */
-  #recordUnread(attrs: BinaryNode['attrs'], order: bigint): void {
-    const message = noteOf(attrs, this.#options.own());
-    if (!message) return;
-    const key = messageKeyOf(message);
-    this.#lanes.push(`notes of ${this.#chats.of(attrs)}`, async () => {
-      await this.#deliver({ key, message, order, type: 'notify', hashes: [] });
-    });
   }
 
   #replayOne({ attrs, order, entries, parts, behind }: JournalledStanza): void {
     const hashes = entries.map((entry) => entry.ciphertextHash);
     const envelope = envelopeOf(attrs, this.#options.own());
     if (!envelope) {
-      for (const entry of entries) this.#replayDamaged(entry, undefined);
+      for (const entry of entries) this.#replayUnreadable({ unreadable: entry, attrs: undefined });
       return;
     }
     for (const entry of entries) this.#recalled.remember(entry);
@@ -375,71 +340,47 @@ export class Intake implements DecryptHooks {
       // The group's key alone was stored when the process ended; what its author wrote comes again.
       this.#keepPlace({ key, order, lane }, () => {
         this.#trim.received(hashes);
-        this.#noteFailure(key, attrs, order);
+        this.#unread.failed({ key, attrs, order });
       });
       return;
     }
-    this.#memory.set(key, { order, outcome: 'handed' });
-    const stanza: Stanza = { key, envelope, attrs, order, offline: true, plaintexts, hashes };
-    this.#lanes.push(lane, () => this.#deliverStanza(stanza));
+    this.#memory.note(key, order, 'handed');
+    const stanza = { key, envelope, attrs, order, offline: true, plaintexts, hashes };
+    this.#lanes.push(lane, () => this.#deliver(stanza));
   }
 
   /**
    * What it said is lost. That it was there is noted in its chat; where the chat is not known, by the account. The entry
    * stays: PostgreSQL cannot remove a value whose blocks it cannot read, and who mends it may read it yet.
    */
-  #replayDamaged(entry: JournalEntry | DamagedEntry, attrs: BinaryNode['attrs'] | undefined): void {
-    const { waMessageId, stanzaOrder } = entry;
+  #replayUnreadable({ unreadable, attrs }: UnreadableEntry): void {
+    const { waMessageId, stanzaOrder } = unreadable;
     this.#options.log.error({ waMessageId }, 'a journalled message cannot be read');
     if (!attrs || !envelopeOf(attrs, this.#options.own())) {
       this.#options.onJournalUnreadable(waMessageId);
       return;
     }
-    this.#recordUnread(attrs, stanzaOrder);
+    this.#unread.lost(attrs, stanzaOrder);
   }
 
-  /** A later message may have been journalled while an earlier one was not: the earlier one keeps its place. */
+  /**
+   * A later message may have been journalled while an earlier one was not: the earlier one keeps its place, and is
+   * welcome whichever way it comes.
+   */
   #keepPlace(wanted: { key: string; order: bigint; lane: string }, onGivenUp?: () => void): void {
-    if (this.#memory.has(wanted.key)) return;
-    this.#memory.set(wanted.key, { order: wanted.order, outcome: 'open' });
+    if (this.#memory.outcomeOf(wanted.key)) return;
+    this.#memory.note(wanted.key, wanted.order, 'failed');
     this.#places.keep(wanted, onGivenUp);
   }
 
-  async #deliverStanza(stanza: Stanza): Promise<void> {
-    const { key, attrs, order, hashes } = stanza;
-    let message: WAMessage;
-    try {
-      message = fillEnvelope(stanza.envelope, stanza.plaintexts, this.#options.own());
-    } catch (error) {
-      this.#options.log.warn({ err: error }, 'a decrypted message is malformed');
-      this.#trim.received(hashes);
-      this.#noteFailure(key, attrs, order);
-      return;
-    }
-    await this.#deliver({ key, message, order, type: stanza.offline ? 'append' : 'notify', hashes });
-    this.#undecryptable.resolved(key);
+  async #deliver(stanza: DecryptedStanza): Promise<void> {
+    const { key, attrs, order } = stanza;
+    if (await this.#delivery.deliver(stanza)) this.#unread.resolved(key);
+    else this.#unread.failed({ key, attrs, order });
   }
 
-  async #deliver(item: {
-    key: string;
-    message: WAMessage;
-    order: bigint;
-    type: 'notify' | 'append';
-    hashes: string[];
-  }): Promise<void> {
-    if ((await this.#handOver.handOver(item)) === 'left') return;
-    this.#memory.set(item.key, { order: item.order, outcome: 'received' });
-    this.#trim.received(item.hashes);
-  }
-
-  #nextOrder(): bigint {
-    this.#lastOrder += 1n;
-    return this.#lastOrder;
-  }
-
-  #tell({ attrs, order, offline, place }: OpenStanza, what: string): void {
+  #tell({ attrs, order, offline, behind }: OpenStanza, what: string): void {
     const { log } = this.#options;
-    const behind = this.#places.before(place).length;
     log.debug({ waMessageId: attrs.id, order: String(order), offline, behind }, what);
   }
 }

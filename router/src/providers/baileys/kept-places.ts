@@ -112,7 +112,10 @@ export class KeptPlaces {
     return before;
   }
 
-  /** What was not decrypted will be delivered again, after the next login; what is asked for may come then too. */
+  /**
+   * What was not decrypted will be delivered again, after the next login; what is asked for may come then too. Of the
+   * deliveries of this connection, only that a message is there after all counts from now on.
+   */
   connectionClosed(): void {
     for (const place of this.#byKey.values()) {
       place.underWay = 0;

@@ -1,11 +1,14 @@
 import type { proto } from '@whiskeysockets/baileys';
-import type { MessageKind } from '../../core/models.ts';
+import type { MediaKind, MessageKind } from '../../core/models.ts';
+import type { InboundMedia } from '../../core/ports/inbox.ts';
+import { type FileType, writeReference } from './media-reference.ts';
 
 /** What a decrypted WhatsApp message says, with every wrapper taken off. */
 export interface MessageContent {
   kind: MessageKind;
   text: string;
   quotedText?: string;
+  media?: InboundMedia;
   /** WhatsApp id of the message that this one replaces. */
   editOf?: string;
   /** Set: a person did something that is kept and never answered (see `IgnoredReason`). */
@@ -31,6 +34,9 @@ type Node = Record<string, unknown>;
 
 /** WhatsApp's apps let a person type 65,536 characters; four times that is kept, the rest of a text is cut off. */
 export const MAX_TEXT_CHARS = 262_144;
+
+const MAX_MIME_CHARS = 100;
+const MAX_FILE_NAME_CHARS = 200;
 
 const MAX_DEPTH = 12;
 
@@ -107,6 +113,16 @@ const CARDS: Array<[Key, MessageKind, string[], string[]]> = [
   ['eventMessage', 'other', [], ['name']],
 ];
 
+/** Cards that carry a file: its kind, the kind of its key, and what it is when the sender does not say. */
+const FILES: Partial<Record<Key, [MediaKind, FileType, string]>> = {
+  imageMessage: ['image', 'image', 'image/jpeg'],
+  videoMessage: ['video', 'video', 'video/mp4'],
+  ptvMessage: ['video', 'video', 'video/mp4'],
+  audioMessage: ['audio', 'audio', 'audio/ogg'],
+  documentMessage: ['document', 'document', 'application/octet-stream'],
+  stickerMessage: ['sticker', 'sticker', 'image/webp'],
+};
+
 /** Kept for the record and never answered: the reason and, where there is one, the text. */
 const IGNORED: Array<[Key, MessageKind, ContentIgnoredReason, string[]]> = [
   ['reactionMessage', 'reaction', 'reaction', ['text']],
@@ -173,8 +189,8 @@ function readNode(node: Node): MessageContent | { skip: string } {
     if (!inner) continue;
     const caption = firstWords(inner, captions);
     const quotedText = quotedTextOf(inner);
-    if (caption) return { kind: 'text', text: caption, quotedText };
-    return { kind, text: '', quotedText };
+    const media = mediaOf(key, inner);
+    return { kind: caption ? 'text' : kind, text: caption, quotedText, ...(media && { media }) };
   }
   for (const [key, kind, ignoredReason, paths] of IGNORED) {
     const inner = object(node[key]);
@@ -185,6 +201,29 @@ function readNode(node: Node): MessageContent | { skip: string } {
   if (typeof node.conversation === 'string') return textContent('', undefined);
   const unknown = Object.keys(node).some((key) => node[key] != null && !BOOKKEEPING.has(key));
   return unknown ? { kind: 'other', text: '' } : { skip: 'no-content' };
+}
+
+function mediaOf(key: Key, inner: Node): InboundMedia | undefined {
+  const file = FILES[key];
+  if (!file) return undefined;
+  const [kind, type, usual] = file;
+  const sizeBytes = wholeNumber(inner.fileLength);
+  const fileName = words(inner.fileName, MAX_FILE_NAME_CHARS);
+  return {
+    kind: kind === 'audio' && inner.ptt === true ? 'voice' : kind,
+    mimeType: words(inner.mimetype, MAX_MIME_CHARS) || usual,
+    ...(fileName && { fileName }),
+    ...(sizeBytes !== undefined && { sizeBytes }),
+    reference: writeReference(type, inner, sizeBytes),
+  };
+}
+
+/** A protobuf's 64-bit number in any of its forms; undefined when there is none. */
+function wholeNumber(value: unknown): number | undefined {
+  const { low, high } = object(value) ?? {};
+  const halves = typeof low === 'number' ? (low >>> 0) + Number(high ?? 0) * 2 ** 32 : undefined;
+  const size = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : (halves ?? value);
+  return typeof size === 'number' && Number.isSafeInteger(size) && size >= 0 ? size : undefined;
 }
 
 function readProtocol(protocol: Node): MessageContent | { skip: string } {

@@ -32,8 +32,13 @@ export class RecalledPlaintexts {
     });
   }
 
+  /** From memory alone. */
+  atHand(ciphertextHash: string): JournalEntry | undefined {
+    return this.#entries.get(ciphertextHash);
+  }
+
   /** @throws {StorageUnavailableError} it is not in memory, and the journal could not be read */
   async find(ciphertextHash: string): Promise<JournalEntry | undefined> {
-    return this.#entries.get(ciphertextHash) ?? (await this.#journal.find(this.#accountId, ciphertextHash));
+    return this.atHand(ciphertextHash) ?? (await this.#journal.find(this.#accountId, ciphertextHash));
   }
 }

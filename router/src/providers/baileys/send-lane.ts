@@ -1,9 +1,10 @@
 import type { proto } from '@whiskeysockets/baileys';
 import { NotConnectedError, SendRefusedError, SendUncertainError, Wa2aiError } from '../../core/errors.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
+import type { SentMessage } from '../../core/ports/outbox.ts';
 import { field } from './disconnect-table.ts';
 import { KeyedLock } from './keyed-lock.ts';
-import { type BaileysSend, toBaileys, toProto } from './to-baileys.ts';
+import { type FileSend, fileToBaileys, type TextSend, toBaileys, toProto } from './to-baileys.ts';
 
 /** DisconnectReason.connectionClosed: Baileys found the socket closed before it wrote. */
 const CONNECTION_CLOSED = 428;
@@ -11,7 +12,7 @@ const CONNECTION_CLOSED = 428;
 const REFUSING = new Set([403, 404, 406, 410]);
 
 /** Writes one message to an open socket. */
-export type WriteMessage = (send: BaileysSend) => Promise<unknown>;
+export type WriteMessage = (send: TextSend | FileSend) => Promise<unknown>;
 
 /** Sends, one at a time in each chat: concurrent calls of Baileys' sendMessage overtake each other. */
 export class SendLane {
@@ -21,11 +22,16 @@ export class SendLane {
   /**
    * Resolves when the bytes are written. Baileys lets a send hang for a minute when its socket ends meanwhile; here it
    * ends with the connection.
+   * @param content the uploaded form of a message with a file
    * @param open gives the way to the open socket; throws NotConnectedError when there is none
    * @throws {NotConnectedError} {SendUncertainError} {SendRefusedError} as ChatProvider.send
    */
-  async send(message: OutgoingMessage, open: () => WriteMessage): Promise<void> {
-    const send = toBaileys(message);
+  async send(
+    message: OutgoingMessage,
+    content: Uint8Array | undefined,
+    open: () => WriteMessage,
+  ): Promise<void> {
+    const send = message.media ? fileToBaileys(message, content) : toBaileys(message);
     await this.#locks.run([message.to], async () => {
       const write = open();
       let end: ((error: Error) => void) | undefined;
@@ -53,11 +59,11 @@ export class SendLane {
   /** For `getMessage`: undefined when the id is unknown, which ends the retry; an empty content would be sent instead. */
   async contentOf(
     waMessageId: string | null | undefined,
-    find: (waMessageId: string) => Promise<OutgoingMessage | undefined>,
+    find: (waMessageId: string) => Promise<SentMessage | undefined>,
   ): Promise<proto.IMessage | undefined> {
     if (!waMessageId) return undefined;
-    const message = await find(waMessageId);
-    return message && toProto(message);
+    const sent = await find(waMessageId);
+    return sent && toProto(sent.message, sent.content);
   }
 }
 

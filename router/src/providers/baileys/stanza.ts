@@ -138,20 +138,23 @@ export interface JournalledStanza {
   behind: Earlier[];
 }
 
-/**
- * The messages of journal entries in stanza order; the parts of one stanza are together. `damaged` are entries of which
- * something cannot be read, with the stanza's attributes if those can.
- */
+/** A journal entry of which something cannot be read, with its stanza's attributes if those can. */
+export interface UnreadableEntry {
+  unreadable: JournalEntry | DamagedEntry;
+  attrs: BinaryNode['attrs'] | undefined;
+}
+
+/** The messages of journal entries in stanza order; the parts of one stanza are together. */
 export function stanzasOf(entries: ReadonlyArray<JournalEntry | DamagedEntry>): {
   stanzas: JournalledStanza[];
-  damaged: Array<{ entry: JournalEntry | DamagedEntry; attrs: BinaryNode['attrs'] | undefined }>;
+  unreadable: UnreadableEntry[];
 } {
   const stanzas = new Map<bigint, JournalledStanza>();
-  const damaged: ReturnType<typeof stanzasOf>['damaged'] = [];
+  const unreadable: UnreadableEntry[] = [];
   for (const entry of entries) {
     const stored = entry.stanza && decodeStanza(entry.stanza);
     if (!stored || 'isDamaged' in entry) {
-      damaged.push({ entry, attrs: stored?.attrs });
+      unreadable.push({ unreadable: entry, attrs: stored?.attrs });
       continue;
     }
     const known = stanzas.get(entry.stanzaOrder);
@@ -168,7 +171,7 @@ export function stanzasOf(entries: ReadonlyArray<JournalEntry | DamagedEntry>): 
       behind: behind.map(([key, order]) => ({ key, order: BigInt(order) })),
     });
   }
-  return { stanzas: [...stanzas.values()], damaged };
+  return { stanzas: [...stanzas.values()], unreadable };
 }
 
 /** @returns undefined for bytes that `encodeStanza` never made */

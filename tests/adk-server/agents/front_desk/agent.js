@@ -66,8 +66,13 @@ function call(name, args) {
   return { functionCall: { name, args } };
 }
 
-async function script({ text, turn, toolResult }) {
+async function script({ text, turn, toolResult, files }) {
   if (toolResult) return `${toolResult.name} said ${JSON.stringify(toolResult.response)}`;
+  const [file] = files;
+  if (file) {
+    const size = Buffer.from(file.data, 'base64').length;
+    return say({ text: `seen ${file.mimeType} of ${size} bytes, with "${text}"` }, { inlineData: file });
+  }
   const slow = /^slow (\d+)/.exec(text);
   if (slow) await think(Number(slow[1]));
   const special = CASES[text.split(' ')[0]];

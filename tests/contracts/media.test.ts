@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MAX_MEDIA_BYTES, type ReplyMedia } from '../../router/src/core/models.ts';
+import type { InboundMedia, NewReply } from '../../router/src/core/ports/inbox.ts';
+import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, loopOf, type Stores } from './adapters.ts';
+
+const picture: InboundMedia = {
+  kind: 'image',
+  mimeType: 'image/png',
+  sizeBytes: 512,
+  reference: '{"key":"a secret"}',
+};
+const { reference, ...pictureInfo } = picture;
+
+/** A reply with a file; the bytes hold every value, zero first. */
+function aFile(accountId: string, bytes = Buffer.concat([Buffer.alloc(3), randomBytes(300)])): NewReply {
+  const media: ReplyMedia = {
+    kind: 'document',
+    mimeType: 'application/pdf',
+    fileName: 'sums.pdf',
+    sizeBytes: bytes.length,
+  };
+  return { ...aReply(accountId, '5493777000111@s.whatsapp.net', 'the sums'), media, file: bytes };
+}
+
+describe.each(ADAPTERS)('files in $name', ({ open }) => {
+  let stores: Stores;
+  let accountId: string;
+  beforeAll(async () => {
+    stores = await open();
+  });
+  afterAll(() => stores.close());
+  beforeEach(() => {
+    accountId = anAccount();
+  });
+
+  describe('of a message', () => {
+    const withPicture = () => aMessage(accountId, aPerson(), { text: '/analyze', media: picture });
+
+    it('are described to the turn and the log, without the way to them', async () => {
+      const stored = await stores.inbox.add(withPicture());
+      const { chatId, epoch } = loopOf(stored);
+      const turn = await stores.inbox.nextTurn(chatId, epoch);
+      expect(turn?.message).toMatchObject({ text: '/analyze', media: pictureInfo });
+      const row = await stores.log.message(stored.messageId ?? '');
+      expect(row).toMatchObject({ text: '/analyze', media: pictureInfo });
+      for (const shown of [turn, row, await stores.log.messages({ accountId, limit: 5 })]) {
+        expect(JSON.stringify(shown)).not.toContain('secret');
+      }
+      expect(await stores.inbox.mediaReference(stored.messageId ?? '')).toBe(reference);
+    });
+
+    it('are absent from a message of words', async () => {
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
+      const { chatId, epoch } = loopOf(stored);
+      expect((await stores.inbox.nextTurn(chatId, epoch))?.message).not.toHaveProperty('media');
+      expect(await stores.inbox.mediaReference(stored.messageId ?? '')).toBeUndefined();
+    });
+
+    it('cannot be fetched any more once the turn has ended, except to replay a dead one', async () => {
+      const [done, dead] = [withPicture(), withPicture()];
+      const doneId = (await stores.inbox.add(done)).messageId ?? '';
+      const deadId = (await stores.inbox.add(dead)).messageId ?? '';
+      await stores.inbox.finishTurn(doneId, answered());
+      await stores.inbox.finishTurn(deadId, { state: 'dead', reason: 'AGENT_TIMEOUT', replies: [] });
+      expect(await stores.inbox.mediaReference(doneId)).toBeUndefined();
+      expect(await stores.inbox.mediaReference(deadId)).toBe(reference);
+      expect((await stores.log.message(doneId))?.media).toEqual(pictureInfo);
+    });
+
+    it('are not kept of a message that is never answered', async () => {
+      const stored = await stores.inbox.add({ ...withPicture(), ignoredReason: 'own-message' });
+      expect(await stores.inbox.mediaReference(stored.messageId ?? '')).toBeUndefined();
+      expect((await stores.log.message(stored.messageId ?? ''))?.media).toBeUndefined();
+    });
+
+    it('come with the copy that can be read', async () => {
+      const message = withPicture();
+      const first = { ...message, kind: 'undecryptable' as const, text: '', media: undefined };
+      await stores.inbox.add({ ...first, ignoredReason: 'undecryptable' });
+      const stored = await stores.inbox.add(message);
+      expect(await stores.inbox.mediaReference(stored.messageId ?? '')).toBe(reference);
+    });
+  });
+
+  describe('of a reply', () => {
+    async function queued(...replies: NewReply[]) {
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
+      const messageId = stored.messageId ?? '';
+      return { messageId, rows: await stores.inbox.finishTurn(messageId, answered(replies)) };
+    }
+
+    it('are stored with the turn, byte for byte, beside replies of words', async () => {
+      const [before, file, after] = [
+        aReply(accountId, '5493777000111@s.whatsapp.net'),
+        aFile(accountId),
+        aReply(accountId, '5493777000111@s.whatsapp.net'),
+      ];
+      const { messageId, rows } = await queued(before, file, after);
+      expect(rows.map((row) => row.message)).toEqual([
+        before,
+        { ...file, file: undefined, media: file.media },
+        after,
+      ]);
+      const [first, second] = rows;
+      expect(await stores.outbox.fileOf(first?.outboxId ?? '')).toBeUndefined();
+      const found = await stores.outbox.fileOf(second?.outboxId ?? '');
+      expect(Buffer.from(found?.bytes ?? [])).toEqual(file.file);
+      expect(found).not.toHaveProperty('content');
+      expect(await stores.outbox.undelivered(accountId, { limit: 9 })).toEqual(rows);
+      const shown = await stores.log.message(messageId);
+      expect(shown?.replies[1]).toMatchObject({ text: 'the sums', media: file.media });
+      expect(shown?.replies[1]).not.toHaveProperty('file');
+    });
+
+    it('are the same when the turn is ended once more', async () => {
+      const { messageId, rows } = await queued(aFile(accountId));
+      expect(await stores.inbox.finishTurn(messageId, answered([aFile(accountId)]))).toEqual(rows);
+    });
+
+    it('keep the first uploaded form, for every later try and for a phone that asks again', async () => {
+      const file = aFile(accountId);
+      const { rows } = await queued(file);
+      const outboxId = rows[0]?.outboxId ?? '';
+      const content = randomBytes(200);
+      expect(Buffer.from(await stores.outbox.keepContent(outboxId, content))).toEqual(content);
+      expect(Buffer.from(await stores.outbox.keepContent(outboxId, randomBytes(200)))).toEqual(content);
+      const found = await stores.outbox.findByWaId(accountId, file.waMessageId);
+      expect(found?.message).toMatchObject({ waMessageId: file.waMessageId, media: file.media });
+      expect(Buffer.from(found?.content ?? [])).toEqual(content);
+      expect(Buffer.from((await stores.outbox.fileOf(outboxId))?.content ?? [])).toEqual(content);
+    });
+
+    it('may be as large as the limit', async () => {
+      const { rows } = await queued(aFile(accountId, Buffer.alloc(MAX_MEDIA_BYTES, 7)));
+      const found = await stores.outbox.fileOf(rows[0]?.outboxId ?? '');
+      expect(found?.bytes.length).toBe(MAX_MEDIA_BYTES);
+    });
+  });
+});

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MockAgent } from '../support/mock-agent.ts';
+import { newNumber } from '../support/stage.ts';
+import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
+import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
+import { run } from './command.ts';
+import { Composed, NODES } from './composed.ts';
+import { HostDoor } from './host-door.ts';
+
+/** Longer than any step on a slow machine, shorter than for ever. */
+const LIMIT = { timeout: 120_000, interval: 250 };
+const SERVICES = Object.keys(NODES);
+
+let composed: Composed;
+let emulator: WhatsAppEmulator;
+let agent: MockAgent;
+let doors: HostDoor[];
+let phone: Phone;
+let ana: Person;
+
+beforeAll(async () => {
+  composed = await Composed.prepare();
+  emulator = await WhatsAppEmulator.start();
+  agent = await MockAgent.start();
+  doors = [await HostDoor.to(emulator.url, composed.certificate), await HostDoor.to(agent.url)];
+  phone = createPhone(emulator, { phone: newNumber('349') });
+  ana = createPerson(emulator, { phone: newNumber('346') });
+  composed.configure(doors[0]?.seenFromContainers('wss', new URL(emulator.url).pathname) ?? '');
+});
+
+afterAll(async () => {
+  await composed?.remove();
+  await Promise.all((doors ?? []).map((door) => door.close()));
+  await Promise.all([agent?.stop(), emulator?.stop()]);
+});
+
+/** Service names of the nodes that hold the account, as one of them shows it; node and service have one name but the first. */
+async function holders(via: string): Promise<string[]> {
+  const { body } = await composed.api(via, 'GET', '/api/nodes');
+  return (body.data as Array<{ nodeId: string; accounts: unknown[] }>)
+    .filter((node) => node.accounts.length > 0)
+    .map((node) => (node.nodeId === 'wa2ai-1' ? 'wa2ai' : node.nodeId));
+}
+
+async function ask(text: string): Promise<void> {
+  await ana.say(text, { to: phone });
+  expect((await ana.nextReply(LIMIT.timeout)).text).toBe(`Echo: ${text}`);
+}
+
+describe('docker-compose.yml with its three nodes', () => {
+  it('builds the image and starts, until every container is healthy', async () => {
+    await composed.compose('build', 'wa2ai');
+    await composed.compose('up', '-d');
+    for (const service of [...SERVICES, 'postgres']) {
+      await expect
+        .poll(async () => (await composed.inspect(service)).State.Health?.Status, LIMIT)
+        .toBe('healthy');
+    }
+  });
+
+  it('runs as a user without rights, who can write to /data and nowhere else', async () => {
+    for (const service of SERVICES) {
+      expect(await composed.exec(service, 'id', '-u')).toBe('1000');
+      const status = await composed.exec(service, 'cat', '/proc/1/status');
+      expect(status).toMatch(/^CapBnd:\s+0+$/m);
+      expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
+      await composed.exec(service, 'sh', '-c', 'touch /data/probe && rm /data/probe');
+      await expect(composed.exec(service, 'touch', '/app/probe')).rejects.toThrow('Read-only file system');
+    }
+  });
+
+  it('is published on the one address, and asks for the key', async () => {
+    for (const service of SERVICES) {
+      const published = await run('docker', ['port', await composed.container(service)]);
+      const [, address] = /^3000\/tcp -> (127\.\d+\.\d+\.\d+:\d+)$/.exec(published) ?? [];
+      expect(address, published).toMatch(new RegExp(`:${NODES[service]}$`));
+      expect((await fetch(`http://${address}/api/messages`)).status).toBe(401);
+    }
+    expect(await run('docker', ['port', await composed.container('postgres')])).toBe('');
+    expect((await composed.api('wa2ai', 'GET', '/api/messages')).status).toBe(200);
+  });
+
+  it('pairs and answers, one node holding the account', async () => {
+    await expect.poll(async () => (await composed.account('wa2ai-2')).qr, LIMIT).toBeTypeOf('string');
+    const live = emulator.waitFor('live', undefined, LIMIT.timeout);
+    await Promise.all([phone.scan(String((await composed.account('wa2ai-2')).qr)), live]);
+    await expect.poll(async () => (await composed.account('wa2ai-3')).state, LIMIT).toBe('open');
+    const { status } = await composed.api('wa2ai', 'POST', '/api/routes', {
+      channelId: '*',
+      agentEndpoint: doors[1]?.seenFromContainers('http'),
+      environment: 'lab',
+      config: { adk: { appName: 'test_agent' } },
+    });
+    expect(status).toBe(201);
+    await ask('hello');
+    for (const service of SERVICES) expect(await holders(service)).toHaveLength(1);
+  });
+
+  it('hands the account over when its holder is stopped, which ends by itself in its grace period', async () => {
+    const [owner = ''] = await holders('wa2ai');
+    const live = emulator.waitFor('live', undefined, LIMIT.timeout);
+    const beganMs = performance.now();
+    const stopped = composed.compose('stop', owner).then(() => performance.now() - beganMs);
+    await live;
+    const liveMs = performance.now() - beganMs;
+    await ask('who is there');
+    console.log(
+      `docker stop: live elsewhere after ${Math.round(liveMs)} ms, ended after ${Math.round(await stopped)} ms`,
+    );
+    // 137 would be Docker's SIGKILL
+    expect((await composed.inspect(owner)).State).toMatchObject({ Status: 'exited', ExitCode: 0 });
+    const other = SERVICES.find((service) => service !== owner) ?? '';
+    expect(await holders(other)).not.toContain(owner);
+    await composed.compose('up', '-d');
+    await expect
+      .poll(async () => (await composed.inspect(owner)).State.Health?.Status, LIMIT)
+      .toBe('healthy');
+  });
+
+  it('keeps everything when its containers are made anew', async () => {
+    await composed.compose('down');
+    const live = emulator.waitFor('live', undefined, LIMIT.timeout);
+    await composed.compose('up', '-d');
+    await live;
+    await ask('still there');
+    expect(ana.received.map((bubble) => bubble.text)).toEqual([
+      'Echo: hello',
+      'Echo: who is there',
+      'Echo: still there',
+    ]);
+  });
+
+  it('shows its secrets nowhere, and logs JSON', async () => {
+    const shown = [await run('docker', ['history', '--no-trunc', composed.image])];
+    for (const service of [...SERVICES, 'postgres']) {
+      shown.push(await run('docker', ['inspect', await composed.container(service)]));
+      shown.push(await composed.logs(service));
+    }
+    for (const text of shown) {
+      expect(text).not.toBe('');
+      for (const secret of [composed.apiKey, composed.password]) expect(text).not.toContain(secret);
+    }
+    for (const service of SERVICES) {
+      for (const line of (await composed.logs(service)).split('\n')) {
+        expect(JSON.parse(line)).toMatchObject({ level: expect.any(Number), msg: expect.any(String) });
+      }
+    }
+  });
+});

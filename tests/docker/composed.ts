@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { repositoryRoot } from '../support/repository.ts';
+import { dockerJson, run } from './command.ts';
+import { type Certificate, makeCertificate } from './host-door.ts';
+
+const IMAGE = 'wa2ai-test';
+/** Not 127.0.0.1, where somebody's own wa2ai may listen. */
+const PUBLISH_ADDRESS = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1';
+const BUILD_LIMIT_MS = 1_200_000;
+
+/** The services of docker-compose.yml that run wa2ai, with the ports they are published on. */
+export const NODES: Record<string, number> = { wa2ai: 3000, 'wa2ai-2': 3001, 'wa2ai-3': 3002 };
+
+/** What the tests read of `docker inspect`. */
+export interface Inspected {
+  State: { Status: string; ExitCode: number; Health?: { Status: string } };
+}
+
+/** docker-compose.yml as it is, under a project name, an image name and with secrets of its own. */
+export class Composed {
+  readonly folder: string;
+  readonly apiKey = randomBytes(16).toString('hex');
+  readonly password = randomBytes(16).toString('hex');
+  readonly certificate: Certificate;
+  readonly #compose: readonly [string, ...string[]];
+  readonly #project = `wa2ai-test-${process.pid}`;
+
+  private constructor(folder: string, certificate: Certificate, compose: readonly [string, ...string[]]) {
+    this.folder = folder;
+    this.certificate = certificate;
+    this.#compose = compose;
+    mkdirSync(join(folder, 'secrets'), { mode: 0o700 });
+    writeFileSync(join(folder, 'secrets/api_key'), `${this.apiKey}\n`, { mode: 0o644 });
+    writeFileSync(join(folder, 'secrets/postgres_password'), `${this.password}\n`, { mode: 0o644 });
+  }
+
+  /** @throws when there is no Docker engine, no Compose or no openssl */
+  static async prepare(): Promise<Composed> {
+    await run('docker', ['version']);
+    const folder = mkdtempSync(join(tmpdir(), 'wa2ai-docker-test-'));
+    return new Composed(folder, await makeCertificate(folder), await composeCommand());
+  }
+
+  /** What differs in the test: which WhatsApp, and names that are nobody's. */
+  configure(whatsappWsUrl: string): void {
+    const services = Object.keys(NODES).map((name) => [
+      name,
+      {
+        image: IMAGE,
+        build: { context: repositoryRoot },
+        environment: {
+          WA2AI_WHATSAPP_WS_URL: whatsappWsUrl,
+          NODE_EXTRA_CA_CERTS: '/certificate.pem',
+          WA2AI_LOG_LEVEL: 'debug',
+        },
+        volumes: [`${this.certificate.file}:/certificate.pem:ro`],
+      },
+    ]);
+    // JSON is YAML
+    writeFileSync(
+      join(this.folder, 'override.yml'),
+      JSON.stringify({ services: Object.fromEntries(services) }),
+    );
+  }
+
+  /** Runs Compose with the profile of three nodes. */
+  compose(...args: string[]): Promise<string> {
+    const [program, ...first] = this.#compose;
+    const files = [join(repositoryRoot, 'docker-compose.yml'), join(this.folder, 'override.yml')];
+    return run(
+      program,
+      [
+        ...first,
+        ...files.flatMap((file) => ['-f', file]),
+        ...['--project-directory', this.folder, '-p', this.#project, '--profile', 'nodes', ...args],
+      ],
+      {
+        env: { PUBLISH_ADDRESS, DOCKER_BUILDKIT: process.env.DOCKER_BUILDKIT ?? '1' },
+        limitMs: BUILD_LIMIT_MS,
+      },
+    );
+  }
+
+  /** Id of the container of a service. */
+  container(service: string): Promise<string> {
+    return this.compose('ps', '-q', '-a', service);
+  }
+
+  async inspect(service: string): Promise<Inspected> {
+    const [found] = await dockerJson<Inspected[]>('inspect', await this.container(service));
+    if (!found) throw new Error(`no container of ${service}`);
+    return found;
+  }
+
+  /** All that the container of a service wrote. */
+  async logs(service: string): Promise<string> {
+    return run('docker', ['logs', await this.container(service)], { withStderr: true });
+  }
+
+  /** Runs a command in a service's container, as its own user. */
+  async exec(service: string, ...command: string[]): Promise<string> {
+    return run('docker', ['exec', await this.container(service), ...command]);
+  }
+
+  /** Calls the REST API of a node through its published port. */
+  async api(
+    service: string,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: Record<string, unknown> & { data?: unknown } }> {
+    const response = await fetch(`http://${PUBLISH_ADDRESS}:${NODES[service]}${path}`, {
+      method,
+      headers: {
+        'x-api-key': this.apiKey,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  /** The account as a node shows it. */
+  async account(service: string): Promise<Record<string, unknown>> {
+    return (await this.api(service, 'GET', '/api/accounts/default')).body.data as Record<string, unknown>;
+  }
+
+  /** Name of the image under test. */
+  get image(): string {
+    return IMAGE;
+  }
+
+  /** Removes containers, volumes, network, image and the folder. */
+  async remove(): Promise<void> {
+    await this.compose('down', '-v', '--remove-orphans');
+    await run('docker', ['image', 'rm', IMAGE]);
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+/** Compose is a part of Docker, or with older ones a program beside it. */
+async function composeCommand(): Promise<readonly [string, ...string[]]> {
+  try {
+    await run('docker', ['compose', 'version']);
+    return ['docker', 'compose'];
+  } catch {
+    await run('docker-compose', ['version']);
+    return ['docker-compose'];
+  }
+}

@@ -1,0 +1,174 @@
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
+import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
+import { abiFunctions } from '../support/abi.ts';
+import { Stage } from '../support/stage.ts';
+import type { Person } from '../whatsapp-emulator/person.ts';
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await Stage.setAndPaired();
+});
+
+afterAll(() => stage.strike());
+
+async function mockAgent(port?: number): Promise<AbiStandIn> {
+  const agent = await startAbiMockAgent({ port });
+  onTestFinished(() => agent.close());
+  return agent;
+}
+
+/** A person whose route goes to this agent; a failed ask is repeated soon. */
+async function personAt(url: string, abi: Record<string, unknown> = {}): Promise<Person> {
+  const person = stage.person();
+  const failure = { attempts: 10, backoffMs: 100, maxBackoffMs: 500 };
+  const { status, body } = await stage.service.api('POST', '/api/routes', {
+    channelId: person.phone,
+    agentEndpoint: url,
+    environment: 'lab',
+    config: { abi: { functions: abiFunctions, ...abi }, failure },
+  });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return person;
+}
+
+describe('an ABI agent that cannot take a call', () => {
+  it('for a while, with 503, is asked again and answers once', async () => {
+    const agent = await mockAgent();
+    const person = await personAt(agent.url);
+    agent.change({ fail: 503 });
+    const id = await person.say('/add 2 40', { to: stage.phone });
+    await expect.poll(() => agent.requests.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    agent.change({ fail: undefined });
+    expect((await person.nextReply(20_000)).text).toBe('42');
+    const row = await stage.untilTurnEnded(id);
+    expect(row).toMatchObject({ state: 'answered', attempts: agent.requests.length });
+    expect(person.received).toHaveLength(1);
+  });
+
+  it('because it is not up yet is asked when it is, and answers once', async () => {
+    const port = await freePort();
+    const person = await personAt(`http://127.0.0.1:${port}`);
+    const id = await person.say('/add 2 40', { to: stage.phone });
+    const refused = ({ msg, error }: { msg: string; error?: unknown }) =>
+      msg === 'agent did not answer' && String(error).includes(`ECONNREFUSED 127.0.0.1:${port}`);
+    await stage.service.untilLog(refused);
+    const agent = await mockAgent(port);
+    expect((await person.nextReply(20_000)).text).toBe('42');
+    expect(await stage.untilTurnEnded(id)).toMatchObject({ state: 'answered' });
+    expect(agent.requests).toHaveLength(1);
+  });
+});
+
+describe('an ABI agent that refuses a call', () => {
+  it.each([
+    [400, {}, 1],
+    [500, {}, 1],
+    [400, { idempotent: true }, 10],
+    [500, { idempotent: true }, 10],
+  ])(
+    'with %i and %j is asked as often as that may help, and its words stay out of the chat',
+    async (fail, abi, asks) => {
+      const agent = await mockAgent();
+      agent.change({ fail });
+      const person = await personAt(agent.url, abi);
+      const row = await stage.untilTurnEnded(await person.say('/greet Alice', { to: stage.phone }));
+      expect(row).toMatchObject({
+        state: 'dead',
+        error: `The ABI agent answered status ${fail}: Told to fail`,
+        attempts: asks,
+        replies: [],
+      });
+      expect((row.trace as unknown[]).at(-1)).toMatchObject({
+        abi: { function: 'greet(string)', arguments: { name: 'Alice' } },
+      });
+      expect(agent.requests).toHaveLength(asks);
+      agent.change({ fail: undefined });
+      await person.say('/add 1 1', { to: stage.phone });
+      expect((await person.nextReply(10_000)).text).toBe('2');
+      expect(person.received).toHaveLength(1);
+    },
+  );
+});
+
+describe('a dead letter of an ABI agent', () => {
+  it('is answered once when it is replayed to the mended agent', async () => {
+    const agent = await mockAgent();
+    agent.change({ fail: 500 });
+    const person = await personAt(agent.url);
+    const row = await stage.untilTurnEnded(await person.say('/add 2 40', { to: stage.phone }));
+    expect(row).toMatchObject({ state: 'dead' });
+    agent.change({ fail: undefined });
+    const { body } = await stage.service.api('GET', '/api/dead-letters?limit=100');
+    const letters = body.data as Array<{ id: string; messageId: string }>;
+    const letter = letters.find(({ messageId }) => messageId === row.id);
+    const replayed = await stage.service.api('POST', `/api/dead-letters/${letter?.id}/replay`);
+    expect(replayed.body).toMatchObject({ success: true });
+    expect((await person.nextReply(10_000)).text).toBe('42');
+    expect(person.received).toHaveLength(1);
+    expect(agent.requests).toHaveLength(2);
+  });
+});
+
+describe('hostile outputs', () => {
+  it('end in a dead letter with the reason, and the service answers others meanwhile', async () => {
+    const [hostile, kind] = [await mockAgent(), await mockAgent()];
+    const [victim, other] = [await personAt(hostile.url), await personAt(kind.url)];
+    const every32 = Buffer.alloc(10 * 1024 * 1024);
+    for (let at = 31; at < every32.length; at += 32) every32[at] = 32;
+    const before = await residentMegabytes();
+    let asked = 0;
+    for (const body of [Buffer.alloc(10 * 1024 * 1024, 0xff), every32, Buffer.from('garbled')]) {
+      hostile.change({ body });
+      for (const text of ['/greet A', '/sumArray [1]', '/echoNested [["a"],[]]', '/echoDeep ["a",[]]']) {
+        const id = await victim.say(text, { to: stage.phone });
+        asked += 1;
+        await other.say(`/add ${asked} 40`, { to: stage.phone });
+        expect((await other.nextReply(20_000)).text).toBe(String(asked + 40));
+        const row = await stage.untilTurnEnded(id);
+        expect(row).toMatchObject({ state: 'dead', reason: 'AGENT_PROTOCOL', replies: [] });
+        expect(row.error).toMatch(/^The ABI agent's answer of \d+ bytes to \w+ is not \(/);
+      }
+    }
+    expect(victim.received).toEqual([]);
+    expect((await residentMegabytes()) - before).toBeLessThan(300);
+  });
+
+  async function residentMegabytes(): Promise<number> {
+    const text = await (await fetch(`${stage.service.url}/metrics`)).text();
+    return Number(/^process_resident_memory_bytes (\d+)/m.exec(text)?.[1]) / 1024 / 1024;
+  }
+});
+
+describe('a crash', () => {
+  it.each([
+    ['in the middle of an ABI call', { delayMs: 60_000 }],
+    ['between two tries of an ABI call', { fail: 503 }],
+  ])('%s ends in one reply after the next start', async (_name, trouble) => {
+    const agent = await mockAgent();
+    const person = await personAt(agent.url);
+    await person.say('/add 1 1', { to: stage.phone });
+    expect((await person.nextReply(10_000)).text).toBe('2');
+    agent.change(trouble);
+    await person.say('/add 2 40', { to: stage.phone });
+    await expect.poll(() => agent.requests.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    await stage.service.end('SIGKILL');
+    agent.change({ delayMs: 0, fail: undefined });
+    await stage.restartService();
+    expect((await person.nextReply(30_000)).text).toBe('42');
+    await person.say('/add 3 3', { to: stage.phone });
+    expect((await person.nextReply(10_000)).text).toBe('6');
+    expect(person.received.map(({ text }) => text)).toEqual(['2', '42', '6']);
+  });
+});
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address ? address.port : 0;
+}

@@ -1,0 +1,368 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { encodeAbiParameters, keccak256 } from 'viem';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
+import { startAbiServer } from '../fixtures/abi-agent-server.js';
+import { specificationFunctions } from '../fixtures/abi-echo-types.js';
+import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
+import { Stage } from '../support/stage.ts';
+import { createGroup } from '../whatsapp-emulator/group.ts';
+import type { Person } from '../whatsapp-emulator/person.ts';
+import type { ReceivedMessage } from '../whatsapp-emulator/person-model.ts';
+
+const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), randomBytes(5_000)]);
+const GONE = 'Your file is no longer available. Please send it again.';
+const DAMAGED = 'Your file arrived damaged. Please send it again.';
+const TOO_LARGE = 'Your file is too large. Please send one of at most 10 MB.';
+const LATER = 'I could not load your file just now. Please send it again in a while.';
+
+let stage: Stage;
+let analyst: AbiStandIn;
+/** Answers bytes to whatever it is asked. */
+let artist: AbiStandIn;
+
+beforeAll(async () => {
+  analyst = await startAbiMockAgent();
+  artist = await startAbiServer({
+    methods: ['draw'],
+    answer: () =>
+      Buffer.from(encodeAbiParameters([{ type: 'bytes' }], [`0x${png.toString('hex')}`]).slice(2), 'hex'),
+  });
+  stage = await Stage.setAndPaired({
+    env: { WA2AI_AGENT_ATTEMPTS: '1', WA2AI_MEDIA_TIMEOUT_MS: '1500' },
+  });
+});
+
+afterAll(async () => {
+  await stage.strike();
+  await Promise.all([analyst.close(), artist.close()]);
+});
+
+async function abiRoute(channelId: string, agent: AbiStandIn, abi: Record<string, unknown>) {
+  const { status, body } = await stage.service.api('POST', '/api/routes', {
+    channelId,
+    agentEndpoint: agent.url,
+    environment: 'lab',
+    config: { abi },
+  });
+  expect(status, JSON.stringify(body)).toBe(201);
+}
+
+/** What `analyze` answers about bytes. */
+function analysis(bytes: Buffer): string {
+  return `hash: ${keccak256(bytes)}\nsize: ${bytes.length}\nvalid: ${bytes.length > 0}`;
+}
+
+async function endOf(waMessageId: string) {
+  let row: Record<string, unknown> | undefined;
+  const state = async () => {
+    row = await stage.message(waMessageId);
+    return row?.state;
+  };
+  await expect.poll(state, { timeout: 20_000 }).not.toBeOneOf([undefined, 'received']);
+  return row as Record<string, unknown>;
+}
+
+/** The file in a bubble, decrypted as the person's phone does. */
+function fileIn({ message }: ReceivedMessage): Buffer {
+  return stage.emulator.mediaHost.open(message);
+}
+
+const drawing = { functions: ['function draw(string what) returns (bytes)'] };
+
+describe("a person's file", () => {
+  it('is the argument of a command in its caption, in a 1:1 chat and in a group', async () => {
+    const [ann, bo] = [stage.person(), stage.person()];
+    const group = createGroup(stage.emulator, { subject: 'Files', members: [ann, bo, stage.phone] });
+    const abi = { functions: specificationFunctions };
+    await abiRoute(ann.phone, analyst, abi);
+    await abiRoute(group.jid, analyst, abi);
+    const { mediaHost } = stage.emulator;
+    const id = await ann.say(mediaHost.message('image', png, { caption: '/analyze' }), { to: stage.phone });
+    expect((await ann.nextReply(10_000)).text).toBe(analysis(png));
+    await bo.say(mediaHost.message('document', png, { caption: '/analyze', fileName: 'a.bin' }), {
+      to: group,
+    });
+    expect(await ann.nextReply(10_000)).toMatchObject({ text: analysis(png), chat: group.jid });
+
+    const row = await endOf(id);
+    expect(row).toMatchObject({
+      kind: 'text',
+      text: '/analyze',
+      media: { kind: 'image', mimeType: 'image/jpeg', sizeBytes: png.length },
+    });
+    expect((row.trace as unknown[]).at(-1)).toMatchObject({
+      abi: {
+        arguments: { data: `<image/jpeg, ${png.length} bytes>` },
+        calldata: expect.stringMatching(/^0x8171a6ef… \(\d+ bytes\)$/),
+      },
+    });
+  });
+
+  it('needs no words where the only function takes one: a voice message, a picture, a sticker', async () => {
+    const person = stage.person();
+    await abiRoute(person.phone, analyst, { functions: specificationFunctions, function: 'analyze' });
+    for (const [kind, options] of [
+      ['audio', { isVoice: true }],
+      ['image', {}],
+      ['sticker', {}],
+      ['video', {}],
+    ] as const) {
+      const bytes = randomBytes(1_000);
+      await person.say(stage.emulator.mediaHost.message(kind, bytes, options), { to: stage.phone });
+      expect((await person.nextReply(10_000)).text).toBe(analysis(bytes));
+    }
+  });
+
+  it('goes where the template says, with its type', async () => {
+    const person = stage.person();
+    await abiRoute(person.phone, analyst, {
+      functions: [
+        'function greet(string name) returns (string)',
+        'function analyze(bytes data) returns (bytes32 hash, uint256 size, bool valid)',
+      ],
+      function: 'analyze',
+      args: { data: '{{media}}' },
+      output: '{{size}} bytes',
+    });
+    await person.say('hello', { to: stage.phone });
+    expect((await person.nextReply(10_000)).text).toBe(
+      'Please send a picture, a voice message or another file with your message.',
+    );
+    await person.say(stage.emulator.mediaHost.message('document', png), { to: stage.phone });
+    expect((await person.nextReply(10_000)).text).toBe(`${png.length} bytes`);
+  });
+
+  it("is fetched from our host, whatever host a stranger's message names", async () => {
+    const person = stage.person();
+    await abiRoute(person.phone, analyst, { functions: specificationFunctions });
+    const message = stage.emulator.mediaHost.message('image', png, {
+      caption: '/analyze',
+      claimedHost: 'router.internal:8443',
+    });
+    await person.say(message, { to: stage.phone });
+    expect((await person.nextReply(10_000)).text).toBe(analysis(png));
+  });
+
+  it('that WhatsApp dropped meanwhile is asked of the phone once more', async () => {
+    const person = stage.person();
+    await abiRoute(person.phone, analyst, { functions: specificationFunctions });
+    const message = stage.emulator.mediaHost.message('image', png, { caption: '/analyze' });
+    stage.emulator.mediaHost.expire(message);
+    await person.say(message, { to: stage.phone });
+    expect((await person.nextReply(10_000)).text).toBe(analysis(png));
+  });
+
+  it('is not fetched for an agent that does not want it', async () => {
+    const person = stage.person();
+    const before = stage.emulator.mediaHost.downloads.length;
+    await abiRoute(person.phone, analyst, { functions: specificationFunctions });
+    await person.say(stage.emulator.mediaHost.message('image', png, { caption: '/add 2 40' }), {
+      to: stage.phone,
+    });
+    expect((await person.nextReply(10_000)).text).toBe('42');
+    const id = await person.say(stage.emulator.mediaHost.message('image', png), { to: stage.phone });
+    expect(await endOf(id)).toMatchObject({ state: 'ignored', reason: 'unsupported-kind:image' });
+    expect(stage.emulator.mediaHost.downloads).toHaveLength(before);
+  });
+});
+
+describe('a file that does not come', () => {
+  const cases: Array<[string, string, string, (person: Person) => Promise<string>]> = [
+    [
+      'was deleted',
+      'MEDIA_GONE',
+      GONE,
+      async (person) => {
+        const message = stage.emulator.mediaHost.message('image', png, { caption: '/analyze' });
+        stage.emulator.mediaHost.forget(message);
+        return person.say(message, { to: stage.phone });
+      },
+    ],
+    [
+      'is spoilt on the way',
+      'MEDIA_BROKEN',
+      DAMAGED,
+      async (person) => {
+        stage.emulator.mediaHost.faults.spoiltDownloads = 1;
+        return person.say(stage.emulator.mediaHost.message('image', png, { caption: '/analyze' }), {
+          to: stage.phone,
+        });
+      },
+    ],
+    [
+      'is too large, and says so',
+      'MEDIA_TOO_LARGE',
+      TOO_LARGE,
+      async (person) =>
+        person.say(
+          stage.emulator.mediaHost.message('image', png, { caption: '/analyze', claimedBytes: 10_000_001 }),
+          { to: stage.phone },
+        ),
+    ],
+    [
+      'is too large, and lies about it',
+      'MEDIA_TOO_LARGE',
+      TOO_LARGE,
+      async (person) =>
+        person.say(
+          stage.emulator.mediaHost.message('image', Buffer.alloc(10_000_001), {
+            caption: '/analyze',
+            claimedBytes: 5,
+          }),
+          { to: stage.phone },
+        ),
+    ],
+    [
+      'stands still half-way',
+      'MEDIA_UNAVAILABLE',
+      LATER,
+      async (person) => {
+        stage.emulator.mediaHost.faults.stalledDownloads = 1;
+        return person.say(stage.emulator.mediaHost.message('image', png, { caption: '/analyze' }), {
+          to: stage.phone,
+        });
+      },
+    ],
+  ];
+
+  it.each(cases)(
+    'because it %s is a dead letter with the reason, and a polite answer',
+    async (_, code, polite, send) => {
+      const [person, other] = [stage.person(), stage.person()];
+      await abiRoute(person.phone, analyst, { functions: specificationFunctions });
+      await abiRoute(other.phone, analyst, { functions: specificationFunctions });
+      const asked = analyst.requests.length;
+      const id = await send(person);
+      await other.say('/add 2 40', { to: stage.phone });
+      expect((await other.nextReply(10_000)).text).toBe('42');
+      expect((await person.nextReply(15_000)).text).toBe(polite);
+      expect(await endOf(id)).toMatchObject({ state: 'dead', reason: code });
+      expect(analyst.requests).toHaveLength(asked + 1);
+      expect(stage.service.output).not.toContain('mediaKey');
+      await person.say('/add 1 1', { to: stage.phone });
+      expect((await person.nextReply(10_000)).text).toBe('2');
+    },
+  );
+});
+
+describe("an agent's file", () => {
+  it.each([
+    ['image', { image: '{{0}}', caption: 'A drawing of {{0}}' }, 'imageMessage', 'image/png'],
+    ['audio', { audio: '{{0}}', mimeType: 'audio/mpeg' }, 'audioMessage', 'audio/mpeg'],
+    ['document', { document: '{{0}}', fileName: 'd.png' }, 'documentMessage', 'image/png'],
+  ] as const)(
+    'arrives as %s, byte for byte, in a 1:1 chat and in a group',
+    async (_kind, output, key, mimetype) => {
+      const [ann, bo] = [stage.person(), stage.person()];
+      const group = createGroup(stage.emulator, { subject: 'Art', members: [ann, bo, stage.phone] });
+      const abi = { ...drawing, output: { ...output, ...('caption' in output && { caption: 'A drawing' }) } };
+      await abiRoute(ann.phone, artist, abi);
+      await abiRoute(group.jid, artist, abi);
+      for (const [to, reader] of [
+        [stage.phone, ann],
+        [group, bo],
+      ] as const) {
+        const id = await ann.say('a cat', { to });
+        const bubble = await reader.nextReply(20_000);
+        expect(bubble.message[key]).toMatchObject({ mimetype });
+        expect(bubble.text).toBe('caption' in output ? 'A drawing' : undefined);
+        expect(fileIn(bubble)).toEqual(png);
+        const { replies } = await endOf(id);
+        expect(replies).toMatchObject([
+          { media: { kind: _kind, mimeType: mimetype, sizeBytes: png.length } },
+        ]);
+        expect(JSON.stringify(replies).length).toBeLessThan(2_000);
+      }
+      if (key === 'documentMessage') {
+        expect(ann.received[0]?.message.documentMessage?.fileName).toBe('d.png');
+      }
+    },
+  );
+
+  it('comes from an ADK route with media too, which sees what people send', async () => {
+    const person = stage.person();
+    const bodies: Array<{ new_message: { parts: Array<Record<string, unknown>> } }> = [];
+    const adk = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const body = JSON.parse(Buffer.concat(chunks).toString());
+      bodies.push(body);
+      const file = body.new_message.parts.find((part: object) => 'inlineData' in part);
+      const parts = [{ text: 'the same again' }, file];
+      const events = [{ author: 'model', content: { role: 'model', parts } }];
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(events));
+    });
+    await new Promise<void>((resolve) => adk.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(adk.address() as AddressInfo).port}`;
+    await stage.service.addRoute(person.phone, url, {
+      config: { adk: { appName: 'echo', dialect: 'snake', media: true } },
+    });
+    const message = stage.emulator.mediaHost.message('image', png, { mimeType: 'image/png' });
+    await person.say(message, { to: stage.phone });
+    const bubble = await person.nextReply(20_000);
+    expect(bubble.text).toBe('the same again');
+    expect(fileIn(bubble)).toEqual(png);
+    expect(bodies).toHaveLength(1);
+    await new Promise((resolve) => adk.close(resolve).closeAllConnections());
+  });
+
+  it('is explained before anything is asked, as is the file that a message would carry', async () => {
+    const person = stage.person();
+    const output = { image: '{{picture}}', caption: '{{words}}' };
+    const functions = ['function frame(bytes data) returns (bytes picture, string words)'];
+    await abiRoute(person.phone, artist, { functions, args: ['{{media}}'], output });
+    const explain = async (more: Record<string, unknown>) => {
+      const asked = { channelId: person.phone, text: '', ...more };
+      return (await stage.service.api('POST', '/api/routes/explain', asked)).body.data;
+    };
+    expect(await explain({ media: { kind: 'image', mimeType: 'image/png', sizeBytes: 7 } })).toMatchObject({
+      call: {
+        function: 'frame(bytes)',
+        arguments: { data: '<image/png, 7 bytes>' },
+        calldata: expect.stringMatching(/^0x[0-9a-f]{8}… \(with the bytes of the file\)$/),
+        reply: output,
+      },
+    });
+    expect(await explain({})).toMatchObject({
+      call: { kind: 'answer', why: 'mistake', text: expect.stringContaining('Please send a picture') },
+    });
+  });
+
+  it('waits and goes when the upload failed', async () => {
+    const person = stage.person();
+    await abiRoute(person.phone, artist, { ...drawing, output: { image: '{{0}}' } });
+    stage.emulator.mediaHost.faults.failedUploads = 1;
+    await person.say('a cat', { to: stage.phone });
+    expect(fileIn(await person.nextReply(30_000))).toEqual(png);
+    expect(person.received).toHaveLength(1);
+  });
+
+  it('is one bubble after a crash, uploaded once, and is given again to a phone that lost it', async () => {
+    const person = stage.person();
+    await abiRoute(person.phone, artist, { ...drawing, output: { image: '{{0}}' } });
+    const { uploads } = stage.emulator.mediaHost;
+    for (const point of ['after-outbox-write', 'after-socket-write']) {
+      const before = person.received.length;
+      const uploaded = uploads.length;
+      await stage.service.end();
+      await stage.restartService({ WA2AI_FAULT_POINT: `${point}:1` });
+      await person.say('a cat', { to: stage.phone });
+      await stage.service.untilExit();
+      await stage.restartService();
+      await person.waitForReceived(before + 1, 30_000);
+      await stage.emulator.waitUntilSettled(String(stage.emulator.linkedDevices(stage.phone.pn)[0]?.pn));
+      const [bubble, ...more] = person.received.slice(before);
+      expect(more).toEqual([]);
+      expect(fileIn(bubble as ReceivedMessage)).toEqual(png);
+      expect(uploads).toHaveLength(uploaded + 1);
+    }
+    const [last] = person.received.slice(-1);
+    const repeats = last?.repeats ?? 0;
+    person.askAgain(last?.id ?? '');
+    await expect.poll(() => last?.repeats, { timeout: 20_000 }).toBe(repeats + 1);
+    expect(person.received).toHaveLength(2);
+  });
+});

@@ -1,0 +1,30 @@
+import type { EventEmitter } from 'node:events';
+
+/**
+ * The first event to come that fits.
+ * @param problem says at the end of the time what was missing
+ * @throws {Error} after `timeoutMs`
+ */
+export function untilEvent<T>(
+  events: EventEmitter,
+  event: string,
+  fits: (value: T) => boolean,
+  {
+    timeoutMs,
+    problem = () => `no fitting ${event} within ${timeoutMs} ms`,
+  }: { timeoutMs: number; problem?: () => string },
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const listener = (value: T) => {
+      if (!fits(value)) return;
+      clearTimeout(timer);
+      events.off(event, listener);
+      resolve(value);
+    };
+    const timer = setTimeout(() => {
+      events.off(event, listener);
+      reject(new Error(problem()));
+    }, timeoutMs);
+    events.on(event, listener);
+  });
+}
