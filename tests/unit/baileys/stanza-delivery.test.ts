@@ -26,13 +26,14 @@ let journal: MemoryJournal;
 let memory: StanzaMemory;
 let trim: JournalTrim;
 let delivery: StanzaDelivery;
+let clock: FakeClock;
 
 beforeEach(() => {
   received = [];
   refusal = undefined;
   journal = new MemoryJournal();
   memory = new StanzaMemory();
-  const clock = new FakeClock(Number(ATTRS.t) * 1_000);
+  clock = new FakeClock(Number(ATTRS.t) * 1_000);
   trim = new JournalTrim(journal, 'main', clock, quietLog);
   const handOver = new HandOver({
     accountId: 'main',
@@ -73,7 +74,9 @@ function stanza(plaintext: Uint8Array, offline = false): DecryptedStanza {
 
 const text = (conversation: string) => writeRandomPadMax16(proto.Message.encode({ conversation }).finish());
 
+/** Once nothing of it can be delivered again. */
 async function leftInJournal(): Promise<number> {
+  await clock.advanceMs(60_000);
   await trim.finish();
   return (await journal.pending('main', { afterOrder: 0n, limit: 10 })).length;
 }
