@@ -1,4 +1,4 @@
-import { NotConnectedError, SendRefusedError, UploadFailedError } from './errors.ts';
+import { NotConnectedError, SendRefusedError, UploadFailedError, Wa2aiError } from './errors.ts';
 import type { ChatProvider } from './ports/chat-provider.ts';
 import type { Clock } from './ports/clock.ts';
 import type { QueuedReply } from './ports/inbox.ts';
@@ -323,7 +323,7 @@ export class ReplyDelivery {
       await this.#uploadFailed(reply, reason, log);
       return;
     }
-    if (error instanceof SendRefusedError) {
+    if (error instanceof Wa2aiError && error.disposition === 'dead') {
       await this.#deps.outbox.markDead(reply.outboxId, reason);
       log.error({ reason }, 'reply refused');
       return;

@@ -290,6 +290,10 @@ export const routeView = z
     enabled: z.boolean(),
     name: z.string().optional(),
     config: z.record(z.string(), z.unknown()).describe('As it was written, header values masked.'),
+    damage: z
+      .string()
+      .optional()
+      .describe('Why what is stored as its config cannot be used; `config` is empty then. Write it anew.'),
     createdAt: timeView,
     updatedAt: timeView,
   })
