@@ -4,7 +4,13 @@ export default defineConfig({
   test: {
     projects: [
       {
-        test: { name: 'unit', include: ['tests/unit/**/*.test.ts'], environment: 'node' },
+        test: {
+          name: 'unit',
+          include: ['tests/unit/**/*.test.ts'],
+          environment: 'node',
+          // Some try thousands of random values: a machine that is busy with other things takes its time.
+          testTimeout: 60_000,
+        },
       },
       {
         test: {

@@ -42,7 +42,7 @@ import { packageVersion } from './infra/package-version.ts';
 import { previewCall } from './infra/preview-call.ts';
 import { DbosTakeover } from './infra/queue/dbos-takeover.ts';
 import { TurnEngine } from './infra/queue/turn-engine.ts';
-import { TurnSharing } from './infra/queue/turn-sharing.ts';
+import { type Loop, TurnSharing } from './infra/queue/turn-sharing.ts';
 import { RegexMatcher } from './infra/regex-matcher.ts';
 import { systemClock } from './infra/system-clock.ts';
 import { TerminalPairing } from './infra/terminal-pairing.ts';
@@ -50,6 +50,8 @@ import { downloadMedia } from './providers/baileys/media-download.ts';
 
 /** How long turns under way may take to end when the service stops; what is left resumes at the next start. */
 const STOP_GRACE_MS = 5_000;
+/** Longest wait before an agent is asked again, unless a route or the agent itself says otherwise. */
+const MAX_AGENT_WAIT_MS = 10_000;
 /** Replies that another node wrote and whose note was lost are found after this long. */
 const LOOK_FOR_REPLIES_MS = 5_000;
 
@@ -60,6 +62,8 @@ export interface App {
   readonly log: PinoLogger;
   /** Stops intake, lets turns end, closes sockets, server and database, in this order. */
   stop(): Promise<void>;
+  /** For a process that ends at once, with work under way: the next start takes it up. */
+  abandon(): void;
 }
 
 /**
@@ -75,19 +79,24 @@ export async function createApp(config: Config): Promise<App> {
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const url = await start(config, log, closers);
-    return { url, log, stop };
+    const database = await openDatabase(config, log);
+    closers.push(() => database.stop());
+    const url = await start(config, log, database.url, closers);
+    return { url, log, stop, abandon: () => database.abandon() };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function start(config: Config, log: PinoLogger, closers: Array<() => Promise<void>>): Promise<string> {
+async function start(
+  config: Config,
+  log: PinoLogger,
+  databaseUrl: string,
+  closers: Array<() => Promise<void>>,
+): Promise<string> {
   const clock = systemClock;
-  const database = await openDatabase(config, log);
-  closers.push(() => database.stop());
-  const prisma = createPrismaClient(database.url);
+  const prisma = createPrismaClient(databaseUrl);
   closers.push(() => prisma.$disconnect());
 
   const faults = new FaultPoints(config.faultPoint);
@@ -107,7 +116,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   let nudgeOwner: () => void = () => undefined;
   let hear: (note: NodeNote, from: string) => void = () => undefined;
   const connection = new NodeConnection({
-    databaseUrl: database.url,
+    databaseUrl,
     nodeId,
     log: log.child({ mod: 'nodes' }),
     onMessage: (message) => {
@@ -144,7 +153,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   const sharing = new TurnSharing(nodeId, (node, loop) => notes.publish({ kind: 'loop', node, ...loop }));
 
   const engine = new TurnEngine({
-    databaseUrl: database.url,
+    databaseUrl,
     nodeId,
     inbox,
     answerNext: (loop) => answerNext(answerDeps, loop),
@@ -178,8 +187,11 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
     }),
     policy: {
       attempts: config.agentAttempts,
-      backoffMs: (attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits) =>
-        backoffMs({ ...limits, attempt, retryAfterMs, random: Math.random }),
+      patienceMs: config.agentPatienceMs,
+      backoffMs: (attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits) => {
+        const maxMs = limits?.maxMs ?? MAX_AGENT_WAIT_MS;
+        return backoffMs({ ...limits, maxMs, attempt, retryAfterMs, random: Math.random });
+      },
     },
     circuits: new CircuitBreakers((endpoint) => {
       metrics.observeCircuitOpened();
@@ -215,7 +227,7 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
   };
   const replayDeps = {
     deadLetters: new PrismaDeadLetters(prisma),
-    startLoop: (loop: Parameters<TurnEngine['startLoop']>[0]) => engine.startLoop(loop),
+    startLoop: (loop: Loop) => engine.startLoop(loop),
     wakeLoop,
     deliver: (reply: QueuedReply) => answerDeps.deliver([reply]),
   };
@@ -264,11 +276,12 @@ async function start(config: Config, log: PinoLogger, closers: Array<() => Promi
       faults,
       registry,
       deliveries,
-      receive: (message, messageLog) =>
-        receiveMessage(
-          { inbox, startLoop: (loop) => engine.startLoop(loop), wakeLoop, log: messageLog },
-          message,
-        ),
+      receiver: (fence) => {
+        const intake = faults.inbox(new PrismaInbox(prisma, fence));
+        const startLoop = (loop: Loop) => engine.startLoop(loop);
+        return (message, messageLog) =>
+          receiveMessage({ inbox: intake, startLoop, wakeLoop, log: messageLog }, message);
+      },
       onStatus: (status) => {
         accounts.changed(status);
         if (process.stdout.isTTY) void terminal.show(status);

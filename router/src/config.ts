@@ -62,7 +62,9 @@ export const envSchema = z.object({
     .describe('Folder of the embedded database, of media and of hosted agents.'),
   DATABASE_URL: databaseUrl
     .optional()
-    .describe('A PostgreSQL to use instead of the embedded one.')
+    .describe(
+      'A PostgreSQL to use instead of the embedded one: the server itself, or a pooler in session mode.',
+    )
     .meta({ secret: true }),
   DATABASE_PASSWORD_FILE: z
     .string()
@@ -129,7 +131,12 @@ export const envSchema = z.object({
     .describe("Longest wait for a person's file to come from WhatsApp, in milliseconds."),
   WA2AI_AGENT_ATTEMPTS: wholeNumber(1, 20)
     .prefault('3')
-    .describe('How often one message is offered to an agent that did not take it.'),
+    .describe('How often one message is offered to an agent that did not take it, at least.'),
+  WA2AI_AGENT_PATIENCE_MS: wholeNumber(0, 3_600_000)
+    .prefault('120000')
+    .describe(
+      'How long an agent that is away (no connection, 429, 502, 503) is asked again for one message, in milliseconds, before it becomes a dead letter; its chat waits. 0: no longer than the attempts take.',
+    ),
   WA2AI_ACK_TIMEOUT_MS: wholeNumber(1_000, 3_600_000)
     .prefault('30000')
     .describe(
@@ -213,6 +220,8 @@ export interface Config {
   readonly mediaTimeoutMs: number;
   /** At least 1. */
   readonly agentAttempts: number;
+  /** Beyond the attempts, for an agent that is away. */
+  readonly agentPatienceMs: number;
   readonly ackTimeoutMs: number;
   /** 0 switches the loop breaker off. */
   readonly loopTurns: number;
@@ -279,6 +288,7 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
     mediaTimeoutMs: values.WA2AI_MEDIA_TIMEOUT_MS,
     agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
+    agentPatienceMs: values.WA2AI_AGENT_PATIENCE_MS,
     ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
     loopTurns: values.WA2AI_LOOP_TURNS,
     loopReplyMs: values.WA2AI_LOOP_REPLY_MS,

@@ -25,7 +25,8 @@ export interface AccountHoldingDeps {
   /** The accounts held here; what is held is added and taken off again. */
   registry: AccountRegistry;
   deliveries: Map<string, ReplyDelivery>;
-  receive(message: InboundMessage, log: Logger): Promise<void>;
+  /** What takes in the messages of an account; they are stored under its lease. */
+  receiver(fence: Fence): (message: InboundMessage, log: Logger) => Promise<void>;
   onStatus(status: AccountStatus): void;
   clock: Clock;
   log: Logger;
@@ -40,6 +41,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
     const { accountId } = fence;
     const log = deps.log.child({ mod: 'whatsapp', accountId });
     const outbox = new PrismaOutbox(prisma, fence);
+    const receive = deps.receiver(fence);
     const provider = createBaileysProvider({
       accountId,
       events: faults.events(events()),
@@ -78,7 +80,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
     }
     return {
       async stop() {
-        await delivery.settled();
+        await delivery.finish();
         await provider.stop();
         leave();
       },
@@ -94,7 +96,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
       return {
         receive: async (message) => {
           if (!fence.isHeld()) throw new LeaseLostError(accountId);
-          await deps.receive(message, log);
+          await receive(message, log);
         },
         receipts: (receipts) => {
           delivery.acknowledged(receipts.map((receipt) => receipt.waMessageId));

@@ -37,8 +37,11 @@ function stopOnSignals(): { ready(app: App): void } {
     );
   };
   const onSignal = () => {
-    // Turns under way and an embedded database resume at the next start, so an impatient end loses nothing.
-    if (isAsked) process.exit(1);
+    // Turns under way resume at the next start, so an impatient end loses nothing.
+    if (isAsked) {
+      app?.abandon();
+      process.exit(1);
+    }
     isAsked = true;
     if (app) stop(app);
   };

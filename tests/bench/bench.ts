@@ -16,6 +16,8 @@ const { values } = parseArgs({
     turns: { type: 'string', default: '3000' },
     idle: { type: 'string', default: '20' },
     abi: { type: 'boolean', default: false },
+    nodes: { type: 'string' },
+    rounds: { type: 'string', default: '10' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -24,6 +26,9 @@ if (values.help) {
   Round trips of wa2ai beside a bare Baileys bot that asks the same agent, both through the WhatsApp emulator:
   20 messages a second over 20 chats for --seconds; as fast as it goes until --messages were answered; wa2ai alone:
   memory on the way, one chat of --turns turns, idle CPU over --idle seconds.
+npm run bench -- --nodes 1,2,3 [--messages 1500] [--seconds 30] [--rounds 10]
+  Messages a second and round trips by number of nodes on one PostgreSQL, with one account and with three; how long a
+  take-over takes, as median of --rounds kills and hangs; what the journal costs a message.
 npm run bench -- --abi
   Encodings and decodings a second beside bare viem, and what the ABI client adds to a bare fetch.`);
   process.exit(0);
@@ -31,6 +36,16 @@ npm run bench -- --abi
 if (values.abi) {
   const { benchAbi } = await import('./abi-bench.ts');
   await benchAbi();
+  process.exit(0);
+}
+if (values.nodes !== undefined) {
+  const { benchNodes } = await import('./nodes-bench.ts');
+  await benchNodes({
+    counts: values.nodes.split(',').map(Number),
+    messages: Math.min(Number(values.messages), 1_500),
+    seconds: Number(values.seconds),
+    rounds: Number(values.rounds),
+  });
   process.exit(0);
 }
 const CHATS = 20;
@@ -46,11 +61,11 @@ interface Figures {
 const round = (value: number, digits = 1) => Number(value.toFixed(digits));
 
 async function measure(bot: Bot, emulator: WhatsAppEmulator, to: string, first: string): Promise<Figures> {
-  const people = createPeople(emulator, CHATS, first);
-  await saturated(people, to, WARM_UP);
-  const calm = await steady(people, to, 20, Number(values.seconds));
+  const chats = createPeople(emulator, CHATS, first).map((person) => ({ person, to }));
+  await saturated(chats, WARM_UP);
+  const calm = await steady(chats, 20, Number(values.seconds));
   console.log(`${bot.name}: 20/s over ${CHATS} chats`, figures(calm));
-  const fast = await saturated(people, to, 1_500);
+  const fast = await saturated(chats, 1_500);
   console.log(`${bot.name}: saturated`, { ...figures(fast), perSecond: round(fast.perSecond) });
   return {
     steady: { ...describe(calm), lost: calm.lost },
@@ -64,12 +79,12 @@ function figures(load: Parameters<typeof describe>[0]) {
 }
 
 async function memory(bot: Bot, emulator: WhatsAppEmulator, to: string): Promise<void> {
-  const people = createPeople(emulator, CHATS, '34600300000');
+  const chats = createPeople(emulator, CHATS, '34600300000').map((person) => ({ person, to }));
   const total = Number(values.messages);
   const samples: Array<{ answered: number; mb: number }> = [
     { answered: 0, mb: round(residentMb(bot.pid), 0) },
   ];
-  await saturated(people, to, total, (answered) => {
+  await saturated(chats, total, (answered) => {
     if (answered % 1_000 === 0) samples.push({ answered, mb: round(residentMb(bot.pid), 0) });
   });
   console.log(
@@ -85,7 +100,7 @@ async function memory(bot: Bot, emulator: WhatsAppEmulator, to: string): Promise
 async function longChat(bot: Bot, emulator: WhatsAppEmulator, to: string): Promise<void> {
   const person = createPerson(emulator, { phone: '34600400001' });
   const turns = Number(values.turns);
-  const { roundTripsMs } = await saturated([person], to, turns);
+  const { roundTripsMs } = await saturated([{ person, to }], turns);
   const part = Math.max(1, Math.floor(turns / 10));
   const begin = quantile(roundTripsMs.slice(part / 2, part * 1.5), 0.5);
   const end = quantile(roundTripsMs.slice(-part), 0.5);

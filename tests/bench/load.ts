@@ -11,7 +11,13 @@ export interface LoadResult {
 
 const ANSWER_WITHIN_MS = 30_000;
 
-async function roundTrip(person: Person, to: string, text: string): Promise<number | undefined> {
+/** A chat of the load: who writes, and to which account. */
+export interface LoadChat {
+  person: Person;
+  to: string;
+}
+
+async function roundTrip({ person, to }: LoadChat, text: string): Promise<number | undefined> {
   const startMs = performance.now();
   await person.say(text, { to });
   try {
@@ -22,10 +28,9 @@ async function roundTrip(person: Person, to: string, text: string): Promise<numb
   }
 }
 
-/** `ratePerSecond` questions a second for that long, spread evenly over the people, whatever the answers do. */
+/** `ratePerSecond` questions a second for that long, spread evenly over the chats, whatever the answers do. */
 export async function steady(
-  people: readonly Person[],
-  to: string,
+  chats: readonly LoadChat[],
   ratePerSecond: number,
   seconds: number,
 ): Promise<LoadResult> {
@@ -36,15 +41,14 @@ export async function steady(
     const dueMs = startMs + (index * 1_000) / ratePerSecond;
     const aheadMs = dueMs - performance.now();
     if (aheadMs > 1) await wait(aheadMs);
-    trips.push(roundTrip(people[index % people.length] as Person, to, `question ${index}`));
+    trips.push(roundTrip(chats[index % chats.length] as LoadChat, `question ${index}`));
   }
   return result(await Promise.all(trips), startMs);
 }
 
 /** As fast as it goes: each person asks again as soon as the answer is there, until `total` questions were asked. */
 export async function saturated(
-  people: readonly Person[],
-  to: string,
+  chats: readonly LoadChat[],
   total: number,
   onAnswered?: (count: number) => void,
 ): Promise<LoadResult> {
@@ -52,10 +56,10 @@ export async function saturated(
   let asked = 0;
   const startMs = performance.now();
   await Promise.all(
-    people.map(async (person) => {
+    chats.map(async (chat) => {
       while (asked < total) {
         asked++;
-        trips.push(await roundTrip(person, to, `question ${asked}`));
+        trips.push(await roundTrip(chat, `question ${asked}`));
         onAnswered?.(trips.length);
       }
     }),

@@ -5,11 +5,12 @@ import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { PrismaClient } from '../../router/src/infra/db/generated/client.ts';
 import { PrismaAccountLeases } from '../../router/src/infra/db/prisma-account-lease.ts';
 import { PrismaAccountStore } from '../../router/src/infra/db/prisma-account-store.ts';
+import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
 import { PrismaJournal } from '../../router/src/infra/db/prisma-journal.ts';
 import { PrismaKeyStore } from '../../router/src/infra/db/prisma-key-store.ts';
 import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { anAccount, aPerson, aReply } from './adapters.ts';
+import { aMessage, anAccount, aPerson, aReply } from './adapters.ts';
 
 let database: TestDatabase;
 let prisma: PrismaClient;
@@ -95,6 +96,7 @@ const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
       ),
   ],
   ['a journal that drops entries', () => new PrismaJournal(prisma, fence).forget(account, ['old'])],
+  ['a message', () => new PrismaInbox(prisma, fence).add(aMessage(account, aPerson()))],
   ['account state', () => new PrismaAccountStore(prisma, fence).save(account, { state: 'open' })],
   ['key generation', () => new PrismaAccountStore(prisma, fence).nextGeneration(account)],
   ['a limit', () => new PrismaAccountStore(prisma, fence).beginLimit(account, limit)],
@@ -126,6 +128,8 @@ async function written(): Promise<unknown> {
     account: await prisma.account.findMany({ where: { id: account } }),
     limits: await prisma.accountLimit.findMany({ where }),
     outbox: await prisma.outbox.findMany({ where }),
+    messages: await prisma.message.findMany({ where }),
+    chats: await prisma.chat.findMany({ where }),
     dead: await prisma.deadLetter.findMany({ where }),
   };
 }

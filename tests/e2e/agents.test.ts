@@ -4,7 +4,9 @@ import { Stage } from '../support/stage.ts';
 let stage: Stage;
 
 beforeAll(async () => {
-  stage = await Stage.setAndPaired({ env: { WA2AI_AGENT_TIMEOUT_MS: '1500', WA2AI_AGENT_ATTEMPTS: '2' } });
+  stage = await Stage.setAndPaired({
+    env: { WA2AI_AGENT_TIMEOUT_MS: '1500', WA2AI_AGENT_ATTEMPTS: '2', WA2AI_AGENT_PATIENCE_MS: '0' },
+  });
 });
 
 afterAll(async () => {
@@ -49,6 +51,30 @@ describe('agents that misbehave', () => {
     await stage.anotherAgent([], port);
     await person.say('and now?', { to: stage.phone });
     expect((await person.nextReply()).text).toBe('Echo: and now?');
+  });
+
+  it('keep the chat waiting while the agent restarts, and answer what was said in its order', async () => {
+    const agent = await stage.anotherAgent([]);
+    const person = stage.person();
+    await stage.service.addRoute(person.phone, agent.url, { config: { failure: { patienceMs: 60_000 } } });
+    const port = Number(new URL(agent.url).port);
+    await agent.stop();
+    const { lines } = stage.service;
+    const from = lines.length;
+    const first = await person.say('one', { to: stage.phone });
+    await person.say('two', { to: stage.phone });
+    // More asks than the attempts of this service.
+    await stage.service.untilLog(
+      ({ msg, attempt }) => msg === 'agent did not answer' && attempt === 3,
+      20_000,
+      from,
+    );
+    await stage.anotherAgent([], port);
+    const bubbles = await person.waitForReceived(2, 30_000);
+    expect(bubbles.map(({ text }) => text)).toEqual(['Echo: one', 'Echo: two']);
+    const row = await stage.message(first);
+    expect(row).toMatchObject({ state: 'answered' });
+    expect(Number(row?.attempts)).toBeGreaterThan(3);
   });
 
   it('may answer slowly within the limit', async () => {

@@ -31,7 +31,7 @@ beforeAll(async () => {
       Buffer.from(encodeAbiParameters([{ type: 'bytes' }], [`0x${png.toString('hex')}`]).slice(2), 'hex'),
   });
   stage = await Stage.setAndPaired({
-    env: { WA2AI_AGENT_ATTEMPTS: '1', WA2AI_MEDIA_TIMEOUT_MS: '1500' },
+    env: { WA2AI_AGENT_ATTEMPTS: '1', WA2AI_MEDIA_TIMEOUT_MS: '6000' },
   });
 });
 
@@ -80,7 +80,8 @@ describe("a person's file", () => {
     await abiRoute(ann.phone, analyst, abi);
     await abiRoute(group.jid, analyst, abi);
     const { mediaHost } = stage.emulator;
-    const id = await ann.say(mediaHost.message('image', png, { caption: '/analyze' }), { to: stage.phone });
+    const picture = mediaHost.message('image', png, { caption: '/analyze' });
+    const id = await ann.say(picture, { to: stage.phone });
     expect((await ann.nextReply(10_000)).text).toBe(analysis(png));
     await bo.say(mediaHost.message('document', png, { caption: '/analyze', fileName: 'a.bin' }), {
       to: group,
@@ -99,6 +100,10 @@ describe("a person's file", () => {
         calldata: expect.stringMatching(/^0x8171a6ef… \(\d+ bytes\)$/),
       },
     });
+    const key = Buffer.from(picture.imageMessage?.mediaKey ?? []);
+    for (const told of [JSON.stringify(row), stage.service.output]) {
+      for (const form of ['base64', 'hex'] as const) expect(told).not.toContain(key.toString(form));
+    }
   });
 
   it('needs no words where the only function takes one: a voice message, a picture, a sticker', async () => {
@@ -281,6 +286,24 @@ describe("an agent's file", () => {
       }
     },
   );
+
+  it('of nearly 10 MB goes there and back byte for byte, and others are answered meanwhile', async () => {
+    const [person, other] = [stage.person(), stage.person()];
+    const mirror = await startAbiServer({ methods: ['mirror'], answer: (calldata) => calldata.subarray(4) });
+    const functions = ['function mirror(bytes data) returns (bytes same)'];
+    await abiRoute(person.phone, mirror, { functions, output: { document: '{{same}}' } });
+    await abiRoute(other.phone, analyst, { functions: specificationFunctions });
+    const bytes = randomBytes(9_990_000);
+    const sentAtMs = performance.now();
+    await person.say(stage.emulator.mediaHost.message('video', bytes), { to: stage.phone });
+    await other.say('/add 2 40', { to: stage.phone });
+    expect((await other.nextReply(20_000)).text).toBe('42');
+    const bubble = await person.nextReply(60_000);
+    expect(bubble.text).toBeUndefined();
+    expect(fileIn(bubble).equals(bytes)).toBe(true);
+    console.log(`10 MB there and back: ${Math.round(performance.now() - sentAtMs)} ms`);
+    await mirror.close();
+  });
 
   it('comes from an ADK route with media too, which sees what people send', async () => {
     const person = stage.person();

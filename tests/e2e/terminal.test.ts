@@ -27,4 +27,17 @@ describe('wa2ai with its own PostgreSQL in a terminal', () => {
     // PostgreSQL removes its file as the last thing it does
     expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(false);
   });
+
+  it('ends at once, its PostgreSQL soon after, when it is told to end twice', async () => {
+    const service = await Wa2aiProcess.start({ whatsappWsUrl: emulator.url, dataDir });
+    // two kinds, since two signals of one kind may arrive as one
+    process.kill(service.pid, 'SIGINT');
+    expect(await service.end('SIGTERM')).toBe(1);
+    await expect
+      .poll(() => existsSync(join(dataDir, 'postgres/data/postmaster.pid')), { timeout: 30_000 })
+      .toBe(false);
+    // and nothing is in the way of the next start
+    const next = await Wa2aiProcess.start({ whatsappWsUrl: emulator.url, dataDir });
+    expect(await next.end()).toBe(0);
+  });
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { nodesOnStage } from '../support/nodes.ts';
+import { nodesOnStage } from '../support/nodes-on-stage.ts';
 import { Stage } from '../support/stage.ts';
 
 let strike: () => Promise<void>;

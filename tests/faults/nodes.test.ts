@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startAbiServer } from '../fixtures/abi-agent-server.js';
-import { type Nodes, nodesOnStage } from '../support/nodes.ts';
+import type { Nodes } from '../support/nodes.ts';
+import { nodesOnStage } from '../support/nodes-on-stage.ts';
 import { newNumber, type Stage } from '../support/stage.ts';
 import { createPhone } from '../whatsapp-emulator/phone.ts';
 

@@ -112,7 +112,7 @@ describe('people notice nothing but a pause', () => {
 
   it('when the agent is down for a while', TIMEOUT, async () => {
     const report = await runTrial(
-      trialOptions({ route: { config: { failure: { attempts: 20, backoffMs: 200, maxBackoffMs: 1_000 } } } }),
+      trialOptions(),
       inOneLife(MESSAGES, async ({ stopAgent }) => {
         const startAgent = await stopAgent();
         await outage(4_000);

@@ -118,6 +118,26 @@ describe('TurnEngine', () => {
     await run.engine.close();
   });
 
+  it('answers a chat whose loop is noted as its own and does not run, as after a lost answer of the database', async () => {
+    const person = '5491100000013';
+    const prisma = database.prisma();
+    const run = engineWith();
+    await run.engine.start();
+    await run.receive(inbound(person, 'one'));
+    await run.until(1);
+    await expect.poll(async () => (await prisma.chat.findFirst())?.loopRunning).toBe(false);
+    const chat = await prisma.chat.findFirstOrThrow();
+    const stranded = `chat:${chat.id}:${chat.loopEpoch + 1}`;
+    await prisma.$executeRaw`
+      INSERT INTO dbos.workflow_status (workflow_uuid, status, name, executor_id, application_version)
+      VALUES (${stranded}, 'PENDING', 'turnLoop', 'node-1', 'turns-1')`;
+    await inbox.add(inbound(person, 'two'));
+    await run.until(2);
+    expect(run.texts()).toEqual(['one', 'two']);
+    await run.engine.stop(1_000);
+    await run.engine.close();
+  });
+
   it('keeps a turn open at a stop and takes it up again after the next start', async () => {
     const asked = gate();
     const never = gate();

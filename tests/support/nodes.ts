@@ -1,8 +1,7 @@
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Phone } from '../whatsapp-emulator/phone.ts';
-import { Stage } from './stage.ts';
 import { until } from './until.ts';
-import { Wa2aiProcess } from './wa2ai-process.ts';
+import type { Wa2aiProcess } from './wa2ai-process.ts';
 
 /** A node as `/api/nodes` shows it. */
 export interface ShownNode {
@@ -118,21 +117,4 @@ export class Nodes {
       ]),
     );
   }
-}
-
-/** Nodes on a stage of their own: one WhatsApp, one database, one agent. `env` is that of all of them. */
-export async function nodesOnStage(
-  names: readonly string[],
-  options: { agent?: string[]; env?: Record<string, string> } = {},
-): Promise<{ stage: Stage; nodes: Nodes }> {
-  const stage = await Stage.set({ agent: options.agent });
-  const nodes = new Nodes(stage.emulator, (name) =>
-    Wa2aiProcess.start({
-      whatsappWsUrl: stage.emulator.url,
-      databaseUrl: stage.database.url,
-      env: { WA2AI_NODE_ID: name, ...stage.emulator.mediaEnv, ...options.env },
-    }),
-  );
-  await nodes.addAll(names);
-  return { stage, nodes };
 }

@@ -69,6 +69,7 @@ class World {
 }
 
 class TestNode {
+  readonly #world: World;
   readonly nodeId: string;
   /** Open sockets by account. */
   readonly open = new Map<string, Fence>();
@@ -79,8 +80,11 @@ class TestNode {
   isCutOff = false;
   connectedForMs = 60_000;
   holdFailures = 0;
+  /** How long the socket of an account takes to be closed in order. */
+  stopTakesMs = 0;
 
   constructor(world: World, nodeId: string) {
+    this.#world = world;
     this.nodeId = nodeId;
     const reach = async <T>(work: () => Promise<T>): Promise<T> => {
       if (this.isCutOff) throw new StorageUnavailableError('The database did not answer.');
@@ -126,7 +130,10 @@ class TestNode {
     const { accountId } = fence;
     this.open.set(accountId, fence);
     return {
-      stop: async () => void this.open.delete(accountId),
+      stop: async () => {
+        if (this.stopTakesMs > 0) await this.#world.clock.sleep(this.stopTakesMs);
+        this.open.delete(accountId);
+      },
       abandon: async () => {
         this.open.delete(accountId);
         this.abandoned.push(accountId);
@@ -301,6 +308,23 @@ describe('several nodes', () => {
     first.get(moved)?.lose('too late');
     expect(n1.open.get(moved)?.isHeld()).toBe(true);
     expect(n1.owner.held().has(moved)).toBe(true);
+  });
+
+  it('leave an account to the node that takes long to close its socket, whose last writes count', async () => {
+    world.accounts.push('a');
+    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    await n1.owner.start();
+    await n2.owner.start();
+    n1.stopTakesMs = 3 * TTL_MS;
+    const fence = n1.open.get('a');
+    const drained = n1.owner.drain();
+    await world.advanceMs(3 * TTL_MS - 100);
+    expect(fence?.isHeld()).toBe(true);
+    expect(world.sockets('a')).toEqual(['n1']);
+    await world.advanceMs(1_000);
+    await drained;
+    expect(world.sockets('a')).toEqual(['n2']);
+    await n1.owner.stop();
   });
 
   it('get all accounts of a node that drains at once, and none goes back to it', async () => {

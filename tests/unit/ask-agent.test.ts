@@ -81,6 +81,50 @@ describe('askAgent', () => {
     expect(await asked).toMatchObject({ kind: 'failed', attempts: 2, error: { message: 'second' } });
   });
 
+  describe('with patience for an agent that is away', () => {
+    const away = () => new AgentUnavailableError('away', { isAway: true });
+    async function patient(...ends: Array<AgentResponse | Error>) {
+      const d = deps(2);
+      const client = agent(...ends);
+      const patience = { ...d, policy: { ...d.policy, patienceMs: 60_000 } };
+      const asked = askAgent(patience, client, 'http://agent', message);
+      await settle();
+      return { d, client, asked };
+    }
+
+    it('asks on although the asks are used up, and has the answer when it is back', async () => {
+      const { d, client, asked } = await patient(...Array.from({ length: 30 }, away), {
+        success: true,
+        response: 'ok',
+      });
+      for (let second = 0; second < 30; second++) await d.clock.advanceMs(1_000);
+      expect(client.asks).toBe(31);
+      expect(await asked).toMatchObject({ kind: 'answer', attempts: 31, agentMs: 30_000 });
+    });
+
+    it('gives up when the patience is over, with the first ask and the last in the trace', async () => {
+      const { d, client, asked } = await patient(...Array.from({ length: 100 }, away));
+      for (let second = 0; second < 70; second++) await d.clock.advanceMs(1_000);
+      const { attempts, asks } = await asked;
+      expect(client.asks).toBe(61);
+      expect(attempts).toBe(61);
+      expect(asks).toHaveLength(30);
+      expect(asks.map(({ attempt }) => attempt).slice(0, 2)).toEqual([1, 33]);
+      expect(asks.at(-1)).toMatchObject({ attempt: 61, code: 'AGENT_UNAVAILABLE' });
+    });
+
+    it('has none for one that took the request and broke over it', async () => {
+      const { d, client, asked } = await patient(
+        away(),
+        away(),
+        new AgentUnavailableError('connection reset'),
+      );
+      for (let second = 0; second < 5; second++) await d.clock.advanceMs(1_000);
+      expect(await asked).toMatchObject({ kind: 'failed', error: { message: 'connection reset' } });
+      expect(client.asks).toBe(3);
+    });
+  });
+
   it.each([
     ['that no repeat helps', new AgentProtocolError('status 400')],
     ['that may have happened', new AgentTimeoutError('timed out')],

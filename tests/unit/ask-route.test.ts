@@ -26,7 +26,7 @@ const hello: AgentResponse = { success: true, response: 'hello' };
 const busy = (retryAfterMs?: number) => new AgentUnavailableError('The agent is busy.', { retryAfterMs });
 
 /** Agents by route id, each playing its ends in order and the last one for ever. */
-function deps(agents: Record<string, End[]>, routes: Route[] = []) {
+function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 0) {
   const asked: string[] = [];
   const clock = new FakeClock();
   const clientFor = ({ id }: Route): AgentClient => ({
@@ -43,6 +43,7 @@ function deps(agents: Record<string, End[]>, routes: Route[] = []) {
     routes: { get: async (id) => routes.find((route) => route.id === id) },
     policy: {
       attempts: 2,
+      patienceMs,
       backoffMs: (attempt, retryAfterMs, limits) =>
         backoffMs({ ...limits, attempt, retryAfterMs, random: () => 0.999_999 }),
     },
@@ -77,6 +78,39 @@ describe('askRoute', () => {
     expect(asked).toHaveLength(4);
     expect(answer).toMatchObject({ kind: 'failed', attempts: 4, error: { code: 'AGENT_UNAVAILABLE' } });
     expect(waitsOf(answer)).toEqual([99, 199, 249, undefined]);
+  });
+
+  describe('by default patient with an agent that is away', () => {
+    const away = () => new AgentUnavailableError('Nobody is there.', { isAway: true });
+    const ends = [away(), away(), away(), hello];
+    const DAY_MS = 86_400_000;
+
+    it.each([
+      ['says nothing of failures', {}],
+      ['says how long to wait between asks', { maxBackoffMs: 1_000 }],
+    ])('waits for it when the route %s', async (_name, failure) => {
+      const route = aRoute({ config: { failure } });
+      const { ask } = deps({ [route.id]: [...ends] }, [], DAY_MS);
+      expect(await ask(route)).toMatchObject({ kind: 'answer', attempts: 4 });
+    });
+
+    it.each([
+      ['how often to ask', { attempts: 2 }],
+      ['what to say instead', { fallbackText: 'Call 555.' }],
+      ['whom to ask instead', { fallbackRouteId: 'gone' }],
+    ])('does not when the route says %s', async (_name, failure) => {
+      const route = aRoute({ config: { failure } });
+      const { ask, asked } = deps({ [route.id]: [...ends] }, [], DAY_MS);
+      expect((await ask(route)).kind).not.toBe('answer');
+      expect(asked).toHaveLength(2);
+    });
+
+    it('waits as long as the route says, whatever else it says', async () => {
+      const failure = { attempts: 1, patienceMs: DAY_MS, fallbackText: 'Call 555.' };
+      const route = aRoute({ config: { failure } });
+      const { ask } = deps({ [route.id]: [...ends] });
+      expect(await ask(route)).toMatchObject({ kind: 'answer', attempts: 4 });
+    });
   });
 
   it("waits as long as the agent's Retry-After says, up to the route's limit", async () => {

@@ -167,6 +167,24 @@ describe('ReplyDelivery', () => {
     expect(rows.state(1)).toBe('sent');
   });
 
+  it('finishes what it took and leaves what comes later to the next owner, however much comes', async () => {
+    let release!: () => void;
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { rows, sent, delivery } = setup(() => slow);
+    delivery.deliver(rows.put(reply(1), reply(2)));
+    const finished = delivery.finish();
+    delivery.deliver(rows.put(reply(3), reply(4, 'other')));
+    rows.put(reply(5, 'third'));
+    delivery.look();
+    await delivery.resume();
+    release();
+    await finished;
+    expect(sent).toEqual(['WA1', 'WA2']);
+    expect([3, 4, 5].map((id) => rows.state(id))).toEqual(['queued', 'queued', 'queued']);
+  });
+
   it('reads a large backlog page by page', async () => {
     const { rows, sent, delivery } = setup();
     rows.put(...Array.from({ length: 450 }, (_, index) => reply(index + 1, `chat${index % 7}`)));

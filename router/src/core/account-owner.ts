@@ -57,6 +57,8 @@ interface Holding {
 export class AccountOwner {
   readonly #deps: AccountOwnerDeps;
   readonly #holdings = new Map<string, Holding>();
+  /** Leases of accounts that are being given back: they count until the last write is made and the socket is closed. */
+  readonly #givingBack = new Set<HeldLease>();
   /** Accounts that are being let go, until their last piece of work has ended. */
   readonly #leaving = new Map<string, Promise<void>>();
   /** Since when an account is seen takeable, by account, holder and epoch. */
@@ -162,8 +164,9 @@ export class AccountOwner {
 
   async #renewWhenDue(): Promise<void> {
     const askedAtMs = this.#deps.monotonicMs();
-    if (this.#holdings.size === 0 || askedAtMs - this.#renewedAtMs < this.#heartbeatMs()) return;
-    const leases = [...this.#holdings.values()].map(({ lease }) => lease);
+    if (askedAtMs - this.#renewedAtMs < this.#heartbeatMs()) return;
+    const leases = [...this.#givingBack, ...[...this.#holdings.values()].map(({ lease }) => lease)];
+    if (leases.length === 0) return;
     let kept: Set<string>;
     try {
       kept = await this.#deps.leases.renew(leases);
@@ -254,11 +257,12 @@ export class AccountOwner {
     const holding = this.#holdings.get(accountId);
     if (!holding) return;
     this.#holdings.delete(accountId);
+    this.#givingBack.add(holding.lease);
     const { leases, log, nudgeOthers } = this.#deps;
     await this.#leave(
       accountId,
       (async () => {
-        await holding.account.stop();
+        await holding.account.stop().finally(() => this.#givingBack.delete(holding.lease));
         await leases.release(holding.lease);
         log.info({ accountId, epoch: String(holding.lease.epoch) }, 'account given back');
         nudgeOthers();

@@ -16,6 +16,8 @@ import type { Logger } from './ports/logger.ts';
 export interface AskPolicy {
   /** Asks in all, at least 1. */
   attempts: number;
+  /** An agent that is away is asked again until so long after the first ask, though the asks are used up. Default 0. */
+  patienceMs?: number;
   /** Wait before the next ask, in milliseconds; `attempt` is the one that failed (from 1). */
   backoffMs(attempt: number, retryAfterMs: number | undefined): number;
 }
@@ -53,6 +55,9 @@ export interface AskDeps {
   stopping: AbortSignal;
 }
 
+/** A trace holds the first ask and as many of the last as make this number. */
+const MAX_TRACED_ASKS = 30;
+
 /** The end of an ask: an answer, or the error that ended it; both with the asks made and the time of all of them. */
 export type AskOutcome = { attempts: number; agentMs: number; asks: AskTrace[] } & (
   | { kind: 'answer'; response: AgentResponse }
@@ -74,13 +79,15 @@ export async function askAgent(
   const startedMs = clock.monotonicMs();
   const asks: AskTrace[] = [];
   const agentMs = (sinceMs: number) => Math.round(clock.monotonicMs() - sinceMs);
-  const end = () => ({ attempts: asks.length, agentMs: agentMs(startedMs), asks });
+  let attempt = 0;
+  const end = () => ({ attempts: attempt, agentMs: agentMs(startedMs), asks });
   const fitsCircuit = () =>
     !circuit || circuit.breakers.admit(circuit.endpoint, circuit.settings, clock.monotonicMs());
   if (!fitsCircuit()) return { kind: 'failed', error: new AgentCircuitOpenError(), ...end() };
 
-  for (let attempt = 1; ; attempt++) {
+  for (;;) {
     stopping.throwIfAborted();
+    attempt += 1;
     const askedAtMs = clock.now();
     const askedMs = clock.monotonicMs();
     const result = await askOnce(deps, client, endpoint, message);
@@ -89,6 +96,7 @@ export async function askAgent(
       at: new Date(askedAtMs).toISOString(),
       agentMs: agentMs(askedMs),
     };
+    if (asks.length >= MAX_TRACED_ASKS) asks.splice(1, 1);
     asks.push(ask);
     // A file that did not come says nothing of the agent.
     if (!('error' in result && result.error instanceof MediaError)) {
@@ -99,7 +107,9 @@ export async function askAgent(
 
     const { error } = result;
     Object.assign(ask, { code: error.code, disposition: error.disposition, error: error.message });
-    const isLast = error.disposition !== 'retry' || attempt >= policy.attempts;
+    const isAway = error instanceof AgentUnavailableError && error.isAway;
+    const isPatient = isAway && clock.monotonicMs() - startedMs < (policy.patienceMs ?? 0);
+    const isLast = error.disposition !== 'retry' || (attempt >= policy.attempts && !isPatient);
     deps.log.warn({ attempt, code: error.code, error: error.message, isLast }, 'agent did not answer');
     if (isLast) return { kind: 'failed', error, ...end() };
     const retryAfterMs = error instanceof AgentUnavailableError ? error.retryAfterMs : undefined;

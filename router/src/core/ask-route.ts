@@ -13,6 +13,8 @@ import type { BackoffLimits } from './retry.ts';
 export interface FailureDefaults {
   /** Asks in all, at least 1. */
   attempts: number;
+  /** How long an agent that is away is asked again although the asks are used up, in milliseconds. Default 0. */
+  patienceMs?: number;
   /** Wait before the next ask, in milliseconds; `attempt` is the one that failed (from 1). */
   backoffMs(attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits): number;
 }
@@ -94,7 +96,11 @@ export async function askRoute(
   }
   const sentence = 'The agent failed for good; the fallback route is asked once.';
   steps.push({ step: 'fallback-route', routeId: fallback.id, outcome: 'asked', sentence });
-  const second = await ask(deps, fallback, turn, isRepeat, { ...deps.policy, attempts: 1 });
+  const second = await ask(deps, fallback, turn, isRepeat, {
+    ...deps.policy,
+    attempts: 1,
+    patienceMs: 0,
+  });
   steps.push(stepOf(fallback, second));
   const together = {
     steps,
@@ -135,8 +141,13 @@ function askPolicyOf(policy: FailurePolicy, defaults: FailureDefaults): AskPolic
     maxMs: policy.maxBackoffMs,
     maxRetryAfterMs: policy.maxRetryAfterMs,
   };
+  // Who says how often, or what to do instead, does not want the person to wait.
+  const saysWhen = [policy.attempts, policy.fallbackRouteId, policy.fallbackText].some(
+    (said) => said !== undefined,
+  );
   return {
     attempts: policy.attempts ?? defaults.attempts,
+    patienceMs: policy.patienceMs ?? (saysWhen ? 0 : defaults.patienceMs),
     backoffMs: (attempt, retryAfterMs) => defaults.backoffMs(attempt, retryAfterMs, limits),
   };
 }

@@ -55,6 +55,7 @@ export class ReplyDelivery {
   #resuming: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
   #mustLookAgain = false;
+  #isFinishing = false;
 
   constructor(deps: DeliverDeps) {
     this.#deps = deps;
@@ -140,7 +141,16 @@ export class ReplyDelivery {
     for (const waMessageId of waMessageIds) this.#unnoted.delete(waMessageId);
   }
 
-  /** Resolves when nothing is being sent and every send is noted; at shutdown. */
+  /**
+   * The account is about to be given up: takes nothing more, and resolves when what it had taken is sent and noted. What
+   * comes later stays in the outbox for the next owner, who would else wait for as long as people keep writing.
+   */
+  async finish(): Promise<void> {
+    this.#isFinishing = true;
+    await this.settled();
+  }
+
+  /** Resolves when nothing is being sent and every send is noted. */
   async settled(): Promise<void> {
     await this.#resuming?.catch(() => undefined);
     await this.#looking;
@@ -157,7 +167,7 @@ export class ReplyDelivery {
       for (;;) {
         const rows = await outbox.undelivered(provider.accountId, { limit: PAGE, afterId });
         for (const row of rows) this.#enqueue(row);
-        if (rows.length < PAGE) break;
+        if (rows.length < PAGE || this.#isFinishing) break;
         afterId = rows.at(-1)?.outboxId;
         // A page at a time keeps memory flat however much piled up while the account was closed.
         await Promise.all(this.#lanes.values());
@@ -174,7 +184,7 @@ export class ReplyDelivery {
     const { outbox, provider, log } = this.#deps;
     while (this.#mustLookAgain) {
       this.#mustLookAgain = false;
-      if (this.#held || !this.#isConnected) return;
+      if (this.#held || this.#isFinishing || !this.#isConnected) return;
       try {
         const rows = await outbox.queued(provider.accountId, PAGE);
         for (const row of rows) this.#enqueue(row);
@@ -201,7 +211,7 @@ export class ReplyDelivery {
   }
 
   #enqueue(reply: QueuedReply): void {
-    if (this.#underway.has(reply.outboxId)) return;
+    if (this.#isFinishing || this.#underway.has(reply.outboxId)) return;
     this.#underway.add(reply.outboxId);
     const before = this.#lanes.get(reply.chatId) ?? Promise.resolve();
     const lane = before

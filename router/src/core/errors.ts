@@ -118,12 +118,15 @@ export class MediaError extends Wa2aiError {
   }
 }
 
-/** The agent did not take the request (refused, 429, 503): asking again is safe. */
+/** The agent did not take the request: asking again is safe. */
 export class AgentUnavailableError extends Wa2aiError {
   readonly retryAfterMs: number | undefined;
-  constructor(message: string, options?: { cause?: unknown; retryAfterMs?: number }) {
+  /** Nobody was there to ask (no connection, or a 429, 502 or 503): it may be starting, and costs nothing to ask again. */
+  readonly isAway: boolean;
+  constructor(message: string, options?: { cause?: unknown; retryAfterMs?: number; isAway?: boolean }) {
     super('AGENT_UNAVAILABLE', 'retry', message, options);
     this.retryAfterMs = options?.retryAfterMs;
+    this.isAway = options?.isAway ?? false;
   }
 }
 

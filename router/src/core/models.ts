@@ -106,9 +106,14 @@ export interface AdkConfig {
 export interface FailurePolicy {
   /** Asks of one message in all, from 1. Only an agent that did not take the request is asked again. */
   attempts?: number;
+  /**
+   * An agent that is away (no connection, or a 429, 502 or 503) is asked again for so long, in milliseconds, though the
+   * asks are used up. Default: 0 for a route that says how many asks or what to fall back on.
+   */
+  patienceMs?: number;
   /** Ceiling of the first wait between asks; it doubles with each. Default 500. */
   backoffMs?: number;
-  /** Ceiling of every such wait. Default 30,000. */
+  /** Ceiling of every such wait. Default 10,000. */
   maxBackoffMs?: number;
   /** Longest `Retry-After` that is waited out in full. Default 120,000. */
   maxRetryAfterMs?: number;

@@ -43,7 +43,7 @@ export function timeoutSentence(timeoutMs: number): string {
 export function faultError(stage: FaultStage, detail: string, cause: unknown): Wa2aiError {
   const sentence = failedSentence(detail);
   if (stage === 'not-connected' || stage === 'no-answer')
-    return new AgentUnavailableError(sentence, { cause });
+    return new AgentUnavailableError(sentence, { cause, isAway: stage === 'not-connected' });
   if (stage === 'too-large') return new AgentProtocolError(sentence);
   return new AgentTimeoutError(sentence, { cause });
 }
@@ -70,9 +70,12 @@ export function refusalError(
   const text = options.redact(`${errorText(body)}${hints.filter(Boolean).join('')}`);
   const sentence = `ADK agent endpoint returned ${status}: ${text}`;
   if (status === 429 || status === 503) {
-    return new AgentUnavailableError(sentence, { retryAfterMs: retryAfterMs(headers, options.nowMs) });
+    return new AgentUnavailableError(sentence, {
+      retryAfterMs: retryAfterMs(headers, options.nowMs),
+      isAway: true,
+    });
   }
-  if (status === 502) return new AgentUnavailableError(sentence);
+  if (status === 502) return new AgentUnavailableError(sentence, { isAway: true });
   if (status === 504) return new AgentTimeoutError(sentence);
   return new AgentProtocolError(sentence);
 }

@@ -7,8 +7,10 @@ import {
   connectExternalPostgres,
   type ExternalPostgres,
 } from '../../../router/src/infra/db/external-postgres.ts';
+import { createPrismaClient } from '../../../router/src/infra/db/prisma-client.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog } from '../../support/quiet-log.ts';
+import { TransactionPooler } from '../../support/transaction-pooler.ts';
 
 describe('connectExternalPostgres', () => {
   let database: TestDatabase;
@@ -65,6 +67,40 @@ describe('connectExternalPostgres', () => {
     );
     await backAgain;
     await expect(open()).rejects.toMatchObject({ code: 'DATABASE_ALREADY_RUNNING' });
+  });
+
+  it('says that a pooler shares sessions between transactions, and what to name instead', async () => {
+    const pooler = await TransactionPooler.before(database.url, 'transaction');
+    try {
+      const { host } = new URL(pooler.url);
+      await expect(
+        connectExternalPostgres({ url: pooler.url, nodeId: 'n1', log: quietLog }),
+      ).rejects.toMatchObject({
+        code: 'DATABASE_POOLER',
+        message: expect.stringMatching(
+          `DATABASE_URL: ${host} is a pooler .* Name the PostgreSQL server itself`,
+        ),
+      });
+    } finally {
+      await pooler.close();
+    }
+    // Nothing of this node is left behind in a session that others use on.
+    await open();
+  });
+
+  it('takes a pooler that leaves each connection its session, and all of wa2ai works through it', async () => {
+    const pooler = await TransactionPooler.before(database.url, 'session');
+    const prisma = createPrismaClient(pooler.url);
+    try {
+      const external = await connectExternalPostgres({ url: pooler.url, nodeId: 'n1', log: quietLog });
+      const [row] = await prisma.$queryRaw<unknown[]>`
+        SELECT current_setting('TimeZone') AS zone, current_setting('idle_in_transaction_session_timeout') AS idle`;
+      expect(row).toEqual({ zone: 'UTC', idle: '15s' });
+      await external.stop();
+    } finally {
+      await prisma.$disconnect();
+      await pooler.close();
+    }
   });
 
   it('says that nothing answers there', async () => {

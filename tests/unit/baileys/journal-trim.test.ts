@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { LeaseLostError } from '../../../router/src/core/errors.ts';
 import { MemoryJournal } from '../../../router/src/infra/memory/memory-journal.ts';
 import { JournalTrim } from '../../../router/src/providers/baileys/journal-trim.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
@@ -66,9 +67,25 @@ it('tries again what could not be dropped', async () => {
   expect(await left()).toEqual(['b']);
 });
 
-it('drops at the end what is done, at once', async () => {
+it('leaves everything to the next owner once the account is lost', async () => {
+  const forget = vi.spyOn(journal, 'forget').mockRejectedValue(new LeaseLostError('main'));
+  trim.received(['a']);
+  trim.receipted('a');
+  await vi.advanceTimersByTimeAsync(60 * 60_000);
+  await trim.finish();
+  expect(forget).toHaveBeenCalledOnce();
+  expect(await left()).toEqual(['a', 'b']);
+});
+
+it('drops at the end what is done, and keeps what was receipted just now for the next start', async () => {
   trim.received(['a', 'b']);
   trim.receipted('b');
+  await vi.advanceTimersByTimeAsync(4_000);
+  trim.receipted('a');
+  await vi.advanceTimersByTimeAsync(999);
+  await trim.finish();
+  expect(await left()).toEqual(['a', 'b']);
+  await vi.advanceTimersByTimeAsync(1);
   await trim.finish();
   expect(await left()).toEqual(['a']);
 });

@@ -34,6 +34,17 @@ it('is over when WhatsApp says nothing and nothing of it came for a while', () =
   expect(ends).toBe(1);
 });
 
+it('outlasts a process that was stopped for long: what came meanwhile is read first', () => {
+  const timers = vi.spyOn(globalThis, 'setInterval');
+  phase.runs();
+  const look = timers.mock.calls[0]?.[0] as () => void;
+  // After a stop an interval runs once, however many times it missed.
+  look();
+  phase.runs();
+  vi.advanceTimersByTime(19_999);
+  expect(ends).toBe(0);
+});
+
 it('lasts for as long as there is no connection', () => {
   vi.advanceTimersByTime(3_600_000);
   phase.runs();

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { OrderedLanes } from '../../../router/src/providers/baileys/ordered-lanes.ts';
 
@@ -83,6 +84,19 @@ describe('the order within a lane', () => {
     await tick();
     expect(done).toEqual(['first starts', 'first', 'second']);
   });
+});
+
+it('a task runs in no context of whoever set it off', async () => {
+  const current = new AsyncLocalStorage<string>();
+  const seen: Array<string | undefined> = [];
+  const look = async () => {
+    seen.push(current.getStore());
+  };
+  const slot = lanes.reserve('a');
+  lanes.push('a', look);
+  current.run('a stanza', () => lanes.fill(slot, look));
+  await tick();
+  expect(seen).toEqual([undefined, undefined]);
 });
 
 describe('side by side', () => {

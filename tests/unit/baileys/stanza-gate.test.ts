@@ -87,6 +87,24 @@ describe('stanzas of one chat', () => {
   });
 });
 
+it('lets go on at once what comes of the same socket after a stanza was taken up', async () => {
+  const gate = new StanzaGate(10_000);
+  const reached: string[] = [];
+  arrives(gate, 'ana', 'first', { lookUp: () => new Promise(() => undefined), reached });
+  let second = 0;
+  await new Promise<void>((resolve) => {
+    setImmediate(() => {
+      gate.enter('ana', false);
+      void gate.turn().then(() => {
+        second += 1;
+      });
+      gate.leave();
+      void gate.turn().then(resolve);
+    });
+  });
+  expect([reached, second]).toEqual([[], 0]);
+});
+
 it('lets work that belongs to no stanza go on', async () => {
   await expect(new StanzaGate(10_000).turn()).resolves.toBeUndefined();
 });

@@ -73,12 +73,14 @@ async function fetchText(url: string, signal: AbortSignal): Promise<string> {
     if (fetched.stage === 'too-large')
       throw new AgentProtocolError("The ABI agent's manifest is larger than 1 MB.");
     if (fetched.stage === 'aborted') throw new AgentUnavailableError(LATE);
-    throw new AgentUnavailableError(`The ABI agent's manifest cannot be fetched: ${fetched.detail}.`);
+    throw new AgentUnavailableError(`The ABI agent's manifest cannot be fetched: ${fetched.detail}.`, {
+      isAway: fetched.stage === 'not-connected',
+    });
   }
   if (fetched.status === 200) return fetched.body.toString('utf8').replace(/^\ufeff/, '');
   const sentence = `The ABI agent's manifest cannot be fetched: status ${fetched.status}${redirectHint(fetched)}.`;
   throw fetched.status >= 500 || fetched.status === 429
-    ? new AgentUnavailableError(sentence)
+    ? new AgentUnavailableError(sentence, { isAway: [429, 502, 503].includes(fetched.status) })
     : new AgentProtocolError(sentence);
 }
 

@@ -72,7 +72,7 @@ function faultError(fault: Fetched & { kind: 'fault' }, asked: Asked): Wa2aiErro
   const { stage, cause } = fault;
   const detail = asked.redact(fault.detail);
   if (stage === 'not-connected') {
-    return new AgentUnavailableError(`The ABI agent cannot be reached: ${detail}.`, { cause });
+    return new AgentUnavailableError(`The ABI agent cannot be reached: ${detail}.`, { cause, isAway: true });
   }
   if (stage === 'too-large') {
     return new AgentProtocolError(`The ABI agent's answer is too large: ${detail}.`);
@@ -93,9 +93,12 @@ function refusalError({ status, headers, body }: Answer, asked: Asked): Wa2aiErr
   const hints = `${asked.redact(redirectHint({ status, headers }))}${defect ? ` (${defect})` : ''}`;
   const sentence = `The ABI agent answered status ${status}${said && `: ${said}`}${hints}`;
   if (status === 429 || status === 503) {
-    return new AgentUnavailableError(sentence, { retryAfterMs: retryAfterMs(headers, asked.nowMs) });
+    return new AgentUnavailableError(sentence, {
+      retryAfterMs: retryAfterMs(headers, asked.nowMs),
+      isAway: true,
+    });
   }
-  if (status === 502) return new AgentUnavailableError(sentence);
+  if (status === 502) return new AgentUnavailableError(sentence, { isAway: true });
   if (asked.isIdempotent && (status === 400 || status >= 500)) return new AgentUnavailableError(sentence);
   return status === 504 ? new AgentTimeoutError(sentence) : new AgentProtocolError(sentence);
 }

@@ -22,6 +22,8 @@ export interface Database {
   url: string;
   /** Releases it; the built-in one is stopped. Idempotent, resolves when all is written. */
   stop(): Promise<void>;
+  /** For a process that ends at once: the built-in one ends by itself soon after. */
+  abandon(): void;
 }
 
 /**

@@ -49,6 +49,8 @@ export interface EmbeddedPostgres {
   url: string;
   /** Stops the server after the transactions in flight; resolves when its process has ended. Idempotent. */
   stop(): Promise<void>;
+  /** Tells the server to end, for a process that will not wait for it. Transactions in flight are rolled back. */
+  abandon(): void;
 }
 
 /**
@@ -233,14 +235,24 @@ class PostgresSupervisor implements EmbeddedPostgres {
     }
   }
 
+  abandon(): void {
+    const { folder, binaries } = this.prepared;
+    if (this.pid !== undefined) stopServerProcess(this.pid, 'fast', folder, binaries);
+  }
+
+  /** Of the server, as long as it is known to run. */
+  private get pid(): number | undefined {
+    if (this.attached === undefined && this.launched?.ended() !== undefined) return undefined;
+    return this.attached?.pid ?? this.launched?.pid;
+  }
+
   private async stopServer(): Promise<void> {
     this.stopSignal.abort();
     await this.recovery;
-    const attached = this.attached;
-    const pid = attached?.pid ?? this.launched?.pid;
-    if (pid === undefined || (attached === undefined && this.launched?.ended() !== undefined)) return;
+    const { attached, pid } = this;
+    if (pid === undefined) return;
     const { folder, binaries } = this.prepared;
-    stopServerProcess(pid, 'fast', folder, binaries);
+    this.abandon();
     if (!(await this.isGoneWithin(pid, STOP_TIMEOUT_MS))) {
       this.log.warn({ pid }, 'the database did not stop in time; it will recover at the next start');
       stopServerProcess(pid, 'immediate', folder, binaries);

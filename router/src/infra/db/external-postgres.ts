@@ -3,6 +3,7 @@ import pg from 'pg';
 import type { Logger } from '../../core/ports/logger.ts';
 import { DatabaseError, type DatabaseErrorCode, errorCode, errorMessage } from './database-errors.ts';
 import { holdInstanceLock } from './instance-lock.ts';
+import { sharesSessions } from './shared-sessions.ts';
 
 /** The oldest PostgreSQL that this service is written for; earlier ones get no security fixes any more. */
 const OLDEST_MAJOR = 14;
@@ -32,12 +33,15 @@ export interface ExternalPostgres {
   url: string;
   /** Gives the node's name free; the server itself is not touched. */
   stop(): Promise<void>;
+  /** Nothing to do: the name is free when this process has ended. */
+  abandon(): void;
 }
 
 /**
  * Connects to the operator's PostgreSQL, checks that it can be used, and holds this node's name in it until `stop`,
  * also over restarts of the server.
  * @throws {DatabaseError} DATABASE_UNREACHABLE · DATABASE_RIGHTS · DATABASE_VERSION (before 14, a replica, no UTF-8) ·
+ *   DATABASE_POOLER: the URL leads through a pooler that lends sessions out one transaction at a time ·
  *   DATABASE_ALREADY_RUNNING: another live process has this node's name
  */
 export async function connectExternalPostgres(options: ExternalPostgresOptions): Promise<ExternalPostgres> {
@@ -46,6 +50,7 @@ export async function connectExternalPostgres(options: ExternalPostgresOptions):
   let client = await connect(options);
   try {
     await checkServer(client, placeOf(url));
+    await refusePooler(client, options);
     await hold(client, nodeId);
   } catch (error) {
     await client.end().catch(() => undefined);
@@ -83,6 +88,7 @@ export async function connectExternalPostgres(options: ExternalPostgresOptions):
       await relock;
       await client.end().catch(() => undefined);
     },
+    abandon: () => undefined,
   };
 }
 
@@ -113,6 +119,20 @@ async function connect(options: ExternalPostgresOptions): Promise<pg.Client> {
       await wait(RETRY_PAUSE_MS);
     }
   }
+}
+
+/** Locks that show who lives, and notes between nodes, need a session that stays. */
+async function refusePooler(client: pg.Client, options: ExternalPostgresOptions): Promise<void> {
+  const second = await connect({ ...options, onProgress: undefined });
+  try {
+    if (!(await sharesSessions(client, second))) return;
+  } finally {
+    await second.end().catch(() => undefined);
+  }
+  throw new DatabaseError(
+    'DATABASE_POOLER',
+    `DATABASE_URL: ${placeOf(options.url).server} is a pooler that shares sessions between transactions (such as PgBouncer with pool_mode = transaction), and wa2ai needs sessions of its own for its locks and LISTEN. Name the PostgreSQL server itself: hosting services call it the direct connection. A pooler in session mode will do too. A node opens about 20 connections.`,
+  );
 }
 
 interface Place {

@@ -8,6 +8,12 @@ const LOCK_CLASS = 0x7761326e;
 const CHANNEL = 'wa2ai';
 /** PostgreSQL refuses payloads from 8,000 bytes on. */
 const MAX_PAYLOAD_BYTES = 7_900;
+/** Notes that are told in one statement. */
+const MAX_TOLD_AT_ONCE = 500;
+/** Notes that may wait for a database that is slow; more are left out. */
+const MAX_WAITING = 10_000;
+/** How long the last notes may take to go out at the end. */
+const LAST_NOTES_MS = 1_000;
 const RETRY_MS = 100;
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -30,6 +36,8 @@ export class NodeConnection {
   readonly #options: NodeConnectionOptions;
   readonly #stopping = new AbortController();
   #client: pg.Client | undefined;
+  #waiting: string[] = [];
+  #telling: Promise<void> | undefined;
   #loop: Promise<void> | undefined;
   #upSinceMs: number | undefined;
 
@@ -53,15 +61,17 @@ export class NodeConnection {
     this.#loop = this.#keep(connection);
   }
 
-  /** Tells all nodes, this one too; at once, unless the connection is broken. */
+  /** Tells all nodes, this one too; at once and in this order, unless the connection is broken. */
   publish(message: unknown): void {
     const payload = JSON.stringify(message);
     if (Buffer.byteLength(payload) > MAX_PAYLOAD_BYTES) {
       this.#options.log.warn({}, 'a note to the other nodes is too long and was left out');
       return;
     }
-    this.#client?.query('SELECT pg_notify($1, $2)', [CHANNEL, payload]).catch((error: unknown) => {
-      this.#options.log.debug({ err: error }, 'a note to the other nodes was lost');
+    if (this.#client === undefined || this.#waiting.length >= MAX_WAITING) return;
+    this.#waiting.push(payload);
+    this.#telling ??= this.#tell().finally(() => {
+      this.#telling = undefined;
     });
   }
 
@@ -79,11 +89,32 @@ export class NodeConnection {
     }
   }
 
-  /** Ends the connection and with it the lock. Idempotent. */
+  /** Ends the connection and with it the lock, once what was published is told. Idempotent. */
   async close(): Promise<void> {
+    const isTold = new AbortController();
+    await Promise.race([
+      this.#telling,
+      wait(LAST_NOTES_MS, undefined, { signal: isTold.signal }).catch(() => undefined),
+    ]);
+    isTold.abort();
     this.#stopping.abort();
     await this.#client?.end().catch(() => undefined);
     await this.#loop;
+  }
+
+  /** What is published while a statement is under way goes with the next one: a busy node tells much. Never rejects. */
+  async #tell(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const notes = this.#waiting.splice(0, MAX_TOLD_AT_ONCE);
+      try {
+        await this.#client?.query('SELECT pg_notify($1, note) FROM unnest($2::text[]) AS note', [
+          CHANNEL,
+          notes,
+        ]);
+      } catch (error) {
+        this.#options.log.debug({ err: error, notes: notes.length }, 'notes to the other nodes were lost');
+      }
+    }
   }
 
   async #connect(): Promise<{ ended: Promise<void> }> {
@@ -106,6 +137,8 @@ export class NodeConnection {
     });
     try {
       await client.connect();
+      // A note need not survive a power cut, and no other node's note has to wait until it would.
+      await client.query('SET synchronous_commit TO off');
       await client.query(`LISTEN ${CHANNEL}`);
       this.#client = client;
       await this.#lock(client, this.lockKey);

@@ -7,6 +7,9 @@ import { useRawStatements } from './raw-statements.ts';
 /** Distinct SQL texts that one client keeps prepared; later ones are sent unprepared. */
 const MAX_PREPARED_STATEMENTS = 500;
 
+/** Prisma writes and reads times without their offset: on a server of another time zone they would be shifted. */
+const SESSION_SETTINGS = "SET TimeZone TO 'UTC'; SET idle_in_transaction_session_timeout TO '15s'";
+
 export interface PrismaClientOptions {
   /** Most connections this client opens, from 1. Default 10. */
   poolSize?: number;
@@ -31,11 +34,12 @@ export function createPrismaClient(url: string, options: PrismaClientOptions = {
     connectionString: url,
     max: options.poolSize ?? 10,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
-    idle_in_transaction_session_timeout: 15_000,
-    // Prisma writes and reads times without their offset: on a server of another time zone they would be shifted.
-    options: '-c TimeZone=UTC',
     keepAlive: true,
     application_name: 'wa2ai',
+    // As startup parameters a pooler would refuse them, and `options` of the URL would take their place.
+    onConnect: async (client) => {
+      await client.query(SESSION_SETTINGS);
+    },
   });
   const nameOf = options.prepareStatements === false ? () => '' : createStatementNames();
   pool.on('error', (error) => options.onConnectionLost?.(error));

@@ -1,3 +1,4 @@
+import type { Fence } from '../../core/ports/account-lease.ts';
 import type {
   InboundMessage,
   Inbox,
@@ -7,12 +8,13 @@ import type {
   TurnResult,
 } from '../../core/ports/inbox.ts';
 import { addressColumns, pendingTurn, replyToOf } from './chat-identity.ts';
+import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { filesJson, mediaColumns, mediaInfo, replyMedia } from './media-columns.ts';
 import { storableId, storableJson, storableOrNull, storableText } from './storable.ts';
 import { withStorage } from './storage-errors.ts';
 
-interface StoredRow {
+interface StoredRow extends HeldRow {
   outcome: 'stored' | 'known';
   message_id: string;
   chat_id: string;
@@ -60,31 +62,40 @@ export interface ReplyRow {
  */
 export class PrismaInbox implements Inbox {
   readonly #prisma: PrismaClient;
+  readonly #fence: Fence | undefined;
 
-  constructor(prisma: PrismaClient) {
+  /** @param fence the lease that every message is added under; without one they are not fenced */
+  constructor(prisma: PrismaClient, fence?: Fence) {
     this.#prisma = prisma;
+    this.#fence = fence;
   }
 
-  /** The text of a message that is stored and never answered is not kept. */
+  /**
+   * The text of a message that is stored and never answered is not kept.
+   * @throws {LeaseLostError} nothing was stored
+   */
   async add(message: InboundMessage): Promise<Stored> {
+    const { accountId } = message;
+    const { owner, epoch } = fenceOf(this.#fence);
     const { phone, lid, groupId } = addressColumns(message.chat);
     const { sender, ignoredReason } = message;
     const text = ignoredReason === undefined ? storableText(message.text) : '';
     const quotedText = ignoredReason === undefined ? storableOrNull(message.quotedText) : null;
     const media = ignoredReason === undefined ? mediaColumns(message.media) : undefined;
     const editOf = message.editOf === undefined ? null : storableId(message.editOf);
-    const rows = await withStorage(
+    const row = await underFence(
+      this.#fence,
       'storing a message',
       () => this.#prisma.$queryRaw<StoredRow[]>`
-        SELECT outcome, message_id::text, chat_id::text, start_epoch FROM inbox_add(
-          ${message.accountId}, ${storableId(message.waMessageId)}, ${phone}, ${lid}, ${groupId},
+        SELECT 1 AS held, outcome, message_id::text, chat_id::text, start_epoch
+        FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint) AS lease (is_held), LATERAL inbox_add(
+          CASE WHEN is_held THEN ${accountId} END, ${storableId(message.waMessageId)}, ${phone}, ${lid}, ${groupId},
           ${replyToOf(message)}, ${sender.phone ?? null}, ${sender.lid ?? null},
           ${storableOrNull(sender.pushName)}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
           ${storableOrNull(ignoredReason)}, ${Math.trunc(message.sentAtMs)}::bigint,
           ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
           ${media?.reference ?? null})`,
     );
-    const row = only(rows);
     const stored: Stored = { outcome: row.outcome, messageId: row.message_id, chatId: row.chat_id };
     if (row.start_epoch !== null) stored.startLoop = { chatId: row.chat_id, epoch: row.start_epoch };
     return stored;
@@ -192,10 +203,4 @@ export function queuedReply(row: ReplyRow): QueuedReply {
 
 function wholeMs(ms: number | undefined): number | null {
   return ms === undefined ? null : Math.min(Math.max(Math.round(ms), 0), 2_147_483_647);
-}
-
-function only<T>(rows: T[]): T {
-  const [row] = rows;
-  if (row === undefined) throw new Error('a function that returns one row returned none');
-  return row;
 }

@@ -48,12 +48,17 @@ const waitField = z.int().min(0).max(3_600_000);
 const failureField = z
   .strictObject({
     attempts: z.int().min(1).max(20).optional().describe('Asks of one message in all.'),
+    patienceMs: waitField
+      .optional()
+      .describe(
+        'An agent that is away (no connection, 429, 502, 503) is asked again for so long, in milliseconds, though the asks are used up. Default: 0 beside attempts or a fallback, else WA2AI_AGENT_PATIENCE_MS.',
+      ),
     backoffMs: waitField
       .optional()
       .describe('Ceiling of the first wait between asks, in milliseconds. Default: 500.'),
     maxBackoffMs: waitField
       .optional()
-      .describe('Ceiling of every such wait, in milliseconds. Default: 30000.'),
+      .describe('Ceiling of every such wait, in milliseconds. Default: 10000.'),
     maxRetryAfterMs: waitField
       .optional()
       .describe('Longest `Retry-After` that is waited out in full, in milliseconds. Default: 120000.'),

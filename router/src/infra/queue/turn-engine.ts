@@ -4,6 +4,7 @@ import { StorageUnavailableError } from '../../core/errors.ts';
 import type { Inbox } from '../../core/ports/inbox.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { DbosTakeover } from './dbos-takeover.ts';
+import { LoopSweep, loopId } from './loop-sweep.ts';
 import type { Loop, TurnSharing } from './turn-sharing.ts';
 
 /** Changes when the steps of the turn loop change: workflows of another version are not recovered by this one. */
@@ -68,6 +69,7 @@ export class TurnEngine {
   /** Loops that this process started: their first turn is no repeat, that of a recovered loop may be one. */
   readonly #startedHere = new Set<string>();
   readonly #lanes = new Map<string, Lane>();
+  readonly #sweep: LoopSweep;
   #sweepTimer: NodeJS.Timeout | undefined;
   #takeOverTimer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> = Promise.resolve();
@@ -80,6 +82,15 @@ export class TurnEngine {
 
   constructor(deps: TurnEngineDeps) {
     this.#deps = deps;
+    const { nodeId, inbox, log, shared } = deps;
+    this.#sweep = new LoopSweep({
+      nodeId,
+      inbox,
+      log,
+      isLookout: () => !shared || shared.sharing.isLookout,
+      isHere: (loop) => this.#lanes.has(loop.chatId) || this.#startedHere.has(loopId(loop)),
+      start: (loop) => this.#start(loop),
+    });
     this.#loop = DBOS.registerWorkflow(
       async (chatId: string, epoch: number) => {
         await DBOS.runStep(() => this.#answerAll(chatId, epoch), { name: 'answerAll' });
@@ -105,9 +116,10 @@ export class TurnEngine {
       logger: dbosLogger(this.#deps.log.child({ mod: 'dbos' })),
     });
     await DBOS.launch();
-    await this.#sweep();
+    const isStopping = () => this.#isDraining;
+    await this.#sweep.run(isStopping);
     this.#sweepTimer = setInterval(() => {
-      this.#sweeping = this.#sweeping.then(() => this.#sweep());
+      this.#sweeping = this.#sweeping.then(() => this.#sweep.run(isStopping));
     }, sweepEveryMs);
     this.#sweepTimer.unref();
     if (!this.#deps.shared) return;
@@ -179,7 +191,7 @@ export class TurnEngine {
   }
 
   async #start({ chatId, epoch }: { chatId: string; epoch: number }): Promise<void> {
-    const workflowID = loopId(chatId, epoch);
+    const workflowID = loopId({ chatId, epoch });
     this.#startedHere.add(workflowID);
     try {
       await DBOS.startWorkflow(this.#loop, { workflowID })(chatId, epoch);
@@ -193,7 +205,7 @@ export class TurnEngine {
 
   /** Answers a chat until it was idle for a while; parks when the service stops, so that nothing is recorded. */
   async #answerAll(chatId: string, epoch: number): Promise<void> {
-    const isRepeat = !this.#startedHere.delete(loopId(chatId, epoch));
+    const isRepeat = !this.#startedHere.delete(loopId({ chatId, epoch }));
     const lane: Lane = { isWoken: false, wake: () => undefined };
     this.#lanes.set(chatId, lane);
     this.#busy++;
@@ -268,29 +280,6 @@ export class TurnEngine {
     }
   }
 
-  /** Finds chats whose loop was lost (a crash between commit and start, a workflow that failed) and starts one. */
-  async #sweep(): Promise<void> {
-    if (this.#deps.shared && !this.#deps.shared.sharing.isLookout) return;
-    try {
-      for (const { chatId, epoch } of await this.#deps.inbox.openLoops()) {
-        if (this.#isDraining) return;
-        const status = await DBOS.getWorkflowStatus(loopId(chatId, epoch));
-        if (status === null) {
-          await this.#start({ chatId, epoch });
-        } else if (!['PENDING', 'ENQUEUED', 'DELAYED'].includes(status.status)) {
-          const next = await this.#deps.inbox.renewLoop(chatId, epoch);
-          this.#deps.log.warn(
-            { chatId, status: status.status },
-            'turn loop had ended early; a new one takes over',
-          );
-          if (next !== undefined) await this.#start({ chatId, epoch: next });
-        }
-      }
-    } catch (error) {
-      this.#deps.log.warn({ err: error }, 'sweep for unanswered chats failed; it is tried again');
-    }
-  }
-
   /** What nodes that are gone had under way goes on at those that live; repeated, because one of them may die over it. */
   async #takeOverFromDead(): Promise<void> {
     const { shared, log } = this.#deps;
@@ -304,10 +293,6 @@ export class TurnEngine {
       log.warn({ err: error }, 'turns of other nodes could not be looked after; it is tried again');
     }
   }
-}
-
-function loopId(chatId: string, epoch: number): string {
-  return `chat:${chatId}:${epoch}`;
 }
 
 /**

@@ -362,6 +362,7 @@ class BaileysProvider implements ChatProvider {
         this.#intake.arrived(node);
         ahead?.arrived(node);
       },
+      stanzaTaken: () => this.#intake.leave(),
       offlineDelivered: () => this.#intake.offlineDelivered(),
       receipt: (node) =>
         this.#receipts.add(receiptsOf(node, this.#account.jids(), this.#options.clock.now())),

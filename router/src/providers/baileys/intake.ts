@@ -160,6 +160,11 @@ export class Intake implements DecryptHooks {
     this.#tell(stanza, 'a message reached the socket');
   }
 
+  /** Baileys has begun with the stanza that arrived. */
+  leave(): void {
+    this.#gate.leave();
+  }
+
   turn(): Promise<void> {
     return this.#gate.turn();
   }

@@ -1,3 +1,4 @@
+import { LeaseLostError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Journal } from '../../core/ports/journal.ts';
 import type { Logger } from '../../core/ports/logger.ts';
@@ -43,11 +44,11 @@ export class JournalTrim {
     this.#keptOf(hash).receiptAtMs = this.#clock.monotonicMs();
   }
 
-  /** Drops at once what was received and receipted. */
+  /** Drops what is due; a receipt of the last seconds may have been lost with the connection that just ended. */
   async finish(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#working = this.#working.then(() => this.#trim(0));
+    this.#working = this.#working.then(() => this.#trim());
     await this.#working;
   }
 
@@ -64,7 +65,7 @@ export class JournalTrim {
   #later(): NodeJS.Timeout {
     const timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#working = this.#working.then(() => this.#trim(KEEP_MS));
+      this.#working = this.#working.then(() => this.#trim());
       void this.#working.then(() => {
         if (this.#kept.size > 0) this.#timer ??= this.#later();
       });
@@ -73,10 +74,10 @@ export class JournalTrim {
     return timer;
   }
 
-  async #trim(keepMs: number): Promise<void> {
+  async #trim(): Promise<void> {
     const due: string[] = [];
     for (const [hash, kept] of this.#kept) {
-      if (this.#isDue(kept, keepMs)) due.push(hash);
+      if (this.#isDue(kept)) due.push(hash);
       else if (this.#isForgotten(kept)) this.#kept.delete(hash);
     }
     for (let start = 0; start < due.length; start += MAX_PER_STATEMENT) {
@@ -84,6 +85,11 @@ export class JournalTrim {
       try {
         await this.#journal.forget(this.#accountId, batch);
       } catch (error) {
+        if (error instanceof LeaseLostError) {
+          // They are the next owner's, who may need them for what WhatsApp delivers again.
+          this.#kept.clear();
+          return;
+        }
         // They are answered again at the next start, where the inbox knows them.
         this.#log.warn({ err: error }, 'journal not trimmed; it is tried again');
         return;
@@ -92,11 +98,11 @@ export class JournalTrim {
     }
   }
 
-  #isDue({ receivedAtMs, receiptAtMs }: Kept, keepMs: number): boolean {
+  #isDue({ receivedAtMs, receiptAtMs }: Kept): boolean {
     if (receivedAtMs === undefined) return false;
     const nowMs = this.#clock.monotonicMs();
     if (receiptAtMs === undefined) return nowMs - receivedAtMs >= KEEP_WITHOUT_RECEIPT_MS;
-    return nowMs - Math.max(receivedAtMs, receiptAtMs) >= keepMs;
+    return nowMs - Math.max(receivedAtMs, receiptAtMs) >= KEEP_MS;
   }
 
   /** Core would not take the message: its entry stays in the journal for the next start. */

@@ -1,9 +1,11 @@
-/** Nothing of what waited came for so long after the login: WhatsApp never says that it was all. */
-const QUIET_MS = 20_000;
+/** Nothing of what waited came for so many looks after the login: WhatsApp never says that it was all. */
+const QUIET_LOOKS = 10;
+const LOOK_EVERY_MS = 2_000;
 
 /**
  * Knows when WhatsApp has delivered what waited while the account was not connected: it says so (`<ib><offline>`), as
- * the last of it; should it not, some time without any of it counts as the end. Tells once in each connection.
+ * the last of it; should it not, twenty seconds without any of it count as the end. They are counted in steps, so that a
+ * process that was stopped for a while reads what came meanwhile before it gives up. Tells once in each connection.
  */
 export class OfflinePhase {
   readonly #onOver: () => void;
@@ -18,20 +20,24 @@ export class OfflinePhase {
   runs(): void {
     if (this.#state === 'over') return;
     this.#state = 'running';
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.over(), QUIET_MS).unref();
+    clearInterval(this.#timer);
+    let quiet = 0;
+    this.#timer = setInterval(() => {
+      quiet += 1;
+      if (quiet >= QUIET_LOOKS) this.over();
+    }, LOOK_EVERY_MS).unref();
   }
 
   /** WhatsApp says that it was all. */
   over(): void {
     if (this.#state === 'over') return;
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
     this.#state = 'over';
     this.#onOver();
   }
 
   connectionClosed(): void {
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
     this.#state = 'away';
   }
 }

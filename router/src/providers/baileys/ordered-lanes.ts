@@ -1,3 +1,5 @@
+import { AsyncResource } from 'node:async_hooks';
+
 type Task = () => Promise<void>;
 
 /** A place in a lane, taken in the order in which things must come out. */
@@ -17,10 +19,12 @@ interface Lane {
 /**
  * Runs tasks one at a time in each lane, in the order in which their slots were reserved, whatever the order in which
  * they get ready; lanes side by side. An open slot holds its lane until whoever reserved it fills or releases it. Tasks
- * must not reject. Lanes without work cost no memory.
+ * must not reject, and run in the async context in which the lanes were made, whoever's turn it was that set them off.
+ * Lanes without work cost no memory.
  */
 export class OrderedLanes {
   readonly #concurrency: number;
+  readonly #context = new AsyncResource('wa2ai-lanes');
   readonly #lanes = new Map<string, Lane>();
   readonly #scheduled: Lane[] = [];
   #running = 0;
@@ -111,7 +115,7 @@ export class OrderedLanes {
       const lane = this.#scheduled.shift();
       if (!lane) return;
       this.#running += 1;
-      void this.#runOne(lane);
+      this.#context.runInAsyncScope(() => void this.#runOne(lane));
     }
   }
 

@@ -14,6 +14,8 @@ export interface SocketHandlers {
   limited(isActive: boolean, untilMs: number | undefined): void;
   /** A `message` stanza, before Baileys sees it. */
   stanza(node: BinaryNode): void;
+  /** Baileys has begun with it. */
+  stanzaTaken(): void;
   /** All that waited at WhatsApp while this device was not connected has reached the socket. */
   offlineDelivered(): void;
   receipt(node: BinaryNode): void;
@@ -58,6 +60,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   );
   const onSuccess = guarded('success stanza', (node: BinaryNode) => handlers.loggedIn(node));
   const onStanza = guarded('message stanza', (node: BinaryNode) => handlers.stanza(node));
+  const onTaken = guarded('message stanza taken', () => handlers.stanzaTaken());
   const onOffline = guarded('end of the offline stanzas', () => handlers.offlineDelivered());
   const onReceipt = guarded('receipt stanza', (node: BinaryNode) => handlers.receipt(node));
   const onAck = guarded('ack stanza', (node: BinaryNode) => handlers.ack(node));
@@ -70,6 +73,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   ev.on('group-participants.update', onMembers);
   ws.prependListener('CB:success', onSuccess);
   ws.prependListener('CB:message', onStanza);
+  ws.on('CB:message', onTaken);
   ws.on('CB:ib,,offline', onOffline);
   ws.on('CB:receipt', onReceipt);
   ws.on('CB:ack,class:message', onAck);
@@ -81,6 +85,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     ev.off('group-participants.update', onMembers);
     ws.off('CB:success', onSuccess);
     ws.off('CB:message', onStanza);
+    ws.off('CB:message', onTaken);
     ws.off('CB:ib,,offline', onOffline);
     ws.off('CB:receipt', onReceipt);
     ws.off('CB:ack,class:message', onAck);

@@ -21,7 +21,7 @@ interface Place extends Ticket {
  * later of two messages journalled and answered first. Here the look-ups themselves wait.
  */
 export class StanzaGate {
-  readonly #current = new AsyncLocalStorage<Place>();
+  readonly #current = new AsyncLocalStorage<Place | undefined>();
   readonly #last = new Map<string, Promise<void>>();
   readonly #open = new Set<Place>();
   readonly #longestWaitMs: number;
@@ -32,8 +32,8 @@ export class StanzaGate {
   }
 
   /**
-   * A stanza of that chat arrived. What Baileys does with it in consequence of the same event is known by the async
-   * context. `isQueued`: Baileys handles it one at a time with others, in order; it never waits here.
+   * A stanza of that chat arrived. What Baileys does with it in consequence of the same event, until `leave`, is known
+   * by the async context. `isQueued`: Baileys handles it one at a time with others, in order; it never waits here.
    */
   enter(chat: string, isQueued: boolean): Ticket {
     const before = this.#last.get(chat) ?? Promise.resolve();
@@ -57,6 +57,11 @@ export class StanzaGate {
     this.#open.add(place);
     this.#current.enterWith(place);
     return place;
+  }
+
+  /** Baileys has taken the stanza up: what comes next of the same socket, or of the same turn, is not its business. */
+  leave(): void {
+    this.#current.enterWith(undefined);
   }
 
   /** Resolves when the stanza that the caller works on may be queued for decryption; at once for any other work. */

@@ -1,0 +1,64 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { NodeConnection } from '../../../router/src/infra/db/node-connection.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { quietLog } from '../../support/quiet-log.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+function connection(nodeId: string, onMessage: (message: unknown) => void = () => undefined): NodeConnection {
+  return new NodeConnection({ databaseUrl: database.url, nodeId, log: quietLog, onMessage });
+}
+
+describe('what nodes tell each other', () => {
+  it('comes in the order it was told, all of a burst, with few statements', async () => {
+    const heard: unknown[] = [];
+    const [listener, teller] = [connection('n1', (message) => heard.push(message)), connection('n2')];
+    await Promise.all([listener.start(), teller.start()]);
+    const statements = vi.spyOn(pg.Client.prototype, 'query');
+    for (let note = 0; note < 2_000; note++) teller.publish({ note });
+    await expect.poll(() => heard.length, { timeout: 20_000 }).toBe(2_000);
+    expect(statements.mock.calls.length).toBeLessThan(10);
+    statements.mockRestore();
+    expect(heard).toEqual(Array.from({ length: 2_000 }, (_, note) => ({ note })));
+    await Promise.all([listener.close(), teller.close()]);
+  });
+
+  it('is told to the last word before the connection ends', async () => {
+    const heard: unknown[] = [];
+    const [listener, teller] = [connection('n3', (message) => heard.push(message)), connection('n4')];
+    await Promise.all([listener.start(), teller.start()]);
+    for (let note = 0; note < 50; note++) teller.publish({ note });
+    teller.publish('farewell');
+    await teller.close();
+    await expect.poll(() => heard.at(-1)).toBe('farewell');
+    await listener.close();
+  });
+
+  it('goes on when the connection broke and is back', async () => {
+    const heard: unknown[] = [];
+    let isBack: () => void = () => undefined;
+    const back = new Promise<void>((resolve) => {
+      isBack = resolve;
+    });
+    const node = new NodeConnection({
+      databaseUrl: database.url,
+      nodeId: 'n5',
+      log: quietLog,
+      onMessage: (message) => heard.push(message),
+      onBack: isBack,
+    });
+    await node.start();
+    await database.prisma().$queryRaw`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name LIKE '% node'`;
+    await back;
+    node.publish('back');
+    await expect.poll(() => heard).toEqual(['back']);
+    await node.close();
+  });
+});
