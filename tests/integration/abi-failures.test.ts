@@ -131,11 +131,15 @@ describe('agents that fail', () => {
   });
 
   it('by taking longer than half a minute, when nothing else is said', async () => {
-    const silent = await serverOf(() => undefined);
+    let isAsked = () => {};
+    const arrival = new Promise<void>((resolve) => {
+      isAsked = resolve;
+    });
+    const silent = await serverOf(() => isAsked());
     const clock = new FakeClock();
     const patient = new AbiAgentClient({ abi: { functions: abiFunctions }, clock });
     const asked = patient.sendMessage(silent.url, saying('/greet A')).catch((error: unknown) => error);
-    await clock.untilSleeping();
+    await arrival;
     await clock.advanceMs(29_999);
     expect(await Promise.race([asked, 'still waiting'])).toBe('still waiting');
     await clock.advanceMs(1);
