@@ -57,7 +57,7 @@ describe('a database in trouble', () => {
       () => log.messages({ limit: 1 }),
       () => log.message('1'),
       () => log.deadLetters({ limit: 1 }),
-      () => log.counts(),
+      () => log.openWork(),
     ];
     for (const call of calls) {
       const error = await call().catch((thrown: unknown) => thrown);

@@ -2,6 +2,7 @@ import type { RetentionDays } from '../../config.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
+import { forgetGoneNodes } from './prisma-cluster.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 const DAY_MS = 86_400_000;
@@ -106,7 +107,7 @@ export class Retention {
   }
 
   /**
-   * One run over every kind that has a limit.
+   * One run over every kind that has a limit, and over the list of nodes.
    * @returns rows removed (texts emptied) by kind; a kind that another node is at is left out
    * @throws {StorageUnavailableError} what went before is gone
    */
@@ -124,6 +125,7 @@ export class Retention {
         this.#deps.log.error({ err: error, kind }, 'old rows could not be removed');
       }
     }
+    await forgetGoneNodes(this.#deps.prisma);
     return removed;
   }
 

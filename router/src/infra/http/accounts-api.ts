@@ -20,6 +20,10 @@ const accountView = z
     accountId: z.string(),
     state: z.enum(ACCOUNT_STATES),
     nextAction: z.string().describe('What a person should do now.'),
+    isConnected: z
+      .boolean()
+      .optional()
+      .describe('The connection to WhatsApp stands: in the state open, and in restricted as a rule.'),
     since: timeView,
     reason: z.string().optional(),
     qr: z.string().optional().describe('Raw text of the QR code, while pairing by QR.'),
