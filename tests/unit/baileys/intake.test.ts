@@ -457,6 +457,49 @@ describe('later messages of a chat', () => {
   });
 });
 
+describe('what an earlier life left in the journal', () => {
+  const journalled = async () => {
+    await settle();
+    return (await journal.pending('main', { afterOrder: 0n, limit: 10 })).map((entry) => entry.waMessageId);
+  };
+
+  it('goes when it is received and WhatsApp, having delivered all that waited, did not deliver it again', async () => {
+    const killed = newIntake();
+    for (const id of ['receipted', 'not receipted']) {
+      const node = stanza(id, 'ana');
+      killed.arrived(node);
+      await decrypt(killed, node, false);
+    }
+
+    const intake = await nextLife();
+    expect(received).toEqual(['receipted', 'not receipted']);
+    intake.connected();
+    const again = stanza('not receipted', 'ana', true);
+    intake.arrived(again);
+    expect(await journalled()).toEqual(['receipted', 'not receipted']);
+    intake.offlineDelivered();
+    expect(await journalled()).toEqual(['not receipted']);
+    await decrypt(intake, again);
+    intake.taken(ciphertextOf(again));
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(await journalled()).toEqual([]);
+  });
+
+  it('stays while core cannot take it', async () => {
+    const killed = newIntake();
+    const only = stanza('only', 'ana');
+    killed.arrived(only);
+    await decrypt(killed, only, false);
+    isStorageDown = true;
+    const intake = await nextLife();
+    intake.offlineDelivered();
+    expect(await journalled()).toEqual(['only']);
+    isStorageDown = false;
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect([received, await journalled()]).toEqual([['only'], []]);
+  });
+});
+
 describe('the end of the service', () => {
   it('waits for what core is taking', async () => {
     const intake = newIntake();

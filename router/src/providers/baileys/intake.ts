@@ -72,7 +72,7 @@ export class Intake implements DecryptHooks {
   readonly #chats = new ChatLanes();
   readonly #places: KeptPlaces;
   readonly #gate = new StanzaGate(GATE_MS);
-  readonly #offlinePhase = new OfflinePhase(() => this.#places.deliveredAgain());
+  readonly #offlinePhase = new OfflinePhase(() => this.#allDelivered());
   readonly #handOver: HandOver;
   readonly #delivery: StanzaDelivery;
   readonly #recalled: RecalledPlaintexts;
@@ -82,6 +82,8 @@ export class Intake implements DecryptHooks {
   readonly #stanzaOf = new WeakMap<Uint8Array, OpenStanza>();
   readonly #hashes = new WeakMap<Uint8Array, string>();
   readonly #open = new Set<OpenStanza>();
+  /** Journal entries of messages that an earlier process left and that did not come again, by message key. */
+  readonly #left = new Map<string, string[]>();
 
   constructor(options: IntakeOptions) {
     const { journal, accountId, clock, log, own } = options;
@@ -139,6 +141,7 @@ export class Intake implements DecryptHooks {
     const offline = attrs.offline !== undefined;
     if (offline) this.#offlinePhase.runs();
     const key = messageKeyOf(envelope);
+    this.#left.delete(key);
     const order = this.#memory.orderOf(key);
     const lane = this.#chats.of(attrs);
     const ciphertexts = ciphertextsOf(node);
@@ -268,7 +271,7 @@ export class Intake implements DecryptHooks {
 
   /** The link is gone, and with it all that WhatsApp might have delivered again. */
   unlinked(): void {
-    this.#places.deliveredAgain();
+    this.#allDelivered();
   }
 
   /** How long the oldest stanza waits for its decryption, in milliseconds. */
@@ -287,6 +290,13 @@ export class Intake implements DecryptHooks {
     this.#handOver.stop();
     await this.#lanes.below(1);
     await this.#trim.finish();
+  }
+
+  /** What waits for its redelivery waits in vain, and what the journal kept for one is of no more use. */
+  #allDelivered(): void {
+    this.#places.deliveredAgain();
+    this.#trim.settled([...this.#left.values()].flat());
+    this.#left.clear();
   }
 
   #partEnded(stanza: OpenStanza): void {
@@ -350,6 +360,7 @@ export class Intake implements DecryptHooks {
       return;
     }
     this.#memory.note(key, order, 'handed');
+    this.#left.set(key, hashes);
     const stanza = { key, envelope, attrs, order, offline: true, plaintexts, hashes };
     this.#lanes.push(lane, () => this.#deliver(stanza));
   }
