@@ -83,6 +83,7 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
   const pending = new Map<string, { text: string | undefined }>();
   let credsDirty = false;
   let credsSaving: Promise<void> | undefined;
+  let isSavingCreds = false;
 
   const reporting = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -113,24 +114,25 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
   };
 
   const saveUntilClean = async (): Promise<void> => {
-    while (credsDirty) {
-      credsDirty = false;
-      const value = JSON.stringify(creds, BufferJSON.replacer);
-      try {
+    isSavingCreds = true;
+    try {
+      while (credsDirty) {
+        credsDirty = false;
+        const value = JSON.stringify(creds, BufferJSON.replacer);
         await reporting(writer.write({ puts: [{ ...CREDS, value }], deletes: [], journal: [] }));
-      } catch {
-        // Reported; `prepare` saves them before the next connection.
-        credsDirty = true;
-        return;
       }
+    } catch {
+      // Reported; `prepare` saves them before the next connection.
+      credsDirty = true;
+    } finally {
+      // In the same step that found them clean: who changes them next begins anew.
+      isSavingCreds = false;
     }
   };
 
   const saveCreds = (): void => {
     credsDirty = true;
-    credsSaving ??= saveUntilClean().finally(() => {
-      credsSaving = undefined;
-    });
+    if (!isSavingCreds) credsSaving = saveUntilClean();
   };
 
   /** What the store gave for a key, unless it is no such key's value. */
