@@ -7,7 +7,7 @@ import {
 import { AbiAgentClient } from '../../router/src/infra/abi-agent-client.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
-import { abiFailure, abiFunctions, askAbi, saying, serverOf, vitalik } from '../support/abi.ts';
+import { abiFailure, abiFunctions, askAbi, saying, serverOf, tlsServerOf, vitalik } from '../support/abi.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { recordingLog } from '../support/quiet-log.ts';
 
@@ -75,6 +75,18 @@ describe('agents that fail', () => {
     expect(error.message).toBe(
       'The ABI agent cannot be reached: it does not speak TLS on that port, so its address may have to begin with http://.',
     );
+  });
+
+  it('by a certificate that is not trusted: nothing was sent', async () => {
+    let asks = 0;
+    const agent = await tlsServerOf((_request, response) => {
+      asks += 1;
+      response.end();
+    });
+    const error = await abiFailure(agent, '/greet A');
+    expect(error).toBeInstanceOf(AgentUnavailableError);
+    expect(error.message).toBe('The ABI agent cannot be reached: its certificate is self-signed.');
+    expect(asks).toBe(0);
   });
 
   it('by listening on a port that no HTTP client of the web goes to', async () => {
