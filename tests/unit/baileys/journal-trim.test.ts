@@ -45,6 +45,16 @@ it('keeps what WhatsApp may deliver again because no receipt went out', async ()
   expect(await left()).toEqual(['b']);
 });
 
+it('drops at once what was received and WhatsApp has the receipt of, and the rest of it once it is received', async () => {
+  trim.received(['a']);
+  trim.settled(['a', 'b']);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(await left()).toEqual(['b']);
+  trim.received(['b']);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(await left()).toEqual([]);
+});
+
 it('drops what was received ten minutes ago and never came again', async () => {
   trim.received(['a']);
   await vi.advanceTimersByTimeAsync(11 * 60_000);

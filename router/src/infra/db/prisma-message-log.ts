@@ -11,7 +11,7 @@ import type { Chat, Message, Outbox, Prisma, PrismaClient } from './generated/cl
 import { mediaInfo } from './media-columns.ts';
 import { outboxRow } from './outbox-row.ts';
 import { rowId } from './storable.ts';
-import { withStorage } from './storage-errors.ts';
+import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 const OPEN_REPLY_STATES = new Set(['queued', 'sending', 'sent']);
 
@@ -114,22 +114,74 @@ export class PrismaMessageLog implements MessageLog {
     orderBy?: Prisma.MessageOrderByWithRelationInput;
     take?: number;
   }): Promise<MessageRow[]> {
-    const rows = await this.#prisma.message.findMany({
-      ...args,
-      include: { chat: true },
-      omit: { mediaRef: true },
-    });
+    const rows = await this.#readable(args);
     if (rows.length === 0) return [];
-    const replies = await this.#prisma.outbox.findMany({
-      where: { messageId: { in: rows.map((row) => row.id) } },
-      orderBy: { id: 'asc' },
-    });
+    const replies = await this.#repliesTo(rows.map((row) => row.id));
     return rows.map((row) =>
       messageRow(
         row,
         replies.filter((reply) => reply.messageId === row.id),
       ),
     );
+  }
+
+  /** A row that cannot be read must not hide the others of its page: they are then read one by one, and it without its texts. */
+  async #readable(args: Prisma.MessageFindManyArgs): Promise<MessageWithChat[]> {
+    const { message } = this.#prisma;
+    try {
+      return await withStorage('reading messages', () =>
+        message.findMany({ ...args, include: { chat: true } }),
+      );
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+    }
+    const texts = { text: true, quotedText: true, trace: true, error: true } as const;
+    const rows = await withStorage('reading messages', () =>
+      message.findMany({ ...args, omit: texts, include: { chat: true } }),
+    );
+    return Promise.all(
+      rows.map(async (row) => {
+        const found = await orUndefined(() =>
+          message.findFirstOrThrow({ where: { id: row.id }, select: texts }),
+        );
+        return { ...row, ...(found ?? { text: '', quotedText: null, trace: null, error: DAMAGED_TEXT }) };
+      }),
+    );
+  }
+
+  async #repliesTo(messageIds: bigint[]): Promise<Outbox[]> {
+    const { outbox } = this.#prisma;
+    const args = { where: { messageId: { in: messageIds } }, orderBy: { id: 'asc' as const } };
+    try {
+      return await withStorage('reading replies', () => outbox.findMany(args));
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+    }
+    const rows = await withStorage('reading replies', () =>
+      outbox.findMany({ ...args, omit: { text: true } }),
+    );
+    return Promise.all(
+      rows.map(async (row) => {
+        const found = await orUndefined(() =>
+          outbox.findFirstOrThrow({ where: { id: row.id }, select: { text: true } }),
+        );
+        return { ...row, ...(found ?? { text: '', error: DAMAGED_TEXT }) };
+      }),
+    );
+  }
+}
+
+type MessageWithChat = Message & { chat: Chat };
+
+const DAMAGED_TEXT = 'The database cannot read the text of this row: it is damaged.';
+
+/** `read` must be no `findUnique`: Prisma puts several of one moment into one statement. */
+async function orUndefined<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await withStorage('reading one row', read);
+  } catch (error) {
+    if (error instanceof StorageDamagedError) return undefined;
+    throw error;
   }
 }
 

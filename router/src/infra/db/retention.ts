@@ -3,7 +3,7 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
 import { forgetGoneNodes } from './prisma-cluster.ts';
-import { withStorage } from './storage-errors.ts';
+import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 const DAY_MS = 86_400_000;
 /** Rows of one statement: few enough to hold nobody up. */
@@ -116,8 +116,14 @@ export class Retention {
     for (const kind of ORDER) {
       const days = this.#deps.limits[kind];
       if (days === 0) continue;
-      const rows = await this.#prune(kind, new Date(this.#deps.clock.now() - days * DAY_MS));
-      if (rows !== undefined) removed[kind] = rows;
+      try {
+        const rows = await this.#prune(kind, new Date(this.#deps.clock.now() - days * DAY_MS));
+        if (rows !== undefined) removed[kind] = rows;
+      } catch (error) {
+        // A damaged row keeps rows of its own kind, no others.
+        if (!(error instanceof StorageDamagedError)) throw error;
+        this.#deps.log.error({ err: error, kind }, 'old rows could not be removed');
+      }
     }
     await forgetGoneNodes(this.#deps.prisma);
     return removed;

@@ -32,6 +32,10 @@ const accountView = z
     retryAt: timeView
       .optional()
       .describe('When the next connect is tried, or when the limit of WhatsApp is over.'),
+    problems: z
+      .array(z.string())
+      .optional()
+      .describe('What is wrong with single messages or keys while the account works.'),
     phone: z.string().optional(),
     lid: z.string().optional(),
     name: z.string().optional(),

@@ -12,6 +12,8 @@ const MAX_PER_STATEMENT = 1_000;
 interface Kept {
   receivedAtMs: number | undefined;
   receiptAtMs: number | undefined;
+  /** WhatsApp has the receipt, and so will not deliver it again. */
+  isSettled: boolean;
 }
 
 /**
@@ -44,6 +46,12 @@ export class JournalTrim {
     this.#keptOf(hash).receiptAtMs = this.#clock.monotonicMs();
   }
 
+  /** WhatsApp did not deliver these again with all else that waited: they go as soon as the inbox has their messages. */
+  settled(hashes: Iterable<string>): void {
+    for (const hash of hashes) this.#keptOf(hash).isSettled = true;
+    this.#working = this.#working.then(() => this.#trim());
+  }
+
   /** Drops what is due; a receipt of the last seconds may have been lost with the connection that just ended. */
   async finish(): Promise<void> {
     clearTimeout(this.#timer);
@@ -55,7 +63,7 @@ export class JournalTrim {
   #keptOf(hash: string): Kept {
     let kept = this.#kept.get(hash);
     if (!kept) {
-      kept = { receivedAtMs: undefined, receiptAtMs: undefined };
+      kept = { receivedAtMs: undefined, receiptAtMs: undefined, isSettled: false };
       this.#kept.set(hash, kept);
       this.#timer ??= this.#later();
     }
@@ -98,8 +106,9 @@ export class JournalTrim {
     }
   }
 
-  #isDue({ receivedAtMs, receiptAtMs }: Kept): boolean {
+  #isDue({ receivedAtMs, receiptAtMs, isSettled }: Kept): boolean {
     if (receivedAtMs === undefined) return false;
+    if (isSettled) return true;
     const nowMs = this.#clock.monotonicMs();
     if (receiptAtMs === undefined) return nowMs - receivedAtMs >= KEEP_WITHOUT_RECEIPT_MS;
     return nowMs - Math.max(receivedAtMs, receiptAtMs) >= KEEP_MS;
