@@ -69,7 +69,7 @@ type Spoil = (request: { path: string; body: Buffer }, answer: Answer) => Spoile
 function oneAtATime(): Spoil {
   const known = new Set<string>();
   let arrived = 0;
-  let begin = () => undefined as void;
+  let begin: () => void = () => undefined;
   const together = new Promise<void>((resolve) => {
     begin = resolve;
   });
