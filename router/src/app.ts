@@ -1,31 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger as PinoLogger } from 'pino';
+import { answeringDeps } from './answering.ts';
 import { type Config, unknownVariables } from './config.ts';
 import { AccountOwner } from './core/account-owner.ts';
 import { AccountRegistry } from './core/account-registry.ts';
 import { answerNext } from './core/answer-message.ts';
-import { CircuitBreakers } from './core/circuit-breaker.ts';
 import { ClusterAccounts } from './core/cluster-accounts.ts';
 import type { ReplyDelivery } from './core/deliver-reply.ts';
 import { explainRoute } from './core/explain-route.ts';
-import { StoredMedia } from './core/load-media.ts';
 import { type NodeNote, noteFrom } from './core/node-notes.ts';
 import type { QueuedReply } from './core/ports/inbox.ts';
 import { receiveMessage } from './core/receive-message.ts';
 import { replayDeadLetter, replayDeadLetters } from './core/replay-dead-letters.ts';
-import { type BackoffLimits, backoffMs } from './core/retry.ts';
 import { sendMessage } from './core/send-message.ts';
 import { mintWaMessageId } from './core/wa-message-id.ts';
 import { hearNote } from './hear-note.ts';
 import { accountHolder } from './hold-account.ts';
-import { createAgentClients } from './infra/agent-clients.ts';
 import { aliasesOf } from './infra/db/chat-aliases.ts';
 import { openDatabase } from './infra/db/database.ts';
 import { NodeConnection } from './infra/db/node-connection.ts';
 import { nodeIdOf } from './infra/db/node-id.ts';
 import { PrismaAccountLeases } from './infra/db/prisma-account-lease.ts';
-import { PrismaChatHistory } from './infra/db/prisma-chat-history.ts';
 import { createPrismaClient } from './infra/db/prisma-client.ts';
 import { PrismaCluster } from './infra/db/prisma-cluster.ts';
 import { PrismaDeadLetters } from './infra/db/prisma-dead-letters.ts';
@@ -46,12 +42,9 @@ import { type Loop, TurnSharing } from './infra/queue/turn-sharing.ts';
 import { RegexMatcher } from './infra/regex-matcher.ts';
 import { systemClock } from './infra/system-clock.ts';
 import { TerminalPairing } from './infra/terminal-pairing.ts';
-import { downloadMedia } from './providers/baileys/media-download.ts';
 
 /** How long turns under way may take to end when the service stops; what is left resumes at the next start. */
 const STOP_GRACE_MS = 5_000;
-/** Longest wait before an agent is asked again, unless a route or the agent itself says otherwise. */
-const MAX_AGENT_WAIT_MS = 10_000;
 /** Replies that another node wrote and whose note was lost are found after this long. */
 const LOOK_FOR_REPLIES_MS = 5_000;
 
@@ -161,65 +154,22 @@ async function start(
     stopping: stopping.signal,
     shared: { sharing, takeover: new DbosTakeover(prisma) },
   });
-  const answerDeps = {
+  const answerDeps = answeringDeps({
+    config,
+    prisma,
+    faults,
     inbox,
     routes,
     matcher,
-    agents: faults.agents(
-      createAgentClients({
-        defaultTimeoutMs: config.agentTimeoutMs,
-        log: log.child({ mod: 'agent' }),
-        clock,
-      }),
-    ),
-    environment: config.environment,
-    media: new StoredMedia({
-      inbox,
-      download: (reference, signal) =>
-        downloadMedia(reference, {
-          clock,
-          signal,
-          host: config.whatsappMediaHost,
-          timeoutMs: config.mediaTimeoutMs,
-        }),
-      // Only the node that holds the socket can ask; on others the file is gone.
-      reload: async (accountId, reference) => registry.provider(accountId)?.reloadMedia(reference),
-    }),
-    policy: {
-      attempts: config.agentAttempts,
-      patienceMs: config.agentPatienceMs,
-      backoffMs: (attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits) => {
-        const maxMs = limits?.maxMs ?? MAX_AGENT_WAIT_MS;
-        return backoffMs({ ...limits, maxMs, attempt, retryAfterMs, random: Math.random });
-      },
-    },
-    circuits: new CircuitBreakers((endpoint) => {
-      metrics.observeCircuitOpened();
-      log.warn({ endpoint }, 'agent endpoint failed too often; it is left alone for a while');
-    }),
-    clock,
-    log: log.child({ mod: 'answer' }),
+    metrics,
+    registry,
+    deliveries,
+    notes,
     mintId,
-    setTyping: async (accountId: string, to: string, isTyping: boolean) => {
-      const provider = registry.provider(accountId);
-      if (provider) await provider.setTyping(to, isTyping);
-      else notes.publish({ kind: 'typing', accountId, to, isTyping });
-    },
-    deliver: (replies: QueuedReply[]) => {
-      for (const reply of replies) {
-        const { accountId } = reply.message;
-        const delivery = deliveries.get(accountId);
-        if (delivery) delivery.deliver([reply]);
-        else notes.publish({ kind: 'replies', accountId });
-      }
-    },
-    loopBreaker: {
-      history: new PrismaChatHistory(prisma),
-      settings: { turns: config.loopTurns, replyMs: config.loopReplyMs },
-    },
-    observeTurn: metrics.observeTurn,
     stopping: stopping.signal,
-  };
+    clock,
+    log,
+  });
 
   /** The loop of a chat may wait for its next message on another node. */
   const wakeLoop = (chatId: string) => {

@@ -92,6 +92,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
 
     function events(): ProviderEvents {
       let wasConnected = false;
+      let wasLimited = false;
       let lastTold: object | undefined;
       return {
         receive: async (message) => {
@@ -105,20 +106,24 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
         refused: (waMessageId, code, limitLeftMs) =>
           outbox.markRefused(accountId, waMessageId, `WhatsApp refused it with error ${code}.`, limitLeftMs),
         status: (status) => {
-          const { state, reason, nextAction, retryAtMs } = status;
-          const told = { accountId, state, reason, nextAction, retryAtMs };
+          const { state, reason, nextAction, retryAtMs, problems } = status;
+          const told = { accountId, state, reason, nextAction, retryAtMs, problems };
           // A new QR code, every few seconds, is no news in a log.
           const level = isDeepStrictEqual(told, lastTold) ? 'debug' : 'info';
           lastTold = told;
           deps.log[level](told, 'account state');
           const isConnected = status.isConnected ?? state === 'open';
-          if (isConnected && wasConnected) void delivery.limitChanged();
-          else if (isConnected) {
+          const isLimited = status.limitLeftMs !== undefined;
+          if (isConnected && wasConnected) {
+            if (isLimited !== wasLimited) void delivery.limitChanged();
+            else delivery.look();
+          } else if (isConnected) {
             delivery.resume().catch((error: unknown) => {
               log.warn({ err: error }, 'stored replies could not be read; they go with the next opening');
             });
           }
           wasConnected = isConnected;
+          wasLimited = isLimited;
           deps.onStatus(status);
         },
       };

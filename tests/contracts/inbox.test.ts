@@ -290,6 +290,31 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
     });
   });
 
+  describe('ending a message unread', () => {
+    const why = { reason: 'STORAGE_DAMAGED', error: 'It cannot be read.' };
+
+    it('makes the oldest one dead, with a letter, and the next one has its turn', async () => {
+      const person = aPerson();
+      const loop = loopOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' })));
+      await stores.inbox.add(aMessage(accountId, person, { text: 'second' }));
+      const buried = await stores.inbox.bury(loop.chatId, loop.epoch, why);
+      expect(await drain(stores.inbox, loop)).toEqual(['second']);
+      expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
+        { messageId: buried, chatId: loop.chatId, ...why },
+      ]);
+      expect((await rows()).find((row) => row.id === buried)).toMatchObject({ state: 'dead', ...why });
+    });
+
+    it('does nothing for a loop that is not the chat’s any more, or has nothing left', async () => {
+      const loop = loopOf(await stores.inbox.add(aMessage(accountId, aPerson())));
+      expect(await stores.inbox.bury(loop.chatId, loop.epoch + 1, why)).toBeUndefined();
+      expect(await stores.inbox.bury('999999999', 1, why)).toBeUndefined();
+      await drain(stores.inbox, loop);
+      expect(await stores.inbox.bury(loop.chatId, loop.epoch, why)).toBeUndefined();
+      expect(await stores.log.deadLetters({ accountId, limit: 5 })).toEqual([]);
+    });
+  });
+
   describe('edits', () => {
     it('puts the new text into a message that waits behind another', async () => {
       const person = aPerson();

@@ -116,17 +116,23 @@ describe.each(ADAPTERS)('message log in $name', ({ open }) => {
     expect(await stores.log.deadLetters({ accountId, limit: 9, state: 'replayed' })).toEqual([]);
   });
 
-  it('counts by state', async () => {
-    const before = await stores.log.counts();
+  it('counts what is open, not what has ended', async () => {
+    const before = await stores.log.openWork();
     await add();
     await add(aPerson(), { ignoredReason: 'too-old' });
     const dead = { state: 'dead' as const, reason: 'X', replies: [aReply(accountId, 'a@lid')] };
     await stores.inbox.finishTurn(await add(), dead);
-    const after = await stores.log.counts();
-    const grown = (state: string) => (after.messages[state] ?? 0) - (before.messages[state] ?? 0);
-    expect([grown('received'), grown('ignored'), grown('dead')]).toEqual([1, 1, 1]);
-    expect((after.outbox.queued ?? 0) - (before.outbox.queued ?? 0)).toBe(1);
+    const [sent] = await stores.inbox.finishTurn(await add(), answered([aReply(accountId, 'b@lid')]));
+    await stores.outbox.markSending(sent?.outboxId ?? '');
+    await stores.outbox.markSent(sent?.outboxId ?? '');
+    const after = await stores.log.openWork();
+    expect(after.messages - before.messages).toBe(1);
+    expect(after.oldestMessageMs).toBeGreaterThanOrEqual(0);
+    const grown = (state: string) => (after.replies[state] ?? 0) - (before.replies[state] ?? 0);
+    expect([grown('queued'), grown('sent')]).toEqual([1, 1]);
+    expect(Object.keys(after.replies).sort()).toEqual(['queued', 'sent']);
     expect(after.deadLetters - before.deadLetters).toBe(1);
+    expect(after.unacknowledged).toBe(before.unacknowledged);
   });
 });
 
@@ -177,6 +183,34 @@ describe('message log in PostgreSQL', () => {
       const rows = await log.messages({ limit: 30 });
       expect(rows.map((row) => row.replies.length)).toEqual(Array(30).fill(1));
       expect(statements).toBe(2);
+    } finally {
+      await database.drop();
+    }
+  });
+
+  it('counts what is open without reading what has ended', async () => {
+    const database = await createTestDatabase();
+    try {
+      const prisma = database.prisma({ poolSize: 1 });
+      const inbox = new PrismaInbox(prisma);
+      const { chatId } = await inbox.add(aMessage('a', aPerson()));
+      await prisma.$executeRaw`
+        INSERT INTO message (account_id, chat_id, wa_message_id, kind, text, state, stanza_order, sent_at, finished_at)
+        SELECT 'a', ${BigInt(chatId)}, 'M' || i, 'text', 'hello', 'answered', i, now(), now() FROM generate_series(1, 5000) i`;
+      await prisma.$executeRaw`
+        INSERT INTO outbox (account_id, chat_id, wa_message_id, to_jid, text, state)
+        SELECT 'a', ${BigInt(chatId)}, 'R' || i, 'a@lid', 'hello', 'read' FROM generate_series(1, 5000) i`;
+      await prisma.$executeRawUnsafe('VACUUM ANALYZE message, outbox');
+      const rowsRead = async () => {
+        await prisma.$executeRaw`SELECT pg_stat_force_next_flush()`;
+        const [{ rows } = { rows: 0 }] = await prisma.$queryRaw<[{ rows: number }]>`
+          SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('message', 'outbox'))::float8
+               + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname IN ('message', 'outbox'))::float8 AS rows`;
+        return rows;
+      };
+      const before = await rowsRead();
+      expect(await new PrismaMessageLog(prisma).openWork()).toMatchObject({ messages: 1, replies: {} });
+      expect((await rowsRead()) - before).toBeLessThan(10);
     } finally {
       await database.drop();
     }

@@ -1,12 +1,16 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { StorageUnavailableError, Wa2aiError } from '../../router/src/core/errors.ts';
+import { StorageTroubleError, StorageUnavailableError, Wa2aiError } from '../../router/src/core/errors.ts';
 import { createPrismaClient } from '../../router/src/infra/db/prisma-client.ts';
 import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
 import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
 import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
 import { PrismaRouteStore } from '../../router/src/infra/db/prisma-route-store.ts';
-import { StorageRejectedError, withStorage } from '../../router/src/infra/db/storage-errors.ts';
+import {
+  StorageDamagedError,
+  StorageRejectedError,
+  withStorage,
+} from '../../router/src/infra/db/storage-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, aPerson, aReply } from './adapters.ts';
 
@@ -14,6 +18,9 @@ describe('a database in trouble', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();
+    await database.prisma().$executeRawUnsafe(`
+      CREATE FUNCTION raise_error(code text) RETURNS void LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'made to fail' USING ERRCODE = code; END $$`);
   });
   afterAll(() => database.drop());
 
@@ -30,6 +37,7 @@ describe('a database in trouble', () => {
       () => inbox.add(aMessage('a', aPerson())),
       () => inbox.nextTurn('1', 1),
       () => inbox.finishTurn('1', { state: 'answered', replies: [] }),
+      () => inbox.bury('1', 1, { reason: 'x', error: 'x' }),
       () => inbox.renewLoop('1', 1),
       () => inbox.openLoops(),
       () => outbox.addDirect(aReply('a', '5493777000111@s.whatsapp.net')),
@@ -49,7 +57,7 @@ describe('a database in trouble', () => {
       () => log.messages({ limit: 1 }),
       () => log.message('1'),
       () => log.deadLetters({ limit: 1 }),
-      () => log.counts(),
+      () => log.openWork(),
     ];
     for (const call of calls) {
       const error = await call().catch((thrown: unknown) => thrown);
@@ -108,6 +116,35 @@ describe('a database in trouble', () => {
       expect(error).toMatchObject({ disposition: 'dead', message: expect.stringContaining(code) });
     },
   );
+
+  it.each([
+    ['53100', 'full', /disk is full/],
+    ['25006', 'read-only', /takes no writes/],
+    ['42501', 'rights', /lacks a right.*made to fail/],
+    ['42P01', 'schema', /not those of this version.*made to fail/],
+    ['42703', 'schema', /not those of this version/],
+    ['42883', 'schema', /not those of this version/],
+  ])(
+    'names the trouble behind error %s, which an operator must mend: %s',
+    async (code, trouble, sentence) => {
+      const prisma = database.prisma({ poolSize: 1 });
+      const error = await withStorage('failing', () => prisma.$executeRaw`SELECT raise_error(${code})`).catch(
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toBeInstanceOf(StorageTroubleError);
+      expect(error).toMatchObject({
+        disposition: 'retry',
+        trouble,
+        message: expect.stringMatching(sentence),
+      });
+    },
+  );
+
+  it.each(['XX001', 'XX002', '0A000'])('cannot read what it holds, for good, with error %s', async (code) => {
+    const error = await failWith(code).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(StorageDamagedError);
+    expect(error).toMatchObject({ disposition: 'dead', message: expect.stringContaining(code) });
+  });
 
   it('refuses a value that is against a constraint also through the query layer', async () => {
     const prisma = database.prisma();

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import type { RequestListener } from 'node:http';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,8 +10,12 @@ import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { specificationFunctions } from '../fixtures/abi-echo-types.js';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { startAbiNaiveAgent } from '../fixtures/abi-naive-agent.js';
-import { serverOf } from '../support/abi.ts';
+import { serverOf, tlsServerOf } from '../support/abi.ts';
 import { repositoryRoot } from '../support/repository.ts';
+
+const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
+  list?.some(({ address }) => address === '::1'),
+);
 
 let mock: AbiStandIn;
 let naive: AbiStandIn;
@@ -33,7 +38,12 @@ afterAll(async () => {
 
 /** Runs the built command line. */
 async function wa2ai(...args: string[]) {
-  const child = spawn(process.execPath, [join(repositoryRoot, 'dist/router/src/cli.js'), ...args]);
+  return await wa2aiWith({}, ...args);
+}
+
+async function wa2aiWith(env: Record<string, string>, ...args: string[]) {
+  const file = join(repositoryRoot, 'dist/router/src/cli.js');
+  const child = spawn(process.execPath, [file, ...args], { env: { ...process.env, ...env } });
   let [output, errors] = ['', ''];
   child.stdout.on('data', (chunk) => {
     output += chunk;
@@ -310,6 +320,36 @@ describe('wa2ai agent', () => {
       code: 0,
       output: expect.stringMatching(/Hello, Zoë!\n$/),
     });
+  });
+
+  it('speaks https, with a path', async () => {
+    const pass: RequestListener = async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk);
+      const init = request.method === 'POST' ? { method: 'POST', body: Buffer.concat(chunks) } : {};
+      const path = request.url?.replace(/^\/agents\/greeter(?=\/|$)/, '') ?? '';
+      const passed = await fetch(mock.url + (path || '/'), init);
+      response.writeHead(passed.status).end(Buffer.from(await passed.arrayBuffer()));
+    };
+    const { url, cert } = await tlsServerOf(pass);
+    const file = join(folder, 'cert.pem');
+    await writeFile(file, cert);
+    const trusting = { NODE_EXTRA_CA_CERTS: file };
+    const checked = await wa2aiWith(trusting, 'agent', 'check', `${url}/agents/greeter`, '--abi', abiFile);
+    expect(checked.output).toMatch(/\nThe agent conforms\.\n$/);
+    const input = ['--abi', abiFile, '--method', 'greet', '--input', '["A"]'];
+    expect(await wa2ai('agent', 'test', url, ...input)).toMatchObject({
+      code: 1,
+      errors: 'wa2ai: The agent did not answer: its certificate is self-signed.\n',
+    });
+  });
+
+  it.runIf(hasIpv6)('reaches an agent at an IPv6 address', async () => {
+    const agent = await startAbiMockAgent({ host: '::1' });
+    const input = ['--abi', abiFile, '--method', 'greet', '--input', '["A"]'];
+    const { output } = await wa2ai('agent', 'test', `http://[::1]:${agent.port}`, ...input);
+    expect(output).toMatch(/Hello, A!/);
+    await agent.close();
   });
 
   it('takes an address without http:// for a mistake on the command line', async () => {

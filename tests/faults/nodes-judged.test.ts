@@ -73,7 +73,7 @@ async function judged(
   );
   const { messages, repeats, healed, askedAgain } = report.verdict;
   console.log(what, JSON.stringify({ ...noticed, messages, repeats, healed, askedAgain: askedAgain.length }));
-  expect(report.journeys).toBe('');
+  expect(report.journeys.slice(0, 12_000)).toBe('');
   expect(report.verdict.isGood).toBe(true);
   expect(messages).toBeGreaterThanOrEqual(MESSAGES);
   if (!noticed) throw new Error('nothing was disturbed');

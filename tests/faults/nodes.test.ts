@@ -31,6 +31,14 @@ describe('several nodes on one database', () => {
     for (const name of ['n1', 'n2', 'n3']) {
       expect(await nodes.holdersOf('default', nodes.node(name))).toEqual([owner]);
       expect(await nodes.account('default', nodes.node(name))).toMatchObject({ state: 'open', node: owner });
+      const ready = await nodes.node(name).api('GET', '/health/ready');
+      expect(ready).toMatchObject({
+        status: 200,
+        body: { node: name, holds: name === owner ? ['default'] : [] },
+      });
+      const metrics = await (await fetch(`${nodes.node(name).url}/metrics`)).text();
+      expect(metrics).toContain(`wa2ai_account_held{account="default",node="${owner}"}`);
+      for (const each of ['n1', 'n2', 'n3']) expect(metrics).toContain(`wa2ai_node_alive{node="${each}"} 1`);
     }
     const people = Array.from({ length: 24 }, () => stage.person());
     for (const text of ['one', 'two']) {

@@ -7,7 +7,7 @@ import {
 import { AbiAgentClient } from '../../router/src/infra/abi-agent-client.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
-import { abiFailure, abiFunctions, askAbi, saying, serverOf, vitalik } from '../support/abi.ts';
+import { abiFailure, abiFunctions, askAbi, saying, serverOf, tlsServerOf, vitalik } from '../support/abi.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { recordingLog } from '../support/quiet-log.ts';
 
@@ -77,6 +77,18 @@ describe('agents that fail', () => {
     );
   });
 
+  it('by a certificate that is not trusted: nothing was sent', async () => {
+    let asks = 0;
+    const agent = await tlsServerOf((_request, response) => {
+      asks += 1;
+      response.end();
+    });
+    const error = await abiFailure(agent, '/greet A');
+    expect(error).toBeInstanceOf(AgentUnavailableError);
+    expect(error.message).toBe('The ABI agent cannot be reached: its certificate is self-signed.');
+    expect(asks).toBe(0);
+  });
+
   it('by listening on a port that no HTTP client of the web goes to', async () => {
     expect((await abiFailure({ url: 'http://127.0.0.1:6000' }, '/greet A')).message).toBe(
       'The ABI agent cannot be reached: port 6000 is closed to HTTP by the fetch standard; let it listen on another one.',
@@ -131,11 +143,15 @@ describe('agents that fail', () => {
   });
 
   it('by taking longer than half a minute, when nothing else is said', async () => {
-    const silent = await serverOf(() => undefined);
+    let isAsked = () => {};
+    const arrival = new Promise<void>((resolve) => {
+      isAsked = resolve;
+    });
+    const silent = await serverOf(() => isAsked());
     const clock = new FakeClock();
     const patient = new AbiAgentClient({ abi: { functions: abiFunctions }, clock });
     const asked = patient.sendMessage(silent.url, saying('/greet A')).catch((error: unknown) => error);
-    await clock.untilSleeping();
+    await arrival;
     await clock.advanceMs(29_999);
     expect(await Promise.race([asked, 'still waiting'])).toBe('still waiting');
     await clock.advanceMs(1);

@@ -1,10 +1,12 @@
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Wa2aiError } from '../../router/src/core/errors.ts';
 import type { AbiConfig, IncomingMessage } from '../../router/src/core/models.ts';
 import { AbiAgentClient } from '../../router/src/infra/abi-agent-client.ts';
 import { echoFunctions, specificationFunctions } from '../fixtures/abi-echo-types.js';
+import { makeTestCertificate } from '../whatsapp-emulator/certificate.ts';
 
 /** What every stand-in ABI agent can do. */
 export const abiFunctions = [...specificationFunctions, ...echoFunctions];
@@ -108,11 +110,21 @@ export async function abiFailure(
 
 /** A server that answers as the listener says, closed with the test. */
 export async function serverOf(listener: RequestListener): Promise<{ url: string }> {
-  const server = createServer(listener);
+  return { url: `http://${await listening(createServer(listener))}` };
+}
+
+/** The same over TLS; `cert` is the PEM of its certificate, which signed itself. */
+export async function tlsServerOf(listener: RequestListener): Promise<{ url: string; cert: string }> {
+  const certificate = makeTestCertificate();
+  const address = await listening(createTlsServer(certificate, listener));
+  return { url: `https://${address}`, cert: certificate.cert };
+}
+
+async function listening(server: Server): Promise<string> {
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

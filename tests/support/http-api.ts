@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { type ExplainInput, explainRoute } from '../../router/src/core/explain-route.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
@@ -14,8 +15,10 @@ import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/send-message.ts';
+import { type Endpoint, pathMatches } from '../../router/src/infra/http/endpoint.ts';
 import { createMetrics, type Metrics } from '../../router/src/infra/http/metrics.ts';
-import { createHttpServer, type HttpDeps } from '../../router/src/infra/http/server.ts';
+import { problemSchema } from '../../router/src/infra/http/problem.ts';
+import { createHttpServer, endpointsOf, type HttpDeps } from '../../router/src/infra/http/server.ts';
 import { MemoryDeadLetters } from '../../router/src/infra/memory/memory-dead-letters.ts';
 import { MemoryOutbox } from '../../router/src/infra/memory/memory-outbox.ts';
 import { MemoryRouteStore } from '../../router/src/infra/memory/memory-route-store.ts';
@@ -96,9 +99,10 @@ export class FakeMessageLog implements MessageLog {
     return this.deadRows.slice(0, query.limit);
   }
 
-  async counts() {
+  async openWork() {
     if (this.failure) throw this.failure;
-    return { messages: { answered: 3, ignored: 1 }, outbox: { acked: 2 }, deadLetters: 4, unacknowledged: 5 };
+    const replies = { queued: 1, sent: 2 };
+    return { messages: 3, oldestMessageMs: 61_500, replies, unacknowledged: 2, deadLetters: 4 };
   }
 }
 
@@ -196,6 +200,7 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
       if (database.failure) throw database.failure;
     },
   };
+  const endpoints = endpointsOf(deps);
   const server = await createHttpServer(deps);
   return {
     url: server.url,
@@ -224,12 +229,23 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
       });
       const text = await response.text();
       const isJson = response.headers.get('content-type')?.startsWith('application/json');
-      return {
-        status: response.status,
-        headers: response.headers,
-        text,
-        body: isJson ? JSON.parse(text) : undefined,
-      };
+      const answer = isJson ? JSON.parse(text) : undefined;
+      if (isJson) expectAsDescribed(endpoints, { method, path, status: response.status, body: answer });
+      return { status: response.status, headers: response.headers, text, body: answer };
     },
   };
+}
+
+/** Every answer of every test must be what /openapi.json says, without a field that it does not know. */
+function expectAsDescribed(
+  endpoints: readonly Endpoint[],
+  answer: { method: string; path: string; status: number; body: unknown },
+): void {
+  const path = answer.path.split('?')[0] ?? '';
+  if (path === '/openapi.json') return;
+  const operation = endpoints.find(
+    (each) => each.method === answer.method.toLowerCase() && pathMatches(each.path, path),
+  );
+  const schema = operation?.answers[answer.status]?.schema ?? problemSchema;
+  expect(schema.parse(answer.body), `${answer.method} ${path} ${answer.status}`).toEqual(answer.body);
 }

@@ -275,6 +275,10 @@ ALTER TABLE "route" ADD CONSTRAINT "route_environment_check" CHECK ("environment
 -- A message that gets no answer has a recorded reason.
 ALTER TABLE "message" ADD CONSTRAINT "message_reason_check" CHECK ("state" NOT IN ('ignored', 'dead') OR "reason" IS NOT NULL);
 
+-- A time that no calendar has would keep its row, and the page it is on, from being read.
+ALTER TABLE "message" ADD CONSTRAINT "message_times_check" CHECK (isfinite("sent_at") AND isfinite("received_at"));
+ALTER TABLE "outbox" ADD CONSTRAINT "outbox_times_check" CHECK (isfinite("queued_at") AND isfinite("hold_until"));
+
 -- A chat is one person, by number, LID or both, or one group; never neither and never both.
 ALTER TABLE "chat" ADD CONSTRAINT "chat_address_check" CHECK (("group_id" IS NULL) = ("phone" IS NOT NULL OR "lid" IS NOT NULL));
 
@@ -573,6 +577,27 @@ BEGIN
   RETURN QUERY
     SELECT o.id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text, o.media
     FROM outbox o WHERE o.message_id = p_message AND o.ordinal >= v_first ORDER BY o.ordinal;
+END $$;
+
+-- Ends the oldest unanswered message of a chat whose loop has this epoch, with a dead letter, and reads nothing of it: its
+-- row may be damaged. Gives its id, or NULL when there was none.
+CREATE FUNCTION inbox_bury(p_chat bigint, p_epoch integer, p_reason text, p_error text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_id bigint;
+  v_account text;
+BEGIN
+  UPDATE message SET state = 'dead', reason = p_reason, error = p_error, finished_at = now()
+    WHERE id = (
+      SELECT m.id FROM chat c JOIN message m ON m.chat_id = c.id AND m.state = 'received'
+      WHERE c.id = p_chat AND c.loop_epoch = p_epoch AND c.loop_running
+      ORDER BY m.stanza_order, m.id LIMIT 1)
+    RETURNING id, account_id INTO v_id, v_account;
+  IF FOUND THEN
+    INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
+      VALUES (v_account, p_chat, v_id, p_reason, p_error, 0);
+  END IF;
+  RETURN v_id;
 END $$;
 
 -- Gives the chat's turns to a fresh loop; nothing left to answer closes the loop instead. Asked again after a crash it

@@ -1,5 +1,5 @@
 import { type AskRouteDeps, askRoute } from './ask-route.ts';
-import { MediaError } from './errors.ts';
+import { MediaError, Wa2aiError } from './errors.ts';
 import { findLoop, type LoopSettings } from './loop-breaker.ts';
 import type { Environment, Route } from './models.ts';
 import type { ChatHistory } from './ports/chat-history.ts';
@@ -33,6 +33,8 @@ export interface AnswerDeps extends AskRouteDeps {
  * that was ended before changes nothing, and the WhatsApp id of its reply stays the one stored first. `isRepeat` says
  * that a crash may have cut this turn off: the agent's client then looks for an answer before it asks, as it does for a
  * replayed message that was asked about before.
+ * A turn that no repeat will end well (its message cannot be read, a fault of wa2ai's own) ends as a dead letter, so that
+ * those behind it get theirs.
  * @returns 'answered', or 'answered-last' when no further message waited at its start; 'idle' when nothing was left: the
  * chat's loop `epoch` is then closed, unless `keepOpen`
  * @throws {StorageUnavailableError} the turn was not ended; call again
@@ -42,11 +44,16 @@ export async function answerNext(
   loop: { chatId: string; epoch: number; isRepeat?: boolean; keepOpen?: boolean },
 ): Promise<'answered' | 'answered-last' | 'idle'> {
   const { chatId, epoch, isRepeat = false, keepOpen = false } = loop;
-  const turn = await deps.inbox.nextTurn(chatId, epoch, { keepOpen });
+  let turn: PendingTurn | undefined;
+  try {
+    turn = await deps.inbox.nextTurn(chatId, epoch, { keepOpen });
+  } catch (error) {
+    if (!isForGood(error)) throw error;
+    return bury(deps, loop, error);
+  }
   if (!turn) return 'idle';
   const log = deps.log.child({ messageId: turn.messageId, chatId });
-  const result = await takeTurn({ ...deps, log }, turn, isRepeat);
-  const replies = await deps.inbox.finishTurn(turn.messageId, result);
+  const { result, replies } = await endTurn({ ...deps, log }, turn, isRepeat);
   log.info(
     {
       state: result.state,
@@ -63,13 +70,72 @@ export async function answerNext(
   return turn.hasMore ? 'answered' : 'answered-last';
 }
 
+/** Takes the turn and stores its end; whatever is thrown that a repeat would not change is the turn's end too. */
+async function endTurn(
+  deps: AnswerDeps,
+  turn: PendingTurn,
+  isRepeat: boolean,
+): Promise<{ result: TurnResult; replies: QueuedReply[] }> {
+  const { messageId } = turn;
+  let result: TurnResult;
+  try {
+    result = await takeTurn(deps, turn, isRepeat);
+  } catch (error) {
+    deps.stopping.throwIfAborted();
+    if (!isForGood(error)) throw error;
+    deps.log.error({ err: error }, 'turn failed for good');
+    result = faultResult(error);
+  }
+  try {
+    return { result, replies: await deps.inbox.finishTurn(messageId, result) };
+  } catch (error) {
+    if (!isForGood(error)) throw error;
+    deps.log.error({ err: error }, 'the end of a turn was not storable; it is stored as failed');
+    const fault = faultResult(error);
+    return { result: fault, replies: await deps.inbox.finishTurn(messageId, fault) };
+  }
+}
+
+/** The oldest message cannot be read: it ends as a dead letter unread, and the chat goes on with the next. */
+async function bury(
+  deps: AnswerDeps,
+  { chatId, epoch }: { chatId: string; epoch: number },
+  cause: unknown,
+): Promise<'answered'> {
+  const { reason, error } = faultResult(cause);
+  const messageId = await deps.inbox.bury(chatId, epoch, { reason, error });
+  // Nothing to bury, and yet it cannot be read: it is not the message that is damaged.
+  if (messageId === undefined) throw cause;
+  deps.log.error({ err: cause, chatId, messageId }, 'a message cannot be read; it is a dead letter now');
+  deps.observeTurn?.({ state: 'dead', reason, replies: [] });
+  return 'answered';
+}
+
+/** Not worth a repeat. What is none of wa2ai's own errors is a fault in it, which the next try would meet too. */
+function isForGood(error: unknown): boolean {
+  return !(error instanceof Wa2aiError) || error.disposition !== 'retry';
+}
+
+function faultResult(cause: unknown): TurnResult & { reason: string; error: string } {
+  const isOwn = cause instanceof Wa2aiError;
+  const name = cause instanceof Error ? cause.name : typeof cause;
+  return {
+    state: 'dead',
+    reason: isOwn ? cause.code : 'TURN_FAULT',
+    error: isOwn
+      ? cause.message
+      : `The turn failed by a fault inside wa2ai (${name}); its log has the cause.`,
+    replies: [],
+  };
+}
+
 async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean): Promise<TurnResult> {
   const choice = await routeMessage(deps, turn);
   if (choice.kind === 'none') {
     return { state: 'ignored', reason: choice.reason, trace: choice.trace, replies: [] };
   }
-  const loop = deps.loopBreaker && (await findLoop(deps.loopBreaker, { ...turn, text: turn.message.text }));
-  if (loop?.isLoop) {
+  const loop = await loopIn(deps, turn);
+  if (loop.isLoop) {
     const sentence = `The last ${loop.turns} turns look like two programs answering each other.`;
     const step = { step: 'loop-breaker', outcome: 'stopped', sentence };
     return { state: 'ignored', reason: 'loop-breaker', trace: [...choice.trace, step], replies: [] };
@@ -110,6 +176,8 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
 /** Whether the route's agent is asked about a file without words. */
 async function takesFile(deps: AnswerDeps, route: Route, { message }: PendingTurn): Promise<boolean> {
   if (!message.media) return false;
+  // Asking it says what is wrong with it.
+  if (route.damage !== undefined) return true;
   return (await deps.agents.clientFor(route).takesFile?.(message)) ?? false;
 }
 
@@ -126,6 +194,18 @@ function mediaOf({ media, stopping }: AnswerDeps, turn: PendingTurn): { loadMedi
       return loading;
     },
   };
+}
+
+/** Whether programs answer each other; earlier turns that cannot be read are no reason to leave this one unanswered. */
+async function loopIn(deps: AnswerDeps, turn: PendingTurn): ReturnType<typeof findLoop> {
+  if (!deps.loopBreaker) return { isLoop: false, turns: 0 };
+  try {
+    return await findLoop(deps.loopBreaker, { ...turn, text: turn.message.text });
+  } catch (error) {
+    if (!isForGood(error)) throw error;
+    deps.log.warn({ err: error }, 'earlier turns of the chat cannot be read; it is not looked for loops');
+    return { isLoop: false, turns: 0 };
+  }
 }
 
 /** The route's trace, and after it what the agent's client tells of the exchange. */

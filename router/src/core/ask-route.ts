@@ -1,7 +1,7 @@
-import type { AgentClients } from './agent-client.ts';
+import type { AgentClient, AgentClients } from './agent-client.ts';
 import { type AskOutcome, type AskPolicy, type AskTrace, askAgent } from './ask-agent.ts';
 import type { CircuitBreakers } from './circuit-breaker.ts';
-import type { Wa2aiError } from './errors.ts';
+import { RouteDamagedError, Wa2aiError } from './errors.ts';
 import type { AgentResponse, FailurePolicy, Route } from './models.ts';
 import type { Clock } from './ports/clock.ts';
 import type { PendingTurn } from './ports/inbox.ts';
@@ -117,7 +117,7 @@ export async function askRoute(
   };
 }
 
-function ask(
+async function ask(
   deps: AskRouteDeps,
   route: Route,
   turn: PendingTurn,
@@ -126,8 +126,23 @@ function ask(
 ): Promise<AskOutcome> {
   const settings = route.config.failure?.circuit;
   const circuit = settings && { breakers: deps.circuits, endpoint: circuitKeyOf(route), settings };
-  const client = deps.agents.clientFor(route);
+  const client = clientOf(deps, route);
+  if (client instanceof Wa2aiError) {
+    deps.log.error({ err: client, routeId: route.id }, 'a route cannot be used');
+    return { kind: 'failed', error: client, attempts: 0, agentMs: 0, asks: [] };
+  }
   return askAgent({ ...deps, policy, circuit, isRepeat }, client, route.agentEndpoint, turn.message);
+}
+
+/** The client of the route's agent, or why there can be none. */
+function clientOf(deps: AskRouteDeps, route: Route): AgentClient | Wa2aiError {
+  if (route.damage !== undefined) return new RouteDamagedError(route.id, route.damage);
+  try {
+    return deps.agents.clientFor(route);
+  } catch (error) {
+    if (error instanceof Wa2aiError) return error;
+    return new RouteDamagedError(route.id, 'its settings make no client', { cause: error });
+  }
 }
 
 /** Routes to one server share its circuit, however many chats and agent names they have. */

@@ -1,4 +1,4 @@
-import { NotConnectedError, SendRefusedError, UploadFailedError } from './errors.ts';
+import { NotConnectedError, SendRefusedError, UploadFailedError, Wa2aiError } from './errors.ts';
 import type { ChatProvider } from './ports/chat-provider.ts';
 import type { Clock } from './ports/clock.ts';
 import type { QueuedReply } from './ports/inbox.ts';
@@ -54,6 +54,7 @@ export class ReplyDelivery {
   #noteTimer: Promise<void> | undefined;
   #resuming: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
+  #isLooking = false;
   #mustLookAgain = false;
   #isFinishing = false;
 
@@ -86,9 +87,7 @@ export class ReplyDelivery {
    */
   look(): void {
     this.#mustLookAgain = true;
-    this.#looking ??= this.#lookUntilSeen().finally(() => {
-      this.#looking = undefined;
-    });
+    if (!this.#isLooking) this.#looking = this.#lookUntilSeen();
   }
 
   /**
@@ -182,19 +181,22 @@ export class ReplyDelivery {
 
   async #lookUntilSeen(): Promise<void> {
     const { outbox, provider, log } = this.#deps;
-    while (this.#mustLookAgain) {
-      this.#mustLookAgain = false;
-      if (this.#held || this.#isFinishing || !this.#isConnected) return;
-      try {
+    this.#isLooking = true;
+    try {
+      while (this.#mustLookAgain) {
+        this.#mustLookAgain = false;
+        if (this.#held || this.#isFinishing || !this.#isConnected) return;
         const rows = await outbox.queued(provider.accountId, PAGE);
         for (const row of rows) this.#enqueue(row);
         if (rows.length < PAGE) continue;
         await Promise.all(this.#lanes.values());
         this.#mustLookAgain = true;
-      } catch (error) {
-        log.warn({ err: error }, 'queued replies could not be read; they are looked for again');
-        return;
       }
+    } catch (error) {
+      log.warn({ err: error }, 'queued replies could not be read; they are looked for again');
+    } finally {
+      // In the same step that found nothing more to do: who asks next begins anew.
+      this.#isLooking = false;
     }
   }
 
@@ -323,7 +325,7 @@ export class ReplyDelivery {
       await this.#uploadFailed(reply, reason, log);
       return;
     }
-    if (error instanceof SendRefusedError) {
+    if (error instanceof Wa2aiError && error.disposition === 'dead') {
       await this.#deps.outbox.markDead(reply.outboxId, reason);
       log.error({ reason }, 'reply refused');
       return;

@@ -38,6 +38,22 @@ export class StorageUnavailableError extends Wa2aiError {
   }
 }
 
+/**
+ * What no repeat mends until an operator does: the disk is full · the database takes no writes · a right is missing ·
+ * its tables are those of another version.
+ */
+export type StorageTrouble = 'full' | 'read-only' | 'rights' | 'schema';
+
+/** The database refuses work until an operator mends it, as the sentence says; nothing was stored. */
+export class StorageTroubleError extends StorageUnavailableError {
+  readonly trouble: StorageTrouble;
+
+  constructor(trouble: StorageTrouble, message: string, options?: { cause?: unknown }) {
+    super(message, { ...options, code: `STORAGE_${trouble.toUpperCase().replace('-', '_')}` });
+    this.trouble = trouble;
+  }
+}
+
 /** The WhatsApp connection is not open; nothing was sent. */
 export class NotConnectedError extends Wa2aiError {
   constructor(accountId: string, options?: { cause?: unknown }) {
@@ -64,6 +80,18 @@ export class AccountNotHeldError extends Wa2aiError {
   constructor(accountId: string, node?: string) {
     const who = node === undefined ? 'No node holds' : `Node "${node}" did not answer for`;
     super('ACCOUNT_NOT_HELD', 'retry', `${who} WhatsApp account "${accountId}" at this moment; try again.`);
+  }
+}
+
+/** What is stored as the account's credentials cannot be read: it cannot log in, and nothing must overwrite them unasked. */
+export class CredentialsDamagedError extends Wa2aiError {
+  constructor(options?: { cause?: unknown }) {
+    super(
+      'CREDENTIALS_DAMAGED',
+      'dead',
+      'The stored credentials of this account cannot be read. Restore the database from a backup and restart the account, or link it again.',
+      options,
+    );
   }
 }
 
@@ -141,6 +169,19 @@ export class AgentTimeoutError extends Wa2aiError {
 export class AgentProtocolError extends Wa2aiError {
   constructor(message: string, options?: { cause?: unknown; code?: string }) {
     super(options?.code ?? 'AGENT_PROTOCOL', 'dead', message, options);
+  }
+}
+
+/** A stored route that cannot be used until an admin writes it anew. */
+export class RouteDamagedError extends Wa2aiError {
+  /** @param why part of a sentence: "adk.appName is missing" */
+  constructor(routeId: string, why: string, options?: { cause?: unknown }) {
+    super(
+      'ROUTE_DAMAGED',
+      'dead',
+      `What is stored of route ${routeId} cannot be used: ${why}. Write its config anew, then replay.`,
+      options,
+    );
   }
 }
 

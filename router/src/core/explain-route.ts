@@ -111,7 +111,7 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
     text,
     ...(media && { media }),
   };
-  const call = await deps.previewCall?.(route, message);
+  const call = route.damage === undefined ? await deps.previewCall?.(route, message) : undefined;
   const explanation: RouteExplanation = {
     decision: 'route',
     sentence: takenBy(route),
@@ -138,6 +138,9 @@ function invalid(field: 'channelId' | 'from', what: string): ExplainResult {
 }
 
 function takenBy(route: Route): string {
+  if (route.damage !== undefined) {
+    return `Route ${route.name ? `"${route.name}"` : route.id} takes the message, but what is stored of it cannot be used: ${route.damage}. Write its config anew.`;
+  }
   return `Route ${route.name ? `"${route.name}"` : route.id} takes the message to ${route.agentEndpoint}.`;
 }
 

@@ -185,6 +185,8 @@ export interface Route {
   enabled: boolean;
   name?: string;
   config: RouteConfig;
+  /** Why its stored config cannot be used, as part of a sentence; `config` is empty then. */
+  damage?: string;
   createdAt: Date;
   updatedAt: Date;
 }

@@ -1,19 +1,19 @@
 import type { AgentClient, AskOptions } from '../core/agent-client.ts';
-import { contractSessionId, contractUser } from '../core/chat-id.ts';
 import { AgentProtocolError, MediaError, Wa2aiError } from '../core/errors.ts';
 import { type AbiConfig, type AgentResponse, type IncomingMessage, MAX_MEDIA_BYTES } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
-import { type Interpretation, interpret, only } from './abi/abi-command.ts';
+import { type Call, type Interpretation, interpret, only } from './abi/abi-command.ts';
 import { readable, renderOutputs } from './abi/abi-render.ts';
 import { type AbiConfigProblem, type AbiRules, rulesOf } from './abi/abi-rules.ts';
 import { type AbiFunction, encodeCall } from './abi/abi-signature.ts';
 import type { AbiValue } from './abi/abi-type.ts';
-import { type Envelope, envelopeOf, requestBody } from './abi/abi-wire.ts';
+import { callUrl, type Envelope, envelopeOf, requestBody } from './abi/abi-wire.ts';
+import { callRedactor, describeCall } from './abi/call-report.ts';
 import { renderFile } from './abi/file-output.ts';
 import { Manifests } from './abi/manifests.ts';
 import { readOutputs } from './abi/read-outputs.ts';
-import { type Redact, redactor } from './adk-errors.ts';
+import type { Redact } from './adk-errors.ts';
 import { boundedFetch, type Fetched } from './bounded-fetch.ts';
 import { holdingClock } from './system-clock.ts';
 import { withLimit } from './with-limit.ts';
@@ -21,8 +21,6 @@ import { withLimit } from './with-limit.ts';
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** Of a request and of an answer: the container specification's own limit. */
 const MAX_BYTES = 10 * 1024 * 1024;
-/** Calldata in the message log is cut here, in hex digits. */
-const MAX_LOGGED_HEX = 2_050;
 
 /** Settings of AbiAgentClient. */
 export interface AbiAgentClientConfig {
@@ -34,8 +32,6 @@ export interface AbiAgentClientConfig {
   /** Share one among clients, so that an ABI behind a URL is fetched once. Default: its own. */
   manifests?: Manifests;
 }
-
-type Call = Extract<Interpretation, { kind: 'call' }>;
 
 /** A call on its way. */
 interface Asking {
@@ -75,8 +71,9 @@ export class AbiAgentClient implements AgentClient {
 
   /**
    * Calls the function that the message means, once.
-   * @returns the rendered outputs, as text or as a file, or what the person is told instead of a call; without `response` when the function has
-   *   no outputs. `metadata.abi` holds `function`, `arguments`, `outputs` and `calldata`, or `answeredBy: 'wa2ai'`
+   * @returns the rendered outputs, as text or as a file, or what the person is told instead of a call; without `response`
+   *   when the function has no outputs. `metadata.abi` holds `function`, `arguments`, `outputs` and `calldata`, or
+   *   `answeredBy: 'wa2ai'`
    * @throws {AgentUnavailableError} no connection, 429, 502, 503, a manifest that cannot be fetched; with `idempotent`
    *   also 400, 500, a time-out and a lost connection
    * @throws {AgentTimeoutError} no answer in time, 504, or a connection lost on the way: the call may have happened
@@ -109,11 +106,11 @@ export class AbiAgentClient implements AgentClient {
       return { success: true, response: text, metadata: { abi }, detail: { abi } };
     }
     const calldata = encodeCall(rules.abi, meant.target, meant.values);
-    const shown = describe(planned, calldata);
+    const shown = describeCall(planned, calldata);
     return await within(async (signal) => {
       try {
         if (calldata.length > MAX_BYTES) throw new AgentProtocolError('The ABI call is larger than 10 MB.');
-        const redact = this.#redactor(message, planned.values);
+        const redact = callRedactor(message, planned.values, this.#config.headers);
         const url = callUrl(endpoint, this.#config.path);
         const outputs = await this.#ask({ call: meant, rules, url, calldata, message, redact, signal });
         const { target } = meant;
@@ -157,7 +154,11 @@ export class AbiAgentClient implements AgentClient {
       if (meant.kind === 'say') return { kind: 'answer', why: meant.why, text: meant.text };
       const calldata = meant.needsFile ? undefined : encodeCall(rules.abi, meant.target, meant.values);
       const isFile = rules.file !== undefined && meant.target === only(rules);
-      return { kind: 'call', ...describe(meant, calldata), ...(isFile && { reply: this.#config.output }) };
+      return {
+        kind: 'call',
+        ...describeCall(meant, calldata),
+        ...(isFile && { reply: this.#config.output }),
+      };
     });
   }
 
@@ -174,19 +175,6 @@ export class AbiAgentClient implements AgentClient {
       this.#rules = { entries, rules };
     }
     return await this.#rules.rules;
-  }
-
-  #redactor({ text, from, channelId }: IncomingMessage, values: readonly AbiValue[]): Redact {
-    const secrets = Object.values(this.#config.headers ?? {});
-    const words = secrets.flatMap((value) => [value, ...value.split(' ').slice(1)]);
-    const redact = redactor(
-      { text, userId: contractUser(from), sessionId: contractSessionId(from, channelId) },
-      words,
-    );
-    // Agents quote what they were given: those are the person's words too.
-    const given = [...longTextsIn(values)];
-    return (written) =>
-      given.reduce((shown, value) => shown.replaceAll(value, '[argument]'), redact(written));
   }
 
   async #ask(asking: Asking): Promise<AbiValue[]> {
@@ -236,53 +224,6 @@ function unusable(problems: readonly AbiConfigProblem[], isManifest: boolean): s
     isItsOwn ? `${field.slice('functions'.length) || 'it'} ${message}` : `config.abi.${field} ${message}`,
   );
   return `The ${isItsOwn ? "ABI agent's manifest" : "route's ABI"} cannot be used: ${mistakes.join('; ')}.`;
-}
-
-/**
- * Where a call goes: the endpoint as it is, `/` when it names no path, or `path` below it. No port means 80 (443 with
- * https).
- * @throws {AgentProtocolError} the endpoint is no http:// or https:// address
- */
-export function callUrl(endpoint: string, path: string | undefined): string {
-  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    throw new AgentProtocolError("The ABI agent's endpoint is not an http:// or https:// address.");
-  }
-  if (path === undefined) return url.href;
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}${url.search}`;
-}
-
-const MIN_QUOTED_CHARS = 8;
-const MAX_QUOTED_VALUES = 1_000;
-
-/** Values that an agent could quote, in text as it would; short ones are ordinary words. */
-function longTextsIn(values: readonly AbiValue[], found = new Set<string>()): Set<string> {
-  for (const value of values) {
-    if (found.size >= MAX_QUOTED_VALUES) break;
-    if (Array.isArray(value)) longTextsIn(value, found);
-    else if (String(value).length >= MIN_QUOTED_CHARS) found.add(String(value));
-  }
-  return found;
-}
-
-/** The call as an admin reads it; a file in it as what it is, never as bytes. Without calldata it is not known yet. */
-function describe(
-  { target, values, needsFile }: Call,
-  calldata: Buffer | undefined,
-): Record<string, unknown> {
-  return {
-    function: target.signature,
-    selector: target.selector,
-    arguments: readable(target.inputs, values),
-    calldata: shownCalldata(target.selector, needsFile ? undefined : calldata, calldata?.length),
-  };
-}
-
-function shownCalldata(selector: string, calldata: Buffer | undefined, length: number | undefined): string {
-  const size = length === undefined ? 'with the bytes of the file' : `${length} bytes`;
-  if (!calldata) return `${selector}… (${size})`;
-  const hex = `0x${calldata.toString('hex', 0, MAX_LOGGED_HEX / 2)}`;
-  return calldata.length * 2 > MAX_LOGGED_HEX ? `${hex}… (${size})` : hex;
 }
 
 function needsFile(meant: Interpretation): boolean {

@@ -28,6 +28,30 @@ describe('what nodes tell each other', () => {
     await Promise.all([listener.close(), teller.close()]);
   });
 
+  it('leaves no note waiting that comes just as the one before is told', async () => {
+    const heard: unknown[] = [];
+    const node = connection('n6', (message) => heard.push(message));
+    await node.start();
+    const query = pg.Client.prototype.query as (...args: unknown[]) => Promise<unknown>;
+    for (let steps = 0; steps < 12; steps++) {
+      vi.spyOn(pg.Client.prototype, 'query').mockImplementationOnce(function (
+        this: pg.Client,
+        ...args: unknown[]
+      ) {
+        const told = query.apply(this, args);
+        void told.then(async () => {
+          for (let step = 0; step < steps; step++) await Promise.resolve();
+          node.publish(`${steps} second`);
+        });
+        return told;
+      });
+      node.publish(`${steps} first`);
+      await expect.poll(() => heard.at(-1)).toBe(`${steps} second`);
+    }
+    vi.restoreAllMocks();
+    await node.close();
+  });
+
   it('is told to the last word before the connection ends', async () => {
     const heard: unknown[] = [];
     const [listener, teller] = [connection('n3', (message) => heard.push(message)), connection('n4')];

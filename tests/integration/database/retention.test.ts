@@ -79,6 +79,17 @@ async function answeredMessage(state: 'acked' | 'sent' = 'acked') {
 }
 
 describe('retention', () => {
+  it('takes nodes off the list that ended an hour ago without leaving', async () => {
+    for (const [id, minutes] of Object.entries({ 'gone-long': 61, 'gone-now': 59 })) {
+      await prisma.$executeRaw`
+        INSERT INTO node (id, lock_key, host, url, version, seen_at)
+        VALUES (${id}, 7, 'h', '', '0', now() - ${minutes}::integer * interval '1 minute')`;
+    }
+    await runIn(0);
+    const left = await prisma.$queryRaw<Array<{ id: string }>>`SELECT id FROM node WHERE id LIKE 'gone-%'`;
+    expect(left).toEqual([{ id: 'gone-now' }]);
+  });
+
   it('removes nothing before its time', async () => {
     const { messageId, reply } = await answeredMessage();
     await runIn(29, { workflows: 0 });

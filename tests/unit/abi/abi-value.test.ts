@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { AbiInput } from '../../../router/src/infra/abi/abi-input.ts';
 import { typeOf } from '../../../router/src/infra/abi/abi-type.ts';
-import { type AbiInput, coerce } from '../../../router/src/infra/abi/abi-value.ts';
+import { coerce } from '../../../router/src/infra/abi/abi-value.ts';
 import { parseFunction } from '../../../router/src/infra/abi/human-readable.ts';
 import { loadCodec } from '../../../router/src/infra/abi/viem-codec.ts';
 

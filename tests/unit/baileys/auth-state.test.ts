@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../router/src/core/errors.ts';
 import type { JournalEntry } from '../../../router/src/core/ports/journal.ts';
-import type { KeyChange, KeyScope } from '../../../router/src/core/ports/key-store.ts';
+import { DAMAGED_VALUE, type KeyChange, type KeyScope } from '../../../router/src/core/ports/key-store.ts';
 import { MemoryJournal } from '../../../router/src/infra/memory/memory-journal.ts';
 import { MemoryKeyStore } from '../../../router/src/infra/memory/memory-key-store.ts';
 import {
@@ -42,12 +42,14 @@ let store: WatchedStore;
 let journal: MemoryJournal;
 let clock: FakeClock;
 let storageFailures: number;
+let unreadable: string[];
 
 beforeEach(() => {
   journal = new MemoryJournal();
   store = new WatchedStore(journal);
   clock = new FakeClock();
   storageFailures = 0;
+  unreadable = [];
 });
 
 const open = (): Promise<AuthState> =>
@@ -58,6 +60,7 @@ const open = (): Promise<AuthState> =>
     onStorageFailed: () => {
       storageFailures += 1;
     },
+    onKeyUnreadable: (category) => unreadable.push(category),
   });
 
 const entry = (hash: string): JournalEntry => ({
@@ -194,6 +197,7 @@ describe('keys', () => {
       store,
       scope: { accountId: 'main', generation: 2 },
       clock,
+      onKeyUnreadable: () => undefined,
       onStorageFailed: () => undefined,
     });
     expect(await next.keys.get('lid-mapping', ['a'])).toEqual({});
@@ -246,4 +250,52 @@ describe('credentials', () => {
     expect(auth.creds.me).toBeUndefined();
     expect(auth.isLinked()).toBe(false);
   });
+});
+
+describe('what is stored and cannot be read', () => {
+  const put = (category: string, keyId: string, value: string) =>
+    store.commit(scope, { puts: [{ category, keyId, value }], deletes: [], journal: [] });
+
+  it.each([
+    ['session', 'garbage'],
+    ['session', '5'],
+    ['session', '{"version":"v1"}'],
+    ['session', '{"_sessions":{"a":'],
+    ['pre-key', '{"public":1}'],
+    ['pre-key', 'null'],
+    ['sender-key', '{}'],
+    ['sender-key', '\u0000'],
+    ['lid-mapping', '"346'],
+    ['device-list', 'undefined'],
+    ['app-state-sync-key', '[['],
+    ['tctoken', DAMAGED_VALUE],
+  ])('of a key (%s: %j) counts as absent, is told once, and hides no other', async (category, value) => {
+    const type = category as 'session';
+    const whole = { session: { _sessions: {} } }[category] ?? undefined;
+    if (whole) await put(category, 'whole', JSON.stringify(whole));
+    await put(category, 'a', value);
+    const { keys } = await open();
+    for (const _ of [1, 2]) {
+      const found = await keys.get(type, ['a', 'whole']);
+      expect(found).toEqual(whole ? { whole } : {});
+    }
+    expect(unreadable).toEqual([category]);
+  });
+
+  it('of a key is replaced by the next value', async () => {
+    await put('lid-mapping', '346', 'garbage');
+    const { keys } = await open();
+    await keys.get('lid-mapping', ['346']);
+    await keys.set({ 'lid-mapping': { 346: '777' } });
+    expect(await (await open()).keys.get('lid-mapping', ['346'])).toEqual({ 346: '777' });
+  });
+
+  it.each(['garbage', '{}', 'null', '{"noiseKey":{"public":"AA=="}}', DAMAGED_VALUE])(
+    'of the credentials (%j) is said, and not written over',
+    async (value) => {
+      await put('creds', 'creds', value);
+      await expect(open()).rejects.toMatchObject({ code: 'CREDENTIALS_DAMAGED', disposition: 'dead' });
+      expect(await store.read(scope, 'creds', ['creds'])).toEqual(new Map([['creds', value]]));
+    },
+  );
 });

@@ -9,6 +9,7 @@ import { recordingLog } from '../../support/quiet-log.ts';
 let clock: FakeClock;
 let received: InboundMessage[];
 let refusals: unknown[];
+let refused: string[];
 let handOver: HandOver;
 let phones: Map<string, string>;
 
@@ -16,6 +17,7 @@ beforeEach(() => {
   clock = new FakeClock();
   received = [];
   refusals = [];
+  refused = [];
   phones = new Map();
   handOver = new HandOver({
     accountId: 'main',
@@ -24,6 +26,7 @@ beforeEach(() => {
       if (refusal) throw refusal;
       received.push(message);
     },
+    onRefused: (waMessageId) => refused.push(waMessageId),
     phoneOfLid: async (lid) => phones.get(lid),
     own: () => ({ id: '34600000001:1@s.whatsapp.net', lid: '100000000000001:1@lid' }),
     clock,

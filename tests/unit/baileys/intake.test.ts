@@ -3,6 +3,7 @@ import { proto, writeRandomPadMax16 } from '@whiskeysockets/baileys';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StorageUnavailableError } from '../../../router/src/core/errors.ts';
 import type { InboundMessage } from '../../../router/src/core/ports/inbox.ts';
+import type { DamagedEntry, Journal, JournalEntry } from '../../../router/src/core/ports/journal.ts';
 import { MemoryJournal } from '../../../router/src/infra/memory/memory-journal.ts';
 import { MemoryKeyStore } from '../../../router/src/infra/memory/memory-key-store.ts';
 import { Intake } from '../../../router/src/providers/baileys/intake.ts';
@@ -15,6 +16,7 @@ let store: MemoryKeyStore;
 let received: string[];
 let notes: string[];
 let canAnswer: boolean;
+let unreadable: string[];
 /** Core takes nothing while true. */
 let isStorageDown: boolean;
 
@@ -25,6 +27,7 @@ beforeEach(() => {
   received = [];
   notes = [];
   canAnswer = true;
+  unreadable = [];
   isStorageDown = false;
 });
 afterEach(() => {
@@ -43,6 +46,8 @@ function newIntake(): Intake {
     phoneOfLid: async () => undefined,
     own: () => ({ id: '34600000001:1@s.whatsapp.net', lid: '100000000000001:1@lid' }),
     onDecrypted: () => undefined,
+    onJournalUnreadable: (waMessageId) => unreadable.push(waMessageId),
+    onRefused: () => undefined,
     whatsAppNow: () => Date.now(),
     canAnswer: () => canAnswer,
     clock: {
@@ -538,5 +543,55 @@ describe('the end of the service', () => {
     await decrypt(intake, sentAgain);
     await settle();
     expect(received).toEqual(['first', 'second']);
+  });
+});
+
+describe('an entry of the journal that cannot be read', () => {
+  const attrs = { id: 'LOST', from: JIDS.ana, type: 'text', t: '1767225600' };
+  const entry = (more: Partial<JournalEntry>): JournalEntry => ({
+    ciphertextHash: 'lost',
+    stanzaOrder: 0n,
+    waMessageId: 'LOST',
+    plaintext: writeRandomPadMax16(proto.Message.encode({ conversation: 'lost' }).finish()),
+    stanza: Buffer.from(JSON.stringify({ attrs })),
+    ...more,
+  });
+
+  async function replayedWith(damaged: JournalEntry | DamagedEntry): Promise<void> {
+    const killed = newIntake();
+    const later = stanza('later', 'ana');
+    killed.arrived(later);
+    await decrypt(killed, later, false);
+    const whole = await journal.pending('main', { afterOrder: 0n, limit: 10 });
+    // The memory's own journal holds no damaged entries.
+    const read: Journal['pending'] = async () => [damaged, ...whole];
+    vi.spyOn(journal as Journal, 'pending').mockImplementationOnce(read);
+    await nextLife();
+    await settle();
+  }
+
+  it.each(['\0', '', 'null', '[]', '{"attrs":5}', '{"attrs":{},"behind":[["a","x"]]}'])(
+    'because its stanza is %j is told to the account, stays, and holds up nothing',
+    async (bytes) => {
+      await replayedWith(entry({ stanza: Buffer.from(bytes) }));
+      expect(received).toEqual(['later']);
+      expect(unreadable).toEqual(['LOST']);
+      expect(notes).toEqual([]);
+    },
+  );
+
+  it('because the database cannot read it is noted in its chat, when that is known', async () => {
+    const { plaintext: _lost, ...rest } = entry({});
+    await replayedWith({ ...rest, isDamaged: true });
+    expect(received).toEqual(['later']);
+    expect(notes).toEqual(['LOST:undecryptable']);
+    expect(unreadable).toEqual([]);
+  });
+
+  it('because its plaintext is noise is noted in its chat too', async () => {
+    await replayedWith(entry({ plaintext: Buffer.from([9, 9, 9, 0xff]) }));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(received).toEqual(['later']);
+    expect(notes).toEqual(['LOST:undecryptable']);
   });
 });

@@ -15,9 +15,11 @@ it('reads every stanza once, in order, its parts together, also where a page end
   }
   let waits = 0;
   const orders: bigint[] = [];
-  for await (const { order, entries, parts, behind } of journalledStanzas(journal, 'main', async () => {
+  for await (const found of journalledStanzas(journal, 'main', async () => {
     waits += 1;
   })) {
+    if ('unreadable' in found) throw new Error('an entry cannot be read');
+    const { order, entries, parts, behind } = found;
     orders.push(order);
     expect([entries.length, parts, behind]).toEqual([2, 2, [{ key: 'k', order: 3n }]]);
   }

@@ -26,6 +26,7 @@ function newAccount(): LinkedAccount {
       loads += 1;
     },
     onStorageFailed: () => undefined,
+    onKeyUnreadable: () => undefined,
   });
 }
 

@@ -18,6 +18,7 @@ beforeEach(() => {
     accountId: 'main',
     store: new MemoryAccountStore(),
     onChange: () => undefined,
+    problems: () => [],
     clock,
     log: recordingLog(),
   });

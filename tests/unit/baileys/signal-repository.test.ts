@@ -109,6 +109,7 @@ async function openAccount(isWrapped: boolean): Promise<Account> {
     scope: { accountId: 'main', generation: 1 },
     clock: systemClock,
     onStorageFailed: () => undefined,
+    onKeyUnreadable: () => undefined,
   });
   const keys = addTransactionCapability(auth.keys, logger, { maxCommitRetries: 1, delayBetweenTriesMs: 0 });
   const state = { creds: auth.creds, keys };

@@ -21,12 +21,12 @@ const OWN = { id: '34600000001:1@s.whatsapp.net', lid: '100000000000001:1@lid' }
 const ATTRS = { id: 'A', from: '34600000002@s.whatsapp.net', t: '1767225600' };
 
 let received: InboundMessage[];
-let clock: FakeClock;
 let refusal: Error | undefined;
 let journal: MemoryJournal;
 let memory: StanzaMemory;
 let trim: JournalTrim;
 let delivery: StanzaDelivery;
+let clock: FakeClock;
 
 beforeEach(() => {
   received = [];
@@ -41,6 +41,7 @@ beforeEach(() => {
       if (refusal) throw refusal;
       received.push(message);
     },
+    onRefused: () => undefined,
     phoneOfLid: async () => undefined,
     own: () => OWN,
     whatsAppNow: () => clock.now(),
@@ -73,9 +74,9 @@ function stanza(plaintext: Uint8Array, offline = false): DecryptedStanza {
 
 const text = (conversation: string) => writeRandomPadMax16(proto.Message.encode({ conversation }).finish());
 
-/** Once a receipt is out for as long as it may still be lost. */
+/** Once nothing of it can be delivered again. */
 async function leftInJournal(): Promise<number> {
-  await clock.advanceMs(5_000);
+  await clock.advanceMs(60_000);
   await trim.finish();
   return (await journal.pending('main', { afterOrder: 0n, limit: 10 })).length;
 }

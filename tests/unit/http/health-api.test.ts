@@ -92,9 +92,11 @@ describe('GET /metrics', () => {
     expect(headers.get('content-type')).toMatch(/^text\/plain/);
     const lines = text.split('\n');
     for (const line of [
-      'wa2ai_messages{state="answered"} 3',
-      'wa2ai_messages{state="ignored"} 1',
-      'wa2ai_replies{state="acked"} 2',
+      'wa2ai_messages_waiting 3',
+      'wa2ai_oldest_message_seconds 61.5',
+      'wa2ai_replies_waiting{state="queued"} 1',
+      'wa2ai_replies_waiting{state="sent"} 2',
+      'wa2ai_replies_unacknowledged 2',
       'wa2ai_dead_letters 4',
       'wa2ai_database_up 1',
       'wa2ai_account_state{account="default",state="open"} 1',
@@ -117,13 +119,15 @@ describe('GET /metrics', () => {
     const away = await api.call('GET', '/metrics');
     expect(away.status).toBe(200);
     expect(away.text).toContain('\nwa2ai_database_up 0\n');
-    expect(away.text).not.toContain('\nwa2ai_dead_letters ');
+    for (const name of ['messages_waiting', 'oldest_message_seconds', 'replies_waiting', 'dead_letters']) {
+      expect(away.text).not.toMatch(new RegExp(`^wa2ai_${name}\\b`, 'm'));
+    }
     api.messageLog.failure = undefined;
     expect((await api.call('GET', '/metrics')).text).toContain('\nwa2ai_database_up 1\n');
   });
 
   it('asks the database once for scrapes close together', async () => {
-    const counts = vi.spyOn(api.messageLog, 'counts');
+    const counts = vi.spyOn(api.messageLog, 'openWork');
     await api.call('GET', '/metrics');
     await api.call('GET', '/metrics');
     expect(counts).toHaveBeenCalledTimes(1);

@@ -36,6 +36,12 @@ describe('GET /qr/status', () => {
     expect(body.account).toEqual({ id: 'default', phone: '5493777239922', name: 'Ana' });
   });
 
+  it('tells of pairing only, not which node holds the account', async () => {
+    api.accounts.set({ ...pairing, node: 'n1', isConnected: false });
+    expect((await api.call('GET', '/qr/status')).body).not.toHaveProperty('node');
+    expect((await api.call('GET', '/api/accounts/default')).body.data).toMatchObject({ node: 'n1' });
+  });
+
   it('shows another account on request, and 404 for none', async () => {
     api.accounts.set({ accountId: 'sales', state: 'waiting' });
     expect((await api.call('GET', '/qr/status?account=sales')).body.state).toBe('waiting');

@@ -22,6 +22,8 @@ export interface AccountStatus {
   retryAtMs?: number;
   /** For how long WhatsApp still limits writing to new contacts, in milliseconds; absent while it does not. */
   limitLeftMs?: number;
+  /** What is wrong with single messages or keys while the account works; absent when nothing is. */
+  problems?: string[];
   /** The linked account, once known. */
   phone?: string;
   lid?: string;

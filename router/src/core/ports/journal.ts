@@ -11,14 +11,30 @@ export interface JournalEntry {
   stanza: Uint8Array;
 }
 
+/** What is left of an entry that the database cannot read whole. */
+export interface DamagedEntry {
+  ciphertextHash: string;
+  stanzaOrder: bigint;
+  waMessageId: string;
+  /** When this part of it can be read. */
+  stanza?: Uint8Array;
+  isDamaged: true;
+}
+
 /**
  * What was decrypted and is not yet in the inbox. Entries are written by KeyStore.commit, with the ratchet they came from.
  * @throws {StorageUnavailableError} from every method; {LeaseLostError} from `forget`: another node has the account
  */
 export interface Journal {
   find(accountId: string, ciphertextHash: string): Promise<JournalEntry | undefined>;
-  /** Entries in stanza order, those after `afterOrder` only, at most `limit` plus the rest of the last stanza. */
-  pending(accountId: string, page: { afterOrder: bigint; limit: number }): Promise<JournalEntry[]>;
+  /**
+   * Entries in stanza order, those after `afterOrder` only, at most `limit` plus the rest of the last stanza. One that
+   * cannot be read keeps its place among them and no other from being read.
+   */
+  pending(
+    accountId: string,
+    page: { afterOrder: bigint; limit: number },
+  ): Promise<Array<JournalEntry | DamagedEntry>>;
   /** Drops entries whose messages the inbox has; unknown hashes are ignored. */
   forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void>;
   /** The highest stanza order that this account ever stored, here or in the inbox; 0 when none. */

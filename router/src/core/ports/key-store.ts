@@ -7,6 +7,9 @@ export interface KeyScope {
   generation: number;
 }
 
+/** Stands for a value that is there and cannot be read; no value of a key looks like it. */
+export const DAMAGED_VALUE = '';
+
 /** Names one key: `creds`, or a category of Signal keys (`session`, `pre-key`, `sender-key` ...) and the id in it. */
 export interface KeyName {
   category: string;
@@ -26,7 +29,7 @@ export interface KeyChange {
  * @throws {StorageUnavailableError} from every method; a `commit` that threw changed nothing
  */
 export interface KeyStore {
-  /** Values by key id; ids without a value are left out. */
+  /** Values by key id; ids without a value are left out. A value that the database cannot read is `DAMAGED_VALUE`. */
   read(scope: KeyScope, category: string, keyIds: readonly string[]): Promise<Map<string, string>>;
   /**
    * Stores keys and journal entries together: both are durable when it resolves, or neither is. A journal entry that

@@ -56,17 +56,25 @@ export interface LogQuery {
   limit: number;
 }
 
+/** What is not ended yet, in all accounts. */
+export interface OpenWork {
+  /** Messages whose turn has not ended. */
+  messages: number;
+  /** How long the oldest of them has waited, in milliseconds; 0 when there is none. */
+  oldestMessageMs: number;
+  /** Replies that WhatsApp has not acknowledged: `queued`, `sending`, `sent`. States without any are left out. */
+  replies: Record<string, number>;
+  /** Replies that WhatsApp took and has not acknowledged in time; among `replies`. */
+  unacknowledged: number;
+  /** Dead letters that were not replayed. */
+  deadLetters: number;
+}
+
 /** Reads what came in and what became of it. @throws {StorageUnavailableError} */
 export interface MessageLog {
   messages(query: LogQuery): Promise<MessageRow[]>;
   message(id: string): Promise<MessageRow | undefined>;
   deadLetters(query: LogQuery): Promise<DeadLetterRow[]>;
-  /** Counts by state, for metrics and health. */
-  counts(): Promise<{
-    messages: Record<string, number>;
-    outbox: Record<string, number>;
-    deadLetters: number;
-    /** Replies that WhatsApp took and has not acknowledged in time. */
-    unacknowledged: number;
-  }>;
+  /** What is open, for metrics. As cheap with millions of ended messages as with none. */
+  openWork(): Promise<OpenWork>;
 }

@@ -4,8 +4,8 @@ import type { QueuedReply } from './inbox.ts';
 /** `queued` → `sending` → `sent` (bytes written) → `acked` → `delivered` → `read`; or `dead`. Only ever moves forward. */
 export type OutboxState = 'queued' | 'sending' | 'sent' | 'acked' | 'delivered' | 'read' | 'dead';
 
-/** Why a reply that was to be sent is dead: on the way, by WhatsApp's word, or for want of any word from it. */
-export type DeadReplyReason = 'send-failed' | 'send-refused' | 'never-acknowledged';
+/** Why a reply that was to be sent is dead: on the way, by WhatsApp's word, for want of any word from it, or unreadable. */
+export type DeadReplyReason = 'send-failed' | 'send-refused' | 'never-acknowledged' | 'damaged';
 
 /** How often a message that WhatsApp refused for a time is sent in all before it is dead. */
 export const MAX_REFUSALS = 5;
@@ -19,7 +19,11 @@ export interface SentMessage {
 /** Ends the sentence of a dead letter whose message WhatsApp acknowledged all the same. */
 export const ACKNOWLEDGED_LATE = ' WhatsApp acknowledged it later.';
 
-/** Moves of outbox rows by WhatsApp id. @throws {StorageUnavailableError} from every method */
+/**
+ * Moves of outbox rows by WhatsApp id. A row that cannot be read is dead (`damaged`) as soon as it is met among those to be
+ * sent; the others go on.
+ * @throws {StorageUnavailableError} from every method
+ */
 export interface Outbox {
   /**
    * Adds a message that no turn asked for (POST /api/messages). The same idempotencyKey of the account gives the first

@@ -1,5 +1,4 @@
-import { type Envelope, envelopeOf, outputsIn, requestBody } from '../abi/abi-wire.ts';
-import { callUrl } from '../abi-agent-client.ts';
+import { callUrl, type Envelope, envelopeOf, outputsIn, requestBody } from '../abi/abi-wire.ts';
 import { boundedFetch, type FaultStage } from '../bounded-fetch.ts';
 
 const MAX_BYTES = 21 * 1024 * 1024;

@@ -1,8 +1,9 @@
 import { AbiDecodeError, decodeValues } from '../abi/abi-decode.ts';
+import { AbiInputError } from '../abi/abi-input.ts';
 import { readable, renderOutputs } from '../abi/abi-render.ts';
 import { type AbiFunction, type AgentAbi, encodeCall, findFunction } from '../abi/abi-signature.ts';
 import { AbiDefinitionError } from '../abi/abi-type.ts';
-import { AbiInputError, coerceAll } from '../abi/abi-value.ts';
+import { coerceAll } from '../abi/abi-value.ts';
 import { ExactJsonError, parseExactJson } from '../abi/exact-json.ts';
 import { knownDefect } from '../abi/known-defects.ts';
 import { ToolkitError } from './abi-file.ts';

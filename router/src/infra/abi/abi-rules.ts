@@ -1,8 +1,9 @@
 import type { AbiConfig } from '../../core/models.ts';
 import { type CallRules, only } from './abi-command.ts';
+import { AbiInputError } from './abi-input.ts';
 import { AbiProblemsError, type AgentAbi, createAbi, findFunction } from './abi-signature.ts';
 import { AbiDefinitionError } from './abi-type.ts';
-import { AbiInputError, coerceAll } from './abi-value.ts';
+import { coerceAll } from './abi-value.ts';
 import { placeholderProblems, sampleOf } from './args-template.ts';
 import { type FileTemplate, parseFileOutput } from './file-output.ts';
 import { type OutputTemplate, parseOutputTemplate } from './output-template.ts';

@@ -1,44 +1,9 @@
-import { exampleJson } from './abi-example.ts';
+import { type AbiInput, AbiInputError, ANYTHING, FileInput } from './abi-input.ts';
 import { type AbiParam, type AbiType, type AbiValue, areNamed, shortened } from './abi-type.ts';
-import { type ExactJson, ExactJsonError, NumberText, parseExactJson } from './exact-json.ts';
+import { ExactJsonError, NumberText, parseExactJson } from './exact-json.ts';
+import { count, expectation, rangeOf, type Whole } from './expectation.ts';
 import type { Codec } from './viem-codec.ts';
 import { bare, bigintIn, bytesIn } from './written-text.ts';
-
-/** A person's mistake in an argument: one friendly sentence for the chat and the API. */
-export class AbiInputError extends Error {}
-
-/**
- * The file of a message in the place of an argument of type bytes. Before its bytes are fetched, what it is stands for
- * them: a value that can be shown and not be encoded.
- */
-export class FileInput {
-  /** Such as `<image/png, 512 bytes>`. */
-  readonly shown: string;
-  readonly bytes: Uint8Array | undefined;
-
-  constructor(shown: string, bytes?: Uint8Array) {
-    this.shown = shown;
-    this.bytes = bytes;
-  }
-}
-
-/** What can become a value: JSON, exact JSON, text, bigint, and bytes as a Uint8Array or a message's file. */
-export type AbiInput =
-  | ExactJson
-  | FileInput
-  | number
-  | bigint
-  | Uint8Array
-  | typeof ANYTHING
-  | AbiInput[]
-  | { [key: string]: AbiInput }
-  | undefined;
-
-/** Stands for a value that is not known yet: it fits every type. Used to check templates. */
-export const ANYTHING = Symbol('any value');
-
-/** An example in a sentence is left out when it is longer. */
-const MAX_EXAMPLE_CHARS = 60;
 
 /** How a sentence calls all arguments, or the only tuple, together. */
 const WHOLE = 'the input';
@@ -53,8 +18,8 @@ export function coerceAll(params: readonly AbiParam[], input: AbiInput, codec: C
 
 /**
  * The value of a parameter. Text is taken as a person writes it: numbers in decimal or hex, `yes` and `no`, bytes in
- * hex or base64, arrays and tuples as JSON or, an array, with commas or spaces between its items. `path` names the value in a
- * sentence.
+ * hex or base64, arrays and tuples as JSON or, an array, with commas or spaces between its items. `path` names the value
+ * in a sentence.
  * @throws {AbiInputError}
  */
 export function coerce(type: AbiType, input: AbiInput, path: string, codec: Codec): AbiValue {
@@ -82,37 +47,6 @@ export function coerce(type: AbiType, input: AbiInput, path: string, codec: Code
   }
 }
 
-/** What a person may write for a type: `a whole number from 0 to 255`. */
-export function expectation(type: AbiType): string {
-  switch (type.kind) {
-    case 'uint':
-    case 'int':
-      return `a whole number from ${rangeText(type)}`;
-    case 'bool':
-      return 'true or false';
-    case 'address':
-      return 'an address (0x and 40 hex digits)';
-    case 'string':
-      return 'text';
-    case 'bytes':
-      return 'bytes as hex (0x…), base64 or text:…';
-    case 'fixedBytes':
-      return `${type.size} ${type.size === 1 ? 'byte' : 'bytes'} as hex (0x…), base64 or text:…`;
-    case 'array': {
-      if (type.length !== undefined) return `a list of ${count(type.length, 'item')}`;
-      const example = exampleJson(type);
-      return example.length > MAX_EXAMPLE_CHARS ? 'a list in brackets, [ … ]' : `a list such as ${example}`;
-    }
-    case 'tuple': {
-      const example = exampleJson(type);
-      if (example.length <= MAX_EXAMPLE_CHARS) return `of the form ${example}`;
-      return areNamed(type.fields)
-        ? `an object with ${type.fields.map(({ name }) => name).join(', ')}`
-        : `a list of ${count(type.fields.length, 'value')}`;
-    }
-  }
-}
-
 function mistake(path: string, expected: string, input: AbiInput): AbiInputError {
   return new AbiInputError(`${path} must be ${expected}, got '${shortened(shown(input))}'`);
 }
@@ -124,24 +58,6 @@ function shown(input: AbiInput): string {
   if (input instanceof Uint8Array) return `${input.length} bytes`;
   if (Array.isArray(input)) return `a list of ${count(input.length, 'item')}`;
   return typeof input === 'object' && input !== null ? 'an object' : String(input);
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
-}
-
-type Whole = AbiType & { kind: 'uint' | 'int' };
-
-function rangeOf({ kind, bits }: Whole): [least: bigint, most: bigint] {
-  return kind === 'uint'
-    ? [0n, 2n ** BigInt(bits) - 1n]
-    : [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n];
-}
-
-function rangeText(type: Whole): string {
-  const [least, most] = rangeOf(type);
-  if (type.bits <= 32) return `${least} to ${most}`;
-  return type.kind === 'uint' ? `0 to 2^${type.bits}-1` : `-2^${type.bits - 1} to 2^${type.bits - 1}-1`;
 }
 
 function wholeNumber(type: Whole, input: AbiInput, path: string): bigint {

@@ -59,3 +59,17 @@ export function outputsIn(
   }
   return Buffer.from(result.slice(2), 'hex');
 }
+
+/**
+ * Where a call goes: the endpoint as it is, `/` when it names no path, or `path` below it. No port means 80 (443 with
+ * https).
+ * @throws {AgentProtocolError} the endpoint is no http:// or https:// address
+ */
+export function callUrl(endpoint: string, path: string | undefined): string {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    throw new AgentProtocolError("The ABI agent's endpoint is not an http:// or https:// address.");
+  }
+  if (path === undefined) return url.href;
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}${url.search}`;
+}

@@ -1,7 +1,7 @@
 import { contractUser } from '../../core/chat-id.ts';
 import type { IncomingMessage } from '../../core/models.ts';
+import { type AbiInput, AbiInputError, ANYTHING, FileInput } from './abi-input.ts';
 import { shortened } from './abi-type.ts';
-import { type AbiInput, AbiInputError, ANYTHING, FileInput } from './abi-value.ts';
 
 /** What `{{name}}` in an argument template can stand for. */
 const VARIABLES: Record<string, (message: IncomingMessage) => string | bigint | boolean> = {

@@ -1,7 +1,7 @@
 import { exampleJson, exampleValue } from './abi-example.ts';
 import type { AbiFunction } from './abi-signature.ts';
 import { type AbiParam, type AbiType, namedTypeText } from './abi-type.ts';
-import { expectation } from './abi-value.ts';
+import { expectation } from './expectation.ts';
 
 /** Characters of the list of functions; what does not fit is counted. */
 const MAX_LIST_CHARS = 8_000;

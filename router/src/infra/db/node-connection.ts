@@ -38,6 +38,7 @@ export class NodeConnection {
   #client: pg.Client | undefined;
   #waiting: string[] = [];
   #telling: Promise<void> | undefined;
+  #isTelling = false;
   #loop: Promise<void> | undefined;
   #upSinceMs: number | undefined;
 
@@ -70,9 +71,7 @@ export class NodeConnection {
     }
     if (this.#client === undefined || this.#waiting.length >= MAX_WAITING) return;
     this.#waiting.push(payload);
-    this.#telling ??= this.#tell().finally(() => {
-      this.#telling = undefined;
-    });
+    if (!this.#isTelling) this.#telling = this.#tell();
   }
 
   /**
@@ -104,6 +103,7 @@ export class NodeConnection {
 
   /** What is published while a statement is under way goes with the next one: a busy node tells much. Never rejects. */
   async #tell(): Promise<void> {
+    this.#isTelling = true;
     while (this.#waiting.length > 0) {
       const notes = this.#waiting.splice(0, MAX_TOLD_AT_ONCE);
       try {
@@ -115,6 +115,8 @@ export class NodeConnection {
         this.#options.log.debug({ err: error, notes: notes.length }, 'notes to the other nodes were lost');
       }
     }
+    // In the same step that found nothing more: what is published next begins anew.
+    this.#isTelling = false;
   }
 
   async #connect(): Promise<{ ended: Promise<void> }> {

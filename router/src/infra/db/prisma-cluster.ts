@@ -95,8 +95,7 @@ export class PrismaCluster implements Cluster {
     await withStorage(
       'leaving the other nodes',
       () => this.#prisma.$executeRaw`
-        DELETE FROM node WHERE id = ${this.#own.nodeId} OR (
-          seen_at < now() - ${FORGET_AFTER}::interval AND NOT node_has_lock(id))`,
+        DELETE FROM node WHERE id = ${this.#own.nodeId}`,
     );
   }
 
@@ -108,6 +107,15 @@ export class PrismaCluster implements Cluster {
     );
     return added > 0 ? 'added' : 'known';
   }
+}
+
+/** Takes nodes off the list that ended long ago without leaving. @throws {StorageUnavailableError} */
+export async function forgetGoneNodes(prisma: PrismaClient): Promise<void> {
+  await withStorage(
+    'forgetting nodes',
+    () => prisma.$executeRaw`
+      DELETE FROM node WHERE seen_at < now() - ${FORGET_AFTER}::interval AND NOT node_has_lock(id)`,
+  );
 }
 
 function nodeView(row: Row['nodes'][number]): NodeView {

@@ -157,6 +157,20 @@ export class PrismaInbox implements Inbox {
     return rows.map(queuedReply);
   }
 
+  async bury(
+    chatId: string,
+    epoch: number,
+    why: { reason: string; error: string },
+  ): Promise<string | undefined> {
+    const [row] = await withStorage(
+      'ending a turn that cannot be read',
+      () => this.#prisma.$queryRaw<Array<{ message_id: string | null }>>`
+        SELECT inbox_bury(${chatId}::bigint, ${epoch}::integer, ${storableText(why.reason)},
+          ${storableText(why.error)})::text AS message_id`,
+    );
+    return row?.message_id ?? undefined;
+  }
+
   async mediaReference(messageId: string): Promise<string | undefined> {
     const [row] = await withStorage(
       "reading the way to a message's file",

@@ -1,8 +1,8 @@
 import type { Fence } from '../../core/ports/account-lease.ts';
-import type { Journal, JournalEntry } from '../../core/ports/journal.ts';
+import type { DamagedEntry, Journal, JournalEntry } from '../../core/ports/journal.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import type { PrismaClient } from './generated/client.ts';
-import { withStorage } from './storage-errors.ts';
+import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 interface JournalRow {
   ciphertext_hash: string;
@@ -36,15 +36,64 @@ export class PrismaJournal implements Journal {
     return rows[0] && entryOf(rows[0]);
   }
 
-  async pending(accountId: string, page: { afterOrder: bigint; limit: number }): Promise<JournalEntry[]> {
+  async pending(
+    accountId: string,
+    page: { afterOrder: bigint; limit: number },
+  ): Promise<Array<JournalEntry | DamagedEntry>> {
+    try {
+      const rows = await withStorage(
+        'reading the journal',
+        () => this.#prisma.$queryRaw<JournalRow[]>`
+          SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza FROM journal
+          WHERE account_id = ${accountId} AND stanza_order > ${page.afterOrder}
+          ORDER BY stanza_order FETCH FIRST ${page.limit} ROWS WITH TIES`,
+      );
+      return rows.map(entryOf);
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+      return this.#oneByOne(accountId, page);
+    }
+  }
+
+  async #oneByOne(
+    accountId: string,
+    page: { afterOrder: bigint; limit: number },
+  ): Promise<Array<JournalEntry | DamagedEntry>> {
     const rows = await withStorage(
       'reading the journal',
-      () => this.#prisma.$queryRaw<JournalRow[]>`
-        SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza FROM journal
+      () => this.#prisma.$queryRaw<Array<Omit<JournalRow, 'plaintext' | 'stanza'>>>`
+        SELECT ciphertext_hash, stanza_order, wa_message_id FROM journal
         WHERE account_id = ${accountId} AND stanza_order > ${page.afterOrder}
         ORDER BY stanza_order FETCH FIRST ${page.limit} ROWS WITH TIES`,
     );
-    return rows.map(entryOf);
+    const entries: Array<JournalEntry | DamagedEntry> = [];
+    for (const row of rows) entries.push(await this.#orDamaged(accountId, row));
+    return entries;
+  }
+
+  async #orDamaged(
+    accountId: string,
+    row: Omit<JournalRow, 'plaintext' | 'stanza'>,
+  ): Promise<JournalEntry | DamagedEntry> {
+    const { ciphertext_hash: ciphertextHash, stanza_order: stanzaOrder, wa_message_id: waMessageId } = row;
+    const damaged: DamagedEntry = { ciphertextHash, stanzaOrder, waMessageId, isDamaged: true };
+    try {
+      const entry = await this.find(accountId, ciphertextHash);
+      return entry ?? damaged;
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+    }
+    try {
+      const [found] = await withStorage(
+        'reading the journal',
+        () => this.#prisma.$queryRaw<Array<{ stanza: Uint8Array }>>`
+          SELECT stanza FROM journal WHERE account_id = ${accountId} AND ciphertext_hash = ${ciphertextHash}`,
+      );
+      return found ? { ...damaged, stanza: found.stanza } : damaged;
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+      return damaged;
+    }
   }
 
   async forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void> {

@@ -1,9 +1,9 @@
 import type { Fence } from '../../core/ports/account-lease.ts';
-import type { KeyChange, KeyScope, KeyStore } from '../../core/ports/key-store.ts';
+import { DAMAGED_VALUE, type KeyChange, type KeyScope, type KeyStore } from '../../core/ports/key-store.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { storableId } from './storable.ts';
-import { withStorage } from './storage-errors.ts';
+import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 /** Keys in PostgreSQL, one row a key. Every commit is one statement, so one transaction and one round trip. */
 export class PrismaKeyStore implements KeyStore {
@@ -17,6 +17,19 @@ export class PrismaKeyStore implements KeyStore {
   }
 
   async read(scope: KeyScope, category: string, keyIds: readonly string[]): Promise<Map<string, string>> {
+    try {
+      return await this.#values(scope, category, keyIds);
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+    }
+    const values = new Map<string, string>();
+    for (const keyId of keyIds) {
+      for (const [found, value] of await this.#orDamaged(scope, category, keyId)) values.set(found, value);
+    }
+    return values;
+  }
+
+  async #values(scope: KeyScope, category: string, keyIds: readonly string[]): Promise<Map<string, string>> {
     const rows = await withStorage(
       'reading WhatsApp keys',
       () => this.#prisma.$queryRaw<Array<{ key_id: string; value: string }>>`
@@ -25,6 +38,15 @@ export class PrismaKeyStore implements KeyStore {
           AND category = ${category} AND key_id = ANY(${[...keyIds]}::text[])`,
     );
     return new Map(rows.map((row) => [row.key_id, row.value]));
+  }
+
+  async #orDamaged(scope: KeyScope, category: string, keyId: string): Promise<Map<string, string>> {
+    try {
+      return await this.#values(scope, category, [keyId]);
+    } catch (error) {
+      if (error instanceof StorageDamagedError) return new Map([[keyId, DAMAGED_VALUE]]);
+      throw error;
+    }
   }
 
   async commit(scope: KeyScope, change: KeyChange): Promise<void> {

@@ -1,11 +1,19 @@
 import { canonicalChannelId, lidJid, parseJid } from '../../core/chat-id.ts';
-import type { DeadLetterRow, LogQuery, MessageLog, MessageRow } from '../../core/ports/message-log.ts';
+import type {
+  DeadLetterRow,
+  LogQuery,
+  MessageLog,
+  MessageRow,
+  OpenWork,
+} from '../../core/ports/message-log.ts';
 import { channelIdOfChat, personJid } from './chat-identity.ts';
 import type { Chat, Message, Outbox, Prisma, PrismaClient } from './generated/client.ts';
 import { mediaInfo } from './media-columns.ts';
 import { outboxRow } from './outbox-row.ts';
 import { rowId } from './storable.ts';
-import { withStorage } from './storage-errors.ts';
+import { StorageDamagedError, withStorage } from './storage-errors.ts';
+
+const OPEN_REPLY_STATES = new Set(['queued', 'sending', 'sent']);
 
 /** Reads messages and dead letters from PostgreSQL: a page costs two or three statements however many rows it has. */
 export class PrismaMessageLog implements MessageLog {
@@ -74,29 +82,30 @@ export class PrismaMessageLog implements MessageLog {
     });
   }
 
-  async counts(): Promise<{
-    messages: Record<string, number>;
-    outbox: Record<string, number>;
-    deadLetters: number;
-    unacknowledged: number;
-  }> {
+  /** Each part has a partial index of its own: ended rows, which stay for good, are never read. */
+  async openWork(): Promise<OpenWork> {
     const rows = await withStorage(
-      'counting messages',
-      () => this.#prisma.$queryRaw<Array<{ kind: string; state: string; rows: number }>>`
-        SELECT 'message' AS kind, state, count(*)::integer AS rows FROM message GROUP BY state
-        UNION ALL SELECT 'outbox', state, count(*)::integer FROM outbox GROUP BY state
-        UNION ALL SELECT 'unacknowledged', 'all', count(*)::integer FROM outbox
+      'counting open work',
+      () => this.#prisma.$queryRaw<Array<{ kind: string; rows: number; oldestMs: number | null }>>`
+        SELECT 'message' AS kind, count(*)::integer AS rows,
+               (extract(epoch FROM now() - min(received_at)) * 1000)::float8 AS "oldestMs"
+          FROM message WHERE state = 'received'
+        UNION ALL SELECT state, count(*)::integer, NULL FROM outbox
+          WHERE state IN ('queued', 'sending', 'sent') GROUP BY state
+        UNION ALL SELECT 'unacknowledged', count(*)::integer, NULL FROM outbox
           WHERE state IN ('sending', 'sent')
             AND tried_at <= now() - ${this.#ackTimeoutMs}::integer * interval '1 millisecond'
-        UNION ALL SELECT 'dead_letter', 'all', count(*)::integer FROM dead_letter`,
+        UNION ALL SELECT 'dead_letter', count(*)::integer, NULL FROM dead_letter WHERE replayed_at IS NULL`,
     );
-    const of = (kind: string) =>
-      Object.fromEntries(rows.filter((row) => row.kind === kind).map((row) => [row.state, row.rows]));
+    const of = (kind: string) => rows.find((row) => row.kind === kind)?.rows ?? 0;
+    const replies = rows.filter(({ kind }) => OPEN_REPLY_STATES.has(kind));
     return {
       messages: of('message'),
-      outbox: of('outbox'),
-      deadLetters: of('dead_letter').all ?? 0,
-      unacknowledged: of('unacknowledged').all ?? 0,
+      // the clock of the database may have been set back since
+      oldestMessageMs: Math.max(0, rows.find(({ kind }) => kind === 'message')?.oldestMs ?? 0),
+      replies: Object.fromEntries(replies.map((row) => [row.kind, row.rows])),
+      unacknowledged: of('unacknowledged'),
+      deadLetters: of('dead_letter'),
     };
   }
 
@@ -105,22 +114,74 @@ export class PrismaMessageLog implements MessageLog {
     orderBy?: Prisma.MessageOrderByWithRelationInput;
     take?: number;
   }): Promise<MessageRow[]> {
-    const rows = await this.#prisma.message.findMany({
-      ...args,
-      include: { chat: true },
-      omit: { mediaRef: true },
-    });
+    const rows = await this.#readable(args);
     if (rows.length === 0) return [];
-    const replies = await this.#prisma.outbox.findMany({
-      where: { messageId: { in: rows.map((row) => row.id) } },
-      orderBy: { id: 'asc' },
-    });
+    const replies = await this.#repliesTo(rows.map((row) => row.id));
     return rows.map((row) =>
       messageRow(
         row,
         replies.filter((reply) => reply.messageId === row.id),
       ),
     );
+  }
+
+  /** A row that cannot be read must not hide the others of its page: they are then read one by one, and it without its texts. */
+  async #readable(args: Prisma.MessageFindManyArgs): Promise<MessageWithChat[]> {
+    const { message } = this.#prisma;
+    try {
+      return await withStorage('reading messages', () =>
+        message.findMany({ ...args, include: { chat: true } }),
+      );
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+    }
+    const texts = { text: true, quotedText: true, trace: true, error: true } as const;
+    const rows = await withStorage('reading messages', () =>
+      message.findMany({ ...args, omit: texts, include: { chat: true } }),
+    );
+    return Promise.all(
+      rows.map(async (row) => {
+        const found = await orUndefined(() =>
+          message.findFirstOrThrow({ where: { id: row.id }, select: texts }),
+        );
+        return { ...row, ...(found ?? { text: '', quotedText: null, trace: null, error: DAMAGED_TEXT }) };
+      }),
+    );
+  }
+
+  async #repliesTo(messageIds: bigint[]): Promise<Outbox[]> {
+    const { outbox } = this.#prisma;
+    const args = { where: { messageId: { in: messageIds } }, orderBy: { id: 'asc' as const } };
+    try {
+      return await withStorage('reading replies', () => outbox.findMany(args));
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+    }
+    const rows = await withStorage('reading replies', () =>
+      outbox.findMany({ ...args, omit: { text: true } }),
+    );
+    return Promise.all(
+      rows.map(async (row) => {
+        const found = await orUndefined(() =>
+          outbox.findFirstOrThrow({ where: { id: row.id }, select: { text: true } }),
+        );
+        return { ...row, ...(found ?? { text: '', error: DAMAGED_TEXT }) };
+      }),
+    );
+  }
+}
+
+type MessageWithChat = Message & { chat: Chat };
+
+const DAMAGED_TEXT = 'The database cannot read the text of this row: it is damaged.';
+
+/** `read` must be no `findUnique`: Prisma puts several of one moment into one statement. */
+async function orUndefined<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await withStorage('reading one row', read);
+  } catch (error) {
+    if (error instanceof StorageDamagedError) return undefined;
+    throw error;
   }
 }
 

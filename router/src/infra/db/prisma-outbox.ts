@@ -16,7 +16,7 @@ import { Prisma, type PrismaClient } from './generated/client.ts';
 import { outboxRow } from './outbox-row.ts';
 import { queuedReply, type ReplyRow } from './prisma-inbox.ts';
 import { storableId, storableText } from './storable.ts';
-import { StorageRejectedError, withStorage } from './storage-errors.ts';
+import { StorageDamagedError, StorageRejectedError, withStorage } from './storage-errors.ts';
 
 interface OverdueRow extends ReplyRow {
   attempts: number;
@@ -60,7 +60,8 @@ export class PrismaOutbox implements Outbox {
   }
 
   async undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]> {
-    const rows = await withStorage(
+    const rows = await this.#withoutDamaged(
+      accountId,
       'reading undelivered replies',
       () => this.#prisma.$queryRaw<ReplyRow[]>`
         SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
@@ -72,7 +73,8 @@ export class PrismaOutbox implements Outbox {
   }
 
   async queued(accountId: string, limit: number): Promise<QueuedReply[]> {
-    const rows = await withStorage(
+    const rows = await this.#withoutDamaged(
+      accountId,
       'reading queued replies',
       () => this.#prisma.$queryRaw<ReplyRow[]>`
         SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
@@ -207,9 +209,11 @@ export class PrismaOutbox implements Outbox {
     page: { ackTimeoutMs: number; limit: number },
   ): Promise<Array<{ reply: QueuedReply; attempts: number; openForMs: number }>> {
     const why = `WhatsApp has not acknowledged it in ${page.ackTimeoutMs} ms; it is sent again with the same id.`;
-    const { rows } = await this.#move<{ rows: OverdueRow[] | null }>(
-      'looking for unacknowledged replies',
-      () => this.#prisma.$queryRaw`
+    const look = 'looking for unacknowledged replies';
+    const { rows } = await this.#withoutDamaged(accountId, look, () =>
+      this.#move<{ rows: OverdueRow[] | null }>(
+        look,
+        () => this.#prisma.$queryRaw`
         WITH held AS MATERIALIZED (${this.#held()}), late AS (
           UPDATE outbox SET error = ${why} FROM held
           WHERE id IN (
@@ -224,6 +228,7 @@ export class PrismaOutbox implements Outbox {
         )
         SELECT (SELECT count(*)::integer FROM held) AS held,
           (SELECT json_agg(to_json(late.*) ORDER BY late.id) FROM late) AS rows`,
+      ),
     );
     return (rows ?? []).map((row) => ({
       reply: queuedReply(row),
@@ -317,6 +322,34 @@ export class PrismaOutbox implements Outbox {
         SELECT (SELECT count(*)::integer FROM held) AS held, (SELECT content FROM kept) AS kept`,
     );
     return kept ?? content;
+  }
+
+  /** A row that cannot be read keeps all of its page from being read: it is looked for, ended, and the rest read again. */
+  async #withoutDamaged<T>(accountId: string, what: string, read: () => Promise<T>): Promise<T> {
+    try {
+      return await withStorage(what, read);
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+    }
+    const rows = await withStorage(
+      what,
+      () => this.#prisma.$queryRaw<Array<{ id: string }>>`
+        SELECT id::text FROM outbox WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')`,
+    );
+    for (const { id } of rows) await this.#endIfDamaged(id);
+    return withStorage(what, read);
+  }
+
+  async #endIfDamaged(outboxId: string): Promise<void> {
+    try {
+      await withStorage(
+        'reading one reply',
+        () => this.#prisma.$queryRaw`SELECT md5(text) FROM outbox WHERE id = ${outboxId}::bigint`,
+      );
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+      await this.markDead(outboxId, error.message, 'damaged');
+    }
   }
 
   #held(): Prisma.Sql {

@@ -3,7 +3,8 @@ import type { Environment, Route, RouteConfig } from '../../core/models.ts';
 import type { NewRoute, RouteStore } from '../../core/ports/route-store.ts';
 import type { Prisma, PrismaClient, Route as RouteRow } from './generated/client.ts';
 import { storableText } from './storable.ts';
-import { withStorage } from './storage-errors.ts';
+import { StorageDamagedError, withStorage } from './storage-errors.ts';
+import { storedRoute, unreadableRoute } from './stored-route.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -31,23 +32,25 @@ export class PrismaRouteStore implements RouteStore {
         },
       }),
     );
-    return toRoute(row);
+    return storedRoute(row);
   }
 
   async get(id: string): Promise<Route | undefined> {
     if (!UUID.test(id)) return undefined;
-    const row = await withStorage('reading a route', () => this.#prisma.route.findUnique({ where: { id } }));
-    return row ? toRoute(row) : undefined;
+    const [route] = await this.#readable(() => this.#prisma.route.findMany({ where: { id } }), { id });
+    return route;
   }
 
   async list(filter: { channelId?: string; accountId?: string } = {}): Promise<Route[]> {
-    const rows = await withStorage('reading routes', () =>
-      this.#prisma.route.findMany({
-        where: { channelId: filter.channelId, accountId: filter.accountId },
-        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-      }),
+    const { channelId, accountId } = filter;
+    return this.#readable(
+      () =>
+        this.#prisma.route.findMany({
+          where: { channelId, accountId },
+          orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        }),
+      { channelId, accountId },
     );
-    return rows.map(toRoute);
   }
 
   async update(id: string, change: Partial<NewRoute>): Promise<Route | undefined> {
@@ -55,7 +58,7 @@ export class PrismaRouteStore implements RouteStore {
     const rows = await withStorage('changing a route', () =>
       this.#prisma.route.updateManyAndReturn({ where: { id }, data: toChange(change) }),
     );
-    return rows[0] && toRoute(rows[0]);
+    return rows[0] && storedRoute(rows[0]);
   }
 
   async delete(id: string): Promise<boolean> {
@@ -72,8 +75,9 @@ export class PrismaRouteStore implements RouteStore {
     channelIds: string[];
   }): Promise<Route[]> {
     const channelIds = [...query.channelIds, ANY_CHANNEL];
-    const rows = await withStorage(
-      'looking for the routes of a chat',
+    const { accountId, environment } = query;
+    const where = { accountId, environment, channelId: { in: channelIds } };
+    return this.#readable(
       () => this.#prisma.$queryRaw<RouteRow[]>`
         SELECT id::text, account_id AS "accountId", channel_id AS "channelId", agent_endpoint AS "agentEndpoint",
           environment, regex_filter AS "regexFilter", priority, enabled, name, config,
@@ -82,8 +86,39 @@ export class PrismaRouteStore implements RouteStore {
         WHERE account_id = ${query.accountId} AND environment = ${query.environment}
           AND channel_id = ANY (${channelIds}::text[])
         ORDER BY created_at, id`,
+      where,
     );
-    return rows.map(toRoute);
+  }
+
+  /**
+   * Routes, oldest first. One whose config the database cannot read must not take the others along: they are then read
+   * one by one, and it is given as damaged.
+   */
+  async #readable(read: () => Promise<RouteRow[]>, where: Prisma.RouteWhereInput): Promise<Route[]> {
+    try {
+      return (await withStorage('reading routes', read)).map(storedRoute);
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+    }
+    const orderBy = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
+    const rows = await withStorage('reading routes', () =>
+      this.#prisma.route.findMany({ where, orderBy, omit: { config: true } }),
+    );
+    return Promise.all(rows.map((row) => this.#orUnreadable(row)));
+  }
+
+  async #orUnreadable(row: Omit<RouteRow, 'config'>): Promise<Route> {
+    const { id } = row;
+    try {
+      // No `findUnique`: Prisma puts several of one moment into one statement.
+      const found = await withStorage('reading a route', () =>
+        this.#prisma.route.findFirstOrThrow({ where: { id }, select: { config: true } }),
+      );
+      return storedRoute({ ...row, config: found.config });
+    } catch (error) {
+      if (error instanceof StorageDamagedError) return unreadableRoute(row);
+      throw error;
+    }
   }
 }
 
@@ -111,21 +146,4 @@ function storableConfig(config: RouteConfig): Prisma.InputJsonObject {
   return JSON.parse(JSON.stringify(config), (_key, part: unknown) =>
     typeof part === 'string' ? storableText(part) : part,
   ) as Prisma.InputJsonObject;
-}
-
-function toRoute(row: RouteRow): Route {
-  return {
-    id: row.id,
-    accountId: row.accountId,
-    channelId: row.channelId,
-    agentEndpoint: row.agentEndpoint,
-    environment: row.environment as Environment,
-    regexFilter: row.regexFilter ?? undefined,
-    priority: row.priority,
-    enabled: row.enabled,
-    name: row.name ?? undefined,
-    config: row.config as RouteConfig,
-    createdAt: row.createdAt,
-    updatedAt: row.updatedAt,
-  };
 }

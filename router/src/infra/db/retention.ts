@@ -2,7 +2,8 @@ import type { RetentionDays } from '../../config.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
-import { withStorage } from './storage-errors.ts';
+import { forgetGoneNodes } from './prisma-cluster.ts';
+import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 const DAY_MS = 86_400_000;
 /** Rows of one statement: few enough to hold nobody up. */
@@ -106,7 +107,7 @@ export class Retention {
   }
 
   /**
-   * One run over every kind that has a limit.
+   * One run over every kind that has a limit, and over the list of nodes.
    * @returns rows removed (texts emptied) by kind; a kind that another node is at is left out
    * @throws {StorageUnavailableError} what went before is gone
    */
@@ -115,9 +116,16 @@ export class Retention {
     for (const kind of ORDER) {
       const days = this.#deps.limits[kind];
       if (days === 0) continue;
-      const rows = await this.#prune(kind, new Date(this.#deps.clock.now() - days * DAY_MS));
-      if (rows !== undefined) removed[kind] = rows;
+      try {
+        const rows = await this.#prune(kind, new Date(this.#deps.clock.now() - days * DAY_MS));
+        if (rows !== undefined) removed[kind] = rows;
+      } catch (error) {
+        // A damaged row keeps rows of its own kind, no others.
+        if (!(error instanceof StorageDamagedError)) throw error;
+        this.#deps.log.error({ err: error, kind }, 'old rows could not be removed');
+      }
     }
+    await forgetGoneNodes(this.#deps.prisma);
     return removed;
   }
 

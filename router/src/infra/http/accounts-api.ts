@@ -20,6 +20,10 @@ const accountView = z
     accountId: z.string(),
     state: z.enum(ACCOUNT_STATES),
     nextAction: z.string().describe('What a person should do now.'),
+    isConnected: z
+      .boolean()
+      .optional()
+      .describe('The connection to WhatsApp stands: in the state open, and in restricted as a rule.'),
     since: timeView,
     reason: z.string().optional(),
     qr: z.string().optional().describe('Raw text of the QR code, while pairing by QR.'),
@@ -28,6 +32,10 @@ const accountView = z
     retryAt: timeView
       .optional()
       .describe('When the next connect is tried, or when the limit of WhatsApp is over.'),
+    problems: z
+      .array(z.string())
+      .optional()
+      .describe('What is wrong with single messages or keys while the account works.'),
     phone: z.string().optional(),
     lid: z.string().optional(),
     name: z.string().optional(),

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { ACCOUNT_STATES } from '../../core/account-state.ts';
 import type { AccountControl } from '../../core/ports/account-control.ts';
 import type { TurnResult } from '../../core/ports/inbox.ts';
-import type { MessageLog } from '../../core/ports/message-log.ts';
+import type { MessageLog, OpenWork } from '../../core/ports/message-log.ts';
 
 /** Counting rows costs the database; scrapes closer together than this share one count. */
 const COUNT_LIFETIME_MS = 5_000;
@@ -20,7 +20,10 @@ export interface Metrics {
 }
 
 /** Builds the metrics; Node's own (memory, event-loop lag, garbage collection) are among them. */
-export function createMetrics(deps: { messageLog: MessageLog; monotonicMs?: () => number }): Metrics {
+export function createMetrics(deps: {
+  messageLog: Pick<MessageLog, 'openWork'>;
+  monotonicMs?: () => number;
+}): Metrics {
   const monotonicMs = deps.monotonicMs ?? (() => performance.now());
   const registry = new Registry();
   const registers = [registry];
@@ -45,14 +48,18 @@ export function createMetrics(deps: { messageLog: MessageLog; monotonicMs?: () =
     registers,
   });
   const messages = new Gauge({
-    name: 'wa2ai_messages',
-    help: 'Stored messages that came in, by state.',
-    labelNames: ['state'],
+    name: 'wa2ai_messages_waiting',
+    help: 'Messages whose turn has not ended.',
+    registers,
+  });
+  const oldestMessage = new Gauge({
+    name: 'wa2ai_oldest_message_seconds',
+    help: 'How long the oldest of the waiting messages has waited, in seconds.',
     registers,
   });
   const replies = new Gauge({
-    name: 'wa2ai_replies',
-    help: 'Stored messages that went out or are about to, by state.',
+    name: 'wa2ai_replies_waiting',
+    help: 'Messages to people that WhatsApp has not acknowledged, by state.',
     labelNames: ['state'],
     registers,
   });
@@ -61,7 +68,11 @@ export function createMetrics(deps: { messageLog: MessageLog; monotonicMs?: () =
     help: 'Replies that WhatsApp took and has not acknowledged within WA2AI_ACK_TIMEOUT_MS.',
     registers,
   });
-  const deadLetters = new Gauge({ name: 'wa2ai_dead_letters', help: 'Dead letters stored.', registers });
+  const deadLetters = new Gauge({
+    name: 'wa2ai_dead_letters',
+    help: 'Dead letters that were not replayed.',
+    registers,
+  });
   const databaseUp = new Gauge({
     name: 'wa2ai_database_up',
     help: '1 when the database answered this scrape.',
@@ -74,29 +85,29 @@ export function createMetrics(deps: { messageLog: MessageLog; monotonicMs?: () =
     registers,
   });
 
-  let counted: { atMs: number; counts: ReturnType<MessageLog['counts']> } | undefined;
+  let counted: { atMs: number; work: Promise<OpenWork> } | undefined;
 
-  function counts(): ReturnType<MessageLog['counts']> {
+  function openWork(): Promise<OpenWork> {
     if (!counted || monotonicMs() - counted.atMs >= COUNT_LIFETIME_MS) {
-      counted = { atMs: monotonicMs(), counts: deps.messageLog.counts() };
+      counted = { atMs: monotonicMs(), work: deps.messageLog.openWork() };
     }
-    return counted.counts;
+    return counted.work;
   }
 
-  async function readCounts(): Promise<void> {
-    for (const gauge of [messages, replies, deadLetters]) gauge.reset();
+  async function readOpenWork(): Promise<void> {
+    replies.reset();
     try {
-      const current = await counts();
-      for (const [state, count] of Object.entries(current.messages)) messages.set({ state }, count);
-      for (const [state, count] of Object.entries(current.outbox)) replies.set({ state }, count);
-      deadLetters.set(current.deadLetters);
-      unacknowledged.set(current.unacknowledged);
+      const work = await openWork();
+      messages.set(work.messages);
+      oldestMessage.set(work.oldestMessageMs / 1000);
+      for (const [state, count] of Object.entries(work.replies)) replies.set({ state }, count);
+      unacknowledged.set(work.unacknowledged);
+      deadLetters.set(work.deadLetters);
       databaseUp.set(1);
     } catch {
       // The scrape itself must succeed, or the metric that tells of the outage would be lost too.
       counted = undefined;
-      deadLetters.remove();
-      unacknowledged.remove();
+      for (const gauge of [messages, oldestMessage, unacknowledged, deadLetters]) gauge.remove();
       databaseUp.set(0);
     }
   }
@@ -108,7 +119,7 @@ export function createMetrics(deps: { messageLog: MessageLog; monotonicMs?: () =
     },
     observeCircuitOpened: () => circuitsOpened.inc(),
     scrape: async (accounts) => {
-      await readCounts();
+      await readOpenWork();
       accountState.reset();
       for (const { accountId, state } of accounts.list()) {
         for (const known of ACCOUNT_STATES) {

@@ -4,6 +4,10 @@ import { problemSchema } from './problem.ts';
 
 type Json = Record<string, unknown>;
 
+/** Beside the named ones, on every path. */
+const OTHER_PROBLEMS =
+  'What else may happen: 403 a page of another site or a foreign Host, 405 another method than those here, 500 a fault of wa2ai, 503 the database is away.';
+
 /** Where OpenAPI documents look for named schemas. */
 const COMPONENTS = '#/components/schemas/';
 
@@ -86,6 +90,7 @@ function operationOf(definition: Endpoint, schemas: Json, hasKey: boolean): Json
         status,
         responseOf({ description, schema: problemSchema }, schemas),
       ]),
+      ['default', responseOf({ description: OTHER_PROBLEMS, schema: problemSchema }, schemas)],
     ]),
     security: needsKey ? [{ apiKey: [] }, { bearer: [] }] : [],
   };

@@ -138,7 +138,16 @@ export function pages({ accounts, config, now, log }: PagesDeps): Endpoint[] {
 }
 
 function statusViewOf(status: AccountStatus): z.input<typeof statusView> {
-  const { accountId, since: _, phone, lid, name, ...shown } = accountViewOf(status);
+  const {
+    accountId,
+    since: _since,
+    node: _node,
+    isConnected: _isConnected,
+    phone,
+    lid,
+    name,
+    ...shown
+  } = accountViewOf(status);
   const isLinked = phone !== undefined || lid !== undefined;
   return { ...shown, ...(isLinked && { account: { id: accountId, phone, lid, name } }) };
 }

@@ -1,36 +1,10 @@
 import { z } from 'zod';
 import type { NewRoute } from '../../core/ports/route-store.ts';
 import { MAX_PATTERN_CHARS, regexProblem } from '../../core/regex-problem.ts';
+import { abiConfig } from './abi-config-schema.ts';
+import { headersField, httpUrlField, notBlank, timeoutField } from './agent-fields.ts';
 import { accountIdField, channelIdField, timeView } from './fields.ts';
 import { PROBLEM_CODE } from './validate.ts';
-
-/** What stands in for the value of a secret header in answers; sent back, it means "as it was". */
-export const MASK = '***';
-
-/** Headers that the transport sets itself. */
-const RESERVED_HEADERS = new Set([
-  'host',
-  'content-length',
-  'content-type',
-  'connection',
-  'transfer-encoding',
-  'upgrade',
-  'expect',
-  'te',
-  'trailer',
-]);
-
-const httpUrlField = z
-  .string()
-  .max(2048)
-  .superRefine((value, context) => {
-    const url = URL.canParse(value) ? new URL(value) : undefined;
-    if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-      context.addIssue('must be an http:// or https:// URL');
-    } else if (url.username !== '' || url.password !== '') {
-      context.addIssue('must not hold a user name or password; use the headers of config.adk or config.abi');
-    }
-  });
 
 const regexField = z
   .string()
@@ -46,28 +20,7 @@ const regexField = z
   .describe('An ECMAScript pattern, without flags; the route takes only texts that hold a match of it.')
   .meta({ minLength: 1, maxLength: MAX_PATTERN_CHARS });
 
-const notBlank = (value: string) => value.trim() !== '';
-
 const noticeField = z.string().max(4096).refine(notBlank, 'must not be blank');
-
-const headersField = z
-  .record(
-    z
-      .string()
-      .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/)
-      .refine((name) => !RESERVED_HEADERS.has(name.toLowerCase())),
-    z
-      .string()
-      .max(8192)
-      .regex(/^[\t\x20-\x7e]*$/, 'must hold printable ASCII characters only'),
-  )
-  .describe(`Extra request headers, such as Authorization. Answers show \`${MASK}\` for each value.`);
-
-const timeoutField = z
-  .int()
-  .min(100)
-  .max(3_600_000)
-  .describe('Longest wait for one answer, in milliseconds.');
 
 const adkConfig = z.strictObject({
   appName: z
@@ -139,78 +92,6 @@ const failureField = z
     }
   })
   .describe('What happens when the agent does not answer.');
-
-const MAX_ABI_ENTRIES = 1_000;
-
-const abiEntries = z
-  .array(z.union([z.string().max(10_000), z.record(z.string(), z.unknown())]))
-  .min(1, 'must hold at least one function')
-  .max(MAX_ABI_ENTRIES);
-
-const templateText = z.string().min(1).max(10_000);
-
-/** A reply that is a file; `abiConfigProblems` checks it against the outputs. */
-const fileOutput = z.strictObject({
-  image: templateText.optional().describe('The output of type bytes that is sent as a picture: `{{chart}}`.'),
-  audio: templateText.optional().describe('The output of type bytes that is sent as a sound.'),
-  document: templateText.optional().describe('The output of type bytes that is sent as a document.'),
-  mimeType: templateText.optional().describe('A template. Default: what the first bytes say.'),
-  fileName: templateText.optional().describe('A template; of documents only.'),
-  caption: templateText.optional().describe('A template; not with audio.'),
-});
-
-/** The shape of an ABI route's settings; `abiConfigProblems` checks what they say. */
-const abiConfig = z.strictObject({
-  functions: z
-    .union([abiEntries, httpUrlField], {
-      error: ({ input }) =>
-        Array.isArray(input) && input.length > MAX_ABI_ENTRIES
-          ? `must have at most ${MAX_ABI_ENTRIES} entries`
-          : 'must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest',
-    })
-    .describe(
-      'Signatures such as `function add(uint256 a, uint256 b) returns (uint256 sum)`, structs, JSON ABI entries; or the URL of a manifest, which is fetched at the first message.',
-    ),
-  function: z
-    .string()
-    .min(1)
-    .max(10_000)
-    .optional()
-    .describe('Called for text that is no command: name, full signature or selector.'),
-  args: z
-    .union([z.array(z.unknown()), z.record(z.string(), z.unknown())], {
-      error: 'must be an array or an object',
-    })
-    .optional()
-    .describe(
-      "Argument template, by position or by name, with `{{text}}`, `{{from}}`, `{{phone}}`, `{{name}}`, `{{messageId}}`, `{{channelId}}`, `{{accountId}}`, `{{timestamp}}`, `{{quotedText}}`, `{{isGroup}}`, `{{mediaType}}`, `{{fileName}}`, and `{{media}}` for the bytes of the message's file. Default: commands.",
-    ),
-  output: z
-    .union([templateText, fileOutput], {
-      error: 'must be a template, or an object with one of image, audio, document',
-    })
-    .optional()
-    .describe(
-      'Template of the reply over the outputs of `function`, such as `The sum is {{sum}}.`; or of a file: `{"image": "{{chart}}", "caption": "{{title}}"}`.',
-    ),
-  envelope: z
-    .enum(['raw', 'json', 'auto'])
-    .optional()
-    .describe('`raw` calldata (default), `json` with the calldata in hex, or `auto`.'),
-  path: z
-    .string()
-    .max(2048)
-    .regex(/^\/[\x21-\x7e]*$/, 'must begin with / and hold no spaces')
-    .refine((path) => !/[?#]/.test(path), 'must be a path without ? and #')
-    .optional()
-    .describe("Path of the call below agentEndpoint. Default: agentEndpoint's own."),
-  headers: headersField.optional(),
-  timeoutMs: timeoutField.optional(),
-  idempotent: z
-    .boolean()
-    .optional()
-    .describe('A repeated call does no harm: failures and time-outs are tried again. Default: false.'),
-});
 
 /** One entry an agent kind: adding a kind is adding its settings here. */
 const agentKinds = {
@@ -290,6 +171,10 @@ export const routeView = z
     enabled: z.boolean(),
     name: z.string().optional(),
     config: z.record(z.string(), z.unknown()).describe('As it was written, header values masked.'),
+    damage: z
+      .string()
+      .optional()
+      .describe('Why what is stored as its config cannot be used; `config` is empty then. Write it anew.'),
     createdAt: timeView,
     updatedAt: timeView,
   })

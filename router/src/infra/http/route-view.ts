@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { Route, RouteConfig } from '../../core/models.ts';
+import { MASK } from './agent-fields.ts';
 import { HttpProblem } from './problem.ts';
-import { MASK, type routeView } from './route-schemas.ts';
+import type { routeView } from './route-schemas.ts';
 
 /** A route as answers show it: times as text, the values of secret headers masked. */
 export function viewOf(route: Route): z.input<typeof routeView> {

@@ -132,6 +132,19 @@ export class MemoryInbox implements Inbox {
     return repliesNow().slice(earlier).map(queuedReplyOf);
   }
 
+  async bury(
+    chatId: string,
+    epoch: number,
+    why: { reason: string; error: string },
+  ): Promise<string | undefined> {
+    const chat = this.#state.chats.get(Number(chatId));
+    if (!chat || chat.loopEpoch !== epoch || !chat.loopRunning) return undefined;
+    const [message] = this.#state.received(chat.id);
+    if (!message) return undefined;
+    await this.finishTurn(String(message.id), { state: 'dead', ...why, replies: [] });
+    return String(message.id);
+  }
+
   async mediaReference(messageId: string): Promise<string | undefined> {
     return this.#state.messages.get(Number(messageId))?.mediaRef;
   }

@@ -1,11 +1,18 @@
 import { canonicalChannelId, lidJid } from '../../core/chat-id.ts';
-import type { DeadLetterRow, LogQuery, MessageLog, MessageRow } from '../../core/ports/message-log.ts';
+import type {
+  DeadLetterRow,
+  LogQuery,
+  MessageLog,
+  MessageRow,
+  OpenWork,
+} from '../../core/ports/message-log.ts';
 import { channelIdsOf, personJid } from '../db/chat-identity.ts';
 import { rowId } from '../db/storable.ts';
 import { asRow } from './memory-outbox.ts';
 import type { MemoryDeadLetter, MemoryMessage, MemoryState } from './memory-state.ts';
 
 const ACK_TIMEOUT_MS = 30_000;
+const OPEN_REPLY_STATES = new Set(['queued', 'sending', 'sent']);
 
 /** Reads what the in-memory inbox and outbox of the same state hold, for tests. */
 export class MemoryMessageLog implements MessageLog {
@@ -40,27 +47,21 @@ export class MemoryMessageLog implements MessageLog {
     }));
   }
 
-  async counts(): Promise<{
-    messages: Record<string, number>;
-    outbox: Record<string, number>;
-    deadLetters: number;
-    unacknowledged: number;
-  }> {
-    const count = (rows: Iterable<{ state: string }>) => {
-      const counts: Record<string, number> = {};
-      for (const { state } of rows) counts[state] = (counts[state] ?? 0) + 1;
-      return counts;
-    };
+  async openWork(): Promise<OpenWork> {
+    const now = this.#state.now();
+    const waiting = [...this.#state.messages.values()].filter(({ state }) => state === 'received');
+    const open = [...this.#state.outbox.values()].filter(({ state }) => OPEN_REPLY_STATES.has(state));
+    const replies: Record<string, number> = {};
+    for (const { state } of open) replies[state] = (replies[state] ?? 0) + 1;
     return {
-      messages: count(this.#state.messages.values()),
-      outbox: count(this.#state.outbox.values()),
-      deadLetters: this.#state.deadLetters.length,
-      unacknowledged: [...this.#state.outbox.values()].filter(
+      messages: waiting.length,
+      oldestMessageMs: Math.max(0, ...waiting.map(({ receivedAt }) => now - receivedAt.getTime())),
+      replies,
+      unacknowledged: open.filter(
         ({ state, triedAt }) =>
-          (state === 'sending' || state === 'sent') &&
-          triedAt !== undefined &&
-          triedAt.getTime() <= this.#state.now() - ACK_TIMEOUT_MS,
+          state !== 'queued' && triedAt !== undefined && triedAt.getTime() <= now - ACK_TIMEOUT_MS,
       ).length,
+      deadLetters: this.#state.deadLetters.filter(({ replayedAt }) => replayedAt === undefined).length,
     };
   }
 

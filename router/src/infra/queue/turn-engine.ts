@@ -20,7 +20,7 @@ const TAKE_OVER_EVERY_MS = 1_000;
 /** A workflow started here begins at once; one that another node has begun under the same name never does. */
 const BEGINS_WITHIN_MS = 2_000;
 /** Waits between tries while the database is away, in milliseconds. */
-const STORAGE_RETRY_MS = 500;
+const STORAGE_RETRY_MS = { first: 500, longest: 5_000 };
 
 /** One turn of a loop, as core's answerNext takes it. */
 export interface LoopTurn {
@@ -263,15 +263,19 @@ export class TurnEngine {
   async #answerWhenStored(first: LoopTurn): Promise<'answered' | 'answered-last' | 'idle' | 'stopped'> {
     const { answerNext, stopping, log } = this.#deps;
     let turn = first;
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
       this.#turns++;
       try {
         return await answerNext(turn);
       } catch (error) {
         if (stopping.aborted) return 'stopped';
         if (!(error instanceof StorageUnavailableError)) throw error;
-        log.warn({ err: error, chatId: turn.chatId }, 'database is away; the turn waits for it');
-        await wait(STORAGE_RETRY_MS);
+        // One that is away for hours, with many chats waiting, is told with the logarithm of its absence.
+        if (Number.isInteger(Math.log2(attempt))) {
+          log.warn({ err: error, chatId: turn.chatId, attempt }, 'database is away; the turn waits for it');
+        }
+        const waitMs = Math.min(STORAGE_RETRY_MS.first * attempt, STORAGE_RETRY_MS.longest);
+        await wait(waitMs, undefined, { signal: stopping }).catch(() => undefined);
         // The agent may have answered before the database went away.
         turn = { ...turn, isRepeat: true };
       } finally {

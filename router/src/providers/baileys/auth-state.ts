@@ -9,9 +9,11 @@ import {
   type SignalKeyStore,
 } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
+import { CredentialsDamagedError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { JournalEntry } from '../../core/ports/journal.ts';
-import type { KeyChange, KeyScope, KeyStore } from '../../core/ports/key-store.ts';
+import { DAMAGED_VALUE, type KeyChange, type KeyScope, type KeyStore } from '../../core/ports/key-store.ts';
+import { field } from './disconnect-table.ts';
 import { KeyWriter } from './key-writer.ts';
 import { pruneSession } from './session-pruning.ts';
 
@@ -60,24 +62,28 @@ export interface AuthStateOptions {
   clock: Clock;
   /** Called when the store did not answer: nothing may be acknowledged to WhatsApp or sent after it. */
   onStorageFailed(error: unknown): void;
+  /** Called once for a stored key that cannot be read. It counts as absent, which Signal mends by itself. */
+  onKeyUnreadable(category: string): void;
 }
 
 /**
  * Loads the credentials, or makes new ones, and gives Baileys a key store: write-through and awaited, with reads from a
  * bounded cache that knows absent keys too. The one user of the account's keys is this process, so the cache is never
  * stale.
- * @throws {StorageUnavailableError} the credentials could not be read
+ * @throws {StorageUnavailableError} the credentials could not be read now
+ * @throws {CredentialsDamagedError} they can never be read
  */
 export async function openAuthState(options: AuthStateOptions): Promise<AuthState> {
   const { store, scope } = options;
   const stored = (await store.read(scope, CREDS.category, [CREDS.keyId])).get(CREDS.keyId);
-  const creds: AuthenticationCreds = stored ? JSON.parse(stored, BufferJSON.reviver) : initAuthCreds();
+  const creds = stored === undefined ? initAuthCreds() : decodeCreds(stored);
   const writer = new KeyWriter(store, scope, options.clock);
   const cache = createCache();
   /** Written and not yet durable; newer than the cache. */
   const pending = new Map<string, { text: string | undefined }>();
   let credsDirty = false;
   let credsSaving: Promise<void> | undefined;
+  let isSavingCreds = false;
 
   const reporting = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -108,24 +114,32 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
   };
 
   const saveUntilClean = async (): Promise<void> => {
-    while (credsDirty) {
-      credsDirty = false;
-      const value = JSON.stringify(creds, BufferJSON.replacer);
-      try {
+    isSavingCreds = true;
+    try {
+      while (credsDirty) {
+        credsDirty = false;
+        const value = JSON.stringify(creds, BufferJSON.replacer);
         await reporting(writer.write({ puts: [{ ...CREDS, value }], deletes: [], journal: [] }));
-      } catch {
-        // Reported; `prepare` saves them before the next connection.
-        credsDirty = true;
-        return;
       }
+    } catch {
+      // Reported; `prepare` saves them before the next connection.
+      credsDirty = true;
+    } finally {
+      // In the same step that found them clean: who changes them next begins anew.
+      isSavingCreds = false;
     }
   };
 
   const saveCreds = (): void => {
     credsDirty = true;
-    credsSaving ??= saveUntilClean().finally(() => {
-      credsSaving = undefined;
-    });
+    if (!isSavingCreds) credsSaving = saveUntilClean();
+  };
+
+  /** What the store gave for a key, unless it is no such key's value. */
+  const readable = (category: keyof SignalDataTypeMap, text: string | undefined): string | undefined => {
+    if (text === undefined || isReadable(category, text)) return text;
+    options.onKeyUnreadable(category);
+    return undefined;
   };
 
   const keys: SignalKeyStore = {
@@ -142,7 +156,7 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
       for (const id of missing) {
         // A write that began meanwhile is newer than what was read.
         const newer = knownOf(cacheKey(type, id));
-        const text = newer ? newer.text : read.get(id);
+        const text = newer ? newer.text : readable(type, read.get(id));
         if (!newer) cache.set(cacheKey(type, id), { text });
         if (text !== undefined) found[id] = decode(type, text);
       }
@@ -237,6 +251,41 @@ function decode<T extends keyof SignalDataTypeMap>(category: T, text: string): S
   if (category !== 'app-state-sync-key') return value;
   const key: unknown = proto.Message.AppStateSyncKeyData.fromObject(value);
   return key as SignalDataTypeMap[T];
+}
+
+/** @throws {CredentialsDamagedError} */
+function decodeCreds(text: string): AuthenticationCreds {
+  let creds: unknown;
+  try {
+    creds = JSON.parse(text, BufferJSON.reviver);
+  } catch (cause) {
+    throw new CredentialsDamagedError({ cause });
+  }
+  const keyPairs = ['noiseKey', 'pairingEphemeralKeyPair', 'signedIdentityKey'].map((name) =>
+    field(creds, name),
+  );
+  keyPairs.push(field(field(creds, 'signedPreKey'), 'keyPair'));
+  const isWhole = keyPairs.every(isKeyPair) && typeof field(creds, 'registrationId') === 'number';
+  if (!isWhole) throw new CredentialsDamagedError();
+  return creds as AuthenticationCreds;
+}
+
+/** Whether a stored value is one of its category, as far as its form tells. */
+function isReadable(category: keyof SignalDataTypeMap, text: string): boolean {
+  if (text === DAMAGED_VALUE) return false;
+  try {
+    const value: unknown = category === 'sender-key' ? JSON.parse(text) : decode(category, text);
+    if (category === 'session') return typeof field(value, '_sessions') === 'object';
+    if (category === 'pre-key') return isKeyPair(value);
+    if (category === 'sender-key') return Array.isArray(value);
+    return value !== null && value !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isKeyPair(value: unknown): boolean {
+  return field(value, 'public') instanceof Uint8Array && field(value, 'private') instanceof Uint8Array;
 }
 
 function cacheKey(category: string, keyId: string): string {

@@ -9,6 +9,7 @@ import type { Journal } from '../../core/ports/journal.ts';
 import type { KeyStore } from '../../core/ports/key-store.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { SentMessage } from '../../core/ports/outbox.ts';
+import { AccountProblems } from './account-problems.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
 import { guardConsole } from './console-guard.ts';
 import { HeldOffError, restrictionOf } from './disconnect-table.ts';
@@ -72,6 +73,7 @@ class BaileysProvider implements ChatProvider {
   readonly accountId: string;
   readonly #options: BaileysProviderOptions;
   readonly #log: Logger;
+  readonly #problems = new AccountProblems(() => this.#board.tell());
   readonly #board: StatusBoard;
   readonly #pairing: Pairing;
   readonly #account: LinkedAccount;
@@ -106,7 +108,8 @@ class BaileysProvider implements ChatProvider {
     this.#board = new StatusBoard({
       accountId,
       store: accountStore,
-      onChange: (status) => events.status(status),
+      onChange: () => events.status(this.status()),
+      problems: () => this.#problems.sentences(),
       clock,
       log,
     });
@@ -123,6 +126,10 @@ class BaileysProvider implements ChatProvider {
         this.#ban.restore(limits);
       },
       onStorageFailed: (error) => this.#onStorageFailed(error),
+      onKeyUnreadable: (category) => {
+        log.error({ category }, 'a stored WhatsApp key cannot be read; it counts as absent');
+        this.#problems.keyUnreadable(category);
+      },
     });
     const restrictionOn = (kind: LimitKind) =>
       new Restriction({
@@ -144,6 +151,8 @@ class BaileysProvider implements ChatProvider {
     this.#intake = new Intake({
       accountId,
       receive: (message) => events.receive(message),
+      onRefused: (waMessageId, sentence) => this.#problems.messageRefused(waMessageId, sentence),
+      onJournalUnreadable: (waMessageId) => this.#problems.journalUnreadable(waMessageId),
       journal,
       phoneOfLid: (lid) => this.#account.phoneOfLid(lid),
       own: () => this.#account.jids(),
@@ -240,13 +249,14 @@ class BaileysProvider implements ChatProvider {
   }
 
   async pair(by: PairBy): Promise<AccountStatus> {
-    if ((await this.#account.load()).isLinked()) throw new AlreadyLinkedError(this.accountId);
+    if ((await this.#account.loadOrReplace()).isLinked()) throw new AlreadyLinkedError(this.accountId);
     this.#pairing.by = by;
     await this.#connection.restart();
     return this.#pairing.untilCode();
   }
 
   async logout(): Promise<AccountStatus> {
+    await this.#account.loadOrReplace();
     this.#pairing.by = { method: 'qr' };
     if (this.#opened && this.#isOpen) {
       const told = this.#opened.socket.logout().catch((error: unknown) => {

@@ -188,7 +188,7 @@ export class ConnectionManager<S extends ManagedSocket> {
         await sleepOrAbort(clock, forMs, signal);
         continue;
       }
-      if (action.kind === 'logged-out') await this.#options.putKeysAside();
+      if (action.kind === 'logged-out' && action.isByWhatsApp) await this.#options.putKeysAside();
       onPhase({ state: action.kind, reason: action.reason });
       return;
     }

@@ -1,3 +1,5 @@
+import { CredentialsDamagedError } from '../../core/errors.ts';
+
 /** What ended a connection. */
 export interface Disconnect {
   /** Baileys' DisconnectReason, a code of WhatsApp's `failure` or `stream:error`, or an HTTP status of the upgrade. */
@@ -7,6 +9,8 @@ export interface Disconnect {
   isLinked: boolean;
   /** WhatsApp's own word for how long a ban or limit lasts, when it gave one. */
   expiresInMs?: number;
+  /** Nothing was tried: there are no keys to log in with that can be read. */
+  isWithoutKeys?: boolean;
   /** Nothing was tried: an earlier ban or limit lasts for so long still. */
   heldOffForMs?: number;
 }
@@ -26,7 +30,8 @@ export class HeldOffError extends Error {
 export type DisconnectAction =
   | { kind: 'reconnect-now' }
   | { kind: 'back-off'; reason: string }
-  | { kind: 'logged-out'; reason: string }
+  /** `isByWhatsApp` is false when only this side cannot log in: the keys are not put aside. */
+  | { kind: 'logged-out'; reason: string; isByWhatsApp: boolean }
   | { kind: 'replaced'; reason: string }
   | { kind: 'outdated'; reason: string }
   | { kind: 'restricted'; reason: string; forMs: number };
@@ -48,6 +53,9 @@ export function actionFor(disconnect: Disconnect): DisconnectAction {
   if (heldOffForMs !== undefined) {
     return { kind: 'restricted', reason: disconnect.reason, forMs: heldOffForMs };
   }
+  if (disconnect.isWithoutKeys) {
+    return { kind: 'logged-out', reason: disconnect.reason, isByWhatsApp: false };
+  }
   switch (code) {
     case 401:
     case 403:
@@ -56,7 +64,7 @@ export function actionFor(disconnect: Disconnect): DisconnectAction {
     case 419:
       // Before the link is made there is nothing that could be logged out.
       if (!isLinked) return backOff(disconnect);
-      return { kind: 'logged-out', reason: `WhatsApp ended the link (${code}).` };
+      return { kind: 'logged-out', reason: `WhatsApp ended the link (${code}).`, isByWhatsApp: true };
     case 402:
       return {
         kind: 'restricted',
@@ -108,6 +116,7 @@ export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
     reason: error instanceof Error && error.message ? error.message : 'Connection closed',
     isLinked,
     ...(expireSeconds > 0 && { expiresInMs: expireSeconds * 1000 }),
+    ...(error instanceof CredentialsDamagedError && { isWithoutKeys: true }),
     ...(error instanceof HeldOffError && { heldOffForMs: error.forMs }),
   };
 }

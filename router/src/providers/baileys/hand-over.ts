@@ -14,6 +14,8 @@ const MAX_ATTEMPTS = 5;
 export interface HandOverOptions {
   accountId: string;
   receive(message: InboundMessage): Promise<void>;
+  /** Core will never take a message, for the reason in the sentence; it stays in the journal. */
+  onRefused(waMessageId: string, sentence: string): void;
   /** The number of a LID, digits, from what Baileys stored; undefined when unknown. */
   phoneOfLid(lid: string): Promise<string | undefined>;
   own(): OwnJids;
@@ -54,7 +56,7 @@ export class HandOver {
         await this.#options.receive(inbound);
         return 'received';
       } catch (error) {
-        if (!(await this.#mayTryAgain(error, attempt))) return 'left';
+        if (!(await this.#mayTryAgain(message.key.id ?? '', error, attempt))) return 'left';
       }
     }
   }
@@ -64,15 +66,19 @@ export class HandOver {
     this.#stopping.abort();
   }
 
-  async #mayTryAgain(error: unknown, attempt: number): Promise<boolean> {
-    const { clock, log, random } = this.#options;
+  async #mayTryAgain(waMessageId: string, error: unknown, attempt: number): Promise<boolean> {
+    const { clock, log, random, onRefused } = this.#options;
     const isRefused = error instanceof Wa2aiError && error.disposition === 'dead';
     const isUnknown = !(error instanceof Wa2aiError);
     if (isRefused || (isUnknown && attempt >= MAX_ATTEMPTS)) {
-      log.error({ err: error }, 'a message could not be received; it stays in the journal');
+      log.error({ err: error, waMessageId }, 'a message could not be received; it stays in the journal');
+      onRefused(waMessageId, isRefused ? error.message : 'A fault inside wa2ai; its log has the cause.');
       return false;
     }
-    log.warn({ err: error, attempt }, 'a message waits for the inbox');
+    // A database that is away for long is told with the logarithm of its absence.
+    if (Number.isInteger(Math.log2(attempt))) {
+      log.warn({ err: error, attempt }, 'a message waits for the inbox');
+    }
     try {
       const waitMs = backoffMs({ attempt, random, baseMs: 200, maxMs: 5_000 });
       await clock.sleep(waitMs, this.#stopping.signal);

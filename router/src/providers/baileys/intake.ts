@@ -19,6 +19,7 @@ import {
   type JournalledStanza,
   messageKeyOf,
   senderOf,
+  type UnreadableEntry,
 } from './stanza.ts';
 import { type DecryptedStanza, StanzaDelivery } from './stanza-delivery.ts';
 import { StanzaGate, type Ticket } from './stanza-gate.ts';
@@ -36,6 +37,8 @@ const KEY_USED_BEFORE = 'Key used already or never filled';
 
 export interface IntakeOptions extends HandOverOptions {
   journal: Journal;
+  /** The journal holds a message that cannot be read, of an unknown chat. */
+  onJournalUnreadable(waMessageId: string): void;
   /** A message is decrypted and handed on; Baileys will tell it too. */
   onDecrypted(messageKey: string): void;
   /** Something can still be written to WhatsApp. What fails when nothing can, WhatsApp delivers again. */
@@ -117,8 +120,12 @@ export class Intake implements DecryptHooks {
     this.#memory.countFrom(BigInt(clock.now()) * 1_000n);
     const untilReady = () => this.#lanes.below(MAX_BACKLOG);
     let replayed = 0;
-    for await (const stanza of journalledStanzas(journal, accountId, untilReady)) {
-      this.#replayOne(stanza);
+    for await (const found of journalledStanzas(journal, accountId, untilReady)) {
+      if ('unreadable' in found) {
+        this.#replayUnreadable(found);
+        continue;
+      }
+      this.#replayOne(found);
       replayed += 1;
     }
     if (replayed > 0) {
@@ -336,7 +343,7 @@ export class Intake implements DecryptHooks {
     const hashes = entries.map((entry) => entry.ciphertextHash);
     const envelope = envelopeOf(attrs, this.#options.own());
     if (!envelope) {
-      this.#trim.received(hashes);
+      for (const entry of entries) this.#replayUnreadable({ unreadable: entry, attrs: undefined });
       return;
     }
     for (const entry of entries) this.#recalled.remember(entry);
@@ -356,6 +363,20 @@ export class Intake implements DecryptHooks {
     this.#left.set(key, hashes);
     const stanza = { key, envelope, attrs, order, offline: true, plaintexts, hashes };
     this.#lanes.push(lane, () => this.#deliver(stanza));
+  }
+
+  /**
+   * What it said is lost. That it was there is noted in its chat; where the chat is not known, by the account. The entry
+   * stays: PostgreSQL cannot remove a value whose blocks it cannot read, and who mends it may read it yet.
+   */
+  #replayUnreadable({ unreadable, attrs }: UnreadableEntry): void {
+    const { waMessageId, stanzaOrder } = unreadable;
+    this.#options.log.error({ waMessageId }, 'a journalled message cannot be read');
+    if (!attrs || !envelopeOf(attrs, this.#options.own())) {
+      this.#options.onJournalUnreadable(waMessageId);
+      return;
+    }
+    this.#unread.lost(attrs, stanzaOrder);
   }
 
   /**

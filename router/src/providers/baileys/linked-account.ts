@@ -1,5 +1,6 @@
 import { jidDecode } from '@whiskeysockets/baileys';
 import { lidJid, parseJid, phoneJid } from '../../core/chat-id.ts';
+import { CredentialsDamagedError } from '../../core/errors.ts';
 import type { AccountLimit, AccountRecord, AccountStore } from '../../core/ports/account-store.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { KeyStore } from '../../core/ports/key-store.ts';
@@ -16,6 +17,7 @@ export interface LinkedAccountOptions {
   onLoaded(record: AccountRecord, limits: readonly AccountLimit[]): void;
   /** As AuthStateOptions. */
   onStorageFailed(error: unknown): void;
+  onKeyUnreadable(category: string): void;
 }
 
 /** An account's keys, and who it is at WhatsApp: by its keys, or by its record while those are not read. */
@@ -45,17 +47,33 @@ export class LinkedAccount {
   /**
    * The keys of the account's present generation, new ones when it has none; read once.
    * @throws {StorageUnavailableError} call again
+   * @throws {CredentialsDamagedError} there are keys, and they cannot be read
    */
   async load(): Promise<AuthState> {
     if (this.#auth) return this.#auth;
-    const { accountStore, keyStore, clock, accountId, onLoaded, onStorageFailed } = this.#options;
+    const { accountStore, keyStore, clock, accountId, onLoaded, onStorageFailed, onKeyUnreadable } =
+      this.#options;
     const record = await accountStore.load(accountId);
     const limits = await accountStore.limits(accountId);
     this.#record = record;
     onLoaded(record, limits);
     const scope = { accountId, generation: record.generation };
-    this.#auth = await openAuthState({ store: keyStore, scope, clock, onStorageFailed });
+    this.#auth = await openAuthState({ store: keyStore, scope, clock, onStorageFailed, onKeyUnreadable });
     return this.#auth;
+  }
+
+  /**
+   * The keys, or new ones in the place of keys that cannot be read; those stay in the database, put aside.
+   * @throws {StorageUnavailableError} call again
+   */
+  async loadOrReplace(): Promise<AuthState> {
+    try {
+      return await this.load();
+    } catch (error) {
+      if (!(error instanceof CredentialsDamagedError)) throw error;
+    }
+    await this.#options.accountStore.nextGeneration(this.#options.accountId);
+    return this.load();
   }
 
   /**

@@ -7,8 +7,9 @@ import {
   unpadRandomMax16,
   type WAMessage,
 } from '@whiskeysockets/baileys';
+import { z } from 'zod';
 import { parseJid } from '../../core/chat-id.ts';
-import type { JournalEntry } from '../../core/ports/journal.ts';
+import type { DamagedEntry, JournalEntry } from '../../core/ports/journal.ts';
 
 /** The linked account's own addresses, JIDs with or without a device. */
 export interface OwnJids {
@@ -118,11 +119,13 @@ interface StanzaToStore {
   behind: readonly Earlier[];
 }
 
-interface StoredStanza {
-  attrs: BinaryNode['attrs'];
-  parts?: number;
-  behind?: Array<[key: string, order: string]>;
-}
+const storedStanza = z.object({
+  attrs: z.record(z.string(), z.string()),
+  parts: z.number().optional(),
+  behind: z.array(z.tuple([z.string(), z.string().regex(/^\d{1,18}$/)])).optional(),
+});
+
+type StoredStanza = z.output<typeof storedStanza>;
 
 /** A journalled message, its parts together. */
 export interface JournalledStanza {
@@ -135,16 +138,31 @@ export interface JournalledStanza {
   behind: Earlier[];
 }
 
+/** A journal entry of which something cannot be read, with its stanza's attributes if those can. */
+export interface UnreadableEntry {
+  unreadable: JournalEntry | DamagedEntry;
+  attrs: BinaryNode['attrs'] | undefined;
+}
+
 /** The messages of journal entries in stanza order; the parts of one stanza are together. */
-export function stanzasOf(entries: readonly JournalEntry[]): JournalledStanza[] {
+export function stanzasOf(entries: ReadonlyArray<JournalEntry | DamagedEntry>): {
+  stanzas: JournalledStanza[];
+  unreadable: UnreadableEntry[];
+} {
   const stanzas = new Map<bigint, JournalledStanza>();
+  const unreadable: UnreadableEntry[] = [];
   for (const entry of entries) {
+    const stored = entry.stanza && decodeStanza(entry.stanza);
+    if (!stored || 'isDamaged' in entry) {
+      unreadable.push({ unreadable: entry, attrs: stored?.attrs });
+      continue;
+    }
     const known = stanzas.get(entry.stanzaOrder);
     if (known) {
       known.entries.push(entry);
       continue;
     }
-    const { attrs, parts = 1, behind = [] }: StoredStanza = JSON.parse(Buffer.from(entry.stanza).toString());
+    const { attrs, parts = 1, behind = [] } = stored;
     stanzas.set(entry.stanzaOrder, {
       attrs,
       order: entry.stanzaOrder,
@@ -153,7 +171,16 @@ export function stanzasOf(entries: readonly JournalEntry[]): JournalledStanza[] 
       behind: behind.map(([key, order]) => ({ key, order: BigInt(order) })),
     });
   }
-  return [...stanzas.values()];
+  return { stanzas: [...stanzas.values()], unreadable };
+}
+
+/** @returns undefined for bytes that `encodeStanza` never made */
+function decodeStanza(bytes: Uint8Array): StoredStanza | undefined {
+  try {
+    return storedStanza.parse(JSON.parse(Buffer.from(bytes).toString()));
+  } catch {
+    return undefined;
+  }
 }
 
 /**

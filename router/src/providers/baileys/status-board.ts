@@ -28,6 +28,8 @@ export interface StatusBoardOptions {
   accountId: string;
   store: AccountStore;
   onChange(status: AccountStatus): void;
+  /** What is wrong beside the state. */
+  problems(): string[];
   clock: Clock;
   log: Logger;
 }
@@ -57,22 +59,29 @@ export class StatusBoard {
   }
 
   set(situation: Situation, identity: Identity = this.#identity): void {
-    const { clock, onChange, log } = this.#options;
+    const { clock } = this.#options;
     if (situation.state !== this.#situation.state) this.#sinceMs = clock.now();
     this.#situation = situation;
     this.#identity = identity;
     this.#save();
+    this.tell();
+    for (const look of [...this.#watchers]) look();
+  }
+
+  /** Tells the status again: something in it changed beside the situation. */
+  tell(): void {
+    const { onChange, log } = this.#options;
     try {
       onChange(this.status());
     } catch (error) {
       log.error({ err: error }, 'a change of status was not taken');
     }
-    for (const look of [...this.#watchers]) look();
   }
 
   status(): AccountStatus {
     const { state, pairingBy, qr, pairingCode, reason, expiresAtMs, retryAtMs, isConnected } =
       this.#situation;
+    const problems = this.#options.problems();
     const hasCode = qr !== undefined || pairingCode !== undefined;
     return {
       accountId: this.#options.accountId,
@@ -85,6 +94,7 @@ export class StatusBoard {
       ...(pairingCode !== undefined && { pairingCode }),
       ...(expiresAtMs !== undefined && { expiresAtMs }),
       ...(retryAtMs !== undefined && { retryAtMs }),
+      ...(problems.length > 0 && { problems }),
       ...definedOf(this.#identity),
     };
   }

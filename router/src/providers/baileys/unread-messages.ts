@@ -54,10 +54,19 @@ export class UnreadMessages {
     this.#watch.finish();
   }
 
-  /** The note has a lane of its own: it need not wait for what is before the message. */
+  /** Its text is lost, and nobody is asked for it. */
+  lost(attrs: BinaryNode['attrs'], order: bigint): void {
+    this.#note(attrs, order);
+  }
+
   #giveUp({ key, attrs, order }: Undecryptable): void {
-    const { places, lanes, chats, delivery, own } = this.#deps;
-    places.giveUp(key);
+    this.#deps.places.giveUp(key);
+    this.#note(attrs, order);
+  }
+
+  /** The note has a lane of its own: it need not wait for what is before the message. */
+  #note(attrs: BinaryNode['attrs'], order: bigint): void {
+    const { lanes, chats, delivery, own } = this.#deps;
     const message = noteOf(attrs, own());
     if (!message) return;
     const note = { key: messageKeyOf(message), message, order, type: 'notify' as const };

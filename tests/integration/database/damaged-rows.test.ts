@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAMAGED_VALUE } from '../../../router/src/core/ports/key-store.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../../router/src/infra/db/embedded-postgres.ts';
+import type { PrismaClient } from '../../../router/src/infra/db/generated/client.ts';
+import { applyMigrations } from '../../../router/src/infra/db/migrations.ts';
+import { createPrismaClient } from '../../../router/src/infra/db/prisma-client.ts';
+import { PrismaDeadLetters } from '../../../router/src/infra/db/prisma-dead-letters.ts';
+import { PrismaInbox } from '../../../router/src/infra/db/prisma-inbox.ts';
+import { PrismaJournal } from '../../../router/src/infra/db/prisma-journal.ts';
+import { PrismaKeyStore } from '../../../router/src/infra/db/prisma-key-store.ts';
+import { PrismaMessageLog } from '../../../router/src/infra/db/prisma-message-log.ts';
+import { PrismaOutbox } from '../../../router/src/infra/db/prisma-outbox.ts';
+import { PrismaRouteStore } from '../../../router/src/infra/db/prisma-route-store.ts';
+import { StorageDamagedError } from '../../../router/src/infra/db/storage-errors.ts';
+import { aMessage, aPerson, aReply, loopOf } from '../../contracts/adapters.ts';
+import { quietLog } from '../../support/quiet-log.ts';
+
+const BLOCK_BYTES = 8_192;
+const ACCOUNT = 'default';
+const scope = { accountId: ACCOUNT, generation: 1 };
+const ana = aPerson();
+const bo = aPerson();
+
+/** Long enough for several blocks of its own beside the row, and too random to be stored shorter. */
+const long = () => randomBytes(24_000).toString('base64');
+
+let dataDir: string;
+let postgres: EmbeddedPostgres;
+let prisma: PrismaClient;
+let loop: { chatId: string; epoch: number };
+let otherLoop: { chatId: string; epoch: number };
+const rows = { route: '', victimReply: '', otherReply: '' };
+
+/**
+ * Tables keep long values in blocks of their own. In each table the first row has one, and the disk turns one of its
+ * blocks to noise: PostgreSQL finds the checksum wrong whenever that value is read.
+ */
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-damaged-'));
+  postgres = await startEmbeddedPostgres({ dataDir, log: quietLog });
+  await applyMigrations(postgres.url, join(import.meta.dirname, '../../../prisma/migrations'));
+  prisma = createPrismaClient(postgres.url);
+  await fill();
+  const files = await Promise.all(
+    ['journal', 'auth_key', 'route', 'message', 'outbox'].map((table) => fileOfLongValues(table)),
+  );
+  await prisma.$disconnect();
+  await postgres.stop();
+  for (const file of files) await makeNoise(file, 1);
+  postgres = await startEmbeddedPostgres({ dataDir, log: quietLog });
+  prisma = createPrismaClient(postgres.url);
+}, 60_000);
+
+afterAll(async () => {
+  await prisma.$disconnect();
+  await postgres.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function fill(): Promise<void> {
+  const entry = (hash: string, order: bigint, plaintext: string) => ({
+    ciphertextHash: hash,
+    stanzaOrder: order,
+    waMessageId: hash.toUpperCase(),
+    plaintext: Buffer.from(plaintext),
+    stanza: Buffer.from('{"attrs":{}}'),
+  });
+  const keys = new PrismaKeyStore(prisma);
+  const put = (keyId: string, value: string) => ({ category: 'session', keyId, value });
+  await keys.commit(scope, {
+    puts: [put('a', long())],
+    deletes: [],
+    journal: [entry('a', 1n, long())],
+  });
+  await keys.commit(scope, {
+    puts: [put('b', 'whole')],
+    deletes: [],
+    journal: [entry('b', 2n, 'whole'), entry('c', 3n, 'whole')],
+  });
+
+  const routes = new PrismaRouteStore(prisma);
+  const route = {
+    accountId: ACCOUNT,
+    agentEndpoint: 'http://127.0.0.1:1',
+    environment: 'lab' as const,
+    priority: 0,
+    enabled: true,
+  };
+  rows.route = (
+    await routes.create({ ...route, channelId: '*', config: { abi: { functions: [long()] } } })
+  ).id;
+  await routes.create({ ...route, channelId: ana.phone, config: { adk: { appName: 'a' } } });
+
+  const inbox = new PrismaInbox(prisma);
+  loop = loopOf(await inbox.add(aMessage(ACCOUNT, ana, { text: long() })));
+  await inbox.add(aMessage(ACCOUNT, ana, { text: 'second' }));
+  otherLoop = loopOf(await inbox.add(aMessage(ACCOUNT, bo, { text: 'of another chat' })));
+
+  const outbox = new PrismaOutbox(prisma);
+  const reply = (text: string) => outbox.addDirect(aReply(ACCOUNT, `${bo.phone}@s.whatsapp.net`, text));
+  rows.victimReply = (await reply(long())).row.id;
+  rows.otherReply = (await reply('whole')).row.id;
+}
+
+/** Where the long values of a table are, below the data folder. */
+async function fileOfLongValues(table: string): Promise<string> {
+  const [row] = await prisma.$queryRaw<Array<{ path: string }>>`
+    SELECT pg_relation_filepath(reltoastrelid) AS path FROM pg_class WHERE oid = ${table}::regclass`;
+  return row?.path ?? '';
+}
+
+async function makeNoise(file: string, block: number): Promise<void> {
+  const handle = await open(join(dataDir, 'postgres/data', file), 'r+');
+  const { size } = await handle.stat();
+  expect(size).toBeGreaterThan((block + 1) * BLOCK_BYTES);
+  await handle.write(randomBytes(BLOCK_BYTES), 0, BLOCK_BYTES, block * BLOCK_BYTES);
+  await handle.close();
+}
+
+describe('one damaged row', () => {
+  it('of the journal is told as damaged, in its place, with what can be read of it', async () => {
+    const journal = new PrismaJournal(prisma);
+    const entries = await journal.pending(ACCOUNT, { afterOrder: 0n, limit: 10 });
+    expect(entries).toMatchObject([
+      { ciphertextHash: 'a', stanzaOrder: 1n, waMessageId: 'A', isDamaged: true },
+      { ciphertextHash: 'b', plaintext: Buffer.from('whole') },
+      { ciphertextHash: 'c', plaintext: Buffer.from('whole') },
+    ]);
+    expect(Buffer.from(entries[0]?.stanza ?? []).toString()).toBe('{"attrs":{}}');
+    await expect(journal.find(ACCOUNT, 'a')).rejects.toThrow(StorageDamagedError);
+    await journal.forget(ACCOUNT, ['b']);
+    expect(await journal.pending(ACCOUNT, { afterOrder: 0n, limit: 10 })).toHaveLength(2);
+  });
+
+  it('of the keys is told as damaged, and hides no other key', async () => {
+    const keys = new PrismaKeyStore(prisma);
+    const read = () => keys.read(scope, 'session', ['a', 'b', 'absent']);
+    expect(Object.fromEntries(await read())).toEqual({ a: DAMAGED_VALUE, b: 'whole' });
+    // PostgreSQL would have to read the old value to make room: the account stops, and says why.
+    const put = (keyId: string) => ({ category: 'session', keyId, value: 'new' });
+    const change = (keyId: string) => ({ puts: [put(keyId)], deletes: [], journal: [] });
+    await expect(keys.commit(scope, change('a'))).rejects.toThrow(StorageDamagedError);
+    await keys.commit(scope, change('b'));
+    expect(Object.fromEntries(await read())).toEqual({ a: DAMAGED_VALUE, b: 'new' });
+  });
+
+  it('of the route table says why it cannot be used, and leaves the other rules in force', async () => {
+    const routes = new PrismaRouteStore(prisma);
+    const damage = 'the database cannot read its config';
+    const query = { accountId: ACCOUNT, environment: 'lab' as const, channelIds: [ana.phone] };
+    for (const found of [await routes.candidates(query), await routes.list()]) {
+      expect(found).toMatchObject([
+        { id: rows.route, channelId: '*', config: {}, damage },
+        { channelId: ana.phone, config: { adk: { appName: 'a' } } },
+      ]);
+      expect(found[1]).not.toHaveProperty('damage');
+    }
+    expect(await routes.get(rows.route)).toMatchObject({ damage });
+  });
+
+  it('of the inbox can be ended unread, after which its chat goes on; other chats never wait for it', async () => {
+    const inbox = new PrismaInbox(prisma);
+    expect((await inbox.nextTurn(otherLoop.chatId, otherLoop.epoch))?.message.text).toBe('of another chat');
+    await expect(inbox.nextTurn(loop.chatId, loop.epoch)).rejects.toThrow(StorageDamagedError);
+    const why = { reason: 'STORAGE_DAMAGED', error: 'It cannot be read.' };
+    const messageId = await inbox.bury(loop.chatId, loop.epoch, why);
+    expect((await inbox.nextTurn(loop.chatId, loop.epoch))?.message.text).toBe('second');
+    const log = new PrismaMessageLog(prisma);
+    expect(await log.deadLetters({ limit: 5 })).toMatchObject([{ messageId, ...why }]);
+    expect(await log.messages({ limit: 5 })).toMatchObject([
+      { text: 'of another chat' },
+      { text: 'second' },
+      { id: messageId, text: '', state: 'dead', reason: 'STORAGE_DAMAGED' },
+    ]);
+    // A replay finds it as it was, and it is ended again.
+    const [letter] = await log.deadLetters({ limit: 1 });
+    expect(await new PrismaDeadLetters(prisma).replay(letter?.id ?? '')).toMatchObject({
+      outcome: 'replayed',
+    });
+  });
+
+  it('of the outbox is dead with a letter, and everything behind it is sent', async () => {
+    const outbox = new PrismaOutbox(prisma);
+    const undelivered = await outbox.undelivered(ACCOUNT, { limit: 9 });
+    expect(undelivered).toMatchObject([{ outboxId: rows.otherReply, message: { text: 'whole' } }]);
+    expect(await outbox.markSending(rows.otherReply)).toBe(true);
+    const letters = await new PrismaMessageLog(prisma).deadLetters({ limit: 5, reason: 'damaged' });
+    expect(letters).toMatchObject([
+      { outboxId: rows.victimReply, error: expect.stringMatching(/cannot read/) },
+    ]);
+  });
+});
