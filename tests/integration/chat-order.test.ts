@@ -50,7 +50,7 @@ async function accountThatKnowsBo(): Promise<WhatsAppAccount> {
   return account;
 }
 
-function journalled(): Promise<JournalEntry[]> {
+function journalled(): ReturnType<AccountStores['journal']['pending']> {
   return stores.journal.pending('main', { afterOrder: 0n, limit: 10 });
 }
 
