@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
+/** Vitest's own limit, a second, is too short on a busy machine; nothing waits for it where all is well. */
+const expect = { poll: { timeout: 20_000 } };
+
 export default defineConfig({
   test: {
     projects: [
@@ -8,6 +11,7 @@ export default defineConfig({
           name: 'unit',
           include: ['tests/unit/**/*.test.ts'],
           environment: 'node',
+          expect,
           // Some try thousands of random values: a machine that is busy with other things takes its time.
           testTimeout: 60_000,
         },
@@ -17,6 +21,7 @@ export default defineConfig({
           name: 'integration',
           include: ['tests/integration/**/*.test.ts', 'tests/contracts/**/*.test.ts'],
           environment: 'node',
+          expect,
           globalSetup: ['tests/support/database-setup.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
@@ -27,6 +32,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['tests/e2e/**/*.test.ts'],
           environment: 'node',
+          expect,
           globalSetup: ['tests/support/database-setup.ts'],
           testTimeout: 90_000,
           hookTimeout: 90_000,
@@ -39,6 +45,7 @@ export default defineConfig({
           name: 'faults',
           include: ['tests/faults/**/*.test.ts'],
           environment: 'node',
+          expect,
           globalSetup: ['tests/support/database-setup.ts'],
           testTimeout: 90_000,
           hookTimeout: 90_000,
@@ -51,6 +58,7 @@ export default defineConfig({
           name: 'docker',
           include: ['tests/docker/**/*.test.ts'],
           environment: 'node',
+          expect,
           testTimeout: 1_500_000,
           hookTimeout: 150_000,
         },

@@ -59,7 +59,7 @@ describe('an ABI agent through WhatsApp', () => {
       const expected = expectedOf(exchange, name);
       const id = await person.say(exchange.text, { to: stage.phone });
       if (typeof expected === 'string') {
-        expect((await person.nextReply(10_000)).text).toBe(expected);
+        expect((await person.nextReply()).text).toBe(expected);
         replies.push(expected);
       } else {
         const row = { state: 'dead', error: expect.stringMatching(expected), replies: [] };
@@ -77,7 +77,7 @@ describe('an ABI agent through WhatsApp', () => {
       const expected = expectedOf(exchange, name);
       const id = await ann.say(exchange.text, { to: group });
       if (typeof expected === 'string') {
-        expect(await bo.nextReply(10_000)).toMatchObject({ text: expected, chat: group.jid });
+        expect(await bo.nextReply()).toMatchObject({ text: expected, chat: group.jid });
       } else {
         expect(await stage.untilTurnEnded(id), exchange.text).toMatchObject({
           state: 'dead',
@@ -94,14 +94,14 @@ describe('an ABI agent through WhatsApp', () => {
     const text = '/processUser {"name":"Ann","age":"ten"}';
     const sentence = "age must be a whole number from 0 to 2^256-1, got 'ten'.";
     await person.say(text, { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toBe(sentence);
+    expect((await person.nextReply()).text).toBe(sentence);
     const explained = await stage.service.api('POST', '/api/routes/explain', {
       channelId: person.phone,
       text,
     });
     expect(explained.body.data).toMatchObject({ call: { kind: 'answer', why: 'mistake', text: sentence } });
     await person.say('/help', { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toContain('/add a: uint256, b: uint256');
+    expect((await person.nextReply()).text).toContain('/add a: uint256, b: uint256');
     expect(mock.requests).toHaveLength(before);
   });
 
@@ -139,7 +139,7 @@ describe('an ABI agent through WhatsApp', () => {
       },
     });
     const id = await person.say('hi', { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toBe(`*Hello, ${person.pushName}: hi!*`);
+    expect((await person.nextReply()).text).toBe(`*Hello, ${person.pushName}: hi!*`);
     const row = await stage.untilTurnEnded(id);
     expect((row.trace as unknown[]).at(-1)).toMatchObject({
       outcome: 'asked',

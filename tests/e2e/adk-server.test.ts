@@ -65,8 +65,6 @@ describe('a real Google ADK agent on WhatsApp', () => {
   it('names the agents of the server when the route names another', async () => {
     const { person } = await personAt('front_dsek');
     const id = await person.say('hello', { to: stage.phone });
-    await expect
-      .poll(async () => (await stage.message(id))?.error, { timeout: 15_000 })
-      .toMatch(/front_dsek.*front_desk/);
+    await expect.poll(async () => (await stage.message(id))?.error).toMatch(/front_dsek.*front_desk/);
   });
 });

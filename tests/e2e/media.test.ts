@@ -82,11 +82,11 @@ describe("a person's file", () => {
     const { mediaHost } = stage.emulator;
     const picture = mediaHost.message('image', png, { caption: '/analyze' });
     const id = await ann.say(picture, { to: stage.phone });
-    expect((await ann.nextReply(10_000)).text).toBe(analysis(png));
+    expect((await ann.nextReply()).text).toBe(analysis(png));
     await bo.say(mediaHost.message('document', png, { caption: '/analyze', fileName: 'a.bin' }), {
       to: group,
     });
-    expect(await ann.nextReply(10_000)).toMatchObject({ text: analysis(png), chat: group.jid });
+    expect(await ann.nextReply()).toMatchObject({ text: analysis(png), chat: group.jid });
 
     const row = await endOf(id);
     expect(row).toMatchObject({
@@ -117,7 +117,7 @@ describe("a person's file", () => {
     ] as const) {
       const bytes = randomBytes(1_000);
       await person.say(stage.emulator.mediaHost.message(kind, bytes, options), { to: stage.phone });
-      expect((await person.nextReply(10_000)).text).toBe(analysis(bytes));
+      expect((await person.nextReply()).text).toBe(analysis(bytes));
     }
   });
 
@@ -133,11 +133,11 @@ describe("a person's file", () => {
       output: '{{size}} bytes',
     });
     await person.say('hello', { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toBe(
+    expect((await person.nextReply()).text).toBe(
       'Please send a picture, a voice message or another file with your message.',
     );
     await person.say(stage.emulator.mediaHost.message('document', png), { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toBe(`${png.length} bytes`);
+    expect((await person.nextReply()).text).toBe(`${png.length} bytes`);
   });
 
   it("is fetched from our host, whatever host a stranger's message names", async () => {
@@ -148,7 +148,7 @@ describe("a person's file", () => {
       claimedHost: 'router.internal:8443',
     });
     await person.say(message, { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toBe(analysis(png));
+    expect((await person.nextReply()).text).toBe(analysis(png));
   });
 
   it('that WhatsApp dropped meanwhile is asked of the phone once more', async () => {
@@ -157,7 +157,7 @@ describe("a person's file", () => {
     const message = stage.emulator.mediaHost.message('image', png, { caption: '/analyze' });
     stage.emulator.mediaHost.expire(message);
     await person.say(message, { to: stage.phone });
-    expect((await person.nextReply(10_000)).text).toBe(analysis(png));
+    expect((await person.nextReply()).text).toBe(analysis(png));
   });
 
   it('is not fetched for an agent that does not want it', async () => {
@@ -167,7 +167,7 @@ describe("a person's file", () => {
     await person.say(stage.emulator.mediaHost.message('image', png, { caption: '/add 2 40' }), {
       to: stage.phone,
     });
-    expect((await person.nextReply(10_000)).text).toBe('42');
+    expect((await person.nextReply()).text).toBe('42');
     const id = await person.say(stage.emulator.mediaHost.message('image', png), { to: stage.phone });
     expect(await endOf(id)).toMatchObject({ state: 'ignored', reason: 'unsupported-kind:image' });
     expect(stage.emulator.mediaHost.downloads).toHaveLength(before);
@@ -242,13 +242,13 @@ describe('a file that does not come', () => {
       const asked = analyst.requests.length;
       const id = await send(person);
       await other.say('/add 2 40', { to: stage.phone });
-      expect((await other.nextReply(10_000)).text).toBe('42');
-      expect((await person.nextReply(15_000)).text).toBe(polite);
+      expect((await other.nextReply()).text).toBe('42');
+      expect((await person.nextReply()).text).toBe(polite);
       expect(await endOf(id)).toMatchObject({ state: 'dead', reason: code });
       expect(analyst.requests).toHaveLength(asked + 1);
       expect(stage.service.output).not.toContain('mediaKey');
       await person.say('/add 1 1', { to: stage.phone });
-      expect((await person.nextReply(10_000)).text).toBe('2');
+      expect((await person.nextReply()).text).toBe('2');
     },
   );
 });

@@ -50,8 +50,9 @@ async function accountThatKnowsBo(): Promise<WhatsAppAccount> {
   return account;
 }
 
-function journalled(): ReturnType<AccountStores['journal']['pending']> {
-  return stores.journal.pending('main', { afterOrder: 0n, limit: 10 });
+async function journalled(): Promise<JournalEntry[]> {
+  const entries = await stores.journal.pending('main', { afterOrder: 0n, limit: 10 });
+  return entries.filter((entry): entry is JournalEntry => 'plaintext' in entry);
 }
 
 /** As some seconds do: what was received before is of no interest here. */

@@ -12,6 +12,7 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import { pino } from 'pino';
+import { PATIENCE_MS } from '../whatsapp-emulator/timeline.ts';
 import { untilEvent } from './until-event.ts';
 
 /** Credentials and keys in memory, serialised on every write as a real store would. */
@@ -86,7 +87,7 @@ export class BareClient {
   /** The next connection update that fits. @throws after `timeoutMs` */
   waitForUpdate(
     fits: (update: BaileysEventMap['connection.update']) => boolean,
-    timeoutMs = 10_000,
+    timeoutMs = PATIENCE_MS,
   ): Promise<BaileysEventMap['connection.update']> {
     return this.#wait('connection.update', fits, timeoutMs);
   }
@@ -94,13 +95,13 @@ export class BareClient {
   /** The next status update of a message. @throws after `timeoutMs` */
   waitForStatus(
     fits: (update: BaileysEventMap['messages.update'][number]) => boolean,
-    timeoutMs = 10_000,
+    timeoutMs = PATIENCE_MS,
   ): Promise<BaileysEventMap['messages.update']> {
     return this.#wait('messages.update', (updates) => updates.some(fits), timeoutMs);
   }
 
   /** A message that came in, or the first to come, that fits. @throws after `timeoutMs` */
-  async waitForMessage(fits: (upsert: Upsert) => boolean, timeoutMs = 10_000): Promise<Upsert> {
+  async waitForMessage(fits: (upsert: Upsert) => boolean, timeoutMs = PATIENCE_MS): Promise<Upsert> {
     return this.upserts.find(fits) ?? this.#wait('upsert', fits, timeoutMs);
   }
 

@@ -15,6 +15,7 @@ import {
 } from '../../router/src/providers/baileys/baileys-provider.ts';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Phone } from '../whatsapp-emulator/phone.ts';
+import { PATIENCE_MS } from '../whatsapp-emulator/timeline.ts';
 import { type LoggedLine, recordingLog } from './quiet-log.ts';
 import { untilEvent } from './until-event.ts';
 
@@ -154,24 +155,24 @@ export class WhatsAppAccount {
   }
 
   /** The present status or the next that fits. */
-  untilStatus(fits: (status: AccountStatus) => boolean, timeoutMs = 10_000): Promise<AccountStatus> {
+  untilStatus(fits: (status: AccountStatus) => boolean, timeoutMs = PATIENCE_MS): Promise<AccountStatus> {
     const now = this.provider.status();
     if (fits(now)) return Promise.resolve(now);
     return this.#until('status', fits, timeoutMs);
   }
 
   /** Resolves when this many messages were received, ignored ones included. */
-  async untilReceived(count: number, timeoutMs = 10_000): Promise<void> {
+  async untilReceived(count: number, timeoutMs = PATIENCE_MS): Promise<void> {
     if (this.received.length >= count) return;
     await this.#until('received', () => this.received.length >= count, timeoutMs);
   }
 
-  async untilReceipt(waMessageId: string, state: string, timeoutMs = 10_000): Promise<void> {
+  async untilReceipt(waMessageId: string, state: string, timeoutMs = PATIENCE_MS): Promise<void> {
     const isThere = () => this.receipts.some((r) => r.waMessageId === waMessageId && r.state === state);
     if (!isThere()) await this.#until('receipts', isThere, timeoutMs);
   }
 
-  async untilRefused(timeoutMs = 10_000): Promise<void> {
+  async untilRefused(timeoutMs = PATIENCE_MS): Promise<void> {
     if (this.refused.length === 0) await this.#until('refused', () => true, timeoutMs);
   }
 

@@ -24,6 +24,7 @@ import { logIn } from './login.ts';
 import { MediaHost } from './media-host.ts';
 import { deviceJid, node, SERVER } from './nodes.ts';
 import { isLogin, Pairing } from './pairing.ts';
+import { PATIENCE_MS } from './timeline.ts';
 import { groupAddress, messageStanza, receiptStanza } from './to-device.ts';
 import type { ArrivedStanza, Bubble, TranscriptEntry } from './transcript.ts';
 import { makeWorld, type World } from './world.ts';
@@ -134,7 +135,7 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
   }
 
   /** Resolves once a linked device has acknowledged everything it was sent. @throws {EmulatorError} after `timeoutMs` */
-  async waitUntilSettled(devicePn: string, timeoutMs = 10_000): Promise<void> {
+  async waitUntilSettled(devicePn: string, timeoutMs = PATIENCE_MS): Promise<void> {
     const { mailbox } = this.#device(devicePn);
     if (mailbox.size > 0) await this.waitFor('settled', () => mailbox.size === 0, timeoutMs);
   }

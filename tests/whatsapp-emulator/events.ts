@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { BinaryNode, proto } from '@whiskeysockets/baileys';
 import { EmulatorError } from './emulator-error.ts';
+import { PATIENCE_MS } from './timeline.ts';
 
 /** A message of an account that a person, or a group's member, could read. */
 export interface Reply {
@@ -76,7 +77,7 @@ export class Events {
   waitFor<K extends keyof EmulatorEvents>(
     event: K,
     fits: (value: EmulatorEvents[K]) => boolean = () => true,
-    timeoutMs = 10_000,
+    timeoutMs = PATIENCE_MS,
   ): Promise<EmulatorEvents[K]> {
     return new Promise((resolve, reject) => {
       const listener = (value: EmulatorEvents[K]) => {

@@ -34,7 +34,7 @@ import {
 } from './person-model.ts';
 import { SignalPeer } from './signal-peer.ts';
 import { SenderKeys } from './signal-sender-keys.ts';
-import { Timeline } from './timeline.ts';
+import { PATIENCE_MS, Timeline } from './timeline.ts';
 
 /** A virtual person with a phone of their own: writes to accounts and groups, reads and receipts what they answer. */
 export class Person implements Actor {
@@ -134,7 +134,7 @@ export class Person implements Actor {
    * The next bubble that no call has given yet, waiting for it if need be.
    * @throws {EmulatorError} when none came in time
    */
-  async nextReply(timeoutMs = 5_000): Promise<ReceivedMessage> {
+  async nextReply(timeoutMs = PATIENCE_MS): Promise<ReceivedMessage> {
     const index = this.#repliesTaken++;
     try {
       return await this.#received.at(index, timeoutMs, `a reply for ${this.pushName}`);
@@ -145,20 +145,20 @@ export class Person implements Actor {
   }
 
   /** The first `count` bubbles, as soon as there are that many. */
-  async waitForReceived(count: number, timeoutMs = 5_000): Promise<readonly ReceivedMessage[]> {
+  async waitForReceived(count: number, timeoutMs = PATIENCE_MS): Promise<readonly ReceivedMessage[]> {
     if (count > 0) await this.#received.at(count - 1, timeoutMs, `${count} replies for ${this.pushName}`);
     return this.received.slice(0, count);
   }
 
   /** The first receipt for an own message; of that type when one is given, `delivery` naming the plain one. */
-  waitForReceipt(id: string, timeoutMs = 5_000, type?: string): Promise<ReceivedReceipt> {
+  waitForReceipt(id: string, timeoutMs = PATIENCE_MS, type?: string): Promise<ReceivedReceipt> {
     const fits = (receipt: ReceivedReceipt) =>
       receipt.id === id && (type === undefined || (receipt.type ?? 'delivery') === type);
     return this.#receipts.first(fits, timeoutMs, `a receipt for ${id}`);
   }
 
   /** The first presence of that state. */
-  waitForPresence(state: string, timeoutMs = 5_000): Promise<ReceivedPresence> {
+  waitForPresence(state: string, timeoutMs = PATIENCE_MS): Promise<ReceivedPresence> {
     return this.#presences.first((presence) => presence.state === state, timeoutMs, `presence ${state}`);
   }
 

@@ -18,7 +18,7 @@ import { MessageSender } from './message-sender.ts';
 import { lidOf, newMessageId, type ReceivedMessage } from './person-model.ts';
 import { SignalPeer } from './signal-peer.ts';
 import { SenderKeys } from './signal-sender-keys.ts';
-import { Timeline } from './timeline.ts';
+import { PATIENCE_MS, Timeline } from './timeline.ts';
 
 /** Whose phone it is. */
 export interface PhoneOptions {
@@ -89,7 +89,7 @@ export class Phone implements PhoneActor {
    * @returns device JID of the new linked device, phone number form
    * @throws {EmulatorError} when the code is wrong or nothing came of it in time
    */
-  async enterCode(code: string, timeoutMs = 10_000): Promise<string> {
+  async enterCode(code: string, timeoutMs = PATIENCE_MS): Promise<string> {
     const isNew = ({ ref }: LinkCodeHello) => !this.#codeLinks.has(ref);
     const hello = await this.#hellos.last(isNew, timeoutMs, `a request for code pairing with ${this.pn}`);
     const exchange = await answerLinkCode(code, hello.wrappedCompanionEphemeral);
@@ -136,7 +136,7 @@ export class Phone implements PhoneActor {
   }
 
   /** The first `count` copies of what linked devices sent, as soon as there are that many. */
-  async waitForCopies(count: number, timeoutMs = 5_000): Promise<readonly ReceivedMessage[]> {
+  async waitForCopies(count: number, timeoutMs = PATIENCE_MS): Promise<readonly ReceivedMessage[]> {
     if (count > 0) await this.#copies.at(count - 1, timeoutMs, `${count} copies for ${this.pushName}`);
     return this.copies.slice(0, count);
   }

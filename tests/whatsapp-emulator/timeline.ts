@@ -1,5 +1,8 @@
 import { EmulatorError } from './emulator-error.ts';
 
+/** How long to wait for what should happen at once, in milliseconds: on a busy machine that takes its time. */
+export const PATIENCE_MS = 20_000;
+
 interface Waiter<T> {
   isDone: (items: readonly T[]) => T | undefined;
   resolve: (item: T) => void;
