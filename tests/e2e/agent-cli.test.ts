@@ -60,18 +60,35 @@ interface Answer {
   body?: Buffer;
 }
 
+type Spoiled = Answer | 'cut' | undefined;
+
 /** What becomes of an answer of the mock agent: another one, a cut connection, or undefined for as it was. */
-type Spoil = (
-  request: { path: string; body: Buffer },
-  answer: Answer,
-  atOnce: number,
-) => Answer | 'cut' | undefined;
+type Spoil = (request: { path: string; body: Buffer }, answer: Answer) => Spoiled | Promise<Spoiled>;
+
+/** Cannot bear calls that come together. A call that was made before is one of those, and waits for the others. */
+function oneAtATime(): Spoil {
+  const known = new Set<string>();
+  let arrived = 0;
+  let begin = () => undefined as void;
+  const together = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  return async ({ body }, { status }) => {
+    const call = body.toString('hex');
+    if (status !== 200 || call === '' || !known.has(call)) {
+      known.add(call);
+      return undefined;
+    }
+    arrived += 1;
+    if (arrived === 4) begin();
+    await together;
+    return { status: 503 };
+  };
+}
 
 /** The mock agent behind a server that spoils some answers. */
 async function spoiled(spoil: Spoil): Promise<string> {
-  let atOnce = 0;
   const { url } = await serverOf(async (request, response) => {
-    atOnce += 1;
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const body = Buffer.concat(chunks);
@@ -79,8 +96,7 @@ async function spoiled(spoil: Spoil): Promise<string> {
     const init = request.method === 'POST' ? { method: 'POST', body } : {};
     const passed = await fetch(mock.url + path, init);
     const answer = { status: passed.status, body: Buffer.from(await passed.arrayBuffer()) };
-    const given = spoil({ path, body }, answer, atOnce) ?? answer;
-    atOnce -= 1;
+    const given = (await spoil({ path, body }, answer)) ?? answer;
     if (given === 'cut') request.socket.destroy();
     else response.writeHead(given.status).end(given.body);
   });
@@ -231,11 +247,7 @@ describe('wa2ai agent', () => {
           status === 200 && isCall(body, 'ead710c4') ? { status: 200, body: Buffer.alloc(32, 1) } : undefined,
         ["greet: a call answers 200 with the ABI's outputs"],
       ],
-      [
-        'one call at a time',
-        (_request, _answer, atOnce) => (atOnce > 3 ? { status: 503 } : undefined),
-        ['20 calls at the same time get the same answer'],
-      ],
+      ['one call at a time', oneAtATime(), ['20 calls at the same time get the same answer']],
     ];
     for (const [name, spoil, expected] of cases) {
       // So that calls made at the same moment meet.
