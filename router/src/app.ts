@@ -8,6 +8,7 @@ import { AccountRegistry } from './core/account-registry.ts';
 import { answerNext } from './core/answer-message.ts';
 import { ClusterAccounts } from './core/cluster-accounts.ts';
 import type { ReplyDelivery } from './core/deliver-reply.ts';
+import { StorageTroubleError, Wa2aiError } from './core/errors.ts';
 import { explainRoute } from './core/explain-route.ts';
 import { type NodeNote, noteFrom } from './core/node-notes.ts';
 import type { QueuedReply } from './core/ports/inbox.ts';
@@ -18,7 +19,8 @@ import { mintWaMessageId } from './core/wa-message-id.ts';
 import { hearNote } from './hear-note.ts';
 import { accountHolder } from './hold-account.ts';
 import { aliasesOf } from './infra/db/chat-aliases.ts';
-import { openDatabase } from './infra/db/database.ts';
+import { type Database, openDatabase } from './infra/db/database.ts';
+import { DatabaseError, errorMessage } from './infra/db/database-errors.ts';
 import { NodeConnection } from './infra/db/node-connection.ts';
 import { nodeIdOf } from './infra/db/node-id.ts';
 import { PrismaAccountLeases } from './infra/db/prisma-account-lease.ts';
@@ -30,6 +32,7 @@ import { PrismaMessageLog } from './infra/db/prisma-message-log.ts';
 import { PrismaOutbox } from './infra/db/prisma-outbox.ts';
 import { PrismaRouteStore } from './infra/db/prisma-route-store.ts';
 import { Retention } from './infra/db/retention.ts';
+import { StorageCheck } from './infra/db/storage-check.ts';
 import { FaultPoints } from './infra/fault-points.ts';
 import { createMetrics } from './infra/http/metrics.ts';
 import { createHttpServer } from './infra/http/server.ts';
@@ -45,8 +48,8 @@ import { TerminalPairing } from './infra/terminal-pairing.ts';
 
 /** How long turns under way may take to end when the service stops; what is left resumes at the next start. */
 const STOP_GRACE_MS = 5_000;
-/** Replies that another node wrote and whose note was lost are found after this long. */
-const LOOK_FOR_REPLIES_MS = 5_000;
+/** Replies that another node wrote and whose note was lost, and what is wrong with the database, are found after this long. */
+const LOOK_EVERY_MS = 5_000;
 
 /** The running service. */
 export interface App {
@@ -55,6 +58,8 @@ export interface App {
   readonly log: PinoLogger;
   /** Stops intake, lets turns end, closes sockets, server and database, in this order. */
   stop(): Promise<void>;
+  /** Resolves when a newer version has migrated the database: this one must stop. The sentence is the operator's. */
+  readonly untilOutdated: Promise<string>;
   /** For a process that ends at once, with work under way: the next start takes it up. */
   abandon(): void;
 }
@@ -74,8 +79,12 @@ export async function createApp(config: Config): Promise<App> {
   try {
     const database = await openDatabase(config, log);
     closers.push(() => database.stop());
-    const url = await start(config, log, database.url, closers);
-    return { url, log, stop, abandon: () => database.abandon() };
+    let outdated: (sentence: string) => void = () => undefined;
+    const untilOutdated = new Promise<string>((resolve) => {
+      outdated = resolve;
+    });
+    const url = await start(config, log, database, closers, outdated);
+    return { url, log, stop, untilOutdated, abandon: () => database.abandon() };
   } catch (error) {
     await stop();
     throw error;
@@ -85,11 +94,15 @@ export async function createApp(config: Config): Promise<App> {
 async function start(
   config: Config,
   log: PinoLogger,
-  databaseUrl: string,
+  database: Database,
   closers: Array<() => Promise<void>>,
+  onOutdated: (sentence: string) => void,
 ): Promise<string> {
   const clock = systemClock;
-  const prisma = createPrismaClient(databaseUrl);
+  const { url: databaseUrl } = database;
+  const prisma = createPrismaClient(databaseUrl, {
+    onStatementError: (error) => storage.note(error),
+  });
   closers.push(() => prisma.$disconnect());
 
   const faults = new FaultPoints(config.faultPoint);
@@ -101,6 +114,12 @@ async function start(
   closers.push(() => matcher.close());
   const metrics = createMetrics({ messageLog });
   const nodeId = config.nodeId ?? (await nodeIdOf(config.dataDir));
+  const storage = new StorageCheck({
+    prisma,
+    nodeId,
+    migrations: database.migrations,
+    log: log.child({ mod: 'database' }),
+  });
   const registry = new AccountRegistry();
   const deliveries = new Map<string, ReplyDelivery>();
   const mintId = () => mintWaMessageId(randomBytes(9));
@@ -141,6 +160,7 @@ async function start(
     },
     newId: () => randomBytes(8).toString('hex'),
     clock,
+    storageTrouble: () => storage.trouble,
     viewLifetimeMs: (config.leaseTtlMs * 2) / 3,
   });
   const sharing = new TurnSharing(nodeId, (node, loop) => notes.publish({ kind: 'loop', node, ...loop }));
@@ -205,9 +225,7 @@ async function start(
       sendMessage({ outbox, mintId, deliver: (reply) => answerDeps.deliver([reply]) }, input),
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
-    pingDatabase: async () => {
-      await prisma.$queryRaw`SELECT 1`;
-    },
+    storage,
   });
   const { url, close } = server;
   closers.push(close);
@@ -223,6 +241,7 @@ async function start(
     hold: accountHolder({
       config,
       prisma,
+      storage,
       faults,
       registry,
       deliveries,
@@ -272,7 +291,7 @@ async function start(
   await cluster.addAccount(config.accountId);
   sharing.seen(await cluster.beat({ turns: 0, isDraining: false }));
   // DBOS makes its tables at the first start, without a thought for another node that does the same.
-  await connection.exclusively(() => engine.start());
+  await connection.exclusively(() => startEngine(engine));
   closers.push(async () => {
     await engine.close();
     await cluster
@@ -281,7 +300,15 @@ async function start(
     notes.publish({ kind: 'look' });
   });
   await owner.start();
-  const timer = setInterval(lookForReplies, LOOK_FOR_REPLIES_MS).unref();
+  const lookAfterStorage = () => {
+    storage.check().catch((error: unknown) => {
+      if (error instanceof StorageTroubleError && error.trouble === 'newer') onOutdated(error.message);
+    });
+  };
+  const timer = setInterval(() => {
+    lookForReplies();
+    lookAfterStorage();
+  }, LOOK_EVERY_MS).unref();
   closers.push(async () => {
     clearInterval(timer);
     // Alone, the last answers still go out; among others, accounts change hands first and those send them.
@@ -302,4 +329,18 @@ async function start(
   greet();
   log.info({ url, nodeId }, 'wa2ai is ready');
   return url;
+}
+
+/** @throws {DatabaseError} the database does not let DBOS work */
+async function startEngine(engine: TurnEngine): Promise<void> {
+  try {
+    await engine.start();
+  } catch (error) {
+    if (error instanceof Wa2aiError) throw error;
+    throw new DatabaseError(
+      'DATABASE_RIGHTS',
+      `The tables of the turns (schema "dbos") cannot be used: ${errorMessage(error)}. Grant the database user CREATE on the database, or all rights on that schema and its tables.`,
+      { cause: error },
+    );
+  }
 }

@@ -9,6 +9,7 @@ import type { AccountStatus, ProviderEvents } from './core/ports/chat-provider.t
 import type { Clock } from './core/ports/clock.ts';
 import type { InboundMessage } from './core/ports/inbox.ts';
 import type { Logger } from './core/ports/logger.ts';
+import type { StorageHealth } from './core/ports/storage-health.ts';
 import type { PrismaClient } from './infra/db/generated/client.ts';
 import { PrismaAccountStore } from './infra/db/prisma-account-store.ts';
 import { PrismaJournal } from './infra/db/prisma-journal.ts';
@@ -21,6 +22,7 @@ import { KeyedLock } from './providers/baileys/keyed-lock.ts';
 export interface AccountHoldingDeps {
   config: Config;
   prisma: PrismaClient;
+  storage: StorageHealth;
   faults: FaultPoints;
   /** The accounts held here; what is held is added and taken off again. */
   registry: AccountRegistry;
@@ -56,6 +58,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
       maxMessageAgeMs: config.maxMessageAgeMs,
       pairingPhone: accountId === config.accountId ? config.pairingPhone : undefined,
       sessionLocks,
+      storage: deps.storage,
       fence,
       onTold: () => faults.pass('after-receipt'),
     });

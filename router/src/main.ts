@@ -3,7 +3,7 @@ import { type App, createApp } from './app.ts';
 import { ConfigError, loadConfig } from './config.ts';
 import { Wa2aiError } from './core/errors.ts';
 
-/** Exit codes: 0 stopped when asked, 1 could not run, 2 a wrong setting. */
+/** Exit codes: 0 stopped when asked, 1 could not run or go on, 2 a wrong setting. */
 async function main(): Promise<void> {
   const stop = stopOnSignals();
   if (existsSync('.env')) process.loadEnvFile('.env');
@@ -13,6 +13,7 @@ async function main(): Promise<void> {
     const app = await createApp(loadConfig(process.env));
     reportWarnings(app);
     stop.ready(app);
+    stopWhenOutdated(app);
   } catch (error) {
     console.error(sentenceOf(error));
     process.exit(error instanceof ConfigError ? 2 : 1);
@@ -58,6 +59,15 @@ function stopOnSignals(): { ready(app: App): void } {
       if (isAsked) stop(started);
     },
   };
+}
+
+/** Beside a newer version this one hands over what it holds and ends; its next start says the same sentence. */
+function stopWhenOutdated(app: App): void {
+  void app.untilOutdated.then(async (sentence) => {
+    app.log.fatal({ reason: sentence }, 'stopping: a newer wa2ai has taken over the database');
+    await app.stop().catch((error: unknown) => app.log.error({ err: error }, 'stop failed'));
+    process.exit(1);
+  });
 }
 
 /** Node's warnings and lost rejections go where the operator looks; deprecations inside libraries are no news to them. */

@@ -50,6 +50,20 @@ async function accountThatKnowsBo(): Promise<WhatsAppAccount> {
   return account;
 }
 
+async function journalled(): Promise<JournalEntry[]> {
+  const entries = await stores.journal.pending('main', { afterOrder: 0n, limit: 10 });
+  return entries.filter((entry): entry is JournalEntry => 'plaintext' in entry);
+}
+
+/** As some seconds do: what was received before is of no interest here. */
+async function clearJournal(): Promise<void> {
+  const entries = await journalled();
+  await stores.journal.forget(
+    'main',
+    entries.map(({ ciphertextHash }) => ciphertextHash),
+  );
+}
+
 /**
  * The stores of a process that ends right after the commit that completes what `isEnough` looks for: every later use is
  * refused, so nothing is acknowledged either. The commit that begins it takes its time, so that what is decrypted
@@ -90,6 +104,7 @@ function dyingStore(
 describe('a group message that brings its author’s key', () => {
   it('is answered before later ones although the process ended when the key alone was stored', async () => {
     await (await accountThatKnowsBo()).provider.stop();
+    await clearJournal();
     const first = await ana.say('first', { to: group });
     const second = await bo.say('second', { to: group });
 
@@ -101,15 +116,14 @@ describe('a group message that brings its author’s key', () => {
     await dying.provider.start();
     await died;
     await dying.provider.abandon();
-    const left = await stores.journal.pending('main', { afterOrder: 0n, limit: 10 });
-    const ids = left.map(({ waMessageId }) => waMessageId);
-    expect(ids.filter((id) => id === first || id === second)).toEqual([first, second]);
+    const left = await journalled();
+    expect(left.map(({ waMessageId }) => waMessageId)).toEqual([first, second]);
+    expect(dying.received).toEqual([]);
 
-    // `hello` is handed on again each time: its receipt might have been lost.
     const next = newAccount();
     await next.provider.start();
-    await next.untilReceived(3);
-    expect([dying.texts, next.texts]).toEqual([['hello'], ['hello', 'first', 'second']]);
+    await next.untilReceived(2);
+    expect(next.texts).toEqual(['first', 'second']);
   });
 });
 

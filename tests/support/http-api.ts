@@ -196,8 +196,10 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
     },
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
-    pingDatabase: async () => {
-      if (database.failure) throw database.failure;
+    storage: {
+      check: async () => {
+        if (database.failure) throw database.failure;
+      },
     },
   };
   const endpoints = endpointsOf(deps);

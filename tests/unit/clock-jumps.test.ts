@@ -63,6 +63,7 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
       nudge: () => undefined,
       newId: () => 'id',
       clock,
+      storageTrouble: () => undefined,
       viewLifetimeMs: 10_000,
     });
     accounts.seen({

@@ -42,6 +42,7 @@ function node(nodeId: string): { accounts: ClusterAccounts; registry: AccountReg
     nudge: () => undefined,
     newId: () => `${nodeId}-${++questions}`,
     clock,
+    storageTrouble: () => undefined,
     viewLifetimeMs: 10_000,
   });
   nodes.set(nodeId, accounts);

@@ -24,6 +24,8 @@ export interface AccountStateDetails {
   hasCode?: boolean;
   /** When it goes on by itself, epoch milliseconds. */
   retryAtMs?: number;
+  /** It waits for the database, as the reason says. */
+  isStorageTrouble?: boolean;
 }
 
 /** What a person should do in a state, as one sentence ready to show. Pure. */
@@ -41,9 +43,12 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
     case 'open':
       return 'Nothing to do: connected.';
     case 'waiting':
+      if (details.isStorageTrouble) {
+        return `Mend the database as the reason says; it is tried again ${at(details.retryAtMs)}. WhatsApp keeps what is sent meanwhile.`;
+      }
       return `Nothing to do: wa2ai connects again ${at(details.retryAtMs)}. If this lasts, check the network.`;
     case 'logged-out':
-      return 'Link this account again: WhatsApp ended the link. Ask for a new pairing code.';
+      return 'Link this account again, as the reason says: ask for a new pairing code.';
     case 'replaced':
       return 'Stop the other program that uses this link, then restart the account here.';
     case 'outdated':

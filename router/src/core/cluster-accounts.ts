@@ -18,6 +18,8 @@ export interface ClusterAccountsDeps {
   /** A fresh name for a question to another node. */
   newId(): string;
   clock: Clock;
+  /** What is known to be wrong with the database; a sentence. */
+  storageTrouble(): string | undefined;
   /** A look at the others that was not renewed for this long says nothing any more: the database is away. */
   viewLifetimeMs: number;
 }
@@ -136,7 +138,7 @@ export class ClusterAccounts implements AccountControl {
         ...base,
         state: 'stopped',
         nextAction: 'Nothing to do but mend the database: wa2ai connects again by itself when it answers.',
-        reason: 'The database does not answer, so no message is taken in.',
+        reason: this.#deps.storageTrouble() ?? 'The database does not answer, so no message is taken in.',
       };
     }
     if (node === undefined || node === this.#deps.nodeId) {

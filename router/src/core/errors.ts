@@ -40,9 +40,9 @@ export class StorageUnavailableError extends Wa2aiError {
 
 /**
  * What no repeat mends until an operator does: the disk is full · the database takes no writes · a right is missing ·
- * its tables are those of another version.
+ * its tables are not those of this version · a newer version has migrated it, so this one has to go.
  */
-export type StorageTrouble = 'full' | 'read-only' | 'rights' | 'schema';
+export type StorageTrouble = 'full' | 'read-only' | 'rights' | 'schema' | 'newer';
 
 /** The database refuses work until an operator mends it, as the sentence says; nothing was stored. */
 export class StorageTroubleError extends StorageUnavailableError {

@@ -173,6 +173,24 @@ describe('connectExternalPostgres', () => {
     }
   });
 
+  it('refuses a database that takes no writes, and says which setting does it', async () => {
+    const other = await createTestDatabase({ template: 'empty' });
+    const name = new URL(other.url).pathname.slice(1);
+    await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    try {
+      await expect(
+        open((url) => {
+          url.pathname = `/${name}`;
+        }),
+      ).rejects.toMatchObject({
+        code: 'DATABASE_RIGHTS',
+        message: expect.stringMatching(/takes no writes from this user: default_transaction_read_only is on/),
+      });
+    } finally {
+      await other.drop();
+    }
+  });
+
   it('refuses a PostgreSQL older than 14', async () => {
     const server = await startOldServer();
     try {
@@ -199,8 +217,15 @@ async function startOldServer() {
   };
   const int16 = (value: number) => Buffer.from([value >> 8, value & 0xff]);
   const ready = message('Z', Buffer.from('I'));
-  const fields = { version: '130022', name: '13.22', encoding: 'UTF8', isReplica: 'f', mayCreate: 't' };
-  const types = { version: 23, name: 25, encoding: 25, isReplica: 16, mayCreate: 16 };
+  const fields = {
+    version: '130022',
+    name: '13.22',
+    encoding: 'UTF8',
+    isReplica: 'f',
+    isReadOnly: 'f',
+    mayCreate: 't',
+  };
+  const types = { version: 23, name: 25, encoding: 25, isReplica: 16, isReadOnly: 16, mayCreate: 16 };
   const columns = Object.keys(fields).map((name) => {
     const description = Buffer.alloc(18);
     description.writeInt32BE(types[name as keyof typeof types], 6);

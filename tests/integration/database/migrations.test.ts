@@ -6,6 +6,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { applyMigrations } from '../../../router/src/infra/db/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { createRole, type DatabaseRole } from '../../support/database-role.ts';
 
 const committed = join(import.meta.dirname, '../../../prisma/migrations');
 
@@ -115,9 +116,78 @@ describe('applyMigrations', () => {
     url.password = 'x';
     await expect(applyMigrations(url.href, folder)).rejects.toMatchObject({
       code: 'DATABASE_RIGHTS',
-      message: expect.stringMatching(/may not create tables/),
+      message: expect.stringMatching(/Grant it CREATE on the database and on its schema/),
     });
     await client.query(`DROP ROLE ${role}`);
+  });
+
+  describe('an ordinary user of a migrated database', () => {
+    let role: DatabaseRole;
+    beforeEach(async () => {
+      await applyMigrations(database.url, folder);
+      role = await createRole(database);
+    });
+    afterEach(() => role.drop());
+
+    it('needs no right to create tables when all are there', async () => {
+      await client.query(`REVOKE CREATE ON SCHEMA public FROM ${role.name}`);
+      expect(await applyMigrations(role.url, folder)).toEqual([]);
+    });
+
+    it.each([
+      ['REVOKE INSERT ON message', /right INSERT on "message".*The user is/],
+      ['REVOKE SELECT, UPDATE ON auth_key', /right SELECT on "auth_key" \(1 more are missing\)/],
+      ['REVOKE USAGE ON SEQUENCE message_id_seq', /right USAGE on "public.message_id_seq"/],
+      ['REVOKE SELECT ON _prisma_migrations', /permission denied for table _prisma_migrations/],
+    ])('is refused with the right that it lacks (%s)', async (revoke, sentence) => {
+      await client.query(`${revoke} FROM ${role.name}`);
+      const refused = await applyMigrations(role.url, folder).catch((thrown: unknown) => thrown);
+      expect(refused).toMatchObject({ code: 'DATABASE_RIGHTS', message: expect.stringMatching(sentence) });
+      expect((refused as Error).message.split('. ').length).toBeLessThanOrEqual(3);
+    });
+
+    it('is told of a table that is gone although its migration is recorded', async () => {
+      await client.query('DROP TABLE journal');
+      await expect(applyMigrations(role.url, folder)).rejects.toMatchObject({
+        code: 'DATABASE_MIGRATION',
+        message: expect.stringMatching(
+          /"journal" is not in the database.*restore the database from a backup/,
+        ),
+      });
+    });
+  });
+
+  it('refuses a database that another program migrated, and says whose it looks like', async () => {
+    await client.query(
+      `CREATE TABLE _prisma_migrations (id text, checksum text, finished_at timestamptz, migration_name text,
+         logs text, rolled_back_at timestamptz, started_at timestamptz DEFAULT now(), applied_steps_count int)`,
+    );
+    await client.query(
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('1', 'x', '2021_shop', now())`,
+    );
+    await expect(applyMigrations(database.url, folder)).rejects.toMatchObject({
+      code: 'DATABASE_MIGRATION',
+      message: expect.stringMatching(/belongs to another program.*"2021_shop".*for wa2ai alone/),
+    });
+  });
+
+  it('refuses a database with tables of somebody else, and changes none of them', async () => {
+    await client.query('CREATE TABLE message (body text)');
+    await expect(applyMigrations(database.url, folder)).rejects.toMatchObject({
+      code: 'DATABASE_MIGRATION',
+      message: expect.stringMatching(/tables that wa2ai did not make.*"message".*for wa2ai alone/),
+    });
+    const { rows } = await client.query(`SELECT to_regclass('account') AS account`);
+    expect(rows[0].account).toBeNull();
+  });
+
+  it('refuses a database that takes no writes', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    await expect(applyMigrations(database.url, folder)).rejects.toMatchObject({
+      code: 'DATABASE_MIGRATION',
+      message: expect.stringMatching(/takes no writes/),
+    });
   });
 
   it('refuses a chat without an address, and one that is both a person and a group', async () => {

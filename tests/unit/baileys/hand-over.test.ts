@@ -26,6 +26,7 @@ beforeEach(() => {
       if (refusal) throw refusal;
       received.push(message);
     },
+    onTrouble: () => undefined,
     onRefused: (waMessageId) => refused.push(waMessageId),
     phoneOfLid: async (lid) => phones.get(lid),
     own: () => ({ id: '34600000001:1@s.whatsapp.net', lid: '100000000000001:1@lid' }),

@@ -47,6 +47,7 @@ function newIntake(): Intake {
     own: () => ({ id: '34600000001:1@s.whatsapp.net', lid: '100000000000001:1@lid' }),
     onDecrypted: () => undefined,
     onJournalUnreadable: (waMessageId) => unreadable.push(waMessageId),
+    onTrouble: () => undefined,
     onRefused: () => undefined,
     whatsAppNow: () => Date.now(),
     canAnswer: () => canAnswer,

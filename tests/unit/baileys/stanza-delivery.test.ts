@@ -41,6 +41,7 @@ beforeEach(() => {
       if (refusal) throw refusal;
       received.push(message);
     },
+    onTrouble: () => undefined,
     onRefused: () => undefined,
     phoneOfLid: async () => undefined,
     own: () => OWN,

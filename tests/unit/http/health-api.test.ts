@@ -51,8 +51,8 @@ describe('GET /health/ready', () => {
 
   it('does not wait for a database that hangs', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const pingDatabase = () => new Promise<void>(() => {});
-    const ready = healthApi({ ...api.deps, pingDatabase }).find(({ path }) => path === '/health/ready');
+    const storage = { check: () => new Promise<void>(() => {}) };
+    const ready = healthApi({ ...api.deps, storage }).find(({ path }) => path === '/health/ready');
     const answer = ready?.handle({ params: {}, query: {}, body: {}, caller: 'key', request: {} as Request });
     await vi.advanceTimersByTimeAsync(2_000);
     expect((await answer)?.status).toBe(503);

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Logger } from '../../core/ports/logger.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { connectExternalPostgres } from './external-postgres.ts';
-import { applyMigrations } from './migrations.ts';
+import { applyMigrations, migrationNames } from './migrations.ts';
 import { nodeIdOf } from './node-id.ts';
 
 /** What of the service's settings chooses the database. */
@@ -22,6 +22,8 @@ export interface Database {
   url: string;
   /** Releases it; the built-in one is stopped. Idempotent, resolves when all is written. */
   stop(): Promise<void>;
+  /** Migrations that this version knows, by name. */
+  migrations: readonly string[];
   /** For a process that ends at once: the built-in one ends by itself soon after. */
   abandon(): void;
 }
@@ -41,9 +43,16 @@ export async function openDatabase(config: DatabaseConfig, log: Logger): Promise
       })
     : await startEmbeddedPostgres({ dataDir: config.dataDir, log, onProgress });
   try {
-    const applied = await applyMigrations(database.url, findMigrations());
+    const folder = findMigrations();
+    const applied = await applyMigrations(database.url, folder);
+    const migrations = await migrationNames(folder);
     if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'the database was migrated');
-    return database;
+    return {
+      url: database.url,
+      migrations,
+      stop: () => database.stop(),
+      abandon: () => database.abandon(),
+    };
   } catch (error) {
     await database.stop();
     throw error;

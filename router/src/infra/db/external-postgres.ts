@@ -189,11 +189,14 @@ async function checkServer(client: pg.Client, { server, database }: Place): Prom
     name: string;
     encoding: string;
     isReplica: boolean;
+    isReadOnly: boolean;
     mayCreate: boolean;
   }>(
     `SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS name,
             current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS "isReplica",
-            has_database_privilege(current_database(), 'CREATE') AS "mayCreate"`,
+            current_setting('default_transaction_read_only') = 'on' AS "isReadOnly",
+            has_database_privilege(current_database(), 'CREATE') OR to_regnamespace('dbos') IS NOT NULL
+              AS "mayCreate"`,
   );
   const found = rows[0];
   if (found === undefined) throw new TypeError('a SELECT without FROM gives one row');
@@ -208,6 +211,12 @@ async function checkServer(client: pg.Client, { server, database }: Place): Prom
   }
   if (found.isReplica) {
     refuse('DATABASE_VERSION', `PostgreSQL at ${server} is a read-only replica; name the primary server.`);
+  }
+  if (found.isReadOnly) {
+    refuse(
+      'DATABASE_RIGHTS',
+      `the database "${database}" at ${server} takes no writes from this user: default_transaction_read_only is on. Set it off for the database and the user.`,
+    );
   }
   if (found.encoding !== 'UTF8') {
     refuse(

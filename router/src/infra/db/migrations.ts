@@ -3,6 +3,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { DatabaseError, errorCode, errorMessage } from './database-errors.ts';
+import { troubleOf } from './storage-troubles.ts';
+import { MISSING_RIGHTS_SQL, type MissingRight, missingRightSentence, TABLES } from './table-rights.ts';
 
 /** The session advisory lock under which `prisma migrate` works, so that both never migrate at once. */
 const MIGRATION_LOCK = 72707369;
@@ -40,8 +42,9 @@ interface AppliedMigration {
  * file is one transaction, so a failed one leaves nothing behind.
  * @param url a direct connection; advisory locks do not survive a transaction pooler
  * @returns the names applied now, oldest first; empty when the database was up to date
- * @throws {DatabaseError} DATABASE_MIGRATION: an applied file was changed, the database is newer than this wa2ai, or
- *   a file failed; DATABASE_UNREACHABLE when there is no connection
+ * @throws {DatabaseError} DATABASE_MIGRATION: an applied file was changed, the database is newer than this wa2ai, it is
+ *   another program's, a table is missing, or a file failed; DATABASE_RIGHTS: a right is missing; DATABASE_UNREACHABLE
+ *   when there is no connection
  */
 export async function applyMigrations(url: string, folder: string): Promise<string[]> {
   const migrations = await readMigrations(folder);
@@ -63,19 +66,23 @@ export async function applyMigrations(url: string, folder: string): Promise<stri
   try {
     await lock(client);
     await client.query('SET client_min_messages = warning');
-    await client.query(CREATE_MIGRATIONS_TABLE);
+    // Asked first: who may not create tables is refused CREATE TABLE IF NOT EXISTS too, when there is nothing to create.
+    if (!(await isThere(client, '_prisma_migrations'))) await client.query(CREATE_MIGRATIONS_TABLE);
     const pending = findPending(migrations, await readApplied(client));
     for (const migration of pending) await apply(client, migration);
+    await refuseMissingRights(client);
     return pending.map((migration) => migration.name);
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
     if (errorCode(error) === '42501') {
       throw new DatabaseError(
         'DATABASE_RIGHTS',
-        `The database user may not create tables: ${errorMessage(error)}. Grant it CREATE on the database and on its schema.`,
+        `The database user lacks a right: ${errorMessage(error)}. Grant it CREATE on the database and on its schema, and SELECT, INSERT, UPDATE and DELETE on all tables of wa2ai.`,
         { cause: error },
       );
     }
+    const trouble = troubleOf(errorCode(error), error);
+    if (trouble) throw new DatabaseError('DATABASE_MIGRATION', trouble.sentence, { cause: error });
     throw new DatabaseError(
       'DATABASE_MIGRATION',
       `The database could not be migrated: ${errorMessage(error)}.`,
@@ -84,6 +91,30 @@ export async function applyMigrations(url: string, folder: string): Promise<stri
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+/** Names of the migrations in `folder`, oldest first. */
+export async function migrationNames(folder: string): Promise<string[]> {
+  return (await readMigrations(folder)).map(({ name }) => name);
+}
+
+async function isThere(client: pg.Client, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ isThere: boolean }>(
+    'SELECT to_regclass($1) IS NOT NULL AS "isThere"',
+    [table],
+  );
+  return rows[0]?.isThere ?? false;
+}
+
+/** What every statement of the service will need is asked for now, not when somebody's message has come. */
+async function refuseMissingRights(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<MissingRight>(MISSING_RIGHTS_SQL, [[...TABLES]]);
+  const sentence = missingRightSentence(rows);
+  if (!sentence) return;
+  throw new DatabaseError(
+    rows[0]?.right === null ? 'DATABASE_MIGRATION' : 'DATABASE_RIGHTS',
+    `${sentence} The user is "${client.user}".`,
+  );
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
@@ -122,6 +153,13 @@ async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
 
 function findPending(migrations: Migration[], applied: AppliedMigration[]): Migration[] {
   const byName = new Map(migrations.map((migration) => [migration.name, migration]));
+  const [stranger] = applied;
+  if (stranger && !applied.some(({ migration_name: name }) => byName.has(name))) {
+    throw new DatabaseError(
+      'DATABASE_MIGRATION',
+      `The database belongs to another program: its first migration is "${stranger.migration_name}". Create a database for wa2ai alone, and name it in DATABASE_URL.`,
+    );
+  }
   for (const { migration_name: name, checksum, isFinished } of applied) {
     const migration = byName.get(name);
     if (migration === undefined) {
@@ -163,7 +201,15 @@ async function apply(client: pg.Client, { name, sql }: Migration): Promise<void>
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);
-    if (errorCode(error) === '42501') throw error;
+    const code = errorCode(error);
+    if (code === '42501' || troubleOf(code, error)?.kind === 'full' || code === '25006') throw error;
+    if (code === '42P07') {
+      throw new DatabaseError(
+        'DATABASE_MIGRATION',
+        `The database holds tables that wa2ai did not make (${errorMessage(error)}). Create a database for wa2ai alone, and name it in DATABASE_URL. Nothing was changed.`,
+        { cause: error },
+      );
+    }
     throw new DatabaseError(
       'DATABASE_MIGRATION',
       `The migration "${name}" failed and changed nothing: ${errorMessage(error)}.`,

@@ -22,6 +22,8 @@ export interface PrismaClientOptions {
   prepareStatements?: boolean;
   /** Called when an idle connection breaks (database restarted); the pool replaces it by itself. */
   onConnectionLost?: (error: Error) => void;
+  /** Told of every error of a raw statement, which is thrown all the same. */
+  onStatementError?: (error: unknown) => void;
 }
 
 /**
@@ -44,7 +46,7 @@ export function createPrismaClient(url: string, options: PrismaClientOptions = {
   const nameOf = options.prepareStatements === false ? () => '' : createStatementNames();
   pool.on('error', (error) => options.onConnectionLost?.(error));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: nameOf }) });
-  useRawStatements(prisma, pool, nameOf);
+  useRawStatements(prisma, pool, nameOf, options.onStatementError);
   const disconnect = prisma.$disconnect.bind(prisma);
   return Object.assign(prisma, {
     $disconnect: async () => {

@@ -16,15 +16,22 @@ const types: pg.CustomTypesConfig = {
  * They run at once and cannot stand in `$transaction([...])`; inside an interactive transaction Prisma's own are used.
  * Values are bound, never pasted. What they throw is `pg`'s: a DatabaseError with its SQLSTATE in `code`, or a
  * connection error.
+ * @param onError told of each of these, too
  */
 export function useRawStatements(
   prisma: PrismaClient,
   pool: pg.Pool,
   nameOf: (query: { sql: string }) => string,
+  onError: (error: unknown) => void = () => undefined,
 ): void {
-  const run = (strings: TemplateStringsArray, given: unknown[]) => {
+  const run = async (strings: TemplateStringsArray, given: unknown[]) => {
     const { text, values } = statementOf(strings, given);
-    return pool.query({ name: nameOf({ sql: text }) || undefined, text, values, types });
+    try {
+      return await pool.query({ name: nameOf({ sql: text }) || undefined, text, values, types });
+    } catch (error) {
+      onError(error);
+      throw error;
+    }
   };
   const own = { query: prisma.$queryRaw, execute: prisma.$executeRaw };
   Object.assign(prisma, {

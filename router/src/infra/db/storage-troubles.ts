@@ -1,7 +1,7 @@
 import type { StorageTrouble } from '../../core/errors.ts';
 
 /** Sentences for what keeps a database from working until an operator mends it. */
-const SENTENCES: Record<StorageTrouble, string> = {
+const SENTENCES: Record<Exclude<StorageTrouble, 'newer'>, string> = {
   full: "The database's disk is full: free space on it.",
   'read-only': 'The database takes no writes: make it writable, or name the primary server.',
   rights:
@@ -11,7 +11,7 @@ const SENTENCES: Record<StorageTrouble, string> = {
 };
 
 /** SQLSTATE, https://www.postgresql.org/docs/18/errcodes-appendix.html */
-const KINDS: Record<string, StorageTrouble> = {
+const KINDS: Record<string, keyof typeof SENTENCES> = {
   '53100': 'full',
   '25006': 'read-only',
   '42501': 'rights',

@@ -1,15 +1,18 @@
 import { z } from 'zod';
+import { StorageTroubleError } from '../../core/errors.ts';
 import type { AccountControl } from '../../core/ports/account-control.ts';
+import type { StorageHealth } from '../../core/ports/storage-health.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
 import type { NodesApiDeps } from './nodes-api.ts';
 
 /** How long the database may take to answer before it counts as away. */
 const PING_LIMIT_MS = 2_000;
+const NO_ANSWER = 'The database does not answer.';
 
 export interface HealthApiDeps extends NodesApiDeps {
   accounts: AccountControl;
-  /** Resolves when the database answers. */
-  pingDatabase(): Promise<void>;
+  /** The database, as far as its rejection says what is wrong with it. */
+  storage: Pick<StorageHealth, 'check'>;
 }
 
 const reasonView = z.object({
@@ -42,7 +45,7 @@ const healthView = z.object({
  * Health for machines, without a key: live (the process answers), ready (it can take and answer messages; an account
  * that another node holds is that node's matter), and a summary that fails only with the database, since an account that waits to be paired is no fault of the service.
  */
-export function healthApi({ accounts, pingDatabase, nodes }: HealthApiDeps): Endpoint[] {
+export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint[] {
   const common = { tag: 'Health', method: 'get' as const, isPublic: true };
 
   return [
@@ -63,9 +66,8 @@ export function healthApi({ accounts, pingDatabase, nodes }: HealthApiDeps): End
       },
       handle: async () => {
         const reasons: Array<z.input<typeof reasonView>> = [];
-        if (!(await answersInTime(pingDatabase))) {
-          reasons.push({ name: 'database', message: 'The database does not answer.' });
-        }
+        const trouble = await troubleOf(storage);
+        if (trouble) reasons.push({ name: 'database', message: trouble });
         const known = accounts.list();
         if (known.length === 0) reasons.push({ name: 'account', message: 'No WhatsApp account is started.' });
         for (const { accountId, state, nextAction, node } of known) {
@@ -85,10 +87,10 @@ export function healthApi({ accounts, pingDatabase, nodes }: HealthApiDeps): End
       summary: 'Summary of the service',
       answers: {
         200: { description: 'Working.', schema: healthView },
-        503: { description: 'The database does not answer.', schema: healthView },
+        503: { description: 'The database does not answer, or takes nothing.', schema: healthView },
       },
       handle: async () => {
-        const database = (await answersInTime(pingDatabase)) ? 'ok' : 'failing';
+        const database = (await troubleOf(storage)) === undefined ? 'ok' : 'failing';
         const json = {
           status: database,
           uptimeSeconds: Math.floor(process.uptime()),
@@ -103,15 +105,16 @@ export function healthApi({ accounts, pingDatabase, nodes }: HealthApiDeps): End
   ];
 }
 
-async function answersInTime(ping: () => Promise<void>): Promise<boolean> {
+/** A sentence without addresses: whoever reaches the port may ask. Undefined when all is well. */
+async function troubleOf(storage: Pick<StorageHealth, 'check'>): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), PING_LIMIT_MS);
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(NO_ANSWER), PING_LIMIT_MS);
     timer.unref();
   });
-  const answered = ping().then(
-    () => true,
-    () => false,
+  const answered = storage.check().then(
+    () => undefined,
+    (error: unknown) => (error instanceof StorageTroubleError ? error.message : NO_ANSWER),
   );
   try {
     return await Promise.race([answered, late]);

@@ -62,6 +62,7 @@ export function problemOf(error: unknown): ProblemAnswer {
   if (error instanceof Wa2aiError) {
     // The work loop's dispositions, read for a caller who waits: later may help, or the request clashes with the state.
     const { code, message, disposition } = error;
+    if (code === 'STORAGE_DAMAGED') return answer(500, code, message);
     if (disposition === 'retry') return { ...answer(503, code, message), headers: { 'retry-after': '5' } };
     return answer(409, code, message);
   }

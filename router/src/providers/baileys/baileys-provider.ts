@@ -1,5 +1,11 @@
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
-import { AlreadyLinkedError, LeaseLostError, NotConnectedError } from '../../core/errors.ts';
+import {
+  AlreadyLinkedError,
+  LeaseLostError,
+  NotConnectedError,
+  StorageTroubleError,
+  Wa2aiError,
+} from '../../core/errors.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
 import type { Fence } from '../../core/ports/account-lease.ts';
 import type { AccountStore, LimitKind } from '../../core/ports/account-store.ts';
@@ -9,6 +15,7 @@ import type { Journal } from '../../core/ports/journal.ts';
 import type { KeyStore } from '../../core/ports/key-store.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { SentMessage } from '../../core/ports/outbox.ts';
+import type { StorageHealth } from '../../core/ports/storage-health.ts';
 import { AccountProblems } from './account-problems.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
 import { guardConsole } from './console-guard.ts';
@@ -56,6 +63,8 @@ export interface BaileysProviderOptions {
   onTold?(): void;
   /** Share one among all accounts of a process (see SignalRepositoryOptions). Default: one for this account. */
   sessionLocks?: KeyedLock;
+  /** Asked before each connection: nothing is taken from WhatsApp that could not be kept. Default: not asked. */
+  storage?: Pick<StorageHealth, 'check'>;
   /** The right to hold this account's socket: asked again for each piece that leaves it. Default: always held. */
   fence?: Pick<Fence, 'isHeld'>;
 }
@@ -92,6 +101,8 @@ class BaileysProvider implements ChatProvider {
   readonly #locks: KeyedLock;
   readonly #stopping = new AbortController();
   #opened: OpenedSocket | undefined;
+  /** The socket that was ended because of the database, as long as it is the present one. */
+  #brokenOff: OpenedSocket | undefined;
   #watch: UpsertWatch | undefined;
   #isOpen = false;
   #isReplayed = false;
@@ -151,6 +162,7 @@ class BaileysProvider implements ChatProvider {
     this.#intake = new Intake({
       accountId,
       receive: (message) => events.receive(message),
+      onTrouble: (error) => this.#onStorageFailed(error),
       onRefused: (waMessageId, sentence) => this.#problems.messageRefused(waMessageId, sentence),
       onJournalUnreadable: (waMessageId) => this.#problems.journalUnreadable(waMessageId),
       journal,
@@ -326,6 +338,7 @@ class BaileysProvider implements ChatProvider {
     const auth = await this.#account.load();
     const ban = this.#ban.current();
     if (ban) throw new HeldOffError(ban.reason, ban.leftMs);
+    await this.#options.storage?.check();
     await auth.prepare();
     await this.#replay();
     if (!auth.isLinked()) this.#pairing.show();
@@ -395,6 +408,7 @@ class BaileysProvider implements ChatProvider {
 
   async #closed(): Promise<void> {
     this.#opened = undefined;
+    this.#brokenOff = undefined;
     this.#intake.connectionClosed();
     this.#sends.connectionClosed();
     await this.#account.auth?.flush();
@@ -437,9 +451,16 @@ class BaileysProvider implements ChatProvider {
 
   /** Ends the socket in this very step, so that Baileys cannot acknowledge or ask again for what was not stored. */
   #onStorageFailed(error: unknown): void {
-    this.#log.error({ err: error }, 'keys could not be stored; the connection is broken off');
+    const opened = this.#opened;
+    // Told once a socket: much is under way when a database gets into trouble.
+    if (!opened || opened === this.#brokenOff) return;
+    this.#brokenOff = opened;
+    this.#log.error({ err: error }, 'what WhatsApp brings could not be stored; the connection is broken off');
+    const isForGood = error instanceof Wa2aiError && error.disposition === 'dead';
+    const isNamed = isForGood || error instanceof StorageTroubleError;
+    const reason = isNamed ? error.message : 'The database did not answer';
     this.#isOpen = false;
-    this.#opened?.socket.end(new Error('The database did not answer')).catch(() => undefined);
-    this.#connection.breakOff('The database did not answer');
+    opened.socket.end(new Error(reason)).catch(() => undefined);
+    this.#connection.breakOff(reason, { isStorageTrouble: true });
   }
 }

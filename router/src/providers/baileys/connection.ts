@@ -32,7 +32,7 @@ interface ConnectionUpdate {
 export type ConnectionPhase =
   | { state: 'connecting' }
   | { state: 'open' }
-  | { state: 'waiting'; reason: string; retryAtMs: number }
+  | { state: 'waiting'; reason: string; retryAtMs: number; isStorageTrouble?: boolean }
   | { state: 'restricted'; reason: string; retryAtMs: number; forMs: number }
   | { state: 'logged-out' | 'replaced' | 'outdated'; reason: string }
   | { state: 'stopped' };
@@ -60,7 +60,10 @@ export interface ConnectionOptions<S extends ManagedSocket> {
 const STABLE_MS = 10_000;
 /** Longest wait after WhatsApp itself ended connection upon connection. */
 const MAX_BACKOFF_MS = 60_000;
-/** The same while WhatsApp is not reached at all: to ask the network again burdens nobody, and it may be back any moment. */
+/**
+ * The same while WhatsApp is not reached at all, or the database is what is waited for: to ask again burdens nobody, and
+ * either may be back any moment.
+ */
 const MAX_UNREACHED_BACKOFF_MS = 10_000;
 const MIN_BACKOFF_MS = 250;
 /** No sign of life for this long while connecting, and the attempt counts as hung. */
@@ -122,9 +125,9 @@ export class ConnectionManager<S extends ManagedSocket> {
     });
   }
 
-  /** Ends the present connection as if it had broken. */
-  breakOff(reason: string): void {
-    this.#break?.({ code: undefined, reason, isLinked: this.#options.isLinked() });
+  /** Ends the present connection as if it had broken, because of the database or of anything else. */
+  breakOff(reason: string, options: { isStorageTrouble?: boolean } = {}): void {
+    this.#break?.({ code: undefined, reason, isLinked: this.#options.isLinked(), ...options });
   }
 
   #command(work: () => Promise<void>): Promise<void> {
@@ -177,8 +180,11 @@ export class ConnectionManager<S extends ManagedSocket> {
       }
       if (action.kind === 'back-off') {
         failures += 1;
-        const waitMs = this.#backoffMs(failures, isReached ? MAX_BACKOFF_MS : MAX_UNREACHED_BACKOFF_MS);
-        onPhase({ state: 'waiting', reason: action.reason, retryAtMs: clock.now() + waitMs });
+        const { reason, isStorageTrouble = false } = action;
+        const isOfWhatsApp = isReached && !isStorageTrouble;
+        const waitMs = this.#backoffMs(failures, isOfWhatsApp ? MAX_BACKOFF_MS : MAX_UNREACHED_BACKOFF_MS);
+        const retryAtMs = clock.now() + waitMs;
+        onPhase({ state: 'waiting', reason, retryAtMs, ...(isStorageTrouble && { isStorageTrouble }) });
         await sleepOrAbort(clock, waitMs, signal);
         continue;
       }

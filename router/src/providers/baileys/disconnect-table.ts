@@ -1,4 +1,4 @@
-import { CredentialsDamagedError } from '../../core/errors.ts';
+import { CredentialsDamagedError, StorageUnavailableError } from '../../core/errors.ts';
 
 /** What ended a connection. */
 export interface Disconnect {
@@ -9,6 +9,8 @@ export interface Disconnect {
   isLinked: boolean;
   /** WhatsApp's own word for how long a ban or limit lasts, when it gave one. */
   expiresInMs?: number;
+  /** It ended, or was not tried, because of the database and not of WhatsApp. */
+  isStorageTrouble?: boolean;
   /** Nothing was tried: there are no keys to log in with that can be read. */
   isWithoutKeys?: boolean;
   /** Nothing was tried: an earlier ban or limit lasts for so long still. */
@@ -29,7 +31,7 @@ export class HeldOffError extends Error {
 /** What the connection manager does next. Sentences are the operator's. */
 export type DisconnectAction =
   | { kind: 'reconnect-now' }
-  | { kind: 'back-off'; reason: string }
+  | { kind: 'back-off'; reason: string; isStorageTrouble?: boolean }
   /** `isByWhatsApp` is false when only this side cannot log in: the keys are not put aside. */
   | { kind: 'logged-out'; reason: string; isByWhatsApp: boolean }
   | { kind: 'replaced'; reason: string }
@@ -91,8 +93,12 @@ export function actionFor(disconnect: Disconnect): DisconnectAction {
   }
 }
 
-function backOff({ code, reason }: Disconnect): DisconnectAction {
-  return { kind: 'back-off', reason: code === undefined ? reason : `${reason} (${code})` };
+function backOff({ code, reason, isStorageTrouble }: Disconnect): DisconnectAction {
+  return {
+    kind: 'back-off',
+    reason: code === undefined ? reason : `${reason} (${code})`,
+    ...(isStorageTrouble && { isStorageTrouble }),
+  };
 }
 
 /** How long an error ack holds new chats: 463 is WhatsApp's limit on writing to strangers, 429 on the rate. */
@@ -116,6 +122,7 @@ export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
     reason: error instanceof Error && error.message ? error.message : 'Connection closed',
     isLinked,
     ...(expireSeconds > 0 && { expiresInMs: expireSeconds * 1000 }),
+    ...(error instanceof StorageUnavailableError && { isStorageTrouble: true }),
     ...(error instanceof CredentialsDamagedError && { isWithoutKeys: true }),
     ...(error instanceof HeldOffError && { heldOffForMs: error.forMs }),
   };

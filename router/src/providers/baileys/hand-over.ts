@@ -1,6 +1,6 @@
 import type { WAMessage } from '@whiskeysockets/baileys';
 import { parseJid } from '../../core/chat-id.ts';
-import { Wa2aiError } from '../../core/errors.ts';
+import { StorageTroubleError, Wa2aiError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { InboundMessage } from '../../core/ports/inbox.ts';
 import type { Logger } from '../../core/ports/logger.ts';
@@ -14,6 +14,8 @@ const MAX_ATTEMPTS = 5;
 export interface HandOverOptions {
   accountId: string;
   receive(message: InboundMessage): Promise<void>;
+  /** Core cannot take messages until an operator mends the database: no more are to come until then. */
+  onTrouble(error: StorageTroubleError): void;
   /** Core will never take a message, for the reason in the sentence; it stays in the journal. */
   onRefused(waMessageId: string, sentence: string): void;
   /** The number of a LID, digits, from what Baileys stored; undefined when unknown. */
@@ -67,7 +69,7 @@ export class HandOver {
   }
 
   async #mayTryAgain(waMessageId: string, error: unknown, attempt: number): Promise<boolean> {
-    const { clock, log, random, onRefused } = this.#options;
+    const { clock, log, random, onRefused, onTrouble } = this.#options;
     const isRefused = error instanceof Wa2aiError && error.disposition === 'dead';
     const isUnknown = !(error instanceof Wa2aiError);
     if (isRefused || (isUnknown && attempt >= MAX_ATTEMPTS)) {
@@ -75,6 +77,7 @@ export class HandOver {
       onRefused(waMessageId, isRefused ? error.message : 'A fault inside wa2ai; its log has the cause.');
       return false;
     }
+    if (error instanceof StorageTroubleError) onTrouble(error);
     // A database that is away for long is told with the logarithm of its absence.
     if (Number.isInteger(Math.log2(attempt))) {
       log.warn({ err: error, attempt }, 'a message waits for the inbox');

@@ -2,7 +2,7 @@ import { type BinaryNode, proto, type WAMessage } from '@whiskeysockets/baileys'
 import type { Journal, JournalEntry } from '../../core/ports/journal.ts';
 import { ChatLanes } from './chat-lanes.ts';
 import { HandOver, type HandOverOptions } from './hand-over.ts';
-import { journalledStanzas } from './journal-pages.ts';
+import { JournalReplay } from './journal-replay.ts';
 import { JournalTrim } from './journal-trim.ts';
 import { KeptPlaces, type Place } from './kept-places.ts';
 import { OfflinePhase } from './offline-phase.ts';
@@ -16,10 +16,8 @@ import {
   envelopeOf,
   isKeyAlone,
   isRefusedUnread,
-  type JournalledStanza,
   messageKeyOf,
   senderOf,
-  type UnreadableEntry,
 } from './stanza.ts';
 import { type DecryptedStanza, StanzaDelivery } from './stanza-delivery.ts';
 import { StanzaGate, type Ticket } from './stanza-gate.ts';
@@ -78,12 +76,11 @@ export class Intake implements DecryptHooks {
   readonly #recalled: RecalledPlaintexts;
   readonly #trim: JournalTrim;
   readonly #unread: UnreadMessages;
+  readonly #replay: JournalReplay;
   readonly #memory = new StanzaMemory();
   readonly #stanzaOf = new WeakMap<Uint8Array, OpenStanza>();
   readonly #hashes = new WeakMap<Uint8Array, string>();
   readonly #open = new Set<OpenStanza>();
-  /** Journal entries of messages that an earlier process left and that did not come again, by message key. */
-  readonly #left = new Map<string, string[]>();
 
   constructor(options: IntakeOptions) {
     const { journal, accountId, clock, log, own } = options;
@@ -108,29 +105,31 @@ export class Intake implements DecryptHooks {
       own,
       log,
     });
+    this.#replay = new JournalReplay({
+      journal,
+      accountId,
+      memory: this.#memory,
+      places: this.#places,
+      lanes: this.#lanes,
+      chats: this.#chats,
+      recalled: this.#recalled,
+      trim: this.#trim,
+      unread: this.#unread,
+      deliver: (stanza) => this.#deliver(stanza),
+      own,
+      onJournalUnreadable: options.onJournalUnreadable,
+      maxBacklog: MAX_BACKLOG,
+      clock,
+      log,
+    });
   }
 
   /**
    * Hands on what was journalled and perhaps not received. Call before the first connection.
    * @throws {StorageUnavailableError} the journal could not be read; call again
    */
-  async replay(): Promise<void> {
-    const { journal, accountId, clock, log } = this.#options;
-    this.#memory.countFrom(await journal.lastOrder(accountId));
-    this.#memory.countFrom(BigInt(clock.now()) * 1_000n);
-    const untilReady = () => this.#lanes.below(MAX_BACKLOG);
-    let replayed = 0;
-    for await (const found of journalledStanzas(journal, accountId, untilReady)) {
-      if ('unreadable' in found) {
-        this.#replayUnreadable(found);
-        continue;
-      }
-      this.#replayOne(found);
-      replayed += 1;
-    }
-    if (replayed > 0) {
-      log.info({ messages: replayed, kept: this.#places.size }, 'journalled messages handed on again');
-    }
+  replay(): Promise<void> {
+    return this.#replay.run();
   }
 
   /** A `message` stanza reached the socket. Call before Baileys sees it. */
@@ -141,7 +140,7 @@ export class Intake implements DecryptHooks {
     const offline = attrs.offline !== undefined;
     if (offline) this.#offlinePhase.runs();
     const key = messageKeyOf(envelope);
-    this.#left.delete(key);
+    this.#replay.cameAgain(key);
     const order = this.#memory.orderOf(key);
     const lane = this.#chats.of(attrs);
     const ciphertexts = ciphertextsOf(node);
@@ -295,8 +294,7 @@ export class Intake implements DecryptHooks {
   /** What waits for its redelivery waits in vain, and what the journal kept for one is of no more use. */
   #allDelivered(): void {
     this.#places.deliveredAgain();
-    this.#trim.settled([...this.#left.values()].flat());
-    this.#left.clear();
+    this.#replay.allDelivered();
   }
 
   #partEnded(stanza: OpenStanza): void {
@@ -337,56 +335,6 @@ export class Intake implements DecryptHooks {
   #arrivedEmpty(key: string, order: bigint, lane: string): void {
     this.#memory.note(key, order, 'failed');
     this.#places.asked(this.#places.begin({ key, order, lane }));
-  }
-
-  #replayOne({ attrs, order, entries, parts, behind }: JournalledStanza): void {
-    const hashes = entries.map((entry) => entry.ciphertextHash);
-    const envelope = envelopeOf(attrs, this.#options.own());
-    if (!envelope) {
-      for (const entry of entries) this.#replayUnreadable({ unreadable: entry, attrs: undefined });
-      return;
-    }
-    for (const entry of entries) this.#recalled.remember(entry);
-    const key = messageKeyOf(envelope);
-    const lane = this.#chats.of(attrs);
-    for (const earlier of behind) this.#keepPlace({ ...earlier, lane });
-    const plaintexts = entries.map((entry) => entry.plaintext);
-    if (entries.length < parts && plaintexts.every(isKeyAlone)) {
-      // The group's key alone was stored when the process ended; what its author wrote comes again.
-      this.#keepPlace({ key, order, lane }, () => {
-        this.#trim.received(hashes);
-        this.#unread.failed({ key, attrs, order });
-      });
-      return;
-    }
-    this.#memory.note(key, order, 'handed');
-    this.#left.set(key, hashes);
-    const stanza = { key, envelope, attrs, order, offline: true, plaintexts, hashes };
-    this.#lanes.push(lane, () => this.#deliver(stanza));
-  }
-
-  /**
-   * What it said is lost. That it was there is noted in its chat; where the chat is not known, by the account. The entry
-   * stays: PostgreSQL cannot remove a value whose blocks it cannot read, and who mends it may read it yet.
-   */
-  #replayUnreadable({ unreadable, attrs }: UnreadableEntry): void {
-    const { waMessageId, stanzaOrder } = unreadable;
-    this.#options.log.error({ waMessageId }, 'a journalled message cannot be read');
-    if (!attrs || !envelopeOf(attrs, this.#options.own())) {
-      this.#options.onJournalUnreadable(waMessageId);
-      return;
-    }
-    this.#unread.lost(attrs, stanzaOrder);
-  }
-
-  /**
-   * A later message may have been journalled while an earlier one was not: the earlier one keeps its place, and is
-   * welcome whichever way it comes.
-   */
-  #keepPlace(wanted: { key: string; order: bigint; lane: string }, onGivenUp?: () => void): void {
-    if (this.#memory.outcomeOf(wanted.key)) return;
-    this.#memory.note(wanted.key, wanted.order, 'failed');
-    this.#places.keep(wanted, onGivenUp);
   }
 
   async #deliver(stanza: DecryptedStanza): Promise<void> {

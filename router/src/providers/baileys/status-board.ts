@@ -11,6 +11,7 @@ export interface Situation {
   reason?: string;
   retryAtMs?: number;
   isConnected?: boolean;
+  isStorageTrouble?: boolean;
   pairingBy?: 'qr' | 'code';
   qr?: string;
   pairingCode?: string;
@@ -79,14 +80,23 @@ export class StatusBoard {
   }
 
   status(): AccountStatus {
-    const { state, pairingBy, qr, pairingCode, reason, expiresAtMs, retryAtMs, isConnected } =
-      this.#situation;
+    const {
+      state,
+      pairingBy,
+      qr,
+      pairingCode,
+      reason,
+      expiresAtMs,
+      retryAtMs,
+      isConnected,
+      isStorageTrouble,
+    } = this.#situation;
     const problems = this.#options.problems();
     const hasCode = qr !== undefined || pairingCode !== undefined;
     return {
       accountId: this.#options.accountId,
       state,
-      nextAction: nextActionOf(state, { pairingBy, hasCode, retryAtMs }),
+      nextAction: nextActionOf(state, { pairingBy, hasCode, retryAtMs, isStorageTrouble }),
       sinceMs: this.#sinceMs,
       isConnected: isConnected ?? false,
       ...(reason !== undefined && { reason }),

@@ -1,0 +1,59 @@
+/** Every table of the migrations; each of them is read, added to, changed and pruned. */
+export const TABLES = [
+  'account',
+  'account_lease',
+  'account_limit',
+  'auth_key',
+  'chat',
+  'dead_letter',
+  'journal',
+  'lid_mapping',
+  'message',
+  'node',
+  'outbox',
+  'outbox_file',
+  'route',
+] as const;
+
+/** A table that is not as the service needs it: `right` absent means that it is not there. */
+export interface MissingRight {
+  name: string;
+  right: string | null;
+}
+
+/**
+ * What the present user may not do, as one statement: `$1` takes the names of wa2ai's own tables. DBOS' tables count too,
+ * those that are there; sequences of both number their rows. Reads catalogs only.
+ */
+export const MISSING_RIGHTS_SQL = `
+  WITH named AS (
+    SELECT t.name, to_regclass(quote_ident(t.name)) AS oid, 'r' AS kind FROM unnest($1::text[]) AS t (name)
+    UNION ALL
+    SELECT format('%I.%I', n.nspname, c.relname), c.oid, c.relkind::text
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE (n.nspname = 'dbos' AND c.relkind IN ('r', 'S'))
+      OR (c.relkind = 'S' AND c.oid IN (
+        SELECT d.objid FROM pg_depend d
+        WHERE d.refobjid IN (SELECT to_regclass(quote_ident(t.name)) FROM unnest($1::text[]) AS t (name))))
+  )
+  SELECT name, NULL AS "right" FROM named WHERE oid IS NULL
+  UNION ALL
+  SELECT name, wanted FROM named, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS wanted
+    WHERE CASE WHEN kind = 'r' AND oid IS NOT NULL THEN NOT has_table_privilege(oid, wanted) ELSE false END
+  UNION ALL
+  SELECT name, 'USAGE' FROM named
+    WHERE CASE WHEN kind = 'S' THEN NOT has_sequence_privilege(oid, 'USAGE') ELSE false END
+  ORDER BY 1, 2`;
+
+/** One sentence about the first of them, with what to do; it names no user. */
+export function missingRightSentence(missing: readonly MissingRight[]): string | undefined {
+  const [first] = missing;
+  if (!first) return undefined;
+  const { name, right } = first;
+  const more = missing.length > 1 ? ` (${missing.length - 1} more are missing)` : '';
+  if (right === null) {
+    return `The table "${name}" is not in the database although its migration is${more}: restore the database from a backup.`;
+  }
+  const kind = right === 'USAGE' ? 'SEQUENCE ' : '';
+  return `The database user lacks the right ${right} on "${name}"${more}: GRANT ${right} ON ${kind}${name} TO that user.`;
+}

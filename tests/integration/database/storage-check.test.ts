@@ -1,0 +1,167 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StorageTroubleError, StorageUnavailableError } from '../../../router/src/core/errors.ts';
+import { migrationNames } from '../../../router/src/infra/db/migrations.ts';
+import { createPrismaClient } from '../../../router/src/infra/db/prisma-client.ts';
+import { StorageCheck } from '../../../router/src/infra/db/storage-check.ts';
+import { TABLES } from '../../../router/src/infra/db/table-rights.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { asOwner, createRole, type DatabaseRole } from '../../support/database-role.ts';
+import { recordingLog } from '../../support/quiet-log.ts';
+
+let database: TestDatabase;
+let role: DatabaseRole;
+let log: ReturnType<typeof recordingLog>;
+let check: StorageCheck;
+let end: () => Promise<void>;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  role = await createRole(database);
+  log = recordingLog();
+  const prisma = createPrismaClient(role.url, {
+    poolSize: 2,
+    onStatementError: (error) => check.note(error),
+  });
+  end = () => prisma.$disconnect();
+  const migrations = await migrationNames(join(import.meta.dirname, '../../../prisma/migrations'));
+  check = new StorageCheck({ prisma, nodeId: 'n1', migrations, log });
+});
+
+afterEach(async () => {
+  await end();
+  await role.drop();
+  await database.drop();
+});
+
+async function found(): Promise<{ trouble: string; message: string } | undefined> {
+  try {
+    await check.check();
+    return undefined;
+  } catch (error) {
+    expect(error).toBeInstanceOf(StorageTroubleError);
+    const { trouble, message } = error as StorageTroubleError;
+    expect(check.trouble).toBe(message);
+    return { trouble, message };
+  }
+}
+
+describe('the check of a database', () => {
+  it('knows every table of the migrations', async () => {
+    const { rows } = await database.prisma().$queryRaw<Array<{ name: string }>>`
+        SELECT table_name AS name FROM information_schema.tables
+        WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> '_prisma_migrations'
+        ORDER BY table_name`.then((rows) => ({ rows }));
+    expect(rows.map(({ name }) => name)).toEqual([...TABLES]);
+  });
+
+  it('finds nothing wrong with one that has what is needed', async () => {
+    expect(await found()).toBeUndefined();
+    expect(check.trouble).toBeUndefined();
+    expect(log.lines).toEqual([]);
+  });
+
+  it.each([
+    [
+      'REVOKE INSERT ON message FROM',
+      'GRANT INSERT ON message TO',
+      /right INSERT on "message".*GRANT INSERT ON message/,
+    ],
+    ['REVOKE DELETE ON journal FROM', 'GRANT DELETE ON journal TO', /right DELETE on "journal"/],
+    [
+      'REVOKE USAGE ON SEQUENCE outbox_id_seq FROM',
+      'GRANT USAGE ON SEQUENCE outbox_id_seq TO',
+      /right USAGE on "public.outbox_id_seq".*GRANT USAGE ON SEQUENCE/,
+    ],
+    [
+      'REVOKE SELECT ON _prisma_migrations FROM',
+      'GRANT SELECT ON _prisma_migrations TO',
+      /SELECT on "_prisma_migrations"/,
+    ],
+  ])(
+    'names a right that was taken away, once in the log, and its return (%s)',
+    async (revoke, grant, sentence) => {
+      await asOwner(database, `${revoke} ${role.name}`);
+      for (const _ of [1, 2, 3]) {
+        expect(await found()).toMatchObject({ trouble: 'rights', message: expect.stringMatching(sentence) });
+      }
+      await asOwner(database, `${grant} ${role.name}`);
+      expect(await found()).toBeUndefined();
+      expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
+        ['error', 'the database takes nothing'],
+        ['info', 'the database takes everything again'],
+      ]);
+    },
+  );
+
+  it('counts the rights that are missing, and says how many', async () => {
+    await asOwner(database, `REVOKE ALL ON message, outbox FROM ${role.name}`);
+    expect((await found())?.message).toMatch(/\(7 more are missing\)/);
+  });
+
+  it('names a table that is gone', async () => {
+    await asOwner(database, 'DROP TABLE journal');
+    expect(await found()).toMatchObject({
+      trouble: 'schema',
+      message: expect.stringMatching(/"journal" is not in the database.*backup/),
+    });
+  });
+
+  it('finds the tables of DBOS that may not be used', async () => {
+    await asOwner(database, 'CREATE SCHEMA dbos', 'CREATE TABLE dbos.workflow_status (id text)');
+    expect((await found())?.message).toMatch(/"dbos.workflow_status"/);
+  });
+
+  it('finds that the database takes no writes', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await asOwner(database, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    expect(await found()).toMatchObject({
+      trouble: 'read-only',
+      message: expect.stringMatching(/no writes/),
+    });
+  });
+
+  it('finds that a newer version has migrated it', async () => {
+    await asOwner(
+      database,
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('x', 'x', '20990101000000_next', now())`,
+    );
+    expect(await found()).toMatchObject({
+      trouble: 'newer',
+      message: expect.stringMatching(/newer wa2ai.*20990101000000_next.*update this node/),
+    });
+  });
+
+  it('stays with a disk that was full until there is room for more than a gap', async () => {
+    // A trigger plays the disk: whoever writes finds it full.
+    await asOwner(
+      database,
+      `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`,
+      'CREATE TRIGGER full_disk BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION full_disk()',
+    );
+    expect(await found()).toBeUndefined();
+    check.note(Object.assign(new Error('could not extend file'), { code: '53100', severity: 'ERROR' }));
+    for (const _ of [1, 2]) {
+      expect(await found()).toMatchObject({
+        trouble: 'full',
+        message: expect.stringMatching(/disk is full/),
+      });
+    }
+    await asOwner(database, 'DROP TRIGGER full_disk ON journal');
+    expect(await found()).toBeUndefined();
+    expect(await database.prisma().journal.count()).toBe(0);
+  });
+
+  it('tells a database that does not answer from one in trouble', async () => {
+    await end();
+    const url = new URL(role.url);
+    url.port = '1';
+    const prisma = createPrismaClient(url.href, { connectTimeoutMs: 1_000 });
+    const away = new StorageCheck({ prisma, nodeId: 'n1', migrations: [], log });
+    const error = await away.check().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(StorageUnavailableError);
+    expect(error).not.toBeInstanceOf(StorageTroubleError);
+    await prisma.$disconnect();
+  });
+});
