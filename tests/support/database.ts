@@ -11,6 +11,8 @@ export interface TestDatabase {
   url: string;
   /** A new Prisma client on it; `drop` ends it. */
   prisma(options?: PrismaClientOptions): PrismaClient;
+  /** Another one with all that is in it now, as from a backup. Nobody may be connected. */
+  copy(): Promise<TestDatabase>;
   /** Ends the clients made by `prisma`, throws out everyone else and removes the database. Idempotent. */
   drop(): Promise<void>;
 }
@@ -22,9 +24,12 @@ export interface TestDatabase {
 export async function createTestDatabase(
   options: { template?: 'migrated' | 'empty' } = {},
 ): Promise<TestDatabase> {
+  return await copyOf(options.template === 'empty' ? 'template0' : TEMPLATE_NAME);
+}
+
+async function copyOf(template: string): Promise<TestDatabase> {
   const adminUrl = inject('adminDatabaseUrl');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const template = options.template === 'empty' ? 'template0' : TEMPLATE_NAME;
   await asAdmin(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
@@ -36,6 +41,7 @@ export async function createTestDatabase(
       clients.push(client);
       return client;
     },
+    copy: () => copyOf(name),
     async drop() {
       await Promise.all(clients.splice(0).map((client) => client.$disconnect()));
       await asAdmin(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
