@@ -118,6 +118,7 @@ async function start(
     prisma,
     nodeId,
     migrations: database.migrations,
+    serverTrouble: () => database.trouble(),
     log: log.child({ mod: 'database' }),
   });
   const registry = new AccountRegistry();

@@ -21,6 +21,8 @@ export interface Wa2aiOptions {
   env?: Record<string, string>;
   /** Switches for Node itself, such as `--cpu-prof`. */
   nodeArgs?: string[];
+  /** Another built service than this repository's. */
+  main?: string;
 }
 
 /** The built service as its own process, with its log lines as events and its API as calls. */
@@ -52,7 +54,7 @@ export class Wa2aiProcess {
 
   /** Starts the process only; for tests of a start that fails. */
   static spawn(options: Wa2aiOptions): Wa2aiProcess {
-    const child = spawn(process.execPath, [...(options.nodeArgs ?? []), MAIN], {
+    const child = spawn(process.execPath, [...(options.nodeArgs ?? []), options.main ?? MAIN], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env.PATH,

@@ -137,7 +137,8 @@ export class ClusterAccounts implements AccountControl {
       return {
         ...base,
         state: 'stopped',
-        nextAction: 'Nothing to do but mend the database: wa2ai connects again by itself when it answers.',
+        nextAction:
+          'Mend the database as the reason says: wa2ai connects again by itself. WhatsApp keeps what is sent meanwhile.',
         reason: this.#deps.storageTrouble() ?? 'The database does not answer, so no message is taken in.',
       };
     }

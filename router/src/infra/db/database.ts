@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { StorageTroubleError } from '../../core/errors.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { connectExternalPostgres } from './external-postgres.ts';
@@ -22,6 +23,8 @@ export interface Database {
   url: string;
   /** Releases it; the built-in one is stopped. Idempotent, resolves when all is written. */
   stop(): Promise<void>;
+  /** What keeps the built-in server from running; undefined while it runs, and for another one. */
+  trouble(): StorageTroubleError | undefined;
   /** Migrations that this version knows, by name. */
   migrations: readonly string[];
   /** For a process that ends at once: the built-in one ends by itself soon after. */
@@ -49,6 +52,7 @@ export async function openDatabase(config: DatabaseConfig, log: Logger): Promise
     if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'the database was migrated');
     return {
       url: database.url,
+      trouble: () => database.trouble,
       migrations,
       stop: () => database.stop(),
       abandon: () => database.abandon(),

@@ -2,8 +2,9 @@ import { chown, readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
+import { StorageTroubleError } from '../../core/errors.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import { DatabaseError, errorCode } from './database-errors.ts';
+import { DatabaseError, errorCode, errorMessage } from './database-errors.ts';
 import { holdInstanceLock } from './instance-lock.ts';
 import { findFreePort, mayBePostgres, readPidFile, removeStalePidFile } from './postgres-folder.ts';
 import { type PreparedPostgres, preparePostgres } from './postgres-preparation.ts';
@@ -47,6 +48,8 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedPostgres {
   /** Holds the password: never for a log. Stays the same while this object is in use. */
   url: string;
+  /** What keeps a server that ended from coming back, when an operator has to mend it; undefined while it runs. */
+  readonly trouble: StorageTroubleError | undefined;
   /** Stops the server after the transactions in flight; resolves when its process has ended. Idempotent. */
   stop(): Promise<void>;
   /** Tells the server to end, for a process that will not wait for it. Transactions in flight are rolled back. */
@@ -77,6 +80,7 @@ interface Attached {
 
 class PostgresSupervisor implements EmbeddedPostgres {
   url = '';
+  trouble: StorageTroubleError | undefined;
   private readonly dataDir: string;
   private readonly prepared: PreparedPostgres;
   private readonly log: Logger;
@@ -223,11 +227,13 @@ class PostgresSupervisor implements EmbeddedPostgres {
       try {
         const attached = await this.acquire({ mayMovePort: false });
         this.recovery = undefined;
+        this.trouble = undefined;
         this.watch(attached);
         this.log.info({ pid: attached.pid }, 'the database is back');
         return;
       } catch (error) {
         if (this.stopping !== undefined) return;
+        this.trouble = troubleOf(error);
         this.log.error({ err: error }, 'the database is not back yet');
         await wait(pauseMs, undefined, { signal: this.stopSignal.signal }).catch(() => undefined);
         pauseMs = Math.min(pauseMs * 2, MAX_RECOVERY_PAUSE_MS);
@@ -271,4 +277,13 @@ class PostgresSupervisor implements EmbeddedPostgres {
       await wait(POLL_MS);
     }
   }
+}
+
+/** PostgreSQL's last words tell of a full disk; of the rest the log does. */
+function troubleOf(error: unknown): StorageTroubleError | undefined {
+  if (!/No space left on device/.test(errorMessage(error))) return undefined;
+  return new StorageTroubleError(
+    'full',
+    'The disk of the built-in database, the one of WA2AI_DATA_DIR, is full: free space on it.',
+  );
 }

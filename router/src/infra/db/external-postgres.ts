@@ -31,6 +31,8 @@ export interface ExternalPostgresOptions {
 /** The database at DATABASE_URL, with this node's name locked. */
 export interface ExternalPostgres {
   url: string;
+  /** A server of somebody else tells nothing when it is away. */
+  readonly trouble: undefined;
   /** Gives the node's name free; the server itself is not touched. */
   stop(): Promise<void>;
   /** Nothing to do: the name is free when this process has ended. */
@@ -83,6 +85,7 @@ export async function connectExternalPostgres(options: ExternalPostgresOptions):
   watch();
   return {
     url,
+    trouble: undefined,
     async stop() {
       stopping.abort();
       await relock;

@@ -16,8 +16,13 @@ export interface StorageCheckDeps {
   nodeId: string;
   /** Migrations that this version knows, by name. */
   migrations: readonly string[];
+  /** What keeps a server of our own from running. */
+  serverTrouble?(): StorageTroubleError | undefined;
   log: Logger;
 }
+
+/** How it failed to answer differs from one look to the next. */
+const NO_ANSWER = 'The database does not answer.';
 
 /** What the database looked like to a statement. */
 interface Look {
@@ -64,8 +69,10 @@ export class StorageCheck implements StorageHealth {
       await this.#refuseNewer();
       await this.#probe();
       this.#tell(undefined);
-    } catch (error) {
-      if (error instanceof StorageUnavailableError) this.#tell(error.message);
+    } catch (caught) {
+      const isNamed = caught instanceof StorageTroubleError;
+      const error = isNamed ? caught : (this.#deps.serverTrouble?.() ?? caught);
+      if (error instanceof StorageUnavailableError) this.#tell(error);
       throw error;
     }
   }
@@ -133,7 +140,8 @@ export class StorageCheck implements StorageHealth {
     this.#wasFull = false;
   }
 
-  #tell(sentence: string | undefined): void {
+  #tell(error: StorageUnavailableError | undefined): void {
+    const sentence = error instanceof StorageTroubleError ? error.message : error && NO_ANSWER;
     if (sentence === this.#told) return;
     this.#told = sentence;
     if (sentence) this.#deps.log.error({ trouble: sentence }, 'the database takes nothing');

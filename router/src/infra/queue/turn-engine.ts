@@ -3,6 +3,7 @@ import { DBOS } from '@dbos-inc/dbos-sdk';
 import { StorageUnavailableError } from '../../core/errors.ts';
 import type { Inbox } from '../../core/ports/inbox.ts';
 import type { Logger } from '../../core/ports/logger.ts';
+import { RepeatedComplaints } from '../repeated-complaints.ts';
 import type { DbosTakeover } from './dbos-takeover.ts';
 import { LoopSweep, loopId } from './loop-sweep.ts';
 import type { Loop, TurnSharing } from './turn-sharing.ts';
@@ -310,10 +311,17 @@ function neverEnds(): Promise<never> {
 /** DBOS logs through the service's logger, at debug: an operator acts on wa2ai's own sentences. */
 function dbosLogger(log: Logger) {
   const text = (entry: unknown) => (entry instanceof Error ? entry.message : String(entry));
+  const complaints = new RepeatedComplaints();
+  const complain = (level: 'warn' | 'error', entry: unknown) => {
+    const sentence = text(entry);
+    // Its first words are the same each time; numbers and causes come behind.
+    const times = complaints.made(/^[^:\d]*/.exec(sentence)?.[0] ?? '');
+    if (times !== undefined) log[level](times > 1 ? { times } : {}, sentence);
+  };
   return {
     info: (entry: unknown) => log.debug({}, text(entry)),
     debug: (entry: unknown) => log.trace({}, text(entry)),
-    warn: (entry: unknown) => log.warn({}, text(entry)),
-    error: (entry: unknown) => log.error({}, text(entry)),
+    warn: (entry: unknown) => complain('warn', entry),
+    error: (entry: unknown) => complain('error', entry),
   };
 }

@@ -1,0 +1,115 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { asOwner, createRole, type DatabaseRole } from '../support/database-role.ts';
+import { Wa2aiProcess } from '../support/wa2ai-process.ts';
+
+/** Nobody listens there: a start that gets as far as WhatsApp is not what is tested. */
+const NO_WHATSAPP = 'ws://127.0.0.1:9';
+
+/** Starts the service, which must end by itself with code 1; its sentence. */
+async function refusal(databaseUrl: string): Promise<string> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-refused-'));
+  const service = Wa2aiProcess.spawn({ whatsappWsUrl: NO_WHATSAPP, databaseUrl, dataDir });
+  try {
+    expect(await service.untilExit()).toBe(1);
+  } finally {
+    await service.end('SIGKILL');
+    await rm(dataDir, { recursive: true, force: true });
+  }
+  const said = service.output.split('\n').filter((line) => line.startsWith('wa2ai'));
+  expect(said).toHaveLength(1);
+  // A sentence for an operator: no stack, no password.
+  expect(service.output).not.toMatch(/\n\s+at |:x@/);
+  return said[0] ?? '';
+}
+
+let database: TestDatabase;
+let role: DatabaseRole;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  role = await createRole(database);
+});
+afterEach(async () => {
+  await role.drop();
+  await database.drop();
+});
+
+describe('the start is refused with one sentence', () => {
+  it('when the user may not create schemas, before there are any', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await asOwner(database, `REVOKE CREATE ON DATABASE ${name} FROM ${role.name}`);
+    expect(await refusal(role.url)).toMatch(
+      /^wa2ai: DATABASE_URL: the user may not create schemas.*GRANT CREATE ON DATABASE/,
+    );
+  });
+
+  it('when the user may not create tables, before there are any', async () => {
+    const empty = await createTestDatabase({ template: 'empty' });
+    const poor = await createRole(empty);
+    await asOwner(
+      empty,
+      `REVOKE CREATE ON SCHEMA public FROM ${poor.name}`,
+      'REVOKE CREATE ON SCHEMA public FROM PUBLIC',
+    );
+    expect(await refusal(poor.url)).toMatch(
+      /^wa2ai: The database user lacks a right: permission denied for schema public/,
+    );
+    await poor.drop();
+    await empty.drop();
+  });
+
+  it('when the user lacks a right on one table', async () => {
+    await asOwner(database, `REVOKE INSERT ON message FROM ${role.name}`);
+    expect(await refusal(role.url)).toMatch(
+      /^wa2ai: The database user lacks the right INSERT on "message".*GRANT INSERT ON message/,
+    );
+  });
+
+  it('when the database takes no writes', async () => {
+    await asOwner(database, `ALTER ROLE ${role.name} SET default_transaction_read_only = on`);
+    expect(await refusal(role.url)).toMatch(
+      /^wa2ai: DATABASE_URL: .*takes no writes.*default_transaction_read_only/,
+    );
+  });
+
+  it('when a newer version has migrated the database', async () => {
+    await asOwner(
+      database,
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('x', 'x', '20990101000000_next', now())`,
+    );
+    expect(await refusal(role.url)).toMatch(
+      /^wa2ai: The database was migrated by a newer wa2ai.*Start the newer version/,
+    );
+  });
+
+  it('when a migration of another tool did not finish', async () => {
+    await asOwner(database, `UPDATE _prisma_migrations SET finished_at = NULL`);
+    expect(await refusal(role.url)).toMatch(
+      /^wa2ai: The migration "20261121000000_init" was begun by another tool and did not finish/,
+    );
+  });
+
+  it('when the database is of another program', async () => {
+    const other = await createTestDatabase({ template: 'empty' });
+    await asOwner(other, 'CREATE TABLE message (body text)');
+    expect(await refusal(other.url)).toMatch(
+      /^wa2ai: The database holds tables that wa2ai did not make.*wa2ai alone/,
+    );
+    await other.drop();
+  });
+
+  it('when a table is gone', async () => {
+    await asOwner(database, 'DROP TABLE auth_key');
+    expect(await refusal(role.url)).toMatch(/^wa2ai: The table "auth_key" is not in the database.*backup/);
+  });
+
+  it("when the turns' own schema may not be used", async () => {
+    await asOwner(database, 'CREATE SCHEMA dbos');
+    expect(await refusal(role.url)).toMatch(
+      /^wa2ai: The tables of the turns \(schema "dbos"\) cannot be used.*Grant/,
+    );
+  });
+});

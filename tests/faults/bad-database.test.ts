@@ -1,0 +1,175 @@
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { asOwner, createRole, type DatabaseRole } from '../support/database-role.ts';
+import { pairByQr, untilState } from '../support/pairing.ts';
+import { repositoryRoot } from '../support/repository.ts';
+import { Stage } from '../support/stage.ts';
+import { Wa2aiProcess } from '../support/wa2ai-process.ts';
+import type { Person } from '../whatsapp-emulator/person.ts';
+
+let stage: Stage;
+let role: DatabaseRole;
+let ana: Person;
+
+beforeEach(async () => {
+  stage = await Stage.set();
+  role = await createRole(stage.database);
+  const service = await stage.startService({ DATABASE_URL: role.url, WA2AI_LEASE_TTL_MS: '4000' });
+  await pairByQr(service, stage.phone, stage.emulator);
+  await service.addRoute('*', stage.agent.url);
+  ana = stage.person();
+  await ana.say('before', { to: stage.phone });
+  await ana.nextReply(20_000);
+});
+
+afterEach(async () => {
+  await stage.service.end();
+  await role.drop();
+  await stage.strike();
+});
+
+const device = () => stage.emulator.linkedDevices(stage.phone.pn)[0]?.pn ?? '';
+
+async function account(): Promise<Record<string, unknown>> {
+  return (await stage.service.api('GET', '/api/accounts/default')).body.data as Record<string, unknown>;
+}
+
+async function readiness(): Promise<{ status: number; message: string }> {
+  const { status, body } = await stage.service.api('GET', '/health/ready');
+  const reasons = body.reasons as Array<{ name: string; message: string }>;
+  return { status, message: reasons.find(({ name }) => name === 'database')?.message ?? '' };
+}
+
+/** The account waits and says why, in the log too, and WhatsApp keeps what comes. */
+async function expectIntakeToStop(sentence: RegExp): Promise<void> {
+  await expect.poll(account, { timeout: 30_000 }).toMatchObject({
+    state: expect.stringMatching(/^(waiting|stopped)$/),
+    reason: expect.stringMatching(sentence),
+    nextAction: expect.stringMatching(/mend the database/i),
+  });
+  expect(await readiness()).toMatchObject({ status: 503, message: expect.stringMatching(sentence) });
+  await stage.service.untilLog(
+    (line) => line.msg === 'the database takes nothing' && sentence.test(String(line.trouble)),
+  );
+}
+
+/** Everything that was said is answered once, in its order. */
+async function expectAllAnswered(texts: string[]): Promise<void> {
+  const bubbles = await ana.waitForReceived(1 + texts.length, 60_000);
+  expect(bubbles.map(({ text }) => text)).toEqual(['before', ...texts].map((text) => `Echo: ${text}`));
+  await stage.emulator.waitUntilSettled(device(), 30_000);
+  expect((await stage.service.api('GET', '/api/dead-letters')).body.data).toEqual([]);
+}
+
+describe('a right that is taken away while the service runs', () => {
+  it('stops intake before anything is acknowledged, and all goes on when it is given back', async () => {
+    await asOwner(stage.database, `REVOKE INSERT ON journal FROM ${role.name}`);
+    const texts = ['one', 'two', 'three'];
+    const ids: string[] = [];
+    for (const text of texts) ids.push(await ana.say(text, { to: stage.phone }));
+    await expectIntakeToStop(/lacks the right INSERT on "journal"/);
+    expect(ana.receipts.filter(({ id }) => ids.includes(id))).toEqual([]);
+    expect(stage.emulator.waitingFor(device())).toBe(texts.length);
+
+    await asOwner(stage.database, `GRANT INSERT ON journal TO ${role.name}`);
+    await untilState(stage.service, 'open');
+    await expectAllAnswered(texts);
+    expect(await readiness()).toMatchObject({ status: 200 });
+  });
+
+  it('on the inbox leaves what was acknowledged in the journal, and takes no more', async () => {
+    await asOwner(stage.database, `REVOKE INSERT ON message FROM ${role.name}`);
+    await ana.say('one', { to: stage.phone });
+    await expectIntakeToStop(/lacks the right INSERT on "message"/);
+    for (const text of ['two', 'three']) await ana.say(text, { to: stage.phone });
+    expect(stage.emulator.waitingFor(device())).toBeGreaterThanOrEqual(2);
+    // Nothing of it hangs on this process.
+    await stage.service.end('SIGKILL');
+    await asOwner(stage.database, `GRANT INSERT ON message TO ${role.name}`);
+    await stage.restartService({ DATABASE_URL: role.url });
+    await expectAllAnswered(['one', 'two', 'three']);
+  });
+
+  it('on the outbox leaves every reply where it is, and says so', async () => {
+    await asOwner(stage.database, `REVOKE UPDATE ON outbox FROM ${role.name}`);
+    await ana.say('one', { to: stage.phone });
+    await expect
+      .poll(readiness, { timeout: 20_000 })
+      .toMatchObject({ status: 503, message: expect.stringMatching(/lacks the right UPDATE on "outbox"/) });
+    await asOwner(stage.database, `GRANT UPDATE ON outbox TO ${role.name}`);
+    await expectAllAnswered(['one']);
+  });
+});
+
+describe('a database that becomes read-only', () => {
+  /** As a managed PostgreSQL does when its disk runs full, or a fail-over to a replica. */
+  async function makeReadOnly(isOn: boolean): Promise<void> {
+    const name = new URL(stage.database.url).pathname.slice(1);
+    const client = new pg.Client({ connectionString: stage.database.url });
+    await client.connect();
+    await client.query('SET default_transaction_read_only = off');
+    await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = ${isOn ? 'on' : 'off'}`);
+    await client.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()`,
+      [name],
+    );
+    await client.end();
+  }
+
+  it('stops intake, is said so, and all goes on by itself when it is writable again', async () => {
+    await makeReadOnly(true);
+    const texts = ['one', 'two'];
+    for (const text of texts) await ana.say(text, { to: stage.phone });
+    await expectIntakeToStop(/takes no writes/);
+    expect(stage.emulator.waitingFor(device())).toBe(texts.length);
+    await makeReadOnly(false);
+    await untilState(stage.service, 'open');
+    await expectAllAnswered(texts);
+  });
+});
+
+describe('a newer version that joins', () => {
+  let folder: string;
+
+  /** This build, as it will be with one more migration. */
+  async function nextVersion(): Promise<string> {
+    folder = await mkdtemp(join(tmpdir(), 'wa2ai-next-'));
+    await cp(join(repositoryRoot, 'dist/router'), join(folder, 'dist/router'), { recursive: true });
+    await cp(join(repositoryRoot, 'prisma'), join(folder, 'prisma'), { recursive: true });
+    await cp(join(repositoryRoot, 'package.json'), join(folder, 'package.json'));
+    await symlink(join(repositoryRoot, 'node_modules'), join(folder, 'node_modules'));
+    const migration = join(folder, 'prisma/migrations/20990101000000_next');
+    await mkdir(migration);
+    await writeFile(join(migration, 'migration.sql'), 'ALTER TABLE message ADD COLUMN mood TEXT;');
+    return join(folder, 'dist/router/src/main.js');
+  }
+
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('is handed everything, and the older node ends with a sentence', async () => {
+    const older = stage.service;
+    const newer = await Wa2aiProcess.start({
+      main: await nextVersion(),
+      whatsappWsUrl: stage.emulator.url,
+      // Who migrates owns the tables.
+      databaseUrl: stage.database.url,
+      env: { WA2AI_NODE_ID: 'newer', WA2AI_LEASE_TTL_MS: '4000' },
+    });
+    try {
+      await ana.say('while they change', { to: stage.phone });
+      expect(await older.untilExit()).toBe(1);
+      expect(older.output).toMatch(
+        /newer wa2ai has migrated the database.*20990101000000_next.*update this node/,
+      );
+      expect((await ana.nextReply(30_000)).text).toBe('Echo: while they change');
+      await ana.say('and after', { to: stage.phone });
+      expect((await ana.nextReply(30_000)).text).toBe('Echo: and after');
+      expect(ana.received).toHaveLength(3);
+    } finally {
+      await newer.end();
+    }
+  });
+});
