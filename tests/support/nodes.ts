@@ -104,8 +104,12 @@ export class Nodes {
   }
 
   async untilOpen(accountId = 'default', via?: Wa2aiProcess, timeoutMs?: number): Promise<void> {
-    const look = async () => (await this.account(accountId, via)).state === 'open' || undefined;
-    await until(`account ${accountId} to be open`, look, timeoutMs);
+    let shown: Record<string, unknown> = {};
+    const look = async () => {
+      shown = await this.account(accountId, via);
+      return shown.state === 'open' || undefined;
+    };
+    await until(() => `account ${accountId} to be open: ${JSON.stringify(shown)}`, look, timeoutMs);
   }
 
   /** How many turns ended on each node that runs. */

@@ -2,11 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 /**
  * Asks again and again until `look` gives something, for what no event tells: the state of another process.
- * @param what goes into the error: "waited <timeoutMs> ms for <what>"
+ * @param what goes into the error: "waited <timeoutMs> ms for <what>", as it is known then
  * @throws {Error} after `timeoutMs`, with the error of the last look if that one failed
  */
 export async function until<T>(
-  what: string,
+  what: string | (() => string),
   look: () => Promise<T | undefined>,
   timeoutMs = 30_000,
 ): Promise<T> {
@@ -20,7 +20,8 @@ export async function until<T>(
       cause = error;
     }
     if (performance.now() - beganMs > timeoutMs) {
-      throw new Error(`waited ${timeoutMs} ms for ${what}`, { cause });
+      const awaited = typeof what === 'string' ? what : what();
+      throw new Error(`waited ${timeoutMs} ms for ${awaited}`, { cause });
     }
     await wait(50);
   }

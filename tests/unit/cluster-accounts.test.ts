@@ -134,6 +134,36 @@ describe('an account of another node', () => {
     expect(n1.accounts.get('unknown')).toBeUndefined();
   });
 
+  it.each([
+    ['nothing', () => undefined],
+    ['something else since', () => n2.accounts.changed(statusOf('sales', { state: 'connecting' }))],
+  ])('is asked for when its holder was heard to tell %s for a while', async (_name, told) => {
+    told();
+    isMute = true;
+    n2.accounts.changed(statusOf('sales'));
+    isMute = false;
+    published.length = 0;
+    const look = () => n1.accounts.seen(viewOf({ sales: 'n2' }));
+    look();
+    await clock.advanceMs(2_999);
+    look();
+    expect(published).toEqual([]);
+    await clock.advanceMs(1);
+    look();
+    expect(n1.accounts.get('sales')).toMatchObject({ state: 'open', node: 'n2' });
+  });
+
+  it('is not asked for again and again while its holder tells what it stored', async () => {
+    n2.accounts.changed(statusOf('sales', { state: 'waiting' }));
+    published.length = 0;
+    for (let look = 0; look < 10; look++) {
+      await clock.advanceMs(1_000);
+      n1.accounts.seen(viewOf({ sales: 'n2', nobody: undefined }));
+      n2.accounts.seen(viewOf({ sales: 'n2', nobody: undefined }));
+    }
+    expect(published).toEqual([]);
+  });
+
   it('is not shown by an old word once it changed hands', () => {
     n2.accounts.changed(statusOf('sales', { state: 'pairing', qr: '2@abc' }));
     n1.accounts.seen(viewOf({ sales: 'n3' }));

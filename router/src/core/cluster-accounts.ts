@@ -30,6 +30,9 @@ type Reply = Extract<NodeNote, { kind: 'answer' }>;
 /** A little longer than a pairing code takes to come. */
 const ANSWER_WAIT_MS = 25_000;
 
+/** A holder that has told nothing for so long, or something else than it stored, is asked: its word may have been lost. */
+const DOUBT_MS = 3_000;
+
 /**
  * All accounts of the database, wherever they are held: those of this node directly, those of others by what their
  * holders tell. What an admin asks for is passed on to the node that holds the account.
@@ -40,6 +43,7 @@ export class ClusterAccounts implements AccountControl {
   readonly #questions = new Map<string, (reply: Reply) => void>();
   #view: ClusterView = { nodes: [], accounts: [] };
   #seenAtMs = Number.NEGATIVE_INFINITY;
+  #doubtSinceMs: number | undefined;
 
   constructor(deps: ClusterAccountsDeps) {
     this.#deps = deps;
@@ -58,6 +62,10 @@ export class ClusterAccounts implements AccountControl {
     for (const [accountId, { from }] of this.#told) {
       if (holders.get(accountId) !== from) this.#told.delete(accountId);
     }
+    this.#doubtSinceMs = this.#isInDoubt() ? (this.#doubtSinceMs ?? this.#seenAtMs) : undefined;
+    if (this.#doubtSinceMs === undefined || this.#seenAtMs - this.#doubtSinceMs < DOUBT_MS) return;
+    this.#doubtSinceMs = this.#seenAtMs;
+    this.#deps.notes.publish({ kind: 'who' });
   }
 
   /** A status of an account held here changed: other nodes show it too. */
@@ -156,6 +164,13 @@ export class ClusterAccounts implements AccountControl {
       ...(record.reason !== undefined && { reason: record.reason }),
       node,
     };
+  }
+
+  #isInDoubt(): boolean {
+    return this.#view.accounts.some(({ accountId, availability, holder, record }) => {
+      if (availability !== 'held' || holder?.nodeId === this.#deps.nodeId) return false;
+      return this.#told.get(accountId)?.status.state !== record.state;
+    });
   }
 
   #isBlind(): boolean {
