@@ -156,7 +156,7 @@ export class AccountOwner {
       await Promise.all(
         view.accounts.map((account) => this.#takeWhenItsTurn(account, places.get(account.accountId) ?? 0)),
       );
-      await this.#giveWhenUneven(view);
+      this.#giveWhenUneven(view);
     } catch (error) {
       log.warn({ err: error }, 'the other nodes could not be looked at; it is tried again');
     }
@@ -282,13 +282,16 @@ export class AccountOwner {
     await left;
   }
 
-  /** One account at a time, and not before the last one has had the time to open elsewhere. */
-  async #giveWhenUneven(view: ClusterView): Promise<void> {
+  /**
+   * One account at a time, and not before the last one has had the time to open elsewhere. Its last sends may take a
+   * minute, and this node must go on showing itself meanwhile, or others would take it for hung.
+   */
+  #giveWhenUneven(view: ClusterView): void {
     const nowMs = this.#deps.monotonicMs();
     if (nowMs - this.#gaveAtMs < this.#heartbeatMs()) return;
     const accountId = accountToGive(view, this.#deps.nodeId);
     if (accountId === undefined || !this.#holdings.has(accountId)) return;
     this.#gaveAtMs = nowMs;
-    await this.#giveBack(accountId);
+    void this.#giveBack(accountId);
   }
 }
