@@ -178,7 +178,8 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
         expect(await row.read()).toMatchObject({ state: 'queued', error: 'Limited.' });
         await stores.outbox.endHolds(accountId);
         expect(await queuedIds()).toEqual([row.id]);
-        await receipt(row, 'acked');
+        const acked = { waMessageId: row.waMessageId, state: 'acked' as const, atMs: Date.now() };
+        await stores.outbox.recordReceipts(accountId, [acked]);
         expect(await stores.outbox.markSending(row.id)).toBe(false);
       },
     );
