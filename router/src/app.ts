@@ -21,6 +21,7 @@ import { accountHolder } from './hold-account.ts';
 import { aliasesOf } from './infra/db/chat-aliases.ts';
 import { type Database, openDatabase } from './infra/db/database.ts';
 import { DatabaseError, errorMessage } from './infra/db/database-errors.ts';
+import { tellsOfFullDisk } from './infra/db/full-disk.ts';
 import { NodeConnection } from './infra/db/node-connection.ts';
 import { nodeIdOf } from './infra/db/node-id.ts';
 import { PrismaAccountLeases } from './infra/db/prisma-account-lease.ts';
@@ -338,6 +339,13 @@ async function startEngine(engine: TurnEngine): Promise<void> {
     await engine.start();
   } catch (error) {
     if (error instanceof Wa2aiError) throw error;
+    if (tellsOfFullDisk(error)) {
+      throw new DatabaseError(
+        'DATABASE_FULL',
+        "The database's disk is full: free space on it. Then start wa2ai again.",
+        { cause: error },
+      );
+    }
     throw new DatabaseError(
       'DATABASE_RIGHTS',
       `The tables of the turns (schema "dbos") cannot be used: ${errorMessage(error)}. Grant the database user CREATE on the database, or all rights on that schema and its tables.`,

@@ -381,6 +381,9 @@ describe("an agent's file", () => {
       expect(more).toEqual([]);
       expect(fileIn(bubble as ReceivedMessage)).toEqual(png);
       expect(uploads).toHaveLength(uploaded + 1);
+      // What the crash left unacknowledged is sent again, and counts as a repeat.
+      const sent = { waMessageId: bubble?.id, ackedAt: { not: null } };
+      await expect.poll(() => stage.database.prisma().outbox.count({ where: sent })).toBe(1);
     }
     const [last] = person.received.slice(-1);
     const repeats = last?.repeats ?? 0;

@@ -4,6 +4,7 @@ import { Wa2aiError } from '../../core/errors.ts';
 export type DatabaseErrorCode =
   | 'DATABASE_ALREADY_RUNNING'
   | 'DATABASE_FOLDER'
+  | 'DATABASE_FULL'
   | 'DATABASE_MIGRATION'
   | 'DATABASE_PLATFORM'
   | 'DATABASE_POOLER'

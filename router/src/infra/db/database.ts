@@ -4,6 +4,7 @@ import type { StorageTroubleError } from '../../core/errors.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { connectExternalPostgres } from './external-postgres.ts';
+import { orFullDisk } from './full-disk.ts';
 import { applyMigrations, migrationNames } from './migrations.ts';
 import { nodeIdOf } from './node-id.ts';
 
@@ -59,7 +60,7 @@ export async function openDatabase(config: DatabaseConfig, log: Logger): Promise
     };
   } catch (error) {
     await database.stop();
-    throw error;
+    throw config.databaseUrl ? error : await orFullDisk(error, config.dataDir);
   }
 }
 

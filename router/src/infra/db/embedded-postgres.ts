@@ -2,9 +2,10 @@ import { chown, readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { StorageTroubleError } from '../../core/errors.ts';
+import type { StorageTroubleError } from '../../core/errors.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import { DatabaseError, errorCode, errorMessage } from './database-errors.ts';
+import { DatabaseError, errorCode } from './database-errors.ts';
+import { fullDiskTrouble, orFullDisk } from './full-disk.ts';
 import { holdInstanceLock } from './instance-lock.ts';
 import { findFreePort, mayBePostgres, readPidFile, removeStalePidFile } from './postgres-folder.ts';
 import { type PreparedPostgres, preparePostgres } from './postgres-preparation.ts';
@@ -61,7 +62,7 @@ export interface EmbeddedPostgres {
  * until `stop`: a server that dies meanwhile is started again on the same port.
  * @throws {DatabaseError} DATABASE_ALREADY_RUNNING: another live wa2ai uses this data folder · DATABASE_VERSION: the
  *   data was made by another major version · DATABASE_FOLDER: the folder cannot be used · DATABASE_START: PostgreSQL
- *   gave up, with its own last words · DATABASE_PLATFORM: there is none for this machine
+ *   gave up, with its own last words · DATABASE_FULL: the disk is · DATABASE_PLATFORM: there is none for this machine
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);
@@ -101,7 +102,9 @@ class PostgresSupervisor implements EmbeddedPostgres {
   }
 
   async start(): Promise<void> {
-    const attached = await this.acquire({ mayMovePort: true });
+    const attached = await this.acquire({ mayMovePort: true }).catch(async (error: unknown) => {
+      throw await orFullDisk(error, this.dataDir);
+    });
     if (this.launched === undefined) {
       this.log.info({ pid: attached.pid }, 'took over the database that was left running');
     }
@@ -233,7 +236,7 @@ class PostgresSupervisor implements EmbeddedPostgres {
         return;
       } catch (error) {
         if (this.stopping !== undefined) return;
-        this.trouble = troubleOf(error);
+        this.trouble = await fullDiskTrouble(error, this.dataDir);
         this.log.error({ err: error }, 'the database is not back yet');
         await wait(pauseMs, undefined, { signal: this.stopSignal.signal }).catch(() => undefined);
         pauseMs = Math.min(pauseMs * 2, MAX_RECOVERY_PAUSE_MS);
@@ -277,13 +280,4 @@ class PostgresSupervisor implements EmbeddedPostgres {
       await wait(POLL_MS);
     }
   }
-}
-
-/** PostgreSQL's last words tell of a full disk; of the rest the log does. */
-function troubleOf(error: unknown): StorageTroubleError | undefined {
-  if (!/No space left on device/.test(errorMessage(error))) return undefined;
-  return new StorageTroubleError(
-    'full',
-    'The disk of the built-in database, the one of WA2AI_DATA_DIR, is full: free space on it.',
-  );
 }

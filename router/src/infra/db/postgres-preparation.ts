@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError, errorCode, errorMessage } from './database-errors.ts';
+import { orFullDisk } from './full-disk.ts';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 import { giveTo, removeHalfMade, type ServerFolder, serverFolder } from './postgres-folder.ts';
 import { createCluster } from './postgres-server.ts';
@@ -22,7 +23,7 @@ const HALF_MADE_PREFIX = 'postgres.tmp-';
 /**
  * Makes the database in `<dataDir>/postgres` when there is none, and checks that this wa2ai can use the one there is.
  * Starts nothing that is left running. Two calls at once end with one database.
- * @throws {DatabaseError} DATABASE_FOLDER · DATABASE_VERSION · DATABASE_START · DATABASE_PLATFORM
+ * @throws {DatabaseError} DATABASE_FOLDER · DATABASE_FULL · DATABASE_VERSION · DATABASE_START · DATABASE_PLATFORM
  */
 export async function preparePostgres(
   dataDir: string,
@@ -80,6 +81,8 @@ async function create(
       // another start was faster: its database is as good, and whose it is shows at the lock
       if (!(await exists(folder.root))) throw error;
     });
+  } catch (error) {
+    throw await orFullDisk(error, dataDir);
   } finally {
     await rm(half.root, { recursive: true, force: true });
   }

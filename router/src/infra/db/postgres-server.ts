@@ -15,6 +15,9 @@ const MAX_LOG_BYTES = 1_000_000;
 /** How many characters of PostgreSQL's own words an error sentence quotes. */
 const LOG_TAIL_CHARS = 600;
 
+/** Without the time and process id before it. Tools write `error` and `hint`, the server the rest. */
+const COMPLAINT = /\b(?:ERROR|FATAL|PANIC|HINT|error|hint): .*/;
+
 /**
  * Small enough for one machine beside other programs, and durable: a committed message survives a power cut.
  * Errors are logged without their statement and detail, which hold phone numbers and texts.
@@ -108,7 +111,7 @@ async function run(program: string, args: string[], around: Surroundings, input 
   if (code !== 0) {
     throw new DatabaseError(
       'DATABASE_START',
-      `The database could not be created (exit code ${code}): ${tail(output)}`,
+      `The database could not be created (exit code ${code}): ${complaintsIn(output)}.`,
     );
   }
 }
@@ -121,8 +124,16 @@ function startFailure(program: string, cause: unknown): DatabaseError {
   );
 }
 
-function tail(text: string): string {
-  return text.trim().slice(-LOG_TAIL_CHARS);
+/** What PostgreSQL or one of its tools complained of, in one line; its last line when it complained of nothing. */
+function complaintsIn(output: string): string {
+  const lines = output.split('\n').filter((line) => line.trim() !== '');
+  const complaints = lines.flatMap((line) => COMPLAINT.exec(line)?.[0] ?? []);
+  const told = complaints.length > 0 ? complaints : lines.slice(-1);
+  return told
+    .join('; ')
+    .replace(/\s+/g, ' ')
+    .replace(/\.?\s*$/, '')
+    .slice(-LOG_TAIL_CHARS);
 }
 
 /** A PostgreSQL that this process started. It outlives this process: the next start finds and uses it. */
@@ -169,7 +180,7 @@ export async function launchServer(
     const watch: { lastWords?: string } = {};
     child.once('exit', async (code) => {
       const text = await readFile(folder.log, 'utf8').catch(() => '');
-      watch.lastWords = tail(text.slice(logStart)) || `exit code ${code}`;
+      watch.lastWords = complaintsIn(text.slice(logStart)) || `exit code ${code}`;
     });
     return { pid: child.pid, ended: () => watch.lastWords };
   } finally {
