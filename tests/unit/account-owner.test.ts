@@ -279,6 +279,20 @@ describe('several nodes', () => {
     expect(world.sockets('a')).toEqual(['n1']);
   });
 
+  it('leave accounts where they are while the database knows no living node, as right after a fail-over of its own', async () => {
+    world.accounts.push('a');
+    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    await n1.owner.start();
+    await n2.owner.start();
+    for (const name of ['n1', 'n2']) world.state.gone.add(name);
+    await world.advanceMs(9_000);
+    expect([...n1.owner.held()]).toEqual([['a', 1n]]);
+    expect(world.sockets('a')).toEqual(['n1']);
+    world.state.gone.delete('n2');
+    await world.advanceMs(1_500);
+    expect(world.sockets('a')).toEqual(['n2']);
+  });
+
   it('take over from a node that hangs when its lease has run out, not before it has closed its socket', async () => {
     world.accounts.push('a');
     const [n1, n2] = [world.node('n1'), world.node('n2')];
