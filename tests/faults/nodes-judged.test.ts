@@ -169,6 +169,34 @@ describe('people who write on notice nothing but a pause', () => {
     );
   });
 
+  it(
+    'when another host takes the place of PostgreSQL, and the first is gone without a word',
+    TIMEOUT,
+    async () => {
+      const ways = new Map<string, TcpProxy>();
+      for (const name of NAMES) ways.set(name, await TcpProxy.to(database.url));
+      try {
+        await judged(
+          'PostgreSQL replaced',
+          async ({ nodes, answers }) => {
+            const epoch = async (name: string) => Number(await nodes.epochOf('default', name));
+            const before = await epoch(await nodes.untilHeld());
+            for (const way of ways.values()) way.silence();
+            await outage(5_000);
+            for (const way of ways.values()) way.replace();
+            await answers(15);
+            // Nodes that the new host knows nothing of do not take the account from one another.
+            expect((await epoch(await nodes.untilHeld())) - before).toBeLessThanOrEqual(2);
+          },
+          {},
+          async () => ({ settingsOf: (name) => ({ databaseUrl: ways.get(name)?.through(database.url) }) }),
+        );
+      } finally {
+        for (const way of ways.values()) await way.close();
+      }
+    },
+  );
+
   it.each(['cut', 'silence'] as const)(
     `when the network between the owner and WhatsApp breaks for ${NETWORK_AWAY_MS / 1_000} s (%s)`,
     TIMEOUT,
