@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DBOS } from '@dbos-inc/dbos-sdk';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StorageUnavailableError } from '../../router/src/core/errors.ts';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
@@ -16,6 +17,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   await database.drop();
 });
 
@@ -188,6 +190,46 @@ describe('TurnEngine', () => {
     expect(run.texts()).toEqual(texts);
     await run.engine.stop(1_000);
     await run.engine.close();
+  });
+
+  it('finds a chat behind one whose loop failed and cannot be renewed', async () => {
+    const run = engineWith((text) => {
+      if (text === 'broken') throw new TypeError('a fault nobody expected');
+    });
+    await run.engine.start();
+    const broken = await inbox.add(inbound('5491100000008', 'broken'));
+    const renewLoop = inbox.renewLoop.bind(inbox);
+    const renewed = gate();
+    vi.spyOn(inbox, 'renewLoop').mockImplementation(async (chatId, epoch) => {
+      if (chatId !== broken.chatId) return renewLoop(chatId, epoch);
+      renewed.open();
+      throw new StorageUnavailableError('one damaged row');
+    });
+    await renewed.opened;
+    await inbox.add(inbound('5491100000009', 'behind it'));
+    await run.until(1);
+    expect(run.texts()).toEqual(['behind it']);
+    await run.engine.stop(1_000);
+    await run.engine.close();
+  });
+
+  it('asks once for the loops of many chats that run elsewhere', async () => {
+    const run = engineWith();
+    await run.engine.start();
+    await run.engine.stop(0);
+    for (let chat = 0; chat < 30; chat++) {
+      const { startLoop } = await inbox.add(inbound(`54911000001${chat}`, 'elsewhere'));
+      await database.prisma().$executeRaw`
+        INSERT INTO dbos.workflow_status (workflow_uuid, status, name, executor_id, application_version, created_at, updated_at)
+        VALUES (${`chat:${startLoop?.chatId}:${startLoop?.epoch}`}, 'PENDING', 'turnLoop', 'node-2', 'turns-1', 0, 0)`;
+    }
+    await run.engine.close();
+    const next = engineWith();
+    const [one, many] = [vi.spyOn(DBOS, 'getWorkflowStatus'), vi.spyOn(DBOS, 'listWorkflows')];
+    await next.engine.start();
+    await next.engine.stop(0);
+    expect(one.mock.calls.length + many.mock.calls.length).toBeLessThan(5);
+    await next.engine.close();
   });
 
   it('starts a new loop for a chat whose loop failed', async () => {

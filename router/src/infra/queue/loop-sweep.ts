@@ -17,6 +17,12 @@ export interface LoopSweepDeps {
 
 /** States of a workflow that somebody runs or will. */
 const UNDER_WAY = ['PENDING', 'ENQUEUED', 'DELAYED'];
+/** Loops whose states are asked for at once. */
+const BATCH = 500;
+/** Chats that could not be looked after in one sweep: so many, and it is the database's trouble, not theirs. */
+const MOST_FAILED = 10;
+
+type LoopStatus = Awaited<ReturnType<typeof DBOS.listWorkflows>>[number];
 
 export function loopId({ chatId, epoch }: Loop): string {
   return `chat:${chatId}:${epoch}`;
@@ -40,22 +46,38 @@ export class LoopSweep {
   async run(isStopping: () => boolean): Promise<void> {
     const { inbox, isHere, log } = this.#deps;
     const stranded = new Set<string>();
+    const failed: Array<{ chatId: string; error: unknown }> = [];
     try {
-      for (const loop of await inbox.openLoops()) {
-        if (isStopping()) return;
-        if (!isHere(loop)) await this.#look(loop, stranded);
+      const elsewhere = (await inbox.openLoops()).filter((loop) => !isHere(loop));
+      for (let start = 0; start < elsewhere.length; start += BATCH) {
+        const batch = elsewhere.slice(start, start + BATCH);
+        const statuses = await statusesOf(batch);
+        for (const loop of batch) {
+          if (isStopping()) return;
+          // It may have begun here meanwhile.
+          if (isHere(loop)) continue;
+          try {
+            await this.#look(loop, statuses.get(loopId(loop)), stranded);
+          } catch (error) {
+            // One chat's trouble is no other's.
+            failed.push({ chatId: loop.chatId, error });
+            if (failed.length >= MOST_FAILED) throw error;
+          }
+        }
       }
       this.#stranded = stranded;
+      if (failed.length === 0) return;
+      const chatIds = failed.map(({ chatId }) => chatId);
+      log.warn({ err: failed[0]?.error, chatIds }, 'chats could not be looked after; it is tried again');
     } catch (error) {
       log.warn({ err: error }, 'sweep for unanswered chats failed; it is tried again');
     }
   }
 
-  async #look(loop: Loop, stranded: Set<string>): Promise<void> {
+  async #look(loop: Loop, status: LoopStatus | undefined, stranded: Set<string>): Promise<void> {
     const { nodeId, isLookout, start } = this.#deps;
     const id = loopId(loop);
-    const status = await DBOS.getWorkflowStatus(id);
-    if (status === null) {
+    if (status === undefined) {
       if (isLookout()) await start(loop);
     } else if (!UNDER_WAY.includes(status.status)) {
       if (isLookout()) await this.#renew(loop, status.status);
@@ -71,4 +93,14 @@ export class LoopSweep {
     log.warn({ chatId, status }, 'turn loop had ended early; a new one takes over');
     if (next !== undefined) await start({ chatId, epoch: next });
   }
+}
+
+/** By loop id; none of a loop that was never started. What a loop was started with is not read: it may be damaged. */
+async function statusesOf(loops: readonly Loop[]): Promise<Map<string, LoopStatus>> {
+  const found = await DBOS.listWorkflows({
+    workflowIDs: loops.map(loopId),
+    loadInput: false,
+    loadOutput: false,
+  });
+  return new Map(found.map((status) => [status.workflowID, status]));
 }
