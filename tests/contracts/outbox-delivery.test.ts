@@ -166,6 +166,24 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
       ]);
     });
 
+    it.each(['sending', 'sent'] as const)(
+      'may have been sent before (%s): it is neither late nor tried until its time',
+      async (state) => {
+        const row = await queued();
+        await stores.outbox.markSending(row.id);
+        if (state === 'sent') await stores.outbox.markSent(row.id);
+        await stores.outbox.hold(row.id, HOUR_MS, 'Limited.');
+        expect(await overdue(0)).toEqual([]);
+        expect(await stores.outbox.undelivered(accountId, { limit: 9 })).toEqual([]);
+        expect(await row.read()).toMatchObject({ state: 'queued', error: 'Limited.' });
+        await stores.outbox.endHolds(accountId);
+        expect(await queuedIds()).toEqual([row.id]);
+        const acked = { waMessageId: row.waMessageId, state: 'acked' as const, atMs: Date.now() };
+        await stores.outbox.recordReceipts(accountId, [acked]);
+        expect(await stores.outbox.markSending(row.id)).toBe(false);
+      },
+    );
+
     it('stays on hold when the note that it was sent comes after the refusal', async () => {
       const row = await queued();
       await stores.outbox.markSending(row.id);

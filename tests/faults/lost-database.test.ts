@@ -23,9 +23,14 @@ afterEach(async () => {
 });
 
 describe('a database that is away', () => {
-  it.each(['cut', 'silence'] as const)(
-    'stops intake, is said so, and all goes on by itself when it is back (%s)',
-    async (how) => {
+  it.each([
+    ['cut', 'mend'],
+    ['silence', 'mend'],
+    ['silence', 'replace'],
+  ] as const)(
+    'stops intake, is said so, and all goes on by itself when it is back (%s, %s)',
+    { timeout: 180_000 },
+    async (how, back) => {
       const ana = stage.person();
       await ana.say('before', { to: stage.phone });
       await ana.nextReply();
@@ -43,8 +48,8 @@ describe('a database that is away', () => {
         .toMatchObject({ state: 'stopped', reason: expect.stringContaining('database does not answer') });
       // WhatsApp keeps what nobody acknowledged.
       await ana.say('while it is away', { to: stage.phone });
-      const live = stage.emulator.waitFor('live', undefined, 60_000);
-      way.mend();
+      const live = stage.emulator.waitFor('live', undefined, 90_000);
+      way[back]();
       await live;
       expect((await ana.nextReply(30_000)).text).toBe('Echo: while it is away');
       await untilState(stage.service, 'open');
@@ -52,6 +57,9 @@ describe('a database that is away', () => {
       expect((await ana.nextReply(30_000)).text).toBe('Echo: after');
       expect(ana.received).toHaveLength(3);
       expect((await stage.service.api('GET', '/health/ready')).status).toBe(200);
+      await expect
+        .poll(async () => (await stage.service.api('GET', '/api/nodes')).body.data, { timeout: 30_000 })
+        .toMatchObject([{ state: 'alive', accounts: [{ accountId: 'default' }] }]);
     },
   );
 });

@@ -1,5 +1,8 @@
+import { proto, writeRandomPadMax16 } from '@whiskeysockets/baileys';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../router/src/core/errors.ts';
+import type { MemoryJournal } from '../../router/src/infra/memory/memory-journal.ts';
+import { encodeStanza } from '../../router/src/providers/baileys/stanza.ts';
 import { type AccountStores, memoryStores, WhatsAppAccount } from '../support/whatsapp-account.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
@@ -198,6 +201,30 @@ describe('messages', () => {
     await second.provider.start();
     await second.untilReceived(1);
     expect(second.received[0]).toMatchObject({ waMessageId: id, text: 'do not lose me' });
+  });
+
+  it('stops at once while it hands a long journal on and core takes nothing', async () => {
+    const stores = memoryStores();
+    const plaintext = writeRandomPadMax16(proto.Message.encode({ conversation: 'waits' }).finish());
+    const entries = Array.from({ length: 600 }, (_, index) => {
+      const attrs = { id: `M${index}`, from: `346100${10_000 + index}@s.whatsapp.net`, t: '1700000000' };
+      const stanza = encodeStanza({ attrs, parts: 1, behind: [] });
+      const common = { waMessageId: attrs.id, stanzaOrder: BigInt(index + 1) };
+      return { ...common, ciphertextHash: attrs.id, stanza, plaintext };
+    });
+    (stores.journal as MemoryJournal).add('main', entries);
+    const account = newAccount(stores);
+    const asked = new Promise<void>((resolve) => {
+      account.onReceive = async () => {
+        resolve();
+        throw new StorageUnavailableError('no database');
+      };
+    });
+    await account.provider.start();
+    await asked;
+    await account.provider.stop();
+    expect(account.provider.status().state).toBe('stopped');
+    expect(await stores.journal.pending('main', { afterOrder: 599n, limit: 1 })).toHaveLength(1);
   });
 
   it('tells an error ack with its code, and the limit that it means', async () => {

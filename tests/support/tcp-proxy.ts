@@ -5,6 +5,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export class TcpProxy {
   readonly #server: Server;
   readonly #pairs = new Set<[Socket, Socket]>();
+  /** Connections whose host is gone. */
+  readonly #left = new Set<Socket>();
   #state: 'open' | 'cut' | 'silent' = 'open';
 
   private constructor(target: { host: string; port: number }) {
@@ -59,6 +61,27 @@ export class TcpProxy {
     this.#state = 'silent';
   }
 
+  /**
+   * As when another host takes the place of one that is gone without a word: new connections work; those from before are
+   * open for whoever made them, and silent for ever.
+   */
+  replace(): void {
+    for (const [near, far] of this.#pairs) {
+      this.#left.add(
+        near
+          .removeAllListeners()
+          .on('error', () => undefined)
+          .resume(),
+      );
+      far
+        .removeAllListeners()
+        .on('error', () => undefined)
+        .destroy();
+    }
+    this.#pairs.clear();
+    this.#state = 'open';
+  }
+
   /** New connections work; those that missed something are reset. */
   mend(): void {
     if (this.#state === 'silent') this.cut();
@@ -67,6 +90,7 @@ export class TcpProxy {
 
   async close(): Promise<void> {
     this.cut();
+    for (const near of this.#left) near.destroy();
     const closed = once(this.#server, 'close');
     this.#server.close();
     await closed;

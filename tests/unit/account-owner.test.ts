@@ -32,7 +32,7 @@ class World {
   view(): ClusterView {
     return {
       nodes: [...this.nodes.values()]
-        .filter(({ isShown }) => isShown)
+        .filter(({ shown }) => shown > 0)
         .map((node) => ({
           nodeId: node.nodeId,
           host: '',
@@ -75,7 +75,8 @@ class TestNode {
   readonly open = new Map<string, Fence>();
   readonly abandoned: string[] = [];
   readonly owner: AccountOwner;
-  isShown = false;
+  /** How often it showed itself to the others. */
+  shown = 0;
   isDraining = false;
   isCutOff = false;
   connectedForMs = 60_000;
@@ -101,7 +102,7 @@ class TestNode {
       cluster: {
         beat: ({ isDraining }) =>
           reach(async () => {
-            this.isShown = true;
+            this.shown += 1;
             this.isDraining = isDraining;
             return world.view();
           }),
@@ -278,6 +279,20 @@ describe('several nodes', () => {
     expect(world.sockets('a')).toEqual(['n1']);
   });
 
+  it('leave accounts where they are while the database knows no living node, as right after a fail-over of its own', async () => {
+    world.accounts.push('a');
+    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    await n1.owner.start();
+    await n2.owner.start();
+    for (const name of ['n1', 'n2']) world.state.gone.add(name);
+    await world.advanceMs(9_000);
+    expect([...n1.owner.held()]).toEqual([['a', 1n]]);
+    expect(world.sockets('a')).toEqual(['n1']);
+    world.state.gone.delete('n2');
+    await world.advanceMs(1_500);
+    expect(world.sockets('a')).toEqual(['n2']);
+  });
+
   it('take over from a node that hangs when its lease has run out, not before it has closed its socket', async () => {
     world.accounts.push('a');
     const [n1, n2] = [world.node('n1'), world.node('n2')];
@@ -325,6 +340,22 @@ describe('several nodes', () => {
     await drained;
     expect(world.sockets('a')).toEqual(['n2']);
     await n1.owner.stop();
+  });
+
+  it('see a node alive that gives an account up to them, however long its socket takes to close', async () => {
+    world.accounts.push('a', 'b');
+    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    await n1.owner.start();
+    n1.stopTakesMs = 4 * TTL_MS;
+    await n2.owner.start();
+    n1.owner.nudge();
+    await world.advanceMs(TTL_MS);
+    const before = n1.shown;
+    await world.advanceMs(TTL_MS);
+    expect(n1.shown).toBeGreaterThan(before);
+    expect(n1.open.size).toBe(2);
+    await world.advanceMs(3 * TTL_MS);
+    expect([n1.open.size, n2.open.size]).toEqual([1, 1]);
   });
 
   it('get all accounts of a node that drains at once, and none goes back to it', async () => {

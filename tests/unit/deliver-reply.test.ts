@@ -21,6 +21,7 @@ type Moves = Pick<
 class Rows implements Moves {
   readonly rows = new Map<string, { reply: QueuedReply; state: string }>();
   reads = 0;
+  readonly #tries = new Map<string, number>();
 
   put(...replies: QueuedReply[]): QueuedReply[] {
     for (const r of replies) this.rows.set(r.outboxId, { reply: r, state: 'queued' });
@@ -28,6 +29,12 @@ class Rows implements Moves {
   }
   state(id: number): string | undefined {
     return this.rows.get(String(id))?.state;
+  }
+  tries(id: number): number | undefined {
+    return this.#tries.get(String(id));
+  }
+  acked(id: number): void {
+    this.#set(String(id), 'acked');
   }
   #set(id: string, state: string): void {
     const row = this.rows.get(id);
@@ -49,6 +56,7 @@ class Rows implements Moves {
     const state = this.rows.get(id)?.state;
     if (state === 'acked' || state === 'dead') return false;
     this.#set(id, 'sending');
+    this.#tries.set(id, (this.#tries.get(id) ?? 0) + 1);
     return true;
   }
   async markSent(id: string) {
@@ -155,6 +163,45 @@ describe('ReplyDelivery', () => {
     delivery.deliver(rows.put(reply(1)));
     await delivery.settled();
     expect(rows.state(1)).toBe(state);
+  });
+
+  it('sends again, before what is behind it in its chat, what may not have gone out though the account is open', async () => {
+    const clock = new FakeClock();
+    let failures = 2;
+    const { rows, sent, delivery } = setup(async ({ waMessageId }) => {
+      if (waMessageId !== 'WA1' || failures === 0) return;
+      failures -= 1;
+      throw new SendUncertainError('WhatsApp did not say who is in the group');
+    }, clock);
+    delivery.deliver(rows.put(reply(1), reply(2), reply(3, 'b')));
+    await clock.advanceMs(1_000);
+    expect(sent).toEqual(['WA3']);
+    await clock.advanceMs(20_000);
+    expect(sent).toEqual(['WA3', 'WA1', 'WA2']);
+  });
+
+  it('does not send again what was acknowledged after all, and keeps nobody waiting for what never goes', async () => {
+    const clock = new FakeClock();
+    const { rows, sent, delivery } = setup(async ({ waMessageId }) => {
+      if (!['WA2', 'WA4'].includes(waMessageId)) throw new SendUncertainError('who knows');
+    }, clock);
+    delivery.deliver(rows.put(reply(1, 'a'), reply(2, 'a'), reply(3, 'b'), reply(4, 'b')));
+    await clock.advanceMs(1_000);
+    rows.acked(1);
+    await clock.advanceMs(20_000);
+    expect(sent).toEqual(['WA2', 'WA4']);
+    expect([1, 3].map((id) => rows.tries(id))).toEqual([1, 3]);
+  });
+
+  it('gives an account up without waiting to send again what may not have gone out', async () => {
+    const { rows, delivery } = setup(
+      () => Promise.reject(new SendUncertainError('who knows')),
+      new FakeClock(),
+    );
+    delivery.deliver(rows.put(reply(1)));
+    await settle();
+    await delivery.finish();
+    expect([rows.state(1), rows.tries(1)]).toEqual(['sending', 1]);
   });
 
   it('notes a send only when its ack takes its time, since the ack notes it too', async () => {

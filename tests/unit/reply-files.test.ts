@@ -144,10 +144,11 @@ describe('the delivery of a file', () => {
 
   it('sends the very same once more after a send that may not have happened', async () => {
     failSend = new SendUncertainError('The line broke.');
-    await reply();
+    const replied = reply();
+    await clock.untilSleeping();
     failSend = undefined;
-    await delivery.resume();
-    await delivery.settled();
+    await clock.advanceMs(2_000);
+    await replied;
     expect(uploads).toBe(1);
     expect(sent).toContainEqual({ waMessageId: 'WA1', content: 'uploaded 1' });
   });

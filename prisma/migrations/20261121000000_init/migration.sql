@@ -253,6 +253,9 @@ CREATE INDEX "dead_letter_account_id_id_idx" ON "dead_letter"("account_id", "id"
 CREATE INDEX "dead_letter_chat_id_idx" ON "dead_letter"("chat_id");
 
 -- CreateIndex
+CREATE INDEX "dead_letter_created_at_idx" ON "dead_letter"("created_at");
+
+-- CreateIndex
 CREATE INDEX "route_account_id_environment_channel_id_idx" ON "route"("account_id", "environment", "channel_id");
 
 -- AddForeignKey
@@ -292,10 +295,11 @@ ALTER TABLE "outbox_file" ALTER COLUMN "bytes" SET STORAGE EXTERNAL;
 
 -- Unanswered messages and undelivered replies are few among millions of finished ones.
 CREATE INDEX "message_unanswered_idx" ON "message"("chat_id", "stanza_order", "id") WHERE "state" = 'received';
--- What retention looks for: rows whose text is still there, and replies that WhatsApp has.
+-- What retention looks for: rows whose text is still there, and replies that WhatsApp has or never will.
 CREATE INDEX "message_text_kept_idx" ON "message"("finished_at")
     WHERE "state" <> 'received' AND ("text" <> '' OR "trace" IS NOT NULL OR "media" IS NOT NULL);
 CREATE INDEX "outbox_acknowledged_idx" ON "outbox"("acked_at") WHERE "state" IN ('acked', 'delivered', 'read');
+CREATE INDEX "outbox_dead_idx" ON "outbox"("queued_at") WHERE "state" = 'dead';
 CREATE INDEX "dead_letter_open_idx" ON "dead_letter"("id") WHERE "replayed_at" IS NULL;
 CREATE INDEX "outbox_undelivered_idx" ON "outbox"("account_id", "chat_id", "id") WHERE "state" IN ('queued', 'sending', 'sent');
 

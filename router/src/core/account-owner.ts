@@ -153,10 +153,13 @@ export class AccountOwner {
       onView(view);
       if (this.#isDraining) return;
       const places = placesInLine(view, this.#deps.nodeId);
-      await Promise.all(
-        view.accounts.map((account) => this.#takeWhenItsTurn(account, places.get(account.accountId) ?? 0)),
+      // A database that has just taken the place of another knows no node's connection yet, this one's neither.
+      const seesItself = view.nodes.some(({ nodeId, isAlive }) => isAlive && nodeId === this.#deps.nodeId);
+      const taken = view.accounts.map((account) =>
+        this.#takeWhenItsTurn(account, places.get(account.accountId) ?? 0, seesItself),
       );
-      await this.#giveWhenUneven(view);
+      await Promise.all(taken);
+      this.#giveWhenUneven(view);
     } catch (error) {
       log.warn({ err: error }, 'the other nodes could not be looked at; it is tried again');
     }
@@ -189,7 +192,7 @@ export class AccountOwner {
     }
   }
 
-  async #takeWhenItsTurn(account: AccountView, place: number): Promise<void> {
+  async #takeWhenItsTurn(account: AccountView, place: number, seesItself: boolean): Promise<void> {
     const { accountId, availability, holder } = account;
     const { nodeId, leases, log, monotonicMs, connectedForMs } = this.#deps;
     if (this.#holdings.has(accountId) || this.#leaving.has(accountId)) return;
@@ -201,7 +204,7 @@ export class AccountOwner {
     const sinceMs = this.#takeableFor(accountId, `${availability} ${holder?.nodeId} ${holder?.epoch}`);
     const mustWaitMs = place * COURTESY_MS + (availability === 'dead-holder' && !isOwn ? DEAD_FOR_MS : 0);
     if (!isOwn && sinceMs < mustWaitMs) return;
-    const fromDead = availability === 'dead-holder' && connectedForMs() > SETTLED_AFTER_MS;
+    const fromDead = availability === 'dead-holder' && seesItself && connectedForMs() > SETTLED_AFTER_MS;
     const askedAtMs = monotonicMs();
     const lease = await leases.acquire(accountId, { fromDead });
     if (!lease) return;
@@ -282,13 +285,16 @@ export class AccountOwner {
     await left;
   }
 
-  /** One account at a time, and not before the last one has had the time to open elsewhere. */
-  async #giveWhenUneven(view: ClusterView): Promise<void> {
+  /**
+   * One account at a time, and not before the last one has had the time to open elsewhere. Its last sends may take a
+   * minute, and this node must go on showing itself meanwhile, or others would take it for hung.
+   */
+  #giveWhenUneven(view: ClusterView): void {
     const nowMs = this.#deps.monotonicMs();
     if (nowMs - this.#gaveAtMs < this.#heartbeatMs()) return;
     const accountId = accountToGive(view, this.#deps.nodeId);
     if (accountId === undefined || !this.#holdings.has(accountId)) return;
     this.#gaveAtMs = nowMs;
-    await this.#giveBack(accountId);
+    void this.#giveBack(accountId);
   }
 }

@@ -4,6 +4,7 @@ import type { Clock } from './ports/clock.ts';
 import type { QueuedReply } from './ports/inbox.ts';
 import type { Logger } from './ports/logger.ts';
 import type { Outbox } from './ports/outbox.ts';
+import { SentNotes } from './sent-notes.ts';
 import { Slots } from './slots.ts';
 
 /** Rows read at once when a connection opens; more follow in further pages. */
@@ -14,8 +15,13 @@ const MAX_HELD = 1_000;
 /** Sends of one message in all that WhatsApp did not acknowledge before it is dead. */
 const MAX_UNACKNOWLEDGED = 5;
 const DEFAULT_ACK_TIMEOUT_MS = 30_000;
-/** An ack mostly comes sooner than this, and says more than that the bytes were written: then one note does for both. */
-const ACK_GRACE_MS = 250;
+/**
+ * Sends of a message, one after the other, that may not have gone out although the account is open (WhatsApp did not say
+ * which devices a person has, or who is in a group), and the wait after the first, which grows with each. What is behind
+ * it in its chat waits as long: sent before, it would stand before it in the chat.
+ */
+const MAX_UNCERTAIN = 3;
+const UNCERTAIN_WAIT_MS = 2_000;
 
 /** Uploads of one file in all before its row is dead, and the wait after the first that failed; it doubles. */
 const MAX_UPLOADS = 5;
@@ -29,7 +35,7 @@ export interface DeliverDeps {
   log: Logger;
   /** How long WhatsApp may take to acknowledge a message before it is sent again, in milliseconds. Default 30,000. */
   ackTimeoutMs?: number;
-  /** With it, a row is noted as sent only when its ack takes longer than 250 ms; without, at once. */
+  /** As SentNotesDeps; without it nothing is sent again before the next opening or `chase`. */
   clock?: Clock;
 }
 
@@ -45,21 +51,19 @@ export class ReplyDelivery {
   readonly #underway = new Set<string>();
   /** Replies that arrive while `resume` reads the older ones wait here, so that they do not overtake. */
   #held: QueuedReply[] | undefined;
-  /** Rows whose bytes are written and whose ack did not come yet, by WhatsApp id. */
-  readonly #unnoted = new Map<string, QueuedReply>();
+  readonly #notes: SentNotes;
   readonly #uploads = new Slots(UPLOADS_AT_ONCE);
   /** Failed uploads by row, while this process lives. */
   readonly #failedUploads = new Map<string, number>();
-  #noting: Promise<void> = Promise.resolve();
-  #noteTimer: Promise<void> | undefined;
   #resuming: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
   #isLooking = false;
   #mustLookAgain = false;
-  #isFinishing = false;
+  readonly #finishing = new AbortController();
 
   constructor(deps: DeliverDeps) {
     this.#deps = deps;
+    this.#notes = new SentNotes(deps);
   }
 
   /** Takes replies just stored. When the account is not open they stay in the outbox until `resume`. */
@@ -137,7 +141,7 @@ export class ReplyDelivery {
 
   /** WhatsApp acknowledged these: whoever records the acks has noted the sends with them. */
   acknowledged(waMessageIds: readonly string[]): void {
-    for (const waMessageId of waMessageIds) this.#unnoted.delete(waMessageId);
+    this.#notes.acknowledged(waMessageIds);
   }
 
   /**
@@ -145,7 +149,7 @@ export class ReplyDelivery {
    * comes later stays in the outbox for the next owner, who would else wait for as long as people keep writing.
    */
   async finish(): Promise<void> {
-    this.#isFinishing = true;
+    this.#finishing.abort();
     await this.settled();
   }
 
@@ -154,7 +158,11 @@ export class ReplyDelivery {
     await this.#resuming?.catch(() => undefined);
     await this.#looking;
     await Promise.all(this.#lanes.values());
-    await this.#noteSent();
+    await this.#notes.finish();
+  }
+
+  get #isFinishing(): boolean {
+    return this.#finishing.signal.aborted;
   }
 
   async #resume(): Promise<void> {
@@ -227,24 +235,14 @@ export class ReplyDelivery {
 
   /** Never rejects: a lane goes on whatever became of one row. */
   async #send(reply: QueuedReply): Promise<void> {
-    const { outbox, provider } = this.#deps;
-    const log = this.#deps.log.child({ outboxId: reply.outboxId, waMessageId: reply.message.waMessageId });
+    const { outboxId, message } = reply;
+    const log = this.#deps.log.child({ outboxId, waMessageId: message.waMessageId });
     try {
-      if (await this.#isOnHold(reply)) return;
-      if (!(await outbox.markSending(reply.outboxId))) {
-        // Past sending, or an older one of its chat came from another node and was not seen here yet.
-        this.look();
-        return;
+      for (let attempt = 1; ; attempt++) {
+        if ((await this.#sendOnce(reply, log)) !== 'uncertain') return;
+        if (attempt >= MAX_UNCERTAIN || !(await this.#isStillConnectedAfter(UNCERTAIN_WAIT_MS * attempt)))
+          return;
       }
-      try {
-        const content = reply.message.media && (await this.#uploads.run(() => this.#contentOf(reply)));
-        await provider.send(reply.message, content);
-      } catch (error) {
-        await this.#sendFailed(reply, error, log);
-        return;
-      }
-      log.debug({}, 'reply sent');
-      await this.#note(reply);
     } catch (error) {
       // The database did not note the step. The row stays unacknowledged, so it goes again with the same id at the
       // next opening, or its ack moves it on.
@@ -252,30 +250,34 @@ export class ReplyDelivery {
     }
   }
 
-  #note(reply: QueuedReply): Promise<void> | undefined {
-    const { clock, outbox } = this.#deps;
-    if (!clock) return outbox.markSent(reply.outboxId);
-    this.#unnoted.set(reply.message.waMessageId, reply);
-    this.#noteTimer ??= clock.sleep(ACK_GRACE_MS).then(() => {
-      this.#noteTimer = undefined;
-      return this.#noteSent();
-    });
-    return undefined;
+  async #sendOnce(reply: QueuedReply, log: Logger): Promise<'uncertain' | 'ended'> {
+    const { outbox, provider } = this.#deps;
+    if (await this.#isOnHold(reply)) return 'ended';
+    if (!(await outbox.markSending(reply.outboxId))) {
+      // Past sending, or an older one of its chat came from another node and was not seen here yet.
+      this.look();
+      return 'ended';
+    }
+    try {
+      const content = reply.message.media && (await this.#uploads.run(() => this.#contentOf(reply)));
+      await provider.send(reply.message, content);
+    } catch (error) {
+      return this.#sendFailed(reply, error, log);
+    }
+    log.debug({}, 'reply sent');
+    await this.#notes.sent(reply);
+    return 'ended';
   }
 
-  /** Never rejects: a row that is not noted is still `sending`, and goes again with the same id if no ack comes. */
-  #noteSent(): Promise<void> {
-    this.#noting = this.#noting.then(async () => {
-      for (const [waMessageId, { outboxId }] of [...this.#unnoted]) {
-        this.#unnoted.delete(waMessageId);
-        try {
-          await this.#deps.outbox.markSent(outboxId);
-        } catch (error) {
-          this.#deps.log.warn({ err: error, outboxId }, 'reply state not noted');
-        }
-      }
-    });
-    return this.#noting;
+  /** Time in which an ack may still come, which ends with the connection's or the service's own end. */
+  async #isStillConnectedAfter(waitMs: number): Promise<boolean> {
+    try {
+      if (!this.#deps.clock) return false;
+      await this.#deps.clock.sleep(waitMs, this.#finishing.signal);
+      return this.#isConnected;
+    } catch {
+      return false;
+    }
   }
 
   /** While WhatsApp limits the account, what goes to people who never wrote waits until the limit is over. */
@@ -315,22 +317,23 @@ export class ReplyDelivery {
     log.warn({ reason, failures }, 'file of a reply was not uploaded; it is tried again');
   }
 
-  async #sendFailed(reply: QueuedReply, error: unknown, log: Logger): Promise<void> {
+  async #sendFailed(reply: QueuedReply, error: unknown, log: Logger): Promise<'uncertain' | 'ended'> {
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof NotConnectedError) {
       await this.#deps.outbox.release(reply.outboxId, reason);
-      return;
+      return 'ended';
     }
     if (error instanceof UploadFailedError) {
       await this.#uploadFailed(reply, reason, log);
-      return;
+      return 'ended';
     }
     if (error instanceof Wa2aiError && error.disposition === 'dead') {
       await this.#deps.outbox.markDead(reply.outboxId, reason);
       log.error({ reason }, 'reply refused');
-      return;
+      return 'ended';
     }
-    // It may have gone out: the row stays in `sending` and goes again, with the same id, when the connection opens.
-    log.warn({ reason }, 'reply may not have gone out; it is sent again with the same id after a reconnect');
+    // It may have gone out: the row stays in `sending` and goes again, with the same id, unless its ack comes.
+    log.warn({ reason }, 'reply may not have gone out; it is sent again with the same id');
+    return 'uncertain';
   }
 }

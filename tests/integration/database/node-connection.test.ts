@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { NodeConnection } from '../../../router/src/infra/db/node-connection.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog } from '../../support/quiet-log.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -84,5 +85,29 @@ describe('what nodes tell each other', () => {
     node.publish('back');
     await expect.poll(() => heard).toEqual(['back']);
     await node.close();
+  });
+
+  it('goes on at the host that took the place of one that is gone without a word', async () => {
+    const way = await TcpProxy.to(database.url);
+    const heard: unknown[] = [];
+    let isBack: () => void = () => undefined;
+    const back = new Promise<void>((resolve) => {
+      isBack = resolve;
+    });
+    const node = new NodeConnection({
+      databaseUrl: way.through(database.url),
+      nodeId: 'n7',
+      answerLimitMs: 1_000,
+      log: quietLog,
+      onMessage: (message) => heard.push(message),
+      onBack: isBack,
+    });
+    await node.start();
+    way.replace();
+    await back;
+    node.publish('back');
+    await expect.poll(() => heard).toEqual(['back']);
+    await node.close();
+    await way.close();
   });
 });

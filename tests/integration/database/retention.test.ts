@@ -235,6 +235,55 @@ describe('retention', () => {
     expect((await run).deadLetters).toBeGreaterThanOrEqual(1234);
   });
 
+  it('removes the other kinds although one fails', async () => {
+    const accounts = new PrismaAccountStore(prisma);
+    await accounts.save(accountId, { state: 'open' });
+    const change = { puts: [{ category: 'session', keyId: 'x', value: '1' }], deletes: [], journal: [] };
+    await new PrismaKeyStore(prisma).commit({ accountId, generation: 1 }, change);
+    await accounts.nextGeneration(accountId);
+    await prisma.$executeRawUnsafe('ALTER TABLE dead_letter RENAME TO away');
+    try {
+      const removed = await runIn(31);
+      expect(removed).toHaveProperty('oldKeys');
+      expect(removed).not.toHaveProperty('deadLetters');
+    } finally {
+      await prisma.$executeRawUnsafe('ALTER TABLE away RENAME TO dead_letter');
+    }
+    expect(await prisma.authKey.count({ where: { accountId } })).toBe(0);
+  });
+
+  it('reads nothing of what is kept, however much that is', async () => {
+    const own = await createTestDatabase();
+    try {
+      const client = own.prisma({ poolSize: 1 });
+      const router = await TestRouter.start(own);
+      await router.stop();
+      const { chatId } = await new PrismaInbox(client).add(aMessage('a', aPerson()));
+      await client.$executeRaw`
+        INSERT INTO message (account_id, chat_id, wa_message_id, kind, text, state, stanza_order, sent_at, finished_at)
+        SELECT 'a', ${BigInt(chatId)}, 'M' || i, 'text', 'hello', 'answered', i, now(), now() FROM generate_series(1, 5000) i`;
+      await client.$executeRaw`
+        INSERT INTO outbox (account_id, chat_id, wa_message_id, to_jid, text, state, acked_at)
+        SELECT 'a', ${BigInt(chatId)}, 'R' || i, 'a@lid', 'hello', 'read', now() FROM generate_series(1, 5000) i`;
+      await client.$executeRaw`
+        INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
+        SELECT 'a', ${BigInt(chatId)}, i, 'x', 'x', 0 FROM generate_series(1, 5000) i`;
+      await client.$executeRawUnsafe('VACUUM ANALYZE message, outbox, dead_letter');
+      const rowsRead = async () => {
+        await client.$executeRaw`SELECT pg_stat_force_next_flush()`;
+        const [{ rows } = { rows: 0 }] = await client.$queryRaw<[{ rows: number }]>`
+          SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::float8 AS rows FROM pg_stat_user_tables
+          WHERE relname IN ('message', 'outbox', 'dead_letter')`;
+        return rows;
+      };
+      const before = await rowsRead();
+      await runIn(1, {}, client);
+      expect((await rowsRead()) - before).toBeLessThan(10);
+    } finally {
+      await own.drop();
+    }
+  });
+
   it('leaves a kind to the node that is at it, and keeps for ever what has no limit', async () => {
     const { messageId } = await answeredMessage();
     const other = database.prisma();

@@ -50,6 +50,7 @@ let mostAlive: number;
 let phases: ConnectionPhase[];
 let attached: number;
 let keysPutAside: number;
+let putAsideFailures: number;
 let openFails: boolean;
 let isLinked: boolean;
 let draw: number;
@@ -63,6 +64,7 @@ beforeEach(() => {
   mostAlive = 0;
   attached = 0;
   keysPutAside = 0;
+  putAsideFailures = 0;
   openFails = false;
   isLinked = true;
   draw = 0.5;
@@ -86,6 +88,8 @@ beforeEach(() => {
     isLinked: () => isLinked,
     closed: async () => undefined,
     putKeysAside: async () => {
+      putAsideFailures -= 1;
+      if (putAsideFailures >= 0) throw new Error('no database');
       keysPutAside += 1;
     },
     onPhase: (phase) => phases.push(phase),
@@ -397,6 +401,26 @@ describe('one at a time', () => {
     await clock.advanceMs(3_600_000);
     expect(sockets).toHaveLength(2);
     expect(alive).toBe(0);
+  });
+
+  it('puts the keys of a link that WhatsApp ended aside as soon as the database takes it, and connects with them no more', async () => {
+    putAsideFailures = 2;
+    await start();
+    socket().closes(401);
+    await settle();
+    expect(last()).toMatchObject({ state: 'waiting', isStorageTrouble: true });
+    await clock.advanceMs(60_000);
+    expect(last()).toMatchObject({ state: 'logged-out' });
+    expect([keysPutAside, sockets.length]).toEqual([1, 1]);
+  });
+
+  it('stops while it waits to put keys aside', async () => {
+    putAsideFailures = Number.POSITIVE_INFINITY;
+    await start();
+    socket().closes(401);
+    await settle();
+    await manager.stop();
+    expect(keysPutAside).toBe(0);
   });
 
   it('does what belongs between two sockets when neither is there', async () => {

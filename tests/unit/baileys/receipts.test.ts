@@ -86,6 +86,22 @@ describe('handing receipts on', () => {
     expect(stored).toEqual([['A', 'B', 'C']]);
   });
 
+  it('tries what could not be stored again by itself, and no more after its end', async () => {
+    let tries = 0;
+    const batch = new ReceiptBatch(async () => {
+      tries += 1;
+      if (tries !== 3) throw new Error('no database');
+    }, recordingLog());
+    batch.add([item('A')]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(tries).toBe(3);
+    batch.add([item('B')]);
+    await vi.advanceTimersByTimeAsync(30);
+    await batch.finish();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(tries).toBe(5);
+  });
+
   it('keeps what could not be stored for the next time', async () => {
     let isDown = true;
     const stored: string[] = [];

@@ -126,6 +126,13 @@ describe('GET /metrics', () => {
     expect((await api.call('GET', '/metrics')).text).toContain('\nwa2ai_database_up 1\n');
   });
 
+  it('shows a database that does not answer at all within some seconds', async () => {
+    vi.spyOn(api.messageLog, 'openWork').mockReturnValue(new Promise(() => undefined));
+    const silent = await api.call('GET', '/metrics');
+    expect(silent.status).toBe(200);
+    expect(silent.text).toContain('\nwa2ai_database_up 0\n');
+  });
+
   it('asks the database once for scrapes close together', async () => {
     const counts = vi.spyOn(api.messageLog, 'openWork');
     await api.call('GET', '/metrics');

@@ -56,7 +56,7 @@ export interface Outbox {
    * `holdForMs` it goes back to `queued`, on hold for so long, the first four times.
    */
   markRefused(accountId: string, waMessageId: string, error: string, holdForMs?: number): Promise<void>;
-  /** Holds a row that was not sent for a time, by the store's clock; it goes back to `queued`. */
+  /** Holds a row that WhatsApp has not acknowledged for a time, by the store's clock; it goes back to `queued`. */
   hold(outboxId: string, forMs: number, why: string): Promise<void>;
   /** Ends every hold of the account: what they waited for is over, whatever the clock says. */
   endHolds(accountId: string): Promise<void>;

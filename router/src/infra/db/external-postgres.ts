@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../../core/ports/logger.ts';
+import { keepAsking } from './answer-limit.ts';
 import { DatabaseError, type DatabaseErrorCode, errorCode, errorMessage } from './database-errors.ts';
 import { holdInstanceLock } from './instance-lock.ts';
 import { sharesSessions } from './shared-sessions.ts';
@@ -14,6 +15,8 @@ const RETRY_PAUSE_MS = 250;
 
 /** Pause between two tries to get the lock back after the connection broke. */
 const RELOCK_PAUSE_MS = 2_000;
+/** The connection that holds the lock says nothing by itself, and may be dead. */
+const ASKED = { everyMs: 10_000, limitMs: 10_000 };
 
 /** Errors of a server that is not there yet. */
 const NOT_YET = new Set(['ECONNREFUSED', 'EAI_AGAIN', '57P03']);
@@ -62,6 +65,7 @@ export async function connectExternalPostgres(options: ExternalPostgresOptions):
   let relock: Promise<void> | undefined;
 
   const watch = () => {
+    keepAsking(client, ASKED);
     client.once('end', () => {
       if (!stopping.signal.aborted) relock = lockAgain();
     });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../../core/ports/logger.ts';
+import { limitAnswers } from './answer-limit.ts';
 
 /** First half of the advisory lock's key, "wa2n" as a number; the view `node_lock` of the first migration names it too. */
 const LOCK_CLASS = 0x7761326e;
@@ -16,6 +17,8 @@ const MAX_WAITING = 10_000;
 const LAST_NOTES_MS = 1_000;
 const RETRY_MS = 100;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** Sooner than a lease runs out: a node whose connection is dead without a word counts as dead at the others. */
+const ANSWER_LIMIT_MS = 10_000;
 
 export interface NodeConnectionOptions {
   databaseUrl: string;
@@ -25,6 +28,8 @@ export interface NodeConnectionOptions {
   onMessage(message: unknown): void;
   /** The connection came back after a break. */
   onBack?(): void;
+  /** How long the server may owe an answer, in milliseconds. Default 10,000. */
+  answerLimitMs?: number;
 }
 
 /**
@@ -40,10 +45,15 @@ export class NodeConnection {
   #telling: Promise<void> | undefined;
   #isTelling = false;
   #loop: Promise<void> | undefined;
+  #askTimer: NodeJS.Timeout | undefined;
   #upSinceMs: number | undefined;
 
   constructor(options: NodeConnectionOptions) {
     this.#options = options;
+  }
+
+  get #answerLimitMs(): number {
+    return this.#options.answerLimitMs ?? ANSWER_LIMIT_MS;
   }
 
   /** Second half of this node's lock, for the row that tells others where to look. */
@@ -60,6 +70,9 @@ export class NodeConnection {
   async start(): Promise<void> {
     const connection = await this.#connect();
     this.#loop = this.#keep(connection);
+    this.#askTimer = setInterval(() => {
+      if (!this.#isTelling) this.#telling = this.#ask();
+    }, this.#answerLimitMs / 3).unref();
   }
 
   /** Tells all nodes, this one too; at once and in this order, unless the connection is broken. */
@@ -90,6 +103,7 @@ export class NodeConnection {
 
   /** Ends the connection and with it the lock, once what was published is told. Idempotent. */
   async close(): Promise<void> {
+    clearInterval(this.#askTimer);
     const isTold = new AbortController();
     await Promise.race([
       this.#telling,
@@ -119,6 +133,13 @@ export class NodeConnection {
     this.#isTelling = false;
   }
 
+  /** Whether anybody is there; who is not fails every statement within the limit. Then what was published meanwhile. */
+  async #ask(): Promise<void> {
+    this.#isTelling = true;
+    await this.#client?.query('SELECT 1').catch(() => undefined);
+    await this.#tell();
+  }
+
   async #connect(): Promise<{ ended: Promise<void> }> {
     const { databaseUrl, onMessage, log } = this.#options;
     const client = new pg.Client({
@@ -139,6 +160,7 @@ export class NodeConnection {
     });
     try {
       await client.connect();
+      limitAnswers(client, this.#answerLimitMs);
       // A note need not survive a power cut, and no other node's note has to wait until it would.
       await client.query('SET synchronous_commit TO off');
       await client.query(`LISTEN ${CHANNEL}`);

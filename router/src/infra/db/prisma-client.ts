@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
-import pg from 'pg';
 import { PrismaClient } from './generated/client.ts';
+import { createPostgresPool } from './postgres-pool.ts';
 import { useRawStatements } from './raw-statements.ts';
 
 /** Distinct SQL texts that one client keeps prepared; later ones are sent unprepared. */
@@ -32,19 +32,14 @@ export interface PrismaClientOptions {
  * statements go straight to the same connections (raw-statements.ts).
  */
 export function createPrismaClient(url: string, options: PrismaClientOptions = {}): PrismaClient {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: options.poolSize ?? 10,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
-    keepAlive: true,
-    application_name: 'wa2ai',
-    // As startup parameters a pooler would refuse them, and `options` of the URL would take their place.
-    onConnect: async (client) => {
-      await client.query(SESSION_SETTINGS);
-    },
+  const pool = createPostgresPool(url, {
+    name: 'wa2ai',
+    size: options.poolSize ?? 10,
+    connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
+    settings: SESSION_SETTINGS,
+    onConnectionLost: options.onConnectionLost,
   });
   const nameOf = options.prepareStatements === false ? () => '' : createStatementNames();
-  pool.on('error', (error) => options.onConnectionLost?.(error));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: nameOf }) });
   useRawStatements(prisma, pool, nameOf, options.onStatementError);
   const disconnect = prisma.$disconnect.bind(prisma);

@@ -172,9 +172,9 @@ export class PrismaOutbox implements Outbox {
       'putting a reply on hold',
       () => this.#prisma.$queryRaw`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
-          UPDATE outbox SET error = ${storableText(why)},
+          UPDATE outbox SET error = ${storableText(why)}, state = 'queued', sent_at = NULL,
             hold_until = now() + ${Math.round(forMs)}::bigint * interval '1 millisecond'
-          FROM held WHERE id = ${outboxId}::bigint AND state = 'queued'
+          FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
         )
         SELECT count(*)::integer AS held FROM held`,
     );

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
 import { forgetGoneNodes } from './prisma-cluster.ts';
-import { StorageDamagedError, withStorage } from './storage-errors.ts';
+import { withStorage } from './storage-errors.ts';
 
 const DAY_MS = 86_400_000;
 /** Rows of one statement: few enough to hold nobody up. */
@@ -32,7 +32,7 @@ export interface RetentionDeps {
 const BATCHES: Record<RetentionKind, (before: Date) => Prisma.Sql> = {
   deadLetters: (before) => Prisma.sql`
     DELETE FROM dead_letter WHERE id IN (
-      SELECT id FROM dead_letter WHERE created_at < ${before}::timestamptz ORDER BY id LIMIT ${BATCH}) RETURNING 1`,
+      SELECT id FROM dead_letter WHERE created_at < ${before}::timestamptz ORDER BY created_at LIMIT ${BATCH}) RETURNING 1`,
   // The row stays: a message that WhatsApp delivers again must be known. A dead one can be replayed while its letter is there.
   text: (before) => Prisma.sql`
     UPDATE message SET text = '', quoted_text = NULL, trace = NULL, media = NULL, media_ref = NULL WHERE id IN (
@@ -108,8 +108,8 @@ export class Retention {
 
   /**
    * One run over every kind that has a limit, and over the list of nodes.
-   * @returns rows removed (texts emptied) by kind; a kind that another node is at is left out
-   * @throws {StorageUnavailableError} what went before is gone
+   * @returns rows removed (texts emptied) by kind; a kind that another node is at, or that failed, is left out
+   * @throws {StorageUnavailableError} the list of nodes could not be looked through; what went before is gone
    */
   async runOnce(): Promise<Partial<Record<RetentionKind, number>>> {
     const removed: Partial<Record<RetentionKind, number>> = {};
@@ -120,9 +120,9 @@ export class Retention {
         const rows = await this.#prune(kind, new Date(this.#deps.clock.now() - days * DAY_MS));
         if (rows !== undefined) removed[kind] = rows;
       } catch (error) {
-        // A damaged row keeps rows of its own kind, no others.
-        if (!(error instanceof StorageDamagedError)) throw error;
-        this.#deps.log.error({ err: error, kind }, 'old rows could not be removed');
+        // A damaged row, or one that takes too long, keeps rows of its own kind, no others.
+        if (this.#stopping.signal.aborted) throw error;
+        this.#deps.log.warn({ err: error, kind }, 'old rows could not be removed; it is tried again');
       }
     }
     await forgetGoneNodes(this.#deps.prisma);

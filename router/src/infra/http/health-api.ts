@@ -3,6 +3,7 @@ import { StorageTroubleError } from '../../core/errors.ts';
 import type { AccountControl } from '../../core/ports/account-control.ts';
 import type { StorageHealth } from '../../core/ports/storage-health.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
+import { inTime } from './in-time.ts';
 import type { NodesApiDeps } from './nodes-api.ts';
 
 /** How long the database may take to answer before it counts as away. */
@@ -107,18 +108,9 @@ export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint
 
 /** A sentence without addresses: whoever reaches the port may ask. Undefined when all is well. */
 async function troubleOf(storage: Pick<StorageHealth, 'check'>): Promise<string | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(NO_ANSWER), PING_LIMIT_MS);
-    timer.unref();
-  });
   const answered = storage.check().then(
     () => undefined,
     (error: unknown) => (error instanceof StorageTroubleError ? error.message : NO_ANSWER),
   );
-  try {
-    return await Promise.race([answered, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return inTime<string | undefined>(PING_LIMIT_MS, answered, () => NO_ANSWER);
 }

@@ -3,9 +3,12 @@ import { ACCOUNT_STATES } from '../../core/account-state.ts';
 import type { AccountControl } from '../../core/ports/account-control.ts';
 import type { TurnResult } from '../../core/ports/inbox.ts';
 import type { MessageLog, OpenWork } from '../../core/ports/message-log.ts';
+import { inTime } from './in-time.ts';
 
 /** Counting rows costs the database; scrapes closer together than this share one count. */
 const COUNT_LIFETIME_MS = 5_000;
+/** Sooner than Prometheus gives a scrape up (10 s): a database that is silent must show as being away. */
+const COUNT_LIMIT_MS = 2_000;
 /** Milliseconds between looks at the event loop's lag: rarer than the library's 10, to keep an idle service idle. */
 const LAG_PRECISION_MS = 100;
 
@@ -97,7 +100,9 @@ export function createMetrics(deps: {
   async function readOpenWork(): Promise<void> {
     replies.reset();
     try {
-      const work = await openWork();
+      const work = await inTime(COUNT_LIMIT_MS, openWork(), () => {
+        throw new Error('the database does not answer');
+      });
       messages.set(work.messages);
       oldestMessage.set(work.oldestMessageMs / 1000);
       for (const [state, count] of Object.entries(work.replies)) replies.set({ state }, count);

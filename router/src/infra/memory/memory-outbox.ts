@@ -121,8 +121,9 @@ export class MemoryOutbox implements Outbox {
   }
 
   async hold(outboxId: string, forMs: number, why: string): Promise<void> {
-    const row = this.#state.outbox.get(outboxId);
-    if (row?.state === 'queued') Object.assign(row, { error: why, holdUntil: this.#after(forMs) });
+    const row = this.#unacknowledged(outboxId);
+    if (!row) return;
+    Object.assign(row, { state: 'queued', error: why, holdUntil: this.#after(forMs), sentAt: undefined });
   }
 
   async endHolds(accountId: string): Promise<void> {

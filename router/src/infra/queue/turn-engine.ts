@@ -1,8 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { DBOS } from '@dbos-inc/dbos-sdk';
+import type pg from 'pg';
 import { StorageUnavailableError } from '../../core/errors.ts';
 import type { Inbox } from '../../core/ports/inbox.ts';
 import type { Logger } from '../../core/ports/logger.ts';
+import { createPostgresPool } from '../db/postgres-pool.ts';
 import { RepeatedComplaints } from '../repeated-complaints.ts';
 import type { DbosTakeover } from './dbos-takeover.ts';
 import { LoopSweep, loopId } from './loop-sweep.ts';
@@ -20,6 +22,13 @@ const SWEEP_EVERY_MS = 5_000;
 const TAKE_OVER_EVERY_MS = 1_000;
 /** A workflow started here begins at once; one that another node has begun under the same name never does. */
 const BEGINS_WITHIN_MS = 2_000;
+/** A transaction that DBOS leaves idle, in a hung process, holds its rows no longer than that. */
+const POOL = {
+  name: 'wa2ai turns',
+  size: 8,
+  connectTimeoutMs: 10_000,
+  settings: "SET idle_in_transaction_session_timeout TO '60s'",
+};
 /** Waits between tries while the database is away, in milliseconds. */
 const STORAGE_RETRY_MS = { first: 500, longest: 5_000 };
 
@@ -71,6 +80,8 @@ export class TurnEngine {
   readonly #startedHere = new Set<string>();
   readonly #lanes = new Map<string, Lane>();
   readonly #sweep: LoopSweep;
+  /** DBOS's connections. */
+  #pool: pg.Pool | undefined;
   #sweepTimer: NodeJS.Timeout | undefined;
   #takeOverTimer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> = Promise.resolve();
@@ -107,10 +118,11 @@ export class TurnEngine {
   /** Connects DBOS to the database (its own schema `dbos`), resumes what this node left, starts the sweep. */
   async start(): Promise<void> {
     const { databaseUrl, nodeId, sweepEveryMs = SWEEP_EVERY_MS } = this.#deps;
+    this.#pool = createPostgresPool(databaseUrl, POOL);
     DBOS.setConfig({
       name: 'wa2ai',
       systemDatabaseUrl: databaseUrl,
-      systemDatabasePoolSize: 8,
+      systemDatabasePool: this.#pool,
       executorID: nodeId,
       applicationVersion: WORKFLOW_VERSION,
       notificationCoalesceMs: 1_000,
@@ -189,6 +201,7 @@ export class TurnEngine {
       });
     }
     await DBOS.shutdown({ deregister: true });
+    await this.#pool?.end();
   }
 
   async #start({ chatId, epoch }: { chatId: string; epoch: number }): Promise<void> {

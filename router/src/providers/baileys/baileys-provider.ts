@@ -205,6 +205,8 @@ class BaileysProvider implements ChatProvider {
   async stop(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     this.#stopping.abort();
+    // A replay under way, which waits for core, would keep the connection's end waiting.
+    this.#intake.waitNoMore();
     await this.#connection.stop();
     await this.#intake.stop();
     await this.#receipts.finish();

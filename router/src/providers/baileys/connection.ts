@@ -45,7 +45,7 @@ export interface ConnectionOptions<S extends ManagedSocket> {
   isLinked(): boolean;
   /** After each socket's end, before the next: awaits what it still writes. Must not reject. */
   closed(): Promise<void>;
-  /** WhatsApp ended the link: the keys are of no more use. */
+  /** WhatsApp ended the link: the keys are of no more use. Called again after a rejection. */
   putKeysAside(): Promise<void>;
   onPhase(phase: ConnectionPhase): void;
   clock: Clock;
@@ -194,9 +194,29 @@ export class ConnectionManager<S extends ManagedSocket> {
         await sleepOrAbort(clock, forMs, signal);
         continue;
       }
-      if (action.kind === 'logged-out' && action.isByWhatsApp) await this.#options.putKeysAside();
-      onPhase({ state: action.kind, reason: action.reason });
+      if (action.kind === 'logged-out' && action.isByWhatsApp)
+        await this.#putKeysAside(action.reason, signal);
+      if (!signal.aborted) onPhase({ state: action.kind, reason: action.reason });
       return;
+    }
+  }
+
+  /** Again until the database takes it: with keys that WhatsApp refuses there must be no further login. */
+  async #putKeysAside(why: string, signal: AbortSignal): Promise<void> {
+    const { putKeysAside, onPhase, clock, log } = this.#options;
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      try {
+        return await putKeysAside();
+      } catch (error) {
+        log.warn(
+          { err: error, attempt },
+          'the keys of an ended link could not be put aside; it is tried again',
+        );
+        const waitMs = this.#backoffMs(attempt, MAX_UNREACHED_BACKOFF_MS);
+        const reason = `${why} The database has not taken note of it yet.`;
+        onPhase({ state: 'waiting', reason, retryAtMs: clock.now() + waitMs, isStorageTrouble: true });
+        await sleepOrAbort(clock, waitMs, signal);
+      }
     }
   }
 

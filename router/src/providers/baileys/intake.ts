@@ -279,6 +279,11 @@ export class Intake implements DecryptHooks {
     return oldest ? this.#options.clock.monotonicMs() - oldest.arrivedAtMs : 0;
   }
 
+  /** What core cannot take is left to the journal from now on, and a replay under way ends; `stop` follows. */
+  waitNoMore(): void {
+    this.#handOver.stop();
+  }
+
   /**
    * Resolves when all that was decrypted, and waits for nothing before it, is received. What waits, and what core cannot
    * take now, is left to the journal and the next replay: handing it on now would be too early for its place.
@@ -286,7 +291,7 @@ export class Intake implements DecryptHooks {
   async stop(): Promise<void> {
     this.connectionClosed();
     this.#unread.finish();
-    this.#handOver.stop();
+    this.waitNoMore();
     await this.#lanes.below(1);
     await this.#trim.finish();
   }

@@ -60,16 +60,20 @@ function timeOf(seconds: string | undefined, nowMs: number): number {
 }
 
 const GATHER_MS = 25;
+/** An ack that is not noted makes its message count as late, and be sent once more. */
+const RETRY_MS = 5_000;
 /** Beyond this the oldest are dropped: a receipt tells, nothing waits for it. */
 const MAX_KEPT = 20_000;
 
-/** Hands receipts on many at a time, in order; those that could not be stored go with the next. */
+/** Hands receipts on many at a time, in order; those that could not be stored go with the next, or after a while. */
 export class ReceiptBatch {
   readonly #store: (receipts: Receipt[]) => Promise<void>;
   readonly #log: Logger;
   #kept: Receipt[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
   #working: Promise<void> = Promise.resolve();
+  #isFinished = false;
 
   constructor(store: (receipts: Receipt[]) => Promise<void>, log: Logger) {
     this.#store = store;
@@ -85,12 +89,14 @@ export class ReceiptBatch {
 
   /** Resolves when all receipts so far are stored, or could not be. */
   async finish(): Promise<void> {
+    this.#isFinished = true;
     this.#flush();
     await this.#working;
   }
 
   #flush(): void {
     clearTimeout(this.#timer);
+    clearTimeout(this.#retryTimer);
     this.#timer = undefined;
     this.#working = this.#working.then(async () => {
       const batch = this.#kept.splice(0);
@@ -100,6 +106,7 @@ export class ReceiptBatch {
       } catch (error) {
         this.#kept.unshift(...batch);
         this.#log.warn({ err: error, receipts: batch.length }, 'receipts not stored; they go with the next');
+        if (!this.#isFinished) this.#retryTimer = setTimeout(() => this.#flush(), RETRY_MS).unref();
       }
     });
   }

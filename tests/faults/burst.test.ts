@@ -1,0 +1,113 @@
+import pg from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { residentMb } from '../bench/statistics.ts';
+import { Stage } from '../support/stage.ts';
+import type { Person } from '../whatsapp-emulator/person.ts';
+
+const PEOPLE = 10;
+const EACH = 50;
+const BURST = PEOPLE * EACH;
+/** Receipts that may be out while the inbox takes nothing: the messages that wait for it are so many at most. */
+const MOST_UNSTORED = 210;
+/** The pool, DBOS's, and the connections that hold locks and listen. */
+const MOST_CONNECTIONS = 25;
+
+let stage: Stage;
+let people: Person[];
+/** Of the test's own, to lock tables with. */
+let client: pg.Client;
+
+beforeEach(async () => {
+  stage = await Stage.setAndPaired();
+  client = new pg.Client({ connectionString: stage.database.url });
+  await client.connect();
+  people = Array.from({ length: PEOPLE }, (_, index) =>
+    stage.person({ via: index % 2 === 0 ? 'pn' : 'lid' }),
+  );
+  for (const person of people) {
+    await person.say('hello', { to: stage.phone });
+    await person.nextReply(20_000);
+  }
+  await stage.emulator.waitUntilSettled(device(), 20_000);
+  await stage.service.end('SIGKILL');
+  for (let number = 1; number <= EACH; number++) {
+    await Promise.all(people.map((person) => person.say(`question ${number}`, { to: stage.phone })));
+  }
+});
+
+afterEach(async () => {
+  await client.end();
+  await stage.strike();
+});
+
+const unacknowledged = () => stage.emulator.waitingFor(device());
+const device = () => stage.emulator.linkedDevices(stage.phone.pn)[0]?.pn ?? '';
+
+async function count(sql: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(`SELECT count(*)::integer AS count FROM ${sql}`);
+  return rows[0]?.count ?? 0;
+}
+
+const writesThatWait = (table: string) =>
+  count(`pg_locks WHERE NOT granted AND relation = '${table}'::regclass`);
+
+/** Starts the service while `table` takes no write, and lets it go when `untilSeen` has resolved. */
+async function startWhileLocked(table: string, untilSeen: () => Promise<void>): Promise<void> {
+  await client.query('BEGIN');
+  await client.query(`LOCK TABLE ${table} IN EXCLUSIVE MODE`);
+  try {
+    await stage.startService();
+    await expect.poll(() => writesThatWait(table), { timeout: 30_000 }).toBeGreaterThan(0);
+    await untilSeen();
+  } finally {
+    await client.query('COMMIT');
+  }
+}
+
+/** Resolves when the service has done all that it can: nothing more was acknowledged during many turns of its loop. */
+async function untilNothingMoves(): Promise<void> {
+  let before: number;
+  do {
+    before = unacknowledged();
+    for (let call = 0; call < 100; call++) await stage.service.api('GET', '/health/live');
+  } while (unacknowledged() !== before);
+}
+
+async function expectAllAnswered(): Promise<void> {
+  const questions = Array.from({ length: EACH }, (_, index) => `Echo: question ${index + 1}`);
+  for (const person of people) {
+    await person.waitForReceived(1 + EACH, 90_000);
+    expect(person.received.map(({ text }) => text)).toEqual(['Echo: hello', ...questions]);
+  }
+  await stage.emulator.waitUntilSettled(device(), 30_000);
+}
+
+it('is not acknowledged before the journal has it, needs no more connections and no memory', {
+  timeout: 240_000,
+}, async () => {
+  expect(unacknowledged()).toBe(BURST);
+  let beforeMb = 0;
+  await startWhileLocked('journal', async () => {
+    beforeMb = residentMb(stage.service.pid);
+    await untilNothingMoves();
+    expect(unacknowledged()).toBe(BURST);
+    expect(await count('pg_stat_activity WHERE datname = current_database()')).toBeLessThan(MOST_CONNECTIONS);
+  });
+  await expectAllAnswered();
+  expect(await count('pg_stat_activity WHERE datname = current_database()')).toBeLessThan(MOST_CONNECTIONS);
+  expect(residentMb(stage.service.pid) - beforeMb).toBeLessThan(150);
+  const failed = stage.service.lines.filter(({ msg }) =>
+    /could not|not stored|waits for the inbox/.test(msg),
+  );
+  expect(failed).toEqual([]);
+});
+
+it('is acknowledged no further than messages may wait for the inbox', { timeout: 240_000 }, async () => {
+  await startWhileLocked('message', async () => {
+    await expect.poll(unacknowledged, { timeout: 30_000 }).toBeLessThan(BURST - 100);
+    await untilNothingMoves();
+    expect(unacknowledged()).toBeGreaterThan(BURST - MOST_UNSTORED);
+    expect(await count('journal')).toBeGreaterThanOrEqual(BURST - unacknowledged());
+  });
+  await expectAllAnswered();
+});
