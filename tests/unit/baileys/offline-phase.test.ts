@@ -38,6 +38,8 @@ it('outlasts a process that was stopped for long: what came meanwhile is read fi
   const timers = vi.spyOn(globalThis, 'setInterval');
   phase.runs();
   const look = timers.mock.calls[0]?.[0] as () => void;
+  // Before the real timers are put back, which must be the last that is done to them.
+  timers.mockRestore();
   // After a stop an interval runs once, however many times it missed.
   look();
   phase.runs();
