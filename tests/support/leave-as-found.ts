@@ -1,12 +1,39 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { afterEach, vi } from 'vitest';
+import { afterAll, afterEach, vi } from 'vitest';
 
-/** In Node 20 each of these slows every promise of the process down from its first use until it is disabled. */
-const shared = globalThis as typeof globalThis & { wa2aiUsedStorages?: Set<AsyncLocalStorage<unknown>> };
+/** What the worker was before its first file; this module itself is run anew for each. */
+interface Found {
+  timers: Record<'setTimeout' | 'setInterval' | 'setImmediate', unknown>;
+  /** Used by the test that runs. */
+  storages: Set<AsyncLocalStorage<unknown>>;
+}
 
-if (!shared.wa2aiUsedStorages) {
-  const used = new Set<AsyncLocalStorage<unknown>>();
-  shared.wa2aiUsedStorages = used;
+const worker = globalThis as typeof globalThis & { wa2aiFound?: Found };
+worker.wa2aiFound ??= { timers: presentTimers(), storages: watchStorages() };
+const { timers, storages } = worker.wa2aiFound;
+
+/** Files of unit tests share their worker: no clock, no spy and no storage of a test is left to the next. */
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  for (const storage of storages) storage.disable();
+  storages.clear();
+});
+
+afterAll(() => {
+  for (const [name, found] of Object.entries(timers)) {
+    if (presentTimers()[name as keyof Found['timers']] !== found) throw new Error(`${name} was left mocked`);
+  }
+});
+
+function presentTimers(): Found['timers'] {
+  const { setTimeout, setInterval, setImmediate } = globalThis;
+  return { setTimeout, setInterval, setImmediate };
+}
+
+/** In Node 20 each storage slows down every promise of the process, from its first use until it is disabled. */
+function watchStorages(): Found['storages'] {
+  const used: Found['storages'] = new Set();
   for (const method of ['run', 'enterWith'] as const) {
     const original = AsyncLocalStorage.prototype[method] as (...args: unknown[]) => unknown;
     Object.assign(AsyncLocalStorage.prototype, {
@@ -16,12 +43,5 @@ if (!shared.wa2aiUsedStorages) {
       },
     });
   }
+  return used;
 }
-
-/** Files of unit tests share their worker: no clock, no spy and no storage of a test is left to the next. */
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-  for (const storage of shared.wa2aiUsedStorages ?? []) storage.disable();
-  shared.wa2aiUsedStorages?.clear();
-});

@@ -13,7 +13,7 @@ import {
   proto,
   type WAMessage,
 } from '@whiskeysockets/baileys';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TestClient } from '../support/signal-test-client.ts';
 import type { LinkCodeFinish, LinkCodeHello } from '../whatsapp-emulator/actors.ts';
 import { checkDeviceIdentity, parsePairingQr } from '../whatsapp-emulator/adv-identity.ts';
@@ -44,7 +44,7 @@ let client: TestClient;
 let maria: Person;
 
 // libsignal prints sessions, private keys included
-beforeEach(() => {
+beforeAll(() => {
   for (const method of ['info', 'warn', 'error'] as const) vi.spyOn(console, method).mockReturnValue();
 });
 
