@@ -75,6 +75,7 @@ export default defineConfig({
           include: ['tests/docker/**/*.test.ts'],
           environment: 'node',
           expect,
+          fileParallelism: false,
           testTimeout: 1_500_000,
           hookTimeout: 150_000,
         },
