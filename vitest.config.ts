@@ -1,4 +1,11 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+
+/**
+ * Files at a time. Each has a database, a WhatsApp and ports of its own, and waits often: two share even a single
+ * core well. The processes that each starts set the upper end.
+ */
+const maxWorkers = Math.min(Math.max(availableParallelism(), 2), 6);
 
 /** Vitest's own limit, a second, is too short on a busy machine; nothing waits for it where all is well. */
 const expect = { poll: { timeout: 20_000 } };
@@ -12,6 +19,11 @@ export default defineConfig({
           include: ['tests/unit/**/*.test.ts'],
           environment: 'node',
           expect,
+          // Loading the modules anew for each of these short files would cost more than the tests do.
+          pool: 'threads',
+          isolate: false,
+          setupFiles: ['tests/support/leave-as-found.ts'],
+          maxWorkers,
           // Some try thousands of random values: a machine that is busy with other things takes its time.
           testTimeout: 60_000,
         },
@@ -25,6 +37,8 @@ export default defineConfig({
           globalSetup: ['tests/support/database-setup.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
+          maxWorkers,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -36,7 +50,9 @@ export default defineConfig({
           globalSetup: ['tests/support/database-setup.ts'],
           testTimeout: 90_000,
           hookTimeout: 90_000,
-          fileParallelism: false,
+          maxWorkers,
+          // Together with the integration tests: the longest files of both begin first, and no core waits at the end.
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -59,6 +75,7 @@ export default defineConfig({
           include: ['tests/docker/**/*.test.ts'],
           environment: 'node',
           expect,
+          fileParallelism: false,
           testTimeout: 1_500_000,
           hookTimeout: 150_000,
         },

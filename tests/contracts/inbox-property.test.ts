@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { InboundMessage, Inbox, Stored } from '../../router/src/core/ports/inbox.ts';
+import { runs } from '../support/property-runs.ts';
 import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, type Stores } from './adapters.ts';
 
 const PEOPLE = 3;
@@ -128,10 +129,10 @@ describe.each(ADAPTERS)('inbox in $name, whatever happens in whatever order', ({
     expect(replies.map((reply) => reply.message.text)).toEqual(loops.answeredTexts);
   });
 
-  const numRuns = name === 'memory' ? 150 : 10;
+  const tries = runs(name === 'memory' ? 150 : 10);
 
   it('answers everything once while people change between number and LID', async () => {
-    await fc.assert(answersEverything, { numRuns });
+    await fc.assert(answersEverything, tries);
   });
 
   it('keeps the order of each person who is known by one address', async () => {
@@ -159,7 +160,7 @@ describe.each(ADAPTERS)('inbox in $name, whatever happens in whatever order', ({
       for (const texts of inOrder)
         expect(loops.answeredTexts.filter((text) => texts.includes(text))).toEqual(texts);
     });
-    await fc.assert(keepsOrder, { numRuns });
+    await fc.assert(keepsOrder, tries);
   });
 
   it('loses and repeats nothing when all happens at once', async () => {

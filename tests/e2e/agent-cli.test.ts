@@ -55,54 +55,6 @@ async function wa2aiWith(env: Record<string, string>, ...args: string[]) {
   return { code, output, errors };
 }
 
-interface Answer {
-  status: number;
-  body?: Buffer;
-}
-
-type Spoiled = Answer | 'cut' | undefined;
-
-/** What becomes of an answer of the mock agent: another one, a cut connection, or undefined for as it was. */
-type Spoil = (request: { path: string; body: Buffer }, answer: Answer) => Spoiled | Promise<Spoiled>;
-
-/** Cannot bear calls that come together. A call that was made before is one of those, and waits for the others. */
-function oneAtATime(): Spoil {
-  const known = new Set<string>();
-  let arrived = 0;
-  let begin: () => void = () => undefined;
-  const together = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
-  return async ({ body }, { status }) => {
-    const call = body.toString('hex');
-    if (status !== 200 || call === '' || !known.has(call)) {
-      known.add(call);
-      return undefined;
-    }
-    arrived += 1;
-    if (arrived === 4) begin();
-    await together;
-    return { status: 503 };
-  };
-}
-
-/** The mock agent behind a server that spoils some answers. */
-async function spoiled(spoil: Spoil): Promise<string> {
-  const { url } = await serverOf(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const body = Buffer.concat(chunks);
-    const path = request.url ?? '';
-    const init = request.method === 'POST' ? { method: 'POST', body } : {};
-    const passed = await fetch(mock.url + path, init);
-    const answer = { status: passed.status, body: Buffer.from(await passed.arrayBuffer()) };
-    const given = (await spoil({ path, body }, answer)) ?? answer;
-    if (given === 'cut') request.socket.destroy();
-    else response.writeHead(given.status).end(given.body);
-  });
-  return url;
-}
-
 async function checkOf(url: string, abi = abiFile) {
   const { code, output } = await wa2ai('agent', 'check', url, '--abi', abi, '--json');
   const report = JSON.parse(output) as {
@@ -194,70 +146,6 @@ describe('wa2ai agent', () => {
     expect(code).toBe(1);
     expect(failed).toContain("processUser: a call answers 200 with the ABI's outputs");
     expect(failed).toContain('greet: broken ABI encoding is refused with 400');
-  });
-
-  it('check tells each thing that an agent does otherwise than the specification, and nothing else', async () => {
-    const isCall = (body: Buffer, selector: string) => body.toString('hex', 0, 4) === selector;
-    const greetFails = 'greet: broken ABI encoding is refused with 400';
-    const cases: Array<[string, Spoil, string[]]> = [
-      [
-        'no health',
-        ({ path }) => (path === '/health' ? { status: 404 } : undefined),
-        [
-          'health: GET /health answers 200 with JSON',
-          'health after all that: GET /health answers 200 with JSON',
-        ],
-      ],
-      [
-        'a decoder that throws for unknown selectors',
-        ({ body }, { status }) => (status === 400 && isCall(body, 'ffffffff') ? { status: 500 } : undefined),
-        [
-          'unknown selector is refused with 400',
-          'body just below 10 MB is read: its unknown selector is refused with 400',
-        ],
-      ],
-      [
-        'no look at the length',
-        ({ body }) => (body.length > 0 && body.length < 4 ? 'cut' : undefined),
-        ['body of 3 bytes is refused with 400'],
-      ],
-      [
-        'an empty body taken',
-        ({ body, path }) => (path === '/' && body.length === 0 ? { status: 200 } : undefined),
-        ['empty body is refused with 400'],
-      ],
-      [
-        'a panic at broken arguments',
-        ({ body }) => (isCall(body, 'ead710c4') && body.length < 36 ? 'cut' : undefined),
-        [greetFails],
-      ],
-      [
-        "a web framework's own limit of 100 kB",
-        ({ body }) => (body.length > 100_000 ? { status: 413 } : undefined),
-        ['body just below 10 MB is read: its unknown selector is refused with 400'],
-      ],
-      [
-        'no limit at all',
-        ({ body }) => (body.length > 10 * 1024 * 1024 ? { status: 200 } : undefined),
-        ['body above 10 MB is refused'],
-      ],
-      [
-        'outputs of another type',
-        ({ body }, { status }) =>
-          status === 200 && isCall(body, 'ead710c4') ? { status: 200, body: Buffer.alloc(32, 1) } : undefined,
-        ["greet: a call answers 200 with the ABI's outputs"],
-      ],
-      ['one call at a time', oneAtATime(), ['20 calls at the same time get the same answer']],
-    ];
-    for (const [name, spoil, expected] of cases) {
-      // So that calls made at the same moment meet.
-      mock.change({ delayMs: name === 'one call at a time' ? 500 : 0 });
-      const url = await spoiled(spoil);
-      const { code, failed } = await checkOf(url);
-      expect(failed, name).toEqual(expected);
-      expect(code, name).toBe(1);
-    }
-    mock.change({ delayMs: 0 });
   });
 
   it('check passes an agent that speaks the JSON envelope, and inspect finds that it does', async () => {

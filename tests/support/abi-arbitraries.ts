@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { getAddress } from 'viem/utils';
 import type { AbiValue } from '../../router/src/infra/abi/abi-type.ts';
+import { anyText } from './any-text.ts';
 
 /** A random type: its text with names, as an ABI writes it, and values of it. */
 export interface RandomType {
@@ -27,7 +28,7 @@ const elementary: fc.Arbitrary<RandomType> = fc.oneof(
   fc.constant({ text: 'bool', value: fc.boolean() }),
   fc.constant({ text: 'address', value: hex(20, 20).map((text) => getAddress(text)) }),
   fc.constant({ text: 'bytes', value: hex(0, 100) }),
-  fc.constant({ text: 'string', value: fc.string({ unit: 'binary', maxLength: 60 }) }),
+  fc.constant({ text: 'string', value: anyText(60) }),
   fc.integer({ min: 1, max: 32 }).map((size) => ({ text: `bytes${size}`, value: hex(size, size) })),
 );
 

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import nock from 'nock';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type IncomingMessage, MAX_MEDIA_BYTES } from '../../router/src/core/models.ts';
 import { filesIn, inlineDataOf } from '../../router/src/infra/adk-media.ts';
 import { type AdkEvent, parseEvents, runBody } from '../../router/src/infra/adk-wire.ts';
 import { HttpAgentClient } from '../../router/src/infra/http-agent-client.ts';
+import { mockNetwork } from '../support/mocked-network.ts';
 
 const url = 'http://adk.example:8000';
 const media = { kind: 'document' as const, mimeType: 'application/pdf', fileName: 'a.pdf', sizeBytes: 3 };
@@ -102,11 +103,7 @@ describe('files in a run', () => {
 });
 
 describe('an ADK route', () => {
-  beforeEach(() => nock.disableNetConnect());
-  afterEach(() => {
-    nock.cleanAll();
-    nock.enableNetConnect();
-  });
+  mockNetwork();
   const answer = [
     { author: 'model', content: { role: 'model', parts: [{ text: 'a chart' }, { inlineData: png }] } },
   ];

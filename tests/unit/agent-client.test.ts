@@ -1,5 +1,5 @@
 import nock from 'nock';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   AgentProtocolError,
   AgentTimeoutError,
@@ -10,6 +10,7 @@ import type { IncomingMessage } from '../../router/src/core/models.ts';
 import { AdkState } from '../../router/src/infra/adk-state.ts';
 import { HttpAgentClient, type HttpAgentClientConfig } from '../../router/src/infra/http-agent-client.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { mockNetwork } from '../support/mocked-network.ts';
 import { recordingLog } from '../support/quiet-log.ts';
 
 /** HttpAgentClient by the sentences of the agent contract, then by what real ADK servers do (refs/adk_api.md). */
@@ -85,12 +86,10 @@ async function errorOf(asked: Promise<unknown>): Promise<Wa2aiError> {
   throw new Error(`it answered ${JSON.stringify(outcome.answer)}`);
 }
 
-beforeAll(() => nock.disableNetConnect());
-afterAll(() => nock.enableNetConnect());
+mockNetwork();
 afterEach(() => {
   const left = nock.pendingMocks();
   nock.cleanAll();
-  nock.abortPendingRequests();
   expect(left).toEqual([]);
 });
 

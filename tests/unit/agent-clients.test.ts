@@ -1,9 +1,10 @@
 import nock from 'nock';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Route } from '../../router/src/core/models.ts';
 import { createAgentClients } from '../../router/src/infra/agent-clients.ts';
 import { HttpAgentClient } from '../../router/src/infra/http-agent-client.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { mockNetwork } from '../support/mocked-network.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
 function aRoute(changes: Partial<Route> = {}): Route {
@@ -34,7 +35,7 @@ function agentClients(clock = new FakeClock()) {
   return createAgentClients({ defaultTimeoutMs: 1_000, log: quietLog, clock });
 }
 
-afterEach(() => nock.cleanAll());
+mockNetwork();
 
 describe('createAgentClients', () => {
   it('gives an ADK route its HttpAgentClient, the same one until the route changes', () => {

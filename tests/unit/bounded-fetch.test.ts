@@ -1,13 +1,9 @@
 import nock from 'nock';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { boundedFetch } from '../../router/src/infra/bounded-fetch.ts';
+import { mockNetwork } from '../support/mocked-network.ts';
 
-beforeAll(() => nock.disableNetConnect());
-afterEach(() => nock.cleanAll());
-afterAll(() => {
-  nock.enableNetConnect();
-  nock.restore();
-});
+mockNetwork();
 
 const url = 'https://agent.example';
 

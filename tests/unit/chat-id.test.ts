@@ -12,6 +12,8 @@ import {
   parseJid,
   phoneJid,
 } from '../../router/src/core/chat-id.ts';
+import { anyText } from '../support/any-text.ts';
+import { runs } from '../support/property-runs.ts';
 
 const digits = (minLength: number, maxLength: number) =>
   fc
@@ -36,7 +38,7 @@ const nearAddress = fc
     },
   )
   .map((parts) => parts.join(''));
-const anyText = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), nearAddress);
+const anything = fc.oneof(anyText(60), nearAddress);
 
 describe('parseJid', () => {
   it('reads a phone number from every server that carries one, with or without agent and device', () => {
@@ -109,13 +111,13 @@ describe('parseJid', () => {
 
   it('never throws, whatever the text', () => {
     fc.assert(
-      fc.property(anyText, (text) => {
+      fc.property(anything, (text) => {
         parseJid(text);
         canonicalChannelId(text);
         contractUser(text);
         jidOfChannelId(text);
       }),
-      { numRuns: 2_000 },
+      runs(2_000),
     );
   });
 });
@@ -171,7 +173,7 @@ describe('canonicalChannelId', () => {
 
   it('changes nothing when applied to its own result', () => {
     const addresses = fc.oneof(
-      anyText,
+      anything,
       phone,
       phone.map(phoneJid),
       lid.map(lidJid),
@@ -183,7 +185,7 @@ describe('canonicalChannelId', () => {
         const canonical = canonicalChannelId(written);
         if (canonical !== undefined) expect(canonicalChannelId(canonical)).toBe(canonical);
       }),
-      { numRuns: 3_000 },
+      runs(3_000),
     );
   });
 
@@ -224,7 +226,7 @@ describe('identifiers of the agent contract', () => {
 
   it('holds only letters, digits and dashes in a user, whatever came in', () => {
     fc.assert(
-      fc.property(anyText, (text) => {
+      fc.property(anything, (text) => {
         expect(contractUser(text)).toMatch(/^[A-Za-z0-9-]*$/);
       }),
     );

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import { type FromBaileysContext, fromBaileys } from '../../router/src/providers/baileys/from-baileys.ts';
 import { MAX_TEXT_CHARS } from '../../router/src/providers/baileys/message-content.ts';
+import { runs } from '../support/property-runs.ts';
 
 const nowMs = Date.UTC(2026, 5, 1, 12);
 const nowSeconds = nowMs / 1000;
@@ -553,7 +554,7 @@ describe('any proto at all', () => {
         expect(message.sender.phone ?? message.sender.lid).toMatch(/^\d+$/);
         if (message.chat.kind === 'person') expect(message.chat.phone ?? message.chat.lid).toMatch(/^\d+$/);
       }),
-      { numRuns: 4_000 },
+      runs(1_500),
     );
     expect(messages).toBeGreaterThan(100);
   });
@@ -569,7 +570,7 @@ describe('any proto at all', () => {
         }
         expect(['message', 'skip']).toContain(fromBaileys(aMessage({ message }), ctx).kind);
       }),
-      { numRuns: 3_000 },
+      runs(1_000),
     );
   });
 

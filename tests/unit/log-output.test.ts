@@ -12,6 +12,7 @@ function aDisk() {
     room: Number.POSITIVE_INFINITY,
     failure: 'ENOSPC',
     output: new LogOutput({
+      maxStallMs: 20,
       write: (_fd, bytes) => {
         if (disk.room <= 0) throw Object.assign(new Error('no'), { code: disk.failure });
         const taken = Math.min(bytes.length, disk.room);

@@ -1,8 +1,7 @@
 import { writeSync } from 'node:fs';
 import { Writable } from 'node:stream';
 
-/** A pipe whose reader is slow takes more after a moment; one that takes nothing for so long loses lines. */
-const MAX_STALL_MS = 200;
+/** A pipe whose reader is slow takes more after a moment. */
 const PAUSE_MS = 5;
 
 export interface LogOutputOptions {
@@ -10,6 +9,8 @@ export interface LogOutputOptions {
   fd?: number;
   /** Writes some of the bytes and says how many. Another one in tests. */
   write?: (fd: number, bytes: Uint8Array) => number;
+  /** A pipe that takes nothing for so long loses lines. Default 200 ms. */
+  maxStallMs?: number;
 }
 
 /**
@@ -20,6 +21,7 @@ export interface LogOutputOptions {
 export class LogOutput extends Writable {
   readonly #fd: number;
   readonly #write: (fd: number, bytes: Uint8Array) => number;
+  readonly #maxStallMs: number;
   #lost = 0;
   /** A line was cut off in the middle: the next one must not be taken for its rest. */
   #isCut = false;
@@ -28,6 +30,7 @@ export class LogOutput extends Writable {
     super({ decodeStrings: true });
     this.#fd = options.fd ?? 1;
     this.#write = options.write ?? ((fd, bytes) => writeSync(fd, bytes));
+    this.#maxStallMs = options.maxStallMs ?? 200;
   }
 
   override _write(line: Buffer, _encoding: string, done: () => void): void {
@@ -56,7 +59,7 @@ export class LogOutput extends Writable {
         stalledMs = 0;
       } catch (error) {
         const isFull = (error as NodeJS.ErrnoException).code !== 'EAGAIN';
-        if (isFull || stalledMs >= MAX_STALL_MS) {
+        if (isFull || stalledMs >= this.#maxStallMs) {
           this.#isCut ||= rest.length < whole;
           return false;
         }

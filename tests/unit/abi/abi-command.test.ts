@@ -4,6 +4,7 @@ import type { AbiConfig, IncomingMessage } from '../../../router/src/core/models
 import { type Interpretation, interpret } from '../../../router/src/infra/abi/abi-command.ts';
 import { rulesOf } from '../../../router/src/infra/abi/abi-rules.ts';
 import { echoFunctions, specificationFunctions } from '../../fixtures/abi-echo-types.js';
+import { runs } from '../../support/property-runs.ts';
 
 const message: IncomingMessage = {
   id: '3EB0ABC',
@@ -250,7 +251,7 @@ describe('whatever a person writes', { timeout: 60_000 }, () => {
         const meant = interpret(chosen, { ...message, text });
         expect(meant.kind === 'call' || meant.text.length > 0).toBe(true);
       }),
-      { numRuns: 5_000 },
+      runs(2_000),
     );
   });
 

@@ -3,24 +3,22 @@ import { readFile, unlink } from 'node:fs/promises';
 import { encryptedStream, proto } from '@whiskeysockets/baileys';
 import fc from 'fast-check';
 import nock from 'nock';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MediaError } from '../../../router/src/core/errors.ts';
 import { MAX_MEDIA_BYTES } from '../../../router/src/core/models.ts';
 import { systemClock } from '../../../router/src/infra/system-clock.ts';
 import { downloadMedia } from '../../../router/src/providers/baileys/media-download.ts';
 import { readReference, writeReference } from '../../../router/src/providers/baileys/media-reference.ts';
 import { readContent } from '../../../router/src/providers/baileys/message-content.ts';
+import { mockNetwork } from '../../support/mocked-network.ts';
+import { runs } from '../../support/property-runs.ts';
 import { encryptFile } from '../../whatsapp-emulator/media-crypto.ts';
 
 const host = 'https://mmg.whatsapp.net';
 const path = '/v/t62.7118-24/file.enc?ccb=11-4&oh=01_Q5';
 const plain = randomBytes(1_000);
 
-beforeEach(() => nock.disableNetConnect());
-afterEach(() => {
-  nock.cleanAll();
-  nock.enableNetConnect();
-});
+mockNetwork();
 
 /** A reference to a file and what the host holds of it. */
 function uploaded(bytes: Uint8Array = plain, sizeBytes?: number) {
@@ -66,7 +64,7 @@ describe('a file', () => {
         nock(host).get(path).reply(200, encrypted);
         expect(Buffer.from(await download(reference))).toEqual(Buffer.from(bytes));
       }),
-      { numRuns: 50 },
+      runs(50),
     );
   });
 

@@ -46,8 +46,9 @@ export function openApiDocument(endpoints: readonly Endpoint[], options: { hasKe
   };
 }
 
-/** `GET /openapi.json`: describes the given endpoints and itself. */
+/** `GET /openapi.json`: describes the given endpoints and itself. Made when it is first asked for, not at every start. */
 export function openApiEndpoint(others: readonly Endpoint[], options: { hasKey: boolean }): Endpoint {
+  let document: Json | undefined;
   const own: Endpoint = endpoint({
     method: 'get',
     path: '/openapi.json',
@@ -55,9 +56,11 @@ export function openApiEndpoint(others: readonly Endpoint[], options: { hasKey: 
     summary: 'This description',
     isPublic: true,
     answers: { 200: { description: 'OpenAPI 3.1.', contentType: 'application/json' } },
-    handle: () => ({ status: 200, json: document }),
+    handle: () => {
+      document ??= openApiDocument([...others, own], options);
+      return { status: 200, json: document };
+    },
   });
-  const document = openApiDocument([...others, own], options);
   return own;
 }
 

@@ -102,7 +102,7 @@ describe('an agent that misbehaves', () => {
   });
 
   it('is borne when it is only slow', async () => {
-    await start({ mode: 'slow' });
+    await start({ mode: 'slow', pieceMs: 10 });
     expect((await ask()).response).toBe('Echo: hola');
   });
 

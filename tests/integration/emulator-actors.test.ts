@@ -50,7 +50,7 @@ beforeAll(() => {
 
 beforeEach(async () => {
   client = new TestClient();
-  await client.uploadKeys(20);
+  await client.uploadKeys(8);
   maria = createPerson(client, { phone: '34600111111', name: 'Maria' });
 });
 

@@ -1,0 +1,11 @@
+/**
+ * How many random values a property is tried with, as fast-check takes it: `usual` in every test run, and
+ * `WA2AI_PROPERTY_RUNS` times as many for whoever sets that, from 1.
+ * @throws {Error} it is set to something else than a whole number
+ */
+export function runs(usual: number): { numRuns: number } {
+  const times = Number(process.env.WA2AI_PROPERTY_RUNS ?? 1);
+  if (!Number.isInteger(times) || times < 1)
+    throw new Error('WA2AI_PROPERTY_RUNS must be a whole number, from 1');
+  return { numRuns: usual * times };
+}
