@@ -49,7 +49,11 @@ async function received(accountId: string): Promise<Row[]> {
 describe('two accounts of one node', () => {
   it('read all that they write to each other at the same time, in its order', async () => {
     const texts = Array.from({ length: EACH }, (_, index) => `line ${index + 1}`);
+    // What is written while neither is connected goes out in one burst, both ways.
+    stage.emulator.faults.refusedUpgrades = Number.POSITIVE_INFINITY;
+    stage.emulator.drop();
     for (const text of texts) await Promise.all([send('default', text), send('sales', text)]);
+    stage.emulator.faults.refusedUpgrades = 0;
     for (const accountId of ['default', 'sales']) {
       const all = async () => {
         const rows = await received(accountId);
