@@ -1,10 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
-import {
-  ConnectionManager,
-  type ConnectionPhase,
-  type ManagedSocket,
-} from '../../../router/src/providers/baileys/connection.ts';
+import { ConnectionManager, type ConnectionPhase } from '../../../router/src/providers/baileys/connection.ts';
+import type { ManagedSocket } from '../../../router/src/providers/baileys/socket-end.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
 

@@ -1,32 +1,8 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { backoffMs } from '../../core/retry.ts';
-import {
-  actionFor,
-  type Disconnect,
-  type DisconnectAction,
-  disconnectOf,
-  field,
-} from './disconnect-table.ts';
-
-/** What the manager needs of a Baileys socket. */
-export interface ManagedSocket {
-  ev: {
-    on(event: 'connection.update', listener: (update: ConnectionUpdate) => void): void;
-    off(event: 'connection.update', listener: (update: ConnectionUpdate) => void): void;
-  };
-  ws: {
-    on(event: string, listener: (...args: unknown[]) => void): unknown;
-    off(event: string, listener: (...args: unknown[]) => void): unknown;
-  };
-  end(error: Error | undefined): unknown;
-}
-
-interface ConnectionUpdate {
-  connection?: 'open' | 'connecting' | 'close';
-  lastDisconnect?: { error: unknown };
-  qr?: string;
-}
+import { actionFor, type Disconnect, type DisconnectAction, disconnectOf } from './disconnect-table.ts';
+import { type Ended, type ManagedSocket, sleepOrAbort, untilSocketEnds } from './socket-end.ts';
 
 /** Where the connection is; the states that need a person end the manager's loop. */
 export type ConnectionPhase =
@@ -66,25 +42,10 @@ const MAX_BACKOFF_MS = 60_000;
  */
 const MAX_UNREACHED_BACKOFF_MS = 10_000;
 const MIN_BACKOFF_MS = 250;
-/** No sign of life for this long while connecting, and the attempt counts as hung. */
-const HUNG_MS = 25_000;
-/**
- * No frame for this long on an open connection, and it is dead. WhatsApp answers Baileys' ping every 30 s, and Baileys itself
- * notices after 35 s, but by the wall clock: set back by an hour, it would wait for that hour.
- */
-const SILENT_MS = 90_000;
 /** How long a socket may take to end. */
 const END_MS = 2_000;
 /** Reconnects at once in a row; then something is wrong and it backs off. */
 const MAX_QUICK = 5;
-
-interface Ended {
-  disconnect: Disconnect;
-  /** How long the connection was open, or offered codes to pair with. */
-  goodForMs: number;
-  /** WhatsApp said something, if only that it does not want to. */
-  isReached: boolean;
-}
 
 /**
  * Holds one account's connection: one loop, one socket at a time, the next made only after the last has ended and its
@@ -226,7 +187,7 @@ export class ConnectionManager<S extends ManagedSocket> {
   }
 
   async #connectOnce(signal: AbortSignal): Promise<Ended> {
-    const { open, attach, closed, isLinked } = this.#options;
+    const { open, attach, closed, isLinked, onPhase, clock } = this.#options;
     let socket: S;
     try {
       socket = await open();
@@ -235,78 +196,21 @@ export class ConnectionManager<S extends ManagedSocket> {
     }
     const detach = attach(socket);
     try {
-      return await this.#untilEnd(socket, signal);
+      return await untilSocketEnds(socket, {
+        signal,
+        clock,
+        isLinked,
+        onOpen: () => onPhase({ state: 'open' }),
+        onBreakable: (breakOff) => {
+          this.#break = breakOff;
+        },
+      });
     } finally {
+      this.#break = undefined;
       detach();
       await this.#endSocket(socket);
       await closed();
     }
-  }
-
-  /** Resolves when the socket closed, hangs, was refused or is to end. */
-  #untilEnd(socket: S, signal: AbortSignal): Promise<Ended> {
-    const { clock, isLinked, onPhase } = this.#options;
-    return new Promise((resolve) => {
-      let watch = new AbortController();
-      let lastSignMs = clock.monotonicMs();
-      let goodSinceMs: number | undefined;
-      let isReached = false;
-      const conclude = (disconnect: Disconnect) => {
-        watch.abort();
-        this.#break = undefined;
-        socket.ev.off('connection.update', onUpdate);
-        socket.ws.off('frame', onFrame);
-        socket.ws.off('open', onSign);
-        socket.ws.off('unexpected-response', onRefused);
-        signal.removeEventListener('abort', onAbort);
-        const goodForMs = goodSinceMs === undefined ? 0 : clock.monotonicMs() - goodSinceMs;
-        resolve({ disconnect, goodForMs, isReached });
-      };
-      const give = (reason: string) => conclude({ code: undefined, reason, isLinked: isLinked() });
-      const onUpdate = (update: ConnectionUpdate) => {
-        if (update.qr !== undefined || update.connection === 'open') {
-          goodSinceMs ??= clock.monotonicMs();
-          isReached = true;
-          watch.abort();
-        }
-        if (update.connection === 'open') {
-          watchFor(SILENT_MS, 'WhatsApp fell silent');
-          onPhase({ state: 'open' });
-        }
-        if (update.connection === 'close') {
-          conclude(disconnectOf(update.lastDisconnect?.error, isLinked()));
-        }
-      };
-      const onSign = () => {
-        lastSignMs = clock.monotonicMs();
-      };
-      const onFrame = () => {
-        isReached = true;
-        onSign();
-      };
-      // Baileys leaves the socket hanging after an HTTP answer that is no upgrade.
-      const onRefused = (_request: unknown, response: unknown) => {
-        isReached = true;
-        give(`WhatsApp refused the connection with HTTP status ${String(field(response, 'statusCode'))}`);
-      };
-      const onAbort = () => give('stopped');
-      this.#break = conclude;
-      socket.ev.on('connection.update', onUpdate);
-      socket.ws.on('frame', onFrame);
-      socket.ws.on('open', onSign);
-      socket.ws.on('unexpected-response', onRefused);
-      signal.addEventListener('abort', onAbort, { once: true });
-      if (signal.aborted) onAbort();
-      function watchFor(limitMs: number, reason: string): void {
-        watch.abort();
-        watch = new AbortController();
-        lastSignMs = clock.monotonicMs();
-        void silence(clock, watch.signal, limitMs, () => lastSignMs).then((isSilent) => {
-          if (isSilent) give(reason);
-        });
-      }
-      if (!signal.aborted) watchFor(HUNG_MS, 'WhatsApp did not answer while connecting');
-    });
   }
 
   async #endSocket(socket: S): Promise<void> {
@@ -322,30 +226,5 @@ export class ConnectionManager<S extends ManagedSocket> {
     } finally {
       tooLong.abort();
     }
-  }
-}
-
-/** Resolves with true when there was no sign of life for so long, with false when it is not to be watched any more. */
-async function silence(
-  clock: Clock,
-  signal: AbortSignal,
-  limitMs: number,
-  lastSignMs: () => number,
-): Promise<boolean> {
-  while (!signal.aborted) {
-    const leftMs = lastSignMs() + limitMs - clock.monotonicMs();
-    if (leftMs <= 0) return true;
-    await sleepOrAbort(clock, leftMs, signal);
-  }
-  return false;
-}
-
-/** Waits, or less when the signal is aborted. */
-async function sleepOrAbort(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  try {
-    await clock.sleep(ms, signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
   }
 }
