@@ -1,11 +1,11 @@
-import { NotConnectedError, SendRefusedError, UploadFailedError, Wa2aiError } from './errors.ts';
+import { NotConnectedError, UploadFailedError, Wa2aiError } from './errors.ts';
 import type { ChatProvider } from './ports/chat-provider.ts';
 import type { Clock } from './ports/clock.ts';
 import type { QueuedReply } from './ports/inbox.ts';
 import type { Logger } from './ports/logger.ts';
 import type { Outbox } from './ports/outbox.ts';
+import { ReplyFiles } from './reply-files.ts';
 import { SentNotes } from './sent-notes.ts';
-import { Slots } from './slots.ts';
 
 /** Rows read at once when a connection opens; more follow in further pages. */
 const PAGE = 200;
@@ -22,12 +22,6 @@ const DEFAULT_ACK_TIMEOUT_MS = 30_000;
  */
 const MAX_UNCERTAIN = 3;
 const UNCERTAIN_WAIT_MS = 2_000;
-
-/** Uploads of one file in all before its row is dead, and the wait after the first that failed; it doubles. */
-const MAX_UPLOADS = 5;
-const UPLOAD_BACKOFF_MS = 2_000;
-/** Files in memory at once, however many chats wait for one. */
-const UPLOADS_AT_ONCE = 4;
 
 export interface DeliverDeps {
   outbox: Outbox;
@@ -52,9 +46,7 @@ export class ReplyDelivery {
   /** Replies that arrive while `resume` reads the older ones wait here, so that they do not overtake. */
   #held: QueuedReply[] | undefined;
   readonly #notes: SentNotes;
-  readonly #uploads = new Slots(UPLOADS_AT_ONCE);
-  /** Failed uploads by row, while this process lives. */
-  readonly #failedUploads = new Map<string, number>();
+  readonly #files: ReplyFiles;
   #resuming: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
   #isLooking = false;
@@ -64,6 +56,7 @@ export class ReplyDelivery {
   constructor(deps: DeliverDeps) {
     this.#deps = deps;
     this.#notes = new SentNotes(deps);
+    this.#files = new ReplyFiles(deps);
   }
 
   /** Takes replies just stored. When the account is not open they stay in the outbox until `resume`. */
@@ -259,7 +252,7 @@ export class ReplyDelivery {
       return 'ended';
     }
     try {
-      const content = reply.message.media && (await this.#uploads.run(() => this.#contentOf(reply)));
+      const content = reply.message.media && (await this.#files.contentOf(reply));
       await provider.send(reply.message, content);
     } catch (error) {
       return this.#sendFailed(reply, error, log);
@@ -290,33 +283,6 @@ export class ReplyDelivery {
     return true;
   }
 
-  /** The uploaded form of a reply's file, kept before anything is sent, so that every try sends the very same message. */
-  async #contentOf({ outboxId, message }: QueuedReply): Promise<Uint8Array> {
-    const { outbox, provider } = this.#deps;
-    const file = await outbox.fileOf(outboxId);
-    if (!file) throw new SendRefusedError('The file of the message is not stored.');
-    if (file.content) return file.content;
-    const content = await outbox.keepContent(outboxId, await provider.upload(message, file.bytes));
-    this.#failedUploads.delete(outboxId);
-    return content;
-  }
-
-  /** Nothing was sent: the row waits a while, and with it what is behind it in its chat. */
-  async #uploadFailed({ outboxId }: QueuedReply, reason: string, log: Logger): Promise<void> {
-    const { outbox } = this.#deps;
-    const failures = (this.#failedUploads.get(outboxId) ?? 0) + 1;
-    if (failures >= MAX_UPLOADS) {
-      this.#failedUploads.delete(outboxId);
-      await outbox.markDead(outboxId, `${reason} It was tried ${failures} times.`);
-      log.error({ reason, failures }, 'file of a reply could not be uploaded');
-      return;
-    }
-    this.#failedUploads.set(outboxId, failures);
-    await outbox.release(outboxId, reason);
-    await outbox.hold(outboxId, UPLOAD_BACKOFF_MS * 2 ** (failures - 1), reason);
-    log.warn({ reason, failures }, 'file of a reply was not uploaded; it is tried again');
-  }
-
   async #sendFailed(reply: QueuedReply, error: unknown, log: Logger): Promise<'uncertain' | 'ended'> {
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof NotConnectedError) {
@@ -324,7 +290,7 @@ export class ReplyDelivery {
       return 'ended';
     }
     if (error instanceof UploadFailedError) {
-      await this.#uploadFailed(reply, reason, log);
+      await this.#files.uploadFailed(reply, reason, log);
       return 'ended';
     }
     if (error instanceof Wa2aiError && error.disposition === 'dead') {
