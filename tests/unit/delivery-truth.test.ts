@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ReplyDelivery } from '../../router/src/core/deliver-reply.ts';
 import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
@@ -68,6 +68,18 @@ async function chaseAfter(ms: number): Promise<void> {
 }
 
 describe('a message that WhatsApp took and never acknowledged', () => {
+  it('is looked for once at a time, however long the database takes', async () => {
+    await send(known, 'WA1');
+    let answer: (rows: []) => void = () => undefined;
+    const overdue = vi.spyOn(outbox, 'overdue').mockReturnValueOnce(new Promise((rows) => (answer = rows)));
+    const looks = [delivery.chase(), delivery.chase(), delivery.chase()];
+    expect(overdue).toHaveBeenCalledTimes(1);
+    answer([]);
+    await Promise.all(looks);
+    await chaseAfter(ACK_TIMEOUT_MS);
+    expect(sent).toEqual(['WA1', 'WA1']);
+  });
+
   it('goes again with the same id once the time is over, and not before', async () => {
     await send(known, 'WA1');
     await chaseAfter(ACK_TIMEOUT_MS - 1);

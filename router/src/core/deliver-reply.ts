@@ -49,6 +49,7 @@ export class ReplyDelivery {
   readonly #files: ReplyFiles;
   #resuming: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
+  #chasing: Promise<void> | undefined;
   #isLooking = false;
   #mustLookAgain = false;
   readonly #finishing = new AbortController();
@@ -89,9 +90,17 @@ export class ReplyDelivery {
 
   /**
    * Sends again, with the same id, what WhatsApp took and never acknowledged, and gives up what it did not acknowledge
-   * five times over five such times. To be called now and then; does nothing while the account is not open.
+   * five times over five such times. To be called now and then; does nothing while the account is not open. One look at a
+   * time.
    */
-  async chase(): Promise<void> {
+  chase(): Promise<void> {
+    this.#chasing ??= this.#chase().finally(() => {
+      this.#chasing = undefined;
+    });
+    return this.#chasing;
+  }
+
+  async #chase(): Promise<void> {
     const { outbox, provider, log, ackTimeoutMs = DEFAULT_ACK_TIMEOUT_MS } = this.#deps;
     if (this.#held || !this.#isConnected) return;
     try {
