@@ -2,12 +2,15 @@ import { proto } from '@whiskeysockets/baileys';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { NotConnectedError, SendRefusedError, SendUncertainError } from '../../../router/src/core/errors.ts';
 import { SendLane, type WriteMessage } from '../../../router/src/providers/baileys/send-lane.ts';
-import { settle } from '../../support/fake-clock.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
 
 const ANA = '34600000002@s.whatsapp.net';
 const BOB = '34600000003@s.whatsapp.net';
 
 let lane: SendLane;
+let clock: FakeClock;
+/** How often the connection was to be broken off. */
+let hung: number;
 let written: string[];
 /** Sends under way, each ended by the test: Baileys takes a time of its own for each. */
 let underWay: Map<string, { end: () => void; fail: (error: unknown) => void }>;
@@ -25,7 +28,14 @@ const write: WriteMessage = (asked) =>
   });
 
 beforeEach(() => {
-  lane = new SendLane();
+  clock = new FakeClock();
+  hung = 0;
+  lane = new SendLane({
+    clock,
+    onHung: () => {
+      hung += 1;
+    },
+  });
   written = [];
   underWay = new Map();
 });
@@ -54,6 +64,20 @@ describe('sends', () => {
     await settle();
     lane.connectionClosed();
     await sent;
+  });
+
+  it('that never end are given up, and their connection with them, before they hold their chat for good', async () => {
+    const sent = expect(send('one')).rejects.toThrow(SendUncertainError);
+    const next = send('two');
+    await settle();
+    await clock.advanceMs(170_000);
+    expect(hung).toBe(0);
+    await clock.advanceMs(10_000);
+    await sent;
+    expect(hung).toBe(1);
+    underWay.get('two')?.end();
+    await next;
+    expect(clock.sleeping).toBe(0);
   });
 
   it.each([

@@ -93,7 +93,7 @@ class BaileysProvider implements ChatProvider {
   readonly #intake: Intake;
   readonly #receipts: ReceiptBatch;
   readonly #connection: ConnectionManager<WASocket>;
-  readonly #sends = new SendLane();
+  readonly #sends: SendLane;
   readonly #scopes = new SendScopes((jid) => this.#account.owns(jid));
   readonly #trusted: TrustedContacts;
   readonly #whatsAppTime: WhatsAppTime;
@@ -156,6 +156,10 @@ class BaileysProvider implements ChatProvider {
       });
     this.#restriction = restrictionOn('new-contacts');
     this.#ban = restrictionOn('connection');
+    this.#sends = new SendLane({
+      clock,
+      onHung: () => this.#connection.breakOff('A message was being sent without end'),
+    });
     this.#trusted = new TrustedContacts(log);
     this.#whatsAppTime = new WhatsAppTime(clock);
     this.#receipts = new ReceiptBatch((receipts) => events.receipts(receipts), log);

@@ -1,6 +1,7 @@
 import type { proto } from '@whiskeysockets/baileys';
 import { NotConnectedError, SendRefusedError, SendUncertainError, Wa2aiError } from '../../core/errors.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
+import type { Clock } from '../../core/ports/clock.ts';
 import type { SentMessage } from '../../core/ports/outbox.ts';
 import { field } from './disconnect-table.ts';
 import { KeyedLock } from './keyed-lock.ts';
@@ -11,13 +12,30 @@ const CONNECTION_CLOSED = 428;
 /** What WhatsApp answers about a group that is not there or not open to this account. */
 const REFUSING = new Set([403, 404, 406, 410]);
 
+/**
+ * Baileys asks WhatsApp about devices and groups for a minute at most, so a send that takes longer never ends. It would hold
+ * its chat, and whoever waits for the account to be given up.
+ */
+const HUNG_MS = 180_000;
+
+export interface SendLaneOptions {
+  clock: Clock;
+  /** A send never ended: its connection is of no more use, since the next ones would wait behind it. */
+  onHung(): void;
+}
+
 /** Writes one message to an open socket. */
 export type WriteMessage = (send: TextSend | FileSend) => Promise<unknown>;
 
 /** Sends, one at a time in each chat: concurrent calls of Baileys' sendMessage overtake each other. */
 export class SendLane {
+  readonly #options: SendLaneOptions;
   readonly #locks = new KeyedLock();
   readonly #underway = new Set<(error: Error) => void>();
+
+  constructor(options: SendLaneOptions) {
+    this.#options = options;
+  }
 
   /**
    * Resolves when the bytes are written. Baileys lets a send hang for a minute when its socket ends meanwhile; here it
@@ -39,14 +57,28 @@ export class SendLane {
         end = reject;
         this.#underway.add(reject);
       });
+      const done = new AbortController();
+      this.#endWhenHung(done.signal, end);
       try {
         await Promise.race([write(send), ended]);
       } catch (error) {
         throw sendError(error, message.accountId);
       } finally {
+        done.abort();
         if (end) this.#underway.delete(end);
       }
     });
+  }
+
+  #endWhenHung(done: AbortSignal, end: ((error: Error) => void) | undefined): void {
+    const { clock, onHung } = this.#options;
+    clock.sleep(HUNG_MS, done).then(
+      () => {
+        end?.(new SendUncertainError('Sending did not end in three minutes; the message may have gone out.'));
+        onHung();
+      },
+      () => undefined,
+    );
   }
 
   connectionClosed(): void {
