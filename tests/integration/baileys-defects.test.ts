@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StorageUnavailableError } from '../../router/src/core/errors.ts';
+import { carriedStores } from '../support/carried-stores.ts';
 import {
   type AccountStores,
   memoryStores,
@@ -180,5 +181,25 @@ describe('what is logged', () => {
     const shown = account.log.filter((line) => ['info', 'warn', 'error'].includes(line.level));
     expect(shown.length).toBeGreaterThan(0);
     expect(JSON.stringify(shown)).not.toMatch(/secret|34600000002/);
+  });
+});
+
+describe('a connection that breaks again and again', () => {
+  it('leaves nothing behind that every later step of the process would carry along', async () => {
+    const account = await pairedAccount();
+    account.echo();
+    const talk = async (text: string) => {
+      await ana.say(text, { to: phone });
+      expect((await ana.nextReply(20_000)).text).toBe(`echo: ${text}`);
+    };
+    await talk('before');
+    const before = await carriedStores();
+    for (const text of ['one', 'two', 'three']) {
+      const live = emulator.waitFor('live', undefined, 20_000);
+      emulator.drop(device());
+      await live;
+      await talk(text);
+    }
+    expect(await carriedStores()).toBe(before);
   });
 });

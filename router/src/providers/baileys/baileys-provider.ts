@@ -413,6 +413,7 @@ class BaileysProvider implements ChatProvider {
   }
 
   async #closed(): Promise<void> {
+    this.#opened?.release();
     this.#opened = undefined;
     this.#brokenOff = undefined;
     this.#intake.connectionClosed();

@@ -10,6 +10,7 @@ import type { KeyedLock } from './keyed-lock.ts';
 import type { SendScopes } from './send-scope.ts';
 import { createSignalRepository, type DecryptHooks } from './signal-repository.ts';
 import { type SocketMemory, socketConfig } from './socket-config.ts';
+import { releasesStorage } from './transaction-storage.ts';
 
 export interface OpenSocketInput {
   auth: AuthState;
@@ -34,6 +35,8 @@ export interface OpenedSocket {
    * other in all chats, each waiting for the store; inside one of ours it joins that.
    */
   transact<T>(name: string, work: () => Promise<T>): Promise<T>;
+  /** The socket has ended: what it would keep of the process's memory and time is given back. */
+  release(): void;
 }
 
 /** Makes a Baileys socket, which connects at once, with what compensates for its defects. */
@@ -41,6 +44,7 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
   const { auth, memory, hooks, sends, locks } = input;
   const ahead = new AheadDecryption();
   let keys: SignalKeyStoreWithTransaction | undefined;
+  let release = (): void => undefined;
   const socket: WASocket = makeWASocket(
     socketConfig({
       auth,
@@ -59,6 +63,7 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
       onRecipients: (jids) => sends.expect(jids),
       makeSignalRepository: (state, logger, askForLids) => {
         keys = state.keys as SignalKeyStoreWithTransaction;
+        release = releasesStorage(keys);
         const { withoutLid } = memory;
         return createSignalRepository({ hooks, ahead, sends, locks, withoutLid }, state, logger, askForLids);
       },
@@ -72,6 +77,7 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
       if (!keys) throw new Error('Baileys made no signal repository with its socket');
       return keys.transaction(work, name);
     },
+    release: () => release(),
   };
 }
 
