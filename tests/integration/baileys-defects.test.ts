@@ -184,14 +184,15 @@ describe('what is logged', () => {
   });
 });
 
-describe('a connection that breaks again and again', () => {
-  it('leaves nothing behind that every later step of the process would carry along', async () => {
+describe('what every later step of the process would carry along', () => {
+  async function talk(text: string): Promise<void> {
+    await ana.say(text, { to: phone });
+    expect((await ana.nextReply(20_000)).text).toBe(`echo: ${text}`);
+  }
+
+  it('is no more after a connection broke again and again', async () => {
     const account = await pairedAccount();
     account.echo();
-    const talk = async (text: string) => {
-      await ana.say(text, { to: phone });
-      expect((await ana.nextReply(20_000)).text).toBe(`echo: ${text}`);
-    };
     await talk('before');
     const before = await carriedStores();
     for (const text of ['one', 'two', 'three']) {
@@ -199,6 +200,23 @@ describe('a connection that breaks again and again', () => {
       emulator.drop(device());
       await live;
       await talk(text);
+    }
+    expect(await carriedStores()).toBe(before);
+  });
+
+  it('is no more when an account was held and given up again and again', async () => {
+    const stores = memoryStores();
+    let account = await pairedAccount(stores);
+    account.echo();
+    await talk('before');
+    await account.provider.stop();
+    const before = await carriedStores();
+    for (const text of ['one', 'two', 'three']) {
+      account = newAccount(stores);
+      account.echo();
+      await account.provider.start();
+      await talk(text);
+      await account.provider.stop();
     }
     expect(await carriedStores()).toBe(before);
   });

@@ -213,6 +213,7 @@ class BaileysProvider implements ChatProvider {
     this.#intake.waitNoMore();
     await this.#connection.stop();
     await this.#intake.stop();
+    this.#scopes.close();
     await this.#receipts.finish();
     await this.#account.auth?.flush();
     this.#board.set({ state: 'stopped' });

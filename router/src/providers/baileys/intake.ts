@@ -294,6 +294,7 @@ export class Intake implements DecryptHooks {
     this.waitNoMore();
     await this.#lanes.below(1);
     await this.#trim.finish();
+    this.#gate.close();
   }
 
   /** What waits for its redelivery waits in vain, and what the journal kept for one is of no more use. */

@@ -26,6 +26,11 @@ export class SendScopes {
     return this.#storage.run({ ownLeft: 0, ownDurable: [], whenOwnEnded: [] }, send);
   }
 
+  /** Nothing is sent any more; see transaction-storage.ts. */
+  close(): void {
+    this.#storage.disable();
+  }
+
   /** Baileys is about to encrypt for these devices (`patchMessageBeforeSending`, called before the first of them). */
   expect(jids: readonly string[] | undefined): void {
     const scope = this.#storage.getStore();

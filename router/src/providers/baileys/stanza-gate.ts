@@ -82,4 +82,10 @@ export class StanzaGate {
   passAll(): void {
     for (const place of [...this.#open]) place.pass();
   }
+
+  /** Nothing comes any more; see transaction-storage.ts. */
+  close(): void {
+    this.passAll();
+    this.#current.disable();
+  }
 }
