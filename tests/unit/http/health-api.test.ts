@@ -127,8 +127,13 @@ describe('GET /metrics', () => {
   });
 
   it('shows a database that does not answer at all within some seconds', async () => {
-    vi.spyOn(api.messageLog, 'openWork').mockReturnValue(new Promise(() => undefined));
-    const silent = await api.call('GET', '/metrics');
+    const counts = vi.spyOn(api.messageLog, 'openWork').mockReturnValue(new Promise(() => undefined));
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const scrape = api.call('GET', '/metrics');
+    await expect.poll(() => counts.mock.calls.length).toBe(1);
+    await vi.advanceTimersByTimeAsync(10_000);
+    const silent = await scrape;
+    vi.useRealTimers();
     expect(silent.status).toBe(200);
     expect(silent.text).toContain('\nwa2ai_database_up 0\n');
   });
