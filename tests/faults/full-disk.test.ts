@@ -58,8 +58,8 @@ describe('the disk of the built-in database runs full', () => {
     await service.end();
   });
 
-  async function account(): Promise<unknown> {
-    return (await service.api('GET', '/api/accounts/default')).body.data;
+  async function account(): Promise<{ state: string }> {
+    return (await service.api('GET', '/api/accounts/default')).body.data as { state: string };
   }
 
   async function readiness(): Promise<{ status: number; message: string }> {
@@ -91,10 +91,10 @@ describe('the disk of the built-in database runs full', () => {
     return ids;
   }
 
-  /** A full disk shows only when the pages that the tables have are full as well. */
+  /** Other writes may meet the full disk first: intake does when the pages that its tables have are full as well. */
   async function sayUntilRefused(): Promise<string[]> {
     const ids: string[] = [];
-    while ((await readiness()).status === 200) {
+    while ((await account()).state === 'open') {
       if (ids.length >= MOST_MESSAGES) throw new Error(`${ids.length} messages found room on a full disk`);
       ids.push(await ana.say(`${ids.length + 1}`, { to: phone }));
     }
