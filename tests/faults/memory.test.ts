@@ -8,7 +8,10 @@ const STORM = Number(process.env.WA2AI_STORM ?? 10_000);
 const SENDERS = 20;
 /** V8 collects late while there is memory: a service that keeps more than this would end in the storm. */
 const HEAP_MB = 160;
-/** WhatsApp sends no more while so many wait for their acknowledgement. */
+/**
+ * So many wait for their acknowledgement at a time. How many WhatsApp lets wait is not known; all 10,000 at once do not fit
+ * into the heap above, since Baileys holds each until its turn.
+ */
 const WINDOW = 1_000;
 /** Who writes during the storm stands behind that many. */
 const PATIENCE_MS = 120_000;
