@@ -34,6 +34,7 @@ import { PrismaOutbox } from './infra/db/prisma-outbox.ts';
 import { PrismaRouteStore } from './infra/db/prisma-route-store.ts';
 import { Retention } from './infra/db/retention.ts';
 import { StorageCheck } from './infra/db/storage-check.ts';
+import { TROUBLE_SENTENCES } from './infra/db/storage-troubles.ts';
 import { FaultPoints } from './infra/fault-points.ts';
 import { createMetrics } from './infra/http/metrics.ts';
 import { createHttpServer } from './infra/http/server.ts';
@@ -340,11 +341,9 @@ async function startEngine(engine: TurnEngine): Promise<void> {
   } catch (error) {
     if (error instanceof Wa2aiError) throw error;
     if (tellsOfFullDisk(error)) {
-      throw new DatabaseError(
-        'DATABASE_FULL',
-        "The database's disk is full: free space on it. Then start wa2ai again.",
-        { cause: error },
-      );
+      throw new DatabaseError('DATABASE_FULL', `${TROUBLE_SENTENCES.full} Then start wa2ai again.`, {
+        cause: error,
+      });
     }
     throw new DatabaseError(
       'DATABASE_RIGHTS',

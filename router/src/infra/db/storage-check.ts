@@ -4,7 +4,7 @@ import type { Logger } from '../../core/ports/logger.ts';
 import type { StorageHealth } from '../../core/ports/storage-health.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { codeOf, withStorage } from './storage-errors.ts';
-import { troubleOf } from './storage-troubles.ts';
+import { TROUBLE_SENTENCES, troubleOf } from './storage-troubles.ts';
 import { MISSING_RIGHTS_SQL, type MissingRight, missingRightSentence, TABLES } from './table-rights.ts';
 
 /** So much must fit on a disk that was full before it counts as free again: a few rows always find a gap somewhere. */
@@ -87,10 +87,7 @@ export class StorageCheck implements StorageHealth {
             AND has_table_privilege(to_regclass('_prisma_migrations'), 'SELECT') AS has_migrations`,
     );
     if (look?.is_read_only) {
-      throw trouble(
-        'read-only',
-        'The database takes no writes: make it writable, or name the primary server.',
-      );
+      throw trouble('read-only', TROUBLE_SENTENCES['read-only']);
     }
     const missing = await withStorage('looking after its rights', () =>
       prisma.$queryRawUnsafe<MissingRight[]>(MISSING_RIGHTS_SQL, [...TABLES]),

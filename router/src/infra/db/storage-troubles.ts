@@ -1,7 +1,7 @@
 import type { StorageTrouble } from '../../core/errors.ts';
 
 /** Sentences for what keeps a database from working until an operator mends it. */
-const SENTENCES: Record<Exclude<StorageTrouble, 'newer'>, string> = {
+export const TROUBLE_SENTENCES: Record<Exclude<StorageTrouble, 'newer'>, string> = {
   full: "The database's disk is full: free space on it.",
   'read-only': 'The database takes no writes: make it writable, or name the primary server.',
   rights:
@@ -11,7 +11,7 @@ const SENTENCES: Record<Exclude<StorageTrouble, 'newer'>, string> = {
 };
 
 /** SQLSTATE, https://www.postgresql.org/docs/18/errcodes-appendix.html */
-const KINDS: Record<string, keyof typeof SENTENCES> = {
+const KINDS: Record<string, keyof typeof TROUBLE_SENTENCES> = {
   '53100': 'full',
   '25006': 'read-only',
   '42501': 'rights',
@@ -32,7 +32,7 @@ export function troubleOf(
   const kind = sqlState === undefined ? undefined : KINDS[sqlState];
   if (kind === undefined) return undefined;
   const told = TELLING.has(kind) && isOfServer(error) ? `: ${error.message}` : '';
-  return { kind, sentence: `${SENTENCES[kind]} PostgreSQL said ${sqlState}${told}.` };
+  return { kind, sentence: `${TROUBLE_SENTENCES[kind]} PostgreSQL said ${sqlState}${told}.` };
 }
 
 /** An error as `pg` gives it. Prisma's own quotes the statement. */
