@@ -52,6 +52,25 @@ describe('a connection with limited answers', () => {
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
 
+  it('stays while it answers one after the other without a pause, however long that is', async () => {
+    const ended: unknown[] = [];
+    const pool = new pg.Pool({
+      connectionString: database.url,
+      max: 1,
+      onConnect: (client) => {
+        limitAnswers(client, LIMIT_MS);
+        client.on('end', () => ended.push(client));
+      },
+    });
+    try {
+      const asked = Array.from({ length: 8 }, () => pool.query('SELECT pg_sleep($1)', [LIMIT_MS / 4_000]));
+      await Promise.all(asked);
+      expect(ended).toEqual([]);
+    } finally {
+      await pool.end();
+    }
+  });
+
   it('ends by itself when it only listens and nobody is there any more', async () => {
     const client = await connected(way.through(database.url));
     keepAsking(client, { everyMs: LIMIT_MS / 4, limitMs: LIMIT_MS });

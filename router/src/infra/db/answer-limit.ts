@@ -18,7 +18,9 @@ export function limitAnswers(client: pg.ClientBase, limitMs: number = ANSWER_LIM
     clearTimeout(timer);
     timer = undefined;
   };
-  // "drain": the last of the statements under way was answered.
+  // "drain": the last of the statements under way was answered. A busy connection gets there for hours not once: in the
+  // very step in which one is answered, the pool's next is under way.
+  client.connection.on('readyForQuery', () => timer?.refresh());
   client.on('drain', forget);
   client.on('end', forget);
   Object.assign(client, {
