@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ReplyDelivery } from '../../router/src/core/deliver-reply.ts';
-import { NotConnectedError, SendRefusedError, SendUncertainError } from '../../router/src/core/errors.ts';
+import {
+  NotConnectedError,
+  SendRefusedError,
+  SendUncertainError,
+  StorageUnavailableError,
+} from '../../router/src/core/errors.ts';
 import type { AccountState, OutgoingMessage } from '../../router/src/core/models.ts';
 import type { QueuedReply } from '../../router/src/core/ports/inbox.ts';
 import type { Outbox } from '../../router/src/core/ports/outbox.ts';
@@ -191,6 +196,41 @@ describe('ReplyDelivery', () => {
     await clock.advanceMs(20_000);
     expect(sent).toEqual(['WA2', 'WA4']);
     expect([1, 3].map((id) => rows.tries(id))).toEqual([1, 3]);
+  });
+
+  it('sends nothing of a chat before a row of which the database did not say that it was noted', async () => {
+    const clock = new FakeClock();
+    const { rows, sent, delivery } = setup(undefined, clock);
+    const markSending = rows.markSending.bind(rows);
+    let failures = 2;
+    rows.markSending = async (id) => {
+      const isNoted = await markSending(id);
+      if (id !== '1' || failures === 0) return isNoted;
+      failures -= 1;
+      throw new StorageUnavailableError('noting it');
+    };
+    delivery.deliver(rows.put(reply(1), reply(2), reply(3, 'b')));
+    await clock.advanceMs(1_500);
+    expect([sent, rows.state(1), rows.state(2)]).toEqual([['WA3'], 'sending', 'queued']);
+    await clock.advanceMs(5_000);
+    expect(sent).toEqual(['WA3', 'WA1', 'WA2']);
+  });
+
+  it('waits for the database no longer than the account is open', async () => {
+    const clock = new FakeClock();
+    const { rows, sent, connection, delivery } = setup(undefined, clock);
+    const { markSending } = rows;
+    rows.markSending = () => Promise.reject(new StorageUnavailableError('noting it'));
+    delivery.deliver(rows.put(reply(1), reply(2)));
+    await clock.advanceMs(30_000);
+    connection.state = 'waiting';
+    await clock.advanceMs(2_000);
+    await delivery.settled();
+    rows.markSending = markSending.bind(rows);
+    connection.state = 'open';
+    await delivery.resume();
+    await delivery.settled();
+    expect(sent).toEqual(['WA1', 'WA2']);
   });
 
   it('gives an account up without waiting to send again what may not have gone out', async () => {

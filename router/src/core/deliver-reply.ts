@@ -1,10 +1,9 @@
-import { NotConnectedError, UploadFailedError, Wa2aiError } from './errors.ts';
 import type { ChatProvider } from './ports/chat-provider.ts';
 import type { Clock } from './ports/clock.ts';
 import type { QueuedReply } from './ports/inbox.ts';
 import type { Logger } from './ports/logger.ts';
 import type { Outbox } from './ports/outbox.ts';
-import { ReplyFiles } from './reply-files.ts';
+import { ReplySending } from './send-reply.ts';
 import { SentNotes } from './sent-notes.ts';
 
 /** Rows read at once when a connection opens; more follow in further pages. */
@@ -15,13 +14,6 @@ const MAX_HELD = 1_000;
 /** Sends of one message in all that WhatsApp did not acknowledge before it is dead. */
 const MAX_UNACKNOWLEDGED = 5;
 const DEFAULT_ACK_TIMEOUT_MS = 30_000;
-/**
- * Sends of a message, one after the other, that may not have gone out although the account is open (WhatsApp did not say
- * which devices a person has, or who is in a group), and the wait after the first, which grows with each. What is behind
- * it in its chat waits as long: sent before, it would stand before it in the chat.
- */
-const MAX_UNCERTAIN = 3;
-const UNCERTAIN_WAIT_MS = 2_000;
 
 export interface DeliverDeps {
   outbox: Outbox;
@@ -46,7 +38,7 @@ export class ReplyDelivery {
   /** Replies that arrive while `resume` reads the older ones wait here, so that they do not overtake. */
   #held: QueuedReply[] | undefined;
   readonly #notes: SentNotes;
-  readonly #files: ReplyFiles;
+  readonly #sending: ReplySending;
   #resuming: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
   #chasing: Promise<void> | undefined;
@@ -57,7 +49,13 @@ export class ReplyDelivery {
   constructor(deps: DeliverDeps) {
     this.#deps = deps;
     this.#notes = new SentNotes(deps);
-    this.#files = new ReplyFiles(deps);
+    this.#sending = new ReplySending({
+      ...deps,
+      notes: this.#notes,
+      isConnected: () => this.#isConnected,
+      look: () => this.look(),
+      finishing: this.#finishing.signal,
+    });
   }
 
   /** Takes replies just stored. When the account is not open they stay in the outbox until `resume`. */
@@ -227,88 +225,11 @@ export class ReplyDelivery {
     this.#underway.add(reply.outboxId);
     const before = this.#lanes.get(reply.chatId) ?? Promise.resolve();
     const lane = before
-      .then(() => this.#send(reply))
+      .then(() => this.#sending.send(reply))
       .finally(() => {
         this.#underway.delete(reply.outboxId);
         if (this.#lanes.get(reply.chatId) === lane) this.#lanes.delete(reply.chatId);
       });
     this.#lanes.set(reply.chatId, lane);
-  }
-
-  /** Never rejects: a lane goes on whatever became of one row. */
-  async #send(reply: QueuedReply): Promise<void> {
-    const { outboxId, message } = reply;
-    const log = this.#deps.log.child({ outboxId, waMessageId: message.waMessageId });
-    try {
-      for (let attempt = 1; ; attempt++) {
-        if ((await this.#sendOnce(reply, log)) !== 'uncertain') return;
-        if (attempt >= MAX_UNCERTAIN || !(await this.#isStillConnectedAfter(UNCERTAIN_WAIT_MS * attempt)))
-          return;
-      }
-    } catch (error) {
-      // The database did not note the step. The row stays unacknowledged, so it goes again with the same id at the
-      // next opening, or its ack moves it on.
-      log.warn({ err: error }, 'reply state not noted');
-    }
-  }
-
-  async #sendOnce(reply: QueuedReply, log: Logger): Promise<'uncertain' | 'ended'> {
-    const { outbox, provider } = this.#deps;
-    if (await this.#isOnHold(reply)) return 'ended';
-    if (!(await outbox.markSending(reply.outboxId))) {
-      // Past sending, or an older one of its chat came from another node and was not seen here yet.
-      this.look();
-      return 'ended';
-    }
-    try {
-      const content = reply.message.media && (await this.#files.contentOf(reply));
-      await provider.send(reply.message, content);
-    } catch (error) {
-      return this.#sendFailed(reply, error, log);
-    }
-    log.debug({}, 'reply sent');
-    await this.#notes.sent(reply);
-    return 'ended';
-  }
-
-  /** Time in which an ack may still come, which ends with the connection's or the service's own end. */
-  async #isStillConnectedAfter(waitMs: number): Promise<boolean> {
-    try {
-      if (!this.#deps.clock) return false;
-      await this.#deps.clock.sleep(waitMs, this.#finishing.signal);
-      return this.#isConnected;
-    } catch {
-      return false;
-    }
-  }
-
-  /** While WhatsApp limits the account, what goes to people who never wrote waits until the limit is over. */
-  async #isOnHold({ outboxId }: QueuedReply): Promise<boolean> {
-    const { outbox, provider, log } = this.#deps;
-    const { reason, limitLeftMs } = provider.status();
-    if (limitLeftMs === undefined || !(await outbox.isCold(outboxId))) return false;
-    await outbox.hold(outboxId, limitLeftMs, reason ?? 'WhatsApp limits this account.');
-    log.warn({ outboxId, limitLeftMs }, 'message to a new contact is on hold: WhatsApp limits this account');
-    return true;
-  }
-
-  async #sendFailed(reply: QueuedReply, error: unknown, log: Logger): Promise<'uncertain' | 'ended'> {
-    const reason = error instanceof Error ? error.message : String(error);
-    if (error instanceof NotConnectedError) {
-      await this.#deps.outbox.release(reply.outboxId, reason);
-      return 'ended';
-    }
-    if (error instanceof UploadFailedError) {
-      await this.#files.uploadFailed(reply, reason, log);
-      return 'ended';
-    }
-    if (error instanceof Wa2aiError && error.disposition === 'dead') {
-      await this.#deps.outbox.markDead(reply.outboxId, reason);
-      log.error({ reason }, 'reply refused');
-      return 'ended';
-    }
-    // It may have gone out: the row stays in `sending` and goes again, with the same id, unless its ack comes.
-    log.warn({ reason }, 'reply may not have gone out; it is sent again with the same id');
-    return 'uncertain';
   }
 }
