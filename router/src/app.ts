@@ -45,7 +45,7 @@ import { DbosTakeover } from './infra/queue/dbos-takeover.ts';
 import { TurnEngine } from './infra/queue/turn-engine.ts';
 import { type Loop, TurnSharing } from './infra/queue/turn-sharing.ts';
 import { RegexMatcher } from './infra/regex-matcher.ts';
-import { systemClock } from './infra/system-clock.ts';
+import { allowManyWaits, systemClock } from './infra/system-clock.ts';
 import { TerminalPairing } from './infra/terminal-pairing.ts';
 
 /** How long turns under way may take to end when the service stops; what is left resumes at the next start. */
@@ -127,6 +127,7 @@ async function start(
   const deliveries = new Map<string, ReplyDelivery>();
   const mintId = () => mintWaMessageId(randomBytes(9));
   const stopping = new AbortController();
+  allowManyWaits(stopping.signal);
 
   let nudgeOwner: () => void = () => undefined;
   let hear: (note: NodeNote, from: string) => void = () => undefined;

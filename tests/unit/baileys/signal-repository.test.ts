@@ -120,7 +120,14 @@ async function openAccount(isWrapped: boolean): Promise<Account> {
   const absent = new Set<string>();
   const repository = isWrapped
     ? createSignalRepository(
-        { hooks, ahead, sends: new SendScopes(() => false), locks: new KeyedLock(), withoutLid: absent },
+        {
+          hooks,
+          ahead,
+          queue: { begun: () => undefined },
+          sends: new SendScopes(() => false),
+          locks: new KeyedLock(),
+          withoutLid: absent,
+        },
         state,
         logger,
         ask,

@@ -353,6 +353,8 @@ class BaileysProvider implements ChatProvider {
       auth,
       memory: this.#memory,
       hooks: this.#intake,
+      chatOf: (attrs) => this.#intake.chatOf(attrs),
+      onShort: () => this.#connection.breakOff('More messages came at once than memory is meant to hold'),
       sends: this.#scopes,
       locks: this.#locks,
       getMessage: (key) => this.#sends.contentOf(key.id, this.#options.findSentMessage),
@@ -365,7 +367,7 @@ class BaileysProvider implements ChatProvider {
   }
 
   #attach(socket: WASocket): () => void {
-    const ahead = this.#opened?.ahead;
+    const opened = this.#opened;
     const watch = new UpsertWatch({
       flush: () => socket.ev.flush(),
       breakOff: (reason) => this.#connection.breakOff(reason),
@@ -389,8 +391,8 @@ class BaileysProvider implements ChatProvider {
         else this.#restriction.end();
       },
       stanza: (node) => {
-        this.#intake.arrived(node);
-        ahead?.arrived(node);
+        if (this.#intake.arrived(node)) opened?.queue.awaits(node);
+        opened?.ahead.arrived(node);
       },
       stanzaTaken: () => this.#intake.leave(),
       offlineDelivered: () => this.#intake.offlineDelivered(),
@@ -409,6 +411,7 @@ class BaileysProvider implements ChatProvider {
     return () => {
       this.#isOpen = false;
       watch.stop();
+      opened?.queue.close();
       detach();
     };
   }

@@ -132,11 +132,19 @@ export class Intake implements DecryptHooks {
     return this.#replay.run();
   }
 
-  /** A `message` stanza reached the socket. Call before Baileys sees it. */
-  arrived(node: BinaryNode): void {
+  /** Names the chat of a `message` stanza; one chat's stanzas are to `arrive` in the order in which WhatsApp sent them. */
+  chatOf(attrs: BinaryNode['attrs']): string {
+    return this.#chats.of(attrs);
+  }
+
+  /**
+   * A `message` stanza reached the socket. Call before Baileys sees it.
+   * @returns whether Baileys will come to decrypt it
+   */
+  arrived(node: BinaryNode): boolean {
     const { attrs } = node;
     const envelope = envelopeOf(attrs, this.#options.own());
-    if (!envelope || isRefusedUnread(node)) return;
+    if (!envelope || isRefusedUnread(node)) return false;
     const offline = attrs.offline !== undefined;
     if (offline) this.#offlinePhase.runs();
     const key = messageKeyOf(envelope);
@@ -146,7 +154,7 @@ export class Intake implements DecryptHooks {
     const ciphertexts = ciphertextsOf(node);
     if (ciphertexts.length === 0) {
       if (!this.#memory.isRead(key)) this.#arrivedEmpty(key, order, lane);
-      return;
+      return false;
     }
     this.#memory.note(key, order, 'open');
     const stanza: OpenStanza = {
@@ -167,6 +175,7 @@ export class Intake implements DecryptHooks {
     this.#open.add(stanza);
     for (const ciphertext of ciphertexts) this.#stanzaOf.set(ciphertext, stanza);
     this.#tell(stanza, 'a message reached the socket');
+    return true;
   }
 
   /** Baileys has begun with the stanza that arrived. */

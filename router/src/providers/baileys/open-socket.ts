@@ -1,4 +1,5 @@
 import makeWASocket, {
+  type BinaryNode,
   type SignalKeyStoreWithTransaction,
   type SocketConfig,
   type WASocket,
@@ -10,12 +11,17 @@ import type { KeyedLock } from './keyed-lock.ts';
 import type { SendScopes } from './send-scope.ts';
 import { createSignalRepository, type DecryptHooks } from './signal-repository.ts';
 import { type SocketMemory, socketConfig } from './socket-config.ts';
+import { StanzaQueue } from './stanza-queue.ts';
 import { releasesStorage } from './transaction-storage.ts';
 
 export interface OpenSocketInput {
   auth: AuthState;
   memory: SocketMemory;
   hooks: DecryptHooks;
+  /** Names the chat of a message stanza. */
+  chatOf(attrs: BinaryNode['attrs']): string;
+  /** More messages came than could be held: only the next connection brings the rest. */
+  onShort(): void;
   sends: SendScopes;
   locks: KeyedLock;
   getMessage: SocketConfig['getMessage'];
@@ -30,6 +36,8 @@ export interface OpenedSocket {
   socket: WASocket;
   /** Of this socket alone; to be told of each stanza before Baileys sees it. */
   ahead: AheadDecryption;
+  /** Of this socket alone; to be told which stanzas Baileys will decrypt, and closed when they are not told any more. */
+  queue: StanzaQueue;
   /**
    * Runs work in a key transaction of this socket. Baileys sends in one named after the account, so one after the
    * other in all chats, each waiting for the store; inside one of ours it joins that.
@@ -43,6 +51,12 @@ export interface OpenedSocket {
 export function openSocket(input: OpenSocketInput): OpenedSocket {
   const { auth, memory, hooks, sends, locks } = input;
   const ahead = new AheadDecryption();
+  const queue = new StanzaQueue({
+    chatOf: input.chatOf,
+    emit: (event, node) => emit(event, node),
+    onShort: input.onShort,
+    log: input.log,
+  });
   let keys: SignalKeyStoreWithTransaction | undefined;
   let release = (): void => undefined;
   const socket: WASocket = makeWASocket(
@@ -65,14 +79,21 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
         keys = state.keys as SignalKeyStoreWithTransaction;
         release = releasesStorage(keys);
         const { withoutLid } = memory;
-        return createSignalRepository({ hooks, ahead, sends, locks, withoutLid }, state, logger, askForLids);
+        return createSignalRepository(
+          { hooks, ahead, queue, sends, locks, withoutLid },
+          state,
+          logger,
+          askForLids,
+        );
       },
     }),
   );
   guardWrites(socket, input.mayUse);
+  const emit = emitThrough(socket, queue);
   return {
     socket,
     ahead,
+    queue,
     transact: (name, work) => {
       if (!keys) throw new Error('Baileys made no signal repository with its socket');
       return keys.transaction(work, name);
@@ -90,4 +111,11 @@ function guardWrites({ ws }: WASocket, mayUse: () => boolean): void {
   Object.defineProperty(ws, 'isOpen', {
     get: () => mayUse() && Boolean(Reflect.get(client, 'isOpen', ws)),
   });
+}
+
+/** Baileys emits each stanza that it reads; what the queue keeps is emitted later. Returns what passes the queue by. */
+function emitThrough({ ws }: WASocket, queue: StanzaQueue): (event: string, node: BinaryNode) => boolean {
+  const emit = ws.emit.bind(ws);
+  ws.emit = (event, ...args) => queue.keeps(event, args[0]) || emit(event, ...args);
+  return emit;
 }

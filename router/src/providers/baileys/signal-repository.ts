@@ -19,6 +19,7 @@ import { DURABLE_CATEGORY, type Durable, JOURNAL_CATEGORY } from './auth-state.t
 import type { KeyedLock } from './keyed-lock.ts';
 import type { SendScopes } from './send-scope.ts';
 import { decryptWithEach } from './session-trials.ts';
+import type { StanzaQueue } from './stanza-queue.ts';
 
 /** What the rest of the intake does around a decryption. */
 export interface DecryptHooks {
@@ -42,6 +43,7 @@ export interface DecryptHooks {
 export interface SignalRepositoryOptions {
   hooks: DecryptHooks;
   ahead: AheadDecryption;
+  queue: Pick<StanzaQueue, 'begun'>;
   sends: SendScopes;
   /** One for all accounts of the process: libsignal's own job queue is global and keyed by address alone. */
   locks: KeyedLock;
@@ -75,7 +77,7 @@ export function createSignalRepository(
   logger: Parameters<MakeRepository>[1],
   askForLids: Parameters<MakeRepository>[2],
 ): SignalRepositoryWithLIDStore {
-  const { hooks, locks, ahead, sends } = options;
+  const { hooks, locks, ahead, queue, sends } = options;
   const keys = auth.keys as SignalKeyStoreWithTransaction;
   const inner = DEFAULT_CONNECTION_CONFIG.makeSignalRepository(
     auth,
@@ -187,6 +189,7 @@ export function createSignalRepository(
     decrypt: () => Promise<Uint8Array>,
   ): Promise<Uint8Array> => {
     hooks.begun(ciphertext);
+    queue.begun(ciphertext);
     const plaintext = await plaintextInTurn(ciphertext, decrypt);
     hooks.taken(ciphertext);
     return plaintext;

@@ -1,0 +1,184 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { BinaryNode } from '@whiskeysockets/baileys';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ciphertextsOf } from '../../../router/src/providers/baileys/stanza.ts';
+import { StanzaQueue } from '../../../router/src/providers/baileys/stanza-queue.ts';
+import { quietLog } from '../../support/quiet-log.ts';
+
+/** As many as Baileys gets at a time. */
+const AT_BAILEYS = 100;
+const MIB = 1024 * 1024;
+
+let queue: StanzaQueue;
+/** What Baileys has got: ids of messages, or 'offline end'. */
+let got: string[];
+let atBaileys: BinaryNode[];
+let timesShort: number;
+let context: AsyncLocalStorage<string>;
+let contexts: Set<string | undefined>;
+
+beforeEach(() => {
+  got = [];
+  atBaileys = [];
+  timesShort = 0;
+  context = new AsyncLocalStorage();
+  contexts = new Set();
+  queue = new StanzaQueue({
+    chatOf: ({ from }) => from ?? '',
+    emit: (event, node) => reaches(event, node),
+    onShort: () => {
+      timesShort += 1;
+    },
+    log: quietLog,
+  });
+});
+
+function reaches(event: string, node: BinaryNode): void {
+  contexts.add(context.getStore());
+  got.push(event === 'CB:message' ? (node.attrs.id ?? '') : 'offline end');
+  if (event !== 'CB:message' || !Array.isArray(node.content)) return;
+  queue.awaits(node);
+  atBaileys.push(node);
+}
+
+const stanza = (from: string, id: string, bytes = 1): BinaryNode => ({
+  tag: 'message',
+  attrs: { from, id },
+  content: [{ tag: 'enc', attrs: { type: 'msg' }, content: Buffer.alloc(bytes) }],
+});
+
+/** Read off the socket. */
+function arrives(node: BinaryNode, event = 'CB:message'): void {
+  if (!queue.keeps(event, node)) reaches(event, node);
+}
+
+const offlineEnd = () => arrives({ tag: 'ib', attrs: {} }, 'CB:ib,,offline');
+
+/** Baileys' turn to decrypt its oldest so many, within a transaction of its own. */
+async function begins(count = 1): Promise<void> {
+  for (const node of atBaileys.splice(0, count)) {
+    context.run('a key transaction', () => tellBegun(node));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+function tellBegun(node: BinaryNode): void {
+  for (const ciphertext of ciphertextsOf(node)) queue.begun(ciphertext);
+}
+
+/** Ana writes so many that Baileys has enough. */
+function anaFills(): void {
+  for (let number = 1; number <= AT_BAILEYS; number++) arrives(stanza('ana', `ana ${number}`));
+  expect(got).toHaveLength(AT_BAILEYS);
+  got = [];
+}
+
+describe('messages', () => {
+  it('reach Baileys at once while it has few', () => {
+    arrives(stanza('ana', 'one'));
+    arrives(stanza('bo', 'two'));
+    offlineEnd();
+    expect(got).toEqual(['one', 'two', 'offline end']);
+  });
+
+  it('wait while it has enough, and follow one by one, in no transaction of the one before', async () => {
+    anaFills();
+    arrives(stanza('ana', 'next'));
+    arrives(stanza('ana', 'last'));
+    expect(got).toEqual([]);
+    contexts.clear();
+    await begins();
+    expect(got).toEqual(['next']);
+    await begins();
+    expect(got).toEqual(['next', 'last']);
+    expect([...contexts]).toEqual([undefined]);
+  });
+
+  it('of a chat with few do not wait for those of one with many; one chat keeps its order', async () => {
+    anaFills();
+    for (const id of ['a1', 'a2', 'a3', 'a4']) arrives(stanza('ana', id));
+    for (const id of ['b1', 'b2']) arrives(stanza('bo', id));
+    arrives(stanza('cleo', 'c1'));
+    await begins(7);
+    expect(got).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+  });
+
+  it('do not overtake those that wait, though Baileys could take one', async () => {
+    anaFills();
+    arrives(stanza('ana', 'first'));
+    for (const oldest of atBaileys.splice(0, 1)) tellBegun(oldest);
+    arrives(stanza('ana', 'second'));
+    expect(got).toEqual([]);
+    await begins(2);
+    expect(got).toEqual(['first', 'second']);
+  });
+
+  it('without a ciphertext keep their place, and none waits for their decryption', async () => {
+    anaFills();
+    arrives({ tag: 'message', attrs: { from: 'ana', id: 'empty' } });
+    arrives(stanza('ana', 'behind'));
+    await begins();
+    expect(got).toEqual(['empty', 'behind']);
+  });
+
+  it('are of no more interest when their connection is gone', async () => {
+    anaFills();
+    arrives(stanza('ana', 'lost'));
+    queue.close();
+    await begins();
+    expect(got).toEqual([]);
+  });
+});
+
+describe('the end of what had waited at WhatsApp', () => {
+  it('comes after every message before it, and waits for none after it', async () => {
+    anaFills();
+    for (const id of ['a1', 'a2', 'a3']) arrives(stanza('ana', id));
+    offlineEnd();
+    arrives(stanza('ana', 'a4'));
+    arrives(stanza('bo', 'b1'));
+    await begins(3);
+    expect(got).toEqual(['a1', 'b1', 'a2']);
+    await begins(2);
+    expect(got).toEqual(['a1', 'b1', 'a2', 'a3', 'offline end', 'a4']);
+  });
+});
+
+describe('when the messages that wait get too large', () => {
+  const large = (number: number) => arrives(stanza('ana', `large ${number}`, MIB));
+  const fits = Array.from({ length: 31 }, (_, index) => `large ${index + 1}`);
+
+  beforeEach(() => {
+    anaFills();
+    for (let number = 1; number <= 32; number++) large(number);
+  });
+
+  it('those that follow are dropped, also of other chats, and a new connection is asked for when the rest is done', async () => {
+    await begins(31);
+    arrives(stanza('bo', 'dropped too'));
+    expect(got).toEqual(fits);
+    await begins(99);
+    expect(timesShort).toBe(0);
+    await begins(1);
+    expect(timesShort).toBe(1);
+    expect(got).toEqual(fits);
+  });
+
+  it('no new connection is asked for when there is one already', async () => {
+    await begins(130);
+    for (const last of atBaileys.splice(0)) tellBegun(last);
+    queue.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(timesShort).toBe(0);
+  });
+
+  it('what had waited at WhatsApp has not ended', async () => {
+    offlineEnd();
+    await begins(131);
+    expect(got).toEqual(fits);
+  });
+
+  it('all else passes', () => {
+    expect(queue.keeps('CB:ack', { tag: 'ack', attrs: {} })).toBe(false);
+  });
+});
