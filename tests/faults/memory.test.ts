@@ -10,15 +10,15 @@ const PEOPLE = 20;
 /** V8 collects late while there is memory: a service that keeps more than this would end in the storm. */
 const HEAP_MB = 160;
 /** What the process may grow by beside that: buffers, connections, code. */
-const GROWTH_MB = 150;
+const GROWTH_MB = 200;
 /** A busy machine's, for an answer during the storm. */
 const PATIENCE_MS = 120_000;
 /** The friend writes so many times during the storm. */
 const PARTS = 10;
 const PART_MS = 120_000 + STORM * 10;
 const LARGE = 'm'.repeat(60_000);
-/** Together six times what may wait in memory. */
-const LARGE_STORM = 3_200;
+/** Together nine times what may wait in memory. */
+const LARGE_STORM = 5_000;
 
 /** Everybody asks again and again. */
 const env = { WA2AI_LOOP_TURNS: '0' };
@@ -133,10 +133,6 @@ describe('what the service keeps', () => {
     const told = stage.service.lines.slice(beforeLines).map(({ msg }) => msg);
     expect(told.filter((msg) => msg.startsWith('more messages came'))).not.toEqual([]);
     expect(grownMb).toBeLessThan(GROWTH_MB);
-    console.log(
-      grownMb,
-      told.filter((msg) => /more messages came|connection ended/.test(msg)),
-    );
     expect(friend.received.map(({ text }) => text)).toEqual(['Echo: before', 'Echo: behind all of it']);
   });
 

@@ -179,14 +179,13 @@ describe('people who write on notice nothing but a pause', () => {
         await judged(
           'PostgreSQL replaced',
           async ({ nodes, answers }) => {
-            const epoch = async (name: string) => Number(await nodes.epochOf('default', name));
-            const before = await epoch(await nodes.untilHeld());
+            const before = await nodes.untilEpoch();
             for (const way of ways.values()) way.silence();
             await outage(5_000);
             for (const way of ways.values()) way.replace();
             await answers(15);
             // Nodes that the new host knows nothing of do not take the account from one another.
-            expect((await epoch(await nodes.untilHeld())) - before).toBeLessThanOrEqual(2);
+            expect((await nodes.untilEpoch()) - before).toBeLessThanOrEqual(2);
           },
           {},
           async () => ({ settingsOf: (name) => ({ databaseUrl: ways.get(name)?.through(database.url) }) }),

@@ -87,6 +87,15 @@ export class Nodes {
     });
   }
 
+  /** Resolves with the epoch under which the account is held, once it is, by whichever node. */
+  untilEpoch(accountId = 'default'): Promise<number> {
+    return until(`an owner of ${accountId}`, async () => {
+      const held = (await this.shown()).flatMap(({ accounts }) => accounts);
+      const epoch = held.find((account) => account.accountId === accountId)?.epoch;
+      return epoch === undefined ? undefined : Number(epoch);
+    });
+  }
+
   async account(accountId = 'default', via: Wa2aiProcess = this.any()): Promise<Record<string, unknown>> {
     const { body } = await via.api('GET', `/api/accounts/${accountId}`);
     return body.data as Record<string, unknown>;
