@@ -17,8 +17,8 @@ const PATIENCE_MS = 120_000;
 const PARTS = 10;
 const PART_MS = 120_000 + STORM * 10;
 const LARGE = 'm'.repeat(60_000);
-/** Together nine times what may wait in memory. */
-const LARGE_STORM = 5_000;
+/** Together six times what may wait in memory. */
+const LARGE_STORM = 3_600;
 
 /** Everybody asks again and again. */
 const env = { WA2AI_LOOP_TURNS: '0' };

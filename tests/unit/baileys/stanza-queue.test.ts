@@ -146,22 +146,37 @@ describe('the end of what had waited at WhatsApp', () => {
 
 describe('when the messages that wait get too large', () => {
   const large = (number: number) => arrives(stanza('ana', `large ${number}`, MIB));
-  const fits = Array.from({ length: 31 }, (_, index) => `large ${index + 1}`);
+  const large1To = (last: number) => Array.from({ length: last }, (_, index) => `large ${index + 1}`);
 
   beforeEach(() => {
     anaFills();
-    for (let number = 1; number <= 32; number++) large(number);
+    for (let number = 1; number <= 33; number++) large(number);
   });
 
-  it('those that follow are dropped, also of other chats, and a new connection is asked for when the rest is done', async () => {
+  it('the chat with the most loses what came last and what follows, and no other', async () => {
+    arrives(stanza('bo', 'kept'));
+    arrives(stanza('ana', 'after the lost ones'));
+    await begins(32);
+    expect(got).toEqual(['large 1', 'kept', ...large1To(31).slice(1)]);
+  });
+
+  it('it loses some that were held already, rather than a chat with less', async () => {
+    for (let number = 1; number <= 3; number++) arrives(stanza('bo', `bo ${number}`, MIB));
     await begins(31);
-    arrives(stanza('bo', 'dropped too'));
-    expect(got).toEqual(fits);
+    const [turns, rest] = [got.slice(0, 6), got.slice(6)];
+    expect(turns).toEqual(['large 1', 'bo 1', 'large 2', 'bo 2', 'large 3', 'bo 3']);
+    expect(rest).toEqual(large1To(28).slice(3));
+  });
+
+  it('a new connection is asked for, once, when Baileys is through with all that was held then', async () => {
+    arrives(stanza('bo', 'in its turn'));
+    await begins(32);
+    arrives(stanza('cleo', 'over the next one'));
     await begins(99);
     expect(timesShort).toBe(0);
     await begins(1);
     expect(timesShort).toBe(1);
-    expect(got).toEqual(fits);
+    expect(got).toEqual(['large 1', 'in its turn', ...large1To(31).slice(1)]);
   });
 
   it('no new connection is asked for when there is one already', async () => {
@@ -175,7 +190,7 @@ describe('when the messages that wait get too large', () => {
   it('what had waited at WhatsApp has not ended', async () => {
     offlineEnd();
     await begins(131);
-    expect(got).toEqual(fits);
+    expect(got).toEqual(large1To(31));
   });
 
   it('all else passes', () => {

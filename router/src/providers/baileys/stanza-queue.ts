@@ -26,30 +26,34 @@ export type StanzaEvent = 'CB:message' | 'CB:ib,,offline';
  * Holds message stanzas back while Baileys has enough of them. It takes everything that is read off the socket, one
  * message after the other, and what waits for its turn there takes ten times the memory of a stanza. Here the chats take
  * turns, so that one with a thousand messages does not keep the others waiting; one chat's keep their order. All else
- * that WhatsApp says passes: among it are answers that Baileys waits for, which is why reading on cannot stop. When the
- * held ones get too large, what comes then is dropped: nobody acknowledged it, so WhatsApp delivers it again. One for
- * each socket.
+ * that WhatsApp says passes: among it are answers that Baileys waits for, which is why reading on cannot stop.
+ *
+ * When the held ones get too large, the chat with the most loses its last ones and what follows them. Nobody acknowledged
+ * them: WhatsApp delivers them again over a new connection, which is asked for as soon as what was held then is done.
+ * One for each socket.
  */
 export class StanzaQueue {
   readonly #options: StanzaQueueOptions;
-  /** By chat, the one whose turn is next first. */
-  readonly #held = new Map<string, HeldStanza[]>();
+  /** By name, the one whose turn is next first. */
+  readonly #chats = new Map<string, HeldChat>();
   /** Ciphertexts, the first of each stanza, that Baileys has not begun to decrypt. */
   readonly #atBaileys = new Set<Uint8Array>();
   /** Made outside every key transaction, so that no stanza is handled as a part of one. */
   readonly #context = new AsyncResource('wa2ai-stanza-queue');
   #heldBytes = 0;
   #lastNumber = 0;
-  #offlineEnd: { node: BinaryNode; lastNumber: number; before: number } | undefined;
+  #offlineEnd: (Mark & { node: BinaryNode }) | undefined;
+  /** Chats that lost some. */
+  readonly #shortChats = new Set<string>();
+  #short: Mark | undefined;
   #isGoingOn = false;
-  #isShort = false;
   #isClosed = false;
 
   constructor(options: StanzaQueueOptions) {
     this.#options = options;
   }
 
-  /** @returns true: the event is kept, and emitted when its turn comes */
+  /** @returns true: the event is kept, and emitted when its turn comes, or dropped */
   keeps(event: string | symbol, node: unknown): boolean {
     if (this.#isClosed) return false;
     if (event === 'CB:message') return this.#keepsMessage(node as BinaryNode);
@@ -66,7 +70,7 @@ export class StanzaQueue {
   /** Baileys' turn to decrypt this has come. */
   begun(ciphertext: Uint8Array): void {
     if (!this.#atBaileys.delete(ciphertext) || this.#isGoingOn) return;
-    if (this.#held.size === 0 && !this.#isShort) return;
+    if (this.#chats.size === 0 && !this.#short) return;
     this.#isGoingOn = true;
     // not within the work on another stanza
     setImmediate(() => this.#context.runInAsyncScope(() => this.#goOn()));
@@ -75,73 +79,105 @@ export class StanzaQueue {
   /** The connection is gone: what is held was not acknowledged, and WhatsApp delivers it again. */
   close(): void {
     this.#isClosed = true;
-    this.#held.clear();
+    this.#chats.clear();
     this.#atBaileys.clear();
   }
 
   #keepsMessage(node: BinaryNode): boolean {
-    // Of one chat, what comes later may not be taken either.
-    if (this.#isShort) return true;
-    if (this.#held.size === 0 && this.#atBaileys.size < MAX_AT_BAILEYS) return false;
-    const bytes = ciphertextsOf(node).reduce((sum, { byteLength }) => sum + byteLength, STANZA_BYTES);
-    if (this.#heldBytes + bytes > MAX_HELD_BYTES) {
-      this.#isShort = true;
-      this.#options.log.warn(
-        { heldBytes: this.#heldBytes },
-        'more messages came than memory is meant to hold; WhatsApp is to deliver the rest again later',
-      );
-      return true;
-    }
-    const chat = this.#options.chatOf(node.attrs);
-    this.#lastNumber += 1;
-    const stanza: HeldStanza = { node, number: this.#lastNumber, bytes };
-    const ofChat = this.#held.get(chat);
-    if (ofChat) ofChat.push(stanza);
-    else this.#held.set(chat, [stanza]);
-    this.#heldBytes += bytes;
+    const name = this.#options.chatOf(node.attrs);
+    // It would come before those that its chat lost.
+    if (this.#shortChats.has(name)) return true;
+    if (this.#chats.size === 0 && this.#hasRoom()) return false;
+    this.#hold(name, node);
+    while (this.#heldBytes > MAX_HELD_BYTES) this.#dropOne();
     return true;
   }
 
   #keepsOfflineEnd(node: BinaryNode): boolean {
-    if (this.#isShort) return true;
-    let before = 0;
-    for (const ofChat of this.#held.values()) before += ofChat.length;
-    if (before === 0) return false;
-    this.#offlineEnd = { node, lastNumber: this.#lastNumber, before };
+    if (this.#short) return true;
+    const mark = this.#markHere();
+    if (mark.before === 0) return false;
+    this.#offlineEnd = { ...mark, node };
     return true;
+  }
+
+  /** Before a new connection Baileys is to end what it has. */
+  #hasRoom(): boolean {
+    return this.#atBaileys.size < MAX_AT_BAILEYS && this.#short?.before !== 0;
+  }
+
+  #hold(name: string, node: BinaryNode): void {
+    const chat = this.#chats.get(name) ?? { name, stanzas: [], bytes: 0 };
+    this.#chats.set(name, chat);
+    const bytes = ciphertextsOf(node).reduce((sum, { byteLength }) => sum + byteLength, STANZA_BYTES);
+    this.#lastNumber += 1;
+    chat.stanzas.push({ node, number: this.#lastNumber, bytes });
+    chat.bytes += bytes;
+    this.#heldBytes += bytes;
+  }
+
+  #dropOne(): void {
+    let largest: HeldChat | undefined;
+    for (const chat of this.#chats.values()) if (!largest || chat.bytes > largest.bytes) largest = chat;
+    const stanza = largest?.stanzas.pop();
+    if (!largest || !stanza) return;
+    this.#letGo(largest, stanza);
+    this.#shortChats.add(largest.name);
+    if (this.#short) {
+      passes(this.#short, stanza);
+      return;
+    }
+    // The end of what had waited comes with the next connection, too.
+    this.#offlineEnd = undefined;
+    this.#short = this.#markHere();
+    this.#options.log.warn(
+      { heldBytes: this.#heldBytes },
+      'more messages came than memory is meant to hold; WhatsApp is to deliver the rest again',
+    );
   }
 
   #goOn(): void {
     this.#isGoingOn = false;
     if (this.#isClosed) return;
-    while (this.#atBaileys.size < MAX_AT_BAILEYS) {
-      const stanza = this.#next();
-      if (!stanza) break;
+    while (this.#hasRoom()) {
+      const [chat] = this.#chats.values();
+      const stanza = chat?.stanzas.shift();
+      if (!chat || !stanza) break;
+      // Its next turn is after the others'.
+      this.#chats.delete(chat.name);
+      this.#chats.set(chat.name, chat);
+      this.#letGo(chat, stanza);
       this.#options.emit('CB:message', stanza.node);
       this.#wentOn(stanza);
     }
-    if (this.#isShort && this.#held.size === 0 && this.#atBaileys.size === 0) this.#options.onShort();
+    if (this.#short?.before === 0 && this.#atBaileys.size === 0) this.#options.onShort();
   }
 
-  #next(): HeldStanza | undefined {
-    for (const [chat, ofChat] of this.#held) {
-      const stanza = ofChat.shift();
-      this.#held.delete(chat);
-      if (ofChat.length > 0) this.#held.set(chat, ofChat);
-      return stanza;
-    }
-    return undefined;
-  }
-
-  #wentOn({ number, bytes }: HeldStanza): void {
+  #letGo(chat: HeldChat, { bytes }: HeldStanza): void {
+    chat.bytes -= bytes;
     this.#heldBytes -= bytes;
+    if (chat.stanzas.length === 0) this.#chats.delete(chat.name);
+  }
+
+  #wentOn(stanza: HeldStanza): void {
+    if (this.#short) passes(this.#short, stanza);
     const end = this.#offlineEnd;
-    if (!end || number > end.lastNumber) return;
-    end.before -= 1;
-    if (end.before > 0) return;
+    if (!end || !passes(end, stanza)) return;
     this.#offlineEnd = undefined;
     this.#options.emit('CB:ib,,offline', end.node);
   }
+
+  #markHere(): Mark {
+    let before = 0;
+    for (const { stanzas } of this.#chats.values()) before += stanzas.length;
+    return { lastNumber: this.#lastNumber, before };
+  }
+}
+
+interface HeldChat {
+  name: string;
+  stanzas: HeldStanza[];
+  bytes: number;
 }
 
 interface HeldStanza {
@@ -149,4 +185,18 @@ interface HeldStanza {
   /** In the order of arrival. */
   number: number;
   bytes: number;
+}
+
+/** A moment in the order of arrival. */
+interface Mark {
+  lastNumber: number;
+  /** Stanzas still held that had arrived by then. */
+  before: number;
+}
+
+/** The stanza is not held any more. @returns whether it was the last before the mark */
+function passes(mark: Mark, { number }: HeldStanza): boolean {
+  if (number > mark.lastNumber) return false;
+  mark.before -= 1;
+  return mark.before === 0;
 }
