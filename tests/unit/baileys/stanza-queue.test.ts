@@ -123,9 +123,11 @@ describe('messages', () => {
 
   it('are of no more interest when their connection is gone', async () => {
     anaFills();
-    arrives(stanza('ana', 'lost'));
+    arrives(stanza('ana', 'held'));
     queue.close();
     await begins();
+    arrives(stanza('bo', 'of the last bytes'));
+    offlineEnd();
     expect(got).toEqual([]);
   });
 });

@@ -55,7 +55,6 @@ export class StanzaQueue {
 
   /** @returns true: the event is kept, and emitted when its turn comes, or dropped */
   keeps(event: string | symbol, node: unknown): boolean {
-    if (this.#isClosed) return false;
     if (event === 'CB:message') return this.#keepsMessage(node as BinaryNode);
     if (event === 'CB:ib,,offline') return this.#keepsOfflineEnd(node as BinaryNode);
     return false;
@@ -76,7 +75,10 @@ export class StanzaQueue {
     setImmediate(() => this.#context.runInAsyncScope(() => this.#goOn()));
   }
 
-  /** The connection is gone: what is held was not acknowledged, and WhatsApp delivers it again. */
+  /**
+   * The connection is gone: what is held was not acknowledged, and WhatsApp delivers it again. So is what Baileys still
+   * reads of the last bytes: it would decrypt it, and nobody would note the plaintext.
+   */
   close(): void {
     this.#isClosed = true;
     this.#chats.clear();
@@ -84,6 +86,7 @@ export class StanzaQueue {
   }
 
   #keepsMessage(node: BinaryNode): boolean {
+    if (this.#isClosed) return true;
     const name = this.#options.chatOf(node.attrs);
     // It would come before those that its chat lost.
     if (this.#shortChats.has(name)) return true;
@@ -94,7 +97,7 @@ export class StanzaQueue {
   }
 
   #keepsOfflineEnd(node: BinaryNode): boolean {
-    if (this.#short) return true;
+    if (this.#isClosed || this.#short) return true;
     const mark = this.#markHere();
     if (mark.before === 0) return false;
     this.#offlineEnd = { ...mark, node };
