@@ -45,7 +45,7 @@ const rows = { route: '', victimReply: '', otherReply: '' };
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-damaged-'));
   postgres = await startEmbeddedPostgres({ dataDir, log: quietLog });
-  await applyMigrations(postgres.url, join(import.meta.dirname, '../../../prisma/migrations'));
+  await applyMigrations(postgres.url, join(import.meta.dirname, '../../../prisma'));
   prisma = createPrismaClient(postgres.url);
   await fill();
   const files = await Promise.all(

@@ -24,7 +24,7 @@ beforeEach(async () => {
     onStatementError: (error) => check.note(error),
   });
   end = () => prisma.$disconnect();
-  const migrations = await migrationNames(join(import.meta.dirname, '../../../prisma/migrations'));
+  const migrations = await migrationNames(join(import.meta.dirname, '../../../prisma'));
   check = new StorageCheck({ prisma, nodeId: 'n1', migrations, log });
 });
 

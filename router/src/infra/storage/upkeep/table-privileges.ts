@@ -13,6 +13,7 @@ export const TABLES = [
   'outbox',
   'outbox_file',
   'route',
+  'sql_functions',
 ] as const;
 
 /** A table that is not as the service needs it: `right` absent means that it is not there. */
