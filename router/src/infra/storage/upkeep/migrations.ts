@@ -5,7 +5,7 @@ import pg from 'pg';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
 import { applyFunctions } from './sql-functions.ts';
 import { troubleOf } from './storage-faults.ts';
-import { MISSING_RIGHTS_SQL, type MissingRight, missingRightSentence, TABLES } from './table-privileges.ts';
+import { type MissingRight, missingRightSentence, missingRightsSql, TABLES } from './table-privileges.ts';
 
 /** The session advisory lock under which `prisma migrate` works, so that both never migrate at once. */
 const MIGRATION_LOCK = 72707369;
@@ -112,7 +112,7 @@ async function isThere(client: pg.Client, table: string): Promise<boolean> {
 
 /** What every statement of the service will need is asked for now, not when somebody's message has come. */
 async function refuseMissingRights(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<MissingRight>(MISSING_RIGHTS_SQL, [[...TABLES]]);
+  const { rows } = await client.query<MissingRight>(missingRightsSql(TABLES));
   const sentence = missingRightSentence(rows);
   if (!sentence) return;
   throw new DatabaseError(
