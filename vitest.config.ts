@@ -22,7 +22,7 @@ export default defineConfig({
           // Loading the modules anew for each of these short files would cost more than the tests do.
           pool: 'threads',
           isolate: false,
-          setupFiles: ['tests/support/leave-as-found.ts'],
+          setupFiles: ['tests/support/restore-globals.ts'],
           maxWorkers,
           // Some try thousands of random values: a machine that is busy with other things takes its time.
           testTimeout: 60_000,

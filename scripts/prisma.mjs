@@ -3,10 +3,10 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail, hashOf, isMain, readIfThere, root, runNode, say, tool } from './steps.mjs';
 
-const generated = join(root, 'router', 'src', 'infra', 'db', 'generated');
+const generated = join(root, 'router', 'src', 'infra', 'storage', 'generated');
 const stamp = join(generated, '.schema-hash');
 
-/** Resolves when the client in router/src/infra/db/generated is that of the schema. */
+/** Resolves when the client in router/src/infra/storage/generated is that of the schema. */
 export async function generateClient() {
   const hash = hashOf([join(root, 'prisma', 'schema.prisma'), tool('prisma', 'package.json')]);
   if (readIfThere(stamp) === hash && existsSync(join(generated, 'client.ts'))) return;

@@ -5,7 +5,7 @@ import {
   ENV_TABLE_START,
   envExample,
   envTableMarkdown,
-} from '../dist/router/src/config-docs.js';
+} from '../dist/router/src/config/config-docs.js';
 
 const root = new URL('../', import.meta.url);
 const readmePath = new URL('README.md', root);

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { Wa2aiError } from './core/errors.ts';
-import type { Envelope } from './infra/abi/abi-wire.ts';
-import { readAbiFile, ToolkitError } from './infra/abi-toolkit/abi-file.ts';
-import { AgentProbe } from './infra/abi-toolkit/agent-probe.ts';
-import { checkAgent } from './infra/abi-toolkit/check-agent.ts';
-import { inspectAgent } from './infra/abi-toolkit/inspect-agent.ts';
-import { testAgent } from './infra/abi-toolkit/test-agent.ts';
+import type { Envelope } from './infra/agents/abi/codec/abi-wire.ts';
+import { readAbiFile, ToolkitError } from './infra/agents/abi/toolkit/abi-file.ts';
+import { AgentProbe } from './infra/agents/abi/toolkit/agent-probe.ts';
+import { checkAgent } from './infra/agents/abi/toolkit/check-agent.ts';
+import { inspectAgent } from './infra/agents/abi/toolkit/inspect-agent.ts';
+import { testAgent } from './infra/agents/abi/toolkit/test-agent.ts';
 
 const USAGE = `wa2ai: tools for people who write ABI agents
 

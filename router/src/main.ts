@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { type App, createApp } from './app.ts';
-import { ConfigError, loadConfig } from './config.ts';
+import { type App, createApp } from './app/app.ts';
+import { ConfigError, loadConfig } from './config/config.ts';
 import { Wa2aiError } from './core/errors.ts';
 
 /** Exit codes: 0 stopped when asked, 1 could not run or go on, 2 a wrong setting. */

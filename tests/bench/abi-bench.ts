@@ -5,10 +5,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Abi, decodeFunctionResult, encodeFunctionData, encodeFunctionResult, parseAbi } from 'viem';
 import type { IncomingMessage } from '../../router/src/core/models.ts';
-import { decodeValues } from '../../router/src/infra/abi/abi-decode.ts';
-import { createAbi, encodeCall, findFunction } from '../../router/src/infra/abi/abi-signature.ts';
-import type { AbiValue } from '../../router/src/infra/abi/abi-type.ts';
-import { AbiAgentClient } from '../../router/src/infra/abi-agent-client.ts';
+import { AbiAgentClient } from '../../router/src/infra/agents/abi/abi-agent-client.ts';
+import { decodeValues } from '../../router/src/infra/agents/abi/codec/abi-decode.ts';
+import {
+  createAbi,
+  encodeCall,
+  findFunction,
+} from '../../router/src/infra/agents/abi/codec/abi-signature.ts';
+import type { AbiValue } from '../../router/src/infra/agents/abi/codec/abi-type.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { quantile } from './statistics.ts';
 

@@ -1,18 +1,18 @@
 // For the bench alone, loaded into a node before its program (`node --import`): the journal is kept in memory, so that a
 // message costs what it would if wa2ai could lose it. There is no setting for this.
 import type { JournalEntry } from '../../router/src/core/ports/journal.ts';
-import { PrismaJournal } from '../../router/src/infra/db/prisma-journal.ts';
-import { PrismaKeyStore } from '../../router/src/infra/db/prisma-key-store.ts';
+import { PostgresJournal } from '../../router/src/infra/storage/stores/postgres-journal.ts';
+import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';
 
 const entries = new Map<string, JournalEntry>();
-const { commit } = PrismaKeyStore.prototype;
+const { commit } = PostgresKeyStore.prototype;
 
-PrismaKeyStore.prototype.commit = async function (scope, change) {
+PostgresKeyStore.prototype.commit = async function (scope, change) {
   await commit.call(this, scope, { ...change, journal: [] });
   for (const entry of change.journal) entries.set(`${scope.accountId} ${entry.ciphertextHash}`, entry);
 };
-PrismaJournal.prototype.find = async (accountId, hash) => entries.get(`${accountId} ${hash}`);
-PrismaJournal.prototype.pending = async () => [];
-PrismaJournal.prototype.forget = async (accountId, hashes) => {
+PostgresJournal.prototype.find = async (accountId, hash) => entries.get(`${accountId} ${hash}`);
+PostgresJournal.prototype.pending = async () => [];
+PostgresJournal.prototype.forget = async (accountId, hashes) => {
   for (const hash of hashes) entries.delete(`${accountId} ${hash}`);
 };

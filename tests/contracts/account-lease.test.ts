@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AccountLeases, Lease } from '../../router/src/core/ports/account-lease.ts';
-import { NodeConnection } from '../../router/src/infra/db/node-connection.ts';
-import { PrismaAccountLeases } from '../../router/src/infra/db/prisma-account-lease.ts';
-import { MemoryAccountLeases, MemoryLeaseState } from '../../router/src/infra/memory/memory-account-lease.ts';
+import { NodeConnection } from '../../router/src/infra/storage/connections/node-connection.ts';
+import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
+import { MemoryAccountLeases, MemoryLeaseState } from '../doubles/memory-account-lease.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { anAccount } from './adapters.ts';
@@ -49,7 +49,7 @@ const ADAPTERS: Array<{ name: string; open(): Promise<Nodes> }> = [
         });
       }
       return {
-        node: (owner, ttlMs = TTL_MS) => new PrismaAccountLeases(prisma, { owner, ttlMs }),
+        node: (owner, ttlMs = TTL_MS) => new PostgresAccountLeases(prisma, { owner, ttlMs }),
         end: async (name) => {
           await connections.get(name)?.close();
           // The server frees the lock when it reads the end of the connection, which is not in this process's hand.

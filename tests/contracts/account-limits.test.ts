@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
-import type { PrismaClient } from '../../router/src/infra/db/generated/client.ts';
-import { PrismaAccountStore } from '../../router/src/infra/db/prisma-account-store.ts';
-import { MemoryAccountStore } from '../../router/src/infra/memory/memory-account-store.ts';
+import type { PrismaClient } from '../../router/src/infra/storage/generated/client.ts';
+import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
+import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { anAccount } from './adapters.ts';
 
@@ -23,7 +23,7 @@ beforeEach(() => {
 
 describe.each<[string, () => AccountStore]>([
   ['memory', () => new MemoryAccountStore()],
-  ['PostgreSQL', () => new PrismaAccountStore(prisma)],
+  ['PostgreSQL', () => new PostgresAccountStore(prisma)],
 ])('limits of an account in %s', (_name, open) => {
   let store: AccountStore;
   beforeEach(() => {
@@ -61,7 +61,7 @@ describe.each<[string, () => AccountStore]>([
 });
 
 it('a limit lasts no longer than it did at first, should the clock of the database be set back', async () => {
-  const store = new PrismaAccountStore(prisma);
+  const store = new PostgresAccountStore(prisma);
   await store.beginLimit(account, { kind: 'new-contacts', reason: 'Limited (463).', forMs: HOUR_MS });
   // What is five hours ahead was written before the clock went back by five.
   await prisma.$executeRaw`

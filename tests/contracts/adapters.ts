@@ -11,17 +11,17 @@ import type {
 import type { MessageLog } from '../../router/src/core/ports/message-log.ts';
 import type { Outbox } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
-import { PrismaDeadLetters } from '../../router/src/infra/db/prisma-dead-letters.ts';
-import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
-import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
-import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
-import { PrismaRouteStore } from '../../router/src/infra/db/prisma-route-store.ts';
-import { MemoryDeadLetters } from '../../router/src/infra/memory/memory-dead-letters.ts';
-import { MemoryInbox } from '../../router/src/infra/memory/memory-inbox.ts';
-import { MemoryMessageLog } from '../../router/src/infra/memory/memory-message-log.ts';
-import { MemoryOutbox } from '../../router/src/infra/memory/memory-outbox.ts';
-import { MemoryRouteStore } from '../../router/src/infra/memory/memory-route-store.ts';
-import { MemoryState } from '../../router/src/infra/memory/memory-state.ts';
+import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postgres-dead-letters.ts';
+import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
+import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
+import { PrismaRouteStore } from '../../router/src/infra/storage/stores/prisma-route-store.ts';
+import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
+import { MemoryInbox } from '../doubles/memory-inbox.ts';
+import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
+import { MemoryOutbox } from '../doubles/memory-outbox.ts';
+import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
+import { MemoryState } from '../doubles/memory-state.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 /** The stores of one adapter, on one database or one memory. */
@@ -56,11 +56,11 @@ export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
       const database = await createTestDatabase();
       const prisma = database.prisma();
       return {
-        inbox: new PrismaInbox(prisma),
-        outbox: new PrismaOutbox(prisma),
+        inbox: new PostgresInbox(prisma),
+        outbox: new PostgresOutbox(prisma),
         routes: new PrismaRouteStore(prisma),
-        log: new PrismaMessageLog(prisma),
-        deadLetters: new PrismaDeadLetters(prisma),
+        log: new PostgresMessageLog(prisma),
+        deadLetters: new PostgresDeadLetters(prisma),
         close: () => database.drop(),
       };
     },

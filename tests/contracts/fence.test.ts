@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { HeldLease } from '../../router/src/core/cluster/held-lease.ts';
 import { LeaseLostError } from '../../router/src/core/errors.ts';
-import { HeldLease } from '../../router/src/core/held-lease.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
-import type { PrismaClient } from '../../router/src/infra/db/generated/client.ts';
-import { PrismaAccountLeases } from '../../router/src/infra/db/prisma-account-lease.ts';
-import { PrismaAccountStore } from '../../router/src/infra/db/prisma-account-store.ts';
-import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
-import { PrismaJournal } from '../../router/src/infra/db/prisma-journal.ts';
-import { PrismaKeyStore } from '../../router/src/infra/db/prisma-key-store.ts';
-import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
+import type { PrismaClient } from '../../router/src/infra/storage/generated/client.ts';
+import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
+import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
+import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresJournal } from '../../router/src/infra/storage/stores/postgres-journal.ts';
+import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';
+import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, anAccount, aPerson, aReply } from './adapters.ts';
 
@@ -28,8 +28,8 @@ let waMessageId: string;
 const time = { ms: 0 };
 const nodes = { n1: '', n2: '' };
 
-function leasesOf(owner: string): PrismaAccountLeases {
-  return new PrismaAccountLeases(prisma, { owner, ttlMs: 60_000 });
+function leasesOf(owner: string): PostgresAccountLeases {
+  return new PostgresAccountLeases(prisma, { owner, ttlMs: 60_000 });
 }
 
 beforeEach(async () => {
@@ -47,12 +47,12 @@ beforeEach(async () => {
   });
   const message = aReply(account, `${aPerson().phone}@s.whatsapp.net`);
   waMessageId = message.waMessageId;
-  const outbox = new PrismaOutbox(prisma);
+  const outbox = new PostgresOutbox(prisma);
   outboxId = (await outbox.addDirect(message)).row.id;
   const held = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
   await outbox.hold(held.row.id, 60_000, 'a limit');
-  await new PrismaAccountStore(prisma).beginLimit(account, { ...limit, reason: 'before' });
-  await new PrismaKeyStore(prisma).commit(
+  await new PostgresAccountStore(prisma).beginLimit(account, { ...limit, reason: 'before' });
+  await new PostgresKeyStore(prisma).commit(
     { accountId: account, generation: 1 },
     { puts: [], deletes: [], journal: [entry('old')] },
   );
@@ -95,28 +95,30 @@ const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
         },
       ),
   ],
-  ['a journal that drops entries', () => new PrismaJournal(prisma, fence).forget(account, ['old'])],
-  ['a message', () => new PrismaInbox(prisma, fence).add(aMessage(account, aPerson()))],
-  ['account state', () => new PrismaAccountStore(prisma, fence).save(account, { state: 'open' })],
-  ['key generation', () => new PrismaAccountStore(prisma, fence).nextGeneration(account)],
-  ['a limit', () => new PrismaAccountStore(prisma, fence).beginLimit(account, limit)],
-  ['the end of a limit', () => new PrismaAccountStore(prisma, fence).endLimit(account, 'new-contacts')],
-  ['a hold', () => new PrismaOutbox(prisma, fence).hold(outboxId, 60_000, 'why')],
-  ['the end of holds', () => new PrismaOutbox(prisma, fence).endHolds(account)],
-  ['sending', () => new PrismaOutbox(prisma, fence).markSending(outboxId)],
-  ['sent', () => new PrismaOutbox(prisma, fence).markSent(outboxId)],
-  ['dead', () => new PrismaOutbox(prisma, fence).markDead(outboxId, 'why')],
-  ['refused', () => new PrismaOutbox(prisma, fence).markRefused(account, waMessageId, 'why')],
-  ['released', () => new PrismaOutbox(prisma, fence).release(outboxId, 'why')],
+  ['a journal that drops entries', () => new PostgresJournal(prisma, fence).forget(account, ['old'])],
+  ['a message', () => new PostgresInbox(prisma, fence).add(aMessage(account, aPerson()))],
+  ['account state', () => new PostgresAccountStore(prisma, fence).save(account, { state: 'open' })],
+  ['key generation', () => new PostgresAccountStore(prisma, fence).nextGeneration(account)],
+  ['a limit', () => new PostgresAccountStore(prisma, fence).beginLimit(account, limit)],
+  ['the end of a limit', () => new PostgresAccountStore(prisma, fence).endLimit(account, 'new-contacts')],
+  ['a hold', () => new PostgresOutbox(prisma, fence).hold(outboxId, 60_000, 'why')],
+  ['the end of holds', () => new PostgresOutbox(prisma, fence).endHolds(account)],
+  ['sending', () => new PostgresOutbox(prisma, fence).markSending(outboxId)],
+  ['sent', () => new PostgresOutbox(prisma, fence).markSent(outboxId)],
+  ['dead', () => new PostgresOutbox(prisma, fence).markDead(outboxId, 'why')],
+  ['refused', () => new PostgresOutbox(prisma, fence).markRefused(account, waMessageId, 'why')],
+  ['released', () => new PostgresOutbox(prisma, fence).release(outboxId, 'why')],
   [
     'receipts',
     () =>
-      new PrismaOutbox(prisma, fence).recordReceipts(account, [{ waMessageId, state: 'acked', atMs: 1_000 }]),
+      new PostgresOutbox(prisma, fence).recordReceipts(account, [
+        { waMessageId, state: 'acked', atMs: 1_000 },
+      ]),
   ],
 ];
 
-function keyStore(): PrismaKeyStore {
-  return new PrismaKeyStore(prisma, fence);
+function keyStore(): PostgresKeyStore {
+  return new PostgresKeyStore(prisma, fence);
 }
 
 /** Everything of the account that its owner writes. */
@@ -170,7 +172,7 @@ it('a take-over waits for a write that has begun, so that the new owner reads wh
   });
   const order: string[] = [];
   const write = prisma.$transaction(async (tx) => {
-    await new PrismaKeyStore(tx as PrismaClient, fence).commit(
+    await new PostgresKeyStore(tx as PrismaClient, fence).commit(
       { accountId: account, generation: 1 },
       creds('late'),
     );

@@ -1,17 +1,17 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
+import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, answered, aPerson, drain, loopOf } from './adapters.ts';
 
 describe('two at once on one chat, in the inbox in PostgreSQL', () => {
   let database: TestDatabase;
-  let inbox: PrismaInbox;
+  let inbox: PostgresInbox;
   /** The one who is in the middle of it: a connection whose transaction is not committed yet. */
   let other: pg.Client;
   beforeEach(async () => {
     database = await createTestDatabase();
-    inbox = new PrismaInbox(database.prisma());
+    inbox = new PostgresInbox(database.prisma());
     other = new pg.Client({ connectionString: database.url });
     await other.connect();
   });

@@ -297,7 +297,7 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
       const person = aPerson();
       const loop = loopOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' })));
       await stores.inbox.add(aMessage(accountId, person, { text: 'second' }));
-      const buried = await stores.inbox.bury(loop.chatId, loop.epoch, why);
+      const buried = await stores.inbox.deadLetterUnreadable(loop.chatId, loop.epoch, why);
       expect(await drain(stores.inbox, loop)).toEqual(['second']);
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
         { messageId: buried, chatId: loop.chatId, ...why },
@@ -307,10 +307,10 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
 
     it('does nothing for a loop that is not the chat’s any more, or has nothing left', async () => {
       const loop = loopOf(await stores.inbox.add(aMessage(accountId, aPerson())));
-      expect(await stores.inbox.bury(loop.chatId, loop.epoch + 1, why)).toBeUndefined();
-      expect(await stores.inbox.bury('999999999', 1, why)).toBeUndefined();
+      expect(await stores.inbox.deadLetterUnreadable(loop.chatId, loop.epoch + 1, why)).toBeUndefined();
+      expect(await stores.inbox.deadLetterUnreadable('999999999', 1, why)).toBeUndefined();
       await drain(stores.inbox, loop);
-      expect(await stores.inbox.bury(loop.chatId, loop.epoch, why)).toBeUndefined();
+      expect(await stores.inbox.deadLetterUnreadable(loop.chatId, loop.epoch, why)).toBeUndefined();
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toEqual([]);
     });
   });

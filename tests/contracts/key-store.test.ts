@@ -3,12 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
 import type { Journal, JournalEntry } from '../../router/src/core/ports/journal.ts';
 import type { KeyChange, KeyScope, KeyStore } from '../../router/src/core/ports/key-store.ts';
-import { PrismaAccountStore } from '../../router/src/infra/db/prisma-account-store.ts';
-import { PrismaJournal } from '../../router/src/infra/db/prisma-journal.ts';
-import { PrismaKeyStore } from '../../router/src/infra/db/prisma-key-store.ts';
-import { MemoryAccountStore } from '../../router/src/infra/memory/memory-account-store.ts';
-import { MemoryJournal } from '../../router/src/infra/memory/memory-journal.ts';
-import { MemoryKeyStore } from '../../router/src/infra/memory/memory-key-store.ts';
+import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
+import { PostgresJournal } from '../../router/src/infra/storage/stores/postgres-journal.ts';
+import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';
+import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
+import { MemoryJournal } from '../doubles/memory-journal.ts';
+import { MemoryKeyStore } from '../doubles/memory-key-store.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 interface Stores {
@@ -37,9 +37,9 @@ const adapters: Array<{ name: string; open(): Promise<Stores> }> = [
       const database = await createTestDatabase();
       const prisma = database.prisma();
       return {
-        keys: new PrismaKeyStore(prisma),
-        journal: new PrismaJournal(prisma),
-        accounts: new PrismaAccountStore(prisma),
+        keys: new PostgresKeyStore(prisma),
+        journal: new PostgresJournal(prisma),
+        accounts: new PostgresAccountStore(prisma),
         close: () => database.drop(),
       };
     },
@@ -209,7 +209,7 @@ it('changes nothing when a commit fails in PostgreSQL', async () => {
   const database = await createTestDatabase();
   try {
     const prisma = database.prisma();
-    const keys = new PrismaKeyStore(prisma);
+    const keys = new PostgresKeyStore(prisma);
     const at = { accountId: 'main', generation: 1 };
     await keys.commit(at, change({ puts: [put('a', '1')] }));
     await prisma.$executeRaw`ALTER TABLE journal ADD CONSTRAINT nothing CHECK (false)`;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
-import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
+import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, type Stores } from './adapters.ts';
 
@@ -146,11 +146,11 @@ describe('message log in PostgreSQL', () => {
       >`SELECT current_database() AS name`;
       await admin.$executeRawUnsafe(`ALTER DATABASE "${name}" SET timezone = 'Asia/Kolkata'`);
       const prisma = database.prisma();
-      const inbox = new PrismaInbox(prisma);
+      const inbox = new PostgresInbox(prisma);
       const beforeMs = Date.now();
       const message = aMessage('a', aPerson());
       const { messageId, chatId } = await inbox.add(message);
-      const row = await new PrismaMessageLog(prisma).message(messageId ?? '');
+      const row = await new PostgresMessageLog(prisma).message(messageId ?? '');
       expect(row?.sentAt).toEqual(new Date(message.sentAtMs));
       expect(Math.abs((row?.receivedAt.getTime() ?? 0) - beforeMs)).toBeLessThan(60_000);
       expect((await inbox.nextTurn(chatId, 1))?.message.timestamp).toEqual(new Date(message.sentAtMs));
@@ -163,7 +163,7 @@ describe('message log in PostgreSQL', () => {
     const database = await createTestDatabase();
     try {
       const prisma = database.prisma();
-      const inbox = new PrismaInbox(prisma);
+      const inbox = new PostgresInbox(prisma);
       for (let n = 0; n < 30; n++) {
         const { messageId } = await inbox.add(aMessage('a', aPerson()));
         await inbox.finishTurn(messageId ?? '', answered([aReply('a', 'a@lid')]));
@@ -179,7 +179,7 @@ describe('message log in PostgreSQL', () => {
           },
         },
       });
-      const log = new PrismaMessageLog(counting as unknown as typeof prisma); // an extended client has all that is used here
+      const log = new PostgresMessageLog(counting as unknown as typeof prisma); // an extended client has all that is used here
       const rows = await log.messages({ limit: 30 });
       expect(rows.map((row) => row.replies.length)).toEqual(Array(30).fill(1));
       expect(statements).toBe(2);
@@ -192,7 +192,7 @@ describe('message log in PostgreSQL', () => {
     const database = await createTestDatabase();
     try {
       const prisma = database.prisma({ poolSize: 1 });
-      const inbox = new PrismaInbox(prisma);
+      const inbox = new PostgresInbox(prisma);
       const { chatId } = await inbox.add(aMessage('a', aPerson()));
       await prisma.$executeRaw`
         INSERT INTO message (account_id, chat_id, wa_message_id, kind, text, state, stanza_order, sent_at, finished_at)
@@ -209,7 +209,7 @@ describe('message log in PostgreSQL', () => {
         return rows;
       };
       const before = await rowsRead();
-      expect(await new PrismaMessageLog(prisma).openWork()).toMatchObject({ messages: 1, replies: {} });
+      expect(await new PostgresMessageLog(prisma).openWork()).toMatchObject({ messages: 1, replies: {} });
       expect((await rowsRead()) - before).toBeLessThan(10);
     } finally {
       await database.drop();

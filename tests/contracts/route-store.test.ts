@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { NewRoute } from '../../router/src/core/ports/route-store.ts';
-import { PrismaRouteStore } from '../../router/src/infra/db/prisma-route-store.ts';
+import { PrismaRouteStore } from '../../router/src/infra/storage/stores/prisma-route-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ADAPTERS, anAccount, type Stores } from './adapters.ts';
 

@@ -1,16 +1,16 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StorageTroubleError, StorageUnavailableError, Wa2aiError } from '../../router/src/core/errors.ts';
-import { createPrismaClient } from '../../router/src/infra/db/prisma-client.ts';
-import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
-import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
-import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
-import { PrismaRouteStore } from '../../router/src/infra/db/prisma-route-store.ts';
+import { createPrismaClient } from '../../router/src/infra/storage/prisma-client.ts';
+import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
+import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
+import { PrismaRouteStore } from '../../router/src/infra/storage/stores/prisma-route-store.ts';
 import {
   StorageDamagedError,
   StorageRejectedError,
   withStorage,
-} from '../../router/src/infra/db/storage-errors.ts';
+} from '../../router/src/infra/storage/stores/storage-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, aPerson, aReply } from './adapters.ts';
 
@@ -28,16 +28,16 @@ describe('a database in trouble', () => {
     const url = new URL(database.url);
     url.port = '1';
     const prisma = createPrismaClient(url.href, { connectTimeoutMs: 2_000 });
-    const inbox = new PrismaInbox(prisma);
-    const outbox = new PrismaOutbox(prisma);
+    const inbox = new PostgresInbox(prisma);
+    const outbox = new PostgresOutbox(prisma);
     const routes = new PrismaRouteStore(prisma);
-    const log = new PrismaMessageLog(prisma);
+    const log = new PostgresMessageLog(prisma);
     const id = '00000000-0000-4000-8000-000000000000';
     const calls: Array<() => Promise<unknown>> = [
       () => inbox.add(aMessage('a', aPerson())),
       () => inbox.nextTurn('1', 1),
       () => inbox.finishTurn('1', { state: 'answered', replies: [] }),
-      () => inbox.bury('1', 1, { reason: 'x', error: 'x' }),
+      () => inbox.deadLetterUnreadable('1', 1, { reason: 'x', error: 'x' }),
       () => inbox.renewLoop('1', 1),
       () => inbox.openLoops(),
       () => outbox.addDirect(aReply('a', '5493777000111@s.whatsapp.net')),
@@ -70,7 +70,7 @@ describe('a database in trouble', () => {
 
   it('is unavailable to the call whose connection it cuts, and takes the next one', async () => {
     const prisma = database.prisma({ poolSize: 1 });
-    const outbox = new PrismaOutbox(prisma);
+    const outbox = new PostgresOutbox(prisma);
     await prisma.$queryRaw`SELECT 1`;
     const blocker = new pg.Client({ connectionString: database.url });
     await blocker.connect();
@@ -90,7 +90,7 @@ describe('a database in trouble', () => {
 
   it('is unavailable when no connection becomes free in time', async () => {
     const prisma = database.prisma({ poolSize: 1, connectTimeoutMs: 300 });
-    const outbox = new PrismaOutbox(prisma);
+    const outbox = new PostgresOutbox(prisma);
     await prisma.$transaction(async (transaction) => {
       await transaction.$queryRaw`SELECT 1`;
       await expect(outbox.markSent('1')).rejects.toThrow(StorageUnavailableError);

@@ -1,6 +1,6 @@
-import type { FaultPoint } from '../../router/src/infra/fault-points.ts';
+import type { FaultPoint } from '../../router/src/app/fault-points.ts';
 import { KillPlan } from './kill-plan.ts';
-import type { Life } from './lives.ts';
+import type { Life } from './process-runs.ts';
 import { runTrial, type Trial, type TrialOptions, type TrialReport } from './trial.ts';
 
 /** From so many kills on, each fault point must have ended a life. */

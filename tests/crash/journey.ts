@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Complaint, Verdict } from './judge.ts';
-import type { Life } from './lives.ts';
+import type { Life } from './process-runs.ts';
 
 /** Messages whose way is written out. */
 const MOST_TOLD = 6;

@@ -1,4 +1,4 @@
-import { FAULT_POINTS, type FaultPlan, type FaultPoint } from '../../router/src/infra/fault-points.ts';
+import { FAULT_POINTS, type FaultPlan, type FaultPoint } from '../../router/src/app/fault-points.ts';
 import type { SeededRandom } from './random.ts';
 
 /** How one life of the service is to end. */

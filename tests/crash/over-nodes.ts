@@ -1,6 +1,6 @@
 import type { Nodes } from '../support/nodes.ts';
-import type { LifeSettings } from './lives.ts';
 import { type Pauses, pausesOf } from './pauses.ts';
+import type { LifeSettings } from './process-runs.ts';
 import { STUCK_AFTER_MS, type Trial } from './trial.ts';
 
 export interface OverNodesOptions {

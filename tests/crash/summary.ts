@@ -1,6 +1,6 @@
 import { quantile } from '../bench/statistics.ts';
 import type { CrashReport } from './crash-run.ts';
-import type { Life } from './lives.ts';
+import type { Life } from './process-runs.ts';
 
 /** The report as a table for a terminal. */
 export function summary(report: CrashReport): string {

@@ -1,4 +1,4 @@
-import { guardConsole } from '../../router/src/providers/baileys/console-guard.ts';
+import { guardConsole } from '../../router/src/providers/baileys/connection/console-guard.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { Nodes } from '../support/nodes.ts';
 import { pairByQr, untilState } from '../support/pairing.ts';
@@ -10,7 +10,7 @@ import { type ChatCounts, makeChats } from './chats.ts';
 import { Conversations } from './conversations.ts';
 import { journeys, waits } from './journey.ts';
 import { judge, type Verdict } from './judge.ts';
-import { LIKE_PROGRAMS, type Life, type LifeSettings, Lives, ONLY_NODE } from './lives.ts';
+import { LIKE_PROGRAMS, type Life, type LifeSettings, Lives, ONLY_NODE } from './process-runs.ts';
 import { SeededRandom } from './random.ts';
 
 /** Nothing was answered for so long while the service was up: it never will be. */

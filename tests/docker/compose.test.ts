@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MockAgent } from '../support/mock-agent.ts';
-import { newNumber } from '../support/stage.ts';
+import { newNumber } from '../support/test-bed.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import { run } from './command.ts';
 import { Composed, NODES } from './composed.ts';
-import { HostDoor } from './host-door.ts';
+import { HostDoor } from './host-gateway.ts';
 
 /** Longer than any step on a slow machine, shorter than for ever. */
 const LIMIT = { timeout: 120_000, interval: 250 };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { repositoryRoot } from '../support/repository.ts';
 import { dockerJson, run } from './command.ts';
-import { type Certificate, makeCertificate } from './host-door.ts';
+import { type Certificate, makeCertificate } from './host-gateway.ts';
 
 const IMAGE = 'wa2ai-test';
 /** Not 127.0.0.1, where somebody's own wa2ai may listen. */

@@ -3,16 +3,16 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { abiFunctions } from '../support/abi.ts';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
-let stage: Stage;
+let bed: TestBed;
 
 beforeAll(async () => {
-  stage = await Stage.setAndPaired();
+  bed = await TestBed.startPaired();
 });
 
-afterAll(() => stage.strike());
+afterAll(() => bed.close());
 
 async function mockAgent(port?: number): Promise<AbiStandIn> {
   const agent = await startAbiMockAgent({ port });
@@ -22,9 +22,9 @@ async function mockAgent(port?: number): Promise<AbiStandIn> {
 
 /** A person whose route goes to this agent; a failed ask is repeated soon. */
 async function personAt(url: string, abi: Record<string, unknown> = {}): Promise<Person> {
-  const person = stage.person();
+  const person = bed.person();
   const failure = { attempts: 10, backoffMs: 100, maxBackoffMs: 500 };
-  const { status, body } = await stage.service.api('POST', '/api/routes', {
+  const { status, body } = await bed.service.api('POST', '/api/routes', {
     channelId: person.phone,
     agentEndpoint: url,
     environment: 'lab',
@@ -39,11 +39,11 @@ describe('an ABI agent that cannot take a call', () => {
     const agent = await mockAgent();
     const person = await personAt(agent.url);
     agent.change({ fail: 503 });
-    const id = await person.say('/add 2 40', { to: stage.phone });
+    const id = await person.say('/add 2 40', { to: bed.phone });
     await expect.poll(() => agent.requests.length).toBeGreaterThan(1);
     agent.change({ fail: undefined });
     expect((await person.nextReply(20_000)).text).toBe('42');
-    const row = await stage.untilTurnEnded(id);
+    const row = await bed.untilTurnEnded(id);
     expect(row).toMatchObject({ state: 'answered', attempts: agent.requests.length });
     expect(person.received).toHaveLength(1);
   });
@@ -51,13 +51,13 @@ describe('an ABI agent that cannot take a call', () => {
   it('because it is not up yet is asked when it is, and answers once', async () => {
     const port = await freePort();
     const person = await personAt(`http://127.0.0.1:${port}`);
-    const id = await person.say('/add 2 40', { to: stage.phone });
+    const id = await person.say('/add 2 40', { to: bed.phone });
     const refused = ({ msg, error }: { msg: string; error?: unknown }) =>
       msg === 'agent did not answer' && String(error).includes(`ECONNREFUSED 127.0.0.1:${port}`);
-    await stage.service.untilLog(refused);
+    await bed.service.untilLog(refused);
     const agent = await mockAgent(port);
     expect((await person.nextReply(20_000)).text).toBe('42');
-    expect(await stage.untilTurnEnded(id)).toMatchObject({ state: 'answered' });
+    expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'answered' });
     expect(agent.requests).toHaveLength(1);
   });
 });
@@ -74,7 +74,7 @@ describe('an ABI agent that refuses a call', () => {
       const agent = await mockAgent();
       agent.change({ fail });
       const person = await personAt(agent.url, abi);
-      const row = await stage.untilTurnEnded(await person.say('/greet Alice', { to: stage.phone }));
+      const row = await bed.untilTurnEnded(await person.say('/greet Alice', { to: bed.phone }));
       expect(row).toMatchObject({
         state: 'dead',
         error: `The ABI agent answered status ${fail}: Told to fail`,
@@ -86,7 +86,7 @@ describe('an ABI agent that refuses a call', () => {
       });
       expect(agent.requests).toHaveLength(asks);
       agent.change({ fail: undefined });
-      await person.say('/add 1 1', { to: stage.phone });
+      await person.say('/add 1 1', { to: bed.phone });
       expect((await person.nextReply()).text).toBe('2');
       expect(person.received).toHaveLength(1);
     },
@@ -98,13 +98,13 @@ describe('a dead letter of an ABI agent', () => {
     const agent = await mockAgent();
     agent.change({ fail: 500 });
     const person = await personAt(agent.url);
-    const row = await stage.untilTurnEnded(await person.say('/add 2 40', { to: stage.phone }));
+    const row = await bed.untilTurnEnded(await person.say('/add 2 40', { to: bed.phone }));
     expect(row).toMatchObject({ state: 'dead' });
     agent.change({ fail: undefined });
-    const { body } = await stage.service.api('GET', '/api/dead-letters?limit=100');
+    const { body } = await bed.service.api('GET', '/api/dead-letters?limit=100');
     const letters = body.data as Array<{ id: string; messageId: string }>;
     const letter = letters.find(({ messageId }) => messageId === row.id);
-    const replayed = await stage.service.api('POST', `/api/dead-letters/${letter?.id}/replay`);
+    const replayed = await bed.service.api('POST', `/api/dead-letters/${letter?.id}/replay`);
     expect(replayed.body).toMatchObject({ success: true });
     expect((await person.nextReply()).text).toBe('42');
     expect(person.received).toHaveLength(1);
@@ -123,11 +123,11 @@ describe('hostile outputs', () => {
     for (const body of [Buffer.alloc(10 * 1024 * 1024, 0xff), every32, Buffer.from('garbled')]) {
       hostile.change({ body });
       for (const text of ['/greet A', '/sumArray [1]', '/echoNested [["a"],[]]', '/echoDeep ["a",[]]']) {
-        const id = await victim.say(text, { to: stage.phone });
+        const id = await victim.say(text, { to: bed.phone });
         asked += 1;
-        await other.say(`/add ${asked} 40`, { to: stage.phone });
+        await other.say(`/add ${asked} 40`, { to: bed.phone });
         expect((await other.nextReply(20_000)).text).toBe(String(asked + 40));
-        const row = await stage.untilTurnEnded(id);
+        const row = await bed.untilTurnEnded(id);
         expect(row).toMatchObject({ state: 'dead', reason: 'AGENT_PROTOCOL', replies: [] });
         expect(row.error).toMatch(/^The ABI agent's answer of \d+ bytes to \w+ is not \(/);
       }
@@ -137,7 +137,7 @@ describe('hostile outputs', () => {
   });
 
   async function residentMegabytes(): Promise<number> {
-    const text = await (await fetch(`${stage.service.url}/metrics`)).text();
+    const text = await (await fetch(`${bed.service.url}/metrics`)).text();
     return Number(/^process_resident_memory_bytes (\d+)/m.exec(text)?.[1]) / 1024 / 1024;
   }
 });
@@ -149,16 +149,16 @@ describe('a crash', () => {
   ])('%s ends in one reply after the next start', async (_name, trouble) => {
     const agent = await mockAgent();
     const person = await personAt(agent.url);
-    await person.say('/add 1 1', { to: stage.phone });
+    await person.say('/add 1 1', { to: bed.phone });
     expect((await person.nextReply()).text).toBe('2');
     agent.change(trouble);
-    await person.say('/add 2 40', { to: stage.phone });
+    await person.say('/add 2 40', { to: bed.phone });
     await expect.poll(() => agent.requests.length).toBeGreaterThan(1);
-    await stage.service.end('SIGKILL');
+    await bed.service.end('SIGKILL');
     agent.change({ delayMs: 0, fail: undefined });
-    await stage.restartService();
+    await bed.restartService();
     expect((await person.nextReply(30_000)).text).toBe('42');
-    await person.say('/add 3 3', { to: stage.phone });
+    await person.say('/add 3 3', { to: bed.phone });
     expect((await person.nextReply()).text).toBe('6');
     expect(person.received.map(({ text }) => text)).toEqual(['2', '42', '6']);
   });

@@ -4,10 +4,10 @@ import { startAbiEthersAgent } from '../fixtures/abi-ethers-agent.js';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { startAbiNaiveAgent } from '../fixtures/abi-naive-agent.js';
 import { type AbiExchange, abiConversation, abiFunctions } from '../support/abi.ts';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 
-let stage: Stage;
+let bed: TestBed;
 let mock: AbiStandIn;
 let ethers: AbiStandIn;
 let naive: AbiStandIn;
@@ -18,16 +18,16 @@ beforeAll(async () => {
     startAbiEthersAgent(),
     startAbiNaiveAgent(),
   ]);
-  stage = await Stage.setAndPaired();
+  bed = await TestBed.startPaired();
 });
 
 afterAll(async () => {
-  await stage.strike();
+  await bed.close();
   await Promise.all([mock.close(), ethers.close(), naive.close()]);
 });
 
 async function abiRoute(channelId: string, agent: AbiStandIn, abi: Record<string, unknown> = {}) {
-  const { status, body } = await stage.service.api('POST', '/api/routes', {
+  const { status, body } = await bed.service.api('POST', '/api/routes', {
     channelId,
     agentEndpoint: agent.url,
     environment: 'lab',
@@ -52,26 +52,26 @@ const agentNames: AgentName[] = ['viem', 'ethers', 'a first example'];
 
 describe('an ABI agent through WhatsApp', () => {
   it.each(agentNames)('on %s answers every type in a 1:1 chat', async (name) => {
-    const person = stage.person();
+    const person = bed.person();
     await abiRoute(person.phone, agentOf(name));
     const replies: string[] = [];
     for (const exchange of abiConversation) {
       const expected = expectedOf(exchange, name);
-      const id = await person.say(exchange.text, { to: stage.phone });
+      const id = await person.say(exchange.text, { to: bed.phone });
       if (typeof expected === 'string') {
         expect((await person.nextReply()).text).toBe(expected);
         replies.push(expected);
       } else {
         const row = { state: 'dead', error: expect.stringMatching(expected), replies: [] };
-        expect(await stage.untilTurnEnded(id), exchange.text).toMatchObject(row);
+        expect(await bed.untilTurnEnded(id), exchange.text).toMatchObject(row);
       }
     }
     expect(person.received.map(({ text }) => text)).toEqual(replies);
   });
 
   it.each(agentNames)('on %s answers every type in a group', async (name) => {
-    const [ann, bo] = [stage.person(), stage.person()];
-    const group = createGroup(stage.emulator, { subject: 'Numbers', members: [ann, bo, stage.phone] });
+    const [ann, bo] = [bed.person(), bed.person()];
+    const group = createGroup(bed.emulator, { subject: 'Numbers', members: [ann, bo, bed.phone] });
     await abiRoute(group.jid, agentOf(name));
     for (const exchange of abiConversation) {
       const expected = expectedOf(exchange, name);
@@ -79,7 +79,7 @@ describe('an ABI agent through WhatsApp', () => {
       if (typeof expected === 'string') {
         expect(await bo.nextReply()).toMatchObject({ text: expected, chat: group.jid });
       } else {
-        expect(await stage.untilTurnEnded(id), exchange.text).toMatchObject({
+        expect(await bed.untilTurnEnded(id), exchange.text).toMatchObject({
           state: 'dead',
           error: expect.stringMatching(expected),
         });
@@ -88,29 +88,29 @@ describe('an ABI agent through WhatsApp', () => {
   });
 
   it("tells a person's mistake in one sentence, and lists the functions to who asks", async () => {
-    const person = stage.person();
+    const person = bed.person();
     await abiRoute(person.phone, mock);
     const before = mock.requests.length;
     const text = '/processUser {"name":"Ann","age":"ten"}';
     const sentence = "age must be a whole number from 0 to 2^256-1, got 'ten'.";
-    await person.say(text, { to: stage.phone });
+    await person.say(text, { to: bed.phone });
     expect((await person.nextReply()).text).toBe(sentence);
-    const explained = await stage.service.api('POST', '/api/routes/explain', {
+    const explained = await bed.service.api('POST', '/api/routes/explain', {
       channelId: person.phone,
       text,
     });
     expect(explained.body.data).toMatchObject({ call: { kind: 'answer', why: 'mistake', text: sentence } });
-    await person.say('/help', { to: stage.phone });
+    await person.say('/help', { to: bed.phone });
     expect((await person.nextReply()).text).toContain('/add a: uint256, b: uint256');
     expect(mock.requests).toHaveLength(before);
   });
 
   it('whose function has no outputs is called, and the chat stays silent', async () => {
-    const person = stage.person();
+    const person = bed.person();
     const agent = await startAbiMockAgent();
     agent.change({ body: Buffer.alloc(0) });
     await abiRoute(person.phone, agent, { functions: ['function note(string text)'] });
-    const row = await stage.untilTurnEnded(await person.say('remember the milk', { to: stage.phone }));
+    const row = await bed.untilTurnEnded(await person.say('remember the milk', { to: bed.phone }));
     expect(row).toMatchObject({ state: 'answered', replies: [] });
     expect(agent.requests).toHaveLength(1);
     expect(person.received).toEqual([]);
@@ -118,13 +118,13 @@ describe('an ABI agent through WhatsApp', () => {
   });
 
   it('is explained before it is asked, and its call is in the message log after', async () => {
-    const person = stage.person();
+    const person = bed.person();
     await abiRoute(person.phone, mock, {
       function: 'greet',
       args: ['{{name}}: {{text}}'],
       output: '*{{greeting}}*',
     });
-    const { body } = await stage.service.api('POST', '/api/routes/explain', {
+    const { body } = await bed.service.api('POST', '/api/routes/explain', {
       channelId: person.phone,
       text: 'hi',
     });
@@ -138,9 +138,9 @@ describe('an ABI agent through WhatsApp', () => {
         calldata: expect.stringMatching(/^0xead710c4[0-9a-f]{192}$/),
       },
     });
-    const id = await person.say('hi', { to: stage.phone });
+    const id = await person.say('hi', { to: bed.phone });
     expect((await person.nextReply()).text).toBe(`*Hello, ${person.pushName}: hi!*`);
-    const row = await stage.untilTurnEnded(id);
+    const row = await bed.untilTurnEnded(id);
     expect((row.trace as unknown[]).at(-1)).toMatchObject({
       outcome: 'asked',
       abi: {
@@ -154,7 +154,7 @@ describe('an ABI agent through WhatsApp', () => {
 describe('saving an ABI route', () => {
   it('names each mistake with its path and a sentence', async () => {
     const save = (abi: Record<string, unknown>) =>
-      stage.service.api('POST', '/api/routes', {
+      bed.service.api('POST', '/api/routes', {
         channelId: '*',
         agentEndpoint: mock.url,
         environment: 'lab',

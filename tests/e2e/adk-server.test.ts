@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AdkServer, startAdkServer } from '../support/adk-server.ts';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 
 /** The real Google ADK server, with agents whose models are local scripts (tests/adk-server), through the whole way. */
 
 let adk: AdkServer;
-let stage: Stage;
+let bed: TestBed;
 
 beforeAll(async () => {
   adk = await startAdkServer();
-  stage = await Stage.setAndPaired();
+  bed = await TestBed.startPaired();
 }, 360_000);
 
 afterAll(async () => {
-  await stage?.strike();
+  await bed?.close();
   await adk?.stop();
 });
 
 /** A person whose chat is answered by that app of the ADK server. */
 async function personAt(appName: string) {
-  const person = stage.person();
-  await stage.service.addRoute(person.phone, adk.url, { config: { adk: { appName } } });
+  const person = bed.person();
+  await bed.service.addRoute(person.phone, adk.url, { config: { adk: { appName } } });
   const ask = async (text: string) => {
-    await person.say(text, { to: stage.phone });
+    await person.say(text, { to: bed.phone });
     return (await person.nextReply(20_000)).text;
   };
   return { person, ask };
@@ -53,10 +53,10 @@ describe('a real Google ADK agent on WhatsApp', () => {
 
   it('tells the chat nothing when its model fails, and the admin why', async () => {
     const { person, ask } = await personAt('front_desk');
-    const id = await person.say('fail', { to: stage.phone });
+    const id = await person.say('fail', { to: bed.phone });
     expect(await ask('hello')).toContain('you said "hello"');
     expect(person.received).toHaveLength(1);
-    expect(await stage.message(id)).toMatchObject({
+    expect(await bed.message(id)).toMatchObject({
       state: 'dead',
       error: expect.stringContaining('model exploded'),
     });
@@ -64,7 +64,7 @@ describe('a real Google ADK agent on WhatsApp', () => {
 
   it('names the agents of the server when the route names another', async () => {
     const { person } = await personAt('front_dsek');
-    const id = await person.say('hello', { to: stage.phone });
-    await expect.poll(async () => (await stage.message(id))?.error).toMatch(/front_dsek.*front_desk/);
+    const id = await person.say('hello', { to: bed.phone });
+    await expect.poll(async () => (await bed.message(id))?.error).toMatch(/front_dsek.*front_desk/);
   });
 });

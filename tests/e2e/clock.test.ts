@@ -1,27 +1,27 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SettableClock } from '../support/set-clock.ts';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
 const HOUR_MS = 3_600_000;
 
 let clock: SettableClock;
-let stage: Stage;
+let bed: TestBed;
 let ana: Person;
 
 beforeEach(async () => {
   clock = await SettableClock.create();
-  stage = await Stage.setAndPaired(clock.process);
-  ana = stage.person();
+  bed = await TestBed.startPaired(clock.process);
+  ana = bed.person();
 });
 
 afterEach(async () => {
-  await stage.strike();
+  await bed.close();
   await clock.remove();
 });
 
 async function expectAnAnswer(text: string): Promise<void> {
-  await ana.say(text, { to: stage.phone });
+  await ana.say(text, { to: bed.phone });
   expect((await ana.nextReply(20_000)).text).toBe(`Echo: ${text}`);
 }
 
@@ -34,11 +34,11 @@ describe('a clock that is set', () => {
       ['days back', -30 * HOUR_MS],
       ['right again', 0],
     ] as const) {
-      await clock.set(shiftMs, stage.service);
+      await clock.set(shiftMs, bed.service);
       await expectAnAnswer(text);
       said.push(text);
     }
-    const { body } = await stage.service.api('GET', '/api/messages?limit=10');
+    const { body } = await bed.service.api('GET', '/api/messages?limit=10');
     const rows = body.data as Array<{ text: string; state: string }>;
     expect(rows.map(({ text, state }) => [text, state])).toEqual(
       said.toReversed().map((text) => [text, 'answered']),
@@ -47,18 +47,18 @@ describe('a clock that is set', () => {
 
   it('back between two lives of the process does not turn the order of a chat around', async () => {
     const { env, nodeArgs } = clock.process;
-    await stage.service.end();
+    await bed.service.end();
     await clock.set(30 * HOUR_MS);
-    await stage.restartService(env, nodeArgs);
+    await bed.restartService(env, nodeArgs);
     await expectAnAnswer('one');
-    await stage.service.end('SIGKILL');
+    await bed.service.end('SIGKILL');
     await clock.set(-30 * HOUR_MS);
-    for (const text of ['two', 'three']) await ana.say(text, { to: stage.phone });
-    await stage.restartService(env, nodeArgs);
-    await ana.say('four', { to: stage.phone });
+    for (const text of ['two', 'three']) await ana.say(text, { to: bed.phone });
+    await bed.restartService(env, nodeArgs);
+    await ana.say('four', { to: bed.phone });
     const bubbles = await ana.waitForReceived(4, 30_000);
     expect(bubbles.map(({ text }) => text)).toEqual(['one', 'two', 'three', 'four'].map((t) => `Echo: ${t}`));
-    const orders = await stage.database
+    const orders = await bed.database
       .prisma()
       .message.findMany({ orderBy: { id: 'asc' }, select: { stanzaOrder: true } });
     const values = orders.map(({ stanzaOrder }) => stanzaOrder);

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 
-let stage: Stage;
+let bed: TestBed;
 
 beforeAll(async () => {
-  stage = await Stage.setAndPaired();
+  bed = await TestBed.startPaired();
 });
 
 afterAll(async () => {
-  await stage.strike();
+  await bed.close();
 });
 
 /** Resolves when the turn of that message ended, by the service's log. */
 async function untilEnded(waMessageId: string) {
-  const stored = await stage.service.untilLog(
+  const stored = await bed.service.untilLog(
     (line) => line.msg === 'message received' && line.waMessageId === waMessageId,
   );
   expect(stored.outcome).toBe('stored');
@@ -22,28 +22,28 @@ async function untilEnded(waMessageId: string) {
 
 describe('a conversation through WhatsApp', () => {
   it('answers a person who writes by phone number', async () => {
-    const ana = stage.person();
-    await ana.say('hola', { to: stage.phone });
-    expect(await ana.nextReply()).toMatchObject({ text: 'Echo: hola', chat: stage.phone.pn });
+    const ana = bed.person();
+    await ana.say('hola', { to: bed.phone });
+    expect(await ana.nextReply()).toMatchObject({ text: 'Echo: hola', chat: bed.phone.pn });
   });
 
   it('answers a person who writes by LID, in the same chat', async () => {
-    const bo = stage.person({ via: 'lid' });
-    await bo.say('hola', { to: stage.phone });
-    expect(await bo.nextReply()).toMatchObject({ text: 'Echo: hola', chat: stage.phone.pn });
+    const bo = bed.person({ via: 'lid' });
+    await bo.say('hola', { to: bed.phone });
+    expect(await bo.nextReply()).toMatchObject({ text: 'Echo: hola', chat: bed.phone.pn });
   });
 
   it('takes a person for the same one whether they write by number or by LID', async () => {
-    const cleo = stage.person();
-    const route = await stage.service.addRoute(cleo.phone, stage.agent.url, { name: 'cleo' });
-    const first = await cleo.say('by number', { to: stage.phone, via: 'pn' });
+    const cleo = bed.person();
+    const route = await bed.service.addRoute(cleo.phone, bed.agent.url, { name: 'cleo' });
+    const first = await cleo.say('by number', { to: bed.phone, via: 'pn' });
     await cleo.nextReply();
-    const second = await cleo.say('by LID', { to: stage.phone, via: 'lid' });
+    const second = await cleo.say('by LID', { to: bed.phone, via: 'lid' });
     await cleo.nextReply();
-    const rows = [await stage.message(first), await stage.message(second)];
+    const rows = [await bed.message(first), await bed.message(second)];
     expect(rows.map((row) => row?.routeId)).toEqual([route.id, route.id]);
     expect(rows[0]?.chatId).toBe(rows[1]?.chatId);
-    const { body } = await stage.service.api('POST', '/api/routes/explain', {
+    const { body } = await bed.service.api('POST', '/api/routes/explain', {
       channelId: cleo.lid,
       text: 'by LID',
     });
@@ -51,11 +51,11 @@ describe('a conversation through WhatsApp', () => {
   });
 
   it.each(['lid', 'pn'] as const)('answers in a group whose members go by %s', async (addressing) => {
-    const [dan, eva] = [stage.person(), stage.person()];
-    const group = createGroup(stage.emulator, {
+    const [dan, eva] = [bed.person(), bed.person()];
+    const group = createGroup(bed.emulator, {
       subject: 'Friends',
       addressing,
-      members: [dan, eva, stage.phone],
+      members: [dan, eva, bed.phone],
     });
     await dan.say('anybody here?', { to: group });
     for (const member of [dan, eva]) {
@@ -64,89 +64,89 @@ describe('a conversation through WhatsApp', () => {
   });
 
   it('keeps the order of many lines, and one bubble for each', async () => {
-    const finn = stage.person();
+    const finn = bed.person();
     const texts = Array.from({ length: 25 }, (_, index) => `line ${index}`);
-    for (const text of texts) await finn.say(text, { to: stage.phone });
+    for (const text of texts) await finn.say(text, { to: bed.phone });
     const bubbles = await finn.waitForReceived(texts.length, 30_000);
     expect(bubbles.map((bubble) => bubble.text)).toEqual(texts.map((text) => `Echo: ${text}`));
     expect(new Set(bubbles.map((bubble) => bubble.id)).size).toBe(texts.length);
   });
 
   it('answers once when WhatsApp delivers a message twice', async () => {
-    const gil = stage.person();
-    const id = await gil.say('once', { to: stage.phone });
+    const gil = bed.person();
+    const id = await gil.say('once', { to: bed.phone });
     await gil.nextReply();
     gil.redeliver(id);
     await gil.sayAgain(id);
-    await gil.say('next', { to: stage.phone });
+    await gil.say('next', { to: bed.phone });
     expect((await gil.nextReply()).text).toBe('Echo: next');
     expect(gil.received.map((bubble) => bubble.text)).toEqual(['Echo: once', 'Echo: next']);
   });
 
   it('asks again for a message that does not decrypt, and answers it', async () => {
-    const hana = stage.person();
-    await hana.say('warm-up', { to: stage.phone });
+    const hana = bed.person();
+    await hana.say('warm-up', { to: bed.phone });
     await hana.nextReply();
-    await hana.say('garbled at first', { to: stage.phone, isCorrupt: true });
+    await hana.say('garbled at first', { to: bed.phone, isCorrupt: true });
     expect((await hana.nextReply()).text).toBe('Echo: garbled at first');
   });
 
   it('sends the reply again to a phone that could not decrypt it', async () => {
-    const ida = stage.person();
-    await ida.say('first', { to: stage.phone });
+    const ida = bed.person();
+    await ida.say('first', { to: bed.phone });
     await ida.nextReply();
-    await ida.loseSession(stage.phone);
-    await ida.say('second', { to: stage.phone });
+    await ida.loseSession(bed.phone);
+    await ida.say('second', { to: bed.phone });
     expect((await ida.nextReply()).text).toBe('Echo: second');
   });
 
   it('shows that the agent works, when it takes its time', async () => {
-    const slow = await stage.anotherAgent(['--delay-ms', '1200']);
-    const jon = stage.person();
-    await stage.service.addRoute(jon.phone, slow.url);
-    await jon.say('think', { to: stage.phone });
+    const slow = await bed.anotherAgent(['--delay-ms', '1200']);
+    const jon = bed.person();
+    await bed.service.addRoute(jon.phone, slow.url);
+    await jon.say('think', { to: bed.phone });
     await jon.waitForPresence('composing');
     expect((await jon.nextReply()).text).toBe('Echo: think');
   });
 
   it('says nothing to the own messages of the account, and records why', async () => {
-    const kim = stage.person();
-    await kim.say('hello', { to: stage.phone });
+    const kim = bed.person();
+    await kim.say('hello', { to: bed.phone });
     await kim.nextReply();
-    const own = await stage.phone.say('I answer myself', { to: kim });
+    const own = await bed.phone.say('I answer myself', { to: kim });
     await untilEnded(own);
-    expect(await stage.message(own)).toMatchObject({ state: 'ignored', reason: 'own-message' });
+    expect(await bed.message(own)).toMatchObject({ state: 'ignored', reason: 'own-message' });
   });
 
   it('stores what has no text and says nothing, unless the route has a notice', async () => {
-    const leo = stage.person();
-    await stage.service.addRoute(leo.phone, stage.agent.url, {
+    const leo = bed.person();
+    await bed.service.addRoute(leo.phone, bed.agent.url, {
       config: { unsupportedNotice: 'I can only read text.' },
     });
     const id = await leo.say(
       { audioMessage: { seconds: 2, ptt: true, mimetype: 'audio/ogg' } },
-      { to: stage.phone },
+      { to: bed.phone },
     );
     expect((await leo.nextReply()).text).toBe('I can only read text.');
-    expect(await stage.message(id)).toMatchObject({ state: 'ignored', kind: 'audio' });
+    expect(await bed.message(id)).toMatchObject({ state: 'ignored', kind: 'audio' });
   });
 
   it('notes acknowledgement, delivery and reading of a reply', async () => {
-    const mia = stage.person({ habit: { receipts: 'read' } });
-    const id = await mia.say('read me', { to: stage.phone });
+    const mia = bed.person({ habit: { receipts: 'read' } });
+    const id = await mia.say('read me', { to: bed.phone });
     const reply = await mia.nextReply();
     // The next exchange is answered after the receipts of the first were taken, which come before it on the wire.
-    await mia.say('and then', { to: stage.phone });
+    await mia.say('and then', { to: bed.phone });
     await mia.nextReply();
     await expect
-      .poll(async () => (await stage.message(id))?.replies)
+      .poll(async () => (await bed.message(id))?.replies)
       .toMatchObject([{ waMessageId: reply.id, state: 'read' }]);
   });
 
   it('sends a message that an admin asks for, once for one key', async () => {
-    const nia = stage.person();
+    const nia = bed.person();
     const send = () =>
-      stage.service.api(
+      bed.service.api(
         'POST',
         '/api/messages',
         { to: nia.phone, text: 'Your order is ready.' },
@@ -158,7 +158,7 @@ describe('a conversation through WhatsApp', () => {
       waMessageId: (first.body.data as { waMessageId: string }).waMessageId,
     });
     expect((await nia.nextReply()).text).toBe('Your order is ready.');
-    await nia.say('thanks', { to: stage.phone });
+    await nia.say('thanks', { to: bed.phone });
     expect((await nia.nextReply()).text).toBe('Echo: thanks');
   });
 });

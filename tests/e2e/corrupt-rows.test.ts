@@ -1,20 +1,20 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pairByQr, untilState } from '../support/pairing.ts';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
-let stage: Stage;
+let bed: TestBed;
 let ana: Person;
 let bo: Person;
 
 afterEach(async () => {
-  await stage.strike();
+  await bed.close();
 });
 
 /** Somebody edits the database by hand, or a restore went wrong. */
 async function sql(text: string, values: unknown[] = []): Promise<number> {
-  const client = new pg.Client({ connectionString: stage.database.url });
+  const client = new pg.Client({ connectionString: bed.database.url });
   await client.connect();
   try {
     return (await client.query(text, values)).rowCount ?? 0;
@@ -24,12 +24,12 @@ async function sql(text: string, values: unknown[] = []): Promise<number> {
 }
 
 async function expectAnAnswer(person: Person, text: string): Promise<void> {
-  await person.say(text, { to: stage.phone });
+  await person.say(text, { to: bed.phone });
   expect((await person.nextReply(20_000)).text).toBe(`Echo: ${text}`);
 }
 
 async function account(): Promise<Record<string, unknown>> {
-  const { body } = await stage.service.api('GET', '/api/accounts/default');
+  const { body } = await bed.service.api('GET', '/api/accounts/default');
   return body.data as Record<string, unknown>;
 }
 
@@ -37,46 +37,46 @@ const BROKEN_CONFIGS = ['{}', '"x"', 'null', '{"adk":{"appName":5}}', '{"adk":{}
 
 describe('routes with a config that nobody can have written', () => {
   it('leave their messages as dead letters that say so, all others answered; mended, they answer the same', async () => {
-    stage = await Stage.setAndPaired();
-    const [other, ...people] = [undefined, ...BROKEN_CONFIGS].map(() => stage.person());
+    bed = await TestBed.startPaired();
+    const [other, ...people] = [undefined, ...BROKEN_CONFIGS].map(() => bed.person());
     const routes: string[] = [];
     for (const [index, config] of BROKEN_CONFIGS.entries()) {
-      const { id } = await stage.service.addRoute(people[index]?.phone ?? '', stage.agent.url);
+      const { id } = await bed.service.addRoute(people[index]?.phone ?? '', bed.agent.url);
       await sql('UPDATE route SET config = $2 WHERE id = $1', [id, config]);
       routes.push(id);
     }
-    const asked = await Promise.all(people.map((person) => person.say('hello', { to: stage.phone })));
+    const asked = await Promise.all(people.map((person) => person.say('hello', { to: bed.phone })));
     await expectAnAnswer(other as Person, 'and me?');
     for (const id of asked) {
       await expect
-        .poll(() => stage.message(id), { timeout: 20_000 })
+        .poll(() => bed.message(id), { timeout: 20_000 })
         .toMatchObject({ state: 'dead', reason: expect.stringMatching(/^(ROUTE_DAMAGED|AGENT_PROTOCOL)$/) });
     }
-    const listed = await stage.service.api('GET', '/api/routes');
+    const listed = await bed.service.api('GET', '/api/routes');
     expect(listed).toMatchObject({ status: 200, body: { count: 1 + routes.length } });
 
     for (const id of routes) {
       const route = {
-        agentEndpoint: stage.agent.url,
+        agentEndpoint: bed.agent.url,
         environment: 'lab',
         config: { adk: { appName: 'test_agent' } },
       };
-      const mended = await stage.service.api('PUT', `/api/routes/${id}`, route);
+      const mended = await bed.service.api('PUT', `/api/routes/${id}`, route);
       expect(mended).toMatchObject({ status: 200, body: { data: { config: route.config } } });
       expect(mended.body.data).not.toHaveProperty('damage');
     }
-    await stage.service.api('POST', '/api/dead-letters/replay', {});
+    await bed.service.api('POST', '/api/dead-letters/replay', {});
     for (const person of people) expect((await person.nextReply(20_000)).text).toBe('Echo: hello');
   });
 });
 
 describe('found at the start', () => {
   beforeEach(async () => {
-    stage = await Stage.setAndPaired();
-    [ana, bo] = [stage.person(), stage.person({ via: 'lid' })];
+    bed = await TestBed.startPaired();
+    [ana, bo] = [bed.person(), bed.person({ via: 'lid' })];
     await expectAnAnswer(ana, 'before');
     await expectAnAnswer(bo, 'before');
-    await stage.service.end();
+    await bed.service.end();
   });
 
   it('noise in the journal is a sentence of the account, and everybody is answered', async () => {
@@ -84,9 +84,9 @@ describe('found at the start', () => {
       `INSERT INTO journal (account_id, ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza)
        VALUES ('default', 'h1', 1, 'NOISE', '\\x00', '\\x00'), ('default', 'h2', 2, 'NOISE2', '\\xff', '{}')`,
     );
-    await ana.say('while away', { to: stage.phone });
-    await stage.restartService();
-    await untilState(stage.service, 'open');
+    await ana.say('while away', { to: bed.phone });
+    await bed.restartService();
+    await untilState(bed.service, 'open');
     expect((await ana.nextReply(20_000)).text).toBe('Echo: while away');
     await expectAnAnswer(bo, 'after');
     const { problems, state } = await account();
@@ -94,7 +94,7 @@ describe('found at the start', () => {
     expect(problems).toEqual([
       expect.stringMatching(/journal holds messages that cannot be read.*NOISE, NOISE2/),
     ]);
-    expect((await stage.service.api('GET', '/health/ready')).status).toBe(200);
+    expect((await bed.service.api('GET', '/health/ready')).status).toBe(200);
   });
 
   it('garbage in every Signal key is mended by asking again, and is said', async () => {
@@ -103,40 +103,40 @@ describe('found at the start', () => {
          ('session', 'lid-mapping', 'device-list', 'tctoken', 'pre-key', 'sender-key')`,
     );
     expect(damaged).toBeGreaterThan(0);
-    await stage.restartService();
+    await bed.restartService();
     await expectAnAnswer(ana, 'after');
     await expectAnAnswer(bo, 'after');
     // Somebody new takes one of the keys that are given out to strangers.
-    await expectAnAnswer(stage.person(), 'I am new');
+    await expectAnAnswer(bed.person(), 'I am new');
     expect((await account()).problems).toEqual([expect.stringMatching(/keys cannot be read.*session/)]);
   });
 
   it('credentials that cannot be read are a state that asks to link again; restored, they log in', async () => {
     await sql(`CREATE TABLE saved AS SELECT * FROM auth_key WHERE category = 'creds'`);
     await sql(`UPDATE auth_key SET value = left(value, 100) WHERE category = 'creds'`);
-    await stage.startService();
-    await untilState(stage.service, 'logged-out');
+    await bed.startService();
+    await untilState(bed.service, 'logged-out');
     expect(await account()).toMatchObject({
       reason: expect.stringMatching(/credentials of this account cannot be read.*backup.*link it again/i),
       nextAction: expect.stringMatching(/link/i),
     });
-    const ready = await stage.service.api('GET', '/health/ready');
+    const ready = await bed.service.api('GET', '/health/ready');
     expect(ready).toMatchObject({ status: 503, body: { reasons: [{ name: 'account:default' }] } });
-    await stage.service.end();
+    await bed.service.end();
 
     await sql(`UPDATE auth_key a SET value = s.value FROM saved s WHERE a.category = 'creds'`);
-    await stage.restartService();
-    await untilState(stage.service, 'open');
+    await bed.restartService();
+    await untilState(bed.service, 'open');
     await expectAnAnswer(ana, 'restored');
   });
 
   it('credentials that cannot be read are put aside when a person links again', async () => {
     await sql(`UPDATE auth_key SET value = '{}' WHERE category = 'creds'`);
-    await stage.startService();
-    await untilState(stage.service, 'logged-out');
-    stage.phone.unlink();
-    await stage.service.api('POST', '/api/accounts/default/pair', { method: 'qr' });
-    await pairByQr(stage.service, stage.phone, stage.emulator);
+    await bed.startService();
+    await untilState(bed.service, 'logged-out');
+    bed.phone.unlink();
+    await bed.service.api('POST', '/api/accounts/default/pair', { method: 'qr' });
+    await pairByQr(bed.service, bed.phone, bed.emulator);
     await expectAnAnswer(ana, 'linked again');
     expect(await sql(`SELECT 1 FROM auth_key WHERE category = 'creds'`)).toBe(2);
   });

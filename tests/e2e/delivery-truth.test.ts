@@ -1,34 +1,34 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 
-let stage: Stage;
+let bed: TestBed;
 
 beforeEach(async () => {
-  stage = await Stage.setAndPaired({ env: { WA2AI_ACK_TIMEOUT_MS: '1000' } });
+  bed = await TestBed.startPaired({ env: { WA2AI_ACK_TIMEOUT_MS: '1000' } });
 });
 
 afterEach(async () => {
-  await stage.strike();
+  await bed.close();
 });
 
 async function metric(name: string): Promise<number> {
-  const text = await (await fetch(`${stage.service.url}/metrics`)).text();
+  const text = await (await fetch(`${bed.service.url}/metrics`)).text();
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
 describe('a message that WhatsApp takes and does not acknowledge', () => {
   it('is sent again with the same id until it is acknowledged, as one bubble', async () => {
-    const ana = stage.person();
-    stage.emulator.faults.withheldAcks = 1;
-    stage.emulator.faults.isWithheldLost = true;
-    const id = await ana.say('are you there?', { to: stage.phone });
-    await stage.service.untilLog(
+    const ana = bed.person();
+    bed.emulator.faults.withheldAcks = 1;
+    bed.emulator.faults.isWithheldLost = true;
+    const id = await ana.say('are you there?', { to: bed.phone });
+    await bed.service.untilLog(
       (line) => line.msg === 'reply not acknowledged in time; it is sent again with the same id',
     );
     expect((await ana.nextReply()).text).toBe('Echo: are you there?');
-    await stage.service.untilLog((line) => line.msg === 'reply sent');
+    await bed.service.untilLog((line) => line.msg === 'reply sent');
     const bubble = ana.received[0];
-    const [reply] = ((await stage.message(id))?.replies ?? []) as Array<Record<string, unknown>>;
+    const [reply] = ((await bed.message(id))?.replies ?? []) as Array<Record<string, unknown>>;
     expect(reply?.waMessageId).toBe(bubble?.id);
     expect(ana.received).toHaveLength(1);
     expect(await metric('wa2ai_dead_letters')).toBe(0);
@@ -37,63 +37,59 @@ describe('a message that WhatsApp takes and does not acknowledge', () => {
 
 describe('an account that WhatsApp limits with error 463', () => {
   it('is still limited after a restart, says until when, and writes to strangers no sooner', async () => {
-    const [stranger, another, friend] = [stage.person(), stage.person(), stage.person()];
-    await friend.say('hola', { to: stage.phone });
+    const [stranger, another, friend] = [bed.person(), bed.person(), bed.person()];
+    await friend.say('hola', { to: bed.phone });
     await friend.nextReply();
-    const send = (to: string) => stage.service.api('POST', '/api/messages', { to, text: 'Good morning' });
+    const send = (to: string) => bed.service.api('POST', '/api/messages', { to, text: 'Good morning' });
     const account = async () =>
-      ((await stage.service.api('GET', '/api/accounts')).body.data as Array<Record<string, string>>)[0];
+      ((await bed.service.api('GET', '/api/accounts')).body.data as Array<Record<string, string>>)[0];
 
-    stage.emulator.faults.refusedMessages = 1;
+    bed.emulator.faults.refusedMessages = 1;
     await send(stranger.phone);
-    await stage.service.untilLog((line) => line.msg === 'account state' && line.state === 'restricted');
+    await bed.service.untilLog((line) => line.msg === 'account state' && line.state === 'restricted');
     const until = Date.parse((await account())?.retryAt ?? '');
-    await stage.service.end('SIGKILL');
-    await stage.restartService({ WA2AI_ACK_TIMEOUT_MS: '1000' });
+    await bed.service.end('SIGKILL');
+    await bed.restartService({ WA2AI_ACK_TIMEOUT_MS: '1000' });
     await expect.poll(async () => (await account())?.state).toBe('restricted');
     expect(await account()).toMatchObject({ reason: expect.stringContaining('463') });
     // Whole seconds pass between two looks at two clocks, not minutes.
     expect(Math.abs(Date.parse((await account())?.retryAt ?? '') - until)).toBeLessThan(30_000);
 
     expect((await send(another.phone)).status).toBe(202);
-    await stage.service.untilLog((line) =>
-      String(line.msg).startsWith('message to a new contact is on hold'),
-    );
-    await friend.say('still there?', { to: stage.phone });
+    await bed.service.untilLog((line) => String(line.msg).startsWith('message to a new contact is on hold'));
+    await friend.say('still there?', { to: bed.phone });
     expect((await friend.nextReply()).text).toBe('Echo: still there?');
     expect([...stranger.received, ...another.received]).toEqual([]);
 
     // A person who knows better starts anew: what waited goes out.
-    await stage.service.api('POST', '/api/accounts/default/restart', {});
+    await bed.service.api('POST', '/api/accounts/default/restart', {});
     expect((await stranger.nextReply(20_000)).text).toBe('Good morning');
     expect((await another.nextReply(20_000)).text).toBe('Good morning');
   });
 
   it('holds what goes to strangers, says until when, and goes on answering', async () => {
-    const [stranger, another, friend] = [stage.person(), stage.person(), stage.person()];
-    await friend.say('hola', { to: stage.phone });
+    const [stranger, another, friend] = [bed.person(), bed.person(), bed.person()];
+    await friend.say('hola', { to: bed.phone });
     await friend.nextReply();
 
-    stage.emulator.faults.refusedMessages = 1;
-    const send = (to: string) => stage.service.api('POST', '/api/messages', { to, text: 'Good morning' });
+    bed.emulator.faults.refusedMessages = 1;
+    const send = (to: string) => bed.service.api('POST', '/api/messages', { to, text: 'Good morning' });
     const first = await send(stranger.phone);
     const outboxId = (first.body.data as { id: string }).id;
-    await stage.service.untilLog((line) => line.msg === 'account state' && line.state === 'restricted');
+    await bed.service.untilLog((line) => line.msg === 'account state' && line.state === 'restricted');
     const second = await send(another.phone);
     expect(second.status).toBe(202);
-    await stage.service.untilLog((line) =>
-      String(line.msg).startsWith('message to a new contact is on hold'),
-    );
+    await bed.service.untilLog((line) => String(line.msg).startsWith('message to a new contact is on hold'));
 
-    await friend.say('still there?', { to: stage.phone });
+    await friend.say('still there?', { to: bed.phone });
     expect((await friend.nextReply()).text).toBe('Echo: still there?');
 
-    const { body } = await stage.service.api('GET', '/api/accounts');
+    const { body } = await bed.service.api('GET', '/api/accounts');
     const [account] = body.data as Array<Record<string, string>>;
     expect(account).toMatchObject({ state: 'restricted', reason: expect.stringContaining('463') });
     expect(Date.parse(account?.retryAt ?? '')).toBeGreaterThan(Date.now() + 60_000);
     expect([...stranger.received, ...another.received]).toEqual([]);
-    const letters = await stage.service.api('GET', '/api/dead-letters');
+    const letters = await bed.service.api('GET', '/api/dead-letters');
     expect(letters.body.data).toEqual([]);
     expect(outboxId).toMatch(/^\d+$/);
   });

@@ -1,98 +1,98 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { pairByQr, qrStatus, untilState } from '../support/pairing.ts';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
-let stage: Stage;
+let bed: TestBed;
 let ana: Person;
 
 beforeAll(async () => {
-  stage = await Stage.setAndPaired();
-  ana = stage.person();
+  bed = await TestBed.startPaired();
+  ana = bed.person();
 });
 
 afterAll(async () => {
-  await stage.strike();
+  await bed.close();
 });
 
 // A fresh connection for each test: the backoff of one end must not lengthen that of the next.
 beforeEach(async () => {
-  stage.emulator.faults.clear();
+  bed.emulator.faults.clear();
   await reconnected(restart);
 });
 
 function restart(): void {
-  void stage.service.api('POST', '/api/accounts/default/restart', {});
+  void bed.service.api('POST', '/api/accounts/default/restart', {});
 }
 
 let questions = 0;
 
 async function expectAnAnswer(): Promise<void> {
   const text = `question ${++questions}`;
-  await ana.say(text, { to: stage.phone });
+  await ana.say(text, { to: bed.phone });
   expect((await ana.nextReply(20_000)).text).toBe(`Echo: ${text}`);
 }
 
 /** Does something that ends the connection, and resolves when the service is logged in again by itself. */
 async function reconnected(cause: () => void): Promise<void> {
-  const live = stage.emulator.waitFor('live', undefined, 60_000);
+  const live = bed.emulator.waitFor('live', undefined, 60_000);
   cause();
   await live;
-  await untilState(stage.service, 'open');
+  await untilState(bed.service, 'open');
 }
 
 /** Resolves at the next change to that state. */
 async function nextState(state: string): Promise<void> {
   const isState = (line: { msg: string; state?: unknown }) =>
     line.msg === 'account state' && line.state === state;
-  await stage.service.untilLog(isState, 20_000, stage.service.lines.length);
+  await bed.service.untilLog(isState, 20_000, bed.service.lines.length);
 }
 
 describe('a connection that ends', () => {
   it.each([408, 428, 500, 503, 515] as const)('comes back by itself after stream error %i', async (code) => {
-    const { pid } = stage.service;
-    await reconnected(() => stage.emulator.endStream(code));
+    const { pid } = bed.service;
+    await reconnected(() => bed.emulator.endStream(code));
     await expectAnAnswer();
-    expect(stage.service.pid).toBe(pid);
+    expect(bed.service.pid).toBe(pid);
   });
 
   it('comes back after a dropped connection, and answers what was sent meanwhile', async () => {
-    const live = stage.emulator.waitFor('live', undefined, 60_000);
-    stage.emulator.drop();
-    await ana.say('into the gap', { to: stage.phone });
+    const live = bed.emulator.waitFor('live', undefined, 60_000);
+    bed.emulator.drop();
+    await ana.say('into the gap', { to: bed.phone });
     await live;
     expect((await ana.nextReply(20_000)).text).toBe('Echo: into the gap');
   });
 
   it('comes back after refused upgrades, which Baileys itself would wait on for ever', async () => {
-    stage.emulator.faults.refusalStatus = 503;
-    stage.emulator.faults.refusedUpgrades = 2;
-    await reconnected(() => stage.emulator.drop());
-    expect(stage.emulator.faults.refusedUpgrades).toBe(0);
+    bed.emulator.faults.refusalStatus = 503;
+    bed.emulator.faults.refusedUpgrades = 2;
+    await reconnected(() => bed.emulator.drop());
+    expect(bed.emulator.faults.refusedUpgrades).toBe(0);
     await expectAnAnswer();
   });
 
   it('sends a reply again, as the same bubble, whose ack was lost with the connection', async () => {
-    stage.emulator.faults.withheldAcks = 1;
+    bed.emulator.faults.withheldAcks = 1;
     await expectAnAnswer();
     const bubbles = ana.received.length;
-    await reconnected(() => stage.emulator.drop());
+    await reconnected(() => bed.emulator.drop());
     await expectAnAnswer();
     expect(ana.received).toHaveLength(bubbles + 1);
   });
 
   it('stops as replaced when another client takes over, and starts again when told to', async () => {
     const replaced = nextState('replaced');
-    stage.emulator.endStream(440);
+    bed.emulator.endStream(440);
     await replaced;
-    expect((await qrStatus(stage.service)).state).toBe('replaced');
+    expect((await qrStatus(bed.service)).state).toBe('replaced');
     await reconnected(restart);
     await expectAnAnswer();
   });
 
   it('says that the client is outdated', async () => {
     const outdated = nextState('outdated');
-    stage.emulator.endStream(405);
+    bed.emulator.endStream(405);
     await outdated;
     await reconnected(restart);
     await expectAnAnswer();
@@ -101,19 +101,19 @@ describe('a connection that ends', () => {
   it.each(['unlinked by the phone', 'refused with 403'])(
     'stops and asks to link again when %s',
     async (how) => {
-      const { pid } = stage.service;
+      const { pid } = bed.service;
       const loggedOut = nextState('logged-out');
-      if (how === 'unlinked by the phone') stage.phone.unlink();
-      else stage.emulator.endStream(403);
+      if (how === 'unlinked by the phone') bed.phone.unlink();
+      else bed.emulator.endStream(403);
       await loggedOut;
-      const { body } = await stage.service.api('GET', '/api/accounts');
+      const { body } = await bed.service.api('GET', '/api/accounts');
       expect(body.data).toMatchObject([{ state: 'logged-out', nextAction: expect.stringMatching(/link/i) }]);
 
-      if (how !== 'unlinked by the phone') stage.phone.unlink();
-      await stage.service.api('POST', '/api/accounts/default/pair', { method: 'qr' });
-      await pairByQr(stage.service, stage.phone, stage.emulator);
+      if (how !== 'unlinked by the phone') bed.phone.unlink();
+      await bed.service.api('POST', '/api/accounts/default/pair', { method: 'qr' });
+      await pairByQr(bed.service, bed.phone, bed.emulator);
       await expectAnAnswer();
-      expect(stage.service.pid).toBe(pid);
+      expect(bed.service.pid).toBe(pid);
     },
   );
 });

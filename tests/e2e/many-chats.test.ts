@@ -1,26 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 
 const AGENT_MS = 1_000;
 
-let stage: Stage;
+let bed: TestBed;
 
 beforeAll(async () => {
-  stage = await Stage.setAndPaired({ agent: ['--delay-ms', String(AGENT_MS)] });
+  bed = await TestBed.startPaired({ agent: ['--delay-ms', String(AGENT_MS)] });
 });
 
 afterAll(async () => {
-  await stage.strike();
+  await bed.close();
 });
 
 describe('many chats at once', () => {
   it('answers 40 chats side by side and keeps the order in each', async () => {
-    const people = Array.from({ length: 40 }, () => stage.person());
+    const people = Array.from({ length: 40 }, () => bed.person());
     // First contact costs a key agreement a person; this is about chats, not about strangers.
-    await Promise.all(people.map((person) => person.say('hello', { to: stage.phone })));
+    await Promise.all(people.map((person) => person.say('hello', { to: bed.phone })));
     await Promise.all(people.map((person) => person.nextReply(60_000)));
     for (const text of ['first', 'second']) {
-      await Promise.all(people.map((person) => person.say(text, { to: stage.phone })));
+      await Promise.all(people.map((person) => person.say(text, { to: bed.phone })));
     }
     const answers = await Promise.all(people.map((person) => person.waitForReceived(3, 60_000)));
     for (const bubbles of answers) {

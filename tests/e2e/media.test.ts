@@ -7,7 +7,7 @@ import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiServer } from '../fixtures/abi-agent-server.js';
 import { specificationFunctions } from '../fixtures/abi-echo-types.js';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 import type { ReceivedMessage } from '../whatsapp-emulator/person-model.ts';
@@ -18,7 +18,7 @@ const DAMAGED = 'Your file arrived damaged. Please send it again.';
 const TOO_LARGE = 'Your file is too large. Please send one of at most 10 MB.';
 const LATER = 'I could not load your file just now. Please send it again in a while.';
 
-let stage: Stage;
+let bed: TestBed;
 let analyst: AbiStandIn;
 /** Answers bytes to whatever it is asked. */
 let artist: AbiStandIn;
@@ -30,18 +30,18 @@ beforeAll(async () => {
     answer: () =>
       Buffer.from(encodeAbiParameters([{ type: 'bytes' }], [`0x${png.toString('hex')}`]).slice(2), 'hex'),
   });
-  stage = await Stage.setAndPaired({
+  bed = await TestBed.startPaired({
     env: { WA2AI_AGENT_ATTEMPTS: '1', WA2AI_MEDIA_TIMEOUT_MS: '6000' },
   });
 });
 
 afterAll(async () => {
-  await stage.strike();
+  await bed.close();
   await Promise.all([analyst.close(), artist.close()]);
 });
 
 async function abiRoute(channelId: string, agent: AbiStandIn, abi: Record<string, unknown>) {
-  const { status, body } = await stage.service.api('POST', '/api/routes', {
+  const { status, body } = await bed.service.api('POST', '/api/routes', {
     channelId,
     agentEndpoint: agent.url,
     environment: 'lab',
@@ -58,7 +58,7 @@ function analysis(bytes: Buffer): string {
 async function endOf(waMessageId: string) {
   let row: Record<string, unknown> | undefined;
   const state = async () => {
-    row = await stage.message(waMessageId);
+    row = await bed.message(waMessageId);
     return row?.state;
   };
   await expect.poll(state, { timeout: 20_000 }).not.toBeOneOf([undefined, 'received']);
@@ -67,21 +67,21 @@ async function endOf(waMessageId: string) {
 
 /** The file in a bubble, decrypted as the person's phone does. */
 function fileIn({ message }: ReceivedMessage): Buffer {
-  return stage.emulator.mediaHost.open(message);
+  return bed.emulator.mediaHost.open(message);
 }
 
 const drawing = { functions: ['function draw(string what) returns (bytes)'] };
 
 describe("a person's file", () => {
   it('is the argument of a command in its caption, in a 1:1 chat and in a group', async () => {
-    const [ann, bo] = [stage.person(), stage.person()];
-    const group = createGroup(stage.emulator, { subject: 'Files', members: [ann, bo, stage.phone] });
+    const [ann, bo] = [bed.person(), bed.person()];
+    const group = createGroup(bed.emulator, { subject: 'Files', members: [ann, bo, bed.phone] });
     const abi = { functions: specificationFunctions };
     await abiRoute(ann.phone, analyst, abi);
     await abiRoute(group.jid, analyst, abi);
-    const { mediaHost } = stage.emulator;
+    const { mediaHost } = bed.emulator;
     const picture = mediaHost.message('image', png, { caption: '/analyze' });
-    const id = await ann.say(picture, { to: stage.phone });
+    const id = await ann.say(picture, { to: bed.phone });
     expect((await ann.nextReply()).text).toBe(analysis(png));
     await bo.say(mediaHost.message('document', png, { caption: '/analyze', fileName: 'a.bin' }), {
       to: group,
@@ -101,13 +101,13 @@ describe("a person's file", () => {
       },
     });
     const key = Buffer.from(picture.imageMessage?.mediaKey ?? []);
-    for (const told of [JSON.stringify(row), stage.service.output]) {
+    for (const told of [JSON.stringify(row), bed.service.output]) {
       for (const form of ['base64', 'hex'] as const) expect(told).not.toContain(key.toString(form));
     }
   });
 
   it('needs no words where the only function takes one: a voice message, a picture, a sticker', async () => {
-    const person = stage.person();
+    const person = bed.person();
     await abiRoute(person.phone, analyst, { functions: specificationFunctions, function: 'analyze' });
     for (const [kind, options] of [
       ['audio', { isVoice: true }],
@@ -116,13 +116,13 @@ describe("a person's file", () => {
       ['video', {}],
     ] as const) {
       const bytes = randomBytes(1_000);
-      await person.say(stage.emulator.mediaHost.message(kind, bytes, options), { to: stage.phone });
+      await person.say(bed.emulator.mediaHost.message(kind, bytes, options), { to: bed.phone });
       expect((await person.nextReply()).text).toBe(analysis(bytes));
     }
   });
 
   it('goes where the template says, with its type', async () => {
-    const person = stage.person();
+    const person = bed.person();
     await abiRoute(person.phone, analyst, {
       functions: [
         'function greet(string name) returns (string)',
@@ -132,45 +132,45 @@ describe("a person's file", () => {
       args: { data: '{{media}}' },
       output: '{{size}} bytes',
     });
-    await person.say('hello', { to: stage.phone });
+    await person.say('hello', { to: bed.phone });
     expect((await person.nextReply()).text).toBe(
       'Please send a picture, a voice message or another file with your message.',
     );
-    await person.say(stage.emulator.mediaHost.message('document', png), { to: stage.phone });
+    await person.say(bed.emulator.mediaHost.message('document', png), { to: bed.phone });
     expect((await person.nextReply()).text).toBe(`${png.length} bytes`);
   });
 
   it("is fetched from our host, whatever host a stranger's message names", async () => {
-    const person = stage.person();
+    const person = bed.person();
     await abiRoute(person.phone, analyst, { functions: specificationFunctions });
-    const message = stage.emulator.mediaHost.message('image', png, {
+    const message = bed.emulator.mediaHost.message('image', png, {
       caption: '/analyze',
       claimedHost: 'router.internal:8443',
     });
-    await person.say(message, { to: stage.phone });
+    await person.say(message, { to: bed.phone });
     expect((await person.nextReply()).text).toBe(analysis(png));
   });
 
   it('that WhatsApp dropped meanwhile is asked of the phone once more', async () => {
-    const person = stage.person();
+    const person = bed.person();
     await abiRoute(person.phone, analyst, { functions: specificationFunctions });
-    const message = stage.emulator.mediaHost.message('image', png, { caption: '/analyze' });
-    stage.emulator.mediaHost.expire(message);
-    await person.say(message, { to: stage.phone });
+    const message = bed.emulator.mediaHost.message('image', png, { caption: '/analyze' });
+    bed.emulator.mediaHost.expire(message);
+    await person.say(message, { to: bed.phone });
     expect((await person.nextReply()).text).toBe(analysis(png));
   });
 
   it('is not fetched for an agent that does not want it', async () => {
-    const person = stage.person();
-    const before = stage.emulator.mediaHost.downloads.length;
+    const person = bed.person();
+    const before = bed.emulator.mediaHost.downloads.length;
     await abiRoute(person.phone, analyst, { functions: specificationFunctions });
-    await person.say(stage.emulator.mediaHost.message('image', png, { caption: '/add 2 40' }), {
-      to: stage.phone,
+    await person.say(bed.emulator.mediaHost.message('image', png, { caption: '/add 2 40' }), {
+      to: bed.phone,
     });
     expect((await person.nextReply()).text).toBe('42');
-    const id = await person.say(stage.emulator.mediaHost.message('image', png), { to: stage.phone });
+    const id = await person.say(bed.emulator.mediaHost.message('image', png), { to: bed.phone });
     expect(await endOf(id)).toMatchObject({ state: 'ignored', reason: 'unsupported-kind:image' });
-    expect(stage.emulator.mediaHost.downloads).toHaveLength(before);
+    expect(bed.emulator.mediaHost.downloads).toHaveLength(before);
   });
 });
 
@@ -181,9 +181,9 @@ describe('a file that does not come', () => {
       'MEDIA_GONE',
       GONE,
       async (person) => {
-        const message = stage.emulator.mediaHost.message('image', png, { caption: '/analyze' });
-        stage.emulator.mediaHost.forget(message);
-        return person.say(message, { to: stage.phone });
+        const message = bed.emulator.mediaHost.message('image', png, { caption: '/analyze' });
+        bed.emulator.mediaHost.forget(message);
+        return person.say(message, { to: bed.phone });
       },
     ],
     [
@@ -191,9 +191,9 @@ describe('a file that does not come', () => {
       'MEDIA_BROKEN',
       DAMAGED,
       async (person) => {
-        stage.emulator.mediaHost.faults.spoiltDownloads = 1;
-        return person.say(stage.emulator.mediaHost.message('image', png, { caption: '/analyze' }), {
-          to: stage.phone,
+        bed.emulator.mediaHost.faults.spoiltDownloads = 1;
+        return person.say(bed.emulator.mediaHost.message('image', png, { caption: '/analyze' }), {
+          to: bed.phone,
         });
       },
     ],
@@ -203,8 +203,8 @@ describe('a file that does not come', () => {
       TOO_LARGE,
       async (person) =>
         person.say(
-          stage.emulator.mediaHost.message('image', png, { caption: '/analyze', claimedBytes: 10_000_001 }),
-          { to: stage.phone },
+          bed.emulator.mediaHost.message('image', png, { caption: '/analyze', claimedBytes: 10_000_001 }),
+          { to: bed.phone },
         ),
     ],
     [
@@ -213,11 +213,11 @@ describe('a file that does not come', () => {
       TOO_LARGE,
       async (person) =>
         person.say(
-          stage.emulator.mediaHost.message('image', Buffer.alloc(10_000_001), {
+          bed.emulator.mediaHost.message('image', Buffer.alloc(10_000_001), {
             caption: '/analyze',
             claimedBytes: 5,
           }),
-          { to: stage.phone },
+          { to: bed.phone },
         ),
     ],
     [
@@ -225,9 +225,9 @@ describe('a file that does not come', () => {
       'MEDIA_UNAVAILABLE',
       LATER,
       async (person) => {
-        stage.emulator.mediaHost.faults.stalledDownloads = 1;
-        return person.say(stage.emulator.mediaHost.message('image', png, { caption: '/analyze' }), {
-          to: stage.phone,
+        bed.emulator.mediaHost.faults.stalledDownloads = 1;
+        return person.say(bed.emulator.mediaHost.message('image', png, { caption: '/analyze' }), {
+          to: bed.phone,
         });
       },
     ],
@@ -236,18 +236,18 @@ describe('a file that does not come', () => {
   it.each(cases)(
     'because it %s is a dead letter with the reason, and a polite answer',
     async (_, code, polite, send) => {
-      const [person, other] = [stage.person(), stage.person()];
+      const [person, other] = [bed.person(), bed.person()];
       await abiRoute(person.phone, analyst, { functions: specificationFunctions });
       await abiRoute(other.phone, analyst, { functions: specificationFunctions });
       const asked = analyst.requests.length;
       const id = await send(person);
-      await other.say('/add 2 40', { to: stage.phone });
+      await other.say('/add 2 40', { to: bed.phone });
       expect((await other.nextReply()).text).toBe('42');
       expect((await person.nextReply()).text).toBe(polite);
       expect(await endOf(id)).toMatchObject({ state: 'dead', reason: code });
       expect(analyst.requests).toHaveLength(asked + 1);
-      expect(stage.service.output).not.toContain('mediaKey');
-      await person.say('/add 1 1', { to: stage.phone });
+      expect(bed.service.output).not.toContain('mediaKey');
+      await person.say('/add 1 1', { to: bed.phone });
       expect((await person.nextReply()).text).toBe('2');
     },
   );
@@ -261,13 +261,13 @@ describe("an agent's file", () => {
   ] as const)(
     'arrives as %s, byte for byte, in a 1:1 chat and in a group',
     async (_kind, output, key, mimetype) => {
-      const [ann, bo] = [stage.person(), stage.person()];
-      const group = createGroup(stage.emulator, { subject: 'Art', members: [ann, bo, stage.phone] });
+      const [ann, bo] = [bed.person(), bed.person()];
+      const group = createGroup(bed.emulator, { subject: 'Art', members: [ann, bo, bed.phone] });
       const abi = { ...drawing, output: { ...output, ...('caption' in output && { caption: 'A drawing' }) } };
       await abiRoute(ann.phone, artist, abi);
       await abiRoute(group.jid, artist, abi);
       for (const [to, reader] of [
-        [stage.phone, ann],
+        [bed.phone, ann],
         [group, bo],
       ] as const) {
         const id = await ann.say('a cat', { to });
@@ -288,15 +288,15 @@ describe("an agent's file", () => {
   );
 
   it('of nearly 10 MB goes there and back byte for byte, and others are answered meanwhile', async () => {
-    const [person, other] = [stage.person(), stage.person()];
+    const [person, other] = [bed.person(), bed.person()];
     const mirror = await startAbiServer({ methods: ['mirror'], answer: (calldata) => calldata.subarray(4) });
     const functions = ['function mirror(bytes data) returns (bytes same)'];
     await abiRoute(person.phone, mirror, { functions, output: { document: '{{same}}' } });
     await abiRoute(other.phone, analyst, { functions: specificationFunctions });
     const bytes = randomBytes(9_990_000);
     const sentAtMs = performance.now();
-    await person.say(stage.emulator.mediaHost.message('video', bytes), { to: stage.phone });
-    await other.say('/add 2 40', { to: stage.phone });
+    await person.say(bed.emulator.mediaHost.message('video', bytes), { to: bed.phone });
+    await other.say('/add 2 40', { to: bed.phone });
     expect((await other.nextReply(20_000)).text).toBe('42');
     const bubble = await person.nextReply(60_000);
     expect(bubble.text).toBeUndefined();
@@ -306,7 +306,7 @@ describe("an agent's file", () => {
   });
 
   it('comes from an ADK route with media too, which sees what people send', async () => {
-    const person = stage.person();
+    const person = bed.person();
     const bodies: Array<{ new_message: { parts: Array<Record<string, unknown>> } }> = [];
     const adk = createServer(async (request, response) => {
       const chunks: Buffer[] = [];
@@ -320,11 +320,11 @@ describe("an agent's file", () => {
     });
     await new Promise<void>((resolve) => adk.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(adk.address() as AddressInfo).port}`;
-    await stage.service.addRoute(person.phone, url, {
+    await bed.service.addRoute(person.phone, url, {
       config: { adk: { appName: 'echo', dialect: 'snake', media: true } },
     });
-    const message = stage.emulator.mediaHost.message('image', png, { mimeType: 'image/png' });
-    await person.say(message, { to: stage.phone });
+    const message = bed.emulator.mediaHost.message('image', png, { mimeType: 'image/png' });
+    await person.say(message, { to: bed.phone });
     const bubble = await person.nextReply(20_000);
     expect(bubble.text).toBe('the same again');
     expect(fileIn(bubble)).toEqual(png);
@@ -333,13 +333,13 @@ describe("an agent's file", () => {
   });
 
   it('is explained before anything is asked, as is the file that a message would carry', async () => {
-    const person = stage.person();
+    const person = bed.person();
     const output = { image: '{{picture}}', caption: '{{words}}' };
     const functions = ['function frame(bytes data) returns (bytes picture, string words)'];
     await abiRoute(person.phone, artist, { functions, args: ['{{media}}'], output });
     const explain = async (more: Record<string, unknown>) => {
       const asked = { channelId: person.phone, text: '', ...more };
-      return (await stage.service.api('POST', '/api/routes/explain', asked)).body.data;
+      return (await bed.service.api('POST', '/api/routes/explain', asked)).body.data;
     };
     expect(await explain({ media: { kind: 'image', mimeType: 'image/png', sizeBytes: 7 } })).toMatchObject({
       call: {
@@ -355,35 +355,35 @@ describe("an agent's file", () => {
   });
 
   it('waits and goes when the upload failed', async () => {
-    const person = stage.person();
+    const person = bed.person();
     await abiRoute(person.phone, artist, { ...drawing, output: { image: '{{0}}' } });
-    stage.emulator.mediaHost.faults.failedUploads = 1;
-    await person.say('a cat', { to: stage.phone });
+    bed.emulator.mediaHost.faults.failedUploads = 1;
+    await person.say('a cat', { to: bed.phone });
     expect(fileIn(await person.nextReply(30_000))).toEqual(png);
     expect(person.received).toHaveLength(1);
   });
 
   it('is one bubble after a crash, uploaded once, and is given again to a phone that lost it', async () => {
-    const person = stage.person();
+    const person = bed.person();
     await abiRoute(person.phone, artist, { ...drawing, output: { image: '{{0}}' } });
-    const { uploads } = stage.emulator.mediaHost;
+    const { uploads } = bed.emulator.mediaHost;
     for (const point of ['after-outbox-write', 'after-socket-write']) {
       const before = person.received.length;
       const uploaded = uploads.length;
-      await stage.service.end();
-      await stage.restartService({ WA2AI_FAULT_POINT: `${point}:1` });
-      await person.say('a cat', { to: stage.phone });
-      await stage.service.untilExit();
-      await stage.restartService();
+      await bed.service.end();
+      await bed.restartService({ WA2AI_FAULT_POINT: `${point}:1` });
+      await person.say('a cat', { to: bed.phone });
+      await bed.service.untilExit();
+      await bed.restartService();
       await person.waitForReceived(before + 1, 30_000);
-      await stage.emulator.waitUntilSettled(String(stage.emulator.linkedDevices(stage.phone.pn)[0]?.pn));
+      await bed.emulator.waitUntilSettled(String(bed.emulator.linkedDevices(bed.phone.pn)[0]?.pn));
       const [bubble, ...more] = person.received.slice(before);
       expect(more).toEqual([]);
       expect(fileIn(bubble as ReceivedMessage)).toEqual(png);
       expect(uploads).toHaveLength(uploaded + 1);
       // What the crash left unacknowledged is sent again, and counts as a repeat.
       const sent = { waMessageId: bubble?.id, ackedAt: { not: null } };
-      await expect.poll(() => stage.database.prisma().outbox.count({ where: sent })).toBe(1);
+      await expect.poll(() => bed.database.prisma().outbox.count({ where: sent })).toBe(1);
     }
     const [last] = person.received.slice(-1);
     const repeats = last?.repeats ?? 0;

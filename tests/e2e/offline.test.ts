@@ -1,33 +1,33 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 
-let stage: Stage;
+let bed: TestBed;
 
 beforeEach(async () => {
-  stage = await Stage.setAndPaired();
+  bed = await TestBed.startPaired();
 });
 
 afterEach(async () => {
-  await stage.strike();
+  await bed.close();
 });
 
 describe('messages sent while wa2ai was down', () => {
   it.each(['SIGTERM', 'SIGKILL'] as const)(
     'are answered after the next start, in order (%s)',
     async (signal) => {
-      const [ana, bo] = [stage.person(), stage.person({ via: 'lid' })];
-      const group = createGroup(stage.emulator, { subject: 'Friends', members: [ana, bo, stage.phone] });
-      await ana.say('before', { to: stage.phone });
+      const [ana, bo] = [bed.person(), bed.person({ via: 'lid' })];
+      const group = createGroup(bed.emulator, { subject: 'Friends', members: [ana, bo, bed.phone] });
+      await ana.say('before', { to: bed.phone });
       await ana.nextReply();
-      await stage.service.end(signal);
+      await bed.service.end(signal);
 
       for (const text of ['one', 'two', 'three']) {
-        await ana.say(text, { to: stage.phone });
-        await bo.say(text, { to: stage.phone });
+        await ana.say(text, { to: bed.phone });
+        await bo.say(text, { to: bed.phone });
       }
       await ana.say('in the group', { to: group });
-      await stage.restartService();
+      await bed.restartService();
 
       const answers = (await ana.waitForReceived(5, 30_000)).filter((bubble) => bubble.chat !== group.jid);
       expect(answers.map((bubble) => bubble.text)).toEqual(
@@ -40,27 +40,27 @@ describe('messages sent while wa2ai was down', () => {
   );
 
   it('are stored and not answered when they are older than the limit', async () => {
-    const ana = stage.person();
-    await ana.say('hello', { to: stage.phone });
+    const ana = bed.person();
+    await ana.say('hello', { to: bed.phone });
     await ana.nextReply();
-    await stage.service.end();
-    const old = await ana.say('long ago', { to: stage.phone, timestamp: Date.now() - 3_600_000 });
-    await ana.say('just now', { to: stage.phone });
-    await stage.restartService({ WA2AI_MAX_MESSAGE_AGE_MS: '600000' });
+    await bed.service.end();
+    const old = await ana.say('long ago', { to: bed.phone, timestamp: Date.now() - 3_600_000 });
+    await ana.say('just now', { to: bed.phone });
+    await bed.restartService({ WA2AI_MAX_MESSAGE_AGE_MS: '600000' });
     expect((await ana.nextReply(20_000)).text).toBe('Echo: just now');
-    expect(await stage.message(old)).toMatchObject({ state: 'ignored', reason: 'too-old' });
+    expect(await bed.message(old)).toMatchObject({ state: 'ignored', reason: 'too-old' });
   });
 
   it('are answered by a turn that a kill interrupted', async () => {
-    const slow = await stage.anotherAgent(['--delay-ms', '800']);
-    const ana = stage.person();
-    await stage.service.addRoute(ana.phone, slow.url);
-    await ana.say('slowly', { to: stage.phone });
+    const slow = await bed.anotherAgent(['--delay-ms', '800']);
+    const ana = bed.person();
+    await bed.service.addRoute(ana.phone, slow.url);
+    await ana.say('slowly', { to: bed.phone });
     await ana.waitForPresence('composing');
-    await stage.service.end('SIGKILL');
-    await stage.restartService();
+    await bed.service.end('SIGKILL');
+    await bed.restartService();
     expect((await ana.nextReply(20_000)).text).toBe('Echo: slowly');
-    await ana.say('and now', { to: stage.phone });
+    await ana.say('and now', { to: bed.phone });
     expect((await ana.nextReply(20_000)).text).toBe('Echo: and now');
     expect(ana.received).toHaveLength(2);
   });

@@ -3,32 +3,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pairByQr, untilState, untilStatus } from '../support/pairing.ts';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 
 /** Pino's number of the level that operators read. */
 const INFO = 30;
 
-let stage: Stage;
+let bed: TestBed;
 
 beforeEach(async () => {
-  stage = await Stage.set();
+  bed = await TestBed.start();
 });
 
 afterEach(async () => {
-  await stage.strike();
+  await bed.close();
 });
 
 describe('pairing', () => {
   it('pairs by QR, and logs in after a restart without pairing', async () => {
-    const service = await stage.startService();
+    const service = await bed.startService();
     await untilStatus(service, (status) => status.qr !== undefined);
     const page = await fetch(`${service.url}/qr`);
     expect(page.status).toBe(200);
     const picture = await fetch(`${service.url}/qr/image`);
     expect(picture.headers.get('content-type')).toBe('image/png');
-    await pairByQr(service, stage.phone, stage.emulator);
-    await service.addRoute('*', stage.agent.url);
+    await pairByQr(service, bed.phone, bed.emulator);
+    await service.addRoute('*', bed.agent.url);
     expect(await service.end()).toBe(0);
     const told = service.lines
       .filter((line) => line.msg === 'account state' && line.level === INFO)
@@ -36,27 +36,27 @@ describe('pairing', () => {
     expect(told.length).toBeGreaterThan(2);
     expect(told.filter((line, place) => line === told[place - 1])).toEqual([]);
 
-    await stage.restartService();
-    await untilState(stage.service, 'open');
-    const ana = stage.person();
-    await ana.say('still there?', { to: stage.phone });
+    await bed.restartService();
+    await untilState(bed.service, 'open');
+    const ana = bed.person();
+    await ana.say('still there?', { to: bed.phone });
     expect((await ana.nextReply()).text).toBe('Echo: still there?');
   });
 
   it('pairs by an eight-letter code', async () => {
-    const service = await stage.startService({ WA2AI_PAIRING_PHONE: stage.phone.pn.split('@')[0] as string });
+    const service = await bed.startService({ WA2AI_PAIRING_PHONE: bed.phone.pn.split('@')[0] as string });
     const { pairingCode } = await untilStatus(service, (status) => status.pairingCode !== undefined);
     expect(pairingCode).toMatch(/^[A-Z0-9]{8}$/);
-    await stage.phone.enterCode(pairingCode as string);
+    await bed.phone.enterCode(pairingCode as string);
     await untilState(service, 'open');
   });
 
   it('runs on its own PostgreSQL, and refuses a second one on the same data folder with a sentence', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai e2e '));
     try {
-      const first = await Wa2aiProcess.start({ whatsappWsUrl: stage.emulator.url, dataDir });
-      await pairByQr(first, stage.phone, stage.emulator);
-      const second = Wa2aiProcess.spawn({ whatsappWsUrl: stage.emulator.url, dataDir });
+      const first = await Wa2aiProcess.start({ whatsappWsUrl: bed.emulator.url, dataDir });
+      await pairByQr(first, bed.phone, bed.emulator);
+      const second = Wa2aiProcess.spawn({ whatsappWsUrl: bed.emulator.url, dataDir });
       expect(await second.untilExit()).toBe(1);
       expect(second.output).toContain('wa2ai is already running on the data folder');
       expect(await first.end()).toBe(0);
@@ -67,7 +67,7 @@ describe('pairing', () => {
 
   it('stops at a wrong setting with one sentence naming it', async () => {
     const service = Wa2aiProcess.spawn({
-      whatsappWsUrl: stage.emulator.url,
+      whatsappWsUrl: bed.emulator.url,
       env: { WA2AI_AGENT_TIMEOUT_MS: 'soon', WA2AI_HOST: '0.0.0.0' },
     });
     expect(await service.untilExit()).toBe(2);

@@ -1,44 +1,44 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import type { LogLine } from '../support/wa2ai-process.ts';
 
 /** Several times what Baileys gets at a time; the long form is in tests/faults/memory.test.ts. */
 const STORM = 600;
 const SENDERS = 6;
 
-let stage: Stage;
+let bed: TestBed;
 
 beforeAll(async () => {
-  stage = await Stage.setAndPaired();
+  bed = await TestBed.startPaired();
 });
 
 afterAll(async () => {
-  await stage.strike();
+  await bed.close();
 });
 
 const isRefused = ({ said, error }: LogLine) => said === 'failed to decrypt message' && error !== undefined;
 
 it('answers somebody in turn with those who send what nobody can read, and says so a few times', async () => {
-  const friend = stage.person();
-  await friend.say('before', { to: stage.phone });
+  const friend = bed.person();
+  await friend.say('before', { to: bed.phone });
   await friend.nextReply(20_000);
   // Their phones never answer a request to send a message again.
   const senders = Array.from({ length: SENDERS }, () =>
-    Object.assign(stage.person(), { onReceipt: async () => undefined }),
+    Object.assign(bed.person(), { onReceipt: async () => undefined }),
   );
-  const { lines, pid } = stage.service;
+  const { lines, pid } = bed.service;
   const before = lines.length;
-  const refused = () => stage.service.lines.slice(before).filter(isRefused).length;
+  const refused = () => bed.service.lines.slice(before).filter(isRefused).length;
 
   // All of it is there before the service takes up the first.
   process.kill(pid, 'SIGSTOP');
   try {
     for (let sent = 0; sent < STORM; sent += SENDERS) {
       await Promise.all(
-        senders.map((sender) => sender.say('unreadable', { to: stage.phone, isCorrupt: true })),
+        senders.map((sender) => sender.say('unreadable', { to: bed.phone, isCorrupt: true })),
       );
     }
-    await friend.say('behind all of it', { to: stage.phone });
+    await friend.say('behind all of it', { to: bed.phone });
   } finally {
     process.kill(pid, 'SIGCONT');
   }
@@ -46,9 +46,9 @@ it('answers somebody in turn with those who send what nobody can read, and says 
   expect(refused()).toBeLessThan(STORM / 2);
 
   await expect.poll(refused, { timeout: 60_000 }).toBe(STORM);
-  const [device] = stage.emulator.linkedDevices(stage.phone.pn);
-  await stage.emulator.waitUntilSettled(device?.pn ?? '', 20_000);
-  const told = stage.service.lines.slice(before).filter(({ level }) => level >= 40);
+  const [device] = bed.emulator.linkedDevices(bed.phone.pn);
+  await bed.emulator.waitUntilSettled(device?.pn ?? '', 20_000);
+  const told = bed.service.lines.slice(before).filter(({ level }) => level >= 40);
   expect(told.length).toBeGreaterThan(0);
   expect(told.length).toBeLessThan(20);
   expect(senders.flatMap((sender) => sender.received)).toEqual([]);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startNodeCluster } from '../support/node-cluster.ts';
 import type { Nodes } from '../support/nodes.ts';
-import { nodesOnStage } from '../support/nodes-on-stage.ts';
-import { newNumber, type Stage } from '../support/stage.ts';
+import { newNumber, type TestBed } from '../support/test-bed.ts';
 import { until } from '../support/until.ts';
 import type { Wa2aiProcess } from '../support/wa2ai-process.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
@@ -14,24 +14,24 @@ interface Row {
   reason?: string;
 }
 
-let stage: Stage;
+let bed: TestBed;
 let nodes: Nodes;
 let service: Wa2aiProcess;
 /** The phones of the accounts "default" and "sales", both held by the one node. */
 let phones: Record<string, Phone>;
 
 beforeEach(async () => {
-  ({ stage, nodes } = await nodesOnStage(['n1']));
+  ({ bed, nodes } = await startNodeCluster(['n1']));
   service = nodes.node('n1');
-  const sales = createPhone(stage.emulator, { phone: newNumber('349') });
-  phones = { default: stage.phone, sales };
+  const sales = createPhone(bed.emulator, { phone: newNumber('349') });
+  phones = { default: bed.phone, sales };
   expect((await service.api('POST', '/api/accounts', { id: 'sales' })).status).toBe(201);
   for (const [accountId, phone] of Object.entries(phones)) await nodes.pair(phone, accountId);
 });
 
 afterEach(async () => {
   await nodes.endAll('SIGTERM');
-  await stage.strike();
+  await bed.close();
 });
 
 async function send(accountId: string, text: string): Promise<void> {
@@ -50,10 +50,10 @@ describe('two accounts of one node', () => {
   it('read all that they write to each other at the same time, in its order', async () => {
     const texts = Array.from({ length: EACH }, (_, index) => `line ${index + 1}`);
     // What is written while neither is connected goes out in one burst, both ways.
-    stage.emulator.faults.refusedUpgrades = Number.POSITIVE_INFINITY;
-    stage.emulator.drop();
+    bed.emulator.faults.refusedUpgrades = Number.POSITIVE_INFINITY;
+    bed.emulator.drop();
     for (const text of texts) await Promise.all([send('default', text), send('sales', text)]);
-    stage.emulator.faults.refusedUpgrades = 0;
+    bed.emulator.faults.refusedUpgrades = 0;
     for (const accountId of ['default', 'sales']) {
       const all = async () => {
         const rows = await received(accountId);
@@ -68,7 +68,7 @@ describe('two accounts of one node', () => {
   });
 
   it('stop answering each other after some turns, with a recorded reason', { timeout: 120_000 }, async () => {
-    for (const accountId of ['default', 'sales']) await service.addRoute('*', stage.agent.url, { accountId });
+    for (const accountId of ['default', 'sales']) await service.addRoute('*', bed.agent.url, { accountId });
     await send('default', 'Hello, this is an automatic answer.');
     const stopped = async () => {
       const rows = [...(await received('default')), ...(await received('sales'))];

@@ -6,39 +6,39 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { asOwner, createRole, type DatabaseRole } from '../support/database-role.ts';
 import { pairByQr, untilState } from '../support/pairing.ts';
 import { repositoryRoot } from '../support/repository.ts';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
-let stage: Stage;
+let bed: TestBed;
 let role: DatabaseRole;
 let ana: Person;
 
 beforeEach(async () => {
-  stage = await Stage.set();
-  role = await createRole(stage.database);
-  const service = await stage.startService({ DATABASE_URL: role.url, WA2AI_LEASE_TTL_MS: '4000' });
-  await pairByQr(service, stage.phone, stage.emulator);
-  await service.addRoute('*', stage.agent.url);
-  ana = stage.person();
-  await ana.say('before', { to: stage.phone });
+  bed = await TestBed.start();
+  role = await createRole(bed.database);
+  const service = await bed.startService({ DATABASE_URL: role.url, WA2AI_LEASE_TTL_MS: '4000' });
+  await pairByQr(service, bed.phone, bed.emulator);
+  await service.addRoute('*', bed.agent.url);
+  ana = bed.person();
+  await ana.say('before', { to: bed.phone });
   await ana.nextReply(20_000);
 });
 
 afterEach(async () => {
-  await stage.service.end();
+  await bed.service.end();
   await role.drop();
-  await stage.strike();
+  await bed.close();
 });
 
-const device = () => stage.emulator.linkedDevices(stage.phone.pn)[0]?.pn ?? '';
+const device = () => bed.emulator.linkedDevices(bed.phone.pn)[0]?.pn ?? '';
 
 async function account(): Promise<Record<string, unknown>> {
-  return (await stage.service.api('GET', '/api/accounts/default')).body.data as Record<string, unknown>;
+  return (await bed.service.api('GET', '/api/accounts/default')).body.data as Record<string, unknown>;
 }
 
 async function readiness(): Promise<{ status: number; message: string }> {
-  const { status, body } = await stage.service.api('GET', '/health/ready');
+  const { status, body } = await bed.service.api('GET', '/health/ready');
   const reasons = body.reasons as Array<{ name: string; message: string }>;
   return { status, message: reasons.find(({ name }) => name === 'database')?.message ?? '' };
 }
@@ -51,7 +51,7 @@ async function expectIntakeToStop(sentence: RegExp): Promise<void> {
     nextAction: expect.stringMatching(/mend the database/i),
   });
   expect(await readiness()).toMatchObject({ status: 503, message: expect.stringMatching(sentence) });
-  await stage.service.untilLog(
+  await bed.service.untilLog(
     (line) => line.msg === 'the database takes nothing' && sentence.test(String(line.trouble)),
   );
 }
@@ -60,46 +60,46 @@ async function expectIntakeToStop(sentence: RegExp): Promise<void> {
 async function expectAllAnswered(texts: string[]): Promise<void> {
   const bubbles = await ana.waitForReceived(1 + texts.length, 60_000);
   expect(bubbles.map(({ text }) => text)).toEqual(['before', ...texts].map((text) => `Echo: ${text}`));
-  await stage.emulator.waitUntilSettled(device(), 30_000);
-  expect((await stage.service.api('GET', '/api/dead-letters')).body.data).toEqual([]);
+  await bed.emulator.waitUntilSettled(device(), 30_000);
+  expect((await bed.service.api('GET', '/api/dead-letters')).body.data).toEqual([]);
 }
 
 describe('a right that is taken away while the service runs', () => {
   it('stops intake before anything is acknowledged, and all goes on when it is given back', async () => {
-    await asOwner(stage.database, `REVOKE INSERT ON journal FROM ${role.name}`);
+    await asOwner(bed.database, `REVOKE INSERT ON journal FROM ${role.name}`);
     const texts = ['one', 'two', 'three'];
     const ids: string[] = [];
-    for (const text of texts) ids.push(await ana.say(text, { to: stage.phone }));
+    for (const text of texts) ids.push(await ana.say(text, { to: bed.phone }));
     await expectIntakeToStop(/lacks the right INSERT on "journal"/);
     expect(ana.receipts.filter(({ id }) => ids.includes(id))).toEqual([]);
-    expect(stage.emulator.waitingFor(device())).toBe(texts.length);
+    expect(bed.emulator.waitingFor(device())).toBe(texts.length);
 
-    await asOwner(stage.database, `GRANT INSERT ON journal TO ${role.name}`);
-    await untilState(stage.service, 'open');
+    await asOwner(bed.database, `GRANT INSERT ON journal TO ${role.name}`);
+    await untilState(bed.service, 'open');
     await expectAllAnswered(texts);
     expect(await readiness()).toMatchObject({ status: 200 });
   });
 
   it('on the inbox leaves what was acknowledged in the journal, and takes no more', async () => {
-    await asOwner(stage.database, `REVOKE INSERT ON message FROM ${role.name}`);
-    await ana.say('one', { to: stage.phone });
+    await asOwner(bed.database, `REVOKE INSERT ON message FROM ${role.name}`);
+    await ana.say('one', { to: bed.phone });
     await expectIntakeToStop(/lacks the right INSERT on "message"/);
-    for (const text of ['two', 'three']) await ana.say(text, { to: stage.phone });
-    expect(stage.emulator.waitingFor(device())).toBeGreaterThanOrEqual(2);
+    for (const text of ['two', 'three']) await ana.say(text, { to: bed.phone });
+    expect(bed.emulator.waitingFor(device())).toBeGreaterThanOrEqual(2);
     // Nothing of it hangs on this process.
-    await stage.service.end('SIGKILL');
-    await asOwner(stage.database, `GRANT INSERT ON message TO ${role.name}`);
-    await stage.restartService({ DATABASE_URL: role.url });
+    await bed.service.end('SIGKILL');
+    await asOwner(bed.database, `GRANT INSERT ON message TO ${role.name}`);
+    await bed.restartService({ DATABASE_URL: role.url });
     await expectAllAnswered(['one', 'two', 'three']);
   });
 
   it('on the outbox leaves every reply where it is, and says so', async () => {
-    await asOwner(stage.database, `REVOKE UPDATE ON outbox FROM ${role.name}`);
-    await ana.say('one', { to: stage.phone });
+    await asOwner(bed.database, `REVOKE UPDATE ON outbox FROM ${role.name}`);
+    await ana.say('one', { to: bed.phone });
     await expect
       .poll(readiness, { timeout: 20_000 })
       .toMatchObject({ status: 503, message: expect.stringMatching(/lacks the right UPDATE on "outbox"/) });
-    await asOwner(stage.database, `GRANT UPDATE ON outbox TO ${role.name}`);
+    await asOwner(bed.database, `GRANT UPDATE ON outbox TO ${role.name}`);
     await expectAllAnswered(['one']);
   });
 });
@@ -107,8 +107,8 @@ describe('a right that is taken away while the service runs', () => {
 describe('a database that becomes read-only', () => {
   /** As a managed PostgreSQL does when its disk runs full, or a fail-over to a replica. */
   async function makeReadOnly(isOn: boolean): Promise<void> {
-    const name = new URL(stage.database.url).pathname.slice(1);
-    const client = new pg.Client({ connectionString: stage.database.url });
+    const name = new URL(bed.database.url).pathname.slice(1);
+    const client = new pg.Client({ connectionString: bed.database.url });
     await client.connect();
     await client.query('SET default_transaction_read_only = off');
     await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = ${isOn ? 'on' : 'off'}`);
@@ -122,11 +122,11 @@ describe('a database that becomes read-only', () => {
   it('stops intake, is said so, and all goes on by itself when it is writable again', async () => {
     await makeReadOnly(true);
     const texts = ['one', 'two'];
-    for (const text of texts) await ana.say(text, { to: stage.phone });
+    for (const text of texts) await ana.say(text, { to: bed.phone });
     await expectIntakeToStop(/takes no writes/);
-    expect(stage.emulator.waitingFor(device())).toBe(texts.length);
+    expect(bed.emulator.waitingFor(device())).toBe(texts.length);
     await makeReadOnly(false);
-    await untilState(stage.service, 'open');
+    await untilState(bed.service, 'open');
     await expectAllAnswered(texts);
   });
 });
@@ -150,22 +150,22 @@ describe('a newer version that joins', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
   it('is handed everything, and the older node ends with a sentence', async () => {
-    const older = stage.service;
+    const older = bed.service;
     const newer = await Wa2aiProcess.start({
       main: await nextVersion(),
-      whatsappWsUrl: stage.emulator.url,
+      whatsappWsUrl: bed.emulator.url,
       // Who migrates owns the tables.
-      databaseUrl: stage.database.url,
+      databaseUrl: bed.database.url,
       env: { WA2AI_NODE_ID: 'newer', WA2AI_LEASE_TTL_MS: '4000' },
     });
     try {
-      await ana.say('while they change', { to: stage.phone });
+      await ana.say('while they change', { to: bed.phone });
       expect(await older.untilExit()).toBe(1);
       expect(older.output).toMatch(
         /newer wa2ai has migrated the database.*20990101000000_next.*update this node/,
       );
       expect((await ana.nextReply(30_000)).text).toBe('Echo: while they change');
-      await ana.say('and after', { to: stage.phone });
+      await ana.say('and after', { to: bed.phone });
       expect((await ana.nextReply(30_000)).text).toBe('Echo: and after');
       expect(ana.received).toHaveLength(3);
     } finally {

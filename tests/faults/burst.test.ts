@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { residentMb } from '../bench/statistics.ts';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
 const PEOPLE = 10;
@@ -12,36 +12,34 @@ const MOST_UNSTORED = 210;
 /** The pool, DBOS's, and the connections that hold locks and listen. */
 const MOST_CONNECTIONS = 25;
 
-let stage: Stage;
+let bed: TestBed;
 let people: Person[];
 /** Of the test's own, to lock tables with. */
 let client: pg.Client;
 
 beforeEach(async () => {
-  stage = await Stage.setAndPaired();
-  client = new pg.Client({ connectionString: stage.database.url });
+  bed = await TestBed.startPaired();
+  client = new pg.Client({ connectionString: bed.database.url });
   await client.connect();
-  people = Array.from({ length: PEOPLE }, (_, index) =>
-    stage.person({ via: index % 2 === 0 ? 'pn' : 'lid' }),
-  );
+  people = Array.from({ length: PEOPLE }, (_, index) => bed.person({ via: index % 2 === 0 ? 'pn' : 'lid' }));
   for (const person of people) {
-    await person.say('hello', { to: stage.phone });
+    await person.say('hello', { to: bed.phone });
     await person.nextReply(20_000);
   }
-  await stage.emulator.waitUntilSettled(device(), 20_000);
-  await stage.service.end('SIGKILL');
+  await bed.emulator.waitUntilSettled(device(), 20_000);
+  await bed.service.end('SIGKILL');
   for (let number = 1; number <= EACH; number++) {
-    await Promise.all(people.map((person) => person.say(`question ${number}`, { to: stage.phone })));
+    await Promise.all(people.map((person) => person.say(`question ${number}`, { to: bed.phone })));
   }
 });
 
 afterEach(async () => {
   await client.end();
-  await stage.strike();
+  await bed.close();
 });
 
-const unacknowledged = () => stage.emulator.waitingFor(device());
-const device = () => stage.emulator.linkedDevices(stage.phone.pn)[0]?.pn ?? '';
+const unacknowledged = () => bed.emulator.waitingFor(device());
+const device = () => bed.emulator.linkedDevices(bed.phone.pn)[0]?.pn ?? '';
 
 async function count(sql: string): Promise<number> {
   const { rows } = await client.query<{ count: number }>(`SELECT count(*)::integer AS count FROM ${sql}`);
@@ -56,7 +54,7 @@ async function startWhileLocked(table: string, untilSeen: () => Promise<void>): 
   await client.query('BEGIN');
   await client.query(`LOCK TABLE ${table} IN EXCLUSIVE MODE`);
   try {
-    await stage.startService();
+    await bed.startService();
     await expect.poll(() => writesThatWait(table), { timeout: 30_000 }).toBeGreaterThan(0);
     await untilSeen();
   } finally {
@@ -69,7 +67,7 @@ async function untilNothingMoves(): Promise<void> {
   let before: number;
   do {
     before = unacknowledged();
-    for (let call = 0; call < 100; call++) await stage.service.api('GET', '/health/live');
+    for (let call = 0; call < 100; call++) await bed.service.api('GET', '/health/live');
   } while (unacknowledged() !== before);
 }
 
@@ -79,7 +77,7 @@ async function expectAllAnswered(): Promise<void> {
     await person.waitForReceived(1 + EACH, 90_000);
     expect(person.received.map(({ text }) => text)).toEqual(['Echo: hello', ...questions]);
   }
-  await stage.emulator.waitUntilSettled(device(), 30_000);
+  await bed.emulator.waitUntilSettled(device(), 30_000);
 }
 
 it('is not acknowledged before the journal has it, needs no more connections and no memory', {
@@ -88,17 +86,15 @@ it('is not acknowledged before the journal has it, needs no more connections and
   expect(unacknowledged()).toBe(BURST);
   let beforeMb = 0;
   await startWhileLocked('journal', async () => {
-    beforeMb = residentMb(stage.service.pid);
+    beforeMb = residentMb(bed.service.pid);
     await untilNothingMoves();
     expect(unacknowledged()).toBe(BURST);
     expect(await count('pg_stat_activity WHERE datname = current_database()')).toBeLessThan(MOST_CONNECTIONS);
   });
   await expectAllAnswered();
   expect(await count('pg_stat_activity WHERE datname = current_database()')).toBeLessThan(MOST_CONNECTIONS);
-  expect(residentMb(stage.service.pid) - beforeMb).toBeLessThan(150);
-  const failed = stage.service.lines.filter(({ msg }) =>
-    /could not|not stored|waits for the inbox/.test(msg),
-  );
+  expect(residentMb(bed.service.pid) - beforeMb).toBeLessThan(150);
+  const failed = bed.service.lines.filter(({ msg }) => /could not|not stored|waits for the inbox/.test(msg));
   expect(failed).toEqual([]);
 });
 

@@ -1,27 +1,27 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
-let stage: Stage;
+let bed: TestBed;
 let ana: Person;
 let bo: Person;
 
 beforeEach(async () => {
-  stage = await Stage.setAndPaired();
-  [ana, bo] = [stage.person(), stage.person()];
+  bed = await TestBed.startPaired();
+  [ana, bo] = [bed.person(), bed.person()];
   for (const person of [ana, bo]) {
-    await person.say('before', { to: stage.phone });
+    await person.say('before', { to: bed.phone });
     await person.nextReply(20_000);
   }
 });
 
 afterEach(async () => {
-  await stage.strike();
+  await bed.close();
 });
 
 async function sql(text: string, values: unknown[] = []): Promise<number> {
-  const client = new pg.Client({ connectionString: stage.database.url });
+  const client = new pg.Client({ connectionString: bed.database.url });
   await client.connect();
   try {
     return (await client.query(text, values)).rowCount ?? 0;
@@ -32,26 +32,26 @@ async function sql(text: string, values: unknown[] = []): Promise<number> {
 
 describe('a row that somebody edited by hand', () => {
   it('a workflow whose input is garbage is begun anew, and its chat is answered', async () => {
-    const slow = await stage.anotherAgent(['--delay-ms', '1500']);
-    await stage.service.addRoute(ana.phone, slow.url);
-    await ana.say('slowly', { to: stage.phone });
+    const slow = await bed.anotherAgent(['--delay-ms', '1500']);
+    await bed.service.addRoute(ana.phone, slow.url);
+    await ana.say('slowly', { to: bed.phone });
     await ana.waitForPresence('composing', 20_000);
-    await stage.service.end('SIGKILL');
+    await bed.service.end('SIGKILL');
     expect(await sql(`UPDATE dbos.workflow_input SET inputs = 'garbage'`)).toBeGreaterThan(0);
-    await stage.restartService();
+    await bed.restartService();
     expect((await ana.nextReply(30_000)).text).toBe('Echo: slowly');
   });
 
   it('a chat whose address is garbage ends its replies as dead letters', async () => {
     await sql(`UPDATE chat SET reply_to = 'nowhere' WHERE phone = $1`, [ana.phone]);
-    const { status } = await stage.service.api('POST', '/api/messages', { to: bo.phone, text: 'News.' });
+    const { status } = await bed.service.api('POST', '/api/messages', { to: bo.phone, text: 'News.' });
     expect(status).toBe(202);
     await sql(
       `UPDATE outbox SET state = 'queued', to_jid = 'nowhere', attempts = 0 WHERE text = 'Echo: before' AND chat_id = (SELECT id FROM chat WHERE phone = $1)`,
       [ana.phone],
     );
     const letters = async () =>
-      (await stage.service.api('GET', '/api/dead-letters')).body.data as Array<Record<string, unknown>>;
+      (await bed.service.api('GET', '/api/dead-letters')).body.data as Array<Record<string, unknown>>;
     await expect
       .poll(letters, { timeout: 20_000 })
       .toMatchObject([

@@ -1,27 +1,27 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { nodesOnStage } from '../support/nodes-on-stage.ts';
-import { Stage } from '../support/stage.ts';
+import { startNodeCluster } from '../support/node-cluster.ts';
+import { TestBed } from '../support/test-bed.ts';
 
-let strike: () => Promise<void>;
+let close: () => Promise<void>;
 
 afterEach(async () => {
-  await strike();
+  await close();
 });
 
 describe('a message that was given up as never acknowledged', () => {
   it('counts as delivered when the phone says so later, is sent no more, and its dead letter is closed', async () => {
-    const stage = await Stage.setAndPaired({ env: { WA2AI_ACK_TIMEOUT_MS: '1000' } });
-    strike = () => stage.strike();
-    const ana = stage.person({ habit: { receipts: 'hold' } });
+    const bed = await TestBed.startPaired({ env: { WA2AI_ACK_TIMEOUT_MS: '1000' } });
+    close = () => bed.close();
+    const ana = bed.person({ habit: { receipts: 'hold' } });
     // Five sends arrive at the phone; their acks get lost, and the phone's own word is late.
-    stage.emulator.faults.withheldAcks = 5;
-    const id = await ana.say('are you there?', { to: stage.phone });
+    bed.emulator.faults.withheldAcks = 5;
+    const id = await ana.say('are you there?', { to: bed.phone });
     expect((await ana.nextReply(15_000)).text).toBe('Echo: are you there?');
-    await stage.service.untilLog((line) => line.msg === 'reply never acknowledged', 60_000);
+    await bed.service.untilLog((line) => line.msg === 'reply never acknowledged', 60_000);
     const letters = async (state: string) =>
-      (await stage.service.api('GET', `/api/dead-letters?state=${state}`)).body.data as unknown[];
+      (await bed.service.api('GET', `/api/dead-letters?state=${state}`)).body.data as unknown[];
     expect(await letters('open')).toMatchObject([{ reason: 'never-acknowledged' }]);
-    const replies = async () => ((await stage.message(id))?.replies ?? []) as Array<Record<string, unknown>>;
+    const replies = async () => ((await bed.message(id))?.replies ?? []) as Array<Record<string, unknown>>;
     expect(await replies()).toMatchObject([{ state: 'dead' }]);
 
     ana.releaseReceipts();
@@ -30,10 +30,10 @@ describe('a message that was given up as never acknowledged', () => {
     expect(await letters('replayed')).toMatchObject([
       { reason: 'never-acknowledged', error: expect.stringMatching(/acknowledged it later/) },
     ]);
-    const live = stage.emulator.waitFor('live', undefined, 30_000);
-    stage.emulator.drop();
+    const live = bed.emulator.waitFor('live', undefined, 30_000);
+    bed.emulator.drop();
     await live;
-    await ana.say('thanks', { to: stage.phone });
+    await ana.say('thanks', { to: bed.phone });
     expect((await ana.nextReply(15_000)).text).toBe('Echo: thanks');
     expect(ana.received.map(({ text, repeats }) => [text, repeats])).toEqual([
       ['Echo: are you there?', 4],
@@ -46,17 +46,17 @@ describe('an account that WhatsApp limits with error 463', () => {
   it.each(['SIGKILL', 'SIGTERM'] as const)(
     'is limited on the node that takes it over too, until the same time (%s)',
     async (signal) => {
-      const { stage, nodes } = await nodesOnStage(['n1', 'n2'], { env: { WA2AI_LEASE_TTL_MS: '4000' } });
-      strike = async () => {
+      const { bed, nodes } = await startNodeCluster(['n1', 'n2'], { env: { WA2AI_LEASE_TTL_MS: '4000' } });
+      close = async () => {
         await nodes.endAll('SIGKILL');
-        await stage.strike();
+        await bed.close();
       };
-      await nodes.pair(stage.phone);
-      const [stranger, another] = [stage.person(), stage.person()];
+      await nodes.pair(bed.phone);
+      const [stranger, another] = [bed.person(), bed.person()];
       const send = (to: string, via: string) =>
         nodes.node(via).api('POST', '/api/messages', { to, text: 'Good morning' });
       const owner = await nodes.untilHeld();
-      stage.emulator.faults.refusedMessages = 1;
+      bed.emulator.faults.refusedMessages = 1;
       await send(stranger.phone, owner);
       await expect.poll(async () => (await nodes.account()).state, { timeout: 20_000 }).toBe('restricted');
       const until = Date.parse(String((await nodes.account()).retryAt));

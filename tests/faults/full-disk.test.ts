@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MockAgent } from '../support/mock-agent.ts';
 import { pairByQr, untilState } from '../support/pairing.ts';
 import { SmallDisk } from '../support/small-disk.ts';
-import { newNumber } from '../support/stage.ts';
+import { newNumber } from '../support/test-bed.ts';
 import { type LogLine, Wa2aiProcess } from '../support/wa2ai-process.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPerson, type Person } from '../whatsapp-emulator/person.ts';

@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pairByQr, untilState } from '../support/pairing.ts';
-import { Stage } from '../support/stage.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
+import { TestBed } from '../support/test-bed.ts';
 
-let stage: Stage;
+let bed: TestBed;
 let way: TcpProxy;
 
 beforeEach(async () => {
-  stage = await Stage.set();
-  way = await TcpProxy.to(stage.database.url);
-  const service = await stage.startService({
-    DATABASE_URL: way.through(stage.database.url),
+  bed = await TestBed.start();
+  way = await TcpProxy.to(bed.database.url);
+  const service = await bed.startService({
+    DATABASE_URL: way.through(bed.database.url),
     WA2AI_LEASE_TTL_MS: '4000',
   });
-  await pairByQr(service, stage.phone, stage.emulator);
-  await service.addRoute('*', stage.agent.url);
+  await pairByQr(service, bed.phone, bed.emulator);
+  await service.addRoute('*', bed.agent.url);
 });
 
 afterEach(async () => {
-  await stage.strike();
+  await bed.close();
   await way.close();
 });
 
@@ -31,34 +31,34 @@ describe('a database that is away', () => {
     'stops intake, is said so, and all goes on by itself when it is back (%s, %s)',
     { timeout: 180_000 },
     async (how, back) => {
-      const ana = stage.person();
-      await ana.say('before', { to: stage.phone });
+      const ana = bed.person();
+      await ana.say('before', { to: bed.phone });
       await ana.nextReply();
-      const closed = stage.emulator.waitFor('closed', undefined, 30_000);
+      const closed = bed.emulator.waitFor('closed', undefined, 30_000);
       way[how]();
       await closed;
-      const { status, body } = await stage.service.api('GET', '/health/ready');
+      const { status, body } = await bed.service.api('GET', '/health/ready');
       expect(status).toBe(503);
       expect(body.reasons).toContainEqual({ name: 'database', message: 'The database does not answer.' });
-      await stage.service.untilLog((line) => line.msg.startsWith('account lost'));
+      await bed.service.untilLog((line) => line.msg.startsWith('account lost'));
       await expect
-        .poll(async () => (await stage.service.api('GET', '/api/accounts/default')).body.data, {
+        .poll(async () => (await bed.service.api('GET', '/api/accounts/default')).body.data, {
           timeout: 10_000,
         })
         .toMatchObject({ state: 'stopped', reason: expect.stringContaining('database does not answer') });
       // WhatsApp keeps what nobody acknowledged.
-      await ana.say('while it is away', { to: stage.phone });
-      const live = stage.emulator.waitFor('live', undefined, 90_000);
+      await ana.say('while it is away', { to: bed.phone });
+      const live = bed.emulator.waitFor('live', undefined, 90_000);
       way[back]();
       await live;
       expect((await ana.nextReply(30_000)).text).toBe('Echo: while it is away');
-      await untilState(stage.service, 'open');
-      await ana.say('after', { to: stage.phone });
+      await untilState(bed.service, 'open');
+      await ana.say('after', { to: bed.phone });
       expect((await ana.nextReply(30_000)).text).toBe('Echo: after');
       expect(ana.received).toHaveLength(3);
-      expect((await stage.service.api('GET', '/health/ready')).status).toBe(200);
+      expect((await bed.service.api('GET', '/health/ready')).status).toBe(200);
       await expect
-        .poll(async () => (await stage.service.api('GET', '/api/nodes')).body.data, { timeout: 30_000 })
+        .poll(async () => (await bed.service.api('GET', '/api/nodes')).body.data, { timeout: 30_000 })
         .toMatchObject([{ state: 'alive', accounts: [{ accountId: 'default' }] }]);
     },
   );

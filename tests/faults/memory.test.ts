@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { residentMb } from '../bench/statistics.ts';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import type { LogLine } from '../support/wa2ai-process.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
@@ -24,30 +24,30 @@ const LARGE_STORM = 3_600;
 const env = { WA2AI_LOOP_TURNS: '0' };
 const nodeArgs = [`--max-old-space-size=${HEAP_MB}`];
 
-let stage: Stage;
+let bed: TestBed;
 
 beforeEach(async () => {
-  stage = await Stage.setAndPaired({ env, nodeArgs });
+  bed = await TestBed.startPaired({ env, nodeArgs });
 });
 
 afterEach(async () => {
-  await stage.strike();
+  await bed.close();
 });
 
 const isRefused = ({ said, error }: LogLine) => said === 'failed to decrypt message' && error !== undefined;
 
 /** People whose phones never answer a request to send a message again. */
 const silentPeople = (count: number): Person[] =>
-  Array.from({ length: count }, () => Object.assign(stage.person(), { onReceipt: async () => undefined }));
+  Array.from({ length: count }, () => Object.assign(bed.person(), { onReceipt: async () => undefined }));
 
 const asks = async (person: Person, text: string): Promise<void> => {
-  await person.say(text, { to: stage.phone });
+  await person.say(text, { to: bed.phone });
   expect((await person.nextReply(PATIENCE_MS)).text).toBe(`Echo: ${text}`);
 };
 
 /** Looks at the process's memory until `work` has ended; by how much it grew at most, in MiB. */
 async function growthDuring(work: () => Promise<void>): Promise<number> {
-  const { pid } = stage.service;
+  const { pid } = bed.service;
   const beforeMb = residentMb(pid);
   let mostMb = beforeMb;
   const look = setInterval(() => {
@@ -63,10 +63,10 @@ async function growthDuring(work: () => Promise<void>): Promise<number> {
 
 describe('what the service keeps', () => {
   it('is no pre-key that somebody used', async () => {
-    const prisma = stage.database.prisma();
+    const prisma = bed.database.prisma();
     const preKeys = () => prisma.authKey.count({ where: { category: 'pre-key' } });
     const before = await preKeys();
-    const people = Array.from({ length: 10 }, () => stage.person());
+    const people = Array.from({ length: 10 }, () => bed.person());
     for (const person of people) await asks(person, 'hola');
     expect(await preKeys()).toBe(before - people.length);
     const journal = await prisma.journal.count();
@@ -76,21 +76,21 @@ describe('what the service keeps', () => {
   it(
     'stays small in a storm of undecryptable messages, in memory and in the log, while others are answered',
     async () => {
-      const friend = stage.person();
+      const friend = bed.person();
       await asks(friend, 'before');
       const senders = silentPeople(PEOPLE);
-      const beforeLines = stage.service.lines.length;
-      const refused = () => stage.service.lines.slice(beforeLines).filter(isRefused).length;
+      const beforeLines = bed.service.lines.length;
+      const refused = () => bed.service.lines.slice(beforeLines).filter(isRefused).length;
 
       const grownMb = await growthDuring(async () => {
         const storm = (async () => {
           for (let sent = 0; sent < STORM; sent += PEOPLE) {
             await Promise.all(
-              senders.map((sender) => sender.say('unreadable', { to: stage.phone, isCorrupt: true })),
+              senders.map((sender) => sender.say('unreadable', { to: bed.phone, isCorrupt: true })),
             );
           }
         })();
-        await stage.service.untilLog(isRefused, PATIENCE_MS, beforeLines);
+        await bed.service.untilLog(isRefused, PATIENCE_MS, beforeLines);
         await asks(friend, 'during');
         await storm;
         await asks(friend, 'behind all of it');
@@ -103,12 +103,12 @@ describe('what the service keeps', () => {
         }
       });
 
-      const told = stage.service.lines.slice(beforeLines).filter(({ level }) => level >= 40);
+      const told = bed.service.lines.slice(beforeLines).filter(({ level }) => level >= 40);
       expect(told.length).toBeGreaterThan(0);
       expect(told.length).toBeLessThan(40);
       expect(grownMb).toBeLessThan(GROWTH_MB);
       expect(senders.flatMap((sender) => sender.received)).toEqual([]);
-      await stage.service.end();
+      await bed.service.end();
     },
     240_000 + PARTS * PART_MS,
   );
@@ -116,21 +116,21 @@ describe('what the service keeps', () => {
   it('stays small when they are large, though WhatsApp has more of them than may wait in memory', {
     timeout: 240_000 + PART_MS,
   }, async () => {
-    const friend = stage.person();
+    const friend = bed.person();
     await asks(friend, 'before');
     const senders = silentPeople(PEOPLE);
-    const [device] = stage.emulator.linkedDevices(stage.phone.pn);
-    const beforeLines = stage.service.lines.length;
+    const [device] = bed.emulator.linkedDevices(bed.phone.pn);
+    const beforeLines = bed.service.lines.length;
 
     const grownMb = await growthDuring(async () => {
       for (let sent = 0; sent < LARGE_STORM; sent += PEOPLE) {
-        await Promise.all(senders.map((sender) => sender.say(LARGE, { to: stage.phone, isCorrupt: true })));
+        await Promise.all(senders.map((sender) => sender.say(LARGE, { to: bed.phone, isCorrupt: true })));
       }
       await asks(friend, 'behind all of it');
-      await stage.emulator.waitUntilSettled(device?.pn ?? '', PART_MS);
+      await bed.emulator.waitUntilSettled(device?.pn ?? '', PART_MS);
     });
 
-    const told = stage.service.lines.slice(beforeLines).map(({ msg }) => msg);
+    const told = bed.service.lines.slice(beforeLines).map(({ msg }) => msg);
     expect(told.filter((msg) => msg.startsWith('more messages came'))).not.toEqual([]);
     expect(grownMb).toBeLessThan(GROWTH_MB);
     expect(friend.received.map(({ text }) => text)).toEqual(['Echo: before', 'Echo: behind all of it']);
@@ -140,18 +140,18 @@ describe('what the service keeps', () => {
     timeout: 240_000 + STORM * 100,
   }, async () => {
     const people = Array.from({ length: PEOPLE }, (_, index) =>
-      stage.person({ via: index % 2 === 0 ? 'pn' : 'lid' }),
+      bed.person({ via: index % 2 === 0 ? 'pn' : 'lid' }),
     );
     for (const person of people) await asks(person, 'hello');
-    const [device] = stage.emulator.linkedDevices(stage.phone.pn);
-    await stage.emulator.waitUntilSettled(device?.pn ?? '', 20_000);
-    await stage.service.end();
+    const [device] = bed.emulator.linkedDevices(bed.phone.pn);
+    await bed.emulator.waitUntilSettled(device?.pn ?? '', 20_000);
+    await bed.service.end();
     const questions = Array.from({ length: STORM / PEOPLE }, (_, index) => `question ${index + 1}`);
     for (const question of questions) {
-      await Promise.all(people.map((person) => person.say(question, { to: stage.phone })));
+      await Promise.all(people.map((person) => person.say(question, { to: bed.phone })));
     }
 
-    await stage.startService(env, nodeArgs);
+    await bed.startService(env, nodeArgs);
     const grownMb = await growthDuring(async () => {
       for (const person of people) await person.waitForReceived(1 + questions.length, 120_000 + STORM * 60);
     });
@@ -160,7 +160,7 @@ describe('what the service keeps', () => {
         questions.map((question) => `Echo: ${question}`),
       );
     }
-    expect(stage.service.lines.filter(({ level }) => level >= 40)).toEqual([]);
+    expect(bed.service.lines.filter(({ level }) => level >= 40)).toEqual([]);
     expect(grownMb).toBeLessThan(GROWTH_MB);
   });
 });

@@ -1,27 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startAbiServer } from '../fixtures/abi-agent-server.js';
+import { startNodeCluster } from '../support/node-cluster.ts';
 import type { Nodes } from '../support/nodes.ts';
-import { nodesOnStage } from '../support/nodes-on-stage.ts';
-import { newNumber, type Stage } from '../support/stage.ts';
+import { newNumber, type TestBed } from '../support/test-bed.ts';
 import { createPhone } from '../whatsapp-emulator/phone.ts';
 
 /** Short enough for a test, long enough for a slow machine: a node that is busy for that long counts as hung. */
 const TTL_MS = 4_000;
 const ENV = { WA2AI_LEASE_TTL_MS: String(TTL_MS) };
 
-let stage: Stage;
+let bed: TestBed;
 let nodes: Nodes;
 afterEach(async () => {
   await nodes.endAll('SIGKILL');
-  await stage.strike();
+  await bed.close();
 });
 
 /** The owner, paired and with a route for every chat. */
 async function paired(names: string[], agent: string[] = []): Promise<string> {
-  ({ stage, nodes } = await nodesOnStage(names, { agent, env: ENV }));
-  await nodes.pair(stage.phone);
-  await nodes.any().addRoute('*', stage.agent.url);
+  ({ bed, nodes } = await startNodeCluster(names, { agent, env: ENV }));
+  await nodes.pair(bed.phone);
+  await nodes.any().addRoute('*', bed.agent.url);
   return nodes.untilHeld();
 }
 
@@ -40,9 +40,9 @@ describe('several nodes on one database', () => {
       expect(metrics).toContain(`wa2ai_account_held{account="default",node="${owner}"}`);
       for (const each of ['n1', 'n2', 'n3']) expect(metrics).toContain(`wa2ai_node_alive{node="${each}"} 1`);
     }
-    const people = Array.from({ length: 24 }, () => stage.person());
+    const people = Array.from({ length: 24 }, () => bed.person());
     for (const text of ['one', 'two']) {
-      await Promise.all(people.map((person) => person.say(text, { to: stage.phone })));
+      await Promise.all(people.map((person) => person.say(text, { to: bed.phone })));
     }
     for (const person of people) {
       const bubbles = await person.waitForReceived(2, 60_000);
@@ -51,12 +51,12 @@ describe('several nodes on one database', () => {
     const turns = nodes.turnsEnded();
     expect(Object.values(turns).reduce((sum, count) => sum + count, 0)).toBe(48);
     expect(Object.values(turns).every((count) => count > 0)).toBe(true);
-    expect(stage.emulator.linkedDevices(stage.phone.pn)).toHaveLength(1);
+    expect(bed.emulator.linkedDevices(bed.phone.pn)).toHaveLength(1);
   });
 
   it('take files in and give them out on all, though the owner alone uploads, and its heir what it left', async () => {
     const owner = await paired(['n1', 'n2', 'n3']);
-    const { mediaHost } = stage.emulator;
+    const { mediaHost } = bed.emulator;
     const mirror = await startAbiServer({ methods: ['mirror'], answer: (calldata) => calldata.subarray(4) });
     mirror.change({ delayMs: 400 });
     await nodes.any().addRoute('*', mirror.url, {
@@ -69,9 +69,9 @@ describe('several nodes on one database', () => {
         },
       },
     });
-    const people = Array.from({ length: 18 }, () => ({ person: stage.person(), bytes: randomBytes(20_000) }));
+    const people = Array.from({ length: 18 }, () => ({ person: bed.person(), bytes: randomBytes(20_000) }));
     await Promise.all(
-      people.map(({ person, bytes }) => person.say(mediaHost.message('image', bytes), { to: stage.phone })),
+      people.map(({ person, bytes }) => person.say(mediaHost.message('image', bytes), { to: bed.phone })),
     );
     for (const { person, bytes } of people) {
       expect(mediaHost.open((await person.nextReply(60_000)).message)).toEqual(bytes);
@@ -83,7 +83,7 @@ describe('several nodes on one database', () => {
     const isWaiting = nodes
       .node(owner)
       .untilLog((line) => line.msg === 'file of a reply was not uploaded; it is tried again');
-    await person.say(mediaHost.message('document', bytes), { to: stage.phone });
+    await person.say(mediaHost.message('document', bytes), { to: bed.phone });
     await isWaiting;
     await nodes.end(owner, 'SIGKILL');
     mediaHost.faults.failedUploads = 0;
@@ -95,21 +95,21 @@ describe('several nodes on one database', () => {
 
   it('replace a killed owner, and answer what was said meanwhile, once and in order', async () => {
     const owner = await paired(['n1', 'n2', 'n3'], ['--delay-ms', '300']);
-    const [ana, bo] = [stage.person(), stage.person({ via: 'lid' })];
-    await ana.say('before', { to: stage.phone });
+    const [ana, bo] = [bed.person(), bed.person({ via: 'lid' })];
+    await ana.say('before', { to: bed.phone });
     await ana.nextReply();
-    await bo.say('under way', { to: stage.phone });
-    const live = stage.emulator.waitFor('live', undefined, 20_000);
+    await bo.say('under way', { to: bed.phone });
+    const live = bed.emulator.waitFor('live', undefined, 20_000);
     const killedAtMs = performance.now();
     await nodes.end(owner, 'SIGKILL');
-    await ana.say('after', { to: stage.phone });
+    await ana.say('after', { to: bed.phone });
     await live;
     const tookMs = performance.now() - killedAtMs;
     const heir = await nodes.untilHeld('default', [owner]);
     expect(heir).not.toBe(owner);
     expect((await ana.nextReply(20_000)).text).toBe('Echo: after');
     expect((await bo.nextReply(20_000)).text).toBe('Echo: under way');
-    await bo.say('and on', { to: stage.phone });
+    await bo.say('and on', { to: bed.phone });
     expect((await bo.nextReply(20_000)).text).toBe('Echo: and on');
     expect(ana.received.map((bubble) => bubble.text)).toEqual(['Echo: before', 'Echo: after']);
     console.log(`a killed owner was replaced after ${Math.round(tookMs)} ms`);
@@ -120,10 +120,10 @@ describe('several nodes on one database', () => {
   it('replace an owner that hangs, which writes nothing and closes its socket when it wakes', async () => {
     const owner = await paired(['n1', 'n2']);
     const hung = nodes.node(owner);
-    const ana = stage.person();
-    await ana.say('before', { to: stage.phone });
+    const ana = bed.person();
+    await ana.say('before', { to: bed.phone });
     await ana.nextReply();
-    const live = stage.emulator.waitFor('live', undefined, 30_000);
+    const live = bed.emulator.waitFor('live', undefined, 30_000);
     process.kill(hung.pid, 'SIGSTOP');
     const stoppedAtMs = performance.now();
     try {
@@ -132,7 +132,7 @@ describe('several nodes on one database', () => {
       console.log(`a hung owner was replaced after ${Math.round(tookMs)} ms with a lease of ${TTL_MS} ms`);
       expect(tookMs).toBeGreaterThan(TTL_MS / 2);
       expect(tookMs).toBeLessThan(TTL_MS + 12_000);
-      await ana.say('meanwhile', { to: stage.phone });
+      await ana.say('meanwhile', { to: bed.phone });
       expect((await ana.nextReply(20_000)).text).toBe('Echo: meanwhile');
     } finally {
       process.kill(hung.pid, 'SIGCONT');
@@ -142,7 +142,7 @@ describe('several nodes on one database', () => {
     await hung.untilLog((line) => line.msg === 'account state' && line.state === 'stopped');
     const heir = await nodes.untilHeld('default', [owner]);
     for (const text of ['still here', 'and here']) {
-      await ana.say(text, { to: stage.phone });
+      await ana.say(text, { to: bed.phone });
       expect((await ana.nextReply(20_000)).text).toBe(`Echo: ${text}`);
     }
     // The one that woke sees the same, and no socket of its own was opened again.
@@ -156,15 +156,15 @@ describe('several nodes on one database', () => {
   it('take over the turns of a node that was killed, in the order of each chat', async () => {
     const owner = await paired(['n1', 'n2'], ['--delay-ms', '1500']);
     const other = owner === 'n1' ? 'n2' : 'n1';
-    const people = Array.from({ length: 12 }, () => stage.person());
-    for (const person of people) await person.say('one', { to: stage.phone });
+    const people = Array.from({ length: 12 }, () => bed.person());
+    for (const person of people) await person.say('one', { to: bed.phone });
     await expect
       .poll(async () => (await nodes.shown()).find(({ nodeId }) => nodeId === other)?.turns, {
         timeout: 10_000,
       })
       .toBeGreaterThan(0);
     await nodes.end(other, 'SIGKILL');
-    for (const person of people) await person.say('two', { to: stage.phone });
+    for (const person of people) await person.say('two', { to: bed.phone });
     for (const person of people) {
       const bubbles = await person.waitForReceived(2, 60_000);
       expect(bubbles.map((bubble) => bubble.text)).toEqual(['Echo: one', 'Echo: two']);
@@ -174,13 +174,13 @@ describe('several nodes on one database', () => {
 
   it('lose nothing and say nothing twice in a rolling restart under load', async () => {
     await paired(['n1', 'n2', 'n3'], ['--delay-ms', '200']);
-    const people = Array.from({ length: 6 }, () => stage.person());
+    const people = Array.from({ length: 6 }, () => bed.person());
     const said: string[] = [];
     let isOver = false;
     const talk = (async () => {
       for (let line = 0; (!isOver || line < 8) && line < 200; line++) {
         said.push(`line ${line}`);
-        await Promise.all(people.map((person) => person.say(`line ${line}`, { to: stage.phone })));
+        await Promise.all(people.map((person) => person.say(`line ${line}`, { to: bed.phone })));
         // The next line follows the answer to the one before, as people do.
         await people[0]?.waitForReceived(line + 1, 60_000);
       }
@@ -213,15 +213,15 @@ describe('several nodes on one database', () => {
     await expect.poll(counts, { timeout: 20_000 }).toEqual({ n1: 2, n2: 2 });
 
     // Each account is paired by way of a node that does not hold it.
-    const phone = createPhone(stage.emulator, { phone: newNumber('349') });
+    const phone = createPhone(bed.emulator, { phone: newNumber('349') });
     const holder = await nodes.untilHeld('sales');
     const stranger = nodes.any(holder);
     await nodes.pair(phone, 'sales', stranger);
-    expect((await nodes.node(holder).addRoute('*', stage.agent.url, { accountId: 'sales' })).id).toBeTruthy();
+    expect((await nodes.node(holder).addRoute('*', bed.agent.url, { accountId: 'sales' })).id).toBeTruthy();
     const restarted = await stranger.api('POST', '/api/accounts/sales/restart');
     expect(restarted).toMatchObject({ status: 200, body: { data: { accountId: 'sales', node: holder } } });
     await nodes.untilOpen('sales', stranger);
-    const bo = stage.person();
+    const bo = bed.person();
     await bo.say('to sales', { to: phone });
     expect((await bo.nextReply(20_000)).text).toBe('Echo: to sales');
     expect(

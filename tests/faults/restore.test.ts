@@ -1,27 +1,27 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { untilState } from '../support/pairing.ts';
-import { Stage } from '../support/stage.ts';
+import { TestBed } from '../support/test-bed.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
-let stage: Stage;
+let bed: TestBed;
 
 beforeEach(async () => {
-  stage = await Stage.setAndPaired();
+  bed = await TestBed.startPaired();
 });
 
-afterEach(() => stage.strike());
+afterEach(() => bed.close());
 
 it('goes on from an older backup without pairing: everybody is answered once and in order, whatever keys moved on since', async () => {
-  const [ana, bo, cy] = [stage.person(), stage.person({ via: 'lid' }), stage.person()];
-  const group = createGroup(stage.emulator, { subject: 'Team', members: [cy, bo, stage.phone] });
+  const [ana, bo, cy] = [bed.person(), bed.person({ via: 'lid' }), bed.person()];
+  const group = createGroup(bed.emulator, { subject: 'Team', members: [cy, bo, bed.phone] });
   let rounds = 0;
   const talk = async (texts: string[]) => {
     for (const text of texts) {
       rounds += 1;
       await Promise.all([
-        ana.say(text, { to: stage.phone }),
-        bo.say(text, { to: stage.phone }),
+        ana.say(text, { to: bed.phone }),
+        bo.say(text, { to: bed.phone }),
         cy.say(text, { to: group }),
       ]);
       // bo reads the group too
@@ -38,21 +38,21 @@ it('goes on from an older backup without pairing: everybody is answered once and
       .map(({ text }) => text);
 
   await talk(['one', 'two']);
-  await stage.service.end();
-  const backup = await stage.database.copy();
+  await bed.service.end();
+  const backup = await bed.database.copy();
   try {
-    await stage.restartService();
+    await bed.restartService();
     await talk(['three', 'four', 'five']);
-    await stage.service.end();
+    await bed.service.end();
 
-    await stage.restartService({ DATABASE_URL: backup.url });
-    await untilState(stage.service, 'open');
+    await bed.restartService({ DATABASE_URL: backup.url });
+    await untilState(bed.service, 'open');
     await talk(['six', 'seven']);
     const answers = ['one', 'two', 'three', 'four', 'five', 'six', 'seven'].map((text) => `Echo: ${text}`);
     expect(bubbles(ana)).toEqual(answers);
     expect(bubbles(bo)).toEqual(answers);
     expect(bubbles(cy, group.jid)).toEqual(answers);
-    await stage.service.end();
+    await bed.service.end();
   } finally {
     await backup.drop();
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../router/src/core/errors.ts';
 import type { AbiConfig } from '../../router/src/core/models.ts';
-import { callUrl } from '../../router/src/infra/abi/abi-wire.ts';
+import { callUrl } from '../../router/src/infra/agents/abi/codec/abi-wire.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiEthersAgent } from '../fixtures/abi-ethers-agent.js';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';

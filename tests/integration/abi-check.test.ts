@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAbi } from '../../router/src/infra/abi/abi-signature.ts';
-import { AgentProbe } from '../../router/src/infra/abi-toolkit/agent-probe.ts';
-import { checkAgent } from '../../router/src/infra/abi-toolkit/check-agent.ts';
+import { createAbi } from '../../router/src/infra/agents/abi/codec/abi-signature.ts';
+import { AgentProbe } from '../../router/src/infra/agents/abi/toolkit/agent-probe.ts';
+import { checkAgent } from '../../router/src/infra/agents/abi/toolkit/check-agent.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { specificationFunctions } from '../fixtures/abi-echo-types.js';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';

@@ -4,7 +4,7 @@ import {
   AgentTimeoutError,
   AgentUnavailableError,
 } from '../../router/src/core/errors.ts';
-import { AbiAgentClient } from '../../router/src/infra/abi-agent-client.ts';
+import { AbiAgentClient } from '../../router/src/infra/agents/abi/abi-agent-client.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { abiFailure, abiFunctions, askAbi, saying, serverOf, tlsServerOf, vitalik } from '../support/abi.ts';

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentProtocolError, AgentUnavailableError } from '../../router/src/core/errors.ts';
-import { Manifests } from '../../router/src/infra/abi/manifests.ts';
+import { Manifests } from '../../router/src/infra/agents/abi/input/manifests.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { abiClient, abiFailure, abiFunctions, saying, serverOf } from '../support/abi.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StorageUnavailableError } from '../../router/src/core/errors.ts';
-import { carriedStores } from '../support/carried-stores.ts';
+import { exportedStores } from '../support/export-stores.ts';
 import {
   type AccountStores,
   memoryStores,
@@ -194,14 +194,14 @@ describe('what every later step of the process would carry along', () => {
     const account = await pairedAccount();
     account.echo();
     await talk('before');
-    const before = await carriedStores();
+    const before = await exportedStores();
     for (const text of ['one', 'two', 'three']) {
       const live = emulator.waitFor('live', undefined, 20_000);
       emulator.drop(device());
       await live;
       await talk(text);
     }
-    expect(await carriedStores()).toBe(before);
+    expect(await exportedStores()).toBe(before);
   });
 
   it('is no more when an account was held and given up again and again', async () => {
@@ -210,7 +210,7 @@ describe('what every later step of the process would carry along', () => {
     account.echo();
     await talk('before');
     await account.provider.stop();
-    const before = await carriedStores();
+    const before = await exportedStores();
     for (const text of ['one', 'two', 'three']) {
       account = newAccount(stores);
       account.echo();
@@ -218,6 +218,6 @@ describe('what every later step of the process would carry along', () => {
       await talk(text);
       await account.provider.stop();
     }
-    expect(await carriedStores()).toBe(before);
+    expect(await exportedStores()).toBe(before);
   });
 });

@@ -1,8 +1,8 @@
 import { proto, writeRandomPadMax16 } from '@whiskeysockets/baileys';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../router/src/core/errors.ts';
-import type { MemoryJournal } from '../../router/src/infra/memory/memory-journal.ts';
-import { encodeStanza } from '../../router/src/providers/baileys/stanza.ts';
+import { encodeStanza } from '../../router/src/providers/baileys/messages/stanza.ts';
+import type { MemoryJournal } from '../doubles/memory-journal.ts';
 import { type AccountStores, memoryStores, WhatsAppAccount } from '../support/whatsapp-account.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { MAX_MATCHED_CHARS, RegexMatcher } from '../../router/src/infra/regex-matcher.ts';
+import { MAX_MATCHED_CHARS, RegexMatcher } from '../../router/src/infra/matching/regex-matcher.ts';
 
 /** Patterns that backtrack without end, each with 64 KB that make it do so. */
 const HOSTILE: Array<[string, string]> = [
@@ -83,7 +83,7 @@ describe('RegexMatcher', () => {
   it('stops trying a pattern that only ever ran out of time, for texts of that length', async () => {
     const matcher = aMatcher({ ...IMPATIENT, quarantineMs: 60_000 });
     const [pattern, text] = evil;
-    for (let strike = 0; strike < 3; strike++) expect(await matcher.test(pattern, text)).toBe('timeout');
+    for (let close = 0; close < 3; close++) expect(await matcher.test(pattern, text)).toBe('timeout');
 
     const probe = matcher.test('^hola', 'hola');
     const first = await Promise.race([
@@ -97,7 +97,7 @@ describe('RegexMatcher', () => {
   it('goes on matching shorter texts with a pattern that a hostile text made slow', async () => {
     const matcher = aMatcher({ ...IMPATIENT, quarantineMs: 60_000 });
     const [pattern, text] = evil;
-    for (let strike = 0; strike < 4; strike++) expect(await matcher.test(pattern, text)).toBe('timeout');
+    for (let close = 0; close < 4; close++) expect(await matcher.test(pattern, text)).toBe('timeout');
     expect(await matcher.test(pattern, 'aaaa')).toBe('match');
     expect(await matcher.test(pattern, 'hello there')).toBe('no-match');
   });
@@ -105,7 +105,7 @@ describe('RegexMatcher', () => {
   it('tries a pattern again after its quarantine', async () => {
     const matcher = aMatcher({ ...IMPATIENT, quarantineMs: 0 });
     const [pattern, text] = evil;
-    for (let strike = 0; strike < 3; strike++) expect(await matcher.test(pattern, text)).toBe('timeout');
+    for (let close = 0; close < 3; close++) expect(await matcher.test(pattern, text)).toBe('timeout');
     expect(await matcher.test(pattern, 'a'.repeat(65_536))).toBe('match');
   });
 

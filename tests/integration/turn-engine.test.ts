@@ -2,18 +2,18 @@ import { DBOS } from '@dbos-inc/dbos-sdk';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StorageUnavailableError } from '../../router/src/core/errors.ts';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
-import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
-import { TurnEngine } from '../../router/src/infra/queue/turn-engine.ts';
+import { TurnEngine } from '../../router/src/infra/engine/turn-engine.ts';
+import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { recordingLog } from '../support/quiet-log.ts';
 
 let database: TestDatabase;
-let inbox: PrismaInbox;
+let inbox: PostgresInbox;
 let order = 0n;
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  inbox = new PrismaInbox(database.prisma());
+  inbox = new PostgresInbox(database.prisma());
 });
 
 afterEach(async () => {

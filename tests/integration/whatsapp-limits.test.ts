@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../router/src/infra/system-clock.ts';
+import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { type AccountStores, memoryStores, WhatsAppAccount } from '../support/whatsapp-account.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPerson, type Person } from '../whatsapp-emulator/person.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { getAddress } from 'viem/utils';
-import type { AbiValue } from '../../router/src/infra/abi/abi-type.ts';
+import type { AbiValue } from '../../router/src/infra/agents/abi/codec/abi-type.ts';
 import { anyText } from './any-text.ts';
 
 /** A random type: its text with names, as an ABI writes it, and values of it. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Wa2aiError } from '../../router/src/core/errors.ts';
 import type { AbiConfig, IncomingMessage } from '../../router/src/core/models.ts';
-import { AbiAgentClient } from '../../router/src/infra/abi-agent-client.ts';
+import { AbiAgentClient } from '../../router/src/infra/agents/abi/abi-agent-client.ts';
 import { echoFunctions, specificationFunctions } from '../fixtures/abi-echo-types.js';
 import { makeTestCertificate } from '../whatsapp-emulator/certificate.ts';
 

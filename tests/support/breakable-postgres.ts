@@ -2,9 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { findFreePort, readPidFile, removeStalePidFile } from '../../router/src/infra/db/postgres-folder.ts';
-import { type PreparedPostgres, preparePostgres } from '../../router/src/infra/db/postgres-preparation.ts';
-import { DATABASE_NAME, launchServer } from '../../router/src/infra/db/postgres-server.ts';
+import {
+  findFreePort,
+  readPidFile,
+  removeStalePidFile,
+} from '../../router/src/infra/storage/embedded/postgres-folder.ts';
+import {
+  type PreparedPostgres,
+  preparePostgres,
+} from '../../router/src/infra/storage/embedded/postgres-preparation.ts';
+import { DATABASE_NAME, launchServer } from '../../router/src/infra/storage/embedded/postgres-server.ts';
 import { until } from './until.ts';
 
 /** A PostgreSQL of a test's own that stays away for as long as the test wants: nothing starts it again by itself. */

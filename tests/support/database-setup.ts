@@ -3,8 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../router/src/infra/db/embedded-postgres.ts';
-import { applyMigrations } from '../../router/src/infra/db/migrations.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../router/src/infra/storage/embedded/embedded-postgres.ts';
+import { applyMigrations } from '../../router/src/infra/storage/upkeep/migrations.ts';
 import { quietLog } from './quiet-log.ts';
 
 declare module 'vitest' {

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import type { PrismaClient } from '../../router/src/infra/db/generated/client.ts';
-import { createPrismaClient, type PrismaClientOptions } from '../../router/src/infra/db/prisma-client.ts';
+import type { PrismaClient } from '../../router/src/infra/storage/generated/client.ts';
+import {
+  createPrismaClient,
+  type PrismaClientOptions,
+} from '../../router/src/infra/storage/prisma-client.ts';
 import { TEMPLATE_NAME } from './database-setup.ts';
 
 /** A migrated, empty database of its own for one test file or one test. */

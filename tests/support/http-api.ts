@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { type ExplainInput, explainRoute } from '../../router/src/core/explain-route.ts';
+import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
+import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
@@ -13,16 +14,15 @@ import type {
 } from '../../router/src/core/ports/message-log.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
-import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/replay-dead-letters.ts';
-import { sendMessage } from '../../router/src/core/send-message.ts';
-import { type Endpoint, pathMatches } from '../../router/src/infra/http/endpoint.ts';
-import { createMetrics, type Metrics } from '../../router/src/infra/http/metrics.ts';
-import { problemSchema } from '../../router/src/infra/http/problem.ts';
-import { createHttpServer, endpointsOf, type HttpDeps } from '../../router/src/infra/http/server.ts';
-import { MemoryDeadLetters } from '../../router/src/infra/memory/memory-dead-letters.ts';
-import { MemoryOutbox } from '../../router/src/infra/memory/memory-outbox.ts';
-import { MemoryRouteStore } from '../../router/src/infra/memory/memory-route-store.ts';
-import { MemoryState } from '../../router/src/infra/memory/memory-state.ts';
+import { type ExplainInput, explainRoute } from '../../router/src/core/routing/explain-route.ts';
+import { type Endpoint, pathMatches } from '../../router/src/infra/faces/rest/endpoint.ts';
+import { createMetrics, type Metrics } from '../../router/src/infra/faces/rest/metrics/metrics.ts';
+import { problemSchema } from '../../router/src/infra/faces/rest/problem.ts';
+import { createHttpServer, endpointsOf, type HttpDeps } from '../../router/src/infra/faces/rest/server.ts';
+import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
+import { MemoryOutbox } from '../doubles/memory-outbox.ts';
+import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
+import { MemoryState } from '../doubles/memory-state.ts';
 import { recordingLog } from './quiet-log.ts';
 
 export const ADMIN_KEY = 'a-key-of-32-characters-for-tests';

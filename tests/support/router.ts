@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { type AnswerDeps, answerNext } from '../../router/src/core/answer-message.ts';
-import { CircuitBreakers } from '../../router/src/core/circuit-breaker.ts';
-import { ReplyDelivery } from '../../router/src/core/deliver-reply.ts';
+import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
+import { mintWaMessageId } from '../../router/src/core/delivery/message-id.ts';
+import { replayDeadLetter } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { MediaError } from '../../router/src/core/errors.ts';
-import type { LoopSettings } from '../../router/src/core/loop-breaker.ts';
+import { receiveMessage } from '../../router/src/core/messages/receive-message.ts';
 import type { Environment, OutgoingMessage, RouteConfig } from '../../router/src/core/models.ts';
+import type { LoopSettings } from '../../router/src/core/policies/auto-reply-loop.ts';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
-import { receiveMessage } from '../../router/src/core/receive-message.ts';
-import { replayDeadLetter } from '../../router/src/core/replay-dead-letters.ts';
-import { mintWaMessageId } from '../../router/src/core/wa-message-id.ts';
-import { createAgentClients } from '../../router/src/infra/agent-clients.ts';
-import { PrismaChatHistory } from '../../router/src/infra/db/prisma-chat-history.ts';
-import { PrismaDeadLetters } from '../../router/src/infra/db/prisma-dead-letters.ts';
-import { PrismaInbox } from '../../router/src/infra/db/prisma-inbox.ts';
-import { PrismaMessageLog } from '../../router/src/infra/db/prisma-message-log.ts';
-import { PrismaOutbox } from '../../router/src/infra/db/prisma-outbox.ts';
-import { PrismaRouteStore } from '../../router/src/infra/db/prisma-route-store.ts';
-import { TurnEngine } from '../../router/src/infra/queue/turn-engine.ts';
-import { RegexMatcher } from '../../router/src/infra/regex-matcher.ts';
-import { systemClock } from '../../router/src/infra/system-clock.ts';
+import { type AnswerDeps, answerNext } from '../../router/src/core/turns/answer-message.ts';
+import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
+import { createAgentClients } from '../../router/src/infra/agents/agent-clients.ts';
+import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
+import { TurnEngine } from '../../router/src/infra/engine/turn-engine.ts';
+import { RegexMatcher } from '../../router/src/infra/matching/regex-matcher.ts';
+import { PostgresChatHistory } from '../../router/src/infra/storage/stores/postgres-chat-history.ts';
+import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postgres-dead-letters.ts';
+import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
+import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
+import { PrismaRouteStore } from '../../router/src/infra/storage/stores/prisma-route-store.ts';
 import type { TestDatabase } from './database.ts';
 import { quietLog } from './quiet-log.ts';
 
@@ -43,11 +43,11 @@ export function inbound(fields: Partial<InboundMessage> & { person: string; text
 
 /** The whole way of a message on a real database and real agents, with a provider that only notes what it would send. */
 export class TestRouter {
-  readonly inbox: PrismaInbox;
-  readonly outbox: PrismaOutbox;
+  readonly inbox: PostgresInbox;
+  readonly outbox: PostgresOutbox;
   readonly routes: PrismaRouteStore;
-  readonly log: PrismaMessageLog;
-  readonly deadLetters: PrismaDeadLetters;
+  readonly log: PostgresMessageLog;
+  readonly deadLetters: PostgresDeadLetters;
   readonly sent: OutgoingMessage[] = [];
   readonly #events = new EventEmitter();
   readonly #engine: TurnEngine;
@@ -57,11 +57,11 @@ export class TestRouter {
 
   private constructor(database: TestDatabase, options: RouterOptions) {
     const prisma = database.prisma({ poolSize: 10 });
-    this.inbox = new PrismaInbox(prisma);
-    this.outbox = new PrismaOutbox(prisma);
+    this.inbox = new PostgresInbox(prisma);
+    this.outbox = new PostgresOutbox(prisma);
     this.routes = new PrismaRouteStore(prisma);
-    this.log = new PrismaMessageLog(prisma);
-    this.deadLetters = new PrismaDeadLetters(prisma);
+    this.log = new PostgresMessageLog(prisma);
+    this.deadLetters = new PostgresDeadLetters(prisma);
     this.#delivery = new ReplyDelivery({
       outbox: this.outbox,
       log: quietLog,
@@ -96,7 +96,7 @@ export class TestRouter {
       log: quietLog,
       mintId: () => mintWaMessageId(randomBytes(9)),
       setTyping: async () => undefined,
-      loopBreaker: options.loop && { history: new PrismaChatHistory(prisma), settings: options.loop },
+      loopBreaker: options.loop && { history: new PostgresChatHistory(prisma), settings: options.loop },
       deliver: (replies) => this.#delivery.deliver(replies),
       observeTurn: (result) => this.#events.emit('turn', result),
       stopping: this.#stopping.signal,

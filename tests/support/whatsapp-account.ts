@@ -5,14 +5,14 @@ import type { AccountStatus, ChatProvider } from '../../router/src/core/ports/ch
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import type { Journal } from '../../router/src/core/ports/journal.ts';
 import type { KeyStore } from '../../router/src/core/ports/key-store.ts';
-import { MemoryAccountStore } from '../../router/src/infra/memory/memory-account-store.ts';
-import { MemoryJournal } from '../../router/src/infra/memory/memory-journal.ts';
-import { MemoryKeyStore } from '../../router/src/infra/memory/memory-key-store.ts';
-import { systemClock } from '../../router/src/infra/system-clock.ts';
+import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import {
   type BaileysProviderOptions,
   createBaileysProvider,
 } from '../../router/src/providers/baileys/baileys-provider.ts';
+import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
+import { MemoryJournal } from '../doubles/memory-journal.ts';
+import { MemoryKeyStore } from '../doubles/memory-key-store.ts';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Phone } from '../whatsapp-emulator/phone.ts';
 import { PATIENCE_MS } from '../whatsapp-emulator/timeline.ts';

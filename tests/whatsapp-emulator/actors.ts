@@ -115,7 +115,7 @@ export interface PhoneActor extends Actor {
   onUnlinked?(devicePn: string): void;
 }
 
-/** Stage `companion_hello` of code pairing. */
+/** TestBed `companion_hello` of code pairing. */
 export interface LinkCodeHello {
   readonly ref: string;
   /** salt (32) + IV (16) + AES-CTR of the companion's ephemeral public key (32). */
@@ -125,7 +125,7 @@ export interface LinkCodeHello {
   readonly platform: string;
 }
 
-/** Stage `companion_finish` of code pairing. */
+/** TestBed `companion_finish` of code pairing. */
 export interface LinkCodeFinish {
   readonly ref: string;
   /** salt (32) + IV (12) + AES-GCM of companion identity, primary identity and random (3 x 32, tag 16). */

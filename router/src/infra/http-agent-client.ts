@@ -4,15 +4,21 @@ import { AgentTimeoutError, AgentUnavailableError, MediaError, Wa2aiError } from
 import type { AdkConfig, AgentResponse, IncomingMessage, ReplyFile } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
-import { redactor, reportedError, timeoutSentence } from './adk-errors.ts';
-import { adkServer } from './adk-http.ts';
-import { filesIn, inlineDataOf } from './adk-media.ts';
-import { type AdkAsk, type AdkQuestion, AdkRuns } from './adk-run.ts';
-import { watchRun } from './adk-session.ts';
-import { AdkState } from './adk-state.ts';
-import { type AdkEvent, type InlineData, type RunAnswer, type RunRequest, readAnswer } from './adk-wire.ts';
-import { holdingClock } from './system-clock.ts';
-import { withLimit } from './with-limit.ts';
+import { redactor, reportedError, timeoutSentence } from './agents/adk/adk-errors.ts';
+import { adkServer } from './agents/adk/adk-http.ts';
+import { filesIn, inlineDataOf } from './agents/adk/adk-media.ts';
+import { type AdkAsk, type AdkQuestion, AdkRuns } from './agents/adk/adk-run.ts';
+import { watchRun } from './agents/adk/adk-session.ts';
+import { AdkState } from './agents/adk/adk-state.ts';
+import {
+  type AdkEvent,
+  type InlineData,
+  type RunAnswer,
+  type RunRequest,
+  readAnswer,
+} from './agents/adk/adk-wire.ts';
+import { withLimit } from './agents/transport/with-limit.ts';
+import { holdingClock } from './clock/system-clock.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { keepAsking, limitAnswers } from '../../../router/src/infra/db/answer-limit.ts';
+import { keepAsking, limitAnswers } from '../../../router/src/infra/storage/connections/response-timeout.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { PrismaClient } from '../../../router/src/infra/db/generated/client.ts';
-import { NodeConnection } from '../../../router/src/infra/db/node-connection.ts';
-import { PrismaCluster } from '../../../router/src/infra/db/prisma-cluster.ts';
-import { PrismaOutbox } from '../../../router/src/infra/db/prisma-outbox.ts';
+import { NodeConnection } from '../../../router/src/infra/storage/connections/node-connection.ts';
+import type { PrismaClient } from '../../../router/src/infra/storage/generated/client.ts';
+import { PostgresCluster } from '../../../router/src/infra/storage/stores/postgres-cluster.ts';
+import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { anAccount, aPerson, aReply } from '../../contracts/adapters.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog } from '../../support/quiet-log.ts';
@@ -25,7 +25,7 @@ describe("a database server's clock that is set", () => {
   describe('back', () => {
     it('does not keep an unacknowledged reply from being sent again', async () => {
       const account = anAccount();
-      const outbox = new PrismaOutbox(prisma);
+      const outbox = new PostgresOutbox(prisma);
       const { row } = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
       await outbox.markSending(row.id);
       await prisma.$executeRaw`
@@ -40,7 +40,7 @@ describe("a database server's clock that is set", () => {
   describe('either way', () => {
     const own = { nodeId: '', host: 'h', version: '1', url: () => 'http://127.0.0.1:1' };
     let connection: NodeConnection;
-    let cluster: PrismaCluster;
+    let cluster: PostgresCluster;
     beforeEach(async () => {
       own.nodeId = anAccount();
       connection = new NodeConnection({
@@ -50,7 +50,7 @@ describe("a database server's clock that is set", () => {
         onMessage: () => undefined,
       });
       await connection.start();
-      cluster = new PrismaCluster(prisma, { ...own, lockKey: connection.lockKey }, 15_000);
+      cluster = new PostgresCluster(prisma, { ...own, lockKey: connection.lockKey }, 15_000);
       return () => connection.close();
     });
     const beat = () => cluster.beat({ turns: 0, isDraining: false });
@@ -73,7 +73,7 @@ describe("a database server's clock that is set", () => {
       // Its connection stands and it shows itself no more; another one looks.
       await prisma.$executeRaw`
         UPDATE node SET seen_at = seen_at + interval '5 hours' WHERE id = ${own.nodeId}`;
-      const other = new PrismaCluster(prisma, { ...own, nodeId: anAccount(), lockKey: 1 }, 15_000);
+      const other = new PostgresCluster(prisma, { ...own, nodeId: anAccount(), lockKey: 1 }, 15_000);
       const view = await other.beat({ turns: 0, isDraining: false });
       expect(view.nodes.find(({ nodeId }) => nodeId === own.nodeId)).toMatchObject({ isAlive: false });
     });

@@ -7,18 +7,18 @@ import { DAMAGED_VALUE } from '../../../router/src/core/ports/key-store.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../../router/src/infra/db/embedded-postgres.ts';
-import type { PrismaClient } from '../../../router/src/infra/db/generated/client.ts';
-import { applyMigrations } from '../../../router/src/infra/db/migrations.ts';
-import { createPrismaClient } from '../../../router/src/infra/db/prisma-client.ts';
-import { PrismaDeadLetters } from '../../../router/src/infra/db/prisma-dead-letters.ts';
-import { PrismaInbox } from '../../../router/src/infra/db/prisma-inbox.ts';
-import { PrismaJournal } from '../../../router/src/infra/db/prisma-journal.ts';
-import { PrismaKeyStore } from '../../../router/src/infra/db/prisma-key-store.ts';
-import { PrismaMessageLog } from '../../../router/src/infra/db/prisma-message-log.ts';
-import { PrismaOutbox } from '../../../router/src/infra/db/prisma-outbox.ts';
-import { PrismaRouteStore } from '../../../router/src/infra/db/prisma-route-store.ts';
-import { StorageDamagedError } from '../../../router/src/infra/db/storage-errors.ts';
+} from '../../../router/src/infra/storage/embedded/embedded-postgres.ts';
+import type { PrismaClient } from '../../../router/src/infra/storage/generated/client.ts';
+import { createPrismaClient } from '../../../router/src/infra/storage/prisma-client.ts';
+import { PostgresDeadLetters } from '../../../router/src/infra/storage/stores/postgres-dead-letters.ts';
+import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresJournal } from '../../../router/src/infra/storage/stores/postgres-journal.ts';
+import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
+import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
+import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
+import { PrismaRouteStore } from '../../../router/src/infra/storage/stores/prisma-route-store.ts';
+import { StorageDamagedError } from '../../../router/src/infra/storage/stores/storage-errors.ts';
+import { applyMigrations } from '../../../router/src/infra/storage/upkeep/migrations.ts';
 import { aMessage, aPerson, aReply, loopOf } from '../../contracts/adapters.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 
@@ -72,7 +72,7 @@ async function fill(): Promise<void> {
     plaintext: Buffer.from(plaintext),
     stanza: Buffer.from('{"attrs":{}}'),
   });
-  const keys = new PrismaKeyStore(prisma);
+  const keys = new PostgresKeyStore(prisma);
   const put = (keyId: string, value: string) => ({ category: 'session', keyId, value });
   await keys.commit(scope, {
     puts: [put('a', long())],
@@ -98,12 +98,12 @@ async function fill(): Promise<void> {
   ).id;
   await routes.create({ ...route, channelId: ana.phone, config: { adk: { appName: 'a' } } });
 
-  const inbox = new PrismaInbox(prisma);
+  const inbox = new PostgresInbox(prisma);
   loop = loopOf(await inbox.add(aMessage(ACCOUNT, ana, { text: long() })));
   await inbox.add(aMessage(ACCOUNT, ana, { text: 'second' }));
   otherLoop = loopOf(await inbox.add(aMessage(ACCOUNT, bo, { text: 'of another chat' })));
 
-  const outbox = new PrismaOutbox(prisma);
+  const outbox = new PostgresOutbox(prisma);
   const reply = (text: string) => outbox.addDirect(aReply(ACCOUNT, `${bo.phone}@s.whatsapp.net`, text));
   rows.victimReply = (await reply(long())).row.id;
   rows.otherReply = (await reply('whole')).row.id;
@@ -126,7 +126,7 @@ async function makeNoise(file: string, block: number): Promise<void> {
 
 describe('one damaged row', () => {
   it('of the journal is told as damaged, in its place, with what can be read of it', async () => {
-    const journal = new PrismaJournal(prisma);
+    const journal = new PostgresJournal(prisma);
     const entries = await journal.pending(ACCOUNT, { afterOrder: 0n, limit: 10 });
     expect(entries).toMatchObject([
       { ciphertextHash: 'a', stanzaOrder: 1n, waMessageId: 'A', isDamaged: true },
@@ -140,7 +140,7 @@ describe('one damaged row', () => {
   });
 
   it('of the keys is told as damaged, and hides no other key', async () => {
-    const keys = new PrismaKeyStore(prisma);
+    const keys = new PostgresKeyStore(prisma);
     const read = () => keys.read(scope, 'session', ['a', 'b', 'absent']);
     expect(Object.fromEntries(await read())).toEqual({ a: DAMAGED_VALUE, b: 'whole' });
     // PostgreSQL would have to read the old value to make room: the account stops, and says why.
@@ -166,13 +166,13 @@ describe('one damaged row', () => {
   });
 
   it('of the inbox can be ended unread, after which its chat goes on; other chats never wait for it', async () => {
-    const inbox = new PrismaInbox(prisma);
+    const inbox = new PostgresInbox(prisma);
     expect((await inbox.nextTurn(otherLoop.chatId, otherLoop.epoch))?.message.text).toBe('of another chat');
     await expect(inbox.nextTurn(loop.chatId, loop.epoch)).rejects.toThrow(StorageDamagedError);
     const why = { reason: 'STORAGE_DAMAGED', error: 'It cannot be read.' };
-    const messageId = await inbox.bury(loop.chatId, loop.epoch, why);
+    const messageId = await inbox.deadLetterUnreadable(loop.chatId, loop.epoch, why);
     expect((await inbox.nextTurn(loop.chatId, loop.epoch))?.message.text).toBe('second');
-    const log = new PrismaMessageLog(prisma);
+    const log = new PostgresMessageLog(prisma);
     expect(await log.deadLetters({ limit: 5 })).toMatchObject([{ messageId, ...why }]);
     expect(await log.messages({ limit: 5 })).toMatchObject([
       { text: 'of another chat' },
@@ -181,17 +181,17 @@ describe('one damaged row', () => {
     ]);
     // A replay finds it as it was, and it is ended again.
     const [letter] = await log.deadLetters({ limit: 1 });
-    expect(await new PrismaDeadLetters(prisma).replay(letter?.id ?? '')).toMatchObject({
+    expect(await new PostgresDeadLetters(prisma).replay(letter?.id ?? '')).toMatchObject({
       outcome: 'replayed',
     });
   });
 
   it('of the outbox is dead with a letter, and everything behind it is sent', async () => {
-    const outbox = new PrismaOutbox(prisma);
+    const outbox = new PostgresOutbox(prisma);
     const undelivered = await outbox.undelivered(ACCOUNT, { limit: 9 });
     expect(undelivered).toMatchObject([{ outboxId: rows.otherReply, message: { text: 'whole' } }]);
     expect(await outbox.markSending(rows.otherReply)).toBe(true);
-    const letters = await new PrismaMessageLog(prisma).deadLetters({ limit: 5, reason: 'damaged' });
+    const letters = await new PostgresMessageLog(prisma).deadLetters({ limit: 5, reason: 'damaged' });
     expect(letters).toMatchObject([
       { outboxId: rows.victimReply, error: expect.stringMatching(/cannot read/) },
     ]);

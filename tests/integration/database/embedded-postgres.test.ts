@@ -11,7 +11,7 @@ import type { Logger } from '../../../router/src/core/ports/logger.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../../router/src/infra/db/embedded-postgres.ts';
+} from '../../../router/src/infra/storage/embedded/embedded-postgres.ts';
 import type { ChildReport } from '../../support/postgres-child.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 

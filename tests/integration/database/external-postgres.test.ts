@@ -6,8 +6,8 @@ import type { Logger } from '../../../router/src/core/ports/logger.ts';
 import {
   connectExternalPostgres,
   type ExternalPostgres,
-} from '../../../router/src/infra/db/external-postgres.ts';
-import { createPrismaClient } from '../../../router/src/infra/db/prisma-client.ts';
+} from '../../../router/src/infra/storage/connections/external-postgres.ts';
+import { createPrismaClient } from '../../../router/src/infra/storage/prisma-client.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { TransactionPooler } from '../../support/transaction-pooler.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { NodeConnection } from '../../../router/src/infra/db/node-connection.ts';
+import { NodeConnection } from '../../../router/src/infra/storage/connections/node-connection.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RetentionDays } from '../../../router/src/config.ts';
-import type { PrismaClient } from '../../../router/src/infra/db/generated/client.ts';
-import { PrismaAccountStore } from '../../../router/src/infra/db/prisma-account-store.ts';
-import { PrismaDeadLetters } from '../../../router/src/infra/db/prisma-dead-letters.ts';
-import { PrismaInbox } from '../../../router/src/infra/db/prisma-inbox.ts';
-import { PrismaKeyStore } from '../../../router/src/infra/db/prisma-key-store.ts';
-import { PrismaMessageLog } from '../../../router/src/infra/db/prisma-message-log.ts';
-import { PrismaOutbox } from '../../../router/src/infra/db/prisma-outbox.ts';
-import { Retention } from '../../../router/src/infra/db/retention.ts';
+import type { RetentionDays } from '../../../router/src/config/config.ts';
+import type { PrismaClient } from '../../../router/src/infra/storage/generated/client.ts';
+import { PostgresAccountStore } from '../../../router/src/infra/storage/stores/postgres-account-store.ts';
+import { PostgresDeadLetters } from '../../../router/src/infra/storage/stores/postgres-dead-letters.ts';
+import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
+import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
+import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
+import { Retention } from '../../../router/src/infra/storage/upkeep/retention.ts';
 import { aMessage, anAccount, answered, aPerson, aReply } from '../../contracts/adapters.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -27,18 +27,18 @@ const limits: RetentionDays = {
 
 let database: TestDatabase;
 let prisma: PrismaClient;
-let inbox: PrismaInbox;
-let outbox: PrismaOutbox;
-let log: PrismaMessageLog;
+let inbox: PostgresInbox;
+let outbox: PostgresOutbox;
+let log: PostgresMessageLog;
 let accountId: string;
 let workflows: MockAgent;
 
 beforeAll(async () => {
   database = await createTestDatabase();
   prisma = database.prisma();
-  inbox = new PrismaInbox(prisma);
-  outbox = new PrismaOutbox(prisma);
-  log = new PrismaMessageLog(prisma);
+  inbox = new PostgresInbox(prisma);
+  outbox = new PostgresOutbox(prisma);
+  log = new PostgresMessageLog(prisma);
   workflows = await MockAgent.start();
   // DBOS makes its own tables when an engine starts.
   const router = await TestRouter.start(database);
@@ -151,7 +151,7 @@ describe('retention', () => {
     await outbox.markDead(row.id, 'No such chat.');
 
     await runIn(59, { text: 1, outbox: 14 });
-    const open = await new PrismaDeadLetters(prisma).open({ accountId }, 9);
+    const open = await new PostgresDeadLetters(prisma).open({ accountId }, 9);
     expect(open).toHaveLength(2);
     expect(await log.message(stored.messageId ?? '')).toMatchObject({ text: 'died' });
     expect(await outbox.findByWaId(accountId, row.waMessageId)).toBeDefined();
@@ -187,8 +187,8 @@ describe('retention', () => {
   });
 
   it('removes keys that a logout put aside, and none in use', async () => {
-    const accounts = new PrismaAccountStore(prisma);
-    const keys = new PrismaKeyStore(prisma);
+    const accounts = new PostgresAccountStore(prisma);
+    const keys = new PostgresKeyStore(prisma);
     await accounts.save(accountId, { state: 'open' });
     const put = (generation: number) =>
       keys.commit(
@@ -217,7 +217,10 @@ describe('retention', () => {
       stanza: new Uint8Array([2]),
     });
     const journal = [entry(message.waMessageId), entry('NOT-STORED')];
-    await new PrismaKeyStore(prisma).commit({ accountId, generation: 1 }, { puts: [], deletes: [], journal });
+    await new PostgresKeyStore(prisma).commit(
+      { accountId, generation: 1 },
+      { puts: [], deletes: [], journal },
+    );
     await runIn(8);
     const left = await prisma.journal.findMany({ where: { accountId } });
     expect(left.map((row) => row.waMessageId)).toEqual(['NOT-STORED']);
@@ -236,10 +239,10 @@ describe('retention', () => {
   });
 
   it('removes the other kinds although one fails', async () => {
-    const accounts = new PrismaAccountStore(prisma);
+    const accounts = new PostgresAccountStore(prisma);
     await accounts.save(accountId, { state: 'open' });
     const change = { puts: [{ category: 'session', keyId: 'x', value: '1' }], deletes: [], journal: [] };
-    await new PrismaKeyStore(prisma).commit({ accountId, generation: 1 }, change);
+    await new PostgresKeyStore(prisma).commit({ accountId, generation: 1 }, change);
     await accounts.nextGeneration(accountId);
     await prisma.$executeRawUnsafe('ALTER TABLE dead_letter RENAME TO away');
     try {
@@ -258,7 +261,7 @@ describe('retention', () => {
       const client = own.prisma({ poolSize: 1 });
       const router = await TestRouter.start(own);
       await router.stop();
-      const { chatId } = await new PrismaInbox(client).add(aMessage('a', aPerson()));
+      const { chatId } = await new PostgresInbox(client).add(aMessage('a', aPerson()));
       await client.$executeRaw`
         INSERT INTO message (account_id, chat_id, wa_message_id, kind, text, state, stanza_order, sent_at, finished_at)
         SELECT 'a', ${BigInt(chatId)}, 'M' || i, 'text', 'hello', 'answered', i, now(), now() FROM generate_series(1, 5000) i`;

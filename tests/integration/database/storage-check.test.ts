@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageTroubleError, StorageUnavailableError } from '../../../router/src/core/errors.ts';
-import { migrationNames } from '../../../router/src/infra/db/migrations.ts';
-import { createPrismaClient } from '../../../router/src/infra/db/prisma-client.ts';
-import { StorageCheck } from '../../../router/src/infra/db/storage-check.ts';
-import { TABLES } from '../../../router/src/infra/db/table-rights.ts';
+import { createPrismaClient } from '../../../router/src/infra/storage/prisma-client.ts';
+import { migrationNames } from '../../../router/src/infra/storage/upkeep/migrations.ts';
+import { StorageCheck } from '../../../router/src/infra/storage/upkeep/storage-check.ts';
+import { TABLES } from '../../../router/src/infra/storage/upkeep/table-privileges.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { asOwner, createRole, type DatabaseRole } from '../../support/database-role.ts';
 import { recordingLog } from '../../support/quiet-log.ts';

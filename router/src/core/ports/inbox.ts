@@ -119,7 +119,11 @@ export interface Inbox {
    * cannot be read. Does nothing for an epoch that is no longer the chat's.
    * @returns its id; undefined when there was none
    */
-  bury(chatId: string, epoch: number, why: { reason: string; error: string }): Promise<string | undefined>;
+  deadLetterUnreadable(
+    chatId: string,
+    epoch: number,
+    why: { reason: string; error: string },
+  ): Promise<string | undefined>;
   /**
    * The provider's reference to the file of a message; undefined when it has none, or none any more. It is forgotten
    * when the message's turn ends, except in a dead letter, which may be replayed.

@@ -16,28 +16,28 @@ import type { KeyStore } from '../../core/ports/key-store.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { SentMessage } from '../../core/ports/outbox.ts';
 import type { StorageHealth } from '../../core/ports/storage-health.ts';
-import { AccountProblems } from './account-problems.ts';
-import { ConnectionManager, type ConnectionPhase } from './connection.ts';
-import { guardConsole } from './console-guard.ts';
-import { HeldOffError, restrictionOf } from './disconnect-table.ts';
-import { Intake } from './intake.ts';
-import { KeyedLock } from './keyed-lock.ts';
-import { LinkedAccount } from './linked-account.ts';
-import { reloadFile } from './media-reload.ts';
-import { uploadFile } from './media-upload.ts';
-import { type OpenedSocket, openSocket } from './open-socket.ts';
-import { type PairBy, Pairing } from './pairing.ts';
-import { ackOf, ReceiptBatch, receiptsOf } from './receipts.ts';
-import { Restriction } from './restriction.ts';
-import { SendLane } from './send-lane.ts';
-import { SendScopes } from './send-scope.ts';
-import { createSocketMemory } from './socket-config.ts';
-import { listenTo } from './socket-listeners.ts';
-import { messageKeyOf } from './stanza.ts';
-import { StatusBoard } from './status-board.ts';
-import { TrustedContacts } from './trusted-contacts.ts';
-import { UpsertWatch } from './upsert-watch.ts';
-import { WhatsAppTime } from './whatsapp-time.ts';
+import { AccountProblems } from './account/account-problems.ts';
+import { AccountStatusTracker } from './account/account-status.ts';
+import { LinkedAccount } from './account/linked-account.ts';
+import { type PairBy, Pairing } from './account/pairing.ts';
+import { Restriction } from './account/restriction.ts';
+import { TrustedContacts } from './account/trusted-contacts.ts';
+import { ConnectionManager, type ConnectionPhase } from './connection/connection.ts';
+import { guardConsole } from './connection/console-guard.ts';
+import { HeldOffError, restrictionOf } from './connection/disconnect-table.ts';
+import { EventBufferWatchdog } from './connection/event-buffer-watchdog.ts';
+import { type OpenedSocket, openSocket } from './connection/open-socket.ts';
+import { createSocketMemory } from './connection/socket-config.ts';
+import { listenTo } from './connection/socket-listeners.ts';
+import { WhatsAppTime } from './connection/whatsapp-time.ts';
+import { Intake } from './inbound/intake.ts';
+import { reloadFile } from './media/media-reload.ts';
+import { uploadFile } from './media/media-upload.ts';
+import { messageKeyOf } from './messages/stanza.ts';
+import { ackOf, ReceiptBatch, receiptsOf } from './outbound/receipts.ts';
+import { SendLane } from './outbound/send-lane.ts';
+import { KeyedLock } from './signal/keyed-lock.ts';
+import { SendScopes } from './signal/send-scope.ts';
 
 export interface BaileysProviderOptions {
   accountId: string;
@@ -83,7 +83,7 @@ class BaileysProvider implements ChatProvider {
   readonly #options: BaileysProviderOptions;
   readonly #log: Logger;
   readonly #problems = new AccountProblems(() => this.#board.tell());
-  readonly #board: StatusBoard;
+  readonly #board: AccountStatusTracker;
   readonly #pairing: Pairing;
   readonly #account: LinkedAccount;
   /** On writing to people who never wrote. */
@@ -103,7 +103,7 @@ class BaileysProvider implements ChatProvider {
   #opened: OpenedSocket | undefined;
   /** The socket that was ended because of the database, as long as it is the present one. */
   #brokenOff: OpenedSocket | undefined;
-  #watch: UpsertWatch | undefined;
+  #watch: EventBufferWatchdog | undefined;
   #isOpen = false;
   #isReplayed = false;
   #isAbandoned = false;
@@ -116,7 +116,7 @@ class BaileysProvider implements ChatProvider {
     this.#options = options;
     this.#log = log;
     this.#locks = options.sessionLocks ?? new KeyedLock();
-    this.#board = new StatusBoard({
+    this.#board = new AccountStatusTracker({
       accountId,
       store: accountStore,
       onChange: () => events.status(this.status()),
@@ -368,7 +368,7 @@ class BaileysProvider implements ChatProvider {
 
   #attach(socket: WASocket): () => void {
     const opened = this.#opened;
-    const watch = new UpsertWatch({
+    const watch = new EventBufferWatchdog({
       flush: () => socket.ev.flush(),
       breakOff: (reason) => this.#connection.breakOff(reason),
       oldestOpenMs: () => this.#intake.oldestOpenMs(),

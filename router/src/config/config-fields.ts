@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { FAULT_POINTS, type FaultPlan, type FaultPoint } from '../app/fault-points.ts';
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
+
+/** Whether a host name or address, as written in a URL or setting, is this machine's loopback. */
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK_HOST.test(host);
+}
+
+/** A whole number in digits. */
+export function wholeNumber(min: number, max: number) {
+  const sentence = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d+$/, sentence)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, sentence);
+}
+
+/** How long something is kept, in days; 0 keeps it for ever. */
+export function retentionDays(what: string, defaultDays: number, minDays = 1) {
+  const sentence = `must be 0 (for ever) or a whole number of days from ${minDays} to 3650`;
+  return z
+    .string()
+    .regex(/^\d+$/, sentence)
+    .transform(Number)
+    .refine((days) => days === 0 || (days >= minDays && days <= 3_650), sentence)
+    .prefault(String(defaultDays))
+    .describe(`Days that ${what}; 0 keeps them for ever.`);
+}
+
+/** Undefined for what is no URL. */
+export function parsedUrl(value: string): URL | undefined {
+  return URL.canParse(value) ? new URL(value) : undefined;
+}
+
+/** WhatsApp's side: wss://, or ws:// on this machine. */
+export const whatsappWsUrl = z.string().superRefine((value, context) => {
+  const url = parsedUrl(value);
+  if (!url || (url.protocol !== 'ws:' && url.protocol !== 'wss:')) {
+    context.addIssue('must be a ws:// or wss:// URL such as ws://127.0.0.1:9000/ws/chat');
+  } else if (url.protocol === 'ws:' && !isLoopbackHost(url.hostname)) {
+    context.addIssue(
+      'must be wss:// unless its host is this machine: over ws:// anyone on the way could read along',
+    );
+  }
+});
+
+/** A PostgreSQL to connect to. */
+export const databaseUrl = z.string().refine((value) => {
+  const url = parsedUrl(value);
+  return url?.protocol === 'postgres:' || url?.protocol === 'postgresql:';
+}, 'must be a PostgreSQL URL such as postgresql://user:password@host:5432/wa2ai');
+
+/** `after-journal:3`: a point and its pass. */
+export const faultPoint = z.string().transform((value, context): FaultPlan => {
+  const [point = '', pass = '1', ...rest] = value.split(':');
+  const isKnown = (FAULT_POINTS as readonly string[]).includes(point);
+  if (!isKnown || !/^[1-9]\d{0,5}$/.test(pass) || rest.length > 0) {
+    context.addIssue(`must be one of ${FAULT_POINTS.join(', ')}, a colon and the pass, counted from 1`);
+    return z.NEVER;
+  }
+  return { point: point as FaultPoint, pass: Number(pass) };
+});

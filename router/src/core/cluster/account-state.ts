@@ -1,0 +1,67 @@
+import type { AccountState } from '../models.ts';
+
+const LISTED: Record<AccountState, true> = {
+  starting: true,
+  pairing: true,
+  connecting: true,
+  open: true,
+  waiting: true,
+  'logged-out': true,
+  replaced: true,
+  outdated: true,
+  restricted: true,
+  stopped: true,
+};
+
+/** Every named state, in the order of an account's life. */
+export const ACCOUNT_STATES = Object.keys(LISTED) as readonly AccountState[];
+
+/** What the sentence needs beside the state. */
+export interface AccountStateDetails {
+  /** Pairing goes by eight-letter code and not by QR. */
+  pairingBy?: 'qr' | 'code';
+  /** A code to scan or enter is there now. */
+  hasCode?: boolean;
+  /** When it goes on by itself, epoch milliseconds. */
+  retryAtMs?: number;
+  /** It waits for the database, as the reason says. */
+  isStorageTrouble?: boolean;
+}
+
+/** What a person should do in a state, as one sentence ready to show. Pure. */
+export function nextActionOf(state: AccountState, details: AccountStateDetails = {}): string {
+  switch (state) {
+    case 'starting':
+      return 'Nothing to do: wa2ai is starting.';
+    case 'pairing':
+      if (!details.hasCode) return 'Wait a moment: a new pairing code is on its way.';
+      return details.pairingBy === 'code'
+        ? 'On the phone open WhatsApp > Linked devices > Link a device > Link with phone number, and enter the code.'
+        : 'On the phone open WhatsApp > Linked devices > Link a device, and scan the QR code.';
+    case 'connecting':
+      return 'Nothing to do: connecting to WhatsApp.';
+    case 'open':
+      return 'Nothing to do: connected.';
+    case 'waiting':
+      if (details.isStorageTrouble) {
+        return `Mend the database as the reason says; it is tried again ${at(details.retryAtMs)}. WhatsApp keeps what is sent meanwhile.`;
+      }
+      return `Nothing to do: wa2ai connects again ${at(details.retryAtMs)}. If this lasts, check the network.`;
+    case 'logged-out':
+      return 'Link this account again, as the reason says: ask for a new pairing code.';
+    case 'replaced':
+      return 'Stop the other program that uses this link, then restart the account here.';
+    case 'outdated':
+      return 'Update wa2ai: WhatsApp no longer takes this client version.';
+    case 'restricted':
+      return `Wait: WhatsApp limits this account; it goes on by itself ${at(details.retryAtMs)}. Write to nobody new until then.`;
+    case 'stopped':
+      return 'Restart the account to connect again.';
+  }
+}
+
+/** For people: to the second, and in which zone; programs have `retryAt`. */
+function at(timeMs: number | undefined): string {
+  if (timeMs === undefined) return 'soon';
+  return `at ${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,157 @@
+import {
+  ANY_CHANNEL,
+  canonicalChannelId,
+  contractSessionId,
+  contractUser,
+  jidOfChannelId,
+} from '../chat-id.ts';
+import type { Environment, IncomingMessage, MediaInfo, Route } from '../models.ts';
+import { type RouteDeps, testInOrder } from './route-message.ts';
+import { chooseRoute, type NoRouteReason, type TraceEntry } from './route-table.ts';
+
+/** A message that might come in. Addresses are written as an admin writes a channelId; one of the two must be there. */
+export interface ExplainInput {
+  accountId: string;
+  /** The chat; default: the 1:1 chat with `from`. */
+  channelId?: string;
+  /** The person who writes; default in a 1:1 chat: that person. */
+  from?: string;
+  text: string;
+  /** The file it would carry. */
+  media?: MediaInfo;
+  /** Default: the environment of the service. */
+  environment?: Environment;
+}
+
+/** The decision about such a message, rule by rule. */
+export interface RouteExplanation {
+  decision: 'route' | 'none';
+  /** Ready to show: which agent answers, or why none does. */
+  sentence: string;
+  route?: { id: string; name?: string; channelId: string; agentEndpoint: string };
+  reason?: NoRouteReason;
+  identity: {
+    accountId: string;
+    environment: Environment;
+    /** Canonical addresses of the chat, by any of which a rule may name it. */
+    channelIds: string[];
+    isGroup: boolean;
+    /** The person's JID as an agent sees it; absent in a group when `from` was not given. */
+    from?: string;
+  };
+  /** Session and user of the agent contract; absent when the person is not known. */
+  sessionId?: string;
+  userId?: string;
+  /** What the agent would be asked, by agents whose client can tell; or why that cannot be told. */
+  call?: Record<string, unknown>;
+  trace: TraceEntry[];
+}
+
+export type ExplainResult =
+  | { kind: 'explanation'; explanation: RouteExplanation }
+  | { kind: 'invalid'; field: 'channelId' | 'from'; sentence: string };
+
+export interface ExplainDeps extends RouteDeps {
+  /** The other addresses of the same person (number and LID), where known; canonical channelIds. */
+  aliasesOf?(accountId: string, channelId: string): Promise<string[]>;
+  /** What the route's agent would be asked for the message; undefined when its kind cannot tell. */
+  previewCall?(route: Route, message: MessageToPreview): Promise<Record<string, unknown> | undefined>;
+}
+
+/** The message as far as it is known; `from` is `` in a group whose writer was not named. */
+export type MessageToPreview = Pick<
+  IncomingMessage,
+  'accountId' | 'channelId' | 'from' | 'isGroup' | 'text' | 'media'
+>;
+
+/**
+ * Decides about a message as `routeMessage` would, and says why: every rule for this chat or for all chats, in both
+ * environments, with those after the winner marked `not-reached`. Nothing is stored or sent.
+ * @throws {StorageUnavailableError} the table could not be read
+ */
+export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Promise<ExplainResult> {
+  const from = addressOf(input.from);
+  if (from === 'invalid' || from?.endsWith('@g.us')) return invalid('from', 'a person');
+  const chat = addressOf(input.channelId) ?? from;
+  if (!chat || chat === 'invalid') return invalid('channelId', 'a chat');
+
+  const { accountId } = input;
+  const environment = input.environment ?? deps.environment;
+  const aliases = (await deps.aliasesOf?.(accountId, chat)) ?? [];
+  const query = { accountId, environment, channelIds: [...new Set([chat, ...aliases])] };
+  const [here, there] = await Promise.all([
+    deps.routes.candidates(query),
+    deps.routes.candidates({ ...query, environment: environment === 'lab' ? 'prod' : 'lab' }),
+  ]);
+  const candidates = [...here, ...there];
+  const matches = await testInOrder(deps.matcher, candidates, query, input.text);
+  const choice = chooseRoute(candidates, query, matches);
+
+  const isGroup = chat.endsWith('@g.us');
+  const person = from ?? (isGroup ? undefined : chat);
+  const common = {
+    identity: { ...query, isGroup, ...(person && { from: jidOfChannelId(person) }) },
+    ...(person && { sessionId: contractSessionId(person, chat), userId: contractUser(person) }),
+    trace: choice.trace,
+  };
+  if (choice.kind === 'none') {
+    const { reason } = choice;
+    return {
+      kind: 'explanation',
+      explanation: { decision: 'none', sentence: WHY_NONE[reason], reason, ...common },
+    };
+  }
+  const { route } = choice;
+  const { text, media } = input;
+  const message = {
+    accountId,
+    channelId: chat,
+    from: common.identity.from ?? '',
+    isGroup,
+    text,
+    ...(media && { media }),
+  };
+  const call = route.damage === undefined ? await deps.previewCall?.(route, message) : undefined;
+  const explanation: RouteExplanation = {
+    decision: 'route',
+    sentence: takenBy(route),
+    route: summary(route),
+    ...(call && { call }),
+    ...common,
+  };
+  return { kind: 'explanation', explanation };
+}
+
+function addressOf(written: string | undefined): string | 'invalid' | undefined {
+  if (written === undefined) return undefined;
+  const channelId = canonicalChannelId(written);
+  return channelId === undefined || channelId === ANY_CHANNEL ? 'invalid' : channelId;
+}
+
+function invalid(field: 'channelId' | 'from', what: string): ExplainResult {
+  const sentence = `${field} must be the address of ${what}: an international number, a JID or a group id.`;
+  return {
+    kind: 'invalid',
+    field,
+    sentence: field === 'from' ? sentence.replace(' or a group id', '') : sentence,
+  };
+}
+
+function takenBy(route: Route): string {
+  if (route.damage !== undefined) {
+    return `Route ${route.name ? `"${route.name}"` : route.id} takes the message, but what is stored of it cannot be used: ${route.damage}. Write its config anew.`;
+  }
+  return `Route ${route.name ? `"${route.name}"` : route.id} takes the message to ${route.agentEndpoint}.`;
+}
+
+function summary({ id, name, channelId, agentEndpoint }: Route): RouteExplanation['route'] {
+  return { id, ...(name !== undefined && { name }), channelId, agentEndpoint };
+}
+
+const WHY_NONE: Record<NoRouteReason, string> = {
+  'no-route': 'No rule is for this chat, account and environment, and there is no wildcard rule; add one.',
+  disabled: 'Every rule for this chat is switched off.',
+  'no-match': 'Rules for this chat exist, and none of their patterns matches the text.',
+  'regex-timeout': 'No rule matched, and the pattern of at least one took too long on this text.',
+  'regex-invalid': 'The pattern of every rule for this chat is broken.',
+};

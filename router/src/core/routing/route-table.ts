@@ -1,0 +1,139 @@
+import { ANY_CHANNEL } from '../chat-id.ts';
+import type { Environment, Route } from '../models.ts';
+
+/** What a rule's pattern said about the text. */
+export type MatchResult = 'match' | 'no-match' | 'timeout' | 'invalid';
+
+/** Where a message came in. `channelIds` are all canonical addresses of its chat (a person's number and LID). */
+export interface RouteQuery {
+  accountId: string;
+  environment: Environment;
+  channelIds: readonly string[];
+}
+
+export type RouteOutcome =
+  | 'chosen'
+  | 'not-reached'
+  | 'no-match'
+  | 'regex-timeout'
+  | 'regex-invalid'
+  | 'disabled'
+  | 'other-environment'
+  | 'other-chat'
+  | 'other-account';
+
+/** What became of one rule; `sentence` is ready to show to an admin and holds no message text. */
+export interface TraceEntry {
+  routeId: string;
+  name?: string;
+  channelId: string;
+  priority: number;
+  outcome: RouteOutcome;
+  sentence: string;
+}
+
+/**
+ * Why no rule took a message: `no-route` none is for this chat, account and environment · `disabled` those that are
+ * are switched off · `no-match` no pattern matched · `regex-timeout` none matched and at least one took too long ·
+ * `regex-invalid` every pattern is broken.
+ */
+export type NoRouteReason = 'no-route' | 'disabled' | 'no-match' | 'regex-timeout' | 'regex-invalid';
+
+/** `trace` has one entry a rule, in the order in which rules are asked. */
+export type RouteChoice =
+  | { kind: 'route'; route: Route; trace: TraceEntry[] }
+  | { kind: 'none'; reason: NoRouteReason; trace: TraceEntry[] };
+
+/**
+ * The order in which rules are asked: those of a chat before the wildcard, then higher priority, then the older one
+ * (`createdAt`, then `id`). Total: the same rules give the same order however they come.
+ */
+export function inRouteOrder(routes: readonly Route[]): Route[] {
+  return [...routes].sort(
+    (a, b) =>
+      Number(a.channelId === ANY_CHANNEL) - Number(b.channelId === ANY_CHANNEL) ||
+      b.priority - a.priority ||
+      a.createdAt.getTime() - b.createdAt.getTime() ||
+      compare(a.id, b.id),
+  );
+}
+
+/**
+ * Chooses the rule for a message: the first in route order that is for its account, environment and chat, is enabled,
+ * and whose pattern, if any, matches.
+ * @param matches results of `regexFilter` by route id. Rules after the winner need none; a pattern without a result
+ *   counts as not matching, so an unasked rule is never chosen
+ */
+export function chooseRoute(
+  candidates: readonly Route[],
+  query: RouteQuery,
+  matches: ReadonlyMap<string, MatchResult>,
+): RouteChoice {
+  let winner: Route | undefined;
+  const trace = inRouteOrder(candidates).map((route): TraceEntry => {
+    const outcome = winner ? 'not-reached' : outcomeOf(route, query, matches);
+    if (outcome === 'chosen') winner = route;
+    const { id: routeId, name, channelId, priority } = route;
+    return {
+      routeId,
+      ...(name !== undefined && { name }),
+      channelId,
+      priority,
+      outcome,
+      sentence: SENTENCES[outcome],
+    };
+  });
+  return winner ? { kind: 'route', route: winner, trace } : { kind: 'none', reason: reasonOf(trace), trace };
+}
+
+/** Whether a rule would be asked about a message's text at all. */
+export function isInPlay(route: Route, query: RouteQuery): boolean {
+  return outOfPlay(route, query) === undefined;
+}
+
+function outcomeOf(route: Route, query: RouteQuery, matches: ReadonlyMap<string, MatchResult>): RouteOutcome {
+  const out = outOfPlay(route, query);
+  if (out) return out;
+  if (!route.regexFilter) return 'chosen';
+  switch (matches.get(route.id)) {
+    case 'match':
+      return 'chosen';
+    case 'timeout':
+      return 'regex-timeout';
+    case 'invalid':
+      return 'regex-invalid';
+    default:
+      return 'no-match';
+  }
+}
+
+function outOfPlay(route: Route, query: RouteQuery): RouteOutcome | undefined {
+  if (route.accountId !== query.accountId) return 'other-account';
+  if (route.channelId !== ANY_CHANNEL && !query.channelIds.includes(route.channelId)) return 'other-chat';
+  if (route.environment !== query.environment) return 'other-environment';
+  return route.enabled ? undefined : 'disabled';
+}
+
+function reasonOf(trace: readonly TraceEntry[]): NoRouteReason {
+  const outcomes = new Set(trace.map((entry) => entry.outcome));
+  if (outcomes.has('regex-timeout')) return 'regex-timeout';
+  if (outcomes.has('no-match')) return 'no-match';
+  if (outcomes.has('regex-invalid')) return 'regex-invalid';
+  return outcomes.has('disabled') ? 'disabled' : 'no-route';
+}
+
+const SENTENCES: Record<RouteOutcome, string> = {
+  chosen: 'This rule takes the message.',
+  'not-reached': 'Not asked: an earlier rule took the message.',
+  'no-match': 'Its regexFilter does not match the text.',
+  'regex-timeout': 'Its regexFilter took too long on this text and was given up; write a simpler pattern.',
+  'regex-invalid': 'Its regexFilter is no valid pattern; correct it.',
+  disabled: 'It is switched off.',
+  'other-environment': 'It belongs to the other environment.',
+  'other-chat': 'It is for another chat.',
+  'other-account': 'It is for another WhatsApp account.',
+};
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

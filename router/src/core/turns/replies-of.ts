@@ -1,0 +1,23 @@
+import type { AgentResponse } from '../models.ts';
+import type { NewReply } from '../ports/inbox.ts';
+
+/** WhatsApp shows no more of a caption. */
+const MAX_CAPTION_CHARS = 1_024;
+
+/**
+ * What an agent's response is in a chat, in order: nothing, a text, or its files. The text is the caption of the first
+ * picture or document when it is short enough, and else goes before the files as a message of its own.
+ */
+export function repliesOf({
+  response,
+  files = [],
+}: AgentResponse): Array<Pick<NewReply, 'text' | 'media' | 'file'>> {
+  const text = response?.trim() ? response : '';
+  const captioned = text.length > MAX_CAPTION_CHARS ? -1 : files.findIndex(({ kind }) => kind !== 'audio');
+  const replies = files.map(({ kind, mimeType, fileName, bytes }, index) => ({
+    text: index === captioned ? text : '',
+    media: { kind, mimeType, ...(fileName !== undefined && { fileName }), sizeBytes: bytes.length },
+    file: bytes,
+  }));
+  return text === '' || captioned >= 0 ? replies : [{ text }, ...replies];
+}

@@ -1,0 +1,265 @@
+import type { AgentClient, AskOptions } from '../../../core/agent-client.ts';
+import { AgentProtocolError, MediaError, Wa2aiError } from '../../../core/errors.ts';
+import {
+  type AbiConfig,
+  type AgentResponse,
+  type IncomingMessage,
+  MAX_MEDIA_BYTES,
+} from '../../../core/models.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Logger } from '../../../core/ports/logger.ts';
+import { holdingClock } from '../../clock/system-clock.ts';
+import type { Redact } from '../adk/adk-errors.ts';
+import { boundedFetch, type Fetched } from '../transport/bounded-fetch.ts';
+import { withLimit } from '../transport/with-limit.ts';
+import { readable, renderOutputs } from './codec/abi-render.ts';
+import { type AbiConfigProblem, type AbiRules, rulesOf } from './codec/abi-rules.ts';
+import { type AbiFunction, encodeCall } from './codec/abi-signature.ts';
+import type { AbiValue } from './codec/abi-type.ts';
+import { callUrl, type Envelope, envelopeOf, requestBody } from './codec/abi-wire.ts';
+import { type Call, type Interpretation, interpret, only } from './input/abi-command.ts';
+import { Manifests } from './input/manifests.ts';
+import { callRedactor, describeCall } from './output/call-report.ts';
+import { renderFile } from './output/file-output.ts';
+import { readOutputs } from './output/read-outputs.ts';
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** Of a request and of an answer: the container specification's own limit. */
+const MAX_BYTES = 10 * 1024 * 1024;
+
+/** Settings of AbiAgentClient. */
+export interface AbiAgentClientConfig {
+  abi: AbiConfig;
+  /** Longest wait for one answer, in milliseconds, when `abi` names none. Default 30000. */
+  timeoutMs?: number;
+  log?: Logger;
+  clock?: Clock;
+  /** Share one among clients, so that an ABI behind a URL is fetched once. Default: its own. */
+  manifests?: Manifests;
+}
+
+/** A call on its way. */
+interface Asking {
+  call: Call;
+  rules: AbiRules;
+  url: string;
+  calldata: Buffer;
+  message: IncomingMessage;
+  redact: Redact;
+  signal: AbortSignal;
+}
+
+/**
+ * Asks agents that speak the container specification: a 4-byte selector and ABI-encoded arguments in one POST, the
+ * ABI-encoded outputs back. What a message calls, and how outputs become a reply, is in `abi/`.
+ *
+ * A person's mistake and `/help` are answered here, without the agent. There is nowhere to look for the answer of an
+ * earlier ask, so after a crash in the middle the function is called again, as containers are told to expect.
+ */
+export class AbiAgentClient implements AgentClient {
+  readonly #config: AbiConfig;
+  readonly #timeoutMs: number;
+  readonly #log: Logger | undefined;
+  readonly #clock: Clock;
+  readonly #manifests: Manifests;
+  #rules: { entries: unknown; rules: Promise<AbiRules> } | undefined;
+  /** What the agent was seen to speak, under `auto`. */
+  #learned: Envelope | undefined;
+
+  constructor(config: AbiAgentClientConfig) {
+    this.#config = config.abi;
+    this.#timeoutMs = config.abi.timeoutMs ?? config.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#log = config.log;
+    this.#clock = config.clock ?? holdingClock;
+    this.#manifests = config.manifests ?? new Manifests(this.#clock);
+  }
+
+  /**
+   * Calls the function that the message means, once.
+   * @returns the rendered outputs, as text or as a file, or what the person is told instead of a call; without `response`
+   *   when the function has no outputs. `metadata.abi` holds `function`, `arguments`, `outputs` and `calldata`, or
+   *   `answeredBy: 'wa2ai'`
+   * @throws {AgentUnavailableError} no connection, 429, 502, 503, a manifest that cannot be fetched; with `idempotent`
+   *   also 400, 500, a time-out and a lost connection
+   * @throws {AgentTimeoutError} no answer in time, 504, or a connection lost on the way: the call may have happened
+   * @throws {AgentProtocolError} any other status, outputs that are empty, too large or not the ABI's, unusable settings
+   * @throws {MediaError} the message's file, which the call needs, could not be had
+   * @throws the signal's reason when `options.signal` aborts
+   */
+  async sendMessage(
+    endpoint: string,
+    message: IncomingMessage,
+    options: AskOptions = {},
+  ): Promise<AgentResponse> {
+    const log = this.#log?.child({ messageId: message.id });
+    const within = <T>(work: (signal: AbortSignal) => Promise<T>) =>
+      withLimit(this.#clock, this.#timeoutMs, options.signal, work);
+    const rules = await within((signal) =>
+      this.#rulesNow(signal).catch((error: unknown) => {
+        options.signal?.throwIfAborted();
+        throw error;
+      }),
+    );
+    const planned = interpret(rules, message);
+    const bytes = needsFile(planned) ? await fileOf(message, options) : undefined;
+    // Only the bytes can tell whether they fit bytes of a fixed size, so the file may yet be a mistake.
+    const meant = bytes ? interpret(rules, message, bytes) : planned;
+    if (planned.kind === 'say' || meant.kind === 'say') {
+      const { why, text } = planned.kind === 'say' ? planned : (meant as Interpretation & { kind: 'say' });
+      log?.info({ why }, 'ABI message answered without the agent');
+      const abi = { answeredBy: 'wa2ai', why };
+      return { success: true, response: text, metadata: { abi }, detail: { abi } };
+    }
+    const calldata = encodeCall(rules.abi, meant.target, meant.values);
+    const shown = describeCall(planned, calldata);
+    return await within(async (signal) => {
+      try {
+        if (calldata.length > MAX_BYTES) throw new AgentProtocolError('The ABI call is larger than 10 MB.');
+        const redact = callRedactor(message, planned.values, this.#config.headers);
+        const url = callUrl(endpoint, this.#config.path);
+        const outputs = await this.#ask({ call: meant, rules, url, calldata, message, redact, signal });
+        const { target } = meant;
+        const answer = answerOf(rules, target, outputs);
+        const abi = { ...shown, outputs: readable(target.outputs, answer.shown) };
+        log?.info({ function: target.signature }, 'ABI agent answered');
+        const { response, files } = answer;
+        return {
+          success: true,
+          ...(response !== undefined && { response }),
+          ...(files && { files }),
+          metadata: { abi },
+          detail: { abi },
+        };
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        throw error instanceof Wa2aiError ? error.withDetail({ abi: shown }) : error;
+      }
+    });
+  }
+
+  /** A file without words is a call when the argument template or the only function takes it. */
+  async takesFile(message: IncomingMessage): Promise<boolean> {
+    try {
+      const rules = await withLimit(this.#clock, this.#timeoutMs, undefined, (signal) =>
+        this.#rulesNow(signal),
+      );
+      return needsFile(interpret(rules, message));
+    } catch (error) {
+      // Whoever asks meets the same error again, with what a route does about errors.
+      if (error instanceof Wa2aiError) return true;
+      throw error;
+    }
+  }
+
+  /** The call that a message would make, or what would be said instead. */
+  async preview(message: IncomingMessage): Promise<Record<string, unknown>> {
+    return await withLimit(this.#clock, this.#timeoutMs, undefined, async (signal) => {
+      const rules = await this.#rulesNow(signal);
+      const meant = interpret(rules, message);
+      if (meant.kind === 'say') return { kind: 'answer', why: meant.why, text: meant.text };
+      const calldata = meant.needsFile ? undefined : encodeCall(rules.abi, meant.target, meant.values);
+      const isFile = rules.file !== undefined && meant.target === only(rules);
+      return {
+        kind: 'call',
+        ...describeCall(meant, calldata),
+        ...(isFile && { reply: this.#config.output }),
+      };
+    });
+  }
+
+  /** The settings, read once; those behind a URL again whenever the manifest was. */
+  async #rulesNow(signal: AbortSignal): Promise<AbiRules> {
+    const { functions } = this.#config;
+    const entries =
+      typeof functions === 'string' ? await this.#manifests.entriesOf(functions, signal) : functions;
+    if (this.#rules?.entries !== entries) {
+      const rules = rulesOf(entries, this.#config).then((result) => {
+        if (result.ok) return result.rules;
+        throw new AgentProtocolError(unusable(result.problems, typeof functions === 'string'));
+      });
+      this.#rules = { entries, rules };
+    }
+    return await this.#rules.rules;
+  }
+
+  async #ask(asking: Asking): Promise<AbiValue[]> {
+    const wanted = this.#config.envelope ?? 'raw';
+    const envelope = wanted === 'auto' ? (this.#learned ?? 'raw') : wanted;
+    const fetched = await this.#post(asking, envelope);
+    const isJsonAgent =
+      wanted === 'auto' && envelope === 'raw' && fetched.kind === 'answer' && isEnvelopeRefusal(fetched);
+    if (!isJsonAgent) return this.#outputs(asking, fetched, envelope);
+    // The agent speaks the JSON envelope and could not read the bytes, so nothing was called.
+    const again = await this.#post(asking, 'json');
+    const outputs = this.#outputs(asking, again, 'json');
+    this.#learned = 'json';
+    return outputs;
+  }
+
+  #outputs({ call, rules, redact }: Asking, fetched: Fetched, envelope: Envelope): AbiValue[] {
+    return readOutputs(fetched, {
+      target: call.target,
+      codec: rules.abi.codec,
+      envelope,
+      timeoutMs: this.#timeoutMs,
+      isIdempotent: this.#config.idempotent ?? false,
+      nowMs: this.#clock.now(),
+      redact,
+    });
+  }
+
+  async #post({ url, calldata, message, signal }: Asking, envelope: Envelope): Promise<Fetched> {
+    const { contentType, body } = requestBody(envelope, calldata, message.id);
+    const headers = new Headers(this.#config.headers);
+    headers.set('content-type', contentType);
+    return await boundedFetch(url, {
+      method: 'POST',
+      headers,
+      body,
+      signal,
+      // In JSON a byte takes two digits.
+      maxBytes: envelope === 'raw' ? MAX_BYTES : 2 * MAX_BYTES + 64 * 1024,
+    });
+  }
+}
+
+function unusable(problems: readonly AbiConfigProblem[], isManifest: boolean): string {
+  const isItsOwn = isManifest && problems.every(({ field }) => field.startsWith('functions'));
+  const mistakes = problems.map(({ field, message }) =>
+    isItsOwn ? `${field.slice('functions'.length) || 'it'} ${message}` : `config.abi.${field} ${message}`,
+  );
+  return `The ${isItsOwn ? "ABI agent's manifest" : "route's ABI"} cannot be used: ${mistakes.join('; ')}.`;
+}
+
+function needsFile(meant: Interpretation): boolean {
+  return meant.kind === 'call' && meant.needsFile === true;
+}
+
+/** @throws {MediaError} */
+async function fileOf({ media }: IncomingMessage, { loadMedia }: AskOptions): Promise<Uint8Array> {
+  if ((media?.sizeBytes ?? 0) > MAX_MEDIA_BYTES) {
+    throw new MediaError(
+      'MEDIA_TOO_LARGE',
+      `The file of the message has more than ${MAX_MEDIA_BYTES} bytes.`,
+    );
+  }
+  if (!loadMedia) throw new MediaError('MEDIA_GONE', 'There is no way to the file of the message.');
+  return loadMedia();
+}
+
+/** What a function's outputs are in the chat, and in the message log. */
+function answerOf(rules: AbiRules, target: AbiFunction, outputs: AbiValue[]) {
+  const isTemplated = target === only(rules);
+  if (rules.file && isTemplated) {
+    const { file, caption, shown } = renderFile(rules.file, target.outputs, outputs);
+    return { response: caption, files: [file], shown };
+  }
+  const response = renderOutputs(target.outputs, outputs, isTemplated ? rules.output : undefined);
+  return { response, files: undefined, shown: outputs };
+}
+
+/** A refusal in the JSON envelope's own form: the agent expects that envelope. */
+function isEnvelopeRefusal({ status, body }: Fetched & { kind: 'answer' }): boolean {
+  const envelope = envelopeOf(body);
+  return envelope !== undefined && (status >= 400 || typeof envelope.result !== 'string');
+}

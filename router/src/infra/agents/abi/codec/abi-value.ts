@@ -1,0 +1,221 @@
+import { type AbiInput, AbiInputError, ANYTHING, FileInput } from '../input/abi-input.ts';
+import { count, expectation, rangeOf, type Whole } from '../input/describe-type.ts';
+import { ExactJsonError, NumberText, parseExactJson } from '../input/lenient-json.ts';
+import { bare, bigintIn, bytesIn } from '../input/parse-scalars.ts';
+import { type AbiParam, type AbiType, type AbiValue, areNamed, shortened } from './abi-type.ts';
+import type { Codec } from './viem-codec.ts';
+
+/** How a sentence calls all arguments, or the only tuple, together. */
+const WHOLE = 'the input';
+
+/**
+ * Values for the parameters of a function, by position or by name.
+ * @throws {AbiInputError}
+ */
+export function coerceAll(params: readonly AbiParam[], input: AbiInput, codec: Codec): AbiValue[] {
+  return fieldsOf(params, input, '', codec);
+}
+
+/**
+ * The value of a parameter. Text is taken as a person writes it: numbers in decimal or hex, `yes` and `no`, bytes in
+ * hex or base64, arrays and tuples as JSON or, an array, with commas or spaces between its items. `path` names the value
+ * in a sentence.
+ * @throws {AbiInputError}
+ */
+export function coerce(type: AbiType, input: AbiInput, path: string, codec: Codec): AbiValue {
+  if (input === ANYTHING) return '';
+  if (input === undefined || input === null) throw new AbiInputError(`${path} is missing`);
+  if (input instanceof FileInput) return fileValue(type, input, path);
+  switch (type.kind) {
+    case 'uint':
+    case 'int':
+      return wholeNumber(type, input, path);
+    case 'bool':
+      return truth(input, path);
+    case 'address':
+      return address(input, path, codec);
+    case 'string':
+      return plainText(input, path);
+    case 'bytes':
+      return bytesOf(input, path);
+    case 'fixedBytes':
+      return bytesOf(input, path, type.size);
+    case 'array':
+      return arrayOf(type, input, path, codec);
+    case 'tuple':
+      return fieldsOf(type.fields, structured(input, path || WHOLE, expectation(type)), path, codec);
+  }
+}
+
+function mistake(path: string, expected: string, input: AbiInput): AbiInputError {
+  return new AbiInputError(`${path} must be ${expected}, got '${shortened(shown(input))}'`);
+}
+
+function shown(input: AbiInput): string {
+  if (typeof input === 'string') return input;
+  if (input instanceof NumberText) return input.text;
+  if (input instanceof FileInput) return 'a file';
+  if (input instanceof Uint8Array) return `${input.length} bytes`;
+  if (Array.isArray(input)) return `a list of ${count(input.length, 'item')}`;
+  return typeof input === 'object' && input !== null ? 'an object' : String(input);
+}
+
+function wholeNumber(type: Whole, input: AbiInput, path: string): bigint {
+  const value = bigintOf(input);
+  const [least, most] = rangeOf(type);
+  if (value !== undefined && value >= least && value <= most) return value;
+  const hint = typeof input === 'number' && Number.isInteger(input) ? ' (write large numbers as text)' : '';
+  throw mistake(path, `${expectation(type)}${hint}`, input);
+}
+
+/** The exact number that was written; undefined when it is none or longer than any type holds. */
+function bigintOf(input: AbiInput): bigint | undefined {
+  if (typeof input === 'bigint') return input;
+  // Above this a number in JSON was rounded before it came here.
+  if (typeof input === 'number') return Number.isSafeInteger(input) ? BigInt(input) : undefined;
+  const text = input instanceof NumberText ? input.text : input;
+  return typeof text === 'string' ? bigintIn(text) : undefined;
+}
+
+const TRUTHS = new Map([
+  ['true', true],
+  ['yes', true],
+  ['1', true],
+  ['false', false],
+  ['no', false],
+  ['0', false],
+]);
+
+function truth(input: AbiInput, path: string): boolean {
+  if (typeof input === 'boolean') return input;
+  const isText = typeof input !== 'object' || input instanceof NumberText;
+  const value = isText ? TRUTHS.get(bare(shown(input)).toLowerCase()) : undefined;
+  if (value === undefined) throw mistake(path, 'true or false', input);
+  return value;
+}
+
+function address(input: AbiInput, path: string, codec: Codec): string {
+  const text = input instanceof NumberText ? input.text : input;
+  const written = typeof text === 'string' ? bare(text) : '';
+  if (!/^0x[0-9a-f]{40}$/i.test(written)) throw mistake(path, 'an address (0x and 40 hex digits)', input);
+  const checked = codec.checksum(written);
+  const digits = written.slice(2);
+  const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
+  if (isMixed && checked !== `0x${digits}`) {
+    throw new AbiInputError(
+      `${path} has a wrong checksum, so a character of '${shortened(written)}' may be mistyped; copy the address again`,
+    );
+  }
+  return checked;
+}
+
+function plainText(input: AbiInput, path: string): string {
+  if (typeof input === 'object' && !(input instanceof NumberText)) throw mistake(path, 'text', input);
+  const text = shown(input);
+  // A lone half of a surrogate pair has no UTF-8; an encoder would put a replacement in its place.
+  if (/\p{Surrogate}/u.test(text)) throw new AbiInputError(`${path} holds a broken character`);
+  return text;
+}
+
+function fileValue(type: AbiType, input: FileInput, path: string): string {
+  if (type.kind !== 'bytes' && type.kind !== 'fixedBytes') throw mistake(path, expectation(type), input);
+  if (!input.bytes) return input.shown;
+  return bytesOf(input.bytes, path, type.kind === 'fixedBytes' ? type.size : undefined);
+}
+
+/** Whether a value is, or holds, a file whose bytes are not fetched yet: bytes are `0x` hex otherwise. */
+export function holdsFile(type: AbiType, value: AbiValue | undefined): boolean {
+  if (type.kind === 'bytes' || type.kind === 'fixedBytes') return String(value).startsWith('<');
+  if (!Array.isArray(value)) return false;
+  if (type.kind === 'array') return value.some((item) => holdsFile(type.item, item));
+  return type.kind === 'tuple' && type.fields.some((field, index) => holdsFile(field.type, value[index]));
+}
+
+function bytesOf(input: AbiInput, path: string, size?: number): string {
+  const type: AbiType = size === undefined ? { kind: 'bytes' } : { kind: 'fixedBytes', size };
+  const text = input instanceof NumberText ? input.text : input;
+  const written = typeof text === 'string' ? bytesIn(text, size) : undefined;
+  if (written === 'ambiguous') {
+    const [asHex, asBase64] = ['0x', 'base64:'].map((prefix) => shortened(`${prefix}${shown(input)}`));
+    throw new AbiInputError(`${path} may be hex or base64; write ${asHex} or ${asBase64}`);
+  }
+  const bytes = input instanceof Uint8Array ? Buffer.from(input) : written;
+  if (!bytes) throw mistake(path, expectation(type), input);
+  if (size !== undefined && bytes.length !== size) {
+    throw new AbiInputError(`${path} must be ${expectation(type)}, got ${count(bytes.length, 'byte')}`);
+  }
+  return `0x${bytes.toString('hex')}`;
+}
+
+function arrayOf(type: AbiType & { kind: 'array' }, input: AbiInput, path: string, codec: Codec): AbiValue[] {
+  const items = listOf(type, input, path);
+  if (type.length !== undefined && items.length !== type.length) {
+    throw new AbiInputError(`${path} must have ${count(type.length, 'item')}, got ${items.length}`);
+  }
+  return items.map((item, index) => coerce(type.item, item, `item ${index + 1} of ${path}`, codec));
+}
+
+function listOf(type: AbiType & { kind: 'array' }, input: AbiInput, path: string): AbiInput[] {
+  const { kind } = type.item;
+  if (kind !== 'array' && kind !== 'tuple' && typeof input === 'string' && !/^\s*[[{]/.test(input)) {
+    return writtenItems(input.trim(), kind === 'string' || kind === 'bytes');
+  }
+  const value = structured(input, path, expectation(type));
+  if (!Array.isArray(value)) throw mistake(path, expectation(type), input);
+  return value;
+}
+
+/** Items with commas or semicolons between them or, when none of them can hold a space, with spaces. */
+function writtenItems(text: string, mayHoldSpaces: boolean): string[] {
+  if (text === '') return [];
+  if (mayHoldSpaces) return text.split(',').map((item) => item.trim());
+  const items = /[,;]/.test(text) ? text.split(/[,;]/).map((item) => item.trim()) : text.split(/\s+/);
+  return items.at(-1) === '' ? items.slice(0, -1) : items;
+}
+
+/** JSON of what may still be its text. */
+function structured(input: AbiInput, path: string, expected: string): AbiInput {
+  if (typeof input !== 'string') return input;
+  if (!/^\s*[[{]/.test(input)) throw mistake(path, expected, input);
+  try {
+    return parseExactJson(input);
+  } catch (error) {
+    if (error instanceof ExactJsonError) throw new AbiInputError(`${path} ${error.message}`);
+    throw error;
+  }
+}
+
+function fieldsOf(fields: readonly AbiParam[], input: AbiInput, path: string, codec: Codec): AbiValue[] {
+  const what = path || WHOLE;
+  if (Array.isArray(input)) {
+    if (input.length !== fields.length) {
+      throw new AbiInputError(`${what} must have ${count(fields.length, 'value')}, got ${input.length}`);
+    }
+    return fields.map((field, index) =>
+      coerce(field.type, input[index], fieldPath(field, index, path), codec),
+    );
+  }
+  const isObject =
+    typeof input === 'object' &&
+    input !== null &&
+    !(input instanceof NumberText) &&
+    !(input instanceof Uint8Array);
+  if (!isObject || !areNamed(fields))
+    throw mistake(what, expectation({ kind: 'tuple', fields: [...fields] }), input);
+  const values = new Map(Object.entries(input));
+  const unknown = [...values.keys()].find((key) => fields.every(({ name }) => name !== key));
+  if (unknown !== undefined) {
+    const names = fields.map(({ name }) => name).join(', ');
+    throw new AbiInputError(`${what} has no field '${shortened(unknown)}'; its fields are ${names}`);
+  }
+  return fields.map((field, index) =>
+    coerce(field.type, values.get(field.name), fieldPath(field, index, path), codec),
+  );
+}
+
+/** `age`, `user.age`, `age of item 2 of users`, `argument 1`. */
+function fieldPath(field: AbiParam, index: number, path: string): string {
+  const name = field.name || (path ? `value ${index + 1}` : `argument ${index + 1}`);
+  if (path === '') return name;
+  return path.startsWith('item ') || !field.name ? `${name} of ${path}` : `${path}.${name}`;
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { AgentProtocolError } from '../../../../core/errors.ts';
+
+/** How calldata is packed: `raw` bytes, or JSON with it in hex. */
+export type Envelope = 'raw' | 'json';
+
+/** A request's body with its content type. `requestId` is the message's id, the same for every try. */
+export function requestBody(envelope: Envelope, calldata: Buffer, requestId: string) {
+  if (envelope === 'raw') return { contentType: 'application/octet-stream', body: new Uint8Array(calldata) };
+  const body = JSON.stringify({ requestId, request: `0x${calldata.toString('hex')}` });
+  return { contentType: 'application/json', body };
+}
+
+const step = z.looseObject({ name: z.string().optional() });
+const envelopeAnswer = z.looseObject({ steps: z.array(step), result: z.string().nullish() });
+
+/** An answer in the JSON envelope, `{steps, result}`; undefined for anything else. */
+export function envelopeOf(body: Buffer): z.output<typeof envelopeAnswer> | undefined {
+  if (body[0] !== 0x7b) return undefined;
+  try {
+    const parsed = envelopeAnswer.safeParse(JSON.parse(body.toString('utf8')));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the `error` step of an envelope says, its words or all of it; undefined for anything else. */
+export function envelopeError(body: Buffer): string | undefined {
+  const step = envelopeOf(body)?.steps.findLast(({ name }) => name === 'error');
+  if (!step) return undefined;
+  const { name: _, ...rest } = step;
+  const words = [rest.message, rest.error, rest.detail].find((value) => typeof value === 'string');
+  return words ?? (Object.keys(rest).length > 0 ? JSON.stringify(rest) : undefined);
+}
+
+/**
+ * The ABI-encoded outputs in the body of a 200 answer; `redact` is applied to what an error quotes of it.
+ * @throws {AgentProtocolError} the JSON envelope holds none
+ */
+export function outputsIn(
+  envelope: Envelope,
+  body: Buffer,
+  redact: (text: string) => string = (text) => text,
+): Buffer {
+  if (envelope === 'raw') return body;
+  const answer = envelopeOf(body);
+  if (!answer)
+    throw new AgentProtocolError(
+      'The ABI agent answered something else than the JSON envelope {steps, result}.',
+    );
+  const { result } = answer;
+  if (typeof result !== 'string' || !/^0x(?:[0-9a-f]{2})*$/i.test(result)) {
+    const names = answer.steps.map(({ name }) => name ?? '?').join(', ');
+    const said = redact(envelopeError(body) ?? '');
+    throw new AgentProtocolError(
+      `The ABI agent's JSON envelope holds no hex result (steps: ${names.slice(0, 200)})${said && `: ${said}`}.`,
+    );
+  }
+  return Buffer.from(result.slice(2), 'hex');
+}
+
+/**
+ * Where a call goes: the endpoint as it is, `/` when it names no path, or `path` below it. No port means 80 (443 with
+ * https).
+ * @throws {AgentProtocolError} the endpoint is no http:// or https:// address
+ */
+export function callUrl(endpoint: string, path: string | undefined): string {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    throw new AgentProtocolError("The ABI agent's endpoint is not an http:// or https:// address.");
+  }
+  if (path === undefined) return url.href;
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}${url.search}`;
+}

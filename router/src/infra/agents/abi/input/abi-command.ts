@@ -1,0 +1,195 @@
+import type { IncomingMessage, MediaInfo } from '../../../../core/models.ts';
+import { type AbiFunction, type AgentAbi, findFunction } from '../codec/abi-signature.ts';
+import { AbiDefinitionError, type AbiParam, type AbiValue, shortened } from '../codec/abi-type.ts';
+import { coerce, coerceAll, holdsFile } from '../codec/abi-value.ts';
+import { type AbiInput, AbiInputError, FileInput } from './abi-input.ts';
+import { fillTemplate } from './args-template.ts';
+import { commandList, functionHelp, usage } from './help-text.ts';
+import { argumentsOf, type Said } from './parse-arguments.ts';
+
+/** How a route turns messages into calls. */
+export interface CallRules {
+  abi: AgentAbi;
+  /** Called for text that is no command. */
+  target?: AbiFunction;
+  /** Argument template; with it every text is a call of `target`. */
+  args?: unknown;
+}
+
+/** A call of the agent. */
+export interface Call {
+  kind: 'call';
+  target: AbiFunction;
+  values: AbiValue[];
+  /** A value stands for the message's file, whose bytes must be fetched before the call can be encoded. */
+  needsFile?: true;
+}
+
+/** A call of the agent, or what the person is told without one. */
+export type Interpretation = Call | { kind: 'say'; why: 'help' | 'list' | 'mistake'; text: string };
+
+/**
+ * Understands a message: by the argument template when there is one; else as a command (`/add 2 40`, `/help`), as JSON,
+ * or as text for the route's function. A file that the message carries goes where the template says, or is the only
+ * argument of type bytes that the person left out. A person's mistake is something to say, never an error.
+ * @param fileBytes the message's file, once it is fetched; without it a call that takes the file says so
+ */
+export function interpret(
+  rules: CallRules,
+  message: IncomingMessage,
+  fileBytes?: Uint8Array,
+): Interpretation {
+  const file = message.media && new FileInput(shownFile(message.media), fileBytes);
+  try {
+    const meant =
+      rules.args === undefined
+        ? interpretText(rules, { text: message.text, file })
+        : callOf(only(rules), (target) =>
+            coerceAll(target.inputs, fillTemplate(rules.args, message, file), rules.abi.codec),
+          );
+    if (meant.kind === 'say') return meant;
+    const isWaiting = meant.target.inputs.some(({ type }, index) => holdsFile(type, meant.values[index]));
+    return isWaiting ? { ...meant, needsFile: true } : meant;
+  } catch (error) {
+    if (error instanceof AbiInputError) return { kind: 'say', why: 'mistake', text: sentence(error.message) };
+    throw error;
+  }
+}
+
+function shownFile({ mimeType, sizeBytes }: MediaInfo): string {
+  return `<${mimeType}${sizeBytes === undefined ? '' : `, ${sizeBytes} bytes`}>`;
+}
+
+/** The function that a route means when it names none: the only one. */
+export function only({ abi, target }: CallRules): AbiFunction | undefined {
+  return target ?? (abi.functions.length === 1 ? abi.functions[0] : undefined);
+}
+
+function interpretText(rules: CallRules, said: Said): Interpretation {
+  const { text, file } = said;
+  const [, name, rest = ''] = /^\s*\/([\w$]+)(?![^\s(])([\s\S]*)$/.exec(text) ?? [];
+  const commanded = name === undefined ? undefined : interpretCommand(rules, name, { text: rest, file });
+  if (commanded) return commanded;
+  const sole = only(rules);
+  const byKind = sole && file && textAndFile(sole, { text, file });
+  if (byKind) return callOf(sole, () => coerceAll(sole.inputs, byKind, rules.abi.codec));
+  const textTarget = sole && isTextOnly(sole) ? sole : undefined;
+  if (textTarget) return callOf(textTarget, () => [coerceText(rules, textTarget, text)]);
+  const target = /^\s*[[{]/.test(text) ? sole : rules.target;
+  if (!target) {
+    return name === undefined
+      ? { kind: 'say', why: 'list', text: commandList(rules.abi.functions) }
+      : noSuchCommand(rules.abi, name);
+  }
+  try {
+    return callOf(target, () => argumentsOf(target, said, rules.abi));
+  } catch (error) {
+    // What begins like a command and is no arguments either was meant as one.
+    if (name !== undefined && error instanceof AbiInputError) return noSuchCommand(rules.abi, name);
+    throw error;
+  }
+}
+
+/** The call or the help that a command asks for; undefined when there is no function of that name. */
+function interpretCommand(rules: CallRules, name: string, rest: Said): Interpretation | undefined {
+  const { text, file } = rest;
+  const types = /^\(\S*\)(?!\S)/.exec(text)?.[0] ?? '';
+  const form = types === '' ? [] : commandFunctions(rules.abi, name, types);
+  if (form.length > 0) return callCommand(rules, form, { text: text.slice(types.length), file }, false);
+  if (name.toLowerCase() === 'help') return help(rules.abi, text.trim());
+  const found = commandFunctions(rules.abi, name, '');
+  return found.length > 0 ? callCommand(rules, found, rest, text.startsWith('(')) : undefined;
+}
+
+function noSuchCommand({ functions }: AgentAbi, name: string): Interpretation {
+  const text = `There is no command /${shortened(name)}.\n\n${commandList(functions)}`;
+  return { kind: 'say', why: 'mistake', text };
+}
+
+function callOf(
+  target: AbiFunction | undefined,
+  valuesOf: (target: AbiFunction) => AbiValue[],
+): Interpretation {
+  if (!target) throw new AbiInputError('this chat does not know which function to call');
+  return { kind: 'call', target, values: valuesOf(target) };
+}
+
+/** The arguments of a function of one file and at most one text, which need no command. */
+function textAndFile({ inputs }: AbiFunction, { text, file }: Said): AbiInput[] | undefined {
+  const kinds = inputs.map(({ type }) => type.kind);
+  const fits = kinds.filter((kind) => kind === 'bytes').length === 1 && kinds.length <= 2;
+  if (!fits || kinds.some((kind) => kind !== 'bytes' && kind !== 'string')) return undefined;
+  return kinds.map((kind) => (kind === 'bytes' ? file : text));
+}
+
+function isTextOnly({ inputs }: AbiFunction): boolean {
+  return inputs.length === 1 && inputs[0]?.type.kind === 'string';
+}
+
+function coerceText({ abi }: CallRules, { inputs }: AbiFunction, text: string): AbiValue {
+  const [input] = inputs as [AbiParam];
+  return coerce(input.type, text, input.name || 'argument 1', abi.codec);
+}
+
+function help(abi: AgentAbi, rest: string): Interpretation {
+  const name = rest.replace(/^\//, '');
+  if (name === '') return { kind: 'say', why: 'help', text: commandList(abi.functions) };
+  const [, word = '', types = ''] = /^([\w$]+)(\(.*\))?$/.exec(name) ?? [];
+  const found = commandFunctions(abi, word, types);
+  if (found.length > 0) return { kind: 'say', why: 'help', text: found.map(functionHelp).join('\n\n') };
+  return noSuchCommand(abi, name);
+}
+
+/** The functions that a command may mean: one, or the forms of a name. Phones like to begin with a capital letter. */
+function commandFunctions(abi: AgentAbi, name: string, types: string): readonly AbiFunction[] {
+  if (types !== '') {
+    try {
+      return [findFunction(abi, `${name}${types}`)];
+    } catch (error) {
+      if (error instanceof AbiDefinitionError) return [];
+      throw error;
+    }
+  }
+  const exact = abi.byName.get(name);
+  if (exact) return exact;
+  const lower = name.toLowerCase();
+  return abi.functions.filter((candidate) => candidate.name.toLowerCase() === lower);
+}
+
+/** The form that the arguments fit; of several that fit, the route's own. */
+function callCommand(
+  rules: CallRules,
+  forms: readonly AbiFunction[],
+  rest: Said,
+  isCallSyntax: boolean,
+): Interpretation {
+  const fitting: Call[] = [];
+  let firstMistake: AbiInputError | undefined;
+  for (const target of forms) {
+    try {
+      fitting.push({
+        kind: 'call',
+        target,
+        values: argumentsOf(target, rest, { codec: rules.abi.codec, isCallSyntax }),
+      });
+    } catch (error) {
+      if (!(error instanceof AbiInputError)) throw error;
+      firstMistake ??= error;
+    }
+  }
+  const [call, ...others] = fitting;
+  if (!call) {
+    if (forms.length === 1 && firstMistake) throw firstMistake;
+    throw new AbiInputError(`that fits no form of the command; write ${forms.map(usage).join(' or ')}`);
+  }
+  if (others.length === 0) return call;
+  const own = fitting.find(({ target }) => target === rules.target);
+  if (own) return own;
+  const named = fitting.map(({ target }) => `/${target.signature}`).join(' or ');
+  throw new AbiInputError(`that fits several forms of the command; write ${named} before the values`);
+}
+
+/** A sentence as a chat shows it: it begins with a name, which stays as it is, and ends with a full stop. */
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,97 @@
+import { contractUser } from '../../../../core/chat-id.ts';
+import type { IncomingMessage } from '../../../../core/models.ts';
+import { shortened } from '../codec/abi-type.ts';
+import { type AbiInput, AbiInputError, ANYTHING, FileInput } from './abi-input.ts';
+
+/** What `{{name}}` in an argument template can stand for. */
+const VARIABLES: Record<string, (message: IncomingMessage) => string | bigint | boolean> = {
+  text: ({ text }) => text,
+  from: ({ from }) => from,
+  phone: ({ from }) => contractUser(from),
+  name: ({ pushName }) => pushName ?? '',
+  messageId: ({ id }) => id,
+  channelId: ({ channelId }) => channelId,
+  accountId: ({ accountId }) => accountId ?? '',
+  timestamp: ({ timestamp }) => BigInt(Math.trunc(timestamp.getTime() / 1000)),
+  quotedText: ({ quotedText }) => quotedText ?? '',
+  isGroup: ({ isGroup }) => isGroup ?? false,
+  mediaType: ({ media }) => media?.mimeType ?? '',
+  fileName: ({ media }) => media?.fileName ?? '',
+};
+
+/** Stands for the bytes of the message's file, and always alone. */
+const MEDIA = 'media';
+
+/** Those that may hold anything a person writes, and so may become a value of any type. */
+const FREE = new Set(['text', 'quotedText', 'name']);
+
+/** Names of the variables, for sentences. */
+const VARIABLE_NAMES = [...Object.keys(VARIABLES), MEDIA];
+
+const PLACEHOLDER = /\{\{\s*([\w.]+)\s*\}\}/g;
+const SOLE_PLACEHOLDER = /^\{\{\s*([\w.]+)\s*\}\}$/;
+const MAX_DEPTH = 32;
+
+/**
+ * The template with its placeholders replaced; one that is a whole text keeps its type, `{{timestamp}}` is a number and
+ * `{{media}}` the file.
+ * @throws {AbiInputError} the template needs a file and the message has none
+ */
+export function fillTemplate(template: unknown, message: IncomingMessage, file?: FileInput): AbiInput {
+  return fill(template, (text) => {
+    const sole = SOLE_PLACEHOLDER.exec(text)?.[1];
+    if (sole === MEDIA) {
+      if (file) return file;
+      throw new AbiInputError('Please send a picture, a voice message or another file with your message');
+    }
+    if (sole) return VARIABLES[sole]?.(message);
+    return text.replace(PLACEHOLDER, (_, name: string) => String(VARIABLES[name]?.(message) ?? ''));
+  });
+}
+
+/** The template with values as they may come, and `ANYTHING` where a person's words go; to check its types. */
+export function sampleOf(template: unknown): AbiInput {
+  return fill(template, (text) => {
+    const isFree = [...text.matchAll(PLACEHOLDER)].some(([, name]) => FREE.has(name ?? ''));
+    return isFree ? ANYTHING : fillTemplate(text, SAMPLE_MESSAGE, new FileInput('<a file>'));
+  });
+}
+
+/** What is wrong with the placeholders of a template, one sentence each: names that are no variable, braces left open. */
+export function placeholderProblems(template: unknown): string[] {
+  const problems = new Set<string>();
+  fill(template, (text) => {
+    const rest = text.replace(/\{\{([^{}]*)\}\}/g, (placeholder, inner: string) => {
+      const name = inner.trim();
+      if (name === MEDIA && text !== placeholder) {
+        problems.add('puts {{media}} into other text; bytes stand alone');
+      } else if (!Object.hasOwn(VARIABLES, name) && name !== MEDIA) {
+        problems.add(`uses ${shortened(placeholder)}; there are ${VARIABLE_NAMES.join(', ')}`);
+      }
+      return '';
+    });
+    const open = /\{\{[\s\S]*/.exec(rest)?.[0];
+    if (open !== undefined) problems.add(`has '${shortened(open)}' without }}`);
+    return text;
+  });
+  return [...problems];
+}
+
+/** A message in a group: its addresses are no numbers, so that a template cannot count on one. */
+const SAMPLE_MESSAGE: IncomingMessage = {
+  id: '3EB0AAAAAAAAAAAAAAAAAA',
+  from: '34600000000@s.whatsapp.net',
+  channelId: '120363000000000000@g.us',
+  text: '',
+  timestamp: new Date(1_700_000_000_000),
+};
+
+function fill(template: unknown, leaf: (text: string) => AbiInput, depth = 0): AbiInput {
+  if (typeof template === 'string') return leaf(template);
+  if (depth > MAX_DEPTH) return undefined;
+  if (Array.isArray(template)) return template.map((item) => fill(item, leaf, depth + 1));
+  if (typeof template !== 'object' || template === null) return template as AbiInput;
+  return Object.fromEntries(
+    Object.entries(template).map(([key, item]) => [key, fill(item, leaf, depth + 1)]),
+  );
+}

@@ -1,0 +1,103 @@
+import { LRUCache } from 'lru-cache';
+import { AgentProtocolError, AgentUnavailableError } from '../../../../core/errors.ts';
+import type { Clock } from '../../../../core/ports/clock.ts';
+import { boundedFetch, redirectHint } from '../../transport/bounded-fetch.ts';
+import { orAbort } from '../../transport/with-limit.ts';
+
+const MAX_BYTES = 1024 * 1024;
+const MAX_MANIFESTS = 200;
+const FRESH_MS = 5 * 60_000;
+/** Longest wait for a manifest: for the first one, and for a newer one, which a message can do without. */
+const FETCH_LIMIT_MS = 10_000;
+const REFRESH_LIMIT_MS = 2_000;
+/** After a look that failed, the one at hand serves for so long. */
+const LOOK_AGAIN_MS = 30_000;
+
+interface Kept {
+  entries: unknown[];
+  freshUntilMs: number;
+}
+
+/** ABIs that routes name by URL: fetched at their first use, kept for five minutes, and longer while their server is away. */
+export class Manifests {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #kept = new LRUCache<string, Kept>({ max: MAX_MANIFESTS });
+  readonly #underWay = new Map<string, Promise<unknown[]>>();
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  /**
+   * The entries of the ABI at the URL: a JSON ABI, or an object with one under `abi`. The same array as long as it is
+   * fresh; callers at the same moment share one look.
+   * @throws {AgentUnavailableError} it cannot be fetched now, or not before `signal` aborts
+   * @throws {AgentProtocolError} what is there is no ABI
+   */
+  async entriesOf(url: string, signal: AbortSignal): Promise<unknown[]> {
+    const kept = this.#kept.get(url);
+    if (kept && this.#clock.monotonicMs() < kept.freshUntilMs) return kept.entries;
+    try {
+      return await orAbort(this.#look(url, kept ? REFRESH_LIMIT_MS : FETCH_LIMIT_MS), signal);
+    } catch (error) {
+      if (signal.aborted) throw new AgentUnavailableError(LATE);
+      if (!kept || !(error instanceof AgentUnavailableError)) throw error;
+      kept.freshUntilMs = this.#clock.monotonicMs() + LOOK_AGAIN_MS;
+      return kept.entries;
+    }
+  }
+
+  #look(url: string, limitMs: number): Promise<unknown[]> {
+    const underWay = this.#underWay.get(url);
+    if (underWay) return underWay;
+    const look = fetchText(url, AbortSignal.timeout(limitMs))
+      .then((text) => {
+        const entries = entriesIn(text);
+        this.#kept.set(url, { entries, freshUntilMs: this.#clock.monotonicMs() + FRESH_MS });
+        return entries;
+      })
+      .finally(() => this.#underWay.delete(url));
+    this.#underWay.set(url, look);
+    // Every caller may have gone when it fails.
+    look.catch(() => undefined);
+    return look;
+  }
+}
+
+const LATE = "The ABI agent's manifest did not come in time.";
+
+async function fetchText(url: string, signal: AbortSignal): Promise<string> {
+  const headers = new Headers({ accept: 'application/json' });
+  const fetched = await boundedFetch(url, { method: 'GET', headers, signal, maxBytes: MAX_BYTES });
+  if (fetched.kind === 'fault') {
+    if (fetched.stage === 'too-large')
+      throw new AgentProtocolError("The ABI agent's manifest is larger than 1 MB.");
+    if (fetched.stage === 'aborted') throw new AgentUnavailableError(LATE);
+    throw new AgentUnavailableError(`The ABI agent's manifest cannot be fetched: ${fetched.detail}.`, {
+      isAway: fetched.stage === 'not-connected',
+    });
+  }
+  if (fetched.status === 200) return fetched.body.toString('utf8').replace(/^\ufeff/, '');
+  const sentence = `The ABI agent's manifest cannot be fetched: status ${fetched.status}${redirectHint(fetched)}.`;
+  throw fetched.status >= 500 || fetched.status === 429
+    ? new AgentUnavailableError(sentence, { isAway: [429, 502, 503].includes(fetched.status) })
+    : new AgentProtocolError(sentence);
+}
+
+function entriesIn(text: string): unknown[] {
+  const manifest = parsed(text);
+  const hasAbi = typeof manifest === 'object' && manifest !== null && 'abi' in manifest;
+  const entries = hasAbi ? manifest.abi : manifest;
+  if (Array.isArray(entries)) return entries;
+  throw new AgentProtocolError(
+    'The ABI agent\'s manifest holds no ABI: an array, or an object with one under "abi".',
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AgentProtocolError("The ABI agent's manifest is not JSON.");
+  }
+}

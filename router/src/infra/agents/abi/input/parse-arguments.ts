@@ -1,0 +1,166 @@
+import type { AbiFunction } from '../codec/abi-signature.ts';
+import type { AbiParam, AbiValue } from '../codec/abi-type.ts';
+import { coerce, coerceAll } from '../codec/abi-value.ts';
+import type { Codec } from '../codec/viem-codec.ts';
+import { type AbiInput, AbiInputError, type FileInput } from './abi-input.ts';
+import { usage } from './help-text.ts';
+import { type ExactJson, ExactJsonError, NumberText, parseExactJson, readToken } from './lenient-json.ts';
+
+/** What a person wrote and sent along. */
+export interface Said {
+  text: string;
+  file: FileInput | undefined;
+}
+
+/**
+ * Arguments as a person writes them after a command: by position, or all at once as JSON; a file that came along is the
+ * one of type bytes that is not written. `isCallSyntax`: they stand in parentheses right behind the name, `/add(2, 40)`.
+ * @throws {AbiInputError}
+ */
+export function argumentsOf(
+  target: AbiFunction,
+  said: Said,
+  { codec, isCallSyntax = false }: { codec: Codec; isCallSyntax?: boolean },
+): AbiValue[] {
+  const { inputs } = target;
+  const text = withoutParentheses(inputs, said.text.trim(), isCallSyntax);
+  const [first] = inputs;
+  if (!first) {
+    if (text !== '' && text !== '[]' && text !== '{}')
+      throw new AbiInputError(`/${target.name} takes no arguments`);
+    return [];
+  }
+  const filled = said.file && withFile(inputs, text, said.file);
+  if (filled) return coerceAll(inputs, filled, codec);
+  if (text === '') throw wrongCount(target, 0);
+  if (inputs.length === 1) return [soleArgument(first, text, codec)];
+  const json = /^[[{]/.test(text) ? jsonOrNothing(text) : undefined;
+  const isWhole = Array.isArray(json) ? json.length === inputs.length : json !== undefined;
+  if (isWhole) return coerceAll(inputs, json, codec);
+  const words = positional(inputs, text);
+  if (words.length !== inputs.length) throw wrongCount(target, words.length);
+  return coerceAll(inputs, words, codec);
+}
+
+/** The arguments with the message's file in the place of the one of type bytes that is not written; undefined when each is. */
+function withFile(inputs: readonly AbiParam[], text: string, file: FileInput): AbiInput | undefined {
+  const json = /^\{/.test(text) ? jsonOrNothing(text) : undefined;
+  if (json !== undefined && inputs.length > 1) {
+    const missing = inputs.filter(({ name }) => !Object.hasOwn(json as object, name));
+    const [sole, ...more] = missing;
+    const isForFile = sole?.type.kind === 'bytes' && sole.name !== '' && more.length === 0;
+    return isForFile ? { ...(json as { [key: string]: ExactJson }), [sole.name]: file } : undefined;
+  }
+  const at = inputs.findIndex(({ type }) => type.kind === 'bytes');
+  if (at < 0 || inputs.some(({ type }, index) => type.kind === 'bytes' && index !== at)) return undefined;
+  const rest = inputs.toSpliced(at, 1);
+  const words = rest.length === 0 && text === '' ? [] : positional(rest, text);
+  return words.length === rest.length ? words.toSpliced(at, 0, file) : undefined;
+}
+
+/** What stands in `(2, 40)`, as programs write a call: of `/add(2, 40)` always, else unless it may be a text of its own. */
+function withoutParentheses(inputs: readonly AbiParam[], text: string, isCallSyntax: boolean): string {
+  const inner = /^\(([\s\S]*)\)$/.exec(text)?.[1]?.trim();
+  if (inner === undefined || (inputs.length === 1 && inputs[0]?.type.kind === 'string' && !isCallSyntax))
+    return text;
+  const isTuple = inputs.length === 1 && inputs[0]?.type.kind === 'tuple' && !/^[[{]/.test(inner);
+  return isTuple && inner !== '' ? `[${inner}]` : inner;
+}
+
+function soleArgument(input: AbiParam, text: string, codec: Codec): AbiValue {
+  const name = input.name || 'argument 1';
+  if (input.type.kind === 'string') return coerce(input.type, unquoted(text), name, codec);
+  if (input.type.kind !== 'tuple') {
+    const json = text.startsWith('{') ? readJson(text) : undefined;
+    const named = isNamed(json, input.name) ? json[input.name] : undefined;
+    return coerce(input.type, named ?? unquoted(text), name, codec);
+  }
+  const value = /^[[{]/.test(text) ? readJson(text) : text;
+  const { fields } = input.type;
+  const isWrapped = isNamed(value, input.name) && fields.every((field) => field.name !== input.name);
+  // The fields are named as the person wrote them: `age`, not `user.age`.
+  return coerce(input.type, isWrapped ? value[input.name] : value, '', codec);
+}
+
+function isNamed(value: ExactJson | undefined, name: string): value is { [key: string]: ExactJson } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return !(value instanceof NumberText) && Object.keys(value).join() === name && name !== '';
+}
+
+function unquoted(text: string): string {
+  if (!/^["“„”'‘«]/.test(text)) return text;
+  try {
+    const { token, isQuoted, end } = readToken(text, 0);
+    return isQuoted && end === text.length ? token : text;
+  } catch (error) {
+    if (error instanceof ExactJsonError) return text;
+    throw error;
+  }
+}
+
+/**
+ * Splits at spaces outside quotes and brackets; a text at the end takes all that is left. Commas separate when each part
+ * but the last ends with one, or when only they give the right number. Whether the number is right, the caller sees.
+ */
+function positional(inputs: readonly AbiParam[], text: string): AbiInput[] {
+  const tokens = tokensOf(inputs, text);
+  const areListed = tokens.length > 1 && tokens.slice(0, -1).every((token) => token.endsWith(','));
+  if (text.includes(',') && (areListed || tokens.length !== inputs.length)) {
+    const list = jsonOrNothing(`[${text}]`);
+    if (Array.isArray(list) && list.length === inputs.length) return list;
+  }
+  return areListed
+    ? tokens.map((token, at) => (at < tokens.length - 1 ? token.slice(0, -1) : token))
+    : tokens;
+}
+
+function tokensOf(inputs: readonly AbiParam[], text: string): string[] {
+  const endsInText = inputs.at(-1)?.type.kind === 'string';
+  const tokens: string[] = [];
+  let at = 0;
+  while (at < text.length) {
+    if (endsInText && tokens.length === inputs.length - 1) {
+      tokens.push(unquoted(text.slice(at)));
+      break;
+    }
+    if (tokens.length > inputs.length) break;
+    const { token, end } = tokenAt(text, at);
+    tokens.push(token);
+    at = end + (/^\s*/.exec(text.slice(end))?.[0].length ?? 0);
+  }
+  return tokens;
+}
+
+function tokenAt(text: string, at: number) {
+  return orMistake(() => readToken(text, at));
+}
+
+function readJson(text: string): ExactJson {
+  return orMistake(() => parseExactJson(text));
+}
+
+function orMistake<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ExactJsonError) throw new AbiInputError(`the input ${error.message}`);
+    throw error;
+  }
+}
+
+function jsonOrNothing(text: string): ExactJson | undefined {
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof ExactJsonError) return undefined;
+    throw error;
+  }
+}
+
+function wrongCount(target: AbiFunction, got: number): AbiInputError {
+  const { length } = target.inputs;
+  const wanted = `${length} argument${length === 1 ? '' : 's'}`;
+  const given = got > length ? `more than ${length}` : String(got);
+  const orFile = target.inputs.some(({ type }) => type.kind === 'bytes') ? ', or send a file with it' : '';
+  return new AbiInputError(`/${target.name} needs ${wanted}, got ${given}; write ${usage(target)}${orFile}`);
+}

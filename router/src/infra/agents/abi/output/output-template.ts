@@ -1,0 +1,215 @@
+import {
+  AbiDefinitionError,
+  type AbiParam,
+  type AbiType,
+  type AbiValue,
+  shortened,
+} from '../codec/abi-type.ts';
+import { block } from './value-text.ts';
+
+interface Section {
+  kind: 'section';
+  path: string[];
+  isInverted: boolean;
+  nodes: Node[];
+}
+
+type Node = { kind: 'text'; text: string } | { kind: 'value'; path: string[] } | Section;
+
+/** A parsed output template. */
+export type OutputTemplate = readonly Node[];
+
+/** A value with its type; outputs together count as a tuple. */
+interface Typed {
+  type: AbiType;
+  value: AbiValue;
+}
+
+const MAX_TEMPLATE_CHARS = 10_000;
+/** Characters and parts of a rendered text: sections within sections over one list multiply. */
+const MAX_WORK = 1_000_000;
+/** `{{name}}`, `{{#name}}`, `{{^name}}`, `{{/name}}`, or Mustache's spellings without escaping, `{{{name}}}` and `{{&name}}`. */
+const TAG = /\{\{\{\s*([^{}]*?)\s*\}\}\}|\{\{\s*([#^/]?)&?\s*([^{}]*?)\s*\}\}/g;
+const COMMENT = /\{\{![\s\S]*?\}\}/g;
+
+/**
+ * Reads a template in the manner of Mustache, without escaping: `{{sum}}`, `{{user.name}}`, `{{numbers.0}}`, `{{0}}` for
+ * an output without a name, `{{#items}}{{name}}{{/items}}` for each item or when a bool is true, `{{^valid}}…{{/valid}}`
+ * when it is false or empty, `{{.}}` for the item itself, `{{! a comment }}`. Every name is checked against the outputs.
+ * @throws {AbiDefinitionError} one sentence
+ */
+export function parseOutputTemplate(written: string, outputs: readonly AbiParam[]): OutputTemplate {
+  if (written.length > MAX_TEMPLATE_CHARS) {
+    throw new AbiDefinitionError(`must have at most ${MAX_TEMPLATE_CHARS} characters`);
+  }
+  const text = written.replace(COMMENT, '');
+  const half = /\{\{[\s\S]*/.exec(text.replace(TAG, ''))?.[0];
+  if (half !== undefined) throw new AbiDefinitionError(`has '${shortened(half)}' without }}`);
+  const root: Node[] = [];
+  const open: Array<{ name: string; nodes: Node[]; scopes: AbiType[] }> = [
+    { name: '', nodes: root, scopes: [{ kind: 'tuple', fields: [...outputs] }] },
+  ];
+  let at = 0;
+  for (const tag of text.matchAll(TAG)) {
+    const [whole, unescaped, sigil = '', escaped = ''] = tag;
+    const name = unescaped ?? escaped;
+    const here = open.at(-1) as (typeof open)[number];
+    if (tag.index > at) here.nodes.push({ kind: 'text', text: text.slice(at, tag.index) });
+    at = tag.index + whole.length;
+    if (sigil === '/') {
+      if (open.length === 1 || here.name !== name) {
+        throw new AbiDefinitionError(`closes {{/${shortened(name)}}}, which is not the section that is open`);
+      }
+      open.pop();
+      continue;
+    }
+    const path = name === '.' ? [] : name.split('.');
+    const type = typeAt(here.scopes, path);
+    if (!type) throw new AbiDefinitionError(`uses {{${shortened(name)}}}, which is not among the outputs`);
+    if (sigil === '') {
+      here.nodes.push({ kind: 'value', path });
+      continue;
+    }
+    const nodes: Node[] = [];
+    here.nodes.push({ kind: 'section', path, isInverted: sigil === '^', nodes });
+    const inner = type.kind === 'array' ? type.item : type;
+    open.push({ name, nodes, scopes: [...here.scopes, inner] });
+  }
+  if (open.length > 1)
+    throw new AbiDefinitionError(`never closes {{#${shortened(open.at(-1)?.name ?? '')}}}`);
+  if (at < text.length) root.push({ kind: 'text', text: text.slice(at) });
+  return root;
+}
+
+/** The text of a template; sections over long lists end after a million characters and parts. */
+export function renderTemplate(
+  template: OutputTemplate,
+  outputs: readonly AbiParam[],
+  values: readonly AbiValue[],
+): string {
+  const parts: string[] = [];
+  let work = 0;
+  const put = (text: string) => {
+    parts.push(text);
+    work += text.length;
+  };
+  const render = (nodes: readonly Node[], scopes: readonly Typed[]) => {
+    for (const node of nodes) {
+      work += 1;
+      if (work > MAX_WORK) return;
+      if (node.kind === 'text') put(node.text);
+      else {
+        const found = valueAt(scopes, node.path);
+        if (node.kind === 'value') put(found ? block(found.type, found.value) : '');
+        else renderSection(node, found, scopes);
+      }
+    }
+  };
+  const renderSection = (node: Section, found: Typed | undefined, scopes: readonly Typed[]) => {
+    const inners = passes(node.isInverted, found);
+    work += inners.length;
+    for (const inner of inners) {
+      if (work > MAX_WORK) return;
+      render(node.nodes, [...scopes, inner]);
+    }
+  };
+  render(template, [{ type: { kind: 'tuple', fields: [...outputs] }, value: [...values] }]);
+  return parts.join('');
+}
+
+/** The type that `{{name}}` in a template means, all by itself; undefined for anything else. */
+export function soleReference(
+  text: string,
+  outputs: readonly AbiParam[],
+): { path: string[]; type: AbiType } | undefined {
+  const name = /^\s*\{\{\s*([^#^/{}.][^{}]*?)\s*\}\}\s*$/.exec(text)?.[1];
+  if (name === undefined) return undefined;
+  const path = name.split('.');
+  const type = typeAt([{ kind: 'tuple', fields: [...outputs] }], path);
+  return type && { path, type };
+}
+
+/** The value at a path; undefined where a list is too short. */
+export function outputAt(
+  path: readonly string[],
+  outputs: readonly AbiParam[],
+  values: readonly AbiValue[],
+): AbiValue | undefined {
+  return valueAt([{ type: { kind: 'tuple', fields: [...outputs] }, value: [...values] }], path)?.value;
+}
+
+/** The outputs with one value, at a path, replaced. */
+export function withOutputAt(
+  path: readonly string[],
+  outputs: readonly AbiParam[],
+  values: readonly AbiValue[],
+  replacement: AbiValue,
+): AbiValue[] {
+  const replaced = ({ type, value }: Typed, [key, ...rest]: readonly string[]): AbiValue => {
+    if (key === undefined) return replacement;
+    const inner = childType(type, key);
+    if (!inner || !Array.isArray(value)) return value;
+    const at = type.kind === 'tuple' ? indexOf(type.fields, key) : Number(key);
+    return value.map((item, index) => (index === at ? replaced({ type: inner, value: item }, rest) : item));
+  };
+  const all = replaced({ type: { kind: 'tuple', fields: [...outputs] }, value: [...values] }, path);
+  return Array.isArray(all) ? all : [...values];
+}
+
+/** The text of a template that holds nothing but text; undefined for one with placeholders. */
+export function literalText(template: OutputTemplate): string | undefined {
+  if (template.some(({ kind }) => kind !== 'text')) return undefined;
+  return template.map((node) => (node.kind === 'text' ? node.text : '')).join('');
+}
+
+/** The scopes in which a section is rendered: none, one, or one an item. */
+function passes(isInverted: boolean, found: Typed | undefined): Typed[] {
+  const isEmpty =
+    !found || found.value === false || found.value === '' || found.value === '0x' || found.value === 0n;
+  const isEmptyList = Array.isArray(found?.value) && found.value.length === 0;
+  if (isInverted) return isEmpty || isEmptyList ? [found ?? { type: { kind: 'bool' }, value: false }] : [];
+  if (isEmpty) return [];
+  const { type, value } = found;
+  if (type.kind !== 'array' || !Array.isArray(value)) return [found];
+  return value.map((item) => ({ type: type.item, value: item }));
+}
+
+function typeAt(scopes: readonly AbiType[], path: readonly string[]): AbiType | undefined {
+  if (path.length === 0) return scopes.at(-1);
+  for (const scope of [...scopes].reverse()) {
+    let type: AbiType | undefined = scope;
+    for (const key of path) type = type && childType(type, key);
+    if (type) return type;
+  }
+  return undefined;
+}
+
+function childType(type: AbiType, key: string): AbiType | undefined {
+  if (type.kind === 'tuple') return type.fields[indexOf(type.fields, key)]?.type;
+  if (type.kind !== 'array' || !/^\d{1,7}$/.test(key)) return undefined;
+  return type.length === undefined || Number(key) < type.length ? type.item : undefined;
+}
+
+function indexOf(fields: readonly AbiParam[], key: string): number {
+  const named = fields.findIndex(({ name }) => name === key && name !== '');
+  return named < 0 && /^\d{1,4}$/.test(key) ? Number(key) : named;
+}
+
+function valueAt(scopes: readonly Typed[], path: readonly string[]): Typed | undefined {
+  if (path.length === 0) return scopes.at(-1);
+  for (const scope of [...scopes].reverse()) {
+    // The innermost scope that knows the name by its type decides, even when a list is too short to hold the value.
+    if (!typeAt([scope.type], path)) continue;
+    let found: Typed | undefined = scope;
+    for (const key of path) found = found && child(found, key);
+    return found;
+  }
+  return undefined;
+}
+
+function child({ type, value }: Typed, key: string): Typed | undefined {
+  const inner = childType(type, key);
+  if (!inner || !Array.isArray(value)) return undefined;
+  const item = value[type.kind === 'tuple' ? indexOf(type.fields, key) : Number(key)];
+  return item === undefined ? undefined : { type: inner, value: item };
+}

@@ -1,0 +1,104 @@
+import {
+  AgentProtocolError,
+  AgentTimeoutError,
+  AgentUnavailableError,
+  type Wa2aiError,
+} from '../../../../core/errors.ts';
+import { type Redact, retryAfterMs } from '../../adk/adk-errors.ts';
+import { errorText } from '../../adk/adk-wire.ts';
+import { type Fetched, redirectHint } from '../../transport/bounded-fetch.ts';
+import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
+import type { AbiFunction } from '../codec/abi-signature.ts';
+import { type AbiValue, typeText } from '../codec/abi-type.ts';
+import { type Envelope, envelopeError, envelopeOf, outputsIn } from '../codec/abi-wire.ts';
+import type { Codec } from '../codec/viem-codec.ts';
+import { knownDefect } from './known-defects.ts';
+
+/** What was asked, and how its failures count. */
+export interface Asked {
+  target: AbiFunction;
+  codec: Codec;
+  envelope: Envelope;
+  timeoutMs: number;
+  /** Failures that may have come after the call are worth another try. */
+  isIdempotent: boolean;
+  nowMs: number;
+  redact: Redact;
+}
+
+type Answer = Fetched & { kind: 'answer' };
+
+/**
+ * The outputs in an agent's answer; none for a function without outputs, whatever its body holds.
+ * @throws {AgentUnavailableError | AgentTimeoutError | AgentProtocolError} as `AbiAgentClient.sendMessage` says
+ */
+export function readOutputs(fetched: Fetched, asked: Asked): AbiValue[] {
+  if (fetched.kind === 'fault') throw faultError(fetched, asked);
+  if (fetched.status !== 200 && fetched.status !== 204) throw refusalError(fetched, asked);
+  const { target, codec, envelope } = asked;
+  if (target.outputs.length === 0) return [];
+  const types = target.outputs.map(({ type }) => typeText(type)).join(', ');
+  const encoded = fetched.status === 204 ? fetched.body : outputsIn(envelope, fetched.body, asked.redact);
+  if (encoded.length === 0) {
+    throw new AgentProtocolError(`The ABI agent answered nothing; ${target.name} answers (${types}).`);
+  }
+  try {
+    return decodeValues(target.outputs, encoded, codec);
+  } catch (error) {
+    if (!(error instanceof AbiDecodeError)) throw error;
+    const hint = envelope === 'raw' ? textHint(fetched.body, asked.redact) : undefined;
+    throw new AgentProtocolError(
+      `The ABI agent's answer of ${encoded.length} bytes to ${target.name} is not (${types}): it ${error.message}${hint ? `; ${hint}` : ''}.`,
+      { cause: error },
+    );
+  }
+}
+
+const MAX_QUOTED_CHARS = 100;
+const TEXT = /^[\t\n\r\x20-\x7e\u00a0-\uffff]+$/;
+
+/** Where an undecodable answer comes from, when its bytes are text. */
+function textHint(body: Buffer, redact: Redact): string | undefined {
+  if (envelopeOf(body)) return 'it speaks the JSON envelope, set envelope to json';
+  const text = body.toString('utf8', 0, 4_096);
+  if (/^\s*"?0x[0-9a-f]*"?\s*$/i.test(text))
+    return 'it is hex written as text, where the bytes themselves belong';
+  if (!TEXT.test(text) || text.includes('\ufffd')) return undefined;
+  const said = redact(errorText(text));
+  return `it is text: '${said.length > MAX_QUOTED_CHARS ? `${said.slice(0, MAX_QUOTED_CHARS)}…` : said}'`;
+}
+
+function faultError(fault: Fetched & { kind: 'fault' }, asked: Asked): Wa2aiError {
+  const { stage, cause } = fault;
+  const detail = asked.redact(fault.detail);
+  if (stage === 'not-connected') {
+    return new AgentUnavailableError(`The ABI agent cannot be reached: ${detail}.`, { cause, isAway: true });
+  }
+  if (stage === 'too-large') {
+    return new AgentProtocolError(`The ABI agent's answer is too large: ${detail}.`);
+  }
+  const sentence =
+    stage === 'aborted'
+      ? `The ABI agent did not answer within ${asked.timeoutMs} ms.`
+      : `The connection to the ABI agent ended before its answer did: ${detail}.`;
+  return asked.isIdempotent
+    ? new AgentUnavailableError(sentence, { cause })
+    : new AgentTimeoutError(sentence, { cause });
+}
+
+function refusalError({ status, headers, body }: Answer, asked: Asked): Wa2aiError {
+  const text = body.toString('utf8');
+  const defect = knownDefect(asked.target, status, text, asked.codec);
+  const said = asked.redact(errorText(envelopeError(body) ?? text));
+  const hints = `${asked.redact(redirectHint({ status, headers }))}${defect ? ` (${defect})` : ''}`;
+  const sentence = `The ABI agent answered status ${status}${said && `: ${said}`}${hints}`;
+  if (status === 429 || status === 503) {
+    return new AgentUnavailableError(sentence, {
+      retryAfterMs: retryAfterMs(headers, asked.nowMs),
+      isAway: true,
+    });
+  }
+  if (status === 502) return new AgentUnavailableError(sentence, { isAway: true });
+  if (asked.isIdempotent && (status === 400 || status >= 500)) return new AgentUnavailableError(sentence);
+  return status === 504 ? new AgentTimeoutError(sentence) : new AgentProtocolError(sentence);
+}

@@ -1,0 +1,45 @@
+import { readFile } from 'node:fs/promises';
+import { AbiProblemsError, type AgentAbi, createAbi } from '../codec/abi-signature.ts';
+
+/** What the person at the command line did wrong, in one sentence. */
+export class ToolkitError extends Error {}
+
+/**
+ * Reads an ABI from a file: a JSON ABI, a manifest with one under `abi`, a JSON list of signatures, or plain text with a
+ * signature a line (`#` and `//` begin comments).
+ * @throws {ToolkitError}
+ */
+export async function readAbiFile(path: string): Promise<AgentAbi> {
+  let text: string;
+  try {
+    text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '');
+  } catch (error) {
+    throw new ToolkitError(`The ABI file ${path} cannot be read: ${(error as NodeJS.ErrnoException).code}.`);
+  }
+  try {
+    return await createAbi(entriesIn(text));
+  } catch (error) {
+    if (!(error instanceof AbiProblemsError)) throw error;
+    throw new ToolkitError(`${path} holds no usable ABI: ${error.message}.`);
+  }
+}
+
+function entriesIn(text: string): unknown[] {
+  if (!/^\s*[[{]/.test(text)) {
+    const lines = text.split('\n').map((line) => line.replace(/(?:#|\/\/).*$/, '').trim());
+    return lines.filter((line) => line !== '');
+  }
+  const parsed = parse(text);
+  const hasAbi = typeof parsed === 'object' && parsed !== null && 'abi' in parsed;
+  const entries = hasAbi ? parsed.abi : parsed;
+  if (Array.isArray(entries)) return entries;
+  throw new ToolkitError('The ABI file holds no ABI: an array, or an object with one under "abi".');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ToolkitError('The ABI file is neither JSON nor a list of signatures.');
+  }
+}

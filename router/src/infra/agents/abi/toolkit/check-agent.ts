@@ -1,0 +1,187 @@
+import { Wa2aiError } from '../../../../core/errors.ts';
+import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
+import { type AbiFunction, type AgentAbi, encodeCall } from '../codec/abi-signature.ts';
+import { exampleValue } from '../input/abi-example.ts';
+import { knownDefect } from '../output/known-defects.ts';
+import { type AgentProbe, type ProbeAnswer, said } from './agent-probe.ts';
+
+/** One demand of the container specification and what the agent did. `warn`: allowed, but look at it. */
+export interface CheckResult {
+  check: string;
+  result: 'pass' | 'warn' | 'fail';
+  found: string;
+  ms: number;
+}
+
+/** A conformance report; `isConforming` when nothing failed. */
+export interface CheckReport {
+  url: string;
+  isConforming: boolean;
+  results: CheckResult[];
+}
+
+const CONCURRENT = 20;
+const LIMIT_BYTES = 10 * 1024 * 1024;
+/** Below the limit, with room for what a JSON envelope puts around it. */
+const ALLOWED_BYTES = LIMIT_BYTES - 1024;
+/** Containers are told to stay under this, five seconds below the host's limit. */
+const SLOW_MS = 25_000;
+
+/**
+ * Holds an agent to the container specification: health, each function with sample arguments, what it refuses (unknown
+ * selectors, short and malformed bodies, more than 10 MB) and what it must take, calls at the same time, and time. Every
+ * function of the ABI is really called. An agent that cannot be reached is asked once.
+ */
+export async function checkAgent(probe: Probe, abi: AgentAbi): Promise<CheckReport> {
+  const checks = new Checks(probe, abi);
+  if (!(await checks.health('health: GET /health answers 200 with JSON'))) return checks.report();
+  for (const target of abi.functions) await checks.sampleCall(target);
+  await checks.refusal('unknown selector is refused with 400', unknownSelector(abi));
+  await checks.refusal('body of 3 bytes is refused with 400', Buffer.from('aabbcc', 'hex'));
+  await checks.refusal('empty body is refused with 400', Buffer.alloc(0));
+  for (const target of abi.functions.filter(({ inputs }) => inputs.length > 0)) {
+    const half = Buffer.concat([Buffer.from(target.selector.slice(2), 'hex'), Buffer.alloc(16, 0xff)]);
+    await checks.refusal(`${target.name}: broken ABI encoding is refused with 400`, half);
+  }
+  const large = Buffer.alloc(probe.envelope === 'json' ? ALLOWED_BYTES / 2 : ALLOWED_BYTES);
+  unknownSelector(abi).copy(large);
+  await checks.refusal('body just below 10 MB is read: its unknown selector is refused with 400', large);
+  await checks.tooLarge();
+  await checks.concurrent();
+  checks.time();
+  await checks.health('health after all that: GET /health answers 200 with JSON');
+  return checks.report();
+}
+
+type Probe = Pick<AgentProbe, 'url' | 'envelope' | 'health' | 'call' | 'outputsOf'>;
+
+class Checks {
+  readonly #probe: Probe;
+  readonly #abi: AgentAbi;
+  readonly #results: CheckResult[] = [];
+  /** Functions whose sample call worked, with its calldata and answer. */
+  readonly #working: Array<{ target: AbiFunction; calldata: Buffer; answer: ProbeAnswer }> = [];
+
+  constructor(probe: Probe, abi: AgentAbi) {
+    this.#probe = probe;
+    this.#abi = abi;
+  }
+
+  report(): CheckReport {
+    const isConforming = this.#results.every(({ result }) => result !== 'fail');
+    return { url: this.#probe.url, isConforming, results: this.#results };
+  }
+
+  /** @returns whether there is an agent at all */
+  async health(check: string): Promise<boolean> {
+    const answer = await this.#probe.health();
+    const isGood = answer.status === 200 && isJson(answer.body);
+    const isThere = answer.fault !== 'not-connected';
+    const note = !isThere
+      ? 'nothing else was tried'
+      : answer.status === 200 && !isGood
+        ? 'no JSON'
+        : undefined;
+    this.#note(check, isGood ? 'pass' : 'fail', answer, note);
+    return isThere;
+  }
+
+  async sampleCall(target: AbiFunction): Promise<void> {
+    const check = `${target.name}: a call answers 200 with the ABI's outputs`;
+    const calldata = encodeCall(
+      this.#abi,
+      target,
+      target.inputs.map(({ type }) => exampleValue(type)),
+    );
+    const answer = await this.#probe.call(calldata);
+    if (answer.status !== 200) {
+      const defect = knownDefect(target, answer.status, answer.body.toString('utf8'), this.#abi.codec);
+      const isOpinion = answer.status === 400 && !defect;
+      const note = isOpinion ? 'the sample arguments were refused' : defect;
+      this.#note(check, isOpinion ? 'warn' : 'fail', answer, note);
+      return;
+    }
+    const problem = this.#decodingProblem(target, answer);
+    this.#note(check, problem ? 'fail' : 'pass', answer, problem);
+    if (!problem) this.#working.push({ target, calldata, answer });
+  }
+
+  async refusal(check: string, body: Buffer): Promise<void> {
+    const answer = await this.#probe.call(body);
+    this.#note(check, answer.status === 400 ? 'pass' : 'fail', answer);
+  }
+
+  async tooLarge(): Promise<void> {
+    const answer = await this.#probe.call(Buffer.alloc(LIMIT_BYTES + 1, 0xff));
+    // Cutting the connection in the middle of such a body is a refusal too.
+    const isCut = answer.fault === 'no-answer' || answer.fault === 'broken';
+    const isRefused = isCut || (answer.status >= 400 && answer.status < 500);
+    this.#note('body above 10 MB is refused', isRefused ? 'pass' : 'fail', answer);
+  }
+
+  async concurrent(): Promise<void> {
+    const [first] = this.#working;
+    const check = `${CONCURRENT} calls at the same time get the same answer`;
+    if (!first) {
+      this.#results.push({ check, result: 'warn', found: 'no call worked, so not tried', ms: 0 });
+      return;
+    }
+    const startMs = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: CONCURRENT }, () => this.#probe.call(first.calldata)),
+    );
+    const ms = Math.round(performance.now() - startMs);
+    const bad = answers.find((answer) => answer.status !== 200);
+    const isSame = answers.every(({ body }) => body.equals(first.answer.body));
+    const found = bad
+      ? said(bad)
+      : isSame
+        ? 'all equal'
+        : 'answers differ (right for a function of time or chance)';
+    this.#results.push({ check, result: bad ? 'fail' : isSame ? 'pass' : 'warn', found, ms });
+  }
+
+  time(): void {
+    const slowest = Math.max(0, ...this.#results.map(({ ms }) => ms));
+    const found = `the slowest took ${slowest} ms`;
+    const result = slowest > SLOW_MS ? 'fail' : 'pass';
+    this.#results.push({
+      check: `every answer comes within ${SLOW_MS / 1_000} s`,
+      result,
+      found,
+      ms: slowest,
+    });
+  }
+
+  #decodingProblem(target: AbiFunction, answer: ProbeAnswer): string | undefined {
+    if (target.outputs.length === 0) return undefined;
+    try {
+      const encoded = this.#probe.outputsOf(answer);
+      if (encoded.length === 0) return 'the answer is empty';
+      decodeValues(target.outputs, encoded, this.#abi.codec);
+      return undefined;
+    } catch (error) {
+      if (error instanceof AbiDecodeError) return `the answer ${error.message}`;
+      if (error instanceof Wa2aiError) return error.message;
+      throw error;
+    }
+  }
+
+  #note(check: string, result: CheckResult['result'], answer: ProbeAnswer, note?: string): void {
+    const found = note ? `${said(answer)} (${note})` : said(answer);
+    this.#results.push({ check, result, found, ms: answer.ms });
+  }
+}
+
+function unknownSelector(abi: AgentAbi): Buffer {
+  const selector = ['ffffffff', 'fffffffe'].find((candidate) => !abi.bySelector.has(`0x${candidate}`));
+  return Buffer.from(`${selector}${'00'.repeat(32)}`, 'hex');
+}
+
+function isJson(body: Buffer): boolean {
+  try {
+    return typeof JSON.parse(body.toString('utf8')) === 'object';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,99 @@
+import {
+  AgentProtocolError,
+  AgentTimeoutError,
+  AgentUnavailableError,
+  type Wa2aiError,
+} from '../../../core/errors.ts';
+import { type FaultStage, redirectHint } from '../transport/bounded-fetch.ts';
+import { errorText, type RunAnswer, type RunRequest } from './adk-wire.ts';
+
+/** Shorter values are left alone when secrets are taken out of a text: they would blank out ordinary words. */
+const MIN_SECRET_CHARS = 8;
+const MAX_APPS_CHARS = 300;
+
+/** Takes the person's words and number and the route's secrets out of what an agent wrote back. */
+export type Redact = (text: string) => string;
+
+export function redactor(
+  { text, userId, sessionId }: Pick<RunRequest, 'text' | 'userId' | 'sessionId'>,
+  secrets: string[],
+): Redact {
+  const hidden: Array<[string, string]> = [
+    ...secrets.map((secret): [string, string] => [secret, '[secret]']),
+    [text, '[message text]'],
+    [JSON.stringify(text).slice(1, -1), '[message text]'],
+    [sessionId, '[session]'],
+    [userId, '[user]'],
+  ];
+  const known = hidden.filter(([value]) => value.length >= MIN_SECRET_CHARS);
+  return (written) => known.reduce((shown, [value, name]) => shown.replaceAll(value, name), written);
+}
+
+/** The agent contract's sentence for a failure that is no status and no time-out. */
+export function failedSentence(detail: string): string {
+  return `Failed to send message to ADK agent: ${detail}`;
+}
+
+/** The agent contract's sentence for a time-out. */
+export function timeoutSentence(timeoutMs: number): string {
+  return `Request to agent timed out after ${timeoutMs}ms`;
+}
+
+/** An exchange that ended without a whole answer, other than by a time limit. */
+export function faultError(stage: FaultStage, detail: string, cause: unknown): Wa2aiError {
+  const sentence = failedSentence(detail);
+  if (stage === 'not-connected' || stage === 'no-answer')
+    return new AgentUnavailableError(sentence, { cause, isAway: stage === 'not-connected' });
+  if (stage === 'too-large') return new AgentProtocolError(sentence);
+  return new AgentTimeoutError(sentence, { cause });
+}
+
+/** A status other than 200, as the server sent it. */
+export interface Refusal {
+  status: number;
+  headers: Headers;
+  body: string;
+}
+
+/**
+ * The error for a refusal; `apps` are the names the server offers, where that is worth telling. 429 and 503 were not
+ * taken, 502 likely not; 504 may have been. A 500 may come after tools had run, so it is never repeated.
+ */
+export function refusalError(
+  { status, headers, body }: Refusal,
+  options: { apps: string[]; nowMs: number; redact: Redact },
+): Wa2aiError {
+  const hints = [
+    options.apps.length > 0 && ` (apps of this server: ${options.apps.join(', ').slice(0, MAX_APPS_CHARS)})`,
+    redirectHint({ status, headers }),
+  ];
+  const text = options.redact(`${errorText(body)}${hints.filter(Boolean).join('')}`);
+  const sentence = `ADK agent endpoint returned ${status}: ${text}`;
+  if (status === 429 || status === 503) {
+    return new AgentUnavailableError(sentence, {
+      retryAfterMs: retryAfterMs(headers, options.nowMs),
+      isAway: true,
+    });
+  }
+  if (status === 502) return new AgentUnavailableError(sentence, { isAway: true });
+  if (status === 504) return new AgentTimeoutError(sentence);
+  return new AgentProtocolError(sentence);
+}
+
+/** `Retry-After` in milliseconds from now; the header holds seconds or a date. */
+export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
+  const value = headers.get('retry-after')?.trim();
+  if (!value) return undefined;
+  if (/^\d+$/.test(value)) return Number(value) * 1_000;
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}
+
+/** The error for a run that reported one instead of answering. */
+export function reportedError(answer: Extract<RunAnswer, { kind: 'failed' }>, redact: Redact): Wa2aiError {
+  const reason = redact(errorText(answer.reason));
+  const sentence = failedSentence(`the agent reported ${answer.code}${reason && `: ${reason}`}`);
+  return answer.isRepeatable
+    ? new AgentUnavailableError(sentence)
+    : new AgentProtocolError(sentence, { code: 'AGENT_REPORTED_ERROR' });
+}

@@ -1,0 +1,72 @@
+import { AgentProtocolError } from '../../../core/errors.ts';
+import { boundedFetch, type Fetched, type FetchOptions } from '../transport/bounded-fetch.ts';
+
+/** Where an ADK server is and what every request to it carries. */
+export interface AdkServer {
+  /** Origin and path without a trailing slash, credentials or query: names the server in memory and in logs. */
+  name: string;
+  /** Base URL with its path, plus these segments, each encoded. */
+  url(...segments: string[]): string;
+  headers: Headers;
+  /** Values that must not show in an error or a log: what the headers and the URL's credentials hold. */
+  secrets: string[];
+}
+
+/**
+ * Reads a route's base URL and extra headers. A path and a query in the URL stay, trailing slashes go, a user and
+ * password become an Authorization header unless the route sets its own.
+ * @throws {AgentProtocolError} the URL or a header cannot be used; the sentence does not quote it
+ */
+export function adkServer(baseUrl: string, extraHeaders: Record<string, string> = {}): AdkServer {
+  const url = parseUrl(baseUrl);
+  const path = url.pathname.replace(/\/+$/, '');
+  const headers = new Headers();
+  const secrets: string[] = [];
+  if (url.username || url.password) {
+    const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
+    secrets.push(decodeURIComponent(url.password));
+  }
+  for (const [name, value] of Object.entries(extraHeaders)) setHeader(headers, name, value);
+  for (const value of headers.values()) secrets.push(value, ...value.split(' ').slice(1));
+  headers.set('content-type', 'application/json');
+  return {
+    name: `${url.origin}${path}`,
+    url: (...segments) => `${url.origin}${path}/${segments.map(encodeURIComponent).join('/')}${url.search}`,
+    headers,
+    secrets,
+  };
+}
+
+function parseUrl(text: string): URL {
+  const problem = "the agent's base URL is not an http:// or https:// address";
+  try {
+    const url = new URL(text);
+    if (url.protocol === 'http:' || url.protocol === 'https:') return url;
+  } catch {
+    throw new AgentProtocolError(`Failed to send message to ADK agent: ${problem}`);
+  }
+  throw new AgentProtocolError(`Failed to send message to ADK agent: ${problem}`);
+}
+
+function setHeader(headers: Headers, name: string, value: string): void {
+  try {
+    headers.set(name, value);
+  } catch {
+    // The platform's own error quotes the value.
+    throw new AgentProtocolError(
+      `Failed to send message to ADK agent: the route's header "${name.replace(/[^\w-]/g, '?')}" is not a valid HTTP header`,
+    );
+  }
+}
+
+export type Exchange =
+  | Exclude<Fetched, { kind: 'answer' }>
+  | { kind: 'answer'; status: number; headers: Headers; body: string };
+
+/** One exchange with an answer of text; see `boundedFetch`. */
+export async function exchange(url: string, options: FetchOptions): Promise<Exchange> {
+  const fetched = await boundedFetch(url, options);
+  if (fetched.kind === 'fault') return fetched;
+  return { ...fetched, body: new TextDecoder().decode(fetched.body) };
+}

@@ -1,0 +1,121 @@
+import type { Clock } from '../../../core/ports/clock.ts';
+import { withLimit } from '../transport/with-limit.ts';
+import { type AdkServer, type Exchange, exchange } from './adk-http.ts';
+import {
+  type AdkEvent,
+  eventsOfMessage,
+  isFinished,
+  isSessionThere,
+  parseAppNames,
+  parseSessionEvents,
+  type RunRequest,
+} from './adk-wire.ts';
+
+/** A session is read whole, the server offers no less; a longer history than this is not looked through. */
+const MAX_SESSION_BYTES = 16 * 1024 * 1024;
+const MAX_SMALL_BYTES = 256 * 1024;
+/** Longest wait for one look at a session. */
+const LOOK_TIMEOUT_MS = 5_000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 4_000;
+
+function sessionUrl(server: AdkServer, run: RunRequest): string {
+  return server.url('apps', run.appName, 'users', run.userId, 'sessions', run.sessionId);
+}
+
+/** Creates the session of this run under its own id; true when it is there afterwards, also when it was before. */
+export async function createSession(
+  server: AdkServer,
+  run: RunRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const created = await exchange(sessionUrl(server, run), {
+    method: 'POST',
+    headers: server.headers,
+    body: '{}',
+    signal,
+    // A session that was there already may come back with its history; its status is what counts.
+    maxBytes: MAX_SESSION_BYTES,
+  });
+  return created.kind === 'answer' && isSessionThere(created.status, created.body);
+}
+
+/** Whether the server says that it has no such session; false also when it says nothing clear. */
+export async function isSessionAbsent(
+  server: AdkServer,
+  run: RunRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const found = await getSession(server, run, signal);
+  return found.kind === 'answer' && found.status === 404;
+}
+
+function getSession(server: AdkServer, run: RunRequest, signal: AbortSignal): Promise<Exchange> {
+  const { headers } = server;
+  return exchange(sessionUrl(server, run), { method: 'GET', headers, signal, maxBytes: MAX_SESSION_BYTES });
+}
+
+/** The app names the server offers; empty when it does not tell. */
+export async function listApps(server: AdkServer, signal: AbortSignal): Promise<string[]> {
+  const { headers } = server;
+  const listed = await exchange(server.url('list-apps'), {
+    method: 'GET',
+    headers,
+    signal,
+    maxBytes: MAX_SMALL_BYTES,
+  });
+  return listed.kind === 'answer' && listed.status === 200 ? parseAppNames(listed.body) : [];
+}
+
+/**
+ * What the session tells of an earlier run. `finished`: its events · `absent`: the server never took our message ·
+ * `running`: it took it and had no end by the time limit · `unknown`: the session cannot be seen.
+ */
+export type EarlierRun =
+  | { kind: 'finished'; events: AdkEvent[] }
+  | { kind: 'absent' | 'running' | 'unknown' };
+
+/**
+ * Watches the session for the end of the run that our message started, for at most `limitMs`. A server does not say
+ * whether a run goes on, so it counts as finished when its last event is a final one and two looks saw the same events.
+ * @throws the signal's reason when it aborts
+ */
+export async function watchRun(
+  server: AdkServer,
+  run: RunRequest,
+  options: { limitMs: number; clock: Clock; signal: AbortSignal },
+): Promise<EarlierRun> {
+  const { clock, signal } = options;
+  const endMs = clock.monotonicMs() + options.limitMs;
+  let seen = -1;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
+    const found = await look(server, run, clock, signal);
+    if (found === 'absent' || found === 'unknown') return { kind: found };
+    if (isFinished(found) && found.length === seen) return { kind: 'finished', events: found };
+    seen = found.length;
+    const leftMs = endMs - clock.monotonicMs();
+    if (leftMs <= 0) return { kind: 'running' };
+    await clock.sleep(Math.min(pauseMs, leftMs), signal).catch((error: unknown) => {
+      // The platform's timer rejects with an error of its own, not with the signal's reason.
+      signal.throwIfAborted();
+      throw error;
+    });
+  }
+}
+
+async function look(
+  server: AdkServer,
+  run: RunRequest,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<AdkEvent[] | 'absent' | 'unknown'> {
+  const found = await withLimit(clock, LOOK_TIMEOUT_MS, signal, (limited) =>
+    getSession(server, run, limited),
+  );
+  signal.throwIfAborted();
+  // No session says nothing of our run: behind a balancer, another instance may hold it.
+  if (found.kind === 'fault' || found.status !== 200) return 'unknown';
+  const events = parseSessionEvents(found.body);
+  if (!events.ok) return 'unknown';
+  return eventsOfMessage(events.value, run.messageId) ?? 'absent';
+}

@@ -1,0 +1,69 @@
+import { LRUCache } from 'lru-cache';
+import { orAbort } from '../transport/with-limit.ts';
+import type { AdkDialect } from './adk-wire.ts';
+
+/**
+ * What ADK clients learn while asking, shared by all clients of a process so that two routes to one server do not learn
+ * it twice and two runs in one session never overlap (a server stores their events interleaved, refs/adk_api.md).
+ * Every memory is bounded; what is forgotten is learnt again at the cost of a request.
+ */
+export class AdkState {
+  readonly #dialects = new LRUCache<string, AdkDialect>({ max: 1_000 });
+  readonly #knownSessions = new LRUCache<string, true>({ max: 20_000 });
+  readonly #inDoubt = new LRUCache<string, true>({ max: 20_000 });
+  readonly #tails = new Map<string, Promise<void>>();
+
+  /** The spelling that the server at this base URL took last. */
+  dialectOf(baseUrl: string): AdkDialect | undefined {
+    return this.#dialects.get(baseUrl);
+  }
+
+  learnDialect(baseUrl: string, dialect: AdkDialect): void {
+    this.#dialects.set(baseUrl, dialect);
+  }
+
+  /** Whether a run in this session was taken before, so that a failure has another cause than a missing session. */
+  isSessionKnown(sessionKey: string): boolean {
+    return this.#knownSessions.has(sessionKey);
+  }
+
+  noteSession(sessionKey: string): void {
+    this.#knownSessions.set(sessionKey, true);
+  }
+
+  /** Whether an earlier ask of this message ended with the run's fate unknown. */
+  isInDoubt(sessionKey: string, messageId: string): boolean {
+    return this.#inDoubt.has(JSON.stringify([sessionKey, messageId]));
+  }
+
+  noteDoubt(sessionKey: string, messageId: string): void {
+    this.#inDoubt.set(JSON.stringify([sessionKey, messageId]), true);
+  }
+
+  clearDoubt(sessionKey: string, messageId: string): void {
+    this.#inDoubt.delete(JSON.stringify([sessionKey, messageId]));
+  }
+
+  /**
+   * Runs `work` when all earlier work of the session has ended, in the order of calls; other sessions do not wait.
+   * @throws the signal's reason when it aborts while waiting; `work` is then never called
+   */
+  async runAlone<T>(sessionKey: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    const earlier = this.#tails.get(sessionKey) ?? Promise.resolve();
+    let finish: () => void = () => undefined;
+    const own = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const tail = earlier.then(() => own);
+    this.#tails.set(sessionKey, tail);
+    void tail.then(() => {
+      if (this.#tails.get(sessionKey) === tail) this.#tails.delete(sessionKey);
+    });
+    try {
+      await orAbort(earlier, signal);
+      return await work();
+    } finally {
+      finish();
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import type { AgentClients } from '../../core/agent-client.ts';
+import { Wa2aiError } from '../../core/errors.ts';
+import type { Route } from '../../core/models.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { MessageToPreview } from '../../core/routing/explain-route.ts';
+
+/**
+ * What the agent of a route would be asked for a message; undefined when its client cannot tell. Settings that cannot be
+ * used are part of the explanation: `{kind: 'error', sentence}`.
+ */
+export async function previewCall(
+  agents: AgentClients,
+  clock: Pick<Clock, 'now'>,
+  route: Route,
+  message: MessageToPreview,
+): Promise<Record<string, unknown> | undefined> {
+  try {
+    const client = agents.clientFor(route);
+    return await client.preview?.({ ...message, id: 'explain', timestamp: new Date(clock.now()) });
+  } catch (error) {
+    if (error instanceof Wa2aiError) return { kind: 'error', sentence: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,41 @@
+import type { Clock } from '../../../core/ports/clock.ts';
+
+/** Runs `work` under a signal that aborts after `limitMs`, or when the outer `signal` does. */
+export async function withLimit<T>(
+  clock: Clock,
+  limitMs: number,
+  signal: AbortSignal | undefined,
+  work: (limited: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limited = new AbortController();
+  const done = new AbortController();
+  const onAbort = () => limited.abort(signal?.reason);
+  if (signal?.aborted) onAbort();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  clock.sleep(limitMs, done.signal).then(
+    () => limited.abort(),
+    () => undefined,
+  );
+  try {
+    return await work(limited.signal);
+  } finally {
+    done.abort();
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+/** @throws the signal's reason when it aborts before `wait` ends; what is waited for goes on */
+export async function orAbort<T>(wait: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return wait;
+  signal.throwIfAborted();
+  let onAbort: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([wait, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

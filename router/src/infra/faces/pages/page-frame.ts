@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import type { Answer } from '../rest/endpoint.ts';
+import { Html, html } from './html.ts';
+
+const STYLE = `
+:root { color-scheme: light dark; --back: #f3f5f4; --card: #fff; --text: #17211d; --faint: #5b6863; --line: #dbe2df;
+  --accent: #0b7a55; --on-accent: #fff; --good: #12805c; --busy: #996300; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --back: #0f1513; --card: #18211e; --text: #e7eeeb; --faint: #9fb0a9;
+  --line: #2c3934; --accent: #35c08e; --on-accent: #06251a; --good: #4cd3a0; --busy: #e9b34c; --bad: #ff8a80; } }
+* { box-sizing: border-box; }
+body { margin: 0; min-height: 100vh; padding: 1.5rem 1rem; background: var(--back); color: var(--text);
+  font: 1rem/1.5 system-ui, sans-serif; display: grid; place-content: center; grid-template-columns: minmax(0, 27rem); }
+header { display: flex; justify-content: space-between; align-items: baseline; margin: 0 .25rem .75rem; gap: 1rem; }
+header a { color: inherit; text-decoration: none; font-weight: 700; }
+header span { color: var(--faint); font-size: .875rem; overflow-wrap: anywhere; }
+main { background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.5rem; }
+h1 { font-size: 1.375rem; line-height: 1.25; margin: 0 0 .5rem; }
+p { margin: 0 0 .75rem; }
+a { color: var(--accent); }
+ol, ul { margin: 0 0 .75rem; padding-left: 1.4rem; }
+li { margin: .25rem 0; }
+.state { display: inline-flex; align-items: center; gap: .5rem; margin: 0 0 .75rem; font-size: .875rem; font-weight: 600; }
+.state::before { content: ''; width: .625rem; height: .625rem; border-radius: 50%; background: currentColor; }
+.good { color: var(--good); } .busy { color: var(--busy); } .bad { color: var(--bad); }
+.faint { color: var(--faint); font-size: .875rem; }
+.qr { display: block; width: min(100%, 18rem); height: auto; margin: 1rem auto; padding: .75rem; background: #fff;
+  border: 1px solid var(--line); border-radius: .75rem; }
+.code { margin: 1rem 0; padding: 1rem .5rem; border: 2px dashed var(--line); border-radius: .75rem; text-align: center;
+  font: 700 clamp(1.5rem, 9vw, 2.25rem)/1.2 ui-monospace, monospace; letter-spacing: .12em; white-space: nowrap; }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem 1rem; margin: 0 0 .75rem; }
+dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }
+form, .buttons { margin: 1rem 0 0; padding-top: 1rem; border-top: 1px solid var(--line); display: grid; gap: .5rem; }
+label { font-size: .875rem; font-weight: 600; }
+input, button { font: inherit; padding: .625rem .75rem; border-radius: .5rem; width: 100%; }
+input { border: 1px solid var(--faint); background: var(--back); color: inherit; }
+button { border: 1px solid var(--accent); background: var(--accent); color: var(--on-accent); font-weight: 600; cursor: pointer; }
+button.quiet { background: transparent; color: var(--accent); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+footer { margin: 1rem 0 0; } main > :last-child, main > :last-child > :last-child { margin-bottom: 0; }
+h2 { font-size: 1.125rem; margin: 1.25rem 0 .5rem; }
+[role=alert]:empty { display: none; } [role=alert] { color: var(--bad); font-weight: 600; margin: 1rem 0 0; }
+`;
+
+/** A whole page: no asset but its own, and a policy under which nothing else could run or load. */
+export function page(input: {
+  status: number;
+  title: string;
+  /** Stands beside the name of the service. */
+  aside?: string;
+  main: Html;
+  /** JavaScript; without it the page reloads itself every `reloadSeconds`. */
+  script?: string;
+  reloadSeconds?: number;
+}): Answer {
+  const nonce = randomBytes(16).toString('base64');
+  const { reloadSeconds, script } = input;
+  const document = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${input.title} · wa2ai</title>
+<link rel="icon" href="data:,">
+<style nonce="${nonce}">${new Html(STYLE)}</style>
+${reloadSeconds !== undefined && html`<noscript><meta http-equiv="refresh" content="${reloadSeconds}"></noscript>`}
+</head>
+<body>
+<header><a href="/">wa2ai</a><span>${input.aside}</span></header>
+<main>${input.main}</main>
+${script !== undefined && html`<script nonce="${nonce}">${new Html(script)}</script>`}
+</body>
+</html>
+`;
+  return {
+    status: input.status,
+    headers: {
+      'content-security-policy': [
+        "default-src 'none'",
+        `style-src 'nonce-${nonce}'`,
+        `script-src 'nonce-${nonce}'`,
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+      ].join('; '),
+    },
+    html: document.toString(),
+  };
+}

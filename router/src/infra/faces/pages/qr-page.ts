@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import type { AccountState } from '../../../core/models.ts';
+import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
+import type { Answer } from '../rest/endpoint.ts';
+import { type Html, html } from './html.ts';
+import { page } from './page-frame.ts';
+
+const TITLES: Record<AccountState, string> = {
+  starting: 'Starting',
+  pairing: 'Link your WhatsApp account',
+  connecting: 'Connecting to WhatsApp',
+  open: 'Connected',
+  waiting: 'Reconnecting soon',
+  'logged-out': 'Logged out',
+  replaced: 'Another client took over',
+  outdated: 'wa2ai is too old for WhatsApp',
+  restricted: 'WhatsApp limits this account',
+  stopped: 'Stopped',
+};
+
+const MOODS: Record<AccountState, 'good' | 'busy' | 'bad'> = {
+  starting: 'busy',
+  pairing: 'busy',
+  connecting: 'busy',
+  open: 'good',
+  waiting: 'busy',
+  'logged-out': 'bad',
+  replaced: 'bad',
+  outdated: 'bad',
+  restricted: 'bad',
+  stopped: 'bad',
+};
+
+/**
+ * Brings the parts of the page up to date every two seconds by fetching the page itself, so that the server alone knows
+ * how states look. Unchanged parts stay untouched: a half-typed number is kept and screen readers hear changes only.
+ */
+const SCRIPT = `
+const alertBox = document.querySelector('[role=alert]');
+let busy = false;
+let lost = false;
+async function refresh() {
+  if (busy || document.hidden) return;
+  busy = true;
+  try {
+    const answer = await fetch(location.href, { cache: 'no-store' });
+    const text = await answer.text();
+    // Without the head: its style would count as a violation of this page's policy.
+    const next = new DOMParser().parseFromString(text.slice(text.indexOf('<body>')), 'text/html');
+    if (!next.querySelector('[data-part]')) return location.reload();
+    document.title = next.querySelector('h1').textContent + ' · wa2ai';
+    for (const part of document.querySelectorAll('[data-part]')) {
+      const fresh = next.querySelector('[data-part="' + part.dataset.part + '"]');
+      if (fresh && fresh.innerHTML !== part.innerHTML) part.innerHTML = fresh.innerHTML;
+    }
+    if (lost) alertBox.textContent = '';
+    lost = false;
+  } catch {
+    lost = true;
+    alertBox.textContent = 'wa2ai does not answer. Trying again.';
+  } finally {
+    busy = false;
+  }
+}
+document.addEventListener('submit', async (event) => {
+  const path = event.target.dataset.post;
+  if (!path) return;
+  event.preventDefault();
+  const body = JSON.stringify(Object.fromEntries(new FormData(event.target)));
+  const headers = { 'content-type': 'application/json' };
+  alertBox.textContent = '';
+  try {
+    const answer = await fetch(path, { method: 'POST', headers, body });
+    if (!answer.ok) alertBox.textContent = (await answer.json()).error;
+  } catch {
+    alertBox.textContent = 'wa2ai does not answer.';
+  }
+  refresh();
+});
+document.addEventListener('visibilitychange', refresh);
+setInterval(refresh, 2000);
+`;
+
+/** The pairing page of one account, for every state. `others` are the accounts it can switch to. */
+export function qrPage(status: AccountStatus, others: readonly AccountStatus[], nowMs: number): Answer {
+  return page({
+    status: 200,
+    title: TITLES[status.state],
+    aside: status.accountId,
+    reloadSeconds: 5,
+    script: SCRIPT,
+    main: html`
+<div data-part="state" aria-live="polite">
+<p class="state ${MOODS[status.state]}">${status.state}</p>
+<h1>${TITLES[status.state]}</h1>
+<p>${status.nextAction}</p>
+${status.reason !== undefined && html`<p class="faint">${status.reason}</p>`}
+</div>
+<div data-part="timing">${timing(status, nowMs)}</div>
+<div data-part="picture">${picture(status)}</div>
+<div data-part="facts">${facts(status)}</div>
+<div data-part="actions">${actions(status)}</div>
+<p role="alert"></p>
+<noscript><p class="faint">The buttons need JavaScript; the page itself reloads every few seconds.</p></noscript>
+${others.length > 0 && html`<footer class="faint">Other accounts: ${others.map(accountLink)}</footer>`}`,
+  });
+}
+
+/** Changes with the QR text and does not tell it. */
+function versionOf(qr: string): string {
+  return createHash('sha256').update(qr).digest('hex').slice(0, 12);
+}
+
+function picture({ state, accountId, qr, pairingCode }: AccountStatus): Html | undefined {
+  if (state !== 'pairing') return undefined;
+  const account = encodeURIComponent(accountId);
+  if (pairingCode !== undefined) {
+    const spoken = [...pairingCode].join(' ');
+    return html`
+<p class="code" aria-label="Pairing code ${spoken}">${pairingCode.replace(/^(.{4})(.{4})$/, '$1-$2')}</p>
+<ol>
+<li>On the phone open WhatsApp, then <strong>Settings → Linked devices</strong>.</li>
+<li>Tap <strong>Link a device</strong>, then <strong>Link with phone number instead</strong>.</li>
+<li>Enter the code.</li>
+</ol>`;
+  }
+  if (qr === undefined) return html`<p class="faint">The QR code will appear here in a moment.</p>`;
+  return html`
+<img class="qr" src="/qr/image?account=${account}&v=${versionOf(qr)}" width="288" height="288"
+ alt="QR code that links this service to your WhatsApp account">
+<ol>
+<li>On the phone open WhatsApp, then <strong>Settings → Linked devices</strong>.</li>
+<li>Tap <strong>Link a device</strong> and point the camera at the code.</li>
+</ol>
+<p class="faint">The code changes from time to time; this page keeps it fresh.</p>`;
+}
+
+function timing({ state, retryAtMs }: AccountStatus, nowMs: number): Html | undefined {
+  if (state !== 'waiting' || retryAtMs === undefined) return undefined;
+  const seconds = Math.max(0, Math.round((retryAtMs - nowMs) / 1000));
+  return html`<p class="faint">${seconds === 0 ? 'Trying now.' : `Next try in ${durationText(seconds)}.`}</p>`;
+}
+
+function durationText(seconds: number): string {
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} minutes`;
+}
+
+function facts({ state, phone, name }: AccountStatus): Html | undefined {
+  if (state === 'pairing' || (phone === undefined && name === undefined)) return undefined;
+  return html`<dl>
+${name !== undefined && html`<dt>Name</dt><dd>${name}</dd>`}
+${phone !== undefined && html`<dt>Number</dt><dd>+${phone}</dd>`}
+</dl>
+${state === 'open' && html`<p class="faint">You can close this page. Who answers which chat is up to the <a href="/api/routes">routes</a>.</p>`}`;
+}
+
+function actions({ state, accountId, pairingCode }: AccountStatus): Html | undefined {
+  const base = `/api/accounts/${encodeURIComponent(accountId)}`;
+  switch (state) {
+    case 'pairing':
+      if (pairingCode !== undefined) return button(`${base}/pair`, 'Use a QR code instead', 'quiet');
+      return html`<form data-post="${base}/pair">
+<input type="hidden" name="method" value="code">
+<label for="phone">No camera at hand? Get a code for this number</label>
+<input id="phone" name="phone" type="tel" autocomplete="tel" required placeholder="+54 9 3777 239922">
+<button class="quiet">Use a code instead</button>
+</form>`;
+    case 'logged-out':
+      return button(`${base}/pair`, 'Link again');
+    case 'waiting':
+    case 'replaced':
+    case 'outdated':
+    case 'restricted':
+    case 'stopped':
+      return button(`${base}/restart`, 'Connect now', state === 'waiting' ? 'quiet' : '');
+    default:
+      return undefined;
+  }
+}
+
+function button(path: string, label: string, look = ''): Html {
+  return html`<form data-post="${path}"><button class="${look}">${label}</button></form>`;
+}
+
+function accountLink({ accountId, state }: AccountStatus): Html {
+  return html` <a href="/qr?account=${encodeURIComponent(accountId)}">${accountId}</a> (${state})`;
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { ANY_CHANNEL, canonicalChannelId } from '../../../core/chat-id.ts';
+
+/** Fields that several resources share, each with its sentence for a wrong value. */
+
+export const accountIdField = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
+  .describe("WhatsApp account; default: the service's own.");
+
+/** A chat or the wildcard, brought to its stored form. */
+export const channelIdField = z
+  .string()
+  .transform((value, context) => {
+    const channelId = canonicalChannelId(value);
+    if (channelId !== undefined) return channelId;
+    context.addIssue('must be *, a phone number with its country code, a JID or a group id');
+    return z.NEVER;
+  })
+  .describe('`*`, a phone number with country code (`+` allowed), a JID or a group id; stored in one form.');
+
+/** A chat, brought to its stored form; the wildcard is none. */
+export const chatField = channelIdField.refine(
+  (channelId) => channelId !== ANY_CHANNEL,
+  'must be one chat: a phone number with its country code, a JID or a group id',
+);
+
+/** A phone number as people write it → its digits. */
+export const phoneField = z
+  .string()
+  .transform((value) =>
+    value
+      .trim()
+      .replace(/^\+/, '')
+      .replace(/[\s().-]/g, ''),
+  )
+  .refine(
+    (digits) => /^[1-9]\d{6,14}$/.test(digits),
+    'must be a phone number with its country code, 7 to 15 digits',
+  )
+  .describe('Phone number with country code.');
+
+/** A whole number in a query string. */
+export function wholeNumberQuery(min: number, max: number) {
+  const sentence = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, sentence)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, sentence);
+}
+
+/** Id of a stored row: a positive 64-bit number in digits. */
+export function isRowId(text: string): boolean {
+  return /^[1-9]\d{0,18}$/.test(text) && BigInt(text) < 2n ** 63n;
+}
+
+export const rowIdField = z.string().refine(isRowId, 'must be the id of a row');
+
+/** A Date as every answer writes it. */
+export const timeView = z.iso.datetime().describe('UTC, ISO 8601.');
+
+/** `{success, data}`. */
+export function dataAnswer<T extends z.ZodType>(data: T) {
+  return z.object({ success: z.literal(true), data });
+}
+
+/** `{success, message, data}`. */
+export function changedAnswer<T extends z.ZodType>(data: T) {
+  return z.object({ success: z.literal(true), message: z.string(), data });
+}
+
+/** `{success, data, count}`. */
+export function listAnswer<T extends z.ZodType>(item: T) {
+  return z.object({ success: z.literal(true), data: z.array(item), count: z.int() });
+}

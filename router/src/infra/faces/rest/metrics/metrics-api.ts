@@ -1,0 +1,33 @@
+import type { AccountControl } from '../../../../core/ports/account-control.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import type { NodesApiDeps } from '../resources/nodes-api.ts';
+import type { Metrics } from './metrics.ts';
+import { nodeMetrics } from './node-metrics.ts';
+
+/**
+ * `GET /metrics`. It needs the key when one is set, since it names accounts and tells how busy they are; Prometheus
+ * sends it with `authorization: {credentials: ...}`.
+ */
+export function metricsApi({
+  metrics,
+  accounts,
+  nodes,
+}: NodesApiDeps & {
+  metrics: Metrics;
+  accounts: AccountControl;
+}): Endpoint[] {
+  return [
+    endpoint({
+      method: 'get',
+      path: '/metrics',
+      tag: 'Health',
+      summary: 'Metrics for Prometheus',
+      answers: { 200: { description: 'Metrics.', contentType: 'text/plain' } },
+      handle: async () => {
+        const { contentType, text } = await metrics.scrape(accounts);
+        const ofNodes = await nodeMetrics(nodes.view());
+        return { status: 200, headers: { 'content-type': contentType }, text: `${text}${ofNodes}` };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import type { Config } from '../../../../config/config.ts';
+import type { ExplainInput, ExplainResult } from '../../../../core/routing/explain-route.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { accountIdField, chatField, dataAnswer } from '../fields.ts';
+import { HttpProblem } from '../problem.ts';
+
+export interface ExplainApiDeps {
+  /** Decides about a message that might come in; stores and sends nothing. */
+  explain(input: ExplainInput): Promise<ExplainResult>;
+  config: Pick<Config, 'accountId'>;
+}
+
+const explainBody = z
+  .strictObject({
+    accountId: accountIdField.optional(),
+    channelId: chatField.optional().describe('The chat. Default: the 1:1 chat with `from`.'),
+    from: chatField.optional().describe('Who writes. Default, in a 1:1 chat: that person.'),
+    text: z.string().max(65_536).describe('What the message would say.'),
+    environment: z.enum(['lab', 'prod']).optional().describe("Default: the service's own."),
+    media: z
+      .strictObject({
+        kind: z.enum(['image', 'video', 'audio', 'voice', 'document', 'sticker']),
+        mimeType: z.string().min(1).max(100).default('application/octet-stream'),
+        fileName: z.string().max(200).optional(),
+        sizeBytes: z.int().min(0).optional(),
+      })
+      .optional()
+      .describe('The file that the message would carry.'),
+  })
+  .refine((body) => body.channelId !== undefined || body.from !== undefined, {
+    path: ['channelId'],
+    error: 'is missing; name the chat, or the person as from',
+  })
+  .meta({ id: 'MessageToExplain' });
+
+const explanationView = z
+  .looseObject({
+    decision: z.enum(['route', 'none']),
+    sentence: z.string(),
+    route: z
+      .object({
+        id: z.string(),
+        name: z.string().optional(),
+        channelId: z.string(),
+        agentEndpoint: z.string(),
+      })
+      .optional(),
+    reason: z.string().optional(),
+    identity: z.object({
+      accountId: z.string(),
+      environment: z.enum(['lab', 'prod']),
+      channelIds: z.array(z.string()),
+      isGroup: z.boolean(),
+      from: z.string().optional(),
+    }),
+    sessionId: z.string().optional().describe('Session of the agent contract.'),
+    userId: z.string().optional().describe('User of the agent contract.'),
+    call: z
+      .looseObject({})
+      .optional()
+      .describe(
+        'For an ABI agent: function, selector, arguments and calldata; or what is said without a call.',
+      ),
+    trace: z
+      .array(
+        z.object({
+          routeId: z.string(),
+          name: z.string().optional(),
+          channelId: z.string(),
+          priority: z.int(),
+          outcome: z.string(),
+          sentence: z.string(),
+        }),
+      )
+      .describe('One entry a rule, in the order in which rules are asked.'),
+  })
+  .meta({ id: 'Explanation' });
+
+/** Which route a message would take, rule by rule: `POST /api/routes/explain`. */
+export function explainApi({ explain, config }: ExplainApiDeps): Endpoint[] {
+  return [
+    endpoint({
+      method: 'post',
+      path: '/api/routes/explain',
+      tag: 'Routes',
+      summary: 'Say which route a message would take, and why',
+      body: explainBody,
+      answers: { 200: { description: 'The decision, rule by rule.', schema: dataAnswer(explanationView) } },
+      handle: async ({ body }) => {
+        const result = await explain({ ...body, accountId: body.accountId ?? config.accountId });
+        if (result.kind === 'explanation') {
+          return { status: 200, json: { success: true, data: result.explanation } };
+        }
+        const message = result.sentence.replace(`${result.field} `, '').replace(/\.$/, '');
+        throw new HttpProblem(400, 'INVALID_BODY', result.sentence, [{ field: result.field, message }]);
+      },
+    }),
+  ];
+}

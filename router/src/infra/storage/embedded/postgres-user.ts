@@ -1,0 +1,76 @@
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { DatabaseError, errorCode } from '../database-errors.ts';
+
+/** The operating-system user that PostgreSQL runs as when wa2ai is root, which PostgreSQL refuses to be. */
+export interface ServerUser {
+  uid: number;
+  gid: number;
+}
+
+/** Accounts made for daemons, best first. */
+const DAEMON_NAMES = ['postgres', 'nobody'];
+
+/**
+ * Chooses whom PostgreSQL runs as.
+ * @param existingData a database made before keeps the user who owns it
+ * @param folder a folder of an ordinary user gets a database of that user, so that they can start wa2ai themselves later
+ * @returns undefined when this process is no root (or on Windows): PostgreSQL runs as the same user
+ * @throws {DatabaseError} DATABASE_START: root, and the machine has no account to drop to
+ */
+export async function chooseServerUser(
+  existingData: string,
+  folder: string,
+): Promise<ServerUser | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const dataOwner = await ownerOf(existingData);
+  if (dataOwner && dataOwner.uid !== 0) return dataOwner;
+  const accounts = await readAccounts();
+  const folderOwner = await ownerOf(folder);
+  // initdb asks for the name of its user: an owner without an account cannot run it
+  const hasAccount = accounts.some(({ uid }) => uid !== 0 && uid === folderOwner?.uid);
+  if (folderOwner && hasAccount) return folderOwner;
+  for (const name of DAEMON_NAMES) {
+    const account = accounts.find((candidate) => candidate.name === name && candidate.uid !== 0);
+    if (account) return { uid: account.uid, gid: account.gid };
+  }
+  throw new DatabaseError(
+    'DATABASE_START',
+    'PostgreSQL does not run as root, and this machine has neither a "postgres" nor a "nobody" account to run it as. Start wa2ai as an ordinary user, or set DATABASE_URL.',
+  );
+}
+
+/** Whether `user` may pass every folder above `path` and read `path` itself, by owner and permission bits. */
+export async function canReach(user: ServerUser, path: string): Promise<boolean> {
+  const real = await realpath(path);
+  if (!(await allows(user, real, 4))) return false;
+  for (let folder = dirname(real); ; folder = dirname(folder)) {
+    if (!(await allows(user, folder, 1))) return false;
+    if (folder === dirname(folder)) return true;
+  }
+}
+
+async function allows(user: ServerUser, path: string, bit: 1 | 4): Promise<boolean> {
+  const { uid, gid, mode } = await stat(path);
+  if (uid === user.uid) return (mode & (bit << 6)) !== 0;
+  if (gid === user.gid) return (mode & (bit << 3)) !== 0;
+  return (mode & bit) !== 0;
+}
+
+async function ownerOf(folder: string): Promise<ServerUser | undefined> {
+  try {
+    const { uid, gid } = await stat(folder);
+    return { uid, gid };
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function readAccounts(): Promise<Array<{ name: string; uid: number; gid: number }>> {
+  const text = await readFile('/etc/passwd', 'utf8').catch(() => '');
+  return text.split('\n').flatMap((line) => {
+    const [name, , uid, gid] = line.split(':');
+    return name && uid && gid ? [{ name, uid: Number(uid), gid: Number(gid) }] : [];
+  });
+}

@@ -1,0 +1,43 @@
+import type { MediaInfo, ReplyMedia } from '../../../core/models.ts';
+import type { InboundMedia, NewReply } from '../../../core/ports/inbox.ts';
+import { storableText } from './storable-text.ts';
+
+/** The columns of a message's file. */
+export function mediaColumns(
+  media: InboundMedia | undefined,
+): { info: MediaInfo; reference: string } | undefined {
+  if (!media) return undefined;
+  const { reference, ...info } = media;
+  return { info, reference: storableText(reference) };
+}
+
+/** The files of a turn's replies for `inbox_finish_turn`: null for replies of text, or altogether when none has one. */
+export function filesJson(replies: readonly NewReply[]): string | null {
+  if (replies.every(({ media }) => !media)) return null;
+  return JSON.stringify(
+    replies.map(({ media, file }) => {
+      if (!media || !file) return null;
+      const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('base64');
+      return { media: storableMedia(media), bytes };
+    }),
+  );
+}
+
+function storableMedia({ kind, mimeType, fileName, sizeBytes }: ReplyMedia): ReplyMedia {
+  return {
+    kind,
+    mimeType: storableText(mimeType),
+    ...(fileName !== undefined && { fileName: storableText(fileName) }),
+    sizeBytes,
+  };
+}
+
+/** What this service wrote of a message's file; null is none. */
+export function mediaInfo(column: unknown): MediaInfo | undefined {
+  return (column as MediaInfo | null) ?? undefined;
+}
+
+/** What this service wrote of a reply's file; null is none. */
+export function replyMedia(column: unknown): ReplyMedia | undefined {
+  return (column as ReplyMedia | null) ?? undefined;
+}

@@ -1,0 +1,56 @@
+import type { AccountLeases, Lease } from '../../../core/ports/account-lease.ts';
+import type { PrismaClient } from '../generated/client.ts';
+import { withStorage } from './storage-errors.ts';
+
+export interface AccountLeaseOptions {
+  /** This node's name. */
+  owner: string;
+  /** How long a lease counts after its last renewal, in milliseconds. */
+  ttlMs: number;
+}
+
+/** Leases in PostgreSQL; what takes one is the function `lease_acquire` of the first migration. */
+export class PostgresAccountLeases implements AccountLeases {
+  readonly #prisma: PrismaClient;
+  readonly #owner: string;
+  readonly #ttlMs: number;
+
+  constructor(prisma: PrismaClient, options: AccountLeaseOptions) {
+    this.#prisma = prisma;
+    this.#owner = options.owner;
+    this.#ttlMs = options.ttlMs;
+  }
+
+  async acquire(accountId: string, options: { fromDead?: boolean } = {}): Promise<Lease | undefined> {
+    const [row] = await withStorage(
+      'taking the lease of an account',
+      () => this.#prisma.$queryRaw<Array<{ epoch: bigint | null }>>`
+        SELECT lease_acquire(${accountId}, ${this.#owner}, ${this.#ttlMs}::integer, ${options.fromDead === true}) AS epoch`,
+    );
+    const epoch = row?.epoch ?? undefined;
+    return epoch === undefined ? undefined : { accountId, owner: this.#owner, epoch };
+  }
+
+  async renew(leases: readonly Lease[]): Promise<Set<string>> {
+    if (leases.length === 0) return new Set();
+    const rows = await withStorage(
+      'renewing the leases of accounts',
+      () => this.#prisma.$queryRaw<Array<{ account_id: string }>>`
+        UPDATE account_lease l SET until = clock_timestamp() + ${this.#ttlMs}::integer * interval '1 millisecond'
+        FROM unnest(${leases.map((lease) => lease.accountId)}::text[],
+                    ${leases.map((lease) => lease.epoch.toString())}::bigint[]) AS own (account_id, epoch)
+        WHERE l.account_id = own.account_id AND l.epoch = own.epoch AND l.owner = ${this.#owner}
+        RETURNING l.account_id`,
+    );
+    return new Set(rows.map((row) => row.account_id));
+  }
+
+  async release(lease: Lease): Promise<void> {
+    await withStorage(
+      'giving the lease of an account back',
+      () => this.#prisma.$executeRaw`
+        UPDATE account_lease SET owner = '', until = clock_timestamp()
+        WHERE account_id = ${lease.accountId} AND owner = ${this.#owner} AND epoch = ${lease.epoch.toString()}::bigint`,
+    );
+  }
+}

@@ -1,0 +1,140 @@
+import type { AccountState } from '../../../core/models.ts';
+import type { AccountView, Cluster, ClusterView, NodeView } from '../../../core/ports/cluster.ts';
+import type { PrismaClient } from '../generated/client.ts';
+import { withStorage } from './storage-errors.ts';
+
+/** A node that has not shown itself for this long, and whose process is gone, is forgotten. */
+const FORGET_AFTER = '1 hour';
+
+/** This process, as others see it. */
+export interface OwnNode {
+  nodeId: string;
+  lockKey: number;
+  host: string;
+  version: string;
+  /** Known once the server listens. */
+  url(): string;
+}
+
+interface Row {
+  nodes: Array<Omit<NodeView, 'startedAtMs' | 'seenAtMs'> & { startedAtMs: string; seenAtMs: string }>;
+  accounts: Array<{
+    accountId: string;
+    state: string;
+    reason: string | null;
+    phone: string | null;
+    lid: string | null;
+    pushName: string | null;
+    changedAtMs: string;
+    owner: string | null;
+    epoch: string | null;
+    availability: AccountView['availability'];
+  }>;
+}
+
+/** The nodes and accounts in PostgreSQL; one statement shows this node and reads all others. */
+export class PostgresCluster implements Cluster {
+  readonly #prisma: PrismaClient;
+  readonly #own: OwnNode;
+  readonly #ttlMs: number;
+  readonly #startedAt = new Date();
+
+  /** @param ttlMs a node that has not shown itself for this long counts as hung */
+  constructor(prisma: PrismaClient, own: OwnNode, ttlMs: number) {
+    this.#prisma = prisma;
+    this.#own = own;
+    this.#ttlMs = ttlMs;
+  }
+
+  /** Writes only what others would not know otherwise, and at least once a second. */
+  async beat(own: { turns: number; isDraining: boolean }): Promise<ClusterView> {
+    const { nodeId, lockKey, host, version } = this.#own;
+    const [row] = await withStorage(
+      'looking at the other nodes',
+      () => this.#prisma.$queryRaw<Row[]>`
+        WITH beat AS (
+          INSERT INTO node AS n (id, lock_key, host, url, version, turns, is_draining, started_at, seen_at)
+          VALUES (${nodeId}, ${lockKey}::integer, ${host}, ${this.#own.url()}, ${version}, ${own.turns}::integer,
+                  ${own.isDraining}, ${this.#startedAt}, clock_timestamp())
+          ON CONFLICT (id) DO UPDATE SET lock_key = excluded.lock_key, host = excluded.host, url = excluded.url,
+            version = excluded.version, turns = excluded.turns, is_draining = excluded.is_draining,
+            started_at = excluded.started_at, seen_at = excluded.seen_at
+          -- seen in the future: before the server's clock was set back
+          WHERE n.seen_at NOT BETWEEN clock_timestamp() - interval '1 second' AND clock_timestamp()
+            OR n.started_at <> excluded.started_at
+            OR (n.turns, n.is_draining, n.url) <> (excluded.turns, excluded.is_draining, excluded.url)
+        ), locked AS MATERIALIZED (
+          SELECT lock_key FROM node_lock
+        ), seen AS MATERIALIZED (
+          SELECT n.*, EXISTS (SELECT 1 FROM locked l WHERE l.lock_key = n.lock_key::bigint & 4294967295) AS has_lock,
+                 n.seen_at BETWEEN clock_timestamp() - ${this.#ttlMs}::integer * interval '1 millisecond'
+                   AND clock_timestamp() + ${this.#ttlMs}::integer * interval '1 millisecond' AS is_fresh
+          FROM node n
+        )
+        SELECT
+          (SELECT coalesce(jsonb_agg(jsonb_build_object(
+              'nodeId', id, 'host', host, 'url', url, 'version', version, 'turns', turns, 'isDraining', is_draining,
+              'startedAtMs', (extract(epoch FROM started_at) * 1000)::bigint,
+              'seenAtMs', (extract(epoch FROM seen_at) * 1000)::bigint,
+              'isAlive', has_lock AND is_fresh) ORDER BY id), '[]') FROM seen) AS nodes,
+          (SELECT coalesce(jsonb_agg(jsonb_build_object(
+              'accountId', a.id, 'state', a.state, 'reason', a.reason, 'phone', a.phone, 'lid', a.lid,
+              'pushName', a.push_name, 'changedAtMs', (extract(epoch FROM a.updated_at) * 1000)::bigint,
+              'owner', l.owner, 'epoch', l.epoch::text,
+              'availability', CASE
+                WHEN l.owner IS NULL OR l.owner = '' OR l.until <= clock_timestamp() THEN 'free'
+                WHEN EXISTS (SELECT 1 FROM seen s WHERE s.id = l.owner AND s.has_lock) THEN 'held'
+                ELSE 'dead-holder' END) ORDER BY a.id), '[]')
+            FROM account a LEFT JOIN account_lease l ON l.account_id = a.id) AS accounts`,
+    );
+    if (!row) throw new TypeError('a SELECT without FROM gives one row');
+    return { nodes: row.nodes.map(nodeView), accounts: row.accounts.map(accountView) };
+  }
+
+  async leave(): Promise<void> {
+    await withStorage(
+      'leaving the other nodes',
+      () => this.#prisma.$executeRaw`
+        DELETE FROM node WHERE id = ${this.#own.nodeId}`,
+    );
+  }
+
+  async addAccount(accountId: string): Promise<'added' | 'known'> {
+    const added = await withStorage(
+      'adding a WhatsApp account',
+      () => this.#prisma.$executeRaw`
+        INSERT INTO account (id, updated_at) VALUES (${accountId}, now()) ON CONFLICT (id) DO NOTHING`,
+    );
+    return added > 0 ? 'added' : 'known';
+  }
+}
+
+/** Takes nodes off the list that ended long ago without leaving. @throws {StorageUnavailableError} */
+export async function forgetGoneNodes(prisma: PrismaClient): Promise<void> {
+  await withStorage(
+    'forgetting nodes',
+    () => prisma.$executeRaw`
+      DELETE FROM node WHERE seen_at < now() - ${FORGET_AFTER}::interval AND NOT node_has_lock(id)`,
+  );
+}
+
+function nodeView(row: Row['nodes'][number]): NodeView {
+  return { ...row, startedAtMs: Number(row.startedAtMs), seenAtMs: Number(row.seenAtMs) };
+}
+
+function accountView(row: Row['accounts'][number]): AccountView {
+  const { accountId, reason, phone, lid, pushName, owner, epoch, availability } = row;
+  return {
+    accountId,
+    record: {
+      state: row.state as AccountState,
+      ...(reason !== null && { reason }),
+      ...(phone !== null && { phone }),
+      ...(lid !== null && { lid }),
+      ...(pushName !== null && { pushName }),
+    },
+    changedAtMs: Number(row.changedAtMs),
+    ...(owner && epoch && { holder: { nodeId: owner, epoch: BigInt(epoch) } }),
+    availability,
+  };
+}

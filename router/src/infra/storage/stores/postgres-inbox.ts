@@ -1,0 +1,220 @@
+import { addressColumns, pendingTurn, replyToOf } from '../../../core/messages/chat-identity.ts';
+import type { Fence } from '../../../core/ports/account-lease.ts';
+import type {
+  InboundMessage,
+  Inbox,
+  PendingTurn,
+  QueuedReply,
+  Stored,
+  TurnResult,
+} from '../../../core/ports/inbox.ts';
+import type { PrismaClient } from '../generated/client.ts';
+import { fenceOf, type HeldRow, underFence } from './fence.ts';
+import { filesJson, mediaColumns, mediaInfo, replyMedia } from './media-columns.ts';
+import { storableId, storableJson, storableOrNull, storableText } from './storable-text.ts';
+import { withStorage } from './storage-errors.ts';
+
+interface StoredRow extends HeldRow {
+  outcome: 'stored' | 'known';
+  message_id: string;
+  chat_id: string;
+  start_epoch: number | null;
+}
+
+interface TurnRow {
+  message_id: string;
+  account_id: string;
+  wa_message_id: string;
+  sender_phone: string | null;
+  sender_lid: string | null;
+  push_name: string | null;
+  kind: string;
+  text: string;
+  quoted_text: string | null;
+  sent_at_ms: string;
+  chat_phone: string | null;
+  chat_lid: string | null;
+  group_id: string | null;
+  reply_to: string;
+  attempts: number;
+  received_at_ms: string;
+  replied_at_ms: string | null;
+  has_more: boolean;
+  media: unknown;
+}
+
+/** Columns of an outbox row as the deliverer takes it. */
+export interface ReplyRow {
+  outbox_id: string;
+  chat_id: string;
+  account_id: string;
+  to_jid: string;
+  wa_message_id: string;
+  text: string;
+  media: unknown;
+}
+
+/**
+ * The inbox in PostgreSQL. Each method is one statement, a function of the first migration, and so one round trip and
+ * one transaction; what they promise on locks and order is written there.
+ * @throws {StorageUnavailableError} nothing was changed
+ * @throws {StorageRejectedError} a value that the database will never take
+ */
+export class PostgresInbox implements Inbox {
+  readonly #prisma: PrismaClient;
+  readonly #fence: Fence | undefined;
+
+  /** @param fence the lease that every message is added under; without one they are not fenced */
+  constructor(prisma: PrismaClient, fence?: Fence) {
+    this.#prisma = prisma;
+    this.#fence = fence;
+  }
+
+  /**
+   * The text of a message that is stored and never answered is not kept.
+   * @throws {LeaseLostError} nothing was stored
+   */
+  async add(message: InboundMessage): Promise<Stored> {
+    const { accountId } = message;
+    const { owner, epoch } = fenceOf(this.#fence);
+    const { phone, lid, groupId } = addressColumns(message.chat);
+    const { sender, ignoredReason } = message;
+    const text = ignoredReason === undefined ? storableText(message.text) : '';
+    const quotedText = ignoredReason === undefined ? storableOrNull(message.quotedText) : null;
+    const media = ignoredReason === undefined ? mediaColumns(message.media) : undefined;
+    const editOf = message.editOf === undefined ? null : storableId(message.editOf);
+    const row = await underFence(
+      this.#fence,
+      'storing a message',
+      () => this.#prisma.$queryRaw<StoredRow[]>`
+        SELECT 1 AS held, outcome, message_id::text, chat_id::text, start_epoch
+        FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint) AS lease (is_held), LATERAL inbox_add(
+          CASE WHEN is_held THEN ${accountId} END, ${storableId(message.waMessageId)}, ${phone}, ${lid}, ${groupId},
+          ${replyToOf(message)}, ${sender.phone ?? null}, ${sender.lid ?? null},
+          ${storableOrNull(sender.pushName)}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
+          ${storableOrNull(ignoredReason)}, ${Math.trunc(message.sentAtMs)}::bigint,
+          ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
+          ${media?.reference ?? null})`,
+    );
+    const stored: Stored = { outcome: row.outcome, messageId: row.message_id, chatId: row.chat_id };
+    if (row.start_epoch !== null) stored.startLoop = { chatId: row.chat_id, epoch: row.start_epoch };
+    return stored;
+  }
+
+  async nextTurn(
+    chatId: string,
+    epoch: number,
+    options: { keepOpen?: boolean } = {},
+  ): Promise<PendingTurn | undefined> {
+    const [row] = await withStorage(
+      'reading the next message of a chat',
+      () => this.#prisma.$queryRaw<TurnRow[]>`
+        SELECT message_id::text, account_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text,
+               quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
+               chat_phone, chat_lid, group_id, reply_to, attempts, media,
+               (extract(epoch FROM received_at) * 1000)::bigint::text AS received_at_ms,
+               (extract(epoch FROM replied_at) * 1000)::bigint::text AS replied_at_ms,
+               EXISTS (SELECT 1 FROM message w WHERE w.chat_id = ${chatId}::bigint AND w.state = 'received'
+                       AND w.id <> message_id) AS has_more
+        FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer, ${!options.keepOpen})`,
+    );
+    if (!row) return undefined;
+    return pendingTurn({
+      messageId: row.message_id,
+      chatId,
+      accountId: row.account_id,
+      waMessageId: row.wa_message_id,
+      senderPhone: row.sender_phone,
+      senderLid: row.sender_lid,
+      pushName: row.push_name,
+      kind: row.kind,
+      text: row.text,
+      quotedText: row.quoted_text,
+      media: mediaInfo(row.media),
+      sentAtMs: Number(row.sent_at_ms),
+      chat: { phone: row.chat_phone, lid: row.chat_lid, groupId: row.group_id },
+      replyTo: row.reply_to,
+      attempts: row.attempts,
+      receivedAtMs: Number(row.received_at_ms),
+      repliedAtMs: row.replied_at_ms === null ? undefined : Number(row.replied_at_ms),
+      hasMore: row.has_more,
+    });
+  }
+
+  async finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]> {
+    const to = result.replies.map((reply) => reply.to);
+    const waIds = result.replies.map((reply) => storableId(reply.waMessageId));
+    const texts = result.replies.map((reply) => storableText(reply.text));
+    const rows = await withStorage(
+      'ending a turn',
+      () => this.#prisma.$queryRaw<ReplyRow[]>`
+        SELECT outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM inbox_finish_turn(
+          ${messageId}::bigint, ${result.state}, ${storableOrNull(result.reason)},
+          ${storableOrNull(result.error)}, ${result.routeId ?? null}, ${result.attempts ?? null}::integer,
+          ${wholeMs(result.agentMs)}::integer, ${storableJson(result.trace)}::jsonb,
+          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb)`,
+    );
+    return rows.map(queuedReply);
+  }
+
+  async deadLetterUnreadable(
+    chatId: string,
+    epoch: number,
+    why: { reason: string; error: string },
+  ): Promise<string | undefined> {
+    const [row] = await withStorage(
+      'ending a turn that cannot be read',
+      () => this.#prisma.$queryRaw<Array<{ message_id: string | null }>>`
+        SELECT inbox_bury(${chatId}::bigint, ${epoch}::integer, ${storableText(why.reason)},
+          ${storableText(why.error)})::text AS message_id`,
+    );
+    return row?.message_id ?? undefined;
+  }
+
+  async mediaReference(messageId: string): Promise<string | undefined> {
+    const [row] = await withStorage(
+      "reading the way to a message's file",
+      () => this.#prisma.$queryRaw<Array<{ media_ref: string | null }>>`
+        SELECT media_ref FROM message WHERE id = ${messageId}::bigint`,
+    );
+    return row?.media_ref ?? undefined;
+  }
+
+  async renewLoop(chatId: string, epoch: number): Promise<number | undefined> {
+    const [row] = await withStorage(
+      'renewing a turn loop',
+      () => this.#prisma.$queryRaw<Array<{ epoch: number | null }>>`
+        SELECT inbox_renew_loop(${chatId}::bigint, ${epoch}::integer) AS epoch`,
+    );
+    return row?.epoch ?? undefined;
+  }
+
+  async openLoops(): Promise<Array<{ chatId: string; epoch: number }>> {
+    const rows = await withStorage(
+      'looking for unanswered chats',
+      () => this.#prisma.$queryRaw<Array<{ chat_id: string; epoch: number }>>`
+        SELECT chat_id::text, epoch FROM inbox_open_loops()`,
+    );
+    return rows.map((row) => ({ chatId: row.chat_id, epoch: row.epoch }));
+  }
+}
+
+/** An outbox row as the deliverer takes it. */
+export function queuedReply(row: ReplyRow): QueuedReply {
+  const media = replyMedia(row.media);
+  return {
+    outboxId: row.outbox_id,
+    chatId: row.chat_id,
+    message: {
+      accountId: row.account_id,
+      to: row.to_jid,
+      waMessageId: row.wa_message_id,
+      text: row.text,
+      ...(media && { media }),
+    },
+  };
+}
+
+function wholeMs(ms: number | undefined): number | null {
+  return ms === undefined ? null : Math.min(Math.max(Math.round(ms), 0), 2_147_483_647);
+}

@@ -1,0 +1,139 @@
+import type { Fence } from '../../../core/ports/account-lease.ts';
+import type { DamagedEntry, Journal, JournalEntry } from '../../../core/ports/journal.ts';
+import type { PrismaClient } from '../generated/client.ts';
+import { fenceOf, type HeldRow, underFence } from './fence.ts';
+import { StorageDamagedError, withStorage } from './storage-errors.ts';
+
+interface JournalRow {
+  ciphertext_hash: string;
+  stanza_order: bigint;
+  wa_message_id: string;
+  plaintext: Uint8Array;
+  stanza: Uint8Array;
+}
+
+/** Rows at the end of the message table that are looked at for the highest order; ids grow nearly as orders do. */
+const LAST_MESSAGES = 200;
+
+/** Journal in PostgreSQL; its rows are written by PostgresKeyStore. */
+export class PostgresJournal implements Journal {
+  readonly #prisma: PrismaClient;
+  readonly #fence: Fence | undefined;
+
+  /** @param fence the lease under which entries are dropped; without one that is not fenced */
+  constructor(prisma: PrismaClient, fence?: Fence) {
+    this.#prisma = prisma;
+    this.#fence = fence;
+  }
+
+  async find(accountId: string, ciphertextHash: string): Promise<JournalEntry | undefined> {
+    const rows = await withStorage(
+      'reading the journal',
+      () => this.#prisma.$queryRaw<JournalRow[]>`
+        SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza FROM journal
+        WHERE account_id = ${accountId} AND ciphertext_hash = ${ciphertextHash}`,
+    );
+    return rows[0] && entryOf(rows[0]);
+  }
+
+  async pending(
+    accountId: string,
+    page: { afterOrder: bigint; limit: number },
+  ): Promise<Array<JournalEntry | DamagedEntry>> {
+    try {
+      const rows = await withStorage(
+        'reading the journal',
+        () => this.#prisma.$queryRaw<JournalRow[]>`
+          SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza FROM journal
+          WHERE account_id = ${accountId} AND stanza_order > ${page.afterOrder}
+          ORDER BY stanza_order FETCH FIRST ${page.limit} ROWS WITH TIES`,
+      );
+      return rows.map(entryOf);
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+      return this.#oneByOne(accountId, page);
+    }
+  }
+
+  async #oneByOne(
+    accountId: string,
+    page: { afterOrder: bigint; limit: number },
+  ): Promise<Array<JournalEntry | DamagedEntry>> {
+    const rows = await withStorage(
+      'reading the journal',
+      () => this.#prisma.$queryRaw<Array<Omit<JournalRow, 'plaintext' | 'stanza'>>>`
+        SELECT ciphertext_hash, stanza_order, wa_message_id FROM journal
+        WHERE account_id = ${accountId} AND stanza_order > ${page.afterOrder}
+        ORDER BY stanza_order FETCH FIRST ${page.limit} ROWS WITH TIES`,
+    );
+    const entries: Array<JournalEntry | DamagedEntry> = [];
+    for (const row of rows) entries.push(await this.#orDamaged(accountId, row));
+    return entries;
+  }
+
+  async #orDamaged(
+    accountId: string,
+    row: Omit<JournalRow, 'plaintext' | 'stanza'>,
+  ): Promise<JournalEntry | DamagedEntry> {
+    const { ciphertext_hash: ciphertextHash, stanza_order: stanzaOrder, wa_message_id: waMessageId } = row;
+    const damaged: DamagedEntry = { ciphertextHash, stanzaOrder, waMessageId, isDamaged: true };
+    try {
+      const entry = await this.find(accountId, ciphertextHash);
+      return entry ?? damaged;
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+    }
+    try {
+      const [found] = await withStorage(
+        'reading the journal',
+        () => this.#prisma.$queryRaw<Array<{ stanza: Uint8Array }>>`
+          SELECT stanza FROM journal WHERE account_id = ${accountId} AND ciphertext_hash = ${ciphertextHash}`,
+      );
+      return found ? { ...damaged, stanza: found.stanza } : damaged;
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+      return damaged;
+    }
+  }
+
+  async forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void> {
+    if (ciphertextHashes.length === 0) return;
+    const { owner, epoch } = fenceOf(this.#fence);
+    await underFence(
+      this.#fence,
+      'clearing the journal',
+      () => this.#prisma.$queryRaw<HeldRow[]>`
+        WITH held AS MATERIALIZED (
+          SELECT * FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
+        ), gone AS (
+          DELETE FROM journal USING held
+          WHERE account_id = ${accountId} AND ciphertext_hash = ANY(${[...ciphertextHashes]}::text[])
+        )
+        SELECT count(*)::integer AS held FROM held`,
+    );
+  }
+
+  async lastOrder(accountId: string): Promise<bigint> {
+    const [row] = await withStorage(
+      'reading the journal',
+      () => this.#prisma.$queryRaw<Array<{ last: bigint | null }>>`
+        SELECT greatest(
+          (SELECT max(stanza_order) FROM journal WHERE account_id = ${accountId}),
+          (SELECT max(stanza_order) FROM (
+            SELECT stanza_order FROM message WHERE account_id = ${accountId} ORDER BY id DESC LIMIT ${LAST_MESSAGES}
+          ) AS newest)
+        ) AS last`,
+    );
+    return row?.last ?? 0n;
+  }
+}
+
+function entryOf(row: JournalRow): JournalEntry {
+  return {
+    ciphertextHash: row.ciphertext_hash,
+    stanzaOrder: row.stanza_order,
+    waMessageId: row.wa_message_id,
+    plaintext: row.plaintext,
+    stanza: row.stanza,
+  };
+}

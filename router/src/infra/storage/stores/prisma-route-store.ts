@@ -1,0 +1,149 @@
+import { ANY_CHANNEL } from '../../../core/chat-id.ts';
+import type { Environment, Route, RouteConfig } from '../../../core/models.ts';
+import type { NewRoute, RouteStore } from '../../../core/ports/route-store.ts';
+import type { Prisma, PrismaClient, Route as RouteRow } from '../generated/client.ts';
+import { storableText } from './storable-text.ts';
+import { StorageDamagedError, withStorage } from './storage-errors.ts';
+import { storedRoute, unreadableRoute } from './stored-route.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Routes in PostgreSQL. Nothing is cached, so each node sees a change with its next message. */
+export class PrismaRouteStore implements RouteStore {
+  readonly #prisma: PrismaClient;
+
+  constructor(prisma: PrismaClient) {
+    this.#prisma = prisma;
+  }
+
+  async create(route: NewRoute): Promise<Route> {
+    const row = await withStorage('storing a route', () =>
+      this.#prisma.route.create({
+        data: {
+          accountId: route.accountId,
+          channelId: route.channelId,
+          agentEndpoint: route.agentEndpoint,
+          environment: route.environment,
+          regexFilter: storable(route.regexFilter),
+          priority: route.priority,
+          enabled: route.enabled,
+          name: storable(route.name),
+          config: storableConfig(route.config),
+        },
+      }),
+    );
+    return storedRoute(row);
+  }
+
+  async get(id: string): Promise<Route | undefined> {
+    if (!UUID.test(id)) return undefined;
+    const [route] = await this.#readable(() => this.#prisma.route.findMany({ where: { id } }), { id });
+    return route;
+  }
+
+  async list(filter: { channelId?: string; accountId?: string } = {}): Promise<Route[]> {
+    const { channelId, accountId } = filter;
+    return this.#readable(
+      () =>
+        this.#prisma.route.findMany({
+          where: { channelId, accountId },
+          orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        }),
+      { channelId, accountId },
+    );
+  }
+
+  async update(id: string, change: Partial<NewRoute>): Promise<Route | undefined> {
+    if (!UUID.test(id)) return undefined;
+    const rows = await withStorage('changing a route', () =>
+      this.#prisma.route.updateManyAndReturn({ where: { id }, data: toChange(change) }),
+    );
+    return rows[0] && storedRoute(rows[0]);
+  }
+
+  async delete(id: string): Promise<boolean> {
+    if (!UUID.test(id)) return false;
+    const { count } = await withStorage('deleting a route', () =>
+      this.#prisma.route.deleteMany({ where: { id } }),
+    );
+    return count > 0;
+  }
+
+  async candidates(query: {
+    accountId: string;
+    environment: Environment;
+    channelIds: string[];
+  }): Promise<Route[]> {
+    const channelIds = [...query.channelIds, ANY_CHANNEL];
+    const { accountId, environment } = query;
+    const where = { accountId, environment, channelId: { in: channelIds } };
+    return this.#readable(
+      () => this.#prisma.$queryRaw<RouteRow[]>`
+        SELECT id::text, account_id AS "accountId", channel_id AS "channelId", agent_endpoint AS "agentEndpoint",
+          environment, regex_filter AS "regexFilter", priority, enabled, name, config,
+          created_at AS "createdAt", updated_at AS "updatedAt"
+        FROM route
+        WHERE account_id = ${query.accountId} AND environment = ${query.environment}
+          AND channel_id = ANY (${channelIds}::text[])
+        ORDER BY created_at, id`,
+      where,
+    );
+  }
+
+  /**
+   * Routes, oldest first. One whose config the database cannot read must not take the others along: they are then read
+   * one by one, and it is given as damaged.
+   */
+  async #readable(read: () => Promise<RouteRow[]>, where: Prisma.RouteWhereInput): Promise<Route[]> {
+    try {
+      return (await withStorage('reading routes', read)).map(storedRoute);
+    } catch (error) {
+      if (!(error instanceof StorageDamagedError)) throw error;
+    }
+    const orderBy = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
+    const rows = await withStorage('reading routes', () =>
+      this.#prisma.route.findMany({ where, orderBy, omit: { config: true } }),
+    );
+    return Promise.all(rows.map((row) => this.#orUnreadable(row)));
+  }
+
+  async #orUnreadable(row: Omit<RouteRow, 'config'>): Promise<Route> {
+    const { id } = row;
+    try {
+      // No `findUnique`: Prisma puts several of one moment into one statement.
+      const found = await withStorage('reading a route', () =>
+        this.#prisma.route.findFirstOrThrow({ where: { id }, select: { config: true } }),
+      );
+      return storedRoute({ ...row, config: found.config });
+    } catch (error) {
+      if (error instanceof StorageDamagedError) return unreadableRoute(row);
+      throw error;
+    }
+  }
+}
+
+/** Only the fields that are there; an optional one that is there and undefined is cleared. */
+function toChange(change: Partial<NewRoute>): Prisma.RouteUpdateManyMutationInput {
+  return {
+    accountId: change.accountId,
+    channelId: change.channelId,
+    agentEndpoint: change.agentEndpoint,
+    environment: change.environment,
+    priority: change.priority,
+    enabled: change.enabled,
+    ...(Object.hasOwn(change, 'regexFilter') && { regexFilter: storable(change.regexFilter) }),
+    ...(Object.hasOwn(change, 'name') && { name: storable(change.name) }),
+    ...(change.config && { config: storableConfig(change.config) }),
+  };
+}
+
+function storable(text: string | undefined): string | null {
+  return text === undefined ? null : storableText(text);
+}
+
+/** A copy as JSON, which drops what is undefined. */
+function storableConfig(config: RouteConfig): Prisma.InputJsonObject {
+  return JSON.parse(JSON.stringify(config), (_key, part: unknown) =>
+    typeof part === 'string' ? storableText(part) : part,
+  ) as Prisma.InputJsonObject;
+}

@@ -1,0 +1,229 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
+import { troubleOf } from './storage-faults.ts';
+import { MISSING_RIGHTS_SQL, type MissingRight, missingRightSentence, TABLES } from './table-privileges.ts';
+
+/** The session advisory lock under which `prisma migrate` works, so that both never migrate at once. */
+const MIGRATION_LOCK = 72707369;
+
+/** Longest wait for another node that is migrating. */
+const LOCK_TIMEOUT_MS = 120_000;
+
+/** The table of `prisma migrate`, column by column. */
+const CREATE_MIGRATIONS_TABLE = `
+CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
+    "id" VARCHAR(36) PRIMARY KEY NOT NULL,
+    "checksum" VARCHAR(64) NOT NULL,
+    "finished_at" TIMESTAMPTZ,
+    "migration_name" VARCHAR(255) NOT NULL,
+    "logs" TEXT,
+    "rolled_back_at" TIMESTAMPTZ,
+    "started_at" TIMESTAMPTZ NOT NULL DEFAULT now(),
+    "applied_steps_count" INTEGER NOT NULL DEFAULT 0
+)`;
+
+interface Migration {
+  name: string;
+  sql: string;
+}
+
+interface AppliedMigration {
+  migration_name: string;
+  checksum: string;
+  isFinished: boolean;
+}
+
+/**
+ * Brings the database at `url` up to the migrations in `folder` (`<time>_<name>/migration.sql`, oldest first) and
+ * records each as `prisma migrate` does. Safe to call from several nodes at once: one works, the others wait. Each
+ * file is one transaction, so a failed one leaves nothing behind.
+ * @param url a direct connection; advisory locks do not survive a transaction pooler
+ * @returns the names applied now, oldest first; empty when the database was up to date
+ * @throws {DatabaseError} DATABASE_MIGRATION: an applied file was changed, the database is newer than this wa2ai, it is
+ *   another program's, a table is missing, or a file failed; DATABASE_RIGHTS: a right is missing; DATABASE_UNREACHABLE
+ *   when there is no connection
+ */
+export async function applyMigrations(url: string, folder: string): Promise<string[]> {
+  const migrations = await readMigrations(folder);
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 10_000,
+    application_name: 'wa2ai migrations',
+  });
+  client.on('error', () => undefined); // the query in flight rejects with the same error
+  try {
+    await client.connect();
+  } catch (error) {
+    throw new DatabaseError(
+      'DATABASE_UNREACHABLE',
+      `The database did not take a connection for its migrations: ${errorMessage(error)}.`,
+      { cause: error },
+    );
+  }
+  try {
+    await lock(client);
+    await client.query('SET client_min_messages = warning');
+    // Asked first: who may not create tables is refused CREATE TABLE IF NOT EXISTS too, when there is nothing to create.
+    if (!(await isThere(client, '_prisma_migrations'))) await client.query(CREATE_MIGRATIONS_TABLE);
+    const pending = findPending(migrations, await readApplied(client));
+    for (const migration of pending) await apply(client, migration);
+    await refuseMissingRights(client);
+    return pending.map((migration) => migration.name);
+  } catch (error) {
+    if (error instanceof DatabaseError) throw error;
+    if (errorCode(error) === '42501') {
+      throw new DatabaseError(
+        'DATABASE_RIGHTS',
+        `The database user lacks a right: ${errorMessage(error)}. Grant it CREATE on the database and on its schema, and SELECT, INSERT, UPDATE and DELETE on all tables of wa2ai.`,
+        { cause: error },
+      );
+    }
+    const trouble = troubleOf(errorCode(error), error);
+    if (trouble) throw new DatabaseError('DATABASE_MIGRATION', trouble.sentence, { cause: error });
+    throw new DatabaseError(
+      'DATABASE_MIGRATION',
+      `The database could not be migrated: ${errorMessage(error)}.`,
+      { cause: error },
+    );
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Names of the migrations in `folder`, oldest first. */
+export async function migrationNames(folder: string): Promise<string[]> {
+  return (await readMigrations(folder)).map(({ name }) => name);
+}
+
+async function isThere(client: pg.Client, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ isThere: boolean }>(
+    'SELECT to_regclass($1) IS NOT NULL AS "isThere"',
+    [table],
+  );
+  return rows[0]?.isThere ?? false;
+}
+
+/** What every statement of the service will need is asked for now, not when somebody's message has come. */
+async function refuseMissingRights(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<MissingRight>(MISSING_RIGHTS_SQL, [[...TABLES]]);
+  const sentence = missingRightSentence(rows);
+  if (!sentence) return;
+  throw new DatabaseError(
+    rows[0]?.right === null ? 'DATABASE_MIGRATION' : 'DATABASE_RIGHTS',
+    `${sentence} The user is "${client.user}".`,
+  );
+}
+
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return Promise.all(
+    names.sort().map(async (name) => ({
+      name,
+      sql: await readFile(join(folder, name, 'migration.sql'), 'utf8'),
+    })),
+  );
+}
+
+async function lock(client: pg.Client): Promise<void> {
+  await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+  } catch (error) {
+    if (errorCode(error) !== '55P03') throw error;
+    throw new DatabaseError(
+      'DATABASE_MIGRATION',
+      `Another node has been migrating the database for more than ${LOCK_TIMEOUT_MS / 1000} s; start again when it is done.`,
+      { cause: error },
+    );
+  }
+  await client.query('SET lock_timeout = 0');
+}
+
+async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
+  const result = await client.query<AppliedMigration>(
+    `SELECT migration_name, checksum, finished_at IS NOT NULL AS "isFinished"
+       FROM "_prisma_migrations" WHERE rolled_back_at IS NULL ORDER BY started_at`,
+  );
+  return result.rows;
+}
+
+function findPending(migrations: Migration[], applied: AppliedMigration[]): Migration[] {
+  const byName = new Map(migrations.map((migration) => [migration.name, migration]));
+  const [stranger] = applied;
+  if (stranger && !applied.some(({ migration_name: name }) => byName.has(name))) {
+    throw new DatabaseError(
+      'DATABASE_MIGRATION',
+      `The database belongs to another program: its first migration is "${stranger.migration_name}". Create a database for wa2ai alone, and name it in DATABASE_URL.`,
+    );
+  }
+  for (const { migration_name: name, checksum, isFinished } of applied) {
+    const migration = byName.get(name);
+    if (migration === undefined) {
+      throw new DatabaseError(
+        'DATABASE_MIGRATION',
+        `The database was migrated by a newer wa2ai: it has "${name}", which this version does not know. Start the newer version.`,
+      );
+    }
+    if (!isFinished) {
+      throw new DatabaseError(
+        'DATABASE_MIGRATION',
+        `The migration "${name}" was begun by another tool and did not finish. Repair the database, then mark it with "prisma migrate resolve".`,
+      );
+    }
+    if (!checksums(migration.sql).includes(checksum)) {
+      throw new DatabaseError(
+        'DATABASE_MIGRATION',
+        `The file of migration "${name}" was changed after it was applied to this database. Restore the file; write a new migration for a change.`,
+      );
+    }
+  }
+  const done = new Set(applied.map((migration) => migration.migration_name));
+  return migrations.filter((migration) => !done.has(migration.name));
+}
+
+async function apply(client: pg.Client, { name, sql }: Migration): Promise<void> {
+  const id = randomUUID();
+  await client.query('BEGIN');
+  try {
+    await client.query(
+      `INSERT INTO "_prisma_migrations" (id, checksum, migration_name, started_at) VALUES ($1, $2, $3, clock_timestamp())`,
+      [id, sha256(sql), name],
+    );
+    await client.query(sql);
+    await client.query(
+      `UPDATE "_prisma_migrations" SET finished_at = clock_timestamp(), applied_steps_count = 1 WHERE id = $1`,
+      [id],
+    );
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    const code = errorCode(error);
+    if (code === '42501' || troubleOf(code, error)?.kind === 'full' || code === '25006') throw error;
+    if (code === '42P07') {
+      throw new DatabaseError(
+        'DATABASE_MIGRATION',
+        `The database holds tables that wa2ai did not make (${errorMessage(error)}). Create a database for wa2ai alone, and name it in DATABASE_URL. Nothing was changed.`,
+        { cause: error },
+      );
+    }
+    throw new DatabaseError(
+      'DATABASE_MIGRATION',
+      `The migration "${name}" failed and changed nothing: ${errorMessage(error)}.`,
+      { cause: error },
+    );
+  }
+}
+
+/** A checkout may turn line ends around; `prisma migrate` accepts both, and so does this. */
+function checksums(sql: string): string[] {
+  const unix = sql.replaceAll('\r\n', '\n');
+  return [sha256(sql), sha256(unix), sha256(unix.replaceAll('\n', '\r\n'))];
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

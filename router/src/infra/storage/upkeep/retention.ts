@@ -1,0 +1,176 @@
+import type { RetentionDays } from '../../../config/config.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Logger } from '../../../core/ports/logger.ts';
+import { Prisma, type PrismaClient } from '../generated/client.ts';
+import { forgetGoneNodes } from '../stores/postgres-cluster.ts';
+import { withStorage } from '../stores/storage-errors.ts';
+
+const DAY_MS = 86_400_000;
+/** Rows of one statement: few enough to hold nobody up. */
+const BATCH = 500;
+/** Statements of one kind in one run; what is left goes in the next. */
+const MAX_BATCHES = 200;
+/** Between two statements, so that the work of the service goes first. */
+const PAUSE_MS = 50;
+const FIRST_RUN_AFTER_MS = 60_000;
+const RUN_EVERY_MS = 600_000;
+
+export type RetentionKind = keyof RetentionDays;
+
+export interface RetentionDeps {
+  prisma: PrismaClient;
+  limits: RetentionDays;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * One batch of each kind: a statement that gives its rows back as `gone`. `before` ends the time kept. Nothing that is
+ * unfinished is ever in one: messages without an end, replies that WhatsApp has not acknowledged, open dead letters'
+ * messages and replies, stanzas whose message the inbox does not have, loops that run, keys in use.
+ */
+const BATCHES: Record<RetentionKind, (before: Date) => Prisma.Sql> = {
+  deadLetters: (before) => Prisma.sql`
+    DELETE FROM dead_letter WHERE id IN (
+      SELECT id FROM dead_letter WHERE created_at < ${before}::timestamptz ORDER BY created_at LIMIT ${BATCH}) RETURNING 1`,
+  // The row stays: a message that WhatsApp delivers again must be known. A dead one can be replayed while its letter is there.
+  text: (before) => Prisma.sql`
+    UPDATE message SET text = '', quoted_text = NULL, trace = NULL, media = NULL, media_ref = NULL WHERE id IN (
+      SELECT m.id FROM message m
+      WHERE m.state <> 'received' AND (m.text <> '' OR m.trace IS NOT NULL OR m.media IS NOT NULL)
+        AND m.finished_at < ${before}::timestamptz
+        AND (m.state <> 'dead' OR NOT EXISTS (
+          SELECT 1 FROM dead_letter d WHERE d.chat_id = m.chat_id AND d.message_id = m.id))
+      ORDER BY m.finished_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+      AND state <> 'received' RETURNING 1`,
+  outbox: (before) => Prisma.sql`
+    DELETE FROM outbox WHERE id IN (
+      SELECT id FROM outbox WHERE state IN ('acked', 'delivered', 'read') AND acked_at < ${before}::timestamptz
+      UNION ALL
+      SELECT o.id FROM outbox o WHERE o.state = 'dead' AND o.queued_at < ${before}::timestamptz
+        AND NOT EXISTS (SELECT 1 FROM dead_letter d WHERE d.chat_id = o.chat_id AND d.outbox_id = o.id)
+      LIMIT ${BATCH})
+      AND state IN ('acked', 'delivered', 'read', 'dead') RETURNING 1`,
+  workflows: (before) => Prisma.sql`
+    DELETE FROM dbos.workflow_status WHERE workflow_uuid IN (
+      SELECT workflow_uuid FROM dbos.workflow_status
+      WHERE created_at < ${before.getTime()}::bigint
+        AND status IN ('SUCCESS', 'ERROR', 'CANCELLED', 'MAX_RECOVERY_ATTEMPTS_EXCEEDED')
+      ORDER BY created_at LIMIT ${BATCH}) RETURNING workflow_uuid`,
+  journal: (before) => Prisma.sql`
+    DELETE FROM journal WHERE (account_id, ciphertext_hash) IN (
+      SELECT j.account_id, j.ciphertext_hash FROM journal j
+      WHERE j.received_at < ${before}::timestamptz AND EXISTS (
+        SELECT 1 FROM message m WHERE m.account_id = j.account_id AND m.wa_message_id = j.wa_message_id)
+      LIMIT ${BATCH}) RETURNING 1`,
+  oldKeys: (before) => Prisma.sql`
+    DELETE FROM auth_key WHERE (account_id, generation, category, key_id) IN (
+      SELECT k.account_id, k.generation, k.category, k.key_id
+      FROM account a JOIN auth_key k ON k.account_id = a.id AND k.generation < a.auth_generation
+      WHERE a.generation_at < ${before}::timestamptz LIMIT ${BATCH}) RETURNING 1`,
+};
+
+/** Letters go first: they hold the texts and replies they tell of. */
+const ORDER: RetentionKind[] = ['deadLetters', 'text', 'outbox', 'workflows', 'journal', 'oldKeys'];
+
+/** What else goes with a batch, in the same statement. */
+const ALONG: Partial<Record<RetentionKind, Prisma.Sql>> = {
+  // DBOS keeps a workflow's input, output and steps in tables without a foreign key.
+  workflows: Prisma.sql`,
+    inputs AS (DELETE FROM dbos.workflow_input WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone)),
+    outputs AS (DELETE FROM dbos.workflow_output WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone)),
+    steps AS (DELETE FROM dbos.operation_outputs WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone))`,
+};
+
+/**
+ * Removes what is over and was kept long enough: in small batches, on a timer, on one node at a time. What a crash
+ * interrupts goes with the next run.
+ */
+export class Retention {
+  readonly #deps: RetentionDeps;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(deps: RetentionDeps) {
+    this.#deps = deps;
+  }
+
+  /** Runs a minute after the start and then every ten. */
+  start(): void {
+    this.#running = this.#runAgainAndAgain();
+  }
+
+  /** Resolves when the batch under way has ended. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  /**
+   * One run over every kind that has a limit, and over the list of nodes.
+   * @returns rows removed (texts emptied) by kind; a kind that another node is at, or that failed, is left out
+   * @throws {StorageUnavailableError} the list of nodes could not be looked through; what went before is gone
+   */
+  async runOnce(): Promise<Partial<Record<RetentionKind, number>>> {
+    const removed: Partial<Record<RetentionKind, number>> = {};
+    for (const kind of ORDER) {
+      const days = this.#deps.limits[kind];
+      if (days === 0) continue;
+      try {
+        const rows = await this.#prune(kind, new Date(this.#deps.clock.now() - days * DAY_MS));
+        if (rows !== undefined) removed[kind] = rows;
+      } catch (error) {
+        // A damaged row, or one that takes too long, keeps rows of its own kind, no others.
+        if (this.#stopping.signal.aborted) throw error;
+        this.#deps.log.warn({ err: error, kind }, 'old rows could not be removed; it is tried again');
+      }
+    }
+    await forgetGoneNodes(this.#deps.prisma);
+    return removed;
+  }
+
+  async #runAgainAndAgain(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const { signal } = this.#stopping;
+    let waitMs = FIRST_RUN_AFTER_MS;
+    while (!signal.aborted) {
+      try {
+        await clock.sleep(waitMs, signal);
+        const removed = await this.runOnce();
+        if (Object.values(removed).some((rows) => rows > 0)) log.info({ removed }, 'old rows removed');
+      } catch (error) {
+        if (signal.aborted) return;
+        log.warn({ err: error }, 'old rows could not be removed; it is tried again');
+      }
+      waitMs = RUN_EVERY_MS;
+    }
+  }
+
+  async #prune(kind: RetentionKind, before: Date): Promise<number | undefined> {
+    let removed = 0;
+    for (let batch = 0; batch < MAX_BATCHES; batch++) {
+      const rows = await this.#pruneBatch(kind, before);
+      if (rows === undefined) return batch === 0 ? undefined : removed;
+      removed += rows;
+      if (rows < BATCH) break;
+      await this.#deps.clock.sleep(PAUSE_MS, this.#stopping.signal);
+    }
+    return removed;
+  }
+
+  /** @returns undefined when another node is at it */
+  async #pruneBatch(kind: RetentionKind, before: Date): Promise<number | undefined> {
+    const along = ALONG[kind] ?? Prisma.empty;
+    return withStorage('removing old rows', () =>
+      this.#deps.prisma.$transaction(async (transaction) => {
+        const [lock] = await transaction.$queryRaw<Array<{ taken: boolean }>>`
+          SELECT pg_try_advisory_xact_lock(hashtextextended('wa2ai retention', 0)) AS taken`;
+        if (!lock?.taken) return undefined;
+        const [result] = await transaction.$queryRaw<Array<{ rows: number }>>`
+          WITH gone AS (${BATCHES[kind](before)})${along}
+          SELECT count(*)::integer AS rows FROM gone`;
+        return result?.rows ?? 0;
+      }),
+    );
+  }
+}

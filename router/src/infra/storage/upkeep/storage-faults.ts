@@ -1,0 +1,41 @@
+import type { StorageTrouble } from '../../../core/errors.ts';
+
+/** Sentences for what keeps a database from working until an operator mends it. */
+export const TROUBLE_SENTENCES: Record<Exclude<StorageTrouble, 'newer'>, string> = {
+  full: "The database's disk is full: free space on it.",
+  'read-only': 'The database takes no writes: make it writable, or name the primary server.',
+  rights:
+    'The database user lacks a right: grant it SELECT, INSERT, UPDATE and DELETE on all tables of wa2ai.',
+  schema:
+    'The tables in the database are not those of this version of wa2ai: restore them, or start the version that made them.',
+};
+
+/** SQLSTATE, https://www.postgresql.org/docs/18/errcodes-appendix.html */
+const KINDS: Record<string, keyof typeof TROUBLE_SENTENCES> = {
+  '53100': 'full',
+  '25006': 'read-only',
+  '42501': 'rights',
+  '3F000': 'schema',
+  '42P01': 'schema',
+  '42703': 'schema',
+  '42883': 'schema',
+};
+
+/** Kinds whose error names the thing it is about, and nothing that people wrote: "permission denied for table message". */
+const TELLING = new Set<StorageTrouble>(['rights', 'schema']);
+
+/** The trouble behind an error of the server, with the operator's sentence; undefined when it may pass by itself. */
+export function troubleOf(
+  sqlState: string | undefined,
+  error: unknown,
+): { kind: StorageTrouble; sentence: string } | undefined {
+  const kind = sqlState === undefined ? undefined : KINDS[sqlState];
+  if (kind === undefined) return undefined;
+  const told = TELLING.has(kind) && isOfServer(error) ? `: ${error.message}` : '';
+  return { kind, sentence: `${TROUBLE_SENTENCES[kind]} PostgreSQL said ${sqlState}${told}.` };
+}
+
+/** An error as `pg` gives it. Prisma's own quotes the statement. */
+function isOfServer(error: unknown): error is Error {
+  return error instanceof Error && 'severity' in error;
+}

@@ -1,0 +1,159 @@
+import { nextActionOf } from '../../../core/cluster/account-state.ts';
+import type { AccountState } from '../../../core/models.ts';
+import type { AccountRecord, AccountStore } from '../../../core/ports/account-store.ts';
+import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Logger } from '../../../core/ports/logger.ts';
+
+/** The part of a status that the connection and pairing decide. */
+export interface Situation {
+  state: AccountState;
+  reason?: string;
+  retryAtMs?: number;
+  isConnected?: boolean;
+  isStorageTrouble?: boolean;
+  pairingBy?: 'qr' | 'code';
+  qr?: string;
+  pairingCode?: string;
+  expiresAtMs?: number;
+}
+
+/** The linked account, bare digits. */
+export interface Identity {
+  phone?: string;
+  lid?: string;
+  name?: string;
+}
+
+export interface AccountStatusTrackerOptions {
+  accountId: string;
+  store: AccountStore;
+  onChange(status: AccountStatus): void;
+  /** What is wrong beside the state. */
+  problems(): string[];
+  clock: Clock;
+  log: Logger;
+}
+
+/** An account's status: told on every change, and stored when it changed in a way that outlives the process. */
+export class AccountStatusTracker {
+  readonly #options: AccountStatusTrackerOptions;
+  #situation: Situation = { state: 'starting' };
+  #identity: Identity = {};
+  #sinceMs: number;
+  #stored: string | undefined;
+  #saving: Promise<void> = Promise.resolve();
+  #watchers = new Set<() => void>();
+
+  constructor(options: AccountStatusTrackerOptions) {
+    this.#options = options;
+    this.#sinceMs = options.clock.now();
+  }
+
+  get state(): AccountState {
+    return this.#situation.state;
+  }
+
+  /** Takes over what the last run stored about who is linked. */
+  remember(record: AccountRecord): void {
+    this.#identity = { phone: record.phone, lid: record.lid, name: record.pushName };
+  }
+
+  set(situation: Situation, identity: Identity = this.#identity): void {
+    const { clock } = this.#options;
+    if (situation.state !== this.#situation.state) this.#sinceMs = clock.now();
+    this.#situation = situation;
+    this.#identity = identity;
+    this.#save();
+    this.tell();
+    for (const look of [...this.#watchers]) look();
+  }
+
+  /** Tells the status again: something in it changed beside the situation. */
+  tell(): void {
+    const { onChange, log } = this.#options;
+    try {
+      onChange(this.status());
+    } catch (error) {
+      log.error({ err: error }, 'a change of status was not taken');
+    }
+  }
+
+  status(): AccountStatus {
+    const {
+      state,
+      pairingBy,
+      qr,
+      pairingCode,
+      reason,
+      expiresAtMs,
+      retryAtMs,
+      isConnected,
+      isStorageTrouble,
+    } = this.#situation;
+    const problems = this.#options.problems();
+    const hasCode = qr !== undefined || pairingCode !== undefined;
+    return {
+      accountId: this.#options.accountId,
+      state,
+      nextAction: nextActionOf(state, { pairingBy, hasCode, retryAtMs, isStorageTrouble }),
+      sinceMs: this.#sinceMs,
+      isConnected: isConnected ?? false,
+      ...(reason !== undefined && { reason }),
+      ...(qr !== undefined && { qr }),
+      ...(pairingCode !== undefined && { pairingCode }),
+      ...(expiresAtMs !== undefined && { expiresAtMs }),
+      ...(retryAtMs !== undefined && { retryAtMs }),
+      ...(problems.length > 0 && { problems }),
+      ...definedOf(this.#identity),
+    };
+  }
+
+  /** Resolves with the first status, present or to come, that fits, or with the present one after `timeoutMs`. */
+  async until(fits: (status: AccountStatus) => boolean, timeoutMs: number): Promise<AccountStatus> {
+    if (fits(this.status())) return this.status();
+    const seen = new AbortController();
+    const look = () => {
+      if (fits(this.status())) seen.abort();
+    };
+    this.#watchers.add(look);
+    try {
+      await this.#options.clock.sleep(timeoutMs, seen.signal).catch(() => undefined);
+    } finally {
+      this.#watchers.delete(look);
+    }
+    return this.status();
+  }
+
+  /** Resolves when the last change is stored, or could not be. */
+  async saved(): Promise<void> {
+    await this.#saving;
+  }
+
+  #save(): void {
+    const { state, reason } = this.#situation;
+    const { phone, lid, name: pushName } = this.#identity;
+    const record = { state, reason, phone, lid, pushName };
+    const text = JSON.stringify(record);
+    // Connecting is over within seconds and means nothing to the next run.
+    if (state === 'connecting' || text === this.#stored) return;
+    this.#stored = text;
+    this.#saving = this.#saving.then(async () => {
+      try {
+        await this.#options.store.save(this.#options.accountId, record);
+      } catch (error) {
+        this.#stored = undefined;
+        this.#options.log.warn({ err: error }, 'account state not stored');
+      }
+    });
+  }
+}
+
+function definedOf(identity: Identity): Identity {
+  const { phone, lid, name } = identity;
+  return {
+    ...(phone !== undefined && { phone }),
+    ...(lid !== undefined && { lid }),
+    ...(name !== undefined && { name }),
+  };
+}

@@ -1,0 +1,123 @@
+import { jidDecode } from '@whiskeysockets/baileys';
+import { lidJid, parseJid, phoneJid } from '../../../core/chat-id.ts';
+import { CredentialsDamagedError } from '../../../core/errors.ts';
+import type { AccountLimit, AccountRecord, AccountStore } from '../../../core/ports/account-store.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { KeyStore } from '../../../core/ports/key-store.ts';
+import type { OwnJids } from '../messages/stanza.ts';
+import { type AuthState, openAuthState } from '../signal/auth-state.ts';
+import type { Identity } from './account-status.ts';
+
+export interface LinkedAccountOptions {
+  accountId: string;
+  accountStore: AccountStore;
+  keyStore: KeyStore;
+  clock: Clock;
+  /** The account's record was read, and what limits it. */
+  onLoaded(record: AccountRecord, limits: readonly AccountLimit[]): void;
+  /** As AuthStateOptions. */
+  onStorageFailed(error: unknown): void;
+  onKeyUnreadable(category: string): void;
+}
+
+/** An account's keys, and who it is at WhatsApp: by its keys, or by its record while those are not read. */
+export class LinkedAccount {
+  readonly #options: LinkedAccountOptions;
+  #auth: AuthState | undefined;
+  #record: AccountRecord | undefined;
+
+  constructor(options: LinkedAccountOptions) {
+    this.#options = options;
+  }
+
+  /** The keys in use; undefined before `load`, and after they were put aside. */
+  get auth(): AuthState | undefined {
+    return this.#auth;
+  }
+
+  /** As it was when the keys were loaded. */
+  get record(): AccountRecord | undefined {
+    return this.#record;
+  }
+
+  isLinked(): boolean {
+    return this.#auth?.isLinked() ?? false;
+  }
+
+  /**
+   * The keys of the account's present generation, new ones when it has none; read once.
+   * @throws {StorageUnavailableError} call again
+   * @throws {CredentialsDamagedError} there are keys, and they cannot be read
+   */
+  async load(): Promise<AuthState> {
+    if (this.#auth) return this.#auth;
+    const { accountStore, keyStore, clock, accountId, onLoaded, onStorageFailed, onKeyUnreadable } =
+      this.#options;
+    const record = await accountStore.load(accountId);
+    const limits = await accountStore.limits(accountId);
+    this.#record = record;
+    onLoaded(record, limits);
+    const scope = { accountId, generation: record.generation };
+    this.#auth = await openAuthState({ store: keyStore, scope, clock, onStorageFailed, onKeyUnreadable });
+    return this.#auth;
+  }
+
+  /**
+   * The keys, or new ones in the place of keys that cannot be read; those stay in the database, put aside.
+   * @throws {StorageUnavailableError} call again
+   */
+  async loadOrReplace(): Promise<AuthState> {
+    try {
+      return await this.load();
+    } catch (error) {
+      if (!(error instanceof CredentialsDamagedError)) throw error;
+    }
+    await this.#options.accountStore.nextGeneration(this.#options.accountId);
+    return this.load();
+  }
+
+  /**
+   * Begins a new generation, so that the next `load` makes new keys; nothing happens when no phone is linked.
+   * @throws {StorageUnavailableError} the keys stay in use
+   */
+  async putKeysAside(): Promise<void> {
+    if (!this.#auth?.isLinked()) return;
+    await this.#auth.flush();
+    await this.#options.accountStore.nextGeneration(this.#options.accountId);
+    this.#auth = undefined;
+  }
+
+  /** JIDs; empty strings while unknown. */
+  jids(): OwnJids {
+    const me = this.#auth?.creds.me;
+    const id = me?.id ?? (this.#record?.phone ? phoneJid(this.#record.phone) : '');
+    const lid = me?.lid ?? (this.#record?.lid ? lidJid(this.#record.lid) : '');
+    return { id, lid };
+  }
+
+  /** The account's own number or LID, whatever the device. */
+  owns(jid: string): boolean {
+    const { id, lid } = this.jids();
+    const user = jidDecode(jid)?.user;
+    return user !== undefined && (user === jidDecode(id)?.user || user === jidDecode(lid)?.user);
+  }
+
+  identity(): Identity {
+    const { id, lid } = this.jids();
+    const phone = parseJid(id);
+    const ownLid = parseJid(lid);
+    const name = this.#auth?.creds.me?.name;
+    return {
+      ...(phone?.kind === 'phone' && { phone: phone.phone }),
+      ...(ownLid?.kind === 'lid' && { lid: ownLid.lid }),
+      ...(name && { name }),
+    };
+  }
+
+  /** The number of a LID, digits, from Baileys' own mapping (Signal/lid-mapping.js), without asking WhatsApp. */
+  async phoneOfLid(lid: string): Promise<string | undefined> {
+    const found = await this.#auth?.keys.get('lid-mapping', [`${lid}_reverse`]);
+    const phone = found?.[`${lid}_reverse`];
+    return phone ? (jidDecode(phoneJid(phone))?.user ?? undefined) : undefined;
+  }
+}

@@ -1,0 +1,63 @@
+import type { WASocket } from '@whiskeysockets/baileys';
+import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { AccountStatusTracker } from './account-status.ts';
+
+/** How a phone is to be linked; the number in digits. */
+export type PairBy = { method: 'qr' } | { method: 'code'; phone: string };
+
+const FIRST_QR_MS = 60_000;
+const LATER_QR_MS = 20_000;
+/** As long as the QR codes of one connection last together; its eight-letter code ends with it. */
+const CODE_MS = 160_000;
+/** Longest wait for a code to show. */
+const CODE_WAIT_MS = 20_000;
+
+/** Shows the codes with which a phone links itself: QR codes as WhatsApp hands them out, or one of eight letters. */
+export class Pairing {
+  readonly #board: AccountStatusTracker;
+  readonly #clock: Clock;
+  /** The way that the next codes take. */
+  by: PairBy;
+
+  constructor(board: AccountStatusTracker, clock: Clock, by: PairBy) {
+    this.#board = board;
+    this.#clock = clock;
+    this.by = by;
+  }
+
+  /** No code yet. */
+  show(): void {
+    this.#board.set({ state: 'pairing', pairingBy: this.by.method });
+  }
+
+  /**
+   * WhatsApp offers QR codes to a new socket, each good for a while. The function returned takes the socket's next one;
+   * it rejects when WhatsApp gives no code of letters.
+   */
+  offersOf(socket: Pick<WASocket, 'requestPairingCode'>): (qr: string) => Promise<void> {
+    let count = 0;
+    return async (qr) => {
+      count += 1;
+      const nowMs = this.#clock.now();
+      const by = this.by;
+      if (by.method === 'qr') {
+        const expiresAtMs = nowMs + (count === 1 ? FIRST_QR_MS : LATER_QR_MS);
+        this.#board.set({ state: 'pairing', pairingBy: 'qr', qr, expiresAtMs });
+        return;
+      }
+      if (count > 1) return;
+      const pairingCode = await socket.requestPairingCode(by.phone);
+      this.#board.set({ state: 'pairing', pairingBy: 'code', pairingCode, expiresAtMs: nowMs + CODE_MS });
+    };
+  }
+
+  /** Resolves when a code shows, or none will, or after 20 s. */
+  untilCode(): Promise<AccountStatus> {
+    const onTheWay = new Set<string>(['starting', 'connecting', 'pairing']);
+    return this.#board.until(
+      (status) => status.qr !== undefined || status.pairingCode !== undefined || !onTheWay.has(status.state),
+      CODE_WAIT_MS,
+    );
+  }
+}

@@ -1,0 +1,104 @@
+import type { AccountLimit, AccountStore, LimitKind } from '../../../core/ports/account-store.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Logger } from '../../../core/ports/logger.ts';
+
+export interface RestrictionDeps {
+  accountId: string;
+  kind: LimitKind;
+  store: Pick<AccountStore, 'beginLimit' | 'endLimit'>;
+  clock: Clock;
+  log: Logger;
+  /** Ends the wait for the limit's end. */
+  stopping: AbortSignal;
+  /** A limit began, was replaced or ended. */
+  onChange(): void;
+}
+
+/** A timer of Node takes no more than 2^31 - 1 ms. */
+const LONGEST_SLEEP_MS = 2_000_000_000;
+
+/** One kind of limit that WhatsApp puts on the account for a time: in force, stored for the next process, and ended in time. */
+export class Restriction {
+  readonly #deps: RestrictionDeps;
+  #limit: { reason: string; endsAtMs: number } | undefined;
+  #storing: Promise<void> = Promise.resolve();
+
+  constructor(deps: RestrictionDeps) {
+    this.#deps = deps;
+  }
+
+  /** The limit in force, with the time that it still lasts in milliseconds. */
+  current(): { reason: string; leftMs: number } | undefined {
+    if (!this.#limit) return undefined;
+    const leftMs = this.#limit.endsAtMs - this.#deps.clock.monotonicMs();
+    return leftMs > 0 ? { reason: this.#limit.reason, leftMs } : undefined;
+  }
+
+  /** From now on, instead of any limit before. Resolves when it is stored, or could not be; never rejects. */
+  begin({ reason, forMs }: { reason: string; forMs: number }): Promise<void> {
+    const { kind, accountId, store } = this.#deps;
+    this.#inForce({ reason, forMs });
+    return this.#store(() => store.beginLimit(accountId, { kind, reason, forMs }));
+  }
+
+  /** Takes up a limit that an earlier process stored, unless a newer one is known. */
+  restore(limits: readonly AccountLimit[]): void {
+    const stored = limits.find((limit) => limit.kind === this.#deps.kind);
+    if (stored && !this.#limit) this.#inForce(stored);
+  }
+
+  /** WhatsApp ended it, or its time is over. */
+  end(): void {
+    if (!this.#limit) return;
+    this.forget();
+    this.#deps.onChange();
+  }
+
+  /** Forgets the limit without telling: a person wants a new start, and WhatsApp may name it again. */
+  forget(): void {
+    if (!this.#limit) return;
+    const { kind, accountId, store } = this.#deps;
+    this.#limit = undefined;
+    void this.#store(() => store.endLimit(accountId, kind));
+  }
+
+  /** Resolves when the last change is stored, or could not be. */
+  async saved(): Promise<void> {
+    await this.#storing;
+  }
+
+  #inForce({ reason, forMs }: { reason: string; forMs: number }): void {
+    const { clock, onChange } = this.#deps;
+    const limit = { reason, endsAtMs: clock.monotonicMs() + forMs };
+    this.#limit = limit;
+    onChange();
+    void this.#endInTime(limit);
+  }
+
+  async #endInTime(limit: { endsAtMs: number }): Promise<void> {
+    const { clock, stopping } = this.#deps;
+    while (this.#limit === limit) {
+      const leftMs = limit.endsAtMs - clock.monotonicMs();
+      if (leftMs <= 0) return this.end();
+      try {
+        await clock.sleep(Math.min(leftMs, LONGEST_SLEEP_MS), stopping);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  #store(work: () => Promise<void>): Promise<void> {
+    this.#storing = this.#storing.then(async () => {
+      try {
+        await work();
+      } catch (error) {
+        this.#deps.log.warn(
+          { err: error },
+          'a limit of WhatsApp was not stored; the next start may not know it',
+        );
+      }
+    });
+    return this.#storing;
+  }
+}

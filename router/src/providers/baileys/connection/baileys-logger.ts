@@ -1,0 +1,45 @@
+import type { Logger } from '../../../core/ports/logger.ts';
+import { field } from './disconnect-table.ts';
+
+type ILogger = {
+  level: string;
+  child(bindings: Record<string, unknown>): ILogger;
+} & Record<'trace' | 'debug' | 'info' | 'warn' | 'error', (fields: unknown, message?: string) => void>;
+
+/**
+ * Baileys' log, kept down to its sentence, the error's message and the message's id at debug: its fields hold keys, whole stanzas and
+ * phone numbers. What an operator must know, the provider says itself. Its level keeps Baileys from preparing what
+ * would not be written.
+ */
+export function createBaileysLogger(log: Logger): ILogger {
+  const say = (fields: unknown, message?: string) => {
+    const sentence = message ?? (typeof fields === 'string' ? fields : 'Baileys');
+    log.debug(
+      { said: sentence, error: errorMessage(fields), waMessageId: messageId(fields) },
+      'Baileys complained',
+    );
+  };
+  const silent = () => undefined;
+  const logger: ILogger = {
+    level: 'warn',
+    child: () => logger,
+    trace: silent,
+    debug: silent,
+    info: silent,
+    warn: say,
+    error: say,
+  };
+  return logger;
+}
+
+function errorMessage(fields: unknown): string | undefined {
+  if (typeof fields !== 'object' || fields === null) return undefined;
+  const { err, error } = fields as { err?: unknown; error?: unknown };
+  const found = err ?? error;
+  return found instanceof Error ? found.message : undefined;
+}
+
+function messageId(fields: unknown): string | undefined {
+  const id = field(field(fields, 'key'), 'id');
+  return typeof id === 'string' ? id : undefined;
+}

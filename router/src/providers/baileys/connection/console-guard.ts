@@ -1,0 +1,31 @@
+import type { Logger } from '../../../core/ports/logger.ts';
+
+const METHODS = ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const;
+const FROM_LIBSIGNAL = /[\\/]libsignal[\\/]/;
+
+/**
+ * Keeps what libsignal prints off the console: it prints whole sessions, private keys included, whenever one opens,
+ * closes or cannot decrypt. Only its calls are swallowed (told by the stack) and counted; everybody else's go through.
+ * Install before the first socket; guards may be stacked and are removed in the reverse order.
+ * @returns removes the guard
+ */
+export function guardConsole(log: Logger): () => void {
+  const target = globalThis.console;
+  const originals = METHODS.map((method) => [method, target[method]] as const);
+  let swallowed = 0;
+  for (const [method, original] of originals) {
+    target[method] = (...args: unknown[]) => {
+      if (FROM_LIBSIGNAL.test(new Error().stack ?? '')) {
+        swallowed += 1;
+        // A storm of undecryptable messages prints thousands of lines; the log grows with its logarithm.
+        if (Number.isInteger(Math.log2(swallowed)))
+          log.debug({ swallowed }, 'kept libsignal off the console');
+        return;
+      }
+      original.apply(target, args);
+    };
+  }
+  return () => {
+    for (const [method, original] of originals) target[method] = original;
+  };
+}

@@ -1,0 +1,134 @@
+import { CredentialsDamagedError, StorageUnavailableError } from '../../../core/errors.ts';
+
+/** What ended a connection. */
+export interface Disconnect {
+  /** Baileys' DisconnectReason, a code of WhatsApp's `failure` or `stream:error`, or an HTTP status of the upgrade. */
+  code: number | undefined;
+  reason: string;
+  /** The account is linked; otherwise the connection was there to pair. */
+  isLinked: boolean;
+  /** WhatsApp's own word for how long a ban or limit lasts, when it gave one. */
+  expiresInMs?: number;
+  /** It ended, or was not tried, because of the database and not of WhatsApp. */
+  isStorageTrouble?: boolean;
+  /** Nothing was tried: there are no keys to log in with that can be read. */
+  isWithoutKeys?: boolean;
+  /** Nothing was tried: an earlier ban or limit lasts for so long still. */
+  heldOffForMs?: number;
+}
+
+/** A connection that was not tried, because WhatsApp has banned or limited the account until later. */
+export class HeldOffError extends Error {
+  readonly forMs: number;
+
+  /** @param reason ready to show */
+  constructor(reason: string, forMs: number) {
+    super(reason);
+    this.forMs = forMs;
+  }
+}
+
+/** What the connection manager does next. Sentences are the operator's. */
+export type DisconnectAction =
+  | { kind: 'reconnect-now' }
+  | { kind: 'back-off'; reason: string; isStorageTrouble?: boolean }
+  /** `isByWhatsApp` is false when only this side cannot log in: the keys are not put aside. */
+  | { kind: 'logged-out'; reason: string; isByWhatsApp: boolean }
+  | { kind: 'replaced'; reason: string }
+  | { kind: 'outdated'; reason: string }
+  | { kind: 'restricted'; reason: string; forMs: number };
+
+const HOUR_MS = 60 * 60 * 1000;
+/** A temporary ban whose end WhatsApp did not name. */
+const DEFAULT_BAN_MS = HOUR_MS;
+const RATE_LIMIT_MS = 5 * 60 * 1000;
+/** Baileys ends a pairing connection with this text and 408 when its QR codes are used up. */
+const QR_CODES_ENDED = 'QR refs attempts ended';
+
+/**
+ * Chooses what follows a disconnect. Pure.
+ * Codes: Baileys' DisconnectReason, and WhatsApp's `failure` reasons (402 temporary ban, 406 unknown account, 409 bad
+ * client). 500 and Bad MAC end a connection, never the link: one broken session is no reason to pair again.
+ */
+export function actionFor(disconnect: Disconnect): DisconnectAction {
+  const { code, isLinked, heldOffForMs } = disconnect;
+  if (heldOffForMs !== undefined) {
+    return { kind: 'restricted', reason: disconnect.reason, forMs: heldOffForMs };
+  }
+  if (disconnect.isWithoutKeys) {
+    return { kind: 'logged-out', reason: disconnect.reason, isByWhatsApp: false };
+  }
+  switch (code) {
+    case 401:
+    case 403:
+    case 406:
+    case 411:
+    case 419:
+      // Before the link is made there is nothing that could be logged out.
+      if (!isLinked) return backOff(disconnect);
+      return { kind: 'logged-out', reason: `WhatsApp ended the link (${code}).`, isByWhatsApp: true };
+    case 402:
+      return {
+        kind: 'restricted',
+        reason: 'WhatsApp banned this account for a time (402).',
+        forMs: disconnect.expiresInMs ?? DEFAULT_BAN_MS,
+      };
+    case 405:
+    case 409:
+      return { kind: 'outdated', reason: `WhatsApp refused this client version (${code}).` };
+    case 429:
+    case 463:
+      return {
+        kind: 'restricted',
+        reason: `WhatsApp limits this account (${code}).`,
+        forMs: disconnect.expiresInMs ?? (code === 429 ? RATE_LIMIT_MS : HOUR_MS),
+      };
+    case 440:
+      return { kind: 'replaced', reason: 'Another client took over this link (440).' };
+    case 515:
+      return { kind: 'reconnect-now' };
+    default:
+      if (!isLinked && disconnect.reason.includes(QR_CODES_ENDED)) return { kind: 'reconnect-now' };
+      return backOff(disconnect);
+  }
+}
+
+function backOff({ code, reason, isStorageTrouble }: Disconnect): DisconnectAction {
+  return {
+    kind: 'back-off',
+    reason: code === undefined ? reason : `${reason} (${code})`,
+    ...(isStorageTrouble && { isStorageTrouble }),
+  };
+}
+
+/** How long an error ack holds new chats: 463 is WhatsApp's limit on writing to strangers, 429 on the rate. */
+export function restrictionOf(ackCode: string): { reason: string; forMs: number } | undefined {
+  if (ackCode === '463') {
+    return { reason: 'WhatsApp limits writing to new contacts (463).', forMs: HOUR_MS };
+  }
+  if (ackCode === '429')
+    return { reason: 'WhatsApp limits the rate of messages (429).', forMs: RATE_LIMIT_MS };
+  return undefined;
+}
+
+/** Reads code, reason and expiry off what Baileys hands over as `lastDisconnect.error` (a Boom, an Error or nothing). */
+export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
+  const output = field(error, 'output');
+  const code = field(output, 'statusCode');
+  const data = field(error, 'data');
+  const expireSeconds = Number(field(data, 'expire') ?? field(field(data, 'attrs'), 'expire'));
+  return {
+    code: typeof code === 'number' && Number.isFinite(code) ? code : undefined,
+    reason: error instanceof Error && error.message ? error.message : 'Connection closed',
+    isLinked,
+    ...(expireSeconds > 0 && { expiresInMs: expireSeconds * 1000 }),
+    ...(error instanceof StorageUnavailableError && { isStorageTrouble: true }),
+    ...(error instanceof CredentialsDamagedError && { isWithoutKeys: true }),
+    ...(error instanceof HeldOffError && { heldOffForMs: error.forMs }),
+  };
+}
+
+/** A property of anything, or undefined. */
+export function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}

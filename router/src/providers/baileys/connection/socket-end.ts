@@ -1,0 +1,138 @@
+import type { Clock } from '../../../core/ports/clock.ts';
+import { type Disconnect, disconnectOf, field } from './disconnect-table.ts';
+
+/** What the manager needs of a Baileys socket. */
+export interface ManagedSocket {
+  ev: {
+    on(event: 'connection.update', listener: (update: ConnectionUpdate) => void): void;
+    off(event: 'connection.update', listener: (update: ConnectionUpdate) => void): void;
+  };
+  ws: {
+    on(event: string, listener: (...args: unknown[]) => void): unknown;
+    off(event: string, listener: (...args: unknown[]) => void): unknown;
+  };
+  end(error: Error | undefined): unknown;
+}
+
+interface ConnectionUpdate {
+  connection?: 'open' | 'connecting' | 'close';
+  lastDisconnect?: { error: unknown };
+  qr?: string;
+}
+
+/** No sign of life for this long while connecting, and the attempt counts as hung. */
+const HUNG_MS = 25_000;
+/**
+ * No frame for this long on an open connection, and it is dead. WhatsApp answers Baileys' ping every 30 s, and Baileys itself
+ * notices after 35 s, but by the wall clock: set back by an hour, it would wait for that hour.
+ */
+const SILENT_MS = 90_000;
+
+/** How one connection ended. */
+export interface Ended {
+  disconnect: Disconnect;
+  /** How long the connection was open, or offered codes to pair with. */
+  goodForMs: number;
+  /** WhatsApp said something, if only that it does not want to. */
+  isReached: boolean;
+}
+
+export interface SocketEndOptions {
+  /** Aborted: the connection is to end. */
+  signal: AbortSignal;
+  clock: Clock;
+  isLinked(): boolean;
+  onOpen(): void;
+  /** Given, at once, what ends the wait as if the connection had broken; of no effect once it has ended. */
+  onBreakable(breakOff: (disconnect: Disconnect) => void): void;
+}
+
+/** Resolves when the socket closed, hangs, was refused or is to end. Never rejects. */
+export function untilSocketEnds(socket: ManagedSocket, options: SocketEndOptions): Promise<Ended> {
+  const { signal, clock, isLinked, onOpen, onBreakable } = options;
+  return new Promise((resolve) => {
+    let watch = new AbortController();
+    let lastSignMs = clock.monotonicMs();
+    let goodSinceMs: number | undefined;
+    let isReached = false;
+    const conclude = (disconnect: Disconnect) => {
+      watch.abort();
+      socket.ev.off('connection.update', onUpdate);
+      socket.ws.off('frame', onFrame);
+      socket.ws.off('open', onSign);
+      socket.ws.off('unexpected-response', onRefused);
+      signal.removeEventListener('abort', onAbort);
+      const goodForMs = goodSinceMs === undefined ? 0 : clock.monotonicMs() - goodSinceMs;
+      resolve({ disconnect, goodForMs, isReached });
+    };
+    const give = (reason: string) => conclude({ code: undefined, reason, isLinked: isLinked() });
+    const onUpdate = (update: ConnectionUpdate) => {
+      if (update.qr !== undefined || update.connection === 'open') {
+        goodSinceMs ??= clock.monotonicMs();
+        isReached = true;
+        watch.abort();
+      }
+      if (update.connection === 'open') {
+        watchFor(SILENT_MS, 'WhatsApp fell silent');
+        onOpen();
+      }
+      if (update.connection === 'close') {
+        conclude(disconnectOf(update.lastDisconnect?.error, isLinked()));
+      }
+    };
+    const onSign = () => {
+      lastSignMs = clock.monotonicMs();
+    };
+    const onFrame = () => {
+      isReached = true;
+      onSign();
+    };
+    // Baileys leaves the socket hanging after an HTTP answer that is no upgrade.
+    const onRefused = (_request: unknown, response: unknown) => {
+      isReached = true;
+      give(`WhatsApp refused the connection with HTTP status ${String(field(response, 'statusCode'))}`);
+    };
+    const onAbort = () => give('stopped');
+    onBreakable(conclude);
+    socket.ev.on('connection.update', onUpdate);
+    socket.ws.on('frame', onFrame);
+    socket.ws.on('open', onSign);
+    socket.ws.on('unexpected-response', onRefused);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    function watchFor(limitMs: number, reason: string): void {
+      watch.abort();
+      watch = new AbortController();
+      lastSignMs = clock.monotonicMs();
+      void silence(clock, watch.signal, limitMs, () => lastSignMs).then((isSilent) => {
+        if (isSilent) give(reason);
+      });
+    }
+    if (!signal.aborted) watchFor(HUNG_MS, 'WhatsApp did not answer while connecting');
+  });
+}
+
+/** Resolves with true when there was no sign of life for so long, with false when it is not to be watched any more. */
+async function silence(
+  clock: Clock,
+  signal: AbortSignal,
+  limitMs: number,
+  lastSignMs: () => number,
+): Promise<boolean> {
+  while (!signal.aborted) {
+    const leftMs = lastSignMs() + limitMs - clock.monotonicMs();
+    if (leftMs <= 0) return true;
+    await sleepOrAbort(clock, leftMs, signal);
+  }
+  return false;
+}
+
+/** Waits, or less when the signal is aborted. */
+export async function sleepOrAbort(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  try {
+    await clock.sleep(ms, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

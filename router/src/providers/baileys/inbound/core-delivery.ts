@@ -1,0 +1,132 @@
+import type { WAMessage } from '@whiskeysockets/baileys';
+import { parseJid } from '../../../core/chat-id.ts';
+import { StorageTroubleError, Wa2aiError } from '../../../core/errors.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { InboundMessage } from '../../../core/ports/inbox.ts';
+import type { Logger } from '../../../core/ports/logger.ts';
+import { backoffMs } from '../../../core/retry.ts';
+import { fromBaileys } from '../messages/from-baileys.ts';
+import type { OwnJids } from '../messages/stanza.ts';
+
+/** Attempts at a message that core refuses for no reason of storage. */
+const MAX_ATTEMPTS = 5;
+
+export interface CoreDeliveryOptions {
+  accountId: string;
+  receive(message: InboundMessage): Promise<void>;
+  /** Core cannot take messages until an operator mends the database: no more are to come until then. */
+  onTrouble(error: StorageTroubleError): void;
+  /** Core will never take a message, for the reason in the sentence; it stays in the journal. */
+  onRefused(waMessageId: string, sentence: string): void;
+  /** The number of a LID, digits, from what Baileys stored; undefined when unknown. */
+  phoneOfLid(lid: string): Promise<string | undefined>;
+  own(): OwnJids;
+  /** The time by which messages are dated, epoch milliseconds. */
+  whatsAppNow(): number;
+  clock: Clock;
+  log: Logger;
+  /** Older messages are stored and not answered. */
+  maxMessageAgeMs: number;
+  random(): number;
+}
+
+/** A message as Baileys makes it, with its stanza's order, and whether it waited at WhatsApp. */
+export interface Decrypted {
+  message: WAMessage;
+  order: bigint;
+  type: 'notify' | 'append';
+}
+
+/** Hands messages to core in core's terms, and again until core has them. */
+export class CoreDelivery {
+  readonly #options: CoreDeliveryOptions;
+  readonly #stopping = new AbortController();
+
+  constructor(options: CoreDeliveryOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves when core has the message (`received`), when there is nothing in it for core (`skipped`), or when core
+   * refuses it or `stop` was called while it could not take it (`left`: only the journal has it). Never rejects.
+   */
+  async handOver({ message, order, type }: Decrypted): Promise<'received' | 'skipped' | 'left'> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const inbound = await this.#translate(message, order, type);
+        if (!inbound) return 'skipped';
+        await this.#options.receive(inbound);
+        return 'received';
+      } catch (error) {
+        if (!(await this.#mayTryAgain(message.key.id ?? '', error, attempt))) return 'left';
+      }
+    }
+  }
+
+  /** Ends the waits between attempts. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async #mayTryAgain(waMessageId: string, error: unknown, attempt: number): Promise<boolean> {
+    const { clock, log, random, onRefused, onTrouble } = this.#options;
+    const isRefused = error instanceof Wa2aiError && error.disposition === 'dead';
+    const isUnknown = !(error instanceof Wa2aiError);
+    if (isRefused || (isUnknown && attempt >= MAX_ATTEMPTS)) {
+      log.error({ err: error, waMessageId }, 'a message could not be received; it stays in the journal');
+      onRefused(waMessageId, isRefused ? error.message : 'A fault inside wa2ai; its log has the cause.');
+      return false;
+    }
+    if (error instanceof StorageTroubleError) onTrouble(error);
+    // A database that is away for long is told with the logarithm of its absence.
+    if (Number.isInteger(Math.log2(attempt))) {
+      log.warn({ err: error, attempt }, 'a message waits for the inbox');
+    }
+    try {
+      const waitMs = backoffMs({ attempt, random, baseMs: 200, maxMs: 5_000 });
+      await clock.sleep(waitMs, this.#stopping.signal);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #translate(
+    message: WAMessage,
+    stanzaOrder: bigint,
+    upsertType: 'notify' | 'append',
+  ): Promise<InboundMessage | undefined> {
+    const { accountId, whatsAppNow, maxMessageAgeMs } = this.#options;
+    const own = this.#options.own();
+    const ownAddress = parseJid(own.id);
+    const ownLid = parseJid(own.lid);
+    const phones = await this.#phonesOf(message);
+    const result = fromBaileys(message, {
+      accountId,
+      upsertType,
+      stanzaOrder,
+      nowMs: whatsAppNow(),
+      maxMessageAgeMs,
+      pnForLid: (lid) => phones.get(lid),
+      ...(ownAddress?.kind === 'phone' && { ownPhone: ownAddress.phone }),
+      ...(ownLid?.kind === 'lid' && { ownLid: ownLid.lid }),
+    });
+    return result.kind === 'message' ? result.message : undefined;
+  }
+
+  /** Numbers of the LIDs that the message names without one. */
+  async #phonesOf(message: WAMessage): Promise<Map<string, string>> {
+    const { remoteJid, remoteJidAlt, participant, participantAlt } = message.key;
+    const phones = new Map<string, string>();
+    for (const [jid, alternate] of [
+      [remoteJid, remoteJidAlt],
+      [participant, participantAlt],
+    ]) {
+      const address = jid && !alternate ? parseJid(jid) : undefined;
+      if (address?.kind !== 'lid') continue;
+      const phone = await this.#options.phoneOfLid(address.lid);
+      if (phone) phones.set(address.lid, phone);
+    }
+    return phones;
+  }
+}

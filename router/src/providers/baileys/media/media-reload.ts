@@ -1,0 +1,77 @@
+import {
+  type BaileysEventMap,
+  decryptMediaRetryData,
+  encryptMediaRetryRequest,
+  proto,
+  type WASocket,
+} from '@whiskeysockets/baileys';
+import { MediaError } from '../../../core/errors.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import { changeReference, readReference } from './media-reference.ts';
+
+/** The phone that has the file may be off. */
+const ANSWER_TIMEOUT_MS = 15_000;
+
+export interface ReloadOptions {
+  clock: Clock;
+  /** The account's own JID. */
+  ownJid: string;
+  /** Longest wait for the phone, in milliseconds. Default 15,000. */
+  timeoutMs?: number;
+}
+
+/**
+ * Asks the account's phone, which has the message too, to upload a file once more that WhatsApp's servers dropped.
+ * Baileys' own way of asking listens for ever when no answer comes.
+ * @returns the reference with the file's new place
+ * @throws {MediaError} MEDIA_GONE: no phone has it any more, or none answered
+ */
+export async function reloadFile(
+  reference: string,
+  socket: Pick<WASocket, 'ev' | 'sendNode'>,
+  options: ReloadOptions,
+): Promise<string> {
+  const file = readReference(reference);
+  if (!file?.message) throw gone('The message does not say whom to ask for its file.');
+  const { message, mediaKey } = file;
+  const { clock, ownJid, timeoutMs = ANSWER_TIMEOUT_MS } = options;
+  const done = new AbortController();
+  const answer = untilAnswered(socket.ev, message.id, done.signal);
+  try {
+    await socket.sendNode(encryptMediaRetryRequest({ ...message, fromMe: false }, mediaKey, ownJid));
+    const update = await Promise.race([
+      answer,
+      clock.sleep(timeoutMs, done.signal).then(() => {
+        throw gone('The phone was asked for the file of the message once more and did not answer.');
+      }),
+    ]);
+    if (!update.media) throw gone('The phone does not have the file of the message any more.');
+    const { result, directPath } = decryptMediaRetryData(update.media, mediaKey, message.id);
+    if (result !== proto.MediaRetryNotification.ResultType.SUCCESS || !directPath?.startsWith('/')) {
+      throw gone('The phone could not upload the file of the message once more.');
+    }
+    return changeReference(reference, { path: directPath });
+  } catch (error) {
+    if (error instanceof MediaError) throw error;
+    throw gone('The file of the message could not be asked for once more.', error);
+  } finally {
+    done.abort();
+  }
+}
+
+type MediaUpdate = BaileysEventMap['messages.media-update'][number];
+
+function untilAnswered(ev: WASocket['ev'], id: string, signal: AbortSignal): Promise<MediaUpdate> {
+  return new Promise((resolve) => {
+    const listener = (updates: MediaUpdate[]) => {
+      const update = updates.find(({ key }) => key.id === id);
+      if (update) resolve(update);
+    };
+    ev.on('messages.media-update', listener);
+    signal.addEventListener('abort', () => ev.off('messages.media-update', listener), { once: true });
+  });
+}
+
+function gone(sentence: string, cause?: unknown): MediaError {
+  return new MediaError('MEDIA_GONE', sentence, { cause });
+}

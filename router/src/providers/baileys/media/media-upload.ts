@@ -1,0 +1,70 @@
+import {
+  type AnyMessageContent,
+  generateWAMessageContent,
+  proto,
+  type WASocket,
+} from '@whiskeysockets/baileys';
+import { NotConnectedError, SendRefusedError, UploadFailedError } from '../../../core/errors.ts';
+import type { OutgoingMessage, ReplyMedia } from '../../../core/models.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Logger } from '../../../core/ports/logger.ts';
+import { createBaileysLogger } from '../connection/baileys-logger.ts';
+import { field } from '../connection/disconnect-table.ts';
+
+/** Longest wait for one answer of the upload server. */
+const UPLOAD_TIMEOUT_MS = 60_000;
+/** Longest time of all of it: where to upload is asked of WhatsApp first, and several hosts may be tried. */
+const WHOLE_TIMEOUT_MS = 150_000;
+/** DisconnectReason.connectionClosed. */
+const CONNECTION_CLOSED = 428;
+
+/**
+ * Encrypts and uploads the file of a message.
+ * @returns the message that names it, as WhatsApp content; it holds the file's key
+ * @throws {NotConnectedError} {UploadFailedError} {SendRefusedError} as ChatProvider.upload
+ */
+export async function uploadFile(
+  message: OutgoingMessage,
+  bytes: Uint8Array,
+  socket: Pick<WASocket, 'waUploadToServer'>,
+  { clock, log }: { clock: Clock; log: Logger },
+): Promise<Uint8Array> {
+  const { media } = message;
+  if (!media) throw new SendRefusedError('The message has no file.');
+  const done = new AbortController();
+  try {
+    const content = await Promise.race([
+      generateWAMessageContent(contentOf(media, Buffer.from(bytes), message.text), {
+        upload: (path, options) =>
+          socket.waUploadToServer(path, { ...options, timeoutMs: UPLOAD_TIMEOUT_MS }),
+        logger: createBaileysLogger(log),
+        jid: message.to,
+      }),
+      clock.sleep(WHOLE_TIMEOUT_MS, done.signal).then(() => {
+        throw new UploadFailedError(`The file was not uploaded within ${WHOLE_TIMEOUT_MS} ms.`);
+      }),
+    ]);
+    return proto.Message.encode(content).finish();
+  } catch (error) {
+    if (error instanceof UploadFailedError) throw error;
+    if (field(field(error, 'output'), 'statusCode') === CONNECTION_CLOSED) {
+      throw new NotConnectedError(message.accountId, { cause: error });
+    }
+    throw new UploadFailedError("The file could not be uploaded to WhatsApp's servers.", { cause: error });
+  } finally {
+    done.abort();
+  }
+}
+
+function contentOf(media: ReplyMedia, bytes: Buffer, text: string): AnyMessageContent {
+  const { mimeType: mimetype, fileName } = media;
+  const caption = text === '' ? undefined : text;
+  switch (media.kind) {
+    case 'image':
+      return { image: bytes, mimetype, caption };
+    case 'audio':
+      return { audio: bytes, mimetype };
+    case 'document':
+      return { document: bytes, mimetype, fileName: fileName ?? 'file', caption };
+  }
+}

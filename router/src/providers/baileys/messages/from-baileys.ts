@@ -1,0 +1,212 @@
+import type { WAMessage } from '@whiskeysockets/baileys';
+import { lidJid, parseJid, phoneJid } from '../../../core/chat-id.ts';
+import type { ChatAddress, InboundMedia, InboundMessage } from '../../../core/ports/inbox.ts';
+import { changeReference } from '../media/media-reference.ts';
+import { type ContentIgnoredReason, type MessageContent, readContent, words } from './message-content.ts';
+
+/** Why a stored message is never answered, in order of precedence: the first that applies is recorded. */
+export type IgnoredReason =
+  | 'history'
+  | 'own-message'
+  | 'status-broadcast'
+  | 'broadcast-list'
+  | 'too-old'
+  | ContentIgnoredReason;
+
+/** What is known around a message; times are epoch milliseconds, numbers and LIDs bare digits. */
+export interface FromBaileysContext {
+  accountId: string;
+  ownPhone?: string;
+  ownLid?: string;
+  /** `append` is what waited at WhatsApp while offline, and is answered like `notify`. */
+  upsertType: 'notify' | 'append' | 'history';
+  stanzaOrder: bigint;
+  nowMs: number;
+  /** Older messages are stored and not answered. */
+  maxMessageAgeMs: number;
+  /** The number of a LID, digits or JID, when known. Must not throw. */
+  pnForLid?: (lid: string) => string | undefined;
+}
+
+export type FromBaileysResult =
+  | { kind: 'message'; message: InboundMessage }
+  | { kind: 'skip'; reason: string };
+
+type Person = { phone?: string; lid?: string };
+type Place = { chat: ChatAddress; sender: Person; replyTo?: string; ignoredReason?: IgnoredReason };
+
+/** proto.WebMessageInfo.StubType.CIPHERTEXT: the stanza could not be decrypted, or came without its content. */
+const STUB_CIPHERTEXT = 2;
+/** Index entries of PostgreSQL hold 2,704 bytes; WhatsApp's own ids have 16 to 32 characters. */
+const MAX_ID_CHARS = 256;
+const MAX_NAME_CHARS = 200;
+const MAX_AHEAD_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Translates a message of Baileys' `messages.upsert` into what core stores. Pure and total: no proto makes it throw.
+ *
+ * Everything a person wrote or did becomes a message; what is not to be answered carries an `ignoredReason`
+ * (`IgnoredReason`): own messages, status updates, history, too old, reactions, votes, deletions, pins, calls. What
+ * only machines exchange is a `skip`: key distribution, app state, history notices, disappearing-message settings,
+ * group events, peer messages, newsletters, and addresses that are no chat.
+ *
+ * An undecryptable stanza is kind `undecryptable`; its text may still come later under the same id.
+ * Every address that the stanza carries is taken: `remoteJid` and `remoteJidAlt`, `participant` and `participantAlt`,
+ * one of which is a number and the other a LID, in either order; a number that is missing is asked of `pnForLid`.
+ * `sentAtMs` is WhatsApp's time; without a usable one, or one more than a day ahead of `nowMs`, it is `nowMs`.
+ */
+export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysResult {
+  const key = m?.key;
+  const id = words(key?.id);
+  if (!id || id.length > MAX_ID_CHARS) return skip('bad-id');
+  if (m.category === 'peer') return skip('peer');
+  const place = placeOf(m, ctx);
+  if (typeof place === 'string') return skip(place);
+  const content = contentOf(m);
+  if ('skip' in content) return skip(content.skip);
+
+  const sentAtMs = sentAt(m.messageTimestamp, ctx.nowMs);
+  const ignoredReason =
+    place.ignoredReason ??
+    (ctx.nowMs - sentAtMs > ctx.maxMessageAgeMs ? 'too-old' : undefined) ??
+    content.ignoredReason;
+  const pushName = words(m.pushName, MAX_NAME_CHARS) || words(m.verifiedBizName, MAX_NAME_CHARS);
+  return {
+    kind: 'message',
+    message: {
+      accountId: ctx.accountId,
+      waMessageId: id,
+      chat: place.chat,
+      ...(place.replyTo !== undefined && { replyTo: place.replyTo }),
+      sender: pushName ? { ...place.sender, pushName } : place.sender,
+      kind: content.kind,
+      text: content.text,
+      ...(content.quotedText !== undefined && { quotedText: content.quotedText }),
+      ...(content.media && { media: withMessage(content.media, key) }),
+      sentAtMs,
+      stanzaOrder: ctx.stanzaOrder,
+      ...(ignoredReason !== undefined && { ignoredReason }),
+      ...(content.editOf !== undefined && { editOf: content.editOf }),
+    },
+  };
+}
+
+/** The media with the message that brought it. */
+function withMessage(media: InboundMedia, key: WAMessage['key']): InboundMedia {
+  const { id, remoteJid, participant } = key;
+  if (!id || !remoteJid) return media;
+  const message = { id, remoteJid, ...(typeof participant === 'string' && { participant }) };
+  return { ...media, reference: changeReference(media.reference, { message }) };
+}
+
+function contentOf(m: WAMessage): MessageContent | { skip: string } {
+  const content = readContent(m.message);
+  const stub = m.messageStubType ?? 0;
+  if (!('skip' in content) || stub === 0) {
+    // WhatsApp keeps view-once media from linked devices: there is a message, and nothing in it.
+    if ('skip' in content && !m.message && m.key?.isViewOnce) return { kind: 'other', text: '' };
+    return content;
+  }
+  if (stub === STUB_CIPHERTEXT) return { kind: 'undecryptable', text: '', ignoredReason: 'undecryptable' };
+  return { skip: 'chat-event' };
+}
+
+/** The chat and its writer, or the reason why there is no chat. */
+function placeOf(m: WAMessage, ctx: FromBaileysContext): Place | string {
+  const { key } = m;
+  const remote = parse(key.remoteJid);
+  if (!remote) return 'unknown-address';
+  if (remote.kind === 'newsletter') return 'newsletter';
+  const history = ctx.upsertType === 'history' ? ('history' as const) : undefined;
+
+  if (remote.kind === 'phone' || remote.kind === 'lid') {
+    const person = chatPartner(m, ctx);
+    const fromMe = key.fromMe === true || isOwn(person, ctx);
+    const chat: ChatAddress = { kind: 'person', ...person };
+    const sender = fromMe ? own(ctx, person) : person;
+    // The address the person used last is the one their phone shows the chat under.
+    const replyTo = remote.kind === 'lid' ? lidJid(remote.lid) : phoneJid(remote.phone);
+    return { chat, sender, replyTo, ignoredReason: history ?? (fromMe ? 'own-message' : undefined) };
+  }
+
+  const alt = remote.kind === 'group' ? key.participantAlt : (key.participantAlt ?? key.remoteJidAlt);
+  const writer = personOf([key.participant ?? m.participant, alt], ctx);
+  const fromMe = key.fromMe === true || isOwn(writer, ctx);
+  const sender = fromMe ? own(ctx, writer) : writer;
+  if (!sender.phone && !sender.lid) return 'no-sender';
+  const ownReason = fromMe ? ('own-message' as const) : undefined;
+  if (remote.kind === 'group') {
+    return { chat: { kind: 'group', groupId: remote.groupId }, sender, ignoredReason: history ?? ownReason };
+  }
+  const broadcast = remote.kind === 'status' ? 'status-broadcast' : 'broadcast-list';
+  return {
+    chat: { kind: 'person', phone: sender.phone, lid: sender.lid },
+    sender,
+    ignoredReason: history ?? ownReason ?? broadcast,
+  };
+}
+
+/**
+ * The other side of a 1:1 chat. In a message of one's own from another device, Baileys fills `remoteJidAlt` from the
+ * sender's attributes, so it may be one's own second address: joined with the partner, two people would become one.
+ */
+function chatPartner(m: WAMessage, ctx: FromBaileysContext): Person {
+  const { key } = m;
+  if (key.fromMe !== true) return personOf([key.remoteJid, key.remoteJidAlt], ctx);
+  const partner = personOf([key.remoteJid], ctx);
+  const alt = personOf([key.remoteJidAlt], {});
+  const ownIsKnown = alt.phone ? ctx.ownPhone !== undefined : ctx.ownLid !== undefined;
+  if (!ownIsKnown || isOwn(alt, ctx) || isOwn(partner, ctx)) return partner;
+  return { phone: partner.phone ?? alt.phone, lid: partner.lid ?? alt.lid };
+}
+
+function personOf(jids: unknown[], ctx: Pick<FromBaileysContext, 'pnForLid'>): Person {
+  const person: Person = {};
+  for (const jid of jids) {
+    const address = parse(jid);
+    if (address?.kind === 'phone') person.phone ??= address.phone;
+    if (address?.kind === 'lid') person.lid ??= address.lid;
+  }
+  if (person.lid && !person.phone) {
+    const known = ctx.pnForLid?.(person.lid);
+    const address = known?.includes('@') ? parse(known) : known && parseJid(phoneJid(known));
+    if (address && address.kind === 'phone') person.phone = address.phone;
+  }
+  return person;
+}
+
+function own(ctx: FromBaileysContext, otherwise: Person): Person {
+  if (!ctx.ownPhone && !ctx.ownLid) return otherwise;
+  return { ...(ctx.ownPhone && { phone: ctx.ownPhone }), ...(ctx.ownLid && { lid: ctx.ownLid }) };
+}
+
+function isOwn(person: Person, ctx: FromBaileysContext): boolean {
+  return (
+    (person.phone !== undefined && person.phone === ctx.ownPhone) ||
+    (person.lid !== undefined && person.lid === ctx.ownLid)
+  );
+}
+
+function parse(jid: unknown) {
+  return typeof jid === 'string' ? parseJid(jid) : undefined;
+}
+
+/** WhatsApp's whole seconds (number, Long, a stored Long's halves, or decimal string) in milliseconds. */
+function sentAt(timestamp: unknown, nowMs: number): number {
+  const sentAtMs = Math.trunc(secondsOf(timestamp)) * 1000;
+  return sentAtMs > 0 && sentAtMs <= nowMs + MAX_AHEAD_MS ? sentAtMs : nowMs;
+}
+
+function secondsOf(timestamp: unknown): number {
+  if (typeof timestamp === 'number') return timestamp;
+  if (typeof timestamp === 'bigint') return Number(timestamp);
+  if (typeof timestamp === 'string') return /^\d{1,15}$/.test(timestamp) ? Number(timestamp) : 0;
+  if (typeof timestamp !== 'object' || timestamp === null) return 0;
+  const { low, high } = timestamp as { low?: unknown; high?: unknown };
+  if (typeof low !== 'number') return 0;
+  return (low >>> 0) + (typeof high === 'number' ? high * 2 ** 32 : 0);
+}
+
+function skip(reason: string): FromBaileysResult {
+  return { kind: 'skip', reason };
+}

@@ -1,0 +1,113 @@
+import type { BinaryNode } from '@whiskeysockets/baileys';
+import { parseJid } from '../../../core/chat-id.ts';
+import type { Logger } from '../../../core/ports/logger.ts';
+import type { OwnJids } from '../messages/stanza.ts';
+
+/** What became of an own message at WhatsApp. */
+export interface Receipt {
+  waMessageId: string;
+  state: 'acked' | 'delivered' | 'read';
+  atMs: number;
+}
+
+/** `type` of a receipt stanza; without one it is a delivery, `inactive` is one to a client in the background. */
+const STATES: Record<string, Receipt['state']> = { inactive: 'delivered', read: 'read', played: 'read' };
+
+/** Receipts of other people for own messages, as a `receipt` stanza tells them; none for retries and own devices. Pure. */
+export function receiptsOf(node: BinaryNode, own: OwnJids, nowMs: number): Receipt[] {
+  const { attrs } = node;
+  const type = attrs.type;
+  const state = type === undefined ? 'delivered' : STATES[type];
+  if (!state || !attrs.id || isOwn(attrs.participant ?? attrs.from, own)) return [];
+  const ids = [attrs.id];
+  for (const list of Array.isArray(node.content) ? node.content : []) {
+    for (const item of Array.isArray(list.content) ? list.content : []) {
+      if (item.tag === 'item' && item.attrs.id) ids.push(item.attrs.id);
+    }
+  }
+  const atMs = timeOf(attrs.t, nowMs);
+  return ids.map((waMessageId) => ({ waMessageId, state, atMs }));
+}
+
+/**
+ * The server's answer to an own message: Baileys resolves a send when its bytes are written, so this is the first proof
+ * that WhatsApp has it. Pure.
+ */
+export function ackOf(
+  node: BinaryNode,
+  nowMs: number,
+): { kind: 'acked'; receipt: Receipt } | { kind: 'refused'; waMessageId: string; code: string } | undefined {
+  const { id, error, t } = node.attrs;
+  if (!id) return undefined;
+  if (error) return { kind: 'refused', waMessageId: id, code: error };
+  return { kind: 'acked', receipt: { waMessageId: id, state: 'acked', atMs: timeOf(t, nowMs) } };
+}
+
+function isOwn(jid: string | undefined, own: OwnJids): boolean {
+  const user = userOf(jid);
+  return user !== undefined && (user === userOf(own.id) || user === userOf(own.lid));
+}
+
+function userOf(jid: string | undefined): string | undefined {
+  const address = jid ? parseJid(jid) : undefined;
+  if (address?.kind === 'phone') return address.phone;
+  return address?.kind === 'lid' ? address.lid : undefined;
+}
+
+function timeOf(seconds: string | undefined, nowMs: number): number {
+  const atMs = Number(seconds) * 1_000;
+  return atMs > 0 ? atMs : nowMs;
+}
+
+const GATHER_MS = 25;
+/** An ack that is not noted makes its message count as late, and be sent once more. */
+const RETRY_MS = 5_000;
+/** Beyond this the oldest are dropped: a receipt tells, nothing waits for it. */
+const MAX_KEPT = 20_000;
+
+/** Hands receipts on many at a time, in order; those that could not be stored go with the next, or after a while. */
+export class ReceiptBatch {
+  readonly #store: (receipts: Receipt[]) => Promise<void>;
+  readonly #log: Logger;
+  #kept: Receipt[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #working: Promise<void> = Promise.resolve();
+  #isFinished = false;
+
+  constructor(store: (receipts: Receipt[]) => Promise<void>, log: Logger) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  add(receipts: readonly Receipt[]): void {
+    if (receipts.length === 0) return;
+    this.#kept.push(...receipts);
+    if (this.#kept.length > MAX_KEPT) this.#kept.splice(0, this.#kept.length - MAX_KEPT);
+    this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS).unref();
+  }
+
+  /** Resolves when all receipts so far are stored, or could not be. */
+  async finish(): Promise<void> {
+    this.#isFinished = true;
+    this.#flush();
+    await this.#working;
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#retryTimer);
+    this.#timer = undefined;
+    this.#working = this.#working.then(async () => {
+      const batch = this.#kept.splice(0);
+      if (batch.length === 0) return;
+      try {
+        await this.#store(batch);
+      } catch (error) {
+        this.#kept.unshift(...batch);
+        this.#log.warn({ err: error, receipts: batch.length }, 'receipts not stored; they go with the next');
+        if (!this.#isFinished) this.#retryTimer = setTimeout(() => this.#flush(), RETRY_MS).unref();
+      }
+    });
+  }
+}

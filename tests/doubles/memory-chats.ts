@@ -1,0 +1,87 @@
+import type { ChatAddress } from '../../router/src/core/ports/inbox.ts';
+import type { MemoryChat, MemoryState } from './memory-state.ts';
+
+/** Notes that a LID and a number are one person. Each has one partner: what was learned last holds. */
+export function learnLid(state: MemoryState, accountId: string, lid: string, phone: string): void {
+  for (const [key, known] of state.lids) {
+    if (key.startsWith(`${accountId} `) && known === phone) state.lids.delete(key);
+  }
+  state.lids.set(`${accountId} ${lid}`, phone);
+}
+
+export function phoneOfLid(state: MemoryState, accountId: string, lid: string): string | undefined {
+  return state.lids.get(`${accountId} ${lid}`);
+}
+
+export function lidOfPhone(state: MemoryState, accountId: string, phone: string): string | undefined {
+  for (const [key, known] of state.lids) {
+    if (known === phone && key.startsWith(`${accountId} `)) return key.slice(accountId.length + 1);
+  }
+  return undefined;
+}
+
+/** The chat of an address; made when there is none, joined with what else is known of the person (as SQL's `chat_of`). */
+export function chatOf(
+  state: MemoryState,
+  accountId: string,
+  address: ChatAddress,
+  replyTo: string,
+): MemoryChat {
+  const find = (matches: (chat: MemoryChat) => boolean) =>
+    [...state.chats.values()].find((chat) => chat.accountId === accountId && matches(chat));
+  if (address.kind === 'group') {
+    const { groupId } = address;
+    return find((chat) => chat.groupId === groupId) ?? newChat(state, { accountId, groupId, replyTo });
+  }
+  if (address.phone && address.lid) {
+    const joined = find((chat) => chat.phone === address.phone && chat.lid === address.lid);
+    if (joined) return joined;
+    learnLid(state, accountId, address.lid, address.phone);
+  }
+  const phone = address.phone ?? phoneOfLid(state, accountId, address.lid ?? '');
+  const lid = address.lid ?? lidOfPhone(state, accountId, address.phone ?? '');
+  const byLid = lid ? find((chat) => chat.lid === lid) : undefined;
+  let byPhone = phone ? find((chat) => chat.phone === phone) : undefined;
+  if (!address.phone && byLid?.phone) return byLid;
+  if (!address.lid && byPhone?.lid) return byPhone;
+  if (byPhone?.lid && lid && byPhone.lid !== lid) {
+    // Numbers are given to other people, LIDs are not: the number leaves its former person.
+    byPhone.phone = undefined;
+    byPhone = undefined;
+  }
+  const known = [byLid, byPhone].filter((chat) => chat !== undefined).sort((a, b) => a.id - b.id);
+  const [kept, gone] = known;
+  if (!kept) return newChat(state, { accountId, phone, lid, replyTo });
+  if (gone && gone !== kept) mergeChats(state, kept, gone);
+  kept.phone = phone ?? kept.phone;
+  kept.lid = lid ?? kept.lid;
+  return kept;
+}
+
+function newChat(state: MemoryState, chat: Omit<MemoryChat, 'id' | 'loopEpoch' | 'loopRunning'>): MemoryChat {
+  const made = { ...chat, id: state.nextId(), loopEpoch: 0, loopRunning: false };
+  state.chats.set(made.id, made);
+  return made;
+}
+
+function mergeChats(state: MemoryState, kept: MemoryChat, gone: MemoryChat): void {
+  for (const message of state.messagesOf(gone.id)) {
+    const twin = state.messagesOf(kept.id).find((other) => other.waMessageId === message.waMessageId);
+    if (twin) {
+      const copy = message.state === 'received' ? message : twin;
+      if (copy.state === 'received') {
+        Object.assign(copy, { state: 'ignored', reason: 'duplicate', finishedAt: state.time() });
+      }
+      message.waMessageId += `#${message.id}`;
+    }
+    message.chatId = kept.id;
+  }
+  for (const reply of state.outbox.values()) {
+    if (reply.chatId === String(gone.id)) reply.chatId = String(kept.id);
+  }
+  for (const letter of state.deadLetters) if (letter.chatId === gone.id) letter.chatId = kept.id;
+  state.chats.delete(gone.id);
+  if (kept.loopRunning) return;
+  kept.loopEpoch = Math.max(kept.loopEpoch, gone.loopEpoch);
+  kept.replyTo = gone.replyTo;
+}

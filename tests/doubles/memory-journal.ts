@@ -1,0 +1,47 @@
+import type { Journal, JournalEntry } from '../../router/src/core/ports/journal.ts';
+
+/** Journal in memory, for tests; MemoryKeyStore writes it. */
+export class MemoryJournal implements Journal {
+  readonly #entries = new Map<string, Map<string, JournalEntry>>();
+  readonly #lastOrders = new Map<string, bigint>();
+
+  /** Adds what is not there yet. */
+  add(accountId: string, entries: readonly JournalEntry[]): void {
+    const own = this.#own(accountId);
+    for (const entry of entries) {
+      if (own.has(entry.ciphertextHash)) continue;
+      own.set(entry.ciphertextHash, structuredClone(entry));
+      const last = this.#lastOrders.get(accountId) ?? 0n;
+      if (entry.stanzaOrder > last) this.#lastOrders.set(accountId, entry.stanzaOrder);
+    }
+  }
+
+  async find(accountId: string, ciphertextHash: string): Promise<JournalEntry | undefined> {
+    const entry = this.#own(accountId).get(ciphertextHash);
+    return entry && structuredClone(entry);
+  }
+
+  async pending(accountId: string, page: { afterOrder: bigint; limit: number }): Promise<JournalEntry[]> {
+    const later = [...this.#own(accountId).values()]
+      .filter((entry) => entry.stanzaOrder > page.afterOrder)
+      .sort((a, b) => (a.stanzaOrder < b.stanzaOrder ? -1 : a.stanzaOrder > b.stanzaOrder ? 1 : 0));
+    const lastOrder = later[page.limit - 1]?.stanzaOrder;
+    return structuredClone(
+      later.filter((entry) => lastOrder === undefined || entry.stanzaOrder <= lastOrder),
+    );
+  }
+
+  async forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void> {
+    for (const hash of ciphertextHashes) this.#own(accountId).delete(hash);
+  }
+
+  async lastOrder(accountId: string): Promise<bigint> {
+    return this.#lastOrders.get(accountId) ?? 0n;
+  }
+
+  #own(accountId: string): Map<string, JournalEntry> {
+    const own = this.#entries.get(accountId) ?? new Map<string, JournalEntry>();
+    this.#entries.set(accountId, own);
+    return own;
+  }
+}

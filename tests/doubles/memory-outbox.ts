@@ -1,0 +1,289 @@
+import { parseJid } from '../../router/src/core/chat-id.ts';
+import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import type { ChatAddress, QueuedReply } from '../../router/src/core/ports/inbox.ts';
+import {
+  ACKNOWLEDGED_LATE,
+  type DeadReplyReason,
+  MAX_REFUSALS,
+  type Outbox,
+  type OutboxRow,
+  type OutboxState,
+  type SentMessage,
+} from '../../router/src/core/ports/outbox.ts';
+import { chatOf } from './memory-chats.ts';
+import { queuedReplyOf } from './memory-inbox.ts';
+import type { MemoryReply, MemoryState } from './memory-state.ts';
+
+const RANK: Record<OutboxState, number> = {
+  queued: 0,
+  sending: 1,
+  sent: 2,
+  acked: 3,
+  delivered: 4,
+  read: 5,
+  dead: 6,
+};
+
+/** The outbox in memory, for tests: the same moves as PostgresOutbox. */
+export class MemoryOutbox implements Outbox {
+  readonly #state: MemoryState;
+
+  constructor(state: MemoryState) {
+    this.#state = state;
+  }
+
+  async addDirect(
+    message: OutgoingMessage,
+    idempotencyKey?: string,
+  ): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }> {
+    const state = this.#state;
+    const chatId = String(chatOf(state, message.accountId, addressOf(message.to), message.to).id);
+    const known = [...state.outbox.values()].find(
+      (row) =>
+        idempotencyKey !== undefined &&
+        row.idempotencyKey === idempotencyKey &&
+        row.accountId === message.accountId,
+    );
+    if (known) {
+      const isSame = known.chatId === chatId && known.text === message.text;
+      return { outcome: isSame ? 'known' : 'conflict', row: asRow(known) };
+    }
+    const row: MemoryReply = {
+      ...message,
+      id: String(state.nextId()),
+      chatId,
+      state: 'queued',
+      attempts: 0,
+      queuedAt: state.time(),
+      idempotencyKey,
+    };
+    state.outbox.set(row.id, row);
+    return { outcome: 'queued', row: asRow(row) };
+  }
+
+  async undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]> {
+    return [...this.#state.outbox.values()]
+      .filter((row) => row.accountId === accountId && RANK[row.state] <= RANK.sent)
+      .filter((row) => Number(row.id) > Number(page.afterId ?? 0) && !this.#isHeld(row))
+      .slice(0, page.limit)
+      .map(queuedReplyOf);
+  }
+
+  async queued(accountId: string, limit: number): Promise<QueuedReply[]> {
+    return [...this.#state.outbox.values()]
+      .filter((row) => row.accountId === accountId && row.state === 'queued' && !this.#waits(row))
+      .slice(0, limit)
+      .map(queuedReplyOf);
+  }
+
+  async markSending(outboxId: string): Promise<boolean> {
+    const row = this.#unacknowledged(outboxId);
+    if (!row || this.#isHeld(row)) return false;
+    for (const other of this.#state.outbox.values()) {
+      if (other === row) break;
+      if (other.accountId === row.accountId && other.chatId === row.chatId && other.state === 'queued')
+        return false;
+    }
+    row.attempts += 1;
+    row.triedAt = this.#state.time();
+    row.holdUntil = undefined;
+    if (row.state !== 'sent') row.state = 'sending';
+    return true;
+  }
+
+  async markSent(outboxId: string): Promise<void> {
+    const row = this.#state.outbox.get(outboxId);
+    if (!row || row.state === 'dead' || row.holdUntil) return;
+    if (RANK[row.state] < RANK.sent) Object.assign(row, { state: 'sent', error: undefined });
+    row.sentAt ??= this.#state.time();
+  }
+
+  async markDead(outboxId: string, error: string, reason: DeadReplyReason = 'send-failed'): Promise<void> {
+    this.#die(this.#unacknowledged(outboxId), reason, error);
+  }
+
+  async markRefused(
+    accountId: string,
+    waMessageId: string,
+    error: string,
+    holdForMs?: number,
+  ): Promise<void> {
+    const known = this.#byWaId(accountId, waMessageId);
+    const row = known && this.#unacknowledged(known.id);
+    if (row && holdForMs !== undefined && row.attempts < MAX_REFUSALS) {
+      Object.assign(row, {
+        state: 'queued',
+        error,
+        holdUntil: this.#after(holdForMs),
+        sentAt: undefined,
+      });
+    } else this.#die(row, 'send-refused', error);
+  }
+
+  async hold(outboxId: string, forMs: number, why: string): Promise<void> {
+    const row = this.#unacknowledged(outboxId);
+    if (!row) return;
+    Object.assign(row, { state: 'queued', error: why, holdUntil: this.#after(forMs), sentAt: undefined });
+  }
+
+  async endHolds(accountId: string): Promise<void> {
+    for (const row of this.#state.outbox.values()) {
+      if (row.accountId === accountId && row.state === 'queued') row.holdUntil = undefined;
+    }
+  }
+
+  async isCold(outboxId: string): Promise<boolean> {
+    const row = this.#state.outbox.get(outboxId);
+    const chat = row && this.#state.chats.get(Number(row.chatId));
+    if (!chat || chat.groupId) return false;
+    return this.#state.messagesOf(chat.id).every((message) => message.reason === 'own-message');
+  }
+
+  async overdue(
+    accountId: string,
+    page: { ackTimeoutMs: number; limit: number },
+  ): Promise<Array<{ reply: QueuedReply; attempts: number; openForMs: number }>> {
+    const nowMs = this.#state.now();
+    const late = [...this.#state.outbox.values()].filter(
+      (row) =>
+        row.accountId === accountId &&
+        (row.state === 'sending' || row.state === 'sent') &&
+        row.triedAt !== undefined &&
+        row.triedAt.getTime() <= nowMs - page.ackTimeoutMs,
+    );
+    return late.slice(0, page.limit).map((row) => {
+      row.error = `WhatsApp has not acknowledged it in ${page.ackTimeoutMs} ms; it is sent again with the same id.`;
+      const sinceMs = (row.sentAt ?? row.queuedAt).getTime();
+      return { reply: queuedReplyOf(row), attempts: row.attempts, openForMs: nowMs - sinceMs };
+    });
+  }
+
+  async release(outboxId: string, reason: string): Promise<void> {
+    const row = this.#unacknowledged(outboxId);
+    if (!row) return;
+    row.error = reason;
+    if (row.state === 'sending') row.state = 'queued';
+  }
+
+  async recordReceipts(
+    accountId: string,
+    receipts: Array<{ waMessageId: string; state: 'acked' | 'delivered' | 'read'; atMs: number }>,
+  ): Promise<void> {
+    const sooner = (known: Date | undefined, at: Date) => (known && known < at ? known : at);
+    const batch = new Map<MemoryReply, Pick<MemoryReply, 'ackedAt' | 'deliveredAt' | 'readAt'>>();
+    for (const { waMessageId, state, atMs } of receipts) {
+      const row = this.#byWaId(accountId, waMessageId);
+      if (!row) continue;
+      if (row.state === 'dead') this.#revive(row);
+      const at = new Date(atMs);
+      const times = batch.get(row) ?? {};
+      batch.set(row, times);
+      times.ackedAt = sooner(times.ackedAt, at);
+      if (RANK[state] >= RANK.delivered) times.deliveredAt = sooner(times.deliveredAt, at);
+      if (RANK[state] >= RANK.read) times.readAt = sooner(times.readAt, at);
+      if (RANK[state] > RANK[row.state]) row.state = state;
+    }
+    for (const [row, times] of batch) {
+      row.error = undefined;
+      row.holdUntil = undefined;
+      row.sentAt ??= times.ackedAt;
+      row.ackedAt ??= times.ackedAt;
+      row.deliveredAt ??= times.deliveredAt;
+      row.readAt ??= times.readAt;
+    }
+  }
+
+  async findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined> {
+    const row = this.#byWaId(accountId, waMessageId);
+    if (!row) return undefined;
+    const content = row.file?.content;
+    return { message: queuedReplyOf(row).message, ...(content && { content }) };
+  }
+
+  async fileOf(outboxId: string): Promise<{ bytes: Uint8Array; content?: Uint8Array } | undefined> {
+    return this.#state.outbox.get(outboxId)?.file;
+  }
+
+  async keepContent(outboxId: string, content: Uint8Array): Promise<Uint8Array> {
+    const file = this.#state.outbox.get(outboxId)?.file;
+    if (!file) return content;
+    file.content ??= content;
+    return file.content;
+  }
+
+  #after(ms: number): Date {
+    return new Date(this.#state.now() + Math.round(ms));
+  }
+
+  /** What was given up had arrived; the receipt that says so gives the row its state. */
+  #revive(row: MemoryReply): void {
+    row.state = 'sent';
+    for (const letter of this.#state.deadLetters) {
+      if (letter.outboxId !== row.id || letter.replayedAt !== undefined) continue;
+      letter.replayedAt = this.#state.time();
+      letter.error += ACKNOWLEDGED_LATE;
+    }
+  }
+
+  #isHeld(row: MemoryReply): boolean {
+    return row.holdUntil !== undefined && row.holdUntil.getTime() > this.#state.now();
+  }
+
+  /** Whether it, or an older row of its chat, is on hold. */
+  #waits(row: MemoryReply): boolean {
+    return [...this.#state.outbox.values()].some(
+      (other) =>
+        other.accountId === row.accountId &&
+        other.chatId === row.chatId &&
+        other.state === 'queued' &&
+        Number(other.id) <= Number(row.id) &&
+        this.#isHeld(other),
+    );
+  }
+
+  #byWaId(accountId: string, waMessageId: string): MemoryReply | undefined {
+    return [...this.#state.outbox.values()].find(
+      (row) => row.accountId === accountId && row.waMessageId === waMessageId,
+    );
+  }
+
+  #unacknowledged(outboxId: string): MemoryReply | undefined {
+    const row = this.#state.outbox.get(outboxId);
+    return row && RANK[row.state] <= RANK.sent ? row : undefined;
+  }
+
+  #die(row: MemoryReply | undefined, reason: string, error: string): void {
+    if (!row) return;
+    Object.assign(row, { state: 'dead', error });
+    this.#state.deadLetters.push({
+      id: this.#state.nextId(),
+      accountId: row.accountId,
+      chatId: Number(row.chatId),
+      messageId: row.messageId,
+      outboxId: row.id,
+      reason,
+      error,
+      attempts: row.attempts,
+      createdAt: this.#state.time(),
+    });
+  }
+}
+
+/** A copy of a row as the API shows it. */
+export function asRow({
+  messageId: _message,
+  idempotencyKey: _key,
+  file: _file,
+  ...row
+}: MemoryReply): OutboxRow {
+  return row;
+}
+
+/** @throws {RangeError} the JID is no person and no group */
+function addressOf(jid: string): ChatAddress {
+  const address = parseJid(jid);
+  if (address?.kind === 'phone') return { kind: 'person', phone: address.phone };
+  if (address?.kind === 'lid') return { kind: 'person', lid: address.lid };
+  if (address?.kind === 'group') return { kind: 'group', groupId: address.groupId };
+  throw new RangeError('A message can be stored for a person or a group only.');
+}

@@ -1,0 +1,98 @@
+import type { MediaInfo } from '../../router/src/core/models.ts';
+import type { MessageState } from '../../router/src/core/ports/inbox.ts';
+import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
+
+export interface MemoryChat {
+  id: number;
+  accountId: string;
+  phone?: string;
+  lid?: string;
+  groupId?: string;
+  replyTo: string;
+  loopEpoch: number;
+  loopRunning: boolean;
+}
+
+export interface MemoryMessage {
+  id: number;
+  accountId: string;
+  chatId: number;
+  waMessageId: string;
+  senderPhone?: string;
+  senderLid?: string;
+  pushName?: string;
+  kind: string;
+  text: string;
+  quotedText?: string;
+  media?: MediaInfo;
+  mediaRef?: string;
+  editOf?: string;
+  state: MessageState;
+  reason?: string;
+  error?: string;
+  routeId?: string;
+  attempts: number;
+  agentMs?: number;
+  trace?: unknown;
+  stanzaOrder: bigint;
+  sentAtMs: number;
+  receivedAt: Date;
+  finishedAt?: Date;
+}
+
+/** An outbox row with what the API does not show; its id grows with the order of adding. */
+export interface MemoryReply extends OutboxRow {
+  messageId?: string;
+  idempotencyKey?: string;
+  file?: { bytes: Uint8Array; content?: Uint8Array };
+}
+
+export interface MemoryDeadLetter {
+  id: number;
+  accountId: string;
+  chatId: number;
+  messageId?: string;
+  outboxId?: string;
+  reason: string;
+  error: string;
+  attempts: number;
+  trace?: unknown;
+  createdAt: Date;
+  replayedAt?: Date;
+}
+
+/** The tables of one test, shared by the in-memory stores as PostgreSQL is shared by the real ones. */
+export class MemoryState {
+  readonly chats = new Map<number, MemoryChat>();
+  readonly messages = new Map<number, MemoryMessage>();
+  readonly outbox = new Map<string, MemoryReply>();
+  readonly deadLetters: MemoryDeadLetter[] = [];
+  /** `account lid` → number. */
+  readonly lids = new Map<string, string>();
+  readonly now: () => number;
+  #lastId = 0;
+
+  constructor(now: () => number = Date.now) {
+    this.now = now;
+  }
+
+  nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  time(): Date {
+    return new Date(this.now());
+  }
+
+  messagesOf(chatId: number): MemoryMessage[] {
+    return [...this.messages.values()].filter((message) => message.chatId === chatId);
+  }
+
+  /** Unanswered messages of a chat in the order of their turns. */
+  received(chatId: number): MemoryMessage[] {
+    return this.messagesOf(chatId)
+      .filter((message) => message.state === 'received')
+      .sort((a, b) => Number(a.stanzaOrder - b.stanzaOrder) || a.id - b.id);
+  }
+}

@@ -1,0 +1,112 @@
+import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
+import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { MockAgent } from './mock-agent.ts';
+import { pairByQr } from './pairing.ts';
+import { until } from './until.ts';
+import { Wa2aiProcess } from './wa2ai-process.ts';
+
+let numbers = 0;
+
+/** The environment of one e2e test: an emulated WhatsApp, a database of its own, an agent, and the service when started. */
+export class TestBed {
+  readonly emulator: WhatsAppEmulator;
+  readonly database: TestDatabase;
+  readonly agent: MockAgent;
+  /** The phone of the account that the service links to. */
+  readonly phone: Phone;
+  readonly #agents: MockAgent[] = [];
+  #service: Wa2aiProcess | undefined;
+
+  private constructor(emulator: WhatsAppEmulator, database: TestDatabase, agent: MockAgent) {
+    this.emulator = emulator;
+    this.database = database;
+    this.agent = agent;
+    this.phone = createPhone(emulator, { phone: newNumber('349') });
+  }
+
+  static async start(options: { agent?: string[] } = {}): Promise<TestBed> {
+    const [emulator, database, agent] = await Promise.all([
+      WhatsAppEmulator.start(),
+      createTestDatabase(),
+      MockAgent.start({ switches: options.agent }),
+    ]);
+    return new TestBed(emulator, database, agent);
+  }
+
+  /** Starts a test bed with the service started, paired, and a route for every chat to its agent. */
+  static async startPaired(
+    options: { agent?: string[]; env?: Record<string, string>; nodeArgs?: string[] } = {},
+  ): Promise<TestBed> {
+    const bed = await TestBed.start(options);
+    const service = await bed.startService(options.env, options.nodeArgs);
+    await pairByQr(service, bed.phone, bed.emulator);
+    await service.addRoute('*', bed.agent.url);
+    return bed;
+  }
+
+  get service(): Wa2aiProcess {
+    if (!this.#service) throw new Error('the service is not started');
+    return this.#service;
+  }
+
+  /** Starts the service on its database; once at a time. */
+  async startService(env: Record<string, string> = {}, nodeArgs: string[] = []): Promise<Wa2aiProcess> {
+    this.#service = await Wa2aiProcess.start({
+      whatsappWsUrl: this.emulator.url,
+      databaseUrl: this.database.url,
+      env: { WA2AI_NODE_ID: 'e2e', ...this.emulator.mediaEnv, ...env },
+      nodeArgs,
+    });
+    return this.#service;
+  }
+
+  /** Starts the service again and waits until WhatsApp has given it everything that waited. */
+  async restartService(env: Record<string, string> = {}, nodeArgs: string[] = []): Promise<Wa2aiProcess> {
+    const live = this.emulator.waitFor('live', undefined, 60_000);
+    const service = await this.startService(env, nodeArgs);
+    await live;
+    return service;
+  }
+
+  /** A person with a number of their own. */
+  person(options: Partial<Parameters<typeof createPerson>[1]> = {}): Person {
+    return createPerson(this.emulator, { phone: newNumber('346'), ...options });
+  }
+
+  /** Another stand-in agent, ended with the bed. */
+  async anotherAgent(switches: string[], port?: number): Promise<MockAgent> {
+    const agent = await MockAgent.start({ switches, port });
+    this.#agents.push(agent);
+    return agent;
+  }
+
+  /** The stored message with this WhatsApp id, as the API shows it. */
+  async message(waMessageId: string): Promise<Record<string, unknown> | undefined> {
+    const { body } = await this.service.api('GET', '/api/messages?limit=100');
+    return (body.data as Array<Record<string, unknown>>).find((row) => row.waMessageId === waMessageId);
+  }
+
+  /** The stored message as soon as its turn has ended. */
+  async untilTurnEnded(waMessageId: string, timeoutMs = 30_000): Promise<Record<string, unknown>> {
+    const ended = async () => {
+      const row = await this.message(waMessageId);
+      return row && row.state !== 'received' ? row : undefined;
+    };
+    return await until(`the end of the turn of ${waMessageId}`, ended, timeoutMs);
+  }
+
+  async close(): Promise<void> {
+    await this.#service?.end();
+    await Promise.all([this.agent, ...this.#agents].map((agent) => agent.stop()));
+    await this.emulator.stop();
+    await this.database.drop();
+  }
+}
+
+/** A phone number nobody else has in this process. */
+export function newNumber(prefix: string): string {
+  numbers += 1;
+  return `${prefix}${String(process.pid % 10_000).padStart(4, '0')}${String(numbers).padStart(4, '0')}`;
+}

@@ -1,0 +1,270 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ConfigError, loadConfig, unknownVariables } from '../../../router/src/config/config.ts';
+import {
+  ENV_TABLE_END,
+  ENV_TABLE_START,
+  envExample,
+  envTableMarkdown,
+} from '../../../router/src/config/config-docs.ts';
+import { isLoopbackHost } from '../../../router/src/config/config-fields.ts';
+
+const KEY = '0123456789abcdef';
+
+function sentencesOf(env: Record<string, string | undefined>): readonly string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.sentences;
+    throw error;
+  }
+  return [];
+}
+
+describe('loadConfig', () => {
+  it('gives the documented defaults for an empty environment', () => {
+    expect(loadConfig({}, false)).toEqual({
+      host: '127.0.0.1',
+      port: 3000,
+      environment: 'lab',
+      dataDir: './data',
+      accountId: 'default',
+      maxMessageAgeMs: 86_400_000,
+      agentTimeoutMs: 30_000,
+      mediaTimeoutMs: 30_000,
+      agentAttempts: 3,
+      agentPatienceMs: 120_000,
+      leaseTtlMs: 15_000,
+      ackTimeoutMs: 30_000,
+      loopTurns: 10,
+      loopReplyMs: 1_500,
+      retention: { text: 90, outbox: 30, deadLetters: 90, workflows: 1, journal: 7, oldKeys: 30 },
+      logLevel: 'info',
+      logFormat: 'json',
+    });
+  });
+
+  it('reads every variable', () => {
+    const config = loadConfig({
+      WA2AI_HOST: '0.0.0.0',
+      WA2AI_PORT: '0',
+      WA2AI_API_KEY: KEY,
+      WA2AI_ENVIRONMENT: 'prod',
+      WA2AI_DATA_DIR: '/var/lib/wa2ai data',
+      DATABASE_URL: 'postgresql://u:p@db:5432/wa2ai',
+      WA2AI_NODE_ID: 'node-a',
+      WA2AI_ACCOUNT_ID: 'sales',
+      WA2AI_PAIRING_PHONE: '+54 9 3777 23-9922',
+      WA2AI_MAX_MESSAGE_AGE_MS: '60000',
+      WA2AI_WHATSAPP_WS_URL: 'ws://127.0.0.1:9000/ws/chat',
+      WA2AI_WHATSAPP_MEDIA_HOST: '127.0.0.1:9001',
+      WA2AI_WHATSAPP_VERSION: '2.3000.1023223821',
+      WA2AI_AGENT_TIMEOUT_MS: '1000',
+      WA2AI_AGENT_ATTEMPTS: '1',
+      WA2AI_MEDIA_TIMEOUT_MS: '2000',
+      WA2AI_AGENT_PATIENCE_MS: '0',
+      WA2AI_LEASE_TTL_MS: '5000',
+      WA2AI_ACK_TIMEOUT_MS: '5000',
+      WA2AI_LOOP_TURNS: '0',
+      WA2AI_LOOP_REPLY_MS: '700',
+      WA2AI_RETENTION_TEXT_DAYS: '1',
+      WA2AI_RETENTION_OUTBOX_DAYS: '14',
+      WA2AI_RETENTION_DEAD_LETTERS_DAYS: '2',
+      WA2AI_RETENTION_WORKFLOWS_DAYS: '3',
+      WA2AI_RETENTION_JOURNAL_DAYS: '0',
+      WA2AI_RETENTION_OLD_KEYS_DAYS: '3650',
+      WA2AI_LOG_LEVEL: 'debug',
+      WA2AI_LOG_FORMAT: 'pretty',
+    });
+    expect(config).toEqual({
+      host: '0.0.0.0',
+      port: 0,
+      apiKey: KEY,
+      environment: 'prod',
+      dataDir: '/var/lib/wa2ai data',
+      databaseUrl: 'postgresql://u:p@db:5432/wa2ai',
+      nodeId: 'node-a',
+      accountId: 'sales',
+      pairingPhone: '5493777239922',
+      maxMessageAgeMs: 60_000,
+      whatsappWsUrl: 'ws://127.0.0.1:9000/ws/chat',
+      whatsappMediaHost: '127.0.0.1:9001',
+      whatsappVersion: [2, 3000, 1023223821],
+      agentTimeoutMs: 1000,
+      mediaTimeoutMs: 2_000,
+      agentAttempts: 1,
+      agentPatienceMs: 0,
+      leaseTtlMs: 5_000,
+      ackTimeoutMs: 5_000,
+      loopTurns: 0,
+      loopReplyMs: 700,
+      retention: { text: 1, outbox: 14, deadLetters: 2, workflows: 3, journal: 0, oldKeys: 3650 },
+      logLevel: 'debug',
+      logFormat: 'pretty',
+    });
+  });
+
+  it('cannot be changed by whoever holds it', () => {
+    expect(Object.isFrozen(loadConfig({}))).toBe(true);
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    expect(loadConfig({ WA2AI_API_KEY: '', WA2AI_PORT: ' ' }).port).toBe(3000);
+  });
+
+  it('logs for people on a terminal and for machines elsewhere', () => {
+    expect(loadConfig({}, true).logFormat).toBe('pretty');
+    expect(loadConfig({ WA2AI_LOG_FORMAT: 'json' }, true).logFormat).toBe('json');
+  });
+
+  it.each([
+    ['WA2AI_HOST', 'http://x/'],
+    ['WA2AI_PORT', 'http'],
+    ['WA2AI_PORT', '65536'],
+    ['WA2AI_PORT', '-1'],
+    ['WA2AI_PORT', '30.5'],
+    ['WA2AI_PORT', '0x10'],
+    ['WA2AI_API_KEY', 'short'],
+    ['WA2AI_API_KEY', 'with a space in the middle'],
+    ['WA2AI_ENVIRONMENT', 'production'],
+    ['DATABASE_URL', 'mysql://root@localhost/x'],
+    ['DATABASE_URL', 'localhost'],
+    ['WA2AI_NODE_ID', 'a/b'],
+    ['WA2AI_ACCOUNT_ID', '../x'],
+    ['WA2AI_PAIRING_PHONE', 'my phone'],
+    ['WA2AI_PAIRING_PHONE', '12'],
+    ['WA2AI_MAX_MESSAGE_AGE_MS', '1d'],
+    ['WA2AI_WHATSAPP_WS_URL', 'https://example.com'],
+    ['WA2AI_WHATSAPP_WS_URL', 'nowhere'],
+    ['WA2AI_WHATSAPP_VERSION', '2.3000'],
+    ['WA2AI_AGENT_TIMEOUT_MS', '30s'],
+    ['WA2AI_AGENT_TIMEOUT_MS', '1'],
+    ['WA2AI_AGENT_ATTEMPTS', '0'],
+    ['WA2AI_AGENT_PATIENCE_MS', '3600001'],
+    ['WA2AI_LOG_LEVEL', 'loud'],
+    ['WA2AI_LOG_FORMAT', 'xml'],
+  ])('stops the start with one sentence that names %s when it is %j', (name, value) => {
+    const sentences = sentencesOf({ [name]: value });
+    expect(sentences).toHaveLength(1);
+    expect(sentences[0]).toMatch(new RegExp(`^${name} must .*\\.$`));
+  });
+
+  it('names every wrong variable at once, one sentence each', () => {
+    expect(sentencesOf({ WA2AI_PORT: 'x', WA2AI_LOG_LEVEL: 'x', WA2AI_API_KEY: ' a b ' })).toHaveLength(3);
+  });
+
+  it('never shows the value of a secret', () => {
+    const sentences = sentencesOf({ WA2AI_API_KEY: 'hunter2', DATABASE_URL: 'mysql://u:hunter2@h/d' });
+    expect(sentences.join()).not.toContain('hunter2');
+  });
+
+  it.each(['0.0.0.0', '::', '192.168.1.5', 'wa2ai.example'])(
+    'refuses to listen on %s without a key',
+    (host) => {
+      expect(sentencesOf({ WA2AI_HOST: host })).toEqual([
+        expect.stringMatching(/^WA2AI_API_KEY must be set because WA2AI_HOST is /),
+      ]);
+      expect(sentencesOf({ WA2AI_HOST: host, WA2AI_API_KEY: KEY })).toEqual([]);
+    },
+  );
+
+  it('refuses an unencrypted connection to another machine', () => {
+    expect(sentencesOf({ WA2AI_WHATSAPP_WS_URL: 'ws://10.0.0.7/ws/chat' })[0]).toContain('must be wss://');
+    expect(sentencesOf({ WA2AI_WHATSAPP_WS_URL: 'ws://127.0.0.1.evil.example/' })[0]).toContain(
+      'must be wss://',
+    );
+    expect(sentencesOf({ WA2AI_WHATSAPP_WS_URL: 'wss://10.0.0.7/ws/chat' })).toEqual([]);
+    expect(sentencesOf({ WA2AI_WHATSAPP_WS_URL: 'ws://[::1]:9000/' })).toEqual([]);
+  });
+});
+
+describe('secrets in files', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'wa2ai secrets '));
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+
+  it('are read without the line end that editors and openssl leave', () => {
+    const config = loadConfig({ WA2AI_HOST: '0.0.0.0', WA2AI_API_KEY_FILE: file('key', `${KEY}\n`) });
+    expect(config.apiKey).toBe(KEY);
+  });
+
+  it('join DATABASE_URL as its password, whatever characters they hold', () => {
+    const password = 'p@ss/w%41rd:#?';
+    const { databaseUrl } = loadConfig({
+      DATABASE_URL: 'postgresql://wa2ai@db:5432/wa2ai',
+      DATABASE_PASSWORD_FILE: file('password', `${password}\n`),
+    });
+    expect(new pg.Client(databaseUrl)).toMatchObject({
+      user: 'wa2ai',
+      password,
+      host: 'db',
+      database: 'wa2ai',
+    });
+  });
+
+  it.each<[string, () => Record<string, string>]>([
+    ['a key file that is missing', () => ({ WA2AI_API_KEY_FILE: join(folder, 'none') })],
+    ['a key file that is a folder', () => ({ WA2AI_API_KEY_FILE: folder })],
+    ['an empty key file', () => ({ WA2AI_API_KEY_FILE: file('key', ' \n') })],
+    ['a key twice', () => ({ WA2AI_API_KEY: KEY, WA2AI_API_KEY_FILE: file('key', KEY) })],
+    ['a short key', () => ({ WA2AI_API_KEY_FILE: file('key', 'hunter2') })],
+    ['a password without a URL', () => ({ DATABASE_PASSWORD_FILE: file('password', 'hunter2') })],
+    [
+      'a password twice',
+      () => ({ DATABASE_URL: 'postgresql://u:p@db/d', DATABASE_PASSWORD_FILE: file('password', 'hunter2') }),
+    ],
+  ])('stop the start with one sentence for %s, even when it listens to everybody', (_, env) => {
+    const given = env();
+    const host = 'DATABASE_PASSWORD_FILE' in given ? '127.0.0.1' : '0.0.0.0';
+    const sentences = sentencesOf({ WA2AI_HOST: host, ...given });
+    expect(sentences).toEqual([
+      expect.stringMatching(/^(WA2AI_API_KEY|DATABASE_PASSWORD)(_FILE)? must .*\.$/),
+    ]);
+    expect(sentences.join()).not.toContain('hunter2');
+  });
+});
+
+it('lists variables of its prefix that mean nothing', () => {
+  expect(unknownVariables({ WA2AI_PROT: '1', WA2AI_PORT: '1', PATH: '/', WA2AI_ENV: 'lab' })).toEqual([
+    'WA2AI_ENV',
+    'WA2AI_PROT',
+  ]);
+});
+
+it.each([
+  ['localhost', true],
+  ['127.8.8.8', true],
+  ['::1', true],
+  ['0.0.0.0', false],
+  ['localhost.evil.example', false],
+])('knows that loopback is %s: %s', (host, expected) => {
+  expect(isLoopbackHost(host)).toBe(expected);
+});
+
+describe('written documents', () => {
+  const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+
+  it('.env.example is what the schema says (node scripts/write-env-docs.mjs writes it)', () => {
+    expect(read('.env.example')).toBe(envExample());
+  });
+
+  it("README.md's table of settings is what the schema says, between its markers", () => {
+    const readme = read('README.md');
+    const start = readme.indexOf(ENV_TABLE_START);
+    const end = readme.indexOf(ENV_TABLE_END);
+    expect(start, `README.md lacks ${ENV_TABLE_START}`).toBeGreaterThan(-1);
+    expect(end, `README.md lacks ${ENV_TABLE_END}`).toBeGreaterThan(start);
+    expect(readme.slice(start + ENV_TABLE_START.length, end).trim()).toBe(envTableMarkdown());
+  });
+});

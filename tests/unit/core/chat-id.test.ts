@@ -1,0 +1,234 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  ANY_CHANNEL,
+  canonicalChannelId,
+  channelIdOf,
+  contractSessionId,
+  contractUser,
+  groupJid,
+  jidOfChannelId,
+  lidJid,
+  parseJid,
+  phoneJid,
+} from '../../../router/src/core/chat-id.ts';
+import { anyText } from '../../support/any-text.ts';
+import { runs } from '../../support/property-runs.ts';
+
+const digits = (minLength: number, maxLength: number) =>
+  fc
+    .tuple(
+      fc.constantFrom(...'123456789'),
+      fc.array(fc.constantFrom(...'0123456789'), { minLength: minLength - 1, maxLength: maxLength - 1 }),
+    )
+    .map(([first, rest]) => first + rest.join(''));
+
+const phone = digits(5, 15);
+const lid = digits(5, 18);
+const device = fc.integer({ min: 0, max: 99 });
+const newGroup = digits(18, 18);
+const oldGroup = fc.tuple(digits(8, 15), digits(10, 10)).map(([creator, made]) => `${creator}-${made}`);
+const group = fc.oneof(newGroup, oldGroup);
+/** Text that looks like an address and mostly is none. */
+const nearAddress = fc
+  .array(
+    fc.oneof(fc.constantFrom(...'0123456789@.:_-+* ()'), fc.constantFrom('lid', 'g.us', 's.whatsapp.net')),
+    {
+      maxLength: 30,
+    },
+  )
+  .map((parts) => parts.join(''));
+const anything = fc.oneof(anyText(60), nearAddress);
+
+describe('parseJid', () => {
+  it('reads a phone number from every server that carries one, with or without agent and device', () => {
+    fc.assert(
+      fc.property(
+        phone,
+        device,
+        fc.constantFrom('s.whatsapp.net', 'c.us', 'hosted'),
+        (number, of, server) => {
+          expect(parseJid(`${number}@${server}`)).toEqual({ kind: 'phone', phone: number, device: 0 });
+          expect(parseJid(`${number}:${of}@${server}`)).toEqual({ kind: 'phone', phone: number, device: of });
+          expect(parseJid(`${number}_1:${of}@${server}`)).toEqual({
+            kind: 'phone',
+            phone: number,
+            device: of,
+          });
+        },
+      ),
+    );
+  });
+
+  it('reads a LID with its device', () => {
+    fc.assert(
+      fc.property(lid, device, fc.constantFrom('lid', 'hosted.lid'), (id, of, server) => {
+        expect(parseJid(`${id}:${of}@${server}`)).toEqual({ kind: 'lid', lid: id, device: of });
+      }),
+    );
+  });
+
+  it('reads groups, old ids with a dash too', () => {
+    fc.assert(
+      fc.property(group, (groupId) => {
+        expect(parseJid(groupJid(groupId))).toEqual({ kind: 'group', groupId });
+      }),
+    );
+  });
+
+  it('tells status, broadcast lists and newsletters from chats', () => {
+    expect(parseJid('status@broadcast')).toEqual({ kind: 'status' });
+    expect(parseJid('1612345678@broadcast')).toEqual({ kind: 'broadcast', id: '1612345678' });
+    expect(parseJid('120363000000000001@newsletter')).toEqual({
+      kind: 'newsletter',
+      id: '120363000000000001',
+    });
+    for (const jid of ['status@broadcast', '1612345678@broadcast', '120363000000000001@newsletter']) {
+      const address = parseJid(jid);
+      expect(address && channelIdOf(address)).toBeUndefined();
+    }
+  });
+
+  it('refuses what is no address', () => {
+    for (const text of [
+      '',
+      '@',
+      '@s.whatsapp.net',
+      '549@',
+      '5493777239922',
+      'abc@s.whatsapp.net',
+      '5493777239922@example.com',
+      '+5493777239922@s.whatsapp.net',
+      '5493777239922@s.whatsapp.net@s.whatsapp.net',
+      '1234567890123456@s.whatsapp.net',
+      '0@s.whatsapp.net',
+      '12345-@g.us',
+      '13135550002@bot',
+    ]) {
+      expect(parseJid(text), text).toBeUndefined();
+    }
+  });
+
+  it('never throws, whatever the text', () => {
+    fc.assert(
+      fc.property(anything, (text) => {
+        parseJid(text);
+        canonicalChannelId(text);
+        contractUser(text);
+        jidOfChannelId(text);
+      }),
+      runs(2_000),
+    );
+  });
+});
+
+describe('canonicalChannelId', () => {
+  it('brings a number to its digits however it is written', () => {
+    for (const written of [
+      '5493777239922',
+      '+5493777239922',
+      '005493777239922',
+      ' +54 9 3777 23-9922 ',
+      '+54 (9) 3777.239922',
+      '+54 9 3777/239922',
+      '\u202A+54\u00A09\u00A03777\u201123\u20119922\u202C',
+      '5493777239922@s.whatsapp.net',
+      '+5493777239922@s.whatsapp.net',
+      '5493777239922@S.WhatsApp.Net',
+      '5493777239922@c.us',
+      '5493777239922:12@s.whatsapp.net',
+    ]) {
+      expect(canonicalChannelId(written), JSON.stringify(written)).toBe('5493777239922');
+    }
+  });
+
+  it('keeps LIDs, groups and the wildcard apart from numbers', () => {
+    expect(canonicalChannelId('123456789012345:3@lid')).toBe('123456789012345@lid');
+    expect(canonicalChannelId('120363041234567890')).toBe('120363041234567890@g.us');
+    expect(canonicalChannelId('120363041234567890@g.us')).toBe('120363041234567890@g.us');
+    expect(canonicalChannelId('5493777239922-1412345678')).toBe('5493777239922-1412345678@g.us');
+    expect(canonicalChannelId(' * ')).toBe(ANY_CHANNEL);
+  });
+
+  it('refuses what is no address of a chat', () => {
+    for (const text of [
+      '',
+      'everyone',
+      '**',
+      '1234',
+      // A national number names nobody without its country.
+      '0377715239922',
+      'status@broadcast',
+      '120363000000000001@newsletter',
+      // Longer than any number, and no group id is written with spaces.
+      '+54 9 3777 23 9922 1234 5',
+      '12345678901234567890123456',
+      'call 5493777239922',
+      '5493777239922,5493777239923',
+      '5493777239922@example.com',
+    ]) {
+      expect(canonicalChannelId(text), text).toBeUndefined();
+    }
+  });
+
+  it('changes nothing when applied to its own result', () => {
+    const addresses = fc.oneof(
+      anything,
+      phone,
+      phone.map(phoneJid),
+      lid.map(lidJid),
+      group,
+      group.map(groupJid),
+    );
+    fc.assert(
+      fc.property(addresses, (written) => {
+        const canonical = canonicalChannelId(written);
+        if (canonical !== undefined) expect(canonicalChannelId(canonical)).toBe(canonical);
+      }),
+      runs(3_000),
+    );
+  });
+
+  it('agrees with the JID of what it stores', () => {
+    fc.assert(
+      fc.property(fc.oneof(phone.map(phoneJid), lid.map(lidJid), group.map(groupJid)), (jid) => {
+        const channelId = canonicalChannelId(jid);
+        expect(channelId && jidOfChannelId(channelId)).toBe(jid);
+        const address = parseJid(jid);
+        expect(address && channelIdOf(address)).toBe(channelId);
+      }),
+    );
+  });
+
+  it('never gives two people or groups the same form', () => {
+    const jid = fc.oneof(phone.map(phoneJid), lid.map(lidJid), group.map(groupJid));
+    fc.assert(
+      fc.property(jid, jid, (one, other) => {
+        fc.pre(one !== other);
+        expect(canonicalChannelId(one)).not.toBe(canonicalChannelId(other));
+      }),
+    );
+  });
+});
+
+describe('identifiers of the agent contract', () => {
+  it('makes the session of the contract from person and chat', () => {
+    expect(contractSessionId('5493777239922@s.whatsapp.net', '5493777239922')).toBe(
+      '5493777239922_5493777239922',
+    );
+    expect(contractSessionId('5493777239922:7@s.whatsapp.net', '120363041234567890@g.us')).toBe(
+      '5493777239922_120363041234567890',
+    );
+    expect(contractSessionId('123456789012345@lid', '123456789012345@lid')).toBe(
+      '123456789012345_123456789012345',
+    );
+  });
+
+  it('holds only letters, digits and dashes in a user, whatever came in', () => {
+    fc.assert(
+      fc.property(anything, (text) => {
+        expect(contractUser(text)).toMatch(/^[A-Za-z0-9-]*$/);
+      }),
+    );
+  });
+});

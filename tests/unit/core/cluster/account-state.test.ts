@@ -1,0 +1,14 @@
+import { describe, expect, it } from 'vitest';
+import { nextActionOf } from '../../../../router/src/core/cluster/account-state.ts';
+
+describe('nextActionOf', () => {
+  it('names a time for people, to the second and with its zone', () => {
+    const retryAtMs = Date.parse('2026-01-02T03:04:05.678Z');
+    expect(nextActionOf('waiting', { retryAtMs })).toContain('connects again at 2026-01-02 03:04:05 UTC.');
+    expect(nextActionOf('restricted', { retryAtMs })).toContain('at 2026-01-02 03:04:05 UTC.');
+  });
+
+  it('says soon when there is no time', () => {
+    expect(nextActionOf('waiting')).toContain('connects again soon.');
+  });
+});

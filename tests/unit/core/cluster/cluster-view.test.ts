@@ -1,0 +1,233 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { AccountRegistry } from '../../../../router/src/core/cluster/account-registry.ts';
+import { ClusterAccounts } from '../../../../router/src/core/cluster/cluster-view.ts';
+import { nodeMessageFrom } from '../../../../router/src/core/cluster/node-messages.ts';
+import { AlreadyLinkedError } from '../../../../router/src/core/errors.ts';
+import type { AccountStatus, ChatProvider } from '../../../../router/src/core/ports/chat-provider.ts';
+import type { AccountView, ClusterView, NodeView } from '../../../../router/src/core/ports/cluster.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+
+const clock = new FakeClock();
+const statusOf = (accountId: string, change: Partial<AccountStatus> = {}): AccountStatus => ({
+  accountId,
+  state: 'open',
+  nextAction: 'Nothing to do: connected.',
+  sinceMs: 0,
+  ...change,
+});
+
+/** What nodes publish goes through JSON to all of them, as it does over the database. */
+const nodes = new Map<string, ClusterAccounts>();
+const published: string[] = [];
+let isMute = false;
+
+function node(nodeId: string): { accounts: ClusterAccounts; registry: AccountRegistry } {
+  const registry = new AccountRegistry();
+  let questions = 0;
+  const accounts = new ClusterAccounts({
+    nodeId,
+    registry,
+    notes: {
+      publish: (note) => {
+        const payload = JSON.stringify({ from: nodeId, note });
+        published.push(payload);
+        if (isMute) return;
+        for (const [other, each] of nodes) {
+          const told = nodeMessageFrom(JSON.parse(payload), other);
+          if (told) each.take(told.note, told.from);
+        }
+      },
+    },
+    cluster: { addAccount: async (accountId) => (accountId === 'new' ? 'added' : 'known') },
+    nudge: () => undefined,
+    newId: () => `${nodeId}-${++questions}`,
+    clock,
+    storageTrouble: () => undefined,
+    viewLifetimeMs: 10_000,
+  });
+  nodes.set(nodeId, accounts);
+  return { accounts, registry };
+}
+
+class HeldProvider implements Pick<ChatProvider, 'accountId' | 'status' | 'pair' | 'logout' | 'restart'> {
+  readonly calls: unknown[] = [];
+  readonly accountId: string;
+  current: AccountStatus;
+  failure: Error | undefined;
+  constructor(accountId: string) {
+    this.accountId = accountId;
+    this.current = statusOf(accountId);
+  }
+  status = () => this.current;
+  pair = (by: unknown) => this.#called(['pair', by]);
+  logout = () => this.#called(['logout']);
+  restart = () => this.#called(['restart']);
+  async #called(call: unknown[]): Promise<AccountStatus> {
+    this.calls.push(call);
+    if (this.failure) throw this.failure;
+    return this.current;
+  }
+}
+
+function viewOf(holders: Record<string, string | undefined>): ClusterView {
+  const nodeView = (nodeId: string): NodeView => ({
+    nodeId,
+    host: '',
+    url: '',
+    version: '',
+    startedAtMs: 0,
+    seenAtMs: 0,
+    turns: 0,
+    isDraining: false,
+    isAlive: true,
+  });
+  const accounts = Object.entries(holders).map(
+    ([accountId, nodeId]): AccountView => ({
+      accountId,
+      record: { state: 'waiting', reason: 'The connection dropped.', phone: '34911' },
+      changedAtMs: 1_000,
+      ...(nodeId && { holder: { nodeId, epoch: 1n } }),
+      availability: nodeId ? 'held' : 'free',
+    }),
+  );
+  return { nodes: ['n1', 'n2'].map(nodeView), accounts };
+}
+
+let n1: ReturnType<typeof node>;
+let n2: ReturnType<typeof node>;
+let sales: HeldProvider;
+
+beforeEach(() => {
+  nodes.clear();
+  published.length = 0;
+  isMute = false;
+  n1 = node('n1');
+  n2 = node('n2');
+  sales = new HeldProvider('sales');
+  n2.registry.add(sales as unknown as ChatProvider);
+  for (const { accounts } of [n1, n2]) accounts.seen(viewOf({ sales: 'n2', nobody: undefined }));
+});
+
+describe('an account of another node', () => {
+  it('is shown as its holder told last, with codes that no database holds', () => {
+    sales.current = statusOf('sales', { state: 'pairing', qr: '2@abc' });
+    n2.accounts.changed(sales.current);
+    expect(n1.accounts.get('sales')).toMatchObject({ state: 'pairing', qr: '2@abc', node: 'n2' });
+    expect(n1.accounts.list().map(({ accountId }) => accountId)).toEqual(['nobody', 'sales']);
+  });
+
+  it('is asked for by a node that just came', () => {
+    n2.accounts.take({ kind: 'who' }, 'n1');
+    expect(n1.accounts.get('sales')).toMatchObject({ state: 'open', node: 'n2' });
+  });
+
+  it('is shown as it was stored when nobody told, and as on its way when nobody holds it', () => {
+    expect(n1.accounts.get('sales')).toMatchObject({
+      state: 'waiting',
+      phone: '34911',
+      node: 'n2',
+      sinceMs: 1_000,
+    });
+    const free = n1.accounts.get('nobody');
+    expect(free).toMatchObject({ state: 'starting' });
+    expect(free?.node).toBeUndefined();
+    expect(n1.accounts.get('unknown')).toBeUndefined();
+  });
+
+  it.each([
+    ['nothing', () => undefined],
+    ['something else since', () => n2.accounts.changed(statusOf('sales', { state: 'connecting' }))],
+  ])('is asked for when its holder was heard to tell %s for a while', async (_name, told) => {
+    told();
+    isMute = true;
+    n2.accounts.changed(statusOf('sales'));
+    isMute = false;
+    published.length = 0;
+    const look = () => n1.accounts.seen(viewOf({ sales: 'n2' }));
+    look();
+    await clock.advanceMs(2_999);
+    look();
+    expect(published).toEqual([]);
+    await clock.advanceMs(1);
+    look();
+    expect(n1.accounts.get('sales')).toMatchObject({ state: 'open', node: 'n2' });
+  });
+
+  it('is not asked for again and again while its holder tells what it stored', async () => {
+    n2.accounts.changed(statusOf('sales', { state: 'waiting' }));
+    published.length = 0;
+    for (let look = 0; look < 10; look++) {
+      await clock.advanceMs(1_000);
+      n1.accounts.seen(viewOf({ sales: 'n2', nobody: undefined }));
+      n2.accounts.seen(viewOf({ sales: 'n2', nobody: undefined }));
+    }
+    expect(published).toEqual([]);
+  });
+
+  it('is not shown by an old word once it changed hands', () => {
+    n2.accounts.changed(statusOf('sales', { state: 'pairing', qr: '2@abc' }));
+    n1.accounts.seen(viewOf({ sales: 'n3' }));
+    n1.accounts.seen(viewOf({ sales: 'n2' }));
+    expect(n1.accounts.get('sales')).toMatchObject({ state: 'waiting' });
+  });
+
+  it('is shown as stopped when the database has been silent for too long', async () => {
+    await clock.advanceMs(10_001);
+    expect(n1.accounts.get('sales')).toMatchObject({
+      state: 'stopped',
+      reason: expect.stringMatching(/database/),
+    });
+  });
+});
+
+describe('what an admin asks for', () => {
+  it('reaches the node that holds the account, and its answer comes back', async () => {
+    const status = await n1.accounts.pair('sales', { method: 'code', phone: '34911222333' });
+    expect(sales.calls).toEqual([['pair', { method: 'code', phone: '34911222333' }]]);
+    expect(status).toMatchObject({ accountId: 'sales', node: 'n2' });
+    await n1.accounts.restart('sales');
+    await n2.accounts.logout('sales');
+    expect(sales.calls.slice(1)).toEqual([['restart'], ['logout']]);
+  });
+
+  it('comes back with the reason when the holder refuses', async () => {
+    sales.failure = new AlreadyLinkedError('sales');
+    await expect(n1.accounts.pair('sales', { method: 'qr' })).rejects.toMatchObject({
+      code: 'ALREADY_LINKED',
+      disposition: 'dead',
+    });
+    sales.failure = new Error('secret detail');
+    await expect(n1.accounts.restart('sales')).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: expect.not.stringContaining('secret'),
+    });
+  });
+
+  it('is answered after a while when the holder does not, and at once when there is none', async () => {
+    isMute = true;
+    const asked = n1.accounts.restart('sales');
+    const refused = expect(asked).rejects.toMatchObject({ code: 'ACCOUNT_NOT_HELD', disposition: 'retry' });
+    await settle();
+    await clock.advanceMs(25_000);
+    await refused;
+    n1.accounts.seen(viewOf({ nobody: undefined }));
+    await expect(n1.accounts.restart('nobody')).rejects.toMatchObject({ code: 'ACCOUNT_NOT_HELD' });
+    expect(await n1.accounts.restart('unknown')).toBeUndefined();
+  });
+});
+
+it('a new account is known at once where it was added', async () => {
+  expect(await n1.accounts.create('new')).toBe('added');
+  expect(n1.accounts.get('new')).toMatchObject({ state: 'starting' });
+  expect(await n1.accounts.create('sales')).toBe('known');
+});
+
+it('notes of another version, and one’s own, are left alone', () => {
+  expect(nodeMessageFrom({ from: 'n2', note: { kind: 'from-the-future' } }, 'n1')).toBeUndefined();
+  expect(nodeMessageFrom('nonsense', 'n1')).toBeUndefined();
+  expect(nodeMessageFrom({ from: 'n1', note: { kind: 'look' } }, 'n1')).toBeUndefined();
+  expect(nodeMessageFrom({ from: 'n2', note: { kind: 'look' } }, 'n1')).toEqual({
+    from: 'n2',
+    note: { kind: 'look' },
+  });
+});

@@ -1,0 +1,375 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type HeldAccount, LeaseManager } from '../../../../router/src/core/cluster/lease-manager.ts';
+import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
+import type { Fence } from '../../../../router/src/core/ports/account-lease.ts';
+import type { ClusterView } from '../../../../router/src/core/ports/cluster.ts';
+import { MemoryAccountLeases, MemoryLeaseState } from '../../../doubles/memory-account-lease.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { quietLog } from '../../../support/quiet-log.ts';
+
+const TTL_MS = 15_000;
+
+/** Nodes in one process that share accounts, leases and time; each can be cut off from the database or killed. */
+class World {
+  readonly clock = new FakeClock(0);
+  readonly state = new MemoryLeaseState();
+  readonly accounts: string[] = [];
+  readonly nodes = new Map<string, TestNode>();
+
+  node(nodeId: string): TestNode {
+    const node = new TestNode(this, nodeId);
+    this.nodes.set(nodeId, node);
+    return node;
+  }
+
+  async advanceMs(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 50) {
+      await this.clock.advanceMs(Math.min(50, left));
+      this.state.nowMs = this.clock.now();
+    }
+  }
+
+  view(): ClusterView {
+    return {
+      nodes: [...this.nodes.values()]
+        .filter(({ shown }) => shown > 0)
+        .map((node) => ({
+          nodeId: node.nodeId,
+          host: '',
+          url: '',
+          version: '',
+          startedAtMs: 0,
+          seenAtMs: 0,
+          turns: 0,
+          isDraining: node.isDraining,
+          isAlive: !this.state.gone.has(node.nodeId),
+        })),
+      accounts: this.accounts.map((accountId) => {
+        const row = this.state.rows.get(accountId);
+        const isFree = !row || row.owner === '' || row.untilMs <= this.state.nowMs;
+        return {
+          accountId,
+          record: { state: 'open' as const },
+          changedAtMs: 0,
+          ...(row?.owner && { holder: { nodeId: row.owner, epoch: row.epoch } }),
+          availability: isFree
+            ? ('free' as const)
+            : this.state.gone.has(row.owner)
+              ? ('dead-holder' as const)
+              : ('held' as const),
+        };
+      }),
+    };
+  }
+
+  /** Nodes that have a socket for the account. */
+  sockets(accountId: string): string[] {
+    return [...this.nodes.values()].filter((node) => node.open.has(accountId)).map(({ nodeId }) => nodeId);
+  }
+}
+
+class TestNode {
+  readonly #world: World;
+  readonly nodeId: string;
+  /** Open sockets by account. */
+  readonly open = new Map<string, Fence>();
+  readonly abandoned: string[] = [];
+  readonly owner: LeaseManager;
+  /** How often it showed itself to the others. */
+  shown = 0;
+  isDraining = false;
+  isCutOff = false;
+  connectedForMs = 60_000;
+  holdFailures = 0;
+  /** How long the socket of an account takes to be closed in order. */
+  stopTakesMs = 0;
+
+  constructor(world: World, nodeId: string) {
+    this.#world = world;
+    this.nodeId = nodeId;
+    const reach = async <T>(work: () => Promise<T>): Promise<T> => {
+      if (this.isCutOff) throw new StorageUnavailableError('The database did not answer.');
+      return work();
+    };
+    const leases = new MemoryAccountLeases(world.state, { owner: nodeId, ttlMs: TTL_MS });
+    this.owner = new LeaseManager({
+      nodeId,
+      leases: {
+        acquire: (...args) => reach(() => leases.acquire(...args)),
+        renew: (...args) => reach(() => leases.renew(...args)),
+        release: (...args) => reach(() => leases.release(...args)),
+      },
+      cluster: {
+        beat: ({ isDraining }) =>
+          reach(async () => {
+            this.shown += 1;
+            this.isDraining = isDraining;
+            return world.view();
+          }),
+        leave: async () => undefined,
+        addAccount: async () => 'known',
+      },
+      hold: (fence) => this.#hold(fence),
+      turns: () => 0,
+      onView: () => undefined,
+      nudgeOthers: () => {
+        for (const other of world.nodes.values()) if (other !== this) other.owner.nudge();
+      },
+      connectedForMs: () => this.connectedForMs,
+      clock: world.clock,
+      monotonicMs: () => world.clock.now(),
+      ttlMs: TTL_MS,
+      log: quietLog,
+    });
+  }
+
+  async #hold(fence: Fence): Promise<HeldAccount> {
+    if (this.holdFailures > 0) {
+      this.holdFailures -= 1;
+      throw new Error('could not start');
+    }
+    const { accountId } = fence;
+    this.open.set(accountId, fence);
+    return {
+      stop: async () => {
+        if (this.stopTakesMs > 0) await this.#world.clock.sleep(this.stopTakesMs);
+        this.open.delete(accountId);
+      },
+      abandon: async () => {
+        this.open.delete(accountId);
+        this.abandoned.push(accountId);
+      },
+    };
+  }
+}
+
+let world: World;
+beforeEach(() => {
+  world = new World();
+});
+
+describe('a node', () => {
+  it('holds every account when it is alone, as soon as it has started', async () => {
+    world.accounts.push('a', 'b');
+    const n1 = world.node('n1');
+    await n1.owner.start();
+    expect([...n1.owner.held()]).toEqual([
+      ['a', 1n],
+      ['b', 1n],
+    ]);
+  });
+
+  it('keeps its accounts for ever while it can renew', async () => {
+    world.accounts.push('a');
+    const n1 = world.node('n1');
+    await n1.owner.start();
+    await world.advanceMs(120_000);
+    expect(n1.owner.held().get('a')).toBe(1n);
+    expect(n1.open.get('a')?.isHeld()).toBe(true);
+  });
+
+  it('takes its own accounts of an earlier life at once, under a new epoch', async () => {
+    world.accounts.push('a');
+    world.state.rows.set('a', { owner: 'n1', epoch: 7n, untilMs: 14_000 });
+    const n1 = world.node('n1');
+    await n1.owner.start();
+    expect(n1.owner.held().get('a')).toBe(8n);
+  });
+
+  it('closes its sockets before its leases run out when the database is away, and opens them when it is back', async () => {
+    world.accounts.push('a');
+    const n1 = world.node('n1');
+    await n1.owner.start();
+    n1.isCutOff = true;
+    const fence = n1.open.get('a') as Fence;
+    await world.advanceMs(6_000);
+    expect(world.sockets('a')).toEqual(['n1']);
+    await world.advanceMs(4_500);
+    expect(fence.isHeld()).toBe(false);
+    expect(n1.abandoned).toEqual(['a']);
+    expect(world.sockets('a')).toEqual([]);
+    n1.isCutOff = false;
+    await world.advanceMs(4_000);
+    expect(world.sockets('a')).toEqual(['n1']);
+    expect(n1.owner.held().get('a')).toBe(2n);
+  });
+
+  it('lets an account go the moment a write finds its lease gone', async () => {
+    world.accounts.push('a');
+    const n1 = world.node('n1');
+    await n1.owner.start();
+    const fence = n1.open.get('a') as Fence;
+    world.state.rows.set('a', { owner: 'n2', epoch: 2n, untilMs: 60_000 });
+    fence.lose('another node holds the account');
+    expect(n1.open.has('a')).toBe(false);
+    expect(fence.isHeld()).toBe(false);
+    await world.advanceMs(5_000);
+    expect(n1.owner.held().size).toBe(0);
+  });
+
+  it('tries again an account that could not be started', async () => {
+    world.accounts.push('a');
+    const n1 = world.node('n1');
+    n1.holdFailures = 2;
+    await n1.owner.start();
+    expect(n1.owner.held().size).toBe(0);
+    await world.advanceMs(7_000);
+    expect(world.sockets('a')).toEqual(['n1']);
+  });
+});
+
+describe('several nodes', () => {
+  it('never have two sockets for one account, and share the accounts evenly', async () => {
+    world.accounts.push('a', 'b', 'c', 'd', 'e', 'f');
+    const nodes = ['n1', 'n2', 'n3'].map((nodeId) => world.node(nodeId));
+    for (const node of nodes) await node.owner.start();
+    for (const node of nodes) node.owner.nudge();
+    for (let step = 0; step < 60; step++) {
+      await world.advanceMs(500);
+      for (const accountId of world.accounts) expect(world.sockets(accountId).length).toBeLessThanOrEqual(1);
+    }
+    expect(nodes.map((node) => node.owner.held().size)).toEqual([2, 2, 2]);
+  });
+
+  it('take over from a dead process within a second', async () => {
+    world.accounts.push('a', 'b');
+    const [n1, n2, n3] = ['n1', 'n2', 'n3'].map((nodeId) => world.node(nodeId)) as [
+      TestNode,
+      TestNode,
+      TestNode,
+    ];
+    for (const node of [n1, n2, n3]) await node.owner.start();
+    for (const node of [n1, n2, n3]) node.owner.nudge();
+    await world.advanceMs(15_000);
+    expect(n1.owner.held().size).toBe(1);
+    const lost = [...n1.owner.held().keys()][0] as string;
+    // A killed process runs nothing any more.
+    n1.isCutOff = true;
+    n1.open.clear();
+    world.state.gone.add('n1');
+    await world.advanceMs(1_500);
+    expect(world.sockets(lost)).toHaveLength(1);
+  });
+
+  it('take over within a second from the only other one', async () => {
+    world.accounts.push('a');
+    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    await n1.owner.start();
+    await n2.owner.start();
+    n2.owner.nudge();
+    n1.isCutOff = true;
+    n1.open.clear();
+    world.state.gone.add('n1');
+    await world.advanceMs(1_000);
+    expect(world.sockets('a')).toEqual(['n2']);
+  });
+
+  it('leave the accounts of a node that only seems dead after their own connection broke', async () => {
+    world.accounts.push('a');
+    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    await n1.owner.start();
+    await n2.owner.start();
+    n2.connectedForMs = 100;
+    world.state.gone.add('n1');
+    await world.advanceMs(2_000);
+    expect(n2.owner.held().size).toBe(0);
+    world.state.gone.delete('n1');
+    n2.connectedForMs = 60_000;
+    await world.advanceMs(2_000);
+    expect(world.sockets('a')).toEqual(['n1']);
+  });
+
+  it('leave accounts where they are while the database knows no living node, as right after a fail-over of its own', async () => {
+    world.accounts.push('a');
+    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    await n1.owner.start();
+    await n2.owner.start();
+    for (const name of ['n1', 'n2']) world.state.gone.add(name);
+    await world.advanceMs(9_000);
+    expect([...n1.owner.held()]).toEqual([['a', 1n]]);
+    expect(world.sockets('a')).toEqual(['n1']);
+    world.state.gone.delete('n2');
+    await world.advanceMs(1_500);
+    expect(world.sockets('a')).toEqual(['n2']);
+  });
+
+  it('take over from a node that hangs when its lease has run out, not before it has closed its socket', async () => {
+    world.accounts.push('a');
+    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    await n1.owner.start();
+    await n2.owner.start();
+    n1.isCutOff = true;
+    for (let step = 0; step < 40; step++) {
+      await world.advanceMs(500);
+      expect(world.sockets('a').length).toBeLessThanOrEqual(1);
+    }
+    expect(world.sockets('a')).toEqual(['n2']);
+    expect(n1.abandoned).toEqual(['a']);
+  });
+
+  it('do not mind a late word about a lease that they gave back and have anew', async () => {
+    world.accounts.push('a', 'b');
+    const n1 = world.node('n1');
+    await n1.owner.start();
+    const first = new Map(n1.open);
+    const n2 = world.node('n2');
+    await n2.owner.start();
+    n1.owner.nudge();
+    await world.advanceMs(5_000);
+    const moved = [...n2.open.keys()][0] as string;
+    await n2.owner.drain();
+    await world.advanceMs(5_000);
+    expect(n1.open.has(moved)).toBe(true);
+    first.get(moved)?.lose('too late');
+    expect(n1.open.get(moved)?.isHeld()).toBe(true);
+    expect(n1.owner.held().has(moved)).toBe(true);
+  });
+
+  it('leave an account to the node that takes long to close its socket, whose last writes count', async () => {
+    world.accounts.push('a');
+    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    await n1.owner.start();
+    await n2.owner.start();
+    n1.stopTakesMs = 3 * TTL_MS;
+    const fence = n1.open.get('a');
+    const drained = n1.owner.drain();
+    await world.advanceMs(3 * TTL_MS - 100);
+    expect(fence?.isHeld()).toBe(true);
+    expect(world.sockets('a')).toEqual(['n1']);
+    await world.advanceMs(1_000);
+    await drained;
+    expect(world.sockets('a')).toEqual(['n2']);
+    await n1.owner.stop();
+  });
+
+  it('see a node alive that gives an account up to them, however long its socket takes to close', async () => {
+    world.accounts.push('a', 'b');
+    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    await n1.owner.start();
+    n1.stopTakesMs = 4 * TTL_MS;
+    await n2.owner.start();
+    n1.owner.nudge();
+    await world.advanceMs(TTL_MS);
+    const before = n1.shown;
+    await world.advanceMs(TTL_MS);
+    expect(n1.shown).toBeGreaterThan(before);
+    expect(n1.open.size).toBe(2);
+    await world.advanceMs(3 * TTL_MS);
+    expect([n1.open.size, n2.open.size]).toEqual([1, 1]);
+  });
+
+  it('get all accounts of a node that drains at once, and none goes back to it', async () => {
+    world.accounts.push('a', 'b', 'c');
+    const n1 = world.node('n1');
+    await n1.owner.start();
+    const n2 = world.node('n2');
+    await n2.owner.start();
+    const drained = n1.owner.drain();
+    await settle();
+    await drained;
+    await world.advanceMs(1_500);
+    expect([...n2.owner.held().keys()].sort()).toEqual(['a', 'b', 'c']);
+    expect(n1.owner.held().size).toBe(0);
+    expect(n1.abandoned).toEqual([]);
+  });
+});

@@ -1,0 +1,318 @@
+import { describe, expect, it } from 'vitest';
+import { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
+import {
+  NotConnectedError,
+  SendRefusedError,
+  SendUncertainError,
+  StorageUnavailableError,
+} from '../../../../router/src/core/errors.ts';
+import type { AccountState, OutgoingMessage } from '../../../../router/src/core/models.ts';
+import type { QueuedReply } from '../../../../router/src/core/ports/inbox.ts';
+import type { Outbox } from '../../../../router/src/core/ports/outbox.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { recordingLog } from '../../../support/quiet-log.ts';
+
+function reply(id: number, chatId = 'a'): QueuedReply {
+  const message = { accountId: 'default', to: `${chatId}@lid`, waMessageId: `WA${id}`, text: `reply ${id}` };
+  return { outboxId: String(id), chatId, message };
+}
+
+type Moves = Pick<
+  Outbox,
+  'endHolds' | 'queued' | 'undelivered' | 'markSending' | 'markSent' | 'markDead' | 'release'
+>;
+
+/** An outbox of rows by id with the moves that delivery makes, in memory. */
+class Rows implements Moves {
+  readonly rows = new Map<string, { reply: QueuedReply; state: string }>();
+  reads = 0;
+  readonly #tries = new Map<string, number>();
+
+  put(...replies: QueuedReply[]): QueuedReply[] {
+    for (const r of replies) this.rows.set(r.outboxId, { reply: r, state: 'queued' });
+    return replies;
+  }
+  state(id: number): string | undefined {
+    return this.rows.get(String(id))?.state;
+  }
+  tries(id: number): number | undefined {
+    return this.#tries.get(String(id));
+  }
+  acked(id: number): void {
+    this.#set(String(id), 'acked');
+  }
+  #set(id: string, state: string): void {
+    const row = this.rows.get(id);
+    if (row) row.state = state;
+  }
+  async undelivered(_account: string, page: { limit: number; afterId?: string }) {
+    this.reads++;
+    return [...this.rows.values()]
+      .filter((row) => ['queued', 'sending', 'sent'].includes(row.state))
+      .filter((row) => Number(row.reply.outboxId) > Number(page.afterId ?? 0))
+      .slice(0, page.limit)
+      .map((row) => row.reply);
+  }
+  async queued(_account: string, limit: number) {
+    const rows = [...this.rows.values()].filter((row) => row.state === 'queued');
+    return rows.slice(0, limit).map((row) => row.reply);
+  }
+  async markSending(id: string) {
+    const state = this.rows.get(id)?.state;
+    if (state === 'acked' || state === 'dead') return false;
+    this.#set(id, 'sending');
+    this.#tries.set(id, (this.#tries.get(id) ?? 0) + 1);
+    return true;
+  }
+  async markSent(id: string) {
+    this.#set(id, 'sent');
+  }
+  async markDead(id: string) {
+    this.#set(id, 'dead');
+  }
+  async endHolds() {}
+  async release(id: string) {
+    this.#set(id, 'queued');
+  }
+}
+
+function setup(send: (message: OutgoingMessage) => Promise<void> = async () => undefined, clock?: FakeClock) {
+  const rows = new Rows();
+  const sent: string[] = [];
+  const connection: { state: AccountState } = { state: 'open' };
+  const provider = {
+    accountId: 'default',
+    status: () => ({ accountId: 'default', state: connection.state, nextAction: '', sinceMs: 0 }),
+    send: async (message: OutgoingMessage) => {
+      await send(message);
+      sent.push(message.waMessageId);
+    },
+    upload: async () => Promise.reject(new Error('nothing is to be uploaded')),
+  };
+  // The part of the outbox that delivery does not touch is left out on purpose.
+  const delivery = new ReplyDelivery({
+    outbox: rows as Moves as Outbox,
+    provider,
+    log: recordingLog(),
+    clock,
+  });
+  return { rows, sent, connection, delivery };
+}
+
+describe('ReplyDelivery', () => {
+  it('sends the replies of one chat in order and notes each', async () => {
+    const { rows, sent, delivery } = setup();
+    delivery.deliver(rows.put(reply(1), reply(2), reply(3)));
+    await delivery.settled();
+    expect(sent).toEqual(['WA1', 'WA2', 'WA3']);
+    expect([1, 2, 3].map((id) => rows.state(id))).toEqual(['sent', 'sent', 'sent']);
+  });
+
+  it('lets no slow chat hold up another', async () => {
+    let release!: () => void;
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { rows, sent, delivery } = setup((message) =>
+      message.waMessageId === 'WA1' ? slow : Promise.resolve(),
+    );
+    delivery.deliver(rows.put(reply(1, 'a'), reply(2, 'a'), reply(3, 'b')));
+    await settle();
+    expect(sent).toEqual(['WA3']);
+    release();
+    await delivery.settled();
+    expect(sent).toEqual(['WA3', 'WA1', 'WA2']);
+  });
+
+  it('leaves replies in the outbox while the account is not open, and sends them when it opens', async () => {
+    const { rows, sent, connection, delivery } = setup();
+    connection.state = 'waiting';
+    delivery.deliver(rows.put(reply(1), reply(2)));
+    await delivery.settled();
+    expect(sent).toEqual([]);
+    connection.state = 'open';
+    await delivery.resume();
+    await delivery.settled();
+    expect(sent).toEqual(['WA1', 'WA2']);
+  });
+
+  it('sends again with the same id what a drop left unacknowledged, before anything newer', async () => {
+    const { rows, sent, delivery } = setup();
+    rows.put(reply(1));
+    await rows.markSending('1');
+    rows.put(reply(2));
+    await rows.markSent('2');
+    const resumed = delivery.resume();
+    delivery.deliver(rows.put(reply(3)));
+    await resumed;
+    await delivery.settled();
+    expect(sent).toEqual(['WA1', 'WA2', 'WA3']);
+  });
+
+  it('sends nothing that was acknowledged meanwhile', async () => {
+    const { rows, sent, delivery } = setup();
+    const [first] = rows.put(reply(1));
+    const row = rows.rows.get('1');
+    if (row) row.state = 'acked';
+    delivery.deliver([first as QueuedReply]);
+    await delivery.settled();
+    expect(sent).toEqual([]);
+  });
+
+  it.each([
+    ['queued again when nothing was sent', new NotConnectedError('default'), 'queued'],
+    ['dead when WhatsApp will never take it', new SendRefusedError('no such chat'), 'dead'],
+    ['still sending when it may have gone out', new SendUncertainError('socket closed'), 'sending'],
+  ])('leaves a row %s', async (_name, error, state) => {
+    const { rows, delivery } = setup(() => Promise.reject(error));
+    delivery.deliver(rows.put(reply(1)));
+    await delivery.settled();
+    expect(rows.state(1)).toBe(state);
+  });
+
+  it('sends again, before what is behind it in its chat, what may not have gone out though the account is open', async () => {
+    const clock = new FakeClock();
+    let failures = 2;
+    const { rows, sent, delivery } = setup(async ({ waMessageId }) => {
+      if (waMessageId !== 'WA1' || failures === 0) return;
+      failures -= 1;
+      throw new SendUncertainError('WhatsApp did not say who is in the group');
+    }, clock);
+    delivery.deliver(rows.put(reply(1), reply(2), reply(3, 'b')));
+    await clock.advanceMs(1_000);
+    expect(sent).toEqual(['WA3']);
+    await clock.advanceMs(20_000);
+    expect(sent).toEqual(['WA3', 'WA1', 'WA2']);
+  });
+
+  it('does not send again what was acknowledged after all, and keeps nobody waiting for what never goes', async () => {
+    const clock = new FakeClock();
+    const { rows, sent, delivery } = setup(async ({ waMessageId }) => {
+      if (!['WA2', 'WA4'].includes(waMessageId)) throw new SendUncertainError('who knows');
+    }, clock);
+    delivery.deliver(rows.put(reply(1, 'a'), reply(2, 'a'), reply(3, 'b'), reply(4, 'b')));
+    await clock.advanceMs(1_000);
+    rows.acked(1);
+    await clock.advanceMs(20_000);
+    expect(sent).toEqual(['WA2', 'WA4']);
+    expect([1, 3].map((id) => rows.tries(id))).toEqual([1, 3]);
+  });
+
+  it('sends nothing of a chat before a row of which the database did not say that it was noted', async () => {
+    const clock = new FakeClock();
+    const { rows, sent, delivery } = setup(undefined, clock);
+    const markSending = rows.markSending.bind(rows);
+    let failures = 2;
+    rows.markSending = async (id) => {
+      const isNoted = await markSending(id);
+      if (id !== '1' || failures === 0) return isNoted;
+      failures -= 1;
+      throw new StorageUnavailableError('noting it');
+    };
+    delivery.deliver(rows.put(reply(1), reply(2), reply(3, 'b')));
+    await clock.advanceMs(1_500);
+    expect([sent, rows.state(1), rows.state(2)]).toEqual([['WA3'], 'sending', 'queued']);
+    await clock.advanceMs(5_000);
+    expect(sent).toEqual(['WA3', 'WA1', 'WA2']);
+  });
+
+  it('waits for the database no longer than the account is open', async () => {
+    const clock = new FakeClock();
+    const { rows, sent, connection, delivery } = setup(undefined, clock);
+    const { markSending } = rows;
+    rows.markSending = () => Promise.reject(new StorageUnavailableError('noting it'));
+    delivery.deliver(rows.put(reply(1), reply(2)));
+    await clock.advanceMs(30_000);
+    connection.state = 'waiting';
+    await clock.advanceMs(2_000);
+    await delivery.settled();
+    rows.markSending = markSending.bind(rows);
+    connection.state = 'open';
+    await delivery.resume();
+    await delivery.settled();
+    expect(sent).toEqual(['WA1', 'WA2']);
+  });
+
+  it('gives an account up without waiting to send again what may not have gone out', async () => {
+    const { rows, delivery } = setup(
+      () => Promise.reject(new SendUncertainError('who knows')),
+      new FakeClock(),
+    );
+    delivery.deliver(rows.put(reply(1)));
+    await settle();
+    await delivery.finish();
+    expect([rows.state(1), rows.tries(1)]).toEqual(['sending', 1]);
+  });
+
+  it('notes a send only when its ack takes its time, since the ack notes it too', async () => {
+    const clock = new FakeClock();
+    const { rows, delivery } = setup(undefined, clock);
+    delivery.deliver(rows.put(reply(1, 'a'), reply(2, 'b')));
+    await settle();
+    delivery.acknowledged(['WA1']);
+    await clock.advanceMs(250);
+    expect([rows.state(1), rows.state(2)]).toEqual(['sending', 'sent']);
+  });
+
+  it('notes every send before it is settled', async () => {
+    const { rows, delivery } = setup(undefined, new FakeClock());
+    delivery.deliver(rows.put(reply(1)));
+    await delivery.settled();
+    expect(rows.state(1)).toBe('sent');
+  });
+
+  it('finishes what it took and leaves what comes later to the next owner, however much comes', async () => {
+    let release!: () => void;
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { rows, sent, delivery } = setup(() => slow);
+    delivery.deliver(rows.put(reply(1), reply(2)));
+    const finished = delivery.finish();
+    delivery.deliver(rows.put(reply(3), reply(4, 'other')));
+    rows.put(reply(5, 'third'));
+    delivery.look();
+    await delivery.resume();
+    release();
+    await finished;
+    expect(sent).toEqual(['WA1', 'WA2']);
+    expect([3, 4, 5].map((id) => rows.state(id))).toEqual(['queued', 'queued', 'queued']);
+  });
+
+  it('misses no call to look, however close it comes to the end of the look before', async () => {
+    for (let steps = 0; steps < 12; steps++) {
+      const { rows, sent, delivery } = setup();
+      const queued = rows.queued.bind(rows);
+      let isFirst = true;
+      rows.queued = async (...args) => {
+        const found = await queued(...args);
+        if (isFirst) {
+          isFirst = false;
+          void after(steps).then(() => {
+            rows.put(reply(1));
+            delivery.look();
+          });
+        }
+        return found;
+      };
+      delivery.look();
+      await settle();
+      expect(sent, `${steps} steps later`).toEqual(['WA1']);
+    }
+  });
+
+  it('reads a large backlog page by page', async () => {
+    const { rows, sent, delivery } = setup();
+    rows.put(...Array.from({ length: 450 }, (_, index) => reply(index + 1, `chat${index % 7}`)));
+    await delivery.resume();
+    await delivery.settled();
+    expect(sent).toHaveLength(450);
+    expect(new Set(sent).size).toBe(450);
+    expect(rows.reads).toBe(3);
+  });
+});
+
+/** So many steps of the microtask queue later. */
+async function after(steps: number): Promise<void> {
+  for (let step = 0; step < steps; step++) await Promise.resolve();
+}

@@ -1,0 +1,165 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
+import type { AccountStatus } from '../../../../router/src/core/ports/chat-provider.ts';
+import type { OutboxRow } from '../../../../router/src/core/ports/outbox.ts';
+import { MemoryDeadLetters } from '../../../doubles/memory-dead-letters.ts';
+import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
+import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
+import { MemoryState } from '../../../doubles/memory-state.ts';
+import { recordingLog } from '../../../support/quiet-log.ts';
+
+const ACK_TIMEOUT_MS = 30_000;
+const known = '5493777000001';
+const stranger = '5493777000002';
+
+let nowMs: number;
+let state: MemoryState;
+let outbox: MemoryOutbox;
+let status: Partial<AccountStatus>;
+let sent: string[];
+let delivery: ReplyDelivery;
+
+beforeEach(async () => {
+  nowMs = Date.UTC(2026, 0, 1);
+  state = new MemoryState(() => nowMs);
+  outbox = new MemoryOutbox(state);
+  status = { state: 'open', isConnected: true };
+  sent = [];
+  delivery = new ReplyDelivery({
+    outbox,
+    log: recordingLog(),
+    ackTimeoutMs: ACK_TIMEOUT_MS,
+    provider: {
+      accountId: 'default',
+      status: () => ({ accountId: 'default', state: 'open', nextAction: '', sinceMs: 0, ...status }),
+      send: async ({ waMessageId }) => {
+        sent.push(waMessageId);
+      },
+      upload: async () => Promise.reject(new Error('nothing is to be uploaded')),
+    },
+  });
+  await new MemoryInbox(state).add({
+    accountId: 'default',
+    waMessageId: 'IN1',
+    chat: { kind: 'person', phone: known },
+    sender: { phone: known },
+    kind: 'text',
+    text: 'hola',
+    sentAtMs: nowMs,
+    stanzaOrder: 1n,
+  });
+});
+
+/** Queues a message and takes it on its way. */
+async function send(phone: string, waMessageId: string): Promise<string> {
+  const message = { accountId: 'default', to: `${phone}@s.whatsapp.net`, waMessageId, text: 'hello' };
+  const { row } = await outbox.addDirect(message);
+  delivery.deliver([{ outboxId: row.id, chatId: row.chatId, message }]);
+  await delivery.settled();
+  return row.id;
+}
+
+const row = (id: string) => state.outbox.get(id) as OutboxRow;
+
+async function chaseAfter(ms: number): Promise<void> {
+  nowMs += ms;
+  await delivery.chase();
+  await delivery.settled();
+}
+
+describe('a message that WhatsApp took and never acknowledged', () => {
+  it('is looked for once at a time, however long the database takes', async () => {
+    await send(known, 'WA1');
+    let answer: (rows: []) => void = () => undefined;
+    const overdue = vi.spyOn(outbox, 'overdue').mockReturnValueOnce(new Promise((rows) => (answer = rows)));
+    const looks = [delivery.chase(), delivery.chase(), delivery.chase()];
+    expect(overdue).toHaveBeenCalledTimes(1);
+    answer([]);
+    await Promise.all(looks);
+    await chaseAfter(ACK_TIMEOUT_MS);
+    expect(sent).toEqual(['WA1', 'WA1']);
+  });
+
+  it('goes again with the same id once the time is over, and not before', async () => {
+    await send(known, 'WA1');
+    await chaseAfter(ACK_TIMEOUT_MS - 1);
+    expect(sent).toEqual(['WA1']);
+    await chaseAfter(1);
+    expect(sent).toEqual(['WA1', 'WA1']);
+    await chaseAfter(ACK_TIMEOUT_MS - 1);
+    expect(sent).toHaveLength(2);
+  });
+
+  it('is a dead letter after five sends, which a replay sends again under the same id', async () => {
+    const id = await send(known, 'WA1');
+    for (let n = 0; n < 20; n++) await chaseAfter(ACK_TIMEOUT_MS);
+    expect(sent).toHaveLength(5);
+    expect(row(id).state).toBe('dead');
+    expect(state.deadLetters).toMatchObject([{ reason: 'never-acknowledged', attempts: 5 }]);
+    const replay = await new MemoryDeadLetters(state).replay(String(state.deadLetters[0]?.id));
+    if (!('reply' in replay)) throw new Error('the reply is taken up again');
+    delivery.deliver([replay.reply]);
+    await delivery.settled();
+    expect(sent.at(-1)).toBe('WA1');
+    expect(row(id)).toMatchObject({ state: 'sent', attempts: 1 });
+  });
+
+  it('is left alone while the account is not connected, and once it is acknowledged', async () => {
+    await send(known, 'WA1');
+    status = { state: 'waiting', isConnected: false };
+    await chaseAfter(ACK_TIMEOUT_MS * 3);
+    expect(sent).toHaveLength(1);
+    status = { state: 'open', isConnected: true };
+    await outbox.recordReceipts('default', [{ waMessageId: 'WA1', state: 'acked', atMs: nowMs }]);
+    await chaseAfter(ACK_TIMEOUT_MS);
+    expect(sent).toHaveLength(1);
+  });
+});
+
+describe('an account that WhatsApp limits', () => {
+  beforeEach(() => {
+    status = { state: 'restricted', isConnected: true, reason: 'Limited (463).', limitLeftMs: 3_600_000 };
+  });
+
+  it('holds what goes to strangers until the time is over, and answers those who wrote', async () => {
+    const cold = await send(stranger, 'COLD');
+    await send(known, 'WARM');
+    expect(sent).toEqual(['WARM']);
+    expect(row(cold)).toMatchObject({
+      state: 'queued',
+      attempts: 0,
+      error: 'Limited (463).',
+      holdUntil: new Date(nowMs + 3_600_000),
+    });
+    delivery.look();
+    await delivery.settled();
+    expect(sent).toEqual(['WARM']);
+
+    nowMs += 3_600_000;
+    status = { state: 'open', isConnected: true };
+    delivery.look();
+    await delivery.settled();
+    expect(sent).toEqual(['WARM', 'COLD']);
+  });
+
+  it.each([
+    ['while connected', () => delivery.limitChanged()],
+    ['before the next opening', () => delivery.resume()],
+  ])('sends what it held as soon as the limit ends %s, whatever the clock says', async (_when, told) => {
+    await send(stranger, 'COLD');
+    nowMs -= 5 * 3_600_000;
+    status = { state: 'open', isConnected: true };
+    await told();
+    await delivery.settled();
+    expect(sent).toEqual(['COLD']);
+  });
+
+  it('keeps what it holds over an opening that finds the limit in force', async () => {
+    await send(stranger, 'COLD');
+    nowMs += 5 * 3_600_000;
+    await delivery.limitChanged();
+    await delivery.resume();
+    await delivery.settled();
+    expect(sent).toEqual([]);
+  });
+});

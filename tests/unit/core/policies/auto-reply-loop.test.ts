@@ -1,0 +1,141 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { findLoop, type LoopSettings, loopOf } from '../../../../router/src/core/policies/auto-reply-loop.ts';
+import type { EarlierTurn } from '../../../../router/src/core/ports/chat-history.ts';
+
+const settings: LoopSettings = { turns: 10, replyMs: 1_500 };
+
+interface Line {
+  /** After our last reply. */
+  afterReplyMs?: number;
+  /** After the line before, whether or not that was answered by then. */
+  afterLineMs?: number;
+  text: string;
+  sender?: string;
+}
+
+/** Plays lines through a chat whose agent answers `answerMs` after each; which lines were dropped as part of a loop. */
+function play(lines: Line[], options: { answerMs?: number; answer?: (text: string) => string } = {}) {
+  const { answerMs = 300, answer = (text: string) => `Echo: ${text}` } = options;
+  const answered: EarlierTurn[] = [];
+  const dropped: number[] = [];
+  let replyMs = 0;
+  let receivedAtMs = 0;
+  for (const [index, { afterReplyMs = 0, afterLineMs, text, sender = 'ana' }] of lines.entries()) {
+    receivedAtMs = afterLineMs === undefined ? replyMs + afterReplyMs : receivedAtMs + afterLineMs;
+    if (loopOf({ text, sender, receivedAtMs }, answered, settings).isLoop) {
+      dropped.push(index);
+      continue;
+    }
+    replyMs = Math.max(receivedAtMs, replyMs) + answerMs;
+    answered.unshift({ sender, text, receivedAtMs, repliedAtMs: replyMs, replyText: answer(text) });
+  }
+  return { dropped, answered };
+}
+
+const times = <T>(count: number, make: (n: number) => T): T[] =>
+  Array.from({ length: count }, (_, n) => make(n));
+
+describe('two programs that answer each other', () => {
+  it.each([
+    ['repeat themselves', () => 'ok'],
+    ['say our reply back', (_n: number, last: string) => last],
+    ['write more than can be typed', (n: number) => `You said something that is new to me, number ${n}.`],
+  ])('are stopped after ten turns when they %s', (_name, say) => {
+    let last = 'hi';
+    const lines = times(30, (n) => {
+      const text = say(n, last);
+      last = `Echo: ${text}`;
+      return { afterReplyMs: 40, text };
+    });
+    const { answered, dropped } = play(lines);
+    expect(answered).toHaveLength(11);
+    expect(dropped[0]).toBe(11);
+  });
+
+  it('are stopped later when they take their time over long answers', () => {
+    const lines = times(60, (n) => ({ afterReplyMs: 6_000, text: `${n} ${'lorem ipsum '.repeat(20)}` }));
+    expect(play(lines, { answerMs: 5_000 }).dropped[0]).toBe(31);
+  });
+
+  it('are stopped too when they write several messages to each of ours', () => {
+    const lines = times(60, (n) => ({
+      ...(n % 2 === 0 ? { afterReplyMs: 40 } : { afterLineMs: 60 }),
+      text: 'Sorry, what did you say?',
+    }));
+    const { answered, dropped } = play(lines);
+    expect(answered.length).toBeLessThan(25);
+    expect(dropped.at(-1)).toBe(59);
+  });
+
+  it('are heard again once one of them waits as a person would', () => {
+    const lines: Line[] = times(20, () => ({ afterReplyMs: 40, text: 'ok' }));
+    lines.push({ afterReplyMs: 60_000, text: 'ok' });
+    expect(play(lines).dropped).toEqual(times(9, (n) => 11 + n));
+  });
+
+  it('are told from other members of a group', () => {
+    const lines = times(60, (n) => ({ afterReplyMs: 200, text: 'ok', sender: `member ${n % 5}` }));
+    expect(play(lines).dropped).toEqual([]);
+  });
+});
+
+describe('a person', () => {
+  it('is never taken for a program, however fast they type, read and send', () => {
+    const line = fc
+      .record({ charsPerSecond: fc.integer({ min: 1, max: 12 }), chars: fc.integer({ min: 1, max: 400 }) })
+      .map(({ charsPerSecond, chars }) => ({
+        afterReplyMs: (chars / charsPerSecond) * 1_000,
+        chars,
+      }));
+    fc.assert(
+      fc.property(
+        fc.array(line, { minLength: 30, maxLength: 80 }),
+        fc.integer({ min: 1, max: 9_000 }),
+        (typed, answerMs) => {
+          const lines = typed.map(({ afterReplyMs, chars }, n) => ({
+            afterReplyMs,
+            text: `${n}`.padEnd(chars, 'x'),
+          }));
+          expect(play(lines, { answerMs }).dropped).toEqual([]);
+        },
+      ),
+    );
+  });
+
+  it('may send many lines at once without waiting for an answer', () => {
+    const earlier = times(30, (n) => ({
+      sender: 'ana',
+      text: 'ok',
+      receivedAtMs: 1_000 + n,
+      repliedAtMs: 2_000 + n * 500,
+      replyText: 'yes',
+    })).reverse();
+    expect(loopOf({ sender: 'ana', text: 'ok', receivedAtMs: 1_050 }, earlier, settings).isLoop).toBe(false);
+  });
+
+  it('may ask for the next one again and again, a second and a half apart', () => {
+    const lines = times(60, () => ({ afterReplyMs: 1_501, text: 'next' }));
+    expect(play(lines, { answer: () => 'Here you are.' }).dropped).toEqual([]);
+  });
+});
+
+describe('findLoop', () => {
+  const history = {
+    reads: 0,
+    async answeredTurns() {
+      this.reads += 1;
+      return [];
+    },
+  };
+  const now = { chatId: '1', text: 'x', sender: 'ana', receivedAtMs: 100_000 };
+
+  it('reads nothing for a message that did not come soon after a reply, and when it is switched off', async () => {
+    await findLoop({ history, settings }, now);
+    await findLoop({ history, settings }, { ...now, repliedAtMs: 80_000 });
+    await findLoop({ history, settings: { ...settings, turns: 0 } }, { ...now, repliedAtMs: 99_999 });
+    expect(history.reads).toBe(0);
+    await findLoop({ history, settings }, { ...now, repliedAtMs: 99_000 });
+    expect(history.reads).toBe(1);
+  });
+});

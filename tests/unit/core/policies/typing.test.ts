@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { whileTyping } from '../../../../router/src/core/policies/typing.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+
+function deferred<T>() {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+describe('whileTyping', () => {
+  it('shows nothing for an agent that answers at once', async () => {
+    const shown: boolean[] = [];
+    const clock = new FakeClock();
+    await whileTyping(
+      clock,
+      async (on) => void shown.push(on),
+      async () => 'fast',
+    );
+    await clock.advanceMs(60_000);
+    expect(shown).toEqual([]);
+  });
+
+  it('shows typing, repeats it before WhatsApp drops it, and takes it back at the end', async () => {
+    const shown: boolean[] = [];
+    const clock = new FakeClock();
+    const work = deferred<string>();
+    const typed = whileTyping(
+      clock,
+      async (on) => void shown.push(on),
+      () => work.promise,
+    );
+    await clock.advanceMs(400);
+    expect(shown).toEqual([true]);
+    await clock.advanceMs(15_000);
+    expect(shown).toEqual([true, true]);
+    work.resolve('slow');
+    expect(await typed).toBe('slow');
+    await settle();
+    expect(shown).toEqual([true, true, false]);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it('never lets a failing indicator reach the work', async () => {
+    const clock = new FakeClock();
+    const work = deferred<string>();
+    const typed = whileTyping(
+      clock,
+      () => Promise.reject(new Error('not connected')),
+      () => work.promise,
+    );
+    await clock.advanceMs(500);
+    work.resolve('answer');
+    expect(await typed).toBe('answer');
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import type { Route } from '../../../../router/src/core/models.ts';
+import { type ExplainInput, explainRoute } from '../../../../router/src/core/routing/explain-route.ts';
+import { MAX_PATTERN_CHARS, regexProblem } from '../../../../router/src/core/routing/regex-problem.ts';
+import { aRoute, RecordingMatcher, routesOf } from '../../../support/routes.ts';
+
+const matcher = new RecordingMatcher((pattern, text) =>
+  new RegExp(pattern).test(text) ? 'match' : 'no-match',
+);
+
+async function explain(
+  routes: Route[],
+  input: Partial<ExplainInput>,
+  aliasesOf?: (accountId: string, channelId: string) => Promise<string[]>,
+) {
+  const deps = { routes: routesOf(routes), matcher, environment: 'lab' as const, aliasesOf };
+  const result = await explainRoute(deps, { accountId: 'main', text: 'hola', ...input });
+  if (result.kind === 'invalid') throw new Error(result.sentence);
+  return result.explanation;
+}
+
+describe('explainRoute', () => {
+  it('decides rule by rule, in both environments, and goes on after the winner', async () => {
+    const explanation = await explain(
+      [
+        aRoute({ id: 'off', priority: 9, enabled: false }),
+        aRoute({ id: 'bye', priority: 8, regexFilter: '^adios' }),
+        aRoute({ id: 'greet', name: 'Greeter', priority: 7, regexFilter: '^hola' }),
+        aRoute({ id: 'later', priority: 6 }),
+        aRoute({ id: 'prod', priority: 10, environment: 'prod' }),
+        aRoute({ id: 'any', channelId: '*' }),
+      ],
+      { channelId: '+54 9 3777 23 9922' },
+    );
+    expect(explanation).toMatchObject({
+      decision: 'route',
+      sentence: 'Route "Greeter" takes the message to http://127.0.0.1:8000.',
+      route: { id: 'greet', name: 'Greeter', channelId: '5493777239922' },
+      sessionId: '5493777239922_5493777239922',
+      userId: '5493777239922',
+    });
+    expect(explanation.trace.map(({ routeId, outcome }) => [routeId, outcome])).toEqual([
+      ['prod', 'other-environment'],
+      ['off', 'disabled'],
+      ['bye', 'no-match'],
+      ['greet', 'chosen'],
+      ['later', 'not-reached'],
+      ['any', 'not-reached'],
+    ]);
+  });
+
+  it('says why nobody answers', async () => {
+    const explanation = await explain([aRoute({ channelId: '5490000000000' })], {
+      from: '5493777239922@c.us',
+    });
+    expect(explanation).toMatchObject({ decision: 'none', reason: 'no-route', trace: [] });
+    expect(explanation.sentence).toContain('add one');
+  });
+
+  it('takes the other environment when asked to', async () => {
+    const routes = [aRoute({ id: 'lab' }), aRoute({ id: 'prod', environment: 'prod' })];
+    const explanation = await explain(routes, { channelId: '5493777239922', environment: 'prod' });
+    expect(explanation).toMatchObject({ decision: 'route', route: { id: 'prod' } });
+    expect(explanation.identity.environment).toBe('prod');
+  });
+
+  it('knows one person by number and LID', async () => {
+    const explanation = await explain(
+      [aRoute({ id: 'lid', channelId: '123456789012345@lid' })],
+      { channelId: '5493777239922' },
+      async (accountId, channelId) =>
+        accountId === 'main' && channelId === '5493777239922' ? ['123456789012345@lid'] : [],
+    );
+    expect(explanation).toMatchObject({
+      decision: 'route',
+      route: { id: 'lid' },
+      identity: { channelIds: ['5493777239922', '123456789012345@lid'] },
+    });
+  });
+
+  it('names the session of a person in a group, and none when the person is not given', async () => {
+    const routes = [aRoute({ channelId: '120363041234567890@g.us' })];
+    const group = '120363041234567890@g.us';
+    expect(await explain(routes, { channelId: group, from: '+5493777239922' })).toMatchObject({
+      decision: 'route',
+      sessionId: '5493777239922_120363041234567890',
+      identity: { isGroup: true, from: '5493777239922@s.whatsapp.net' },
+    });
+    const anonymous = await explain(routes, { channelId: group });
+    expect(anonymous.sessionId).toBeUndefined();
+    expect(anonymous.identity.from).toBeUndefined();
+  });
+
+  it.each([
+    ['channelId', { channelId: 'everyone' }],
+    ['channelId', { channelId: '*' }],
+    ['channelId', {}],
+    ['from', { from: 'somebody', channelId: '5493777239922' }],
+    ['from', { from: '120363041234567890@g.us' }],
+  ])('names the field %s when it holds no address: %j', async (field, input) => {
+    const deps = { routes: routesOf([]), matcher, environment: 'lab' as const };
+    const result = await explainRoute(deps, { accountId: 'main', text: 'hola', ...input });
+    expect(result).toMatchObject({ kind: 'invalid', field });
+  });
+});
+
+describe('regexProblem', () => {
+  it('accepts what new RegExp accepts without flags', () => {
+    for (const pattern of ['^hola', '(?:a|b)+', '\\-', '(?<name>x)', '[\\w-.]', '(?=a)', '(a)\\1', '😀']) {
+      expect(regexProblem(pattern), pattern).toBeUndefined();
+    }
+  });
+
+  it('says in a sentence what is wrong with the others', () => {
+    expect(regexProblem('(')).toMatch(/^regexFilter is no valid pattern: .*\.$/);
+    expect(regexProblem('')).toContain('must not be empty');
+    expect(regexProblem('a'.repeat(MAX_PATTERN_CHARS))).toBeUndefined();
+    expect(regexProblem('a'.repeat(MAX_PATTERN_CHARS + 1))).toContain('at most 1000');
+  });
+});

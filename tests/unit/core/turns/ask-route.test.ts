@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentClient } from '../../../../router/src/core/agent-client.ts';
+import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
+import type { AgentResponse, Route } from '../../../../router/src/core/models.ts';
+import type { PendingTurn } from '../../../../router/src/core/ports/inbox.ts';
+import { backoffMs } from '../../../../router/src/core/retry.ts';
+import { type AskRouteDeps, askRoute } from '../../../../router/src/core/turns/ask-route.ts';
+import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { quietLog } from '../../../support/quiet-log.ts';
+import { aRoute } from '../../../support/routes.ts';
+
+const turn: PendingTurn = {
+  messageId: '1',
+  chatId: '1',
+  accountId: 'main',
+  message: { id: 'm', from: '1@s.whatsapp.net', channelId: '1', text: 'hola', timestamp: new Date(0) },
+  channelIds: ['1'],
+  replyTo: '1@s.whatsapp.net',
+  sender: '1',
+  receivedAtMs: 0,
+};
+
+type End = AgentResponse | Error;
+const hello: AgentResponse = { success: true, response: 'hello' };
+const busy = (retryAfterMs?: number) => new AgentUnavailableError('The agent is busy.', { retryAfterMs });
+
+/** Agents by route id, each playing its ends in order and the last one for ever. */
+function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 0) {
+  const asked: string[] = [];
+  const clock = new FakeClock();
+  const clientFor = ({ id }: Route): AgentClient => ({
+    async sendMessage() {
+      asked.push(id);
+      const ends = agents[id] ?? [];
+      const end = ends.length > 1 ? ends.shift() : ends[0];
+      if (end === undefined || end instanceof Error) throw end;
+      return end;
+    },
+  });
+  const made: AskRouteDeps = {
+    agents: { clientFor },
+    routes: { get: async (id) => routes.find((route) => route.id === id) },
+    policy: {
+      attempts: 2,
+      patienceMs,
+      backoffMs: (attempt, retryAfterMs, limits) =>
+        backoffMs({ ...limits, attempt, retryAfterMs, random: () => 0.999_999 }),
+    },
+    circuits: new CircuitBreakers(),
+    clock,
+    log: quietLog,
+    stopping: new AbortController().signal,
+  };
+  /** Asks, letting every wait pass at once; with the waits. */
+  async function ask(route: Route) {
+    const answer = askRoute(made, route, turn, false);
+    let isDone = false;
+    answer.finally(() => {
+      isDone = true;
+    });
+    for (let rounds = 0; rounds < 50 && !isDone; rounds++) await clock.advanceMs(3_600_000);
+    return answer;
+  }
+  return { ask, asked, clock };
+}
+
+const waitsOf = (answer: Awaited<ReturnType<typeof askRoute>>) =>
+  answer.steps.flatMap((step) => (step.step === 'agent' ? step.asks.map((ask) => ask.waitMs) : []));
+
+describe('askRoute', () => {
+  it("asks as often and as patiently as the route's failure settings say", async () => {
+    const route = aRoute({
+      config: { failure: { attempts: 4, backoffMs: 100, maxBackoffMs: 250 } },
+    });
+    const { ask, asked } = deps({ [route.id]: [busy()] });
+    const answer = await ask(route);
+    expect(asked).toHaveLength(4);
+    expect(answer).toMatchObject({ kind: 'failed', attempts: 4, error: { code: 'AGENT_UNAVAILABLE' } });
+    expect(waitsOf(answer)).toEqual([99, 199, 249, undefined]);
+  });
+
+  describe('by default patient with an agent that is away', () => {
+    const away = () => new AgentUnavailableError('Nobody is there.', { isAway: true });
+    const ends = [away(), away(), away(), hello];
+    const DAY_MS = 86_400_000;
+
+    it.each([
+      ['says nothing of failures', {}],
+      ['says how long to wait between asks', { maxBackoffMs: 1_000 }],
+    ])('waits for it when the route %s', async (_name, failure) => {
+      const route = aRoute({ config: { failure } });
+      const { ask } = deps({ [route.id]: [...ends] }, [], DAY_MS);
+      expect(await ask(route)).toMatchObject({ kind: 'answer', attempts: 4 });
+    });
+
+    it.each([
+      ['how often to ask', { attempts: 2 }],
+      ['what to say instead', { fallbackText: 'Call 555.' }],
+      ['whom to ask instead', { fallbackRouteId: 'gone' }],
+    ])('does not when the route says %s', async (_name, failure) => {
+      const route = aRoute({ config: { failure } });
+      const { ask, asked } = deps({ [route.id]: [...ends] }, [], DAY_MS);
+      expect((await ask(route)).kind).not.toBe('answer');
+      expect(asked).toHaveLength(2);
+    });
+
+    it('waits as long as the route says, whatever else it says', async () => {
+      const failure = { attempts: 1, patienceMs: DAY_MS, fallbackText: 'Call 555.' };
+      const route = aRoute({ config: { failure } });
+      const { ask } = deps({ [route.id]: [...ends] });
+      expect(await ask(route)).toMatchObject({ kind: 'answer', attempts: 4 });
+    });
+  });
+
+  it("waits as long as the agent's Retry-After says, up to the route's limit", async () => {
+    const route = aRoute({ config: { failure: { attempts: 3, maxRetryAfterMs: 200_000 } } });
+    const { ask } = deps({ [route.id]: [busy(180_000), busy(900_000), hello] });
+    const [first, second] = waitsOf(await ask(route));
+    expect(first).toBeGreaterThanOrEqual(180_000);
+    expect(second).toBeGreaterThanOrEqual(200_000);
+    expect(second).toBeLessThanOrEqual(220_000);
+  });
+
+  it('asks the fallback route once when the agent failed for good, and says so in the trace', async () => {
+    const spare = aRoute({ config: { failure: { attempts: 9 } } });
+    const route = aRoute({ config: { failure: { fallbackRouteId: spare.id } } });
+    const { ask, asked } = deps({ [route.id]: [new AgentProtocolError('status 400')], [spare.id]: [hello] }, [
+      spare,
+    ]);
+    const answer = await ask(route);
+    expect(answer).toMatchObject({ kind: 'answer', routeId: spare.id, attempts: 2, response: hello });
+    expect(asked).toEqual([route.id, spare.id]);
+    expect(answer.steps).toMatchObject([
+      { step: 'agent', routeId: route.id, outcome: 'AGENT_PROTOCOL', asks: [{ error: 'status 400' }] },
+      { step: 'fallback-route', routeId: spare.id, outcome: 'asked' },
+      { step: 'agent', routeId: spare.id, outcome: 'answered' },
+    ]);
+  });
+
+  it('never goes round: a failing fallback is asked once and its own fallback not at all', async () => {
+    const route = aRoute();
+    const spare = aRoute({ config: { failure: { attempts: 5, fallbackRouteId: route.id } } });
+    route.config = { failure: { attempts: 1, fallbackRouteId: spare.id } };
+    const { ask, asked } = deps({ [route.id]: [busy()], [spare.id]: [busy()] }, [route, spare]);
+    const answer = await ask(route);
+    expect(asked).toEqual([route.id, spare.id]);
+    expect(answer).toMatchObject({
+      kind: 'failed',
+      routeId: route.id,
+      sentence: 'The agent is busy. The fallback route failed too: The agent is busy.',
+    });
+  });
+
+  it.each([
+    ['missing', undefined],
+    ['disabled', aRoute({ enabled: false })],
+    ['other-account', aRoute({ accountId: 'second' })],
+    ['other-environment', aRoute({ environment: 'prod' })],
+  ])('fails with the reason when the fallback route is %s', async (outcome, spare) => {
+    const id = spare?.id ?? 'gone';
+    const route = aRoute({ config: { failure: { attempts: 1, fallbackRouteId: id } } });
+    const { ask, asked } = deps({ [route.id]: [busy()] }, spare ? [spare] : []);
+    const answer = await ask(route);
+    expect(asked).toEqual([route.id]);
+    expect(answer.steps[1]).toMatchObject({ step: 'fallback-route', routeId: id, outcome });
+    expect(answer).toMatchObject({ kind: 'failed', sentence: expect.stringContaining('fallback route') });
+  });
+
+  it('gives the fallback text when the agent failed for good', async () => {
+    const route = aRoute({ config: { failure: { attempts: 1, fallbackText: 'Call 555.' } } });
+    const { ask } = deps({ [route.id]: [busy()] });
+    expect(await ask(route)).toMatchObject({
+      kind: 'fallback-text',
+      text: 'Call 555.',
+      error: { code: 'AGENT_UNAVAILABLE' },
+    });
+  });
+
+  it('leaves an endpoint alone that failed too often, for every route to it, and asks it again later', async () => {
+    const failure = { attempts: 1, circuit: { failures: 2, openMs: 60_000 } };
+    const route = aRoute({ config: { failure } });
+    const sibling = aRoute({ config: { failure } });
+    const other = aRoute({ agentEndpoint: 'http://127.0.0.1:9999', config: { failure } });
+    const { ask, asked, clock } = deps({
+      [route.id]: [busy()],
+      [sibling.id]: [hello],
+      [other.id]: [hello],
+    });
+    await ask(route);
+    await ask(route);
+    expect(await ask(sibling)).toMatchObject({
+      kind: 'failed',
+      attempts: 0,
+      error: { code: 'AGENT_CIRCUIT_OPEN' },
+    });
+    expect(await ask(other)).toMatchObject({ kind: 'answer' });
+    expect(asked).toEqual([route.id, route.id, other.id]);
+    await clock.advanceMs(60_000);
+    expect(await ask(sibling)).toMatchObject({ kind: 'answer' });
+  });
+
+  it('ends with the last error when the circuit opens between two asks of one message', async () => {
+    const failure = { attempts: 9, backoffMs: 10, circuit: { failures: 3, openMs: 3_600_000 } };
+    const route = aRoute({ config: { failure } });
+    const { asked, ask } = deps({ [route.id]: [busy()] });
+    const answer = await ask(route);
+    expect(asked).toHaveLength(3);
+    expect(answer).toMatchObject({ kind: 'failed', error: { code: 'AGENT_UNAVAILABLE' } });
+  });
+});

@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { admit, CircuitBreakers, CLOSED, noted } from '../../../../router/src/core/turns/circuit-breaker.ts';
+
+const settings = { failures: 3, openMs: 1_000 };
+const agent = 'http://agent:8000';
+
+/** Asks once when allowed; what came of it is noted at once. */
+function ask(breakers: CircuitBreakers, end: 'success' | 'failure', nowMs: number): boolean {
+  if (!breakers.admit(agent, settings, nowMs)) return false;
+  breakers.note(agent, settings, end, nowMs);
+  return true;
+}
+
+describe('a circuit', () => {
+  it('opens after so many failures in a row and lets nothing through until its time', () => {
+    const opened: string[] = [];
+    const breakers = new CircuitBreakers((endpoint) => opened.push(endpoint));
+    for (let n = 0; n < 3; n++) expect(ask(breakers, 'failure', 0)).toBe(true);
+    expect(opened).toEqual([agent]);
+    expect(breakers.openCount).toBe(1);
+    expect(ask(breakers, 'success', 999)).toBe(false);
+    expect(breakers.admit('http://other', settings, 999)).toBe(true);
+  });
+
+  it('stays closed while successes come between', () => {
+    const breakers = new CircuitBreakers();
+    for (let n = 0; n < 20; n++) expect(ask(breakers, n % 3 === 2 ? 'success' : 'failure', n)).toBe(true);
+  });
+
+  it('lets one probe through when its time is over; its success closes the circuit', () => {
+    const breakers = new CircuitBreakers();
+    for (let n = 0; n < 3; n++) ask(breakers, 'failure', 0);
+    expect(breakers.admit(agent, settings, 1_000)).toBe(true);
+    expect(breakers.admit(agent, settings, 1_001)).toBe(false);
+    breakers.note(agent, settings, 'success', 1_200);
+    expect(ask(breakers, 'failure', 1_201)).toBe(true);
+    expect(ask(breakers, 'failure', 1_202)).toBe(true);
+    expect(breakers.openCount).toBe(0);
+  });
+
+  it('opens again at once when the probe fails', () => {
+    const breakers = new CircuitBreakers();
+    for (let n = 0; n < 3; n++) ask(breakers, 'failure', 0);
+    expect(ask(breakers, 'failure', 1_500)).toBe(true);
+    expect(ask(breakers, 'failure', 2_499)).toBe(false);
+    expect(ask(breakers, 'failure', 2_500)).toBe(true);
+  });
+
+  it('sends another probe when the last one never ended', () => {
+    const breakers = new CircuitBreakers();
+    for (let n = 0; n < 3; n++) ask(breakers, 'failure', 0);
+    expect(breakers.admit(agent, settings, 1_000)).toBe(true);
+    expect(breakers.admit(agent, settings, 1_999)).toBe(false);
+    expect(breakers.admit(agent, settings, 2_000)).toBe(true);
+  });
+
+  it('remembers a bounded number of endpoints', () => {
+    const breakers = new CircuitBreakers();
+    for (let n = 0; n < 5_000; n++)
+      breakers.note(`http://agent-${n}`, { failures: 1, openMs: 1 }, 'failure', 0);
+    expect(breakers.openCount).toBe(1_000);
+  });
+
+  it('is never shut for longer than openMs after the last failure, whatever happened', () => {
+    const event = fc.record({
+      afterMs: fc.integer({ min: 0, max: 2_000 }),
+      end: fc.constantFrom('success' as const, 'failure' as const, 'lost' as const),
+    });
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 60 }), (events) => {
+        let circuit = CLOSED;
+        let nowMs = 0;
+        for (const { afterMs, end } of events) {
+          nowMs += afterMs;
+          const step = admit(circuit, settings, nowMs);
+          circuit = step.circuit;
+          if (step.isAdmitted && end !== 'lost') circuit = noted(circuit, settings, end, nowMs);
+        }
+        expect(admit(circuit, settings, nowMs + settings.openMs).isAdmitted).toBe(true);
+      }),
+    );
+  });
+});

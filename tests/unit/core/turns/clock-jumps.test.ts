@@ -1,0 +1,114 @@
+import { describe, expect, it, vi } from 'vitest';
+import { AccountRegistry } from '../../../../router/src/core/cluster/account-registry.ts';
+import { ClusterAccounts } from '../../../../router/src/core/cluster/cluster-view.ts';
+import { AgentUnavailableError } from '../../../../router/src/core/errors.ts';
+import { askAgent } from '../../../../router/src/core/turns/ask-agent.ts';
+import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
+import { WhatsAppTime } from '../../../../router/src/providers/baileys/connection/whatsapp-time.ts';
+import { JournalTrim } from '../../../../router/src/providers/baileys/inbound/journal-trim.ts';
+import { MemoryJournal } from '../../../doubles/memory-journal.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { recordingLog } from '../../../support/quiet-log.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jumpMs) => {
+  it('neither opens nor keeps open a circuit', async () => {
+    const clock = new FakeClock();
+    let asks = 0;
+    const ask = async () => {
+      const outcome = await askAgent(
+        {
+          clock,
+          log: recordingLog(),
+          policy: { attempts: 1, backoffMs: () => 0 },
+          circuit: {
+            breakers,
+            endpoint: 'http://agent',
+            settings: { failures: 1, openMs: 60_000 },
+          },
+          stopping: new AbortController().signal,
+        },
+        {
+          sendMessage: async () => {
+            asks += 1;
+            clock.jumpMs(jumpMs);
+            throw new AgentUnavailableError('away');
+          },
+        },
+        'http://agent',
+        { id: 'm', from: 'f', channelId: 'c', text: 't', timestamp: new Date(0) },
+      );
+      return outcome.agentMs;
+    };
+    const breakers = new CircuitBreakers();
+    expect(await ask()).toBe(0);
+    clock.jumpMs(jumpMs);
+    await ask();
+    await clock.advanceMs(59_999);
+    await ask();
+    expect(asks).toBe(1);
+    await clock.advanceMs(1);
+    await ask();
+    expect(asks).toBe(2);
+  });
+
+  it('neither hides a database that is away nor makes one up', async () => {
+    const clock = new FakeClock();
+    const accounts = new ClusterAccounts({
+      nodeId: 'n1',
+      registry: new AccountRegistry(),
+      notes: { publish: () => undefined },
+      cluster: { addAccount: async () => 'known' },
+      nudge: () => undefined,
+      newId: () => 'id',
+      clock,
+      storageTrouble: () => undefined,
+      viewLifetimeMs: 10_000,
+    });
+    accounts.seen({
+      nodes: [],
+      accounts: [{ accountId: 'a', record: { state: 'open' }, changedAtMs: 0, availability: 'free' }],
+    });
+    clock.jumpMs(jumpMs);
+    expect(accounts.get('a')?.state).toBe('starting');
+    await clock.advanceMs(10_001);
+    expect(accounts.get('a')).toMatchObject({ state: 'stopped', reason: expect.stringMatching(/database/) });
+  });
+
+  it('does not leave the journal to grow, nor drop what may come again', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const clock = new FakeClock();
+      const journal = new MemoryJournal();
+      const bytes = new Uint8Array([1]);
+      journal.add('main', [
+        { ciphertextHash: 'a', stanzaOrder: 1n, waMessageId: 'a', plaintext: bytes, stanza: bytes },
+      ]);
+      const trim = new JournalTrim(journal, 'main', clock, recordingLog());
+      const pending = () => journal.pending('main', { afterOrder: 0n, limit: 10 });
+      trim.received(['a']);
+      trim.receipted('a');
+      clock.jumpMs(jumpMs);
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(await pending()).toHaveLength(1);
+      await clock.advanceMs(5_000);
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(await pending()).toHaveLength(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('does not change the age of messages, which WhatsApp dates', async () => {
+    const clock = new FakeClock();
+    const time = new WhatsAppTime(clock);
+    expect(time.now()).toBe(clock.now());
+    time.tell(String(Date.UTC(2030, 0, 1) / 1_000));
+    clock.jumpMs(jumpMs);
+    await clock.advanceMs(1_500);
+    expect(time.now()).toBe(Date.UTC(2030, 0, 1) + 1_500);
+    for (const none of [undefined, '', 'x', '0', '-5']) time.tell(none);
+    expect(time.now()).toBe(Date.UTC(2030, 0, 1) + 1_500);
+  });
+});

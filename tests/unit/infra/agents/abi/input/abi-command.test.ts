@@ -1,0 +1,339 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { AbiConfig, IncomingMessage } from '../../../../../../router/src/core/models.ts';
+import { rulesOf } from '../../../../../../router/src/infra/agents/abi/codec/abi-rules.ts';
+import {
+  type Interpretation,
+  interpret,
+} from '../../../../../../router/src/infra/agents/abi/input/abi-command.ts';
+import { echoFunctions, specificationFunctions } from '../../../../../fixtures/abi-echo-types.js';
+import { runs } from '../../../../../support/property-runs.ts';
+
+const message: IncomingMessage = {
+  id: '3EB0ABC',
+  from: '34600111222@s.whatsapp.net',
+  channelId: '34600111222',
+  text: '',
+  timestamp: new Date(1_700_000_000_500),
+  pushName: 'Ann',
+  quotedText: 'before',
+};
+
+async function meaning(
+  text: string,
+  config: Partial<AbiConfig> & { functions?: string[] } = {},
+): Promise<Interpretation> {
+  const result = await rulesOf(config.functions ?? specificationFunctions, config);
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return interpret(result.rules, { ...message, text });
+}
+
+/** `add(2,40)` for a call, the text for an answer. */
+async function brief(...args: Parameters<typeof meaning>): Promise<string> {
+  const meant = await meaning(...args);
+  if (meant.kind === 'say') return meant.text;
+  const values = JSON.stringify(meant.values, (_, value) =>
+    typeof value === 'bigint' ? Number(value) : value,
+  );
+  return `${meant.target.signature} ${values}`;
+}
+
+const list = `You can write:
+/greet name: string
+/add a: uint256, b: uint256
+/sumArray numbers: uint256[]
+/processUser user: (string name, uint256 age)
+/analyze data: bytes
+/help greet tells more.`;
+
+describe('commands', () => {
+  it.each([
+    ['/greet Alice', 'greet(string) ["Alice"]'],
+    ['/greet Alice and "Bob"', 'greet(string) ["Alice and \\"Bob\\""]'],
+    ['/greet “Alice”', 'greet(string) ["Alice"]'],
+    ["/greet O'Brien", 'greet(string) ["O\'Brien"]'],
+    ['/Greet Alice', 'greet(string) ["Alice"]'],
+    ['/add 2 40', 'add(uint256,uint256) [2,40]'],
+    ['/add 0x2   "40"', 'add(uint256,uint256) [2,40]'],
+    ['/add [2, 40]', 'add(uint256,uint256) [2,40]'],
+    ['/add {"b": 40, "a": 2}', 'add(uint256,uint256) [2,40]'],
+    ['/add(uint,uint) 2 40', 'add(uint256,uint256) [2,40]'],
+    ['/add 2, 40', 'add(uint256,uint256) [2,40]'],
+    ['/add 2,40', 'add(uint256,uint256) [2,40]'],
+    ['/add(2, 40)', 'add(uint256,uint256) [2,40]'],
+    ['/add (2,40)', 'add(uint256,uint256) [2,40]'],
+    ['/add()', '/add needs 2 arguments, got 0; write /add 1 2.'],
+    ['/greet(Alice)', 'greet(string) ["Alice"]'],
+    ['/greet(string)', '/greet needs 1 argument, got 0; write /greet some words.'],
+    ['/greet (Alice)', 'greet(string) ["(Alice)"]'],
+    ['/greet', '/greet needs 1 argument, got 0; write /greet some words.'],
+    ['/greet ""', 'greet(string) [""]'],
+    ['/greet Hello, Alice', 'greet(string) ["Hello, Alice"]'],
+    ['/sumArray 1 2 3', 'sumArray(uint256[]) [[1,2,3]]'],
+    ['/sumArray [1,2,3]', 'sumArray(uint256[]) [[1,2,3]]'],
+    ['/sumArray 1, 2, 3', 'sumArray(uint256[]) [[1,2,3]]'],
+    ['/processUser {"name":"Ann","age":30}', 'processUser((string,uint256)) [["Ann",30]]'],
+    ['/processUser {"user":{"name":"Ann","age":30}}', 'processUser((string,uint256)) [["Ann",30]]'],
+    ['/processUser\n{"name":"Ann",\n"age":30}', 'processUser((string,uint256)) [["Ann",30]]'],
+    ['/analyze 0x1234', 'analyze(bytes) ["0x1234"]'],
+    ['/help', list],
+    ['hello', list],
+    [
+      '/help add',
+      '/add\n• a: a whole number from 0 to 2^256-1\n• b: a whole number from 0 to 2^256-1\nAnswers sum: uint256.\nExample: /add 1 2',
+    ],
+    [
+      '/help processUser',
+      '/processUser\n• user, with\n  name: text\n  age: a whole number from 0 to 2^256-1\n' +
+        'Answers greeting: string.\nExample: /processUser {"name": "some words", "age": 2}',
+    ],
+    ['/add(uint8)', '/add needs 2 arguments, got 1; write /add 1 2.'],
+    ['/nope', `There is no command /nope.\n\n${list}`],
+    [
+      '/processUser Ann 30',
+      'the input must be of the form {"name": "some words", "age": 2}, got \'Ann 30\'.',
+    ],
+    ['/processUser {"name":"Ann","age":"ten"}', "age must be a whole number from 0 to 2^256-1, got 'ten'."],
+    ['/add 2', '/add needs 2 arguments, got 1; write /add 1 2.'],
+    ['/add 1 2 3', '/add needs 2 arguments, got more than 2; write /add 1 2.'],
+    ['/sumArray', '/sumArray needs 1 argument, got 0; write /sumArray [1, 2].'],
+    ['/add "2 40', 'the input has an opening quote without a closing one.'],
+  ])('%j', async (text, expected) => {
+    expect(await brief(text)).toBe(expected);
+  });
+
+  it('choose among forms of one name by the arguments, then by the route', async () => {
+    const functions = ['function f(uint256 a)', 'function f(string a)', 'function f(bool a, string b)'];
+    expect(await brief('/f word', { functions })).toBe('f(string) ["word"]');
+    expect(await brief('/f "a" "b"', { functions: functions.slice(1) })).toBe(
+      'f(string) ["\\"a\\" \\"b\\""]',
+    );
+    expect(await brief('/f(bool,string) yes so it is', { functions })).toBe(
+      'f(bool,string) [true,"so it is"]',
+    );
+    expect(await brief('/f 5', { functions })).toBe(
+      'that fits several forms of the command; write /f(uint256) or /f(string) before the values.',
+    );
+    expect(await brief('/f(string) 5', { functions })).toBe('f(string) ["5"]');
+    expect(await brief('/f(yes, so it is)', { functions: [functions[0], functions[2]] as string[] })).toBe(
+      'f(bool,string) [true,"so it is"]',
+    );
+    expect(await brief('/f 5', { functions, function: 'f(uint)' })).toBe('f(uint256) [5]');
+  });
+});
+
+describe('the list of functions', () => {
+  it('of a large contract ends in time, and says how many more there are', async () => {
+    const functions = Array.from(
+      { length: 1_000 },
+      (_, index) => `f${index}(uint256 a, ${'string b, '.repeat(20)}bool c)`,
+    );
+    const text = await brief('/help', { functions });
+    expect(text.length).toBeLessThan(10_000);
+    expect(text).toMatch(
+      /^You can write:\n\/f0 a: uint256, [\s\S]*\n… and \d+ more\n\/help f0 tells more\.$/,
+    );
+    const [, more] = /and (\d+) more/.exec(text) ?? [];
+    expect((text.match(/^\/f\d+ /gm)?.length ?? 0) + Number(more)).toBe(1_000);
+    expect(await brief('/nope', { functions })).toMatch(/^There is no command \/nope\.\n\nYou can write:/);
+  });
+});
+
+describe('the help of a function', () => {
+  it('says what every part of a nested type is, and gives an example that is valid JSON', async () => {
+    const functions = [
+      'function deep(string title, (string name, (uint8 level, bytes[] parts, int8[2] pair)[] items) value, bool)',
+    ];
+    const text = await brief('/help deep', { functions });
+    expect(text).toBe(
+      [
+        '/deep',
+        '• title: text',
+        '• value, with',
+        '  name: text',
+        '  items: a list, each with',
+        '    level: a whole number from 0 to 255',
+        '    parts: a list, each bytes as hex (0x…), base64 or text:…',
+        '    pair: a list of 2, each a whole number from -128 to 127',
+        '• argument 3: true or false',
+        'Answers nothing.',
+        'Example: /deep "some words" {"name": "some words", "items": [{"level": 1, "parts": ["0x1234", "0x1234"], "pair": [1, 2]}]} true',
+      ].join('\n'),
+    );
+    const example = /Example: (.*)$/.exec(text)?.[1] ?? '';
+    expect(await meaning(example, { functions })).toMatchObject({ kind: 'call' });
+    expect(JSON.parse(/\{.*\}/.exec(example)?.[0] ?? '')).toMatchObject({ name: 'some words' });
+  });
+
+  it('gives an example that works for every kind of type', async () => {
+    for (const signature of [...specificationFunctions, ...echoFunctions]) {
+      const functions = [signature];
+      const name = /function (\w+)/.exec(signature)?.[1];
+      const text = await brief(`/help ${name}`, { functions });
+      const example = /Example: (.*)$/.exec(text)?.[1] ?? '';
+      expect(await meaning(example, { functions }), example).toMatchObject({ kind: 'call' });
+    }
+  });
+
+  it('leaves a function of that name callable with its types', async () => {
+    const functions = ['function help(string topic)', 'function add(uint256 a, uint256 b)'];
+    expect(await brief('/help(string) routes', { functions })).toBe('help(string) ["routes"]');
+    expect(await brief('/help', { functions })).toMatch(/^You can write:\n\/help topic: string\n/);
+  });
+});
+
+describe('text and JSON without a command', () => {
+  it('goes to a single function with one text as it is', async () => {
+    const functions = ['function ask(string question) returns (string)'];
+    for (const text of ['hello', ' /unknown thing', '{"a":1}', '"quoted"', '[1']) {
+      expect(await meaning(text, { functions })).toMatchObject({ kind: 'call', values: [text] });
+    }
+    expect(await brief('/ask hello', { functions })).toBe('ask(string) ["hello"]');
+  });
+
+  it("goes to the route's function, as its arguments", async () => {
+    expect(await brief('2 40', { function: 'add' })).toBe('add(uint256,uint256) [2,40]');
+    expect(await brief('[2, 40]', { function: 'add' })).toBe('add(uint256,uint256) [2,40]');
+    expect(await brief('{"a":2,"b":40}', { function: 'add' })).toBe('add(uint256,uint256) [2,40]');
+    expect(await brief('/greet Bo', { function: 'add' })).toBe('greet(string) ["Bo"]');
+    expect(await brief('/sub 2 1', { function: 'add' })).toBe(`There is no command /sub.\n\n${list}`);
+    expect(await brief('/usr 5', { functions: ['f(string path, uint8 depth)'], function: 'f' })).toBe(
+      'f(string,uint8) ["/usr",5]',
+    );
+    expect(await brief('Bo', { function: '0xead710c4' })).toBe('greet(string) ["Bo"]');
+    expect(await brief('', { functions: ['function now() returns (uint256)'], function: 'now' })).toBe(
+      'now() []',
+    );
+  });
+});
+
+describe('whatever a person writes', { timeout: 60_000 }, () => {
+  const pieces = fc.constantFrom(
+    '/add',
+    '/help',
+    '/processUser',
+    ' ',
+    '[',
+    ']',
+    '{',
+    '}',
+    ',',
+    ':',
+    '"',
+    "'",
+    '“',
+    '”',
+    '0',
+    '9',
+    '0x',
+    'a',
+    '-',
+    '\\',
+    '\n',
+    '(',
+    ')',
+    '\ud83d',
+  );
+
+  it('is a call or an answer, never an error', async () => {
+    const configs: Array<Partial<AbiConfig>> = [
+      {},
+      { function: 'add' },
+      { function: 'processUser' },
+      { function: 'sumArray', args: ['{{text}}'] },
+    ];
+    const results = await Promise.all(configs.map((config) => rulesOf(specificationFunctions, config)));
+    const rules = results.flatMap((result) => (result.ok ? [result.rules] : []));
+    expect(rules).toHaveLength(configs.length);
+    const texts = fc.oneof(
+      fc.string(),
+      fc.array(pieces, { maxLength: 25 }).map((parts) => parts.join('')),
+    );
+    fc.assert(
+      fc.property(texts, fc.constantFrom(...rules), (text, chosen) => {
+        const meant = interpret(chosen, { ...message, text });
+        expect(meant.kind === 'call' || meant.text.length > 0).toBe(true);
+      }),
+      runs(2_000),
+    );
+  });
+
+  it.each([
+    ['zeros', `${'0'.repeat(65_000)}x`],
+    ['brackets', '['.repeat(65_000)],
+    ['quotes', '"'.repeat(65_000)],
+    ['half-open objects', '{a:'.repeat(20_000)],
+    ['spaces', `1${' '.repeat(65_000)}x`],
+    ['equals signs', '='.repeat(65_000)],
+    ['backslashes', `"${'\\'.repeat(65_000)}`],
+    ['commas', ','.repeat(65_000)],
+  ])('is understood at once when it is 65,000 %s', async (_name, text) => {
+    const startedMs = performance.now();
+    for (const command of ['/add ', '/sumArray ', '/processUser ', '/analyze ', '/help ', '/add(', '']) {
+      const meant = await meaning(command + text);
+      expect(meant.kind === 'call' || meant.text.length < 3_000).toBe(true);
+    }
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+});
+
+describe('argument templates', () => {
+  const functions = [
+    'function tell(string text, string who, (string id, uint64 at, string quoted) meta, bool group)',
+  ];
+
+  it('take their values from the message, and every text is a call', async () => {
+    const args = [
+      'say: {{text}}',
+      '{{from}}',
+      { id: '{{messageId}}', at: '{{timestamp}}', quoted: '{{ quotedText }}' },
+      '{{isGroup}}',
+    ];
+    expect(await brief('/help {{from}}', { functions, args })).toBe(
+      'tell(string,string,(string,uint64,string),bool) ' +
+        '["say: /help {{from}}","34600111222@s.whatsapp.net",["3EB0ABC",1700000000,"before"],false]',
+    );
+  });
+
+  it('give a mistake of the person as a sentence', async () => {
+    expect(await brief('ten', { function: 'add', args: { a: '{{text}}', b: 1 } })).toBe(
+      "a must be a whole number from 0 to 2^256-1, got 'ten'.",
+    );
+  });
+
+  it.each([
+    [{ args: ['{{text}}'] }, 'function', 'is missing: a template is for one function, and there are 5'],
+    [
+      { function: 'add', args: ['{{text}}'] },
+      'args',
+      'does not fit add(uint256,uint256): the input must have 2 values, got 1',
+    ],
+    [
+      { function: 'add', args: ['{{text}}', '{{from}}'] },
+      'args',
+      /^does not fit .*: b must be a whole number/,
+    ],
+    [{ function: 'add', args: [1, '{{channelId}}'] }, 'args', /b must be a whole number/],
+    [{ function: 'add', args: [1, 2 ** 60] }, 'args', /write large numbers as text/],
+    [{ function: 'greet', args: ['{{sender}}'] }, 'args', /^uses \{\{sender\}\}; there are text, from, /],
+    [{ function: 'greeet' }, 'function', /not among the functions/],
+    [{ function: 'add', output: 'is {{total}}' }, 'output', 'uses {{total}}, which is not among the outputs'],
+    [{ function: 'add', output: '{{#sum}}' }, 'output', 'never closes {{#sum}}'],
+    [{ function: 'add', output: 'is {{sum' }, 'output', "has '{{sum' without }}"],
+    [{ function: 'greet', args: ['Dear {{text'] }, 'args', "has '{{text' without }}"],
+    [{ function: 'greet', args: ['{{#text}}'] }, 'args', /^uses \{\{#text\}\}; there are text, from, /],
+    [{ function: 'greet', args: ['{{user.name}}'] }, 'args', /^uses \{\{user\.name\}\}; there are /],
+  ])('are checked when they are saved: %j', async (config, field, sentence) => {
+    const result = await rulesOf(specificationFunctions, config as Partial<AbiConfig>);
+    const problems = result.ok ? [] : result.problems;
+    expect(problems).toEqual([
+      { field, message: typeof sentence === 'string' ? sentence : expect.stringMatching(sentence) },
+    ]);
+  });
+
+  it('may hold what fits once the person has written', async () => {
+    for (const args of [['{{text}}', 5], ['{{timestamp}}', '0x10'], { a: '1', b: '{{quotedText}}' }]) {
+      expect((await rulesOf(specificationFunctions, { function: 'add', args })).ok).toBe(true);
+    }
+  });
+});

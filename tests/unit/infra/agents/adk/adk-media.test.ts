@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import nock from 'nock';
+import { describe, expect, it } from 'vitest';
+import { type IncomingMessage, MAX_MEDIA_BYTES } from '../../../../../router/src/core/models.ts';
+import { filesIn, inlineDataOf } from '../../../../../router/src/infra/agents/adk/adk-media.ts';
+import { type AdkEvent, parseEvents, runBody } from '../../../../../router/src/infra/agents/adk/adk-wire.ts';
+import { HttpAgentClient } from '../../../../../router/src/infra/http-agent-client.ts';
+import { mockNetwork } from '../../../../support/mocked-network.ts';
+
+const url = 'http://adk.example:8000';
+const media = { kind: 'document' as const, mimeType: 'application/pdf', fileName: 'a.pdf', sizeBytes: 3 };
+const message: IncomingMessage = {
+  id: 'M1',
+  from: '34600111222@s.whatsapp.net',
+  channelId: '34600111222',
+  text: 'read this',
+  timestamp: new Date(1_700_000_000_000),
+};
+const bytes = Buffer.from([1, 2, 3]);
+const png = { mimeType: 'image/png', data: bytes.toString('base64') };
+
+/** Events as they come over the wire. */
+function events(...parts: Array<[changes: Partial<AdkEvent>, ...parts: object[]]>): AdkEvent[] {
+  const sent = parts.map(([changes, ...made]) => ({
+    author: 'front_desk',
+    content: { role: 'model', parts: made },
+    ...changes,
+  }));
+  const parsed = parseEvents(JSON.stringify(sent));
+  if (!parsed.ok) throw new Error(parsed.problem);
+  return parsed.value;
+}
+
+describe('files to an ADK agent', () => {
+  const run = { appName: 'a', userId: 'u', sessionId: 's', messageId: 'M1' };
+  const file = inlineDataOf(media, bytes);
+
+  it('go as inlineData beside the words, and alone without any', () => {
+    const inlineData = { mimeType: 'application/pdf', data: 'AQID', displayName: 'a.pdf' };
+    expect(runBody('camel', { ...run, text: 'read this', file })).toMatchObject({
+      newMessage: { role: 'user', parts: [{ text: 'read this' }, { inlineData }] },
+    });
+    expect(runBody('snake', { ...run, text: '', file })).toMatchObject({
+      new_message: { parts: [{ inlineData }] },
+    });
+  });
+
+  it('leave the body of a message of words as the contract has it', () => {
+    expect(runBody('snake', { ...run, text: '' })).toMatchObject({ new_message: { parts: [{ text: '' }] } });
+  });
+});
+
+describe('files in a run', () => {
+  it('are those of whole model events, in order, and no thoughts', () => {
+    const run = events(
+      [{ author: 'user', content: { role: 'user', parts: [{ inlineData: png }] } }],
+      [{}, { inlineData: png }, { text: 'and' }, { inlineData: { ...png, mimeType: 'audio/mpeg' } }],
+      [{ partial: true }, { inlineData: png }],
+      [{}, { inlineData: png, thought: true }],
+      [{}, { inlineData: { mimeType: 'text/csv', data: 'YQ==', displayName: '../sums.csv' } }],
+    );
+    expect(filesIn(run)).toEqual([
+      { kind: 'image', mimeType: 'image/png', bytes },
+      { kind: 'audio', mimeType: 'audio/mpeg', bytes },
+      { kind: 'document', mimeType: 'text/csv', fileName: '.._sums.csv', bytes: Buffer.from('a') },
+    ]);
+  });
+
+  it('are left out where they are none', () => {
+    const broken = [
+      null,
+      7,
+      {},
+      { mimeType: 'x', data: 'YQ==' },
+      { mimeType: 'a/b', data: '' },
+      { mimeType: 'a/b', data: '!' },
+    ];
+    expect(filesIn(events([{}, ...broken.map((inlineData) => ({ inlineData }))]))).toEqual([]);
+  });
+
+  it('are at most ten', () => {
+    expect(filesIn(events([{}, ...Array.from({ length: 40 }, () => ({ inlineData: png }))]))).toHaveLength(
+      10,
+    );
+  });
+
+  it('are a failure when one is too large', () => {
+    const data = Buffer.alloc(MAX_MEDIA_BYTES + 1).toString('base64');
+    expect(() => filesIn(events([{}, { inlineData: { ...png, data } }]))).toThrow(
+      'at most 10000000 can be sent',
+    );
+  });
+
+  it('come byte for byte in both alphabets of base64', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.boolean(), (content, isUrlSafe) => {
+        const buffer = Buffer.from(content);
+        const data = buffer.toString(isUrlSafe ? 'base64url' : 'base64');
+        expect(filesIn(events([{}, { inlineData: { ...png, data } }]))[0]?.bytes).toEqual(buffer);
+      }),
+    );
+  });
+});
+
+describe('an ADK route', () => {
+  mockNetwork();
+  const answer = [
+    { author: 'model', content: { role: 'model', parts: [{ text: 'a chart' }, { inlineData: png }] } },
+  ];
+  const loadMedia = async () => bytes;
+
+  it('without media neither fetches a file nor sends one, and gives words only', async () => {
+    nock(url)
+      .post('/run', (body) => JSON.stringify(body.new_message) === '{"parts":[{"text":"read this"}]}')
+      .reply(200, answer);
+    const client = new HttpAgentClient({ adk: { appName: 'a', dialect: 'snake' } });
+    const forbidden = async () => Promise.reject(new Error('nothing is to be fetched'));
+    const said = await client.sendMessage(url, { ...message, media }, { loadMedia: forbidden });
+    expect(said.response).toBe('a chart');
+    expect(said).not.toHaveProperty('files');
+    expect(await client.takesFile()).toBe(false);
+  });
+
+  it('with media sends the file and gives those of the answer', async () => {
+    nock(url)
+      .post('/run', (body) => body.new_message.parts[1].inlineData.data === 'AQID')
+      .reply(200, answer);
+    const client = new HttpAgentClient({ adk: { appName: 'a', dialect: 'snake', media: true } });
+    const said = await client.sendMessage(url, { ...message, media }, { loadMedia });
+    expect(said).toMatchObject({ response: 'a chart', files: [{ kind: 'image', bytes }] });
+    expect(await client.takesFile()).toBe(true);
+  });
+});

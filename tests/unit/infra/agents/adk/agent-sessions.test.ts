@@ -1,0 +1,236 @@
+import nock from 'nock';
+import { describe, expect, it } from 'vitest';
+import { AdkState } from '../../../../../router/src/infra/agents/adk/adk-state.ts';
+import {
+  aClient,
+  aMessage,
+  anEvent,
+  camelBody,
+  errorOf,
+  isCamel,
+  isSnake,
+  mockAgentServer,
+  never,
+  sessionId,
+  sessionPath,
+  snakeBody,
+  untilNoMocks,
+  untilTrue,
+  url,
+  watchSessions,
+} from '../../../../support/adk-asks.ts';
+
+/** HttpAgentClient by what real ADK servers do (refs/adk_api.md): spelling, sessions, and asks side by side. */
+
+mockAgentServer();
+
+describe('spelling and sessions', () => {
+  it.each([
+    ['JS', { error: 'Session not found: undefined' }, 200],
+    ['Python', { detail: 'Session not found' }, 409],
+    ['Go', 'failed to get session: not there', 201],
+  ])('makes the missing session of a %s server and asks in camelCase, once', async (_case, body, created) => {
+    nock(url)
+      .post('/run', snakeBody)
+      .reply(404, body)
+      .post(sessionPath, {})
+      .reply(created, {})
+      .post('/run', (sent) => {
+        expect(sent).toEqual(camelBody);
+        return true;
+      })
+      .reply(200, [anEvent('Hi', { author: 'front_desk' })]);
+    const answer = await aClient().sendMessage(url, aMessage());
+    expect(answer.response).toBe('Hi');
+    expect(answer.metadata?.adk).toMatchObject({ author: 'front_desk' });
+  });
+
+  it('takes "already exists" for a session that is there', async () => {
+    nock(url)
+      .post('/run', isSnake)
+      .reply(404, { error: 'Session not found: undefined' })
+      .post(sessionPath)
+      .reply(400, { error: 'Session already exists: x' })
+      .post('/run', isCamel)
+      .reply(200, [anEvent('Hi')]);
+    expect((await aClient().sendMessage(url, aMessage())).response).toBe('Hi');
+  });
+
+  it('asks in the learnt spelling from then on, also through another client', async () => {
+    const state = new AdkState();
+    nock(url)
+      .post('/run', isSnake)
+      .reply(404, { error: 'Session not found: undefined' })
+      .post(sessionPath)
+      .reply(200, {})
+      .post('/run', isCamel)
+      .times(2)
+      .reply(200, [anEvent('Hi')]);
+    await aClient({ state }).sendMessage(url, aMessage());
+    expect((await aClient({ state }).sendMessage(url, aMessage({ id: 'msg_001' }))).response).toBe('Hi');
+  });
+
+  it('asks in camelCase when the server refuses the fields of the contract', async () => {
+    nock(url)
+      .post('/run', isSnake)
+      .reply(400, 'json: unknown field "app_name"')
+      .post(sessionPath)
+      .reply(200, {})
+      .post('/run', isCamel)
+      .reply(200, [anEvent('Hi')]);
+    expect((await aClient().sendMessage(url, aMessage())).response).toBe('Hi');
+  });
+
+  it('does not take an agent of the contract that misses fields for another spelling', async () => {
+    const sessions = watchSessions();
+    nock(url).post('/run').reply(400, { error: 'Missing required fields' });
+    const error = await errorOf(aClient().sendMessage(url, aMessage()));
+    expect(sessions.asked).toEqual([]);
+    expect(error.message).toBe('ADK agent endpoint returned 400: {"error":"Missing required fields"}');
+  });
+
+  it('makes the session when a bare 500 turns out to be its absence', async () => {
+    nock(url)
+      .post('/run', isSnake)
+      .reply(500, 'Agent run failed')
+      .get(sessionPath)
+      .reply(404)
+      .post(sessionPath)
+      .reply(200, {})
+      .post('/run', isCamel)
+      .reply(200, [anEvent('Hi')]);
+    expect((await aClient().sendMessage(url, aMessage())).response).toBe('Hi');
+  });
+
+  it('does not repeat a run that failed with 500 in a session that is there', async () => {
+    nock(url).post('/run').reply(500, 'Internal Server Error').get(sessionPath).reply(200, { events: [] });
+    const error = await errorOf(aClient().sendMessage(url, aMessage()));
+    expect(error.message).toBe('ADK agent endpoint returned 500: Internal Server Error');
+  });
+
+  it('does not look for a session that it knows to be there', async () => {
+    const client = aClient();
+    const sessions = watchSessions();
+    nock(url).post('/run').reply(200, []).post('/run').reply(500, 'Internal Server Error');
+    await client.sendMessage(url, aMessage());
+    await errorOf(client.sendMessage(url, aMessage({ id: 'msg_002' })));
+    expect(sessions.asked).toEqual([]);
+  });
+
+  it('gives up when the session is still missing after it was made', async () => {
+    nock(url)
+      .post('/run')
+      .times(2)
+      .reply(404, { error: 'Session not found: x' })
+      .post(sessionPath)
+      .reply(200, {});
+    const error = await errorOf(aClient().sendMessage(url, aMessage()));
+    expect(error.message).toBe('ADK agent endpoint returned 404: {"error":"Session not found: x"}');
+  });
+
+  it('reports the first refusal when the session cannot be made', async () => {
+    nock(url).post('/run').reply(404, 'Session not found').post(sessionPath).reply(403, 'no');
+    const error = await errorOf(aClient().sendMessage(url, aMessage()));
+    expect(error.message).toBe('ADK agent endpoint returned 404: Session not found');
+  });
+
+  it('learns anew when another kind of server answers at the address', async () => {
+    const state = new AdkState();
+    state.learnDialect(url, 'camel');
+    nock(url)
+      .post('/run', isCamel)
+      .reply(400, { error: 'Missing required fields' })
+      .post('/run', isSnake)
+      .times(2)
+      .reply(200, [anEvent('Hi')]);
+    await aClient({ state }).sendMessage(url, aMessage());
+    expect((await aClient({ state }).sendMessage(url, aMessage())).response).toBe('Hi');
+  });
+
+  it.each([
+    ['snake', isSnake],
+    ['camel', isCamel],
+  ] as const)('keeps to %s when the route says so', async (dialect, isSpelt) => {
+    nock(url)
+      .post('/run', isSpelt)
+      .reply(404, 'Session not found')
+      .post(sessionPath)
+      .reply(200, {})
+      .post('/run', isSpelt)
+      .reply(200, [anEvent('Hi')]);
+    expect((await aClient({}, { dialect }).sendMessage(url, aMessage())).response).toBe('Hi');
+  });
+
+  it('encodes what stands in the path of a session', async () => {
+    const path = `/apps/my%20agent%2F1/users/5493777239922/sessions/${sessionId}`;
+    nock(url)
+      .post('/run')
+      .reply(404, 'Session not found')
+      .post(path)
+      .reply(200, {})
+      .post('/run')
+      .reply(200, []);
+    const client = aClient({}, { appName: 'my agent/1' });
+    expect((await client.sendMessage(url, aMessage())).success).toBe(true);
+  });
+});
+
+describe('several asks', () => {
+  it('waits for the earlier ask of the same session, whatever client asks', async () => {
+    const state = new AdkState();
+    const order: string[] = [];
+    let release: (reply: [number, object[]]) => void = () => undefined;
+    nock(url)
+      .post('/run')
+      .reply(() => {
+        order.push('first begins');
+        return new Promise((resolve) => {
+          release = (reply) => {
+            order.push('first ends');
+            resolve(reply);
+          };
+        });
+      })
+      .post('/run')
+      .reply(() => {
+        order.push('second begins');
+        return [200, [anEvent('two')]];
+      });
+    const first = aClient({ state }).sendMessage(url, aMessage({ id: 'A' }));
+    const second = aClient({ state }).sendMessage(url, aMessage({ id: 'B' }));
+    await untilTrue(() => order.includes('first begins'));
+    release([200, [anEvent('one')]]);
+    expect((await first).response).toBe('one');
+    expect((await second).response).toBe('two');
+    expect(order).toEqual(['first begins', 'first ends', 'second begins']);
+  });
+
+  it('goes on after a failed ask of the same session', async () => {
+    const client = aClient();
+    nock(url)
+      .post('/run')
+      .reply(500, 'no good')
+      .post('/run')
+      .reply(200, [anEvent('two')]);
+    const first = errorOf(client.sendMessage(url, aMessage({ id: 'A' })));
+    const second = client.sendMessage(url, aMessage({ id: 'B' }));
+    await first;
+    expect((await second).response).toBe('two');
+  });
+
+  it('ends with the reason of the signal, while asking and while waiting its turn', async () => {
+    const client = aClient();
+    const stopping = new AbortController();
+    nock(url).post('/run').reply(never);
+    const asking = client.sendMessage(url, aMessage({ id: 'A' }), { signal: stopping.signal });
+    const waiting = client.sendMessage(url, aMessage({ id: 'B' }), { signal: stopping.signal });
+    const outcomes = Promise.allSettled([asking, waiting]);
+    await untilNoMocks();
+    const reason = new Error('stopping');
+    stopping.abort(reason);
+    expect(await outcomes).toEqual([
+      { status: 'rejected', reason },
+      { status: 'rejected', reason },
+    ]);
+  });
+});

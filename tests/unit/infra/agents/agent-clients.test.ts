@@ -1,0 +1,87 @@
+import nock from 'nock';
+import { describe, expect, it } from 'vitest';
+import type { Route } from '../../../../router/src/core/models.ts';
+import { createAgentClients } from '../../../../router/src/infra/agents/agent-clients.ts';
+import { HttpAgentClient } from '../../../../router/src/infra/http-agent-client.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { mockNetwork } from '../../../support/mocked-network.ts';
+import { quietLog } from '../../../support/quiet-log.ts';
+
+function aRoute(changes: Partial<Route> = {}): Route {
+  return {
+    id: 'r1',
+    accountId: 'main',
+    channelId: '*',
+    agentEndpoint: 'http://localhost:8000',
+    environment: 'lab',
+    priority: 0,
+    enabled: true,
+    config: { adk: { appName: 'a' } },
+    createdAt: new Date(0),
+    updatedAt: new Date(0),
+    ...changes,
+  };
+}
+
+const message = {
+  id: 'm',
+  from: '5491@s.whatsapp.net',
+  channelId: '5491',
+  text: 'x',
+  timestamp: new Date(0),
+};
+
+function agentClients(clock = new FakeClock()) {
+  return createAgentClients({ defaultTimeoutMs: 1_000, log: quietLog, clock });
+}
+
+mockNetwork();
+
+describe('createAgentClients', () => {
+  it('gives an ADK route its HttpAgentClient, the same one until the route changes', () => {
+    const clients = agentClients();
+    const first = clients.clientFor(aRoute());
+    expect(first).toBeInstanceOf(HttpAgentClient);
+    expect(clients.clientFor(aRoute())).toBe(first);
+    expect(clients.clientFor(aRoute({ updatedAt: new Date(1) }))).not.toBe(first);
+    expect(clients.clientFor(aRoute({ id: 'r2' }))).not.toBe(first);
+  });
+
+  it('refuses a route without a kind it knows, naming the route', () => {
+    expect(() => agentClients().clientFor(aRoute({ config: {} }))).toThrow(/Route r1 .*"adk"/);
+  });
+
+  it.each([
+    ['of the route', 250, 250],
+    ['of the service', undefined, 1_000],
+  ])('keeps the time limit %s', async (_case, timeoutMs, expected) => {
+    const clock = new FakeClock();
+    const route = aRoute({ config: { adk: { appName: 'a', ...(timeoutMs && { timeoutMs }) } } });
+    nock('http://localhost:8000')
+      .post('/run')
+      .reply(() => new Promise(() => undefined));
+    const asked = agentClients(clock).clientFor(route).sendMessage(route.agentEndpoint, message);
+    const failed = expect(asked).rejects.toThrow(`Request to agent timed out after ${expected}ms`);
+    await clock.untilSleeping();
+    await clock.advanceMs(expected);
+    await failed;
+    nock.abortPendingRequests();
+  });
+
+  it('lets one route know what another learnt of the same server', async () => {
+    const clients = agentClients();
+    nock('http://localhost:8000')
+      .post('/run', (body) => 'app_name' in body)
+      .reply(404, 'Session not found')
+      .post('/apps/a/users/5491/sessions/5491_5491')
+      .reply(200, {})
+      .post('/run', (body) => 'appName' in body)
+      .times(2)
+      .reply(200, []);
+    for (const id of ['r1', 'r2']) {
+      const answer = await clients.clientFor(aRoute({ id })).sendMessage('http://localhost:8000', message);
+      expect(answer.success).toBe(true);
+    }
+    expect(nock.isDone()).toBe(true);
+  });
+});

@@ -1,0 +1,44 @@
+import nock from 'nock';
+import { describe, expect, it } from 'vitest';
+import { boundedFetch } from '../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
+import { mockNetwork } from '../../../../support/mocked-network.ts';
+
+mockNetwork();
+
+const url = 'https://agent.example';
+
+async function faultWith(cause: Error) {
+  nock(url).post('/').replyWithError(cause);
+  const signal = new AbortController().signal;
+  return await boundedFetch(url, { method: 'POST', headers: new Headers(), signal, maxBytes: 100 });
+}
+
+describe('a request that failed before it was sent', () => {
+  it.each([
+    ['ECONNREFUSED', 'connect ECONNREFUSED 10.0.0.1:443', 'connect ECONNREFUSED 10.0.0.1:443'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate', 'its certificate is self-signed'],
+    ['CERT_HAS_EXPIRED', 'certificate has expired', 'its certificate has expired'],
+    [
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+      "Hostname/IP does not match certificate's altnames: Host: agent.example",
+      'its certificate is for another host name',
+    ],
+    [
+      'ERR_SSL_WRONG_VERSION_NUMBER',
+      'error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/openssl/record.c:350:\n',
+      'it does not speak TLS on that port, so its address may have to begin with http://',
+    ],
+  ])('%s says so', async (code, message, detail) => {
+    const fault = await faultWith(Object.assign(new Error(message), { code }));
+    expect(fault).toMatchObject({ kind: 'fault', stage: 'not-connected', detail });
+  });
+});
+
+describe('a request that may have been taken', () => {
+  it('is not called unsent, whatever TLS says of a connection that was open', async () => {
+    const cause = Object.assign(new Error('bad record mac\n'), {
+      code: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC',
+    });
+    expect(await faultWith(cause)).toMatchObject({ stage: 'no-answer', detail: 'bad record mac' });
+  });
+});

@@ -1,0 +1,186 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { AccountStatus } from '../../../../../router/src/core/ports/chat-provider.ts';
+import { html } from '../../../../../router/src/infra/faces/pages/html.ts';
+import { type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
+
+const PNG_SIGNATURE = '89504e470d0a1a0a';
+
+let api: HttpApi;
+beforeEach(async () => {
+  api = await startHttpApi();
+});
+afterEach(() => api.close());
+
+const pairing: Partial<AccountStatus> = {
+  state: 'pairing',
+  nextAction: 'Scan the code with WhatsApp.',
+  qr: '2@abc,def,ghi',
+};
+
+describe('GET /qr/status', () => {
+  it('gives state, next action and the raw code while pairing', async () => {
+    api.accounts.set({ ...pairing, expiresAtMs: 60_000 });
+    const { status, body } = await api.call('GET', '/qr/status');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      state: 'pairing',
+      nextAction: 'Scan the code with WhatsApp.',
+      qr: '2@abc,def,ghi',
+      expiresAt: '1970-01-01T00:01:00.000Z',
+    });
+  });
+
+  it('names the linked account, once known', async () => {
+    api.accounts.set({ phone: '5493777239922', name: 'Ana' });
+    const { body } = await api.call('GET', '/qr/status');
+    expect(body.account).toEqual({ id: 'default', phone: '5493777239922', name: 'Ana' });
+  });
+
+  it('tells of pairing only, not which node holds the account', async () => {
+    api.accounts.set({ ...pairing, node: 'n1', isConnected: false });
+    expect((await api.call('GET', '/qr/status')).body).not.toHaveProperty('node');
+    expect((await api.call('GET', '/api/accounts/default')).body.data).toMatchObject({ node: 'n1' });
+  });
+
+  it('shows another account on request, and 404 for none', async () => {
+    api.accounts.set({ accountId: 'sales', state: 'waiting' });
+    expect((await api.call('GET', '/qr/status?account=sales')).body.state).toBe('waiting');
+    expect((await api.call('GET', '/qr/status?account=other')).status).toBe(404);
+  });
+});
+
+describe('GET /qr/image', () => {
+  it('draws the code as PNG', async () => {
+    api.accounts.set(pairing);
+    const response = await fetch(`${api.url}/qr/image`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('image/png');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect(bytes.subarray(0, 8).toString('hex')).toBe(PNG_SIGNATURE);
+  });
+
+  it('says so when there is no code', async () => {
+    const answer = await api.call('GET', '/qr/image');
+    expect(answer.status).toBe(404);
+    expect(answer.body).toMatchObject({
+      code: 'NO_QR',
+      error: 'There is no QR code to show; the account is open.',
+    });
+  });
+});
+
+describe('GET /qr', () => {
+  const shown = async (status: Partial<AccountStatus>) => {
+    api.accounts.set(status);
+    return (await api.call('GET', '/qr')).text;
+  };
+
+  it('shows the picture, and another one when the code changes', async () => {
+    const picture = /<img class="qr" src="([^"]+)"/;
+    const [, first] = picture.exec(await shown(pairing)) ?? [];
+    const [, same] = picture.exec(await shown(pairing)) ?? [];
+    const [, second] = picture.exec(await shown({ ...pairing, qr: '2@other' })) ?? [];
+    expect(first).toMatch(
+      /^\/qr\/image\?account=default&amp;v=[0-9a-f]{12}$|^\/qr\/image\?account=default&v=[0-9a-f]{12}$/,
+    );
+    expect(same).toBe(first);
+    expect(second).not.toBe(first);
+    expect((await api.call('GET', (first as string).replace('&amp;', '&'))).status).toBe(200);
+  });
+
+  it('shows the pairing code in two halves and no picture', async () => {
+    const text = await shown({ ...pairing, qr: undefined, pairingCode: 'ABCD1234' });
+    expect(text).toContain('>ABCD-1234</p>');
+    expect(text).toContain('aria-label="Pairing code A B C D 1 2 3 4"');
+    expect(text).not.toContain('<img');
+  });
+
+  it('says when it tries again', async () => {
+    const retryAtMs = api.clock.nowMs + 42_400;
+    expect(await shown({ state: 'waiting', retryAtMs })).toContain('Next try in 42 s.');
+  });
+
+  it.each([
+    'starting',
+    'pairing',
+    'connecting',
+    'open',
+    'waiting',
+    'logged-out',
+    'replaced',
+    'outdated',
+    'restricted',
+    'stopped',
+  ] as const)('shows the state %s with its next action in words', async (state) => {
+    const text = await shown({ state, nextAction: 'Do this & that.', reason: 'Because <b>.' });
+    expect(text).toContain(`>${state}</p>`);
+    expect(text).toContain('<p>Do this &amp; that.</p>');
+    expect(text).toContain('Because &lt;b&gt;.');
+    expect(text).toMatch(/<h1>[^<]+<\/h1>/);
+  });
+
+  it('loads nothing from elsewhere and allows only its own script and style', async () => {
+    api.accounts.set(pairing);
+    const { text, headers } = await api.call('GET', '/qr');
+    expect(text).not.toMatch(/(?:src|href|action)="(?!\/|data:,")/);
+    const policy = headers.get('content-security-policy') ?? '';
+    const nonce = /script-src 'nonce-([^']+)'/.exec(policy)?.[1];
+    expect(policy).not.toContain('unsafe');
+    expect([...text.matchAll(/<(?:script|style)[^>]*>/g)].map(([tag]) => tag)).toEqual([
+      `<style nonce="${nonce}">`,
+      `<script nonce="${nonce}">`,
+    ]);
+    expect(text).not.toMatch(/ on\w+=| style=/);
+    expect((await api.call('GET', '/qr')).headers.get('content-security-policy')).not.toBe(policy);
+  });
+
+  it('links to the other accounts', async () => {
+    api.accounts.set({ accountId: 'sales' });
+    expect((await api.call('GET', '/qr')).text).toContain('<a href="/qr?account=sales">sales</a>');
+  });
+
+  it('tells phones its size and readers its language', async () => {
+    const text = await shown({});
+    expect(text).toContain('<html lang="en">');
+    expect(text).toContain('name="viewport" content="width=device-width, initial-scale=1"');
+  });
+});
+
+it('GET / leads to everything', async () => {
+  const { text } = await api.call('GET', '/');
+  const links = [...text.matchAll(/href="(\/[^"]*)"/g)].map(([, link]) => link as string);
+  expect(links).toContain('/qr?account=default');
+  for (const link of links) expect((await api.call('GET', link)).status, link).toBe(200);
+});
+
+it('html escapes every value but its own markup', () => {
+  const item = (text: string) => html`<li>${text}</li>`;
+  expect(html`<ul title="${'"\''}">${['<a>', '&'].map(item)}${undefined}${false}${0}</ul>`.toString()).toBe(
+    '<ul title="&quot;&#39;"><li>&lt;a&gt;</li><li>&amp;</li>0</ul>',
+  );
+});
+
+describe('an error', () => {
+  const asBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+
+  it.each([
+    ['/qr?account=tpyo', 404, 'There is no WhatsApp account with this id.'],
+    ['/nowhere', 404, 'There is nothing at this address.'],
+  ])('is a page for a browser that goes to %s', async (path, status, sentence) => {
+    const answer = await api.call('GET', path, undefined, asBrowser);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('content-security-policy')).toContain("script-src 'nonce-");
+    expect(answer.text).toContain(`<p>${sentence}</p>`);
+  });
+
+  it.each([
+    ['GET', {}],
+    ['GET', { accept: 'application/json' }],
+    ['POST', asBrowser],
+  ])('is JSON for everybody else (%s, %j)', async (method, headers) => {
+    const answer = await api.call(method, '/nowhere', undefined, headers);
+    expect(answer.body).toMatchObject({ success: false, code: 'NOT_FOUND' });
+  });
+});

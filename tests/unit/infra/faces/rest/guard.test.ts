@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sessionCookie } from '../../../../../router/src/infra/faces/rest/guard.ts';
+import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
+import { rawRequest } from '../../../../support/raw-request.ts';
+
+const json = { 'content-type': 'application/json' };
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+const route = JSON.stringify({
+  channelId: '*',
+  agentEndpoint: 'http://localhost:8000',
+  environment: 'lab',
+  config: { adk: { appName: 'a' } },
+});
+
+let api: HttpApi;
+afterEach(() => api.close());
+
+describe('on loopback without a key', () => {
+  beforeEach(async () => {
+    api = await startHttpApi();
+  });
+
+  it.each(['localhost', 'localhost:3000', '127.0.0.1:3000', '[::1]:3000', 'LOCALHOST'])(
+    'answers requests to the Host %s',
+    async (host) => {
+      expect((await rawRequest(`${api.url}/api/routes`, { headers: { host } })).status).toBe(200);
+    },
+  );
+
+  it.each([
+    'evil.example',
+    'evil.example:3000',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '10.0.0.1',
+    '@',
+  ])('refuses the foreign Host %j, as DNS rebinding would send it', async (host) => {
+    const answer = await rawRequest(`${api.url}/qr/status`, { headers: { host } });
+    expect(answer.status).toBe(403);
+    expect(JSON.parse(answer.text)).toMatchObject({ success: false, code: 'FOREIGN_HOST' });
+  });
+
+  it.each(['https://evil.example', 'null', 'http://localhost:8080', 'file://'])(
+    'refuses what a page of the origin %s sends',
+    async (origin) => {
+      for (const method of ['GET', 'POST', 'OPTIONS']) {
+        const answer = await rawRequest(`${api.url}/api/routes`, {
+          method,
+          headers: { ...json, origin },
+          body: method === 'POST' ? route : undefined,
+        });
+        expect(answer.status).toBe(403);
+        expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
+      }
+      expect(await api.routes.list()).toEqual([]);
+    },
+  );
+
+  it('answers its own pages', async () => {
+    const headers = { ...json, origin: api.url, 'sec-fetch-site': 'same-origin' };
+    expect((await rawRequest(`${api.url}/api/routes`, { method: 'POST', headers, body: route })).status).toBe(
+      201,
+    );
+  });
+
+  it('refuses a cross-site write that tells no origin', async () => {
+    const headers = { ...json, 'sec-fetch-site': 'cross-site' };
+    const answer = await rawRequest(`${api.url}/api/accounts/default/logout`, { method: 'POST', headers });
+    expect(answer.status).toBe(403);
+    expect(api.accounts.calls).toEqual([]);
+  });
+
+  it.each([
+    ['a form', form],
+    ['plain text', { 'content-type': 'text/plain' }],
+    ['nothing', {}],
+    ['a look-alike', { 'content-type': 'application/jsonp' }],
+    ['a form with a hint', { 'content-type': 'text/plain; x=application/json' }],
+  ])('refuses writes whose body says it is %s', async (_name, headers) => {
+    const answer = await rawRequest(`${api.url}/api/routes`, { method: 'POST', headers, body: route });
+    expect(answer.status).toBe(415);
+    expect(JSON.parse(answer.text)).toMatchObject({ code: 'UNSUPPORTED_MEDIA_TYPE' });
+  });
+
+  it('refuses a form without content, as a cross-site button would send it', async () => {
+    const answer = await rawRequest(`${api.url}/api/accounts/default/logout`, {
+      method: 'POST',
+      headers: form,
+    });
+    expect(answer.status).toBe(415);
+    expect(api.accounts.calls).toEqual([]);
+  });
+
+  it('takes a write without any body from a command line', async () => {
+    expect((await rawRequest(`${api.url}/api/accounts/default/restart`, { method: 'POST' })).status).toBe(
+      200,
+    );
+  });
+});
+
+describe('with a key', () => {
+  beforeEach(async () => {
+    api = await startHttpApi({ apiKey: ADMIN_KEY });
+  });
+
+  const guarded = [
+    ['GET', '/api/routes'],
+    ['POST', '/api/routes'],
+    ['POST', '/api/routes/explain'],
+    ['DELETE', '/api/routes/1'],
+    ['GET', '/api/accounts'],
+    ['POST', '/api/accounts/default/logout'],
+    ['GET', '/api/messages'],
+    ['POST', '/api/messages'],
+    ['GET', '/api/dead-letters'],
+    ['GET', '/qr/image'],
+    ['GET', '/qr/status'],
+    ['GET', '/metrics'],
+    ['GET', '/nowhere'],
+  ];
+
+  it.each(guarded)(
+    'refuses %s %s without it, with a wrong one and with a stale session',
+    async (method, path) => {
+      for (const headers of [
+        {},
+        { 'x-api-key': 'wrong' },
+        { 'x-api-key': '' },
+        { authorization: `Basic ${ADMIN_KEY}` },
+        { authorization: 'Bearer' },
+        { authorization: `Bearer ${ADMIN_KEY}x` },
+        { cookie: sessionCookie(ADMIN_KEY, api.clock.nowMs - 13 * 3_600_000).split(';')[0] as string },
+        { cookie: sessionCookie('another key that was in use', api.clock.nowMs).split(';')[0] as string },
+        { cookie: 'wa2ai_session=; wa2ai_session=9999999999999.x' },
+      ]) {
+        const answer = await api.call(
+          method as string,
+          path as string,
+          undefined,
+          headers as Record<string, string>,
+        );
+        expect(answer.status).toBe(401);
+        expect(answer.body).toMatchObject({ success: false, code: 'UNAUTHORIZED' });
+      }
+      expect(api.accounts.calls).toEqual([]);
+    },
+  );
+
+  it.each<Record<string, string>>([
+    { 'x-api-key': ADMIN_KEY },
+    { 'X-API-KEY': ADMIN_KEY },
+    { authorization: `Bearer ${ADMIN_KEY}` },
+    { authorization: `bearer ${ADMIN_KEY}` },
+  ])('takes it as %j', async (headers) => {
+    expect((await api.call('GET', '/api/routes', undefined, headers)).status).toBe(200);
+  });
+
+  it('answers under any Host name, since only the key counts', async () => {
+    const headers = { host: 'wa2ai.example', 'x-api-key': ADMIN_KEY };
+    expect((await rawRequest(`${api.url}/api/routes`, { headers })).status).toBe(200);
+  });
+
+  it.each(['/health/live', '/health', '/openapi.json'])('shows %s without it', async (path) => {
+    expect((await api.call('GET', path)).status).toBe(200);
+  });
+
+  it.each(['/qr', '/'])('shows a login form and nothing else at %s', async (path) => {
+    api.accounts.set({ state: 'pairing', qr: 'SECRET-QR', pairingCode: 'ABCD1234', phone: '5493777239922' });
+    const answer = await api.call('GET', path);
+    expect(answer.status).toBe(401);
+    expect(answer.text).toContain('<form method="post" action="/login">');
+    for (const secret of ['SECRET-QR', 'ABCD', '5493777239922', 'default']) {
+      expect(answer.text).not.toContain(secret);
+    }
+  });
+
+  it('logs a browser in with the form, for the pages and their calls', async () => {
+    const answer = await api.call('POST', '/login', `key=${ADMIN_KEY}`, form);
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get('location')).toBe('/qr');
+    const cookie = answer.headers.get('set-cookie') ?? '';
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict/);
+    expect(cookie).not.toContain(ADMIN_KEY);
+    const headers = { cookie: cookie.split(';')[0] as string };
+    expect((await api.call('GET', '/qr', undefined, headers)).status).toBe(200);
+    const origin = { ...headers, origin: api.url };
+    expect((await api.call('POST', '/api/accounts/default/restart', {}, origin)).status).toBe(200);
+  });
+
+  it('refuses a logged-in browser that another site steers', async () => {
+    const cookie = sessionCookie(ADMIN_KEY, api.clock.nowMs).split(';')[0] as string;
+    const headers = { cookie, origin: 'http://localhost:1' };
+    expect((await api.call('POST', '/api/accounts/default/logout', {}, headers)).status).toBe(403);
+    expect(api.accounts.calls).toEqual([]);
+  });
+
+  it.each(['key=wrong', 'key=', '', 'key=a&key=b', '%%%'])('refuses the login %j', async (body) => {
+    const answer = await api.call('POST', '/login', body, form);
+    expect([400, 401]).toContain(answer.status);
+    expect(answer.headers.get('set-cookie')).toBeNull();
+  });
+
+  it('never logs a key', async () => {
+    await api.call('POST', '/login', 'key=hunter2hunter2', form);
+    expect(api.log.lines.length).toBeGreaterThan(0);
+    expect(JSON.stringify(api.log.lines)).not.toContain('hunter2');
+  });
+});
+
+it.each(['/qr', '/api/routes', '/nowhere', '/health'])('sends the security headers with %s', async (path) => {
+  api = await startHttpApi();
+  const { headers } = await api.call('GET', path);
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(headers.get('x-powered-by')).toBeNull();
+});

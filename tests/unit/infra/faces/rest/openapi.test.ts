@@ -1,0 +1,181 @@
+import type { Express } from 'express';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createHttpApp } from '../../../../../router/src/infra/faces/rest/server.ts';
+import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
+
+type Json = Record<string, unknown>;
+interface Operation {
+  operationId: string;
+  summary: string;
+  parameters: Array<{ name: string; in: string; schema: Json }>;
+  requestBody?: { content: Record<string, { schema: Json }> };
+  responses: Record<string, Json>;
+  security: unknown[];
+}
+interface Document {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Json> };
+}
+
+let api: HttpApi;
+let document: Document;
+beforeEach(async () => {
+  api = await startHttpApi({ apiKey: ADMIN_KEY });
+  document = (await api.call('GET', '/openapi.json')).body;
+});
+afterEach(() => api.close());
+
+function describedOperations(): string[] {
+  return Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method} ${path}`),
+  );
+}
+
+/** Reads what Express really has, not the list that both come from. */
+function mountedOperations(app: Express): string[] {
+  return app.router.stack.flatMap(({ route }) => {
+    if (!route) return [];
+    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    return [...new Set(route.stack.map(({ method }) => `${method} ${path}`))];
+  });
+}
+
+function at(pointer: string): unknown {
+  return pointer
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((value, key) => (value as Json | undefined)?.[key], document);
+}
+
+describe('GET /openapi.json', () => {
+  it('describes every mounted operation and no other', () => {
+    const mounted = mountedOperations(createHttpApp(api.deps));
+    expect(mounted.length).toBeGreaterThan(20);
+    expect(describedOperations().sort()).toEqual(mounted.sort());
+  });
+
+  it("has the design's operations", () => {
+    expect(describedOperations()).toEqual(
+      expect.arrayContaining([
+        'post /api/routes',
+        'get /api/routes',
+        'get /api/routes/{id}',
+        'put /api/routes/{id}',
+        'patch /api/routes/{id}',
+        'delete /api/routes/{id}',
+        'post /api/routes/explain',
+        'get /qr',
+        'get /qr/image',
+        'get /qr/status',
+        'get /api/accounts',
+        'post /api/accounts/{id}/pair',
+        'post /api/accounts/{id}/logout',
+        'post /api/accounts/{id}/restart',
+        'get /api/messages',
+        'post /api/messages',
+        'get /api/dead-letters',
+        'get /health/live',
+        'get /health/ready',
+        'get /health',
+        'get /metrics',
+        'get /openapi.json',
+      ]),
+    );
+  });
+
+  it('is OpenAPI 3.1 whose references all lead somewhere', () => {
+    expect(document.openapi).toBe('3.1.0');
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#([^"]*)"/g)].map(
+      ([, pointer]) => pointer,
+    );
+    expect(references.length).toBeGreaterThan(10);
+    for (const pointer of references) expect(at(pointer as string), pointer).toBeDefined();
+    expect(JSON.stringify(document)).not.toContain('$defs');
+  });
+
+  it('names each operation once and each parameter of its path', () => {
+    const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.values(methods).map((operation) => ({ path, operation })),
+    );
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { path, operation } of operations) {
+      const inPath = operation.parameters
+        .filter((parameter) => parameter.in === 'path')
+        .map(({ name }) => `{${name}}`);
+      expect(path.match(/\{\w+\}/g) ?? []).toEqual(inPath);
+      expect(operation.summary).not.toBe('');
+      expect(Object.keys(operation.responses).some((status) => Number(status) < 400)).toBe(true);
+    }
+  });
+
+  it('tells the fields, types and limits of a route', () => {
+    const body = document.paths['/api/routes']?.post?.requestBody?.content['application/json']?.schema;
+    expect(body).toEqual({ $ref: '#/components/schemas/NewRoute' });
+    expect(document.components.schemas.NewRoute).toMatchObject({
+      type: 'object',
+      additionalProperties: false,
+      required: ['channelId', 'agentEndpoint', 'environment', 'config'],
+      properties: {
+        environment: { enum: ['lab', 'prod'] },
+        priority: { type: 'integer', minimum: -1_000_000, maximum: 1_000_000 },
+        config: { properties: { adk: { required: ['appName'] } } },
+      },
+    });
+  });
+
+  it('tells every setting of an ABI route, each with what it means', () => {
+    const { properties } = document.components.schemas.NewRoute as { properties: Record<string, Json> };
+    const kinds = properties.config?.properties as Record<string, Json>;
+    const abi = kinds.abi as { properties: Record<string, Json> };
+    expect(abi).toMatchObject({ type: 'object', required: ['functions'], additionalProperties: false });
+    expect(Object.keys(abi.properties).sort()).toEqual([
+      'args',
+      'envelope',
+      'function',
+      'functions',
+      'headers',
+      'idempotent',
+      'output',
+      'path',
+      'timeoutMs',
+    ]);
+    for (const [name, property] of Object.entries(abi.properties)) {
+      expect(property.description, name).toMatch(/.{20}/);
+    }
+    expect(abi.properties).toMatchObject({
+      functions: { anyOf: [{ type: 'array', minItems: 1, maxItems: 1_000 }, { type: 'string' }] },
+      envelope: { enum: ['raw', 'json', 'auto'] },
+      timeoutMs: { type: 'integer', minimum: 100 },
+      idempotent: { type: 'boolean' },
+    });
+  });
+
+  it('says which operations need the key', async () => {
+    expect(document.paths['/api/routes']?.get?.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
+    expect(document.paths['/health/live']?.get?.security).toEqual([]);
+    const open = await startHttpApi();
+    const withoutKey = (await open.call('GET', '/openapi.json')).body as Document;
+    await open.close();
+    expect(withoutKey.paths['/api/routes']?.get?.security).toEqual([]);
+  });
+
+  it.each(['get', 'post', 'put', 'patch', 'delete'])(
+    'lets %s be called: no operation described is unknown',
+    async (method) => {
+      for (const [path, operations] of Object.entries(document.paths)) {
+        if (!operations[method]) continue;
+        const headers = { 'x-api-key': ADMIN_KEY };
+        const answer = await api.call(
+          method.toUpperCase(),
+          path.replace(/\{\w+\}/, 'x'),
+          method === 'get' ? undefined : {},
+          headers,
+        );
+        const described = Object.keys(operations[method].responses);
+        expect(described, `${method} ${path} answered ${answer.status}`).toContain(String(answer.status));
+      }
+    },
+  );
+});

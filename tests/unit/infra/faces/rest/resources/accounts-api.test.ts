@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+
+let api: HttpApi;
+beforeEach(async () => {
+  api = await startHttpApi();
+});
+afterEach(() => api.close());
+
+it('lists accounts with their named state, next action and times', async () => {
+  api.accounts.set({
+    state: 'waiting',
+    nextAction: 'Nothing to do; it reconnects by itself.',
+    reason: 'The connection dropped.',
+    sinceMs: 1_000,
+    retryAtMs: 61_000,
+  });
+  const { status, body } = await api.call('GET', '/api/accounts');
+  expect(status).toBe(200);
+  expect(body).toEqual({
+    success: true,
+    count: 1,
+    data: [
+      {
+        accountId: 'default',
+        state: 'waiting',
+        nextAction: 'Nothing to do; it reconnects by itself.',
+        reason: 'The connection dropped.',
+        since: '1970-01-01T00:00:01.000Z',
+        retryAt: '1970-01-01T00:01:01.000Z',
+      },
+    ],
+  });
+});
+
+it('shows one account', async () => {
+  api.accounts.set({ accountId: 'sales', phone: '5493777239922' });
+  const { body } = await api.call('GET', '/api/accounts/sales');
+  expect(body.data).toMatchObject({ accountId: 'sales', phone: '5493777239922' });
+});
+
+it.each<[unknown, unknown]>([
+  [{ method: 'qr' }, { method: 'qr' }],
+  [{}, { method: 'qr' }],
+  [undefined, { method: 'qr' }],
+  [
+    { method: 'code', phone: '+54 9 3777 23-9922' },
+    { method: 'code', phone: '5493777239922' },
+  ],
+])('pairs with the body %j', async (body, asked) => {
+  api.accounts.set({ state: 'pairing', pairingCode: 'ABCD1234', expiresAtMs: 60_000 });
+  const answer = await api.call('POST', '/api/accounts/default/pair', body);
+  expect(answer.status).toBe(200);
+  expect(answer.body).toMatchObject({
+    success: true,
+    message: 'Pairing started.',
+    data: { pairingCode: 'ABCD1234', expiresAt: '1970-01-01T00:01:00.000Z' },
+  });
+  expect(api.accounts.calls).toEqual([['pair', 'default', asked]]);
+});
+
+it('does not pair an account that is linked', async () => {
+  const answer = await api.call('POST', '/api/accounts/default/pair', {});
+  expect(answer.status).toBe(409);
+  expect(answer.body.code).toBe('ALREADY_LINKED');
+  expect(api.accounts.calls).toEqual([]);
+});
+
+it.each(['logout', 'restart'])('%s is handed on and answers with the new state', async (action) => {
+  const answer = await api.call('POST', `/api/accounts/default/${action}`);
+  expect(answer.status).toBe(200);
+  expect(answer.body).toMatchObject({ success: true, data: { accountId: 'default' } });
+  expect(api.accounts.calls).toEqual([[action, 'default']]);
+});
+
+it.each([
+  ['GET', '/api/accounts/other'],
+  ['POST', '/api/accounts/other/pair'],
+  ['POST', '/api/accounts/other/logout'],
+  ['POST', '/api/accounts/__proto__/restart'],
+])('%s %s: there is no such account', async (method, path) => {
+  const answer = await api.call(method, path);
+  expect(answer.status).toBe(404);
+  expect(answer.body).toEqual({
+    success: false,
+    error: 'There is no WhatsApp account with this id.',
+    code: 'NOT_FOUND',
+  });
+});

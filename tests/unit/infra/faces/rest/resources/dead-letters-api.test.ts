@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MemoryInbox } from '../../../../../doubles/memory-inbox.ts';
+import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+
+let api: HttpApi;
+beforeEach(async () => {
+  api = await startHttpApi();
+});
+afterEach(() => api.close());
+
+/** A message that died, in a chat of its own; the id of its letter. */
+async function deadLetter(phone: string, reason = 'AGENT_TIMEOUT'): Promise<string> {
+  const inbox = new MemoryInbox(api.state);
+  const { messageId = '', startLoop } = await inbox.add({
+    accountId: 'default',
+    waMessageId: `IN${phone}`,
+    chat: { kind: 'person', phone },
+    sender: { phone },
+    kind: 'text',
+    text: 'hola',
+    sentAtMs: 0,
+    stanzaOrder: 1n,
+  });
+  await inbox.finishTurn(messageId, { state: 'dead', reason, replies: [] });
+  if (startLoop) await inbox.nextTurn(startLoop.chatId, startLoop.epoch);
+  return String(api.state.deadLetters.at(-1)?.id);
+}
+
+describe('POST /api/dead-letters/:id/replay', () => {
+  it('takes the message up once and starts its turn', async () => {
+    const id = await deadLetter('5493777000001');
+    const { status, body } = await api.call('POST', `/api/dead-letters/${id}/replay`);
+    expect(status).toBe(202);
+    expect(body).toEqual({ success: true, message: 'Taken up again.' });
+    expect(api.startedLoops).toHaveLength(1);
+    const again = await api.call('POST', `/api/dead-letters/${id}/replay`);
+    expect(again.status).toBe(409);
+    expect(again.body).toMatchObject({ success: false, code: 'ALREADY_REPLAYED' });
+    expect(api.startedLoops).toHaveLength(1);
+  });
+
+  it.each(['7777', '0', 'x', '99999999999999999999'])('answers 404 for %s', async (id) => {
+    const { status, body } = await api.call('POST', `/api/dead-letters/${id}/replay`);
+    expect(status).toBe(404);
+    expect(body.code).toBe('NOT_FOUND');
+  });
+});
+
+describe('POST /api/dead-letters/replay', () => {
+  it('takes up all of a filter, says how many, and whether more are left', async () => {
+    for (let n = 1; n <= 3; n++) await deadLetter(`549377700000${n}`);
+    await deadLetter('5493777000009', 'AGENT_UNAVAILABLE');
+    const filter = { reason: 'AGENT_TIMEOUT', limit: 2 };
+    const first = await api.call('POST', '/api/dead-letters/replay', filter);
+    expect(first.status).toBe(202);
+    expect(first.body).toEqual({ success: true, replayed: 2, hasMore: true });
+    const second = await api.call('POST', '/api/dead-letters/replay', filter);
+    expect(second.body).toEqual({ success: true, replayed: 1, hasMore: false });
+    const chat = await api.call('POST', '/api/dead-letters/replay', { channelId: '+54 9 3777 00-0009' });
+    expect(chat.body).toMatchObject({ replayed: 1 });
+    expect((await api.call('POST', '/api/dead-letters/replay')).body).toMatchObject({ replayed: 0 });
+    expect(api.startedLoops).toHaveLength(4);
+  });
+
+  it.each([
+    [{ limit: 0 }, 'limit must be at least 1.'],
+    [{ limit: 1001 }, 'limit must be at most 1000.'],
+    [{ before: 'x' }, 'before must be the id of a row.'],
+    [{ state: 'open' }, 'state is not a known field.'],
+    [
+      { channelId: '*' },
+      'channelId must be one chat: a phone number with its country code, a JID or a group id.',
+    ],
+  ])('refuses %j with its one sentence', async (body, sentence) => {
+    const answer = await api.call('POST', '/api/dead-letters/replay', body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toBe(sentence);
+  });
+});

@@ -1,0 +1,400 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+
+const UUID = /^[0-9a-f-]{36}$/;
+
+/** The body of the agent contract's curl call. */
+const contractRoute = {
+  channelId: '5493777239922',
+  agentEndpoint: 'http://localhost:8000',
+  environment: 'lab',
+  config: { adk: { appName: 'my_sample_agent', baseUrl: 'http://localhost:8000' } },
+};
+
+let api: HttpApi;
+beforeEach(async () => {
+  api = await startHttpApi();
+});
+afterEach(() => api.close());
+
+async function added(change: object = {}): Promise<{ id: string; channelId: string }> {
+  const { status, body } = await api.call('POST', '/api/routes', { ...contractRoute, ...change });
+  expect(status).toBe(201);
+  return body.data;
+}
+
+describe('POST /api/routes', () => {
+  it("takes the contract's curl call as written", async () => {
+    const answer = await api.call('POST', '/api/routes', contractRoute);
+    expect(answer.status).toBe(201);
+    expect(answer.body).toEqual({
+      success: true,
+      message: 'Route created.',
+      data: {
+        ...contractRoute,
+        id: expect.stringMatching(UUID),
+        accountId: 'default',
+        priority: 0,
+        enabled: true,
+        createdAt: '2026-01-02T03:04:05.000Z',
+        updatedAt: '2026-01-02T03:04:05.000Z',
+      },
+    });
+    expect(answer.headers.get('location')).toBe(`/api/routes/${answer.body.data.id}`);
+  });
+
+  it('keeps every field of a full route', async () => {
+    const full = {
+      ...contractRoute,
+      accountId: 'default',
+      environment: 'prod',
+      regexFilter: '^\\s*help\\b',
+      priority: -3,
+      enabled: false,
+      name: 'help desk ☎',
+      config: {
+        adk: { appName: 'a', dialect: 'camel', timeoutMs: 1000 },
+        unsupportedNotice: 'Text only, please.',
+        failureNotice: 'Sorry.',
+      },
+    };
+    const { body } = await api.call('POST', '/api/routes', full);
+    expect(body.data).toMatchObject(full);
+  });
+
+  it.each([
+    ['*', '*'],
+    ['+54 9 3777 23-9922', '5493777239922'],
+    ['5493777239922@s.whatsapp.net', '5493777239922'],
+    ['5493777239922@c.us', '5493777239922'],
+    ['123456789012345@lid', '123456789012345@lid'],
+    ['120363043211234567@g.us', '120363043211234567@g.us'],
+    ['120363043211234567', '120363043211234567@g.us'],
+  ])('stores the channelId %s as %s', async (written, stored) => {
+    expect((await added({ channelId: written })).channelId).toBe(stored);
+  });
+
+  it('allows several routes for one chat', async () => {
+    await added({ priority: 1 });
+    await added({ priority: 2 });
+    expect((await api.call('GET', '/api/routes')).body.count).toBe(2);
+  });
+
+  it('takes null for an absent regexFilter and name', async () => {
+    const { body } = await api.call('POST', '/api/routes', {
+      ...contractRoute,
+      regexFilter: null,
+      name: null,
+    });
+    expect(body.data).not.toHaveProperty('regexFilter');
+    expect(body.data).not.toHaveProperty('name');
+  });
+
+  it('refuses an account that the service does not hold', async () => {
+    const { status, body } = await api.call('POST', '/api/routes', { ...contractRoute, accountId: 'other' });
+    expect(status).toBe(400);
+    expect(body.details).toEqual([{ field: 'accountId', message: 'is no WhatsApp account of this service' }]);
+  });
+});
+
+describe('GET /api/routes', () => {
+  it('gives every route and their count', async () => {
+    const first = await added();
+    const second = await added({ channelId: '*' });
+    const { status, body } = await api.call('GET', '/api/routes');
+    expect(status).toBe(200);
+    expect(body).toEqual({ success: true, data: [first, second], count: 2 });
+  });
+
+  it('narrows to a channelId in any of its spellings', async () => {
+    const route = await added();
+    await added({ channelId: '*' });
+    const { body } = await api.call('GET', '/api/routes?channelId=%2B5493777239922');
+    expect(body.data).toEqual([route]);
+  });
+});
+
+describe('/api/routes/:id', () => {
+  it.each([
+    '5493777239922',
+    '+5493777239922',
+    '%2B5493777239922',
+    '5493777239922@s.whatsapp.net',
+    '5493777239922%40s.whatsapp.net',
+  ])('finds the only route of a chat by %s', async (spelling) => {
+    const route = await added();
+    expect((await api.call('GET', `/api/routes/${spelling}`)).body).toEqual({ success: true, data: route });
+  });
+
+  it('finds a route by its id, the wildcard by * and a group by its id', async () => {
+    const route = await added({ channelId: '*' });
+    const group = await added({ channelId: '120363043211234567@g.us' });
+    expect((await api.call('GET', `/api/routes/${route.id.toUpperCase()}`)).body.data).toEqual(route);
+    expect((await api.call('GET', '/api/routes/*')).body.data).toEqual(route);
+    expect((await api.call('GET', '/api/routes/120363043211234567@g.us')).body.data).toEqual(group);
+  });
+
+  it.each(['GET', 'DELETE', 'PUT', 'PATCH'])('%s answers 404 for what is not there', async (method) => {
+    const body = method === 'PUT' ? contractRoute : method === 'PATCH' ? {} : undefined;
+    for (const id of ['5493777239922', '00000000-0000-4000-8000-000000000000', 'nonsense', '%00', '..%2F']) {
+      const answer = await api.call(method, `/api/routes/${id}`, body);
+      expect(answer.status).toBe(404);
+      expect(answer.body).toEqual({
+        success: false,
+        error: 'There is no route with this id or channelId.',
+        code: 'NOT_FOUND',
+      });
+    }
+  });
+
+  it.each(['GET', 'DELETE', 'PUT', 'PATCH'])(
+    '%s answers 409 and changes nothing when a chat has several',
+    async (method) => {
+      const first = await added();
+      const second = await added({ name: 'second' });
+      const body = method === 'PUT' ? contractRoute : method === 'PATCH' ? { name: 'x' } : undefined;
+      const answer = await api.call(method, '/api/routes/5493777239922', body);
+      expect(answer.status).toBe(409);
+      expect(answer.body).toMatchObject({ success: false, code: 'SEVERAL_ROUTES' });
+      expect(answer.body.details).toEqual([
+        { field: 'id', message: first.id },
+        { field: 'id', message: `${second.id} (second)` },
+      ]);
+      expect((await api.call('GET', '/api/routes')).body.data).toEqual([first, second]);
+    },
+  );
+
+  it('DELETE removes the route', async () => {
+    const route = await added();
+    const answer = await api.call('DELETE', '/api/routes/5493777239922');
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({ success: true, message: 'Route deleted.', data: route });
+    expect((await api.call('GET', '/api/routes')).body.count).toBe(0);
+  });
+
+  it('PUT replaces the whole route, moves its chat and clears what is left out', async () => {
+    const route = await added({ regexFilter: 'x', name: 'old', priority: 5, enabled: false });
+    const replacement = { ...contractRoute, channelId: '+1 555 123 4567', environment: 'prod' };
+    const answer = await api.call('PUT', `/api/routes/${route.id}`, replacement);
+    expect(answer.status).toBe(200);
+    expect(answer.body.message).toBe('Route updated.');
+    expect(answer.body.data).toMatchObject({
+      id: route.id,
+      channelId: '15551234567',
+      environment: 'prod',
+      priority: 0,
+      enabled: true,
+    });
+    expect(answer.body.data).not.toHaveProperty('regexFilter');
+    expect(answer.body.data).not.toHaveProperty('name');
+  });
+
+  it('PUT without a channelId leaves the chat', async () => {
+    await added();
+    const { channelId: _, ...rest } = contractRoute;
+    const answer = await api.call('PUT', '/api/routes/5493777239922', rest);
+    expect(answer.body.data.channelId).toBe('5493777239922');
+  });
+
+  it('PATCH changes the named fields only', async () => {
+    const route = await added({ regexFilter: 'x', name: 'old', priority: 5 });
+    const answer = await api.call('PATCH', `/api/routes/${route.id}`, { enabled: false, name: null });
+    const { name: _, ...rest } = route as { name?: string };
+    expect(answer.body.data).toEqual({ ...rest, enabled: false });
+  });
+
+  it('PATCH merges the config, and null removes a part of it', async () => {
+    await added({ config: { adk: { appName: 'a', timeoutMs: 500 }, failureNotice: 'Sorry.' } });
+    const answer = await api.call('PATCH', '/api/routes/5493777239922', {
+      config: { adk: { appName: 'b', timeoutMs: null } },
+    });
+    expect(answer.body.data.config).toEqual({ adk: { appName: 'b' }, failureNotice: 'Sorry.' });
+  });
+
+  it('PATCH refuses a config that would be left without an agent', async () => {
+    await added();
+    const answer = await api.call('PATCH', '/api/routes/5493777239922', { config: { adk: null } });
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toBe('config must hold exactly one agent kind: adk, abi.');
+  });
+});
+
+describe('secret headers of an agent', () => {
+  const secretRoute = {
+    config: { adk: { appName: 'a', headers: { Authorization: 'Bearer s3cret', 'X-Team': 'red' } } },
+  };
+  const storedHeaders = async () => (await api.routes.list())[0]?.config.adk?.headers;
+
+  it('are never shown', async () => {
+    const { id } = await added(secretRoute);
+    for (const [method, path, body] of [
+      ['GET', '/api/routes', undefined],
+      ['GET', `/api/routes/${id}`, undefined],
+      ['PATCH', `/api/routes/${id}`, { name: 'x' }],
+      ['DELETE', `/api/routes/${id}`, undefined],
+    ] as const) {
+      const { text } = await api.call(method, path, body);
+      expect(text).toContain('"headers":{"Authorization":"***","X-Team":"***"}');
+      expect(text).not.toContain('s3cret');
+    }
+    expect(JSON.stringify(api.log.lines)).not.toContain('s3cret');
+  });
+
+  it('stay when a PATCH does not name them', async () => {
+    await added(secretRoute);
+    await api.call('PATCH', '/api/routes/5493777239922', { config: { adk: { appName: 'b' } } });
+    expect(await storedHeaders()).toEqual(secretRoute.config.adk.headers);
+  });
+
+  it('stay when an answer is sent back as it came, by PUT and by PATCH', async () => {
+    const { id } = await added(secretRoute);
+    const {
+      createdAt: _c,
+      updatedAt: _u,
+      id: _i,
+      ...shown
+    } = (await api.call('GET', `/api/routes/${id}`)).body.data;
+    for (const method of ['PUT', 'PATCH']) {
+      expect((await api.call(method, `/api/routes/${id}`, shown)).status).toBe(200);
+      expect(await storedHeaders()).toEqual(secretRoute.config.adk.headers);
+    }
+  });
+
+  it('can be changed and removed one by one', async () => {
+    await added(secretRoute);
+    const headers = { Authorization: 'Bearer new', 'X-Team': null };
+    await api.call('PATCH', '/api/routes/5493777239922', { config: { adk: { headers } } });
+    expect(await storedHeaders()).toEqual({ Authorization: 'Bearer new' });
+  });
+
+  it('are refused when the mask stands for nothing', async () => {
+    const config = { adk: { appName: 'a', headers: { Authorization: '***' } } };
+    const answer = await api.call('POST', '/api/routes', { ...contractRoute, config });
+    expect(answer.status).toBe(400);
+    expect(answer.body.details[0].field).toBe('config.adk.headers.Authorization');
+  });
+});
+
+describe('POST /api/routes/explain', () => {
+  it('names the route that takes a message, rule by rule', async () => {
+    const first = await added({ regexFilter: '^help' });
+    const second = await added({ channelId: '*' });
+    const { status, body } = await api.call('POST', '/api/routes/explain', {
+      from: '+5493777239922',
+      text: 'hi',
+    });
+    expect(status).toBe(200);
+    expect(body.data).toMatchObject({ decision: 'route', route: { id: second.id } });
+    expect(body.data.trace.map(({ routeId, outcome }: Record<string, string>) => [routeId, outcome])).toEqual(
+      [
+        [first.id, 'no-match'],
+        [second.id, 'chosen'],
+      ],
+    );
+  });
+
+  it('says why no route takes it', async () => {
+    const { body } = await api.call('POST', '/api/routes/explain', { channelId: '15551234567', text: 'hi' });
+    expect(body.data).toMatchObject({ decision: 'none', reason: 'no-route' });
+  });
+
+  it.each([
+    [{ text: 'hi' }, 'channelId'],
+    [{ channelId: '*', text: 'hi' }, 'channelId'],
+    [{ from: '120363043211234567@g.us', text: 'hi' }, 'from'],
+    [{ channelId: '15551234567' }, 'text'],
+  ])('refuses %j and names the field %s', async (body, field) => {
+    const answer = await api.call('POST', '/api/routes/explain', body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.details[0].field).toBe(field);
+  });
+});
+
+describe('an ABI route', () => {
+  const abiRoute = {
+    ...contractRoute,
+    config: {
+      abi: {
+        functions: ['function add(uint256 a, uint256 b) returns (uint256 sum)'],
+        headers: { 'x-api-key': 'secret-key' },
+      },
+    },
+  };
+
+  it('hides its headers and keeps them over changes', async () => {
+    const { id } = await added(abiRoute);
+    const shown = await api.call('GET', `/api/routes/${id}`);
+    expect(shown.body.data.config.abi.headers).toEqual({ 'x-api-key': '***' });
+    const changed = await api.call('PUT', `/api/routes/${id}`, {
+      agentEndpoint: 'http://agent',
+      environment: 'lab',
+      config: shown.body.data.config,
+    });
+    expect(changed.status).toBe(200);
+    const stored = await api.deps.routes.get(id);
+    expect(stored?.config.abi?.headers).toEqual({ 'x-api-key': 'secret-key' });
+  });
+
+  it.each([
+    [{ functions: [] }, 'config.abi.functions must hold at least one function.'],
+    [
+      { functions: 7 },
+      'config.abi.functions must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest.',
+    ],
+    [
+      { functions: 'ftp://x' },
+      'config.abi.functions must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest.',
+    ],
+    [
+      { functions: Array.from({ length: 1_001 }, (_, index) => `f${index}()`) },
+      'config.abi.functions must have at most 1000 entries.',
+    ],
+    [{ functions: ['constructor(uint256 a)'] }, 'config.abi.functions must hold at least one function.'],
+    [{ functions: ['function f(uint9 a)'] }, "config.abi.functions[0] 'uint9' is not an ABI type."],
+    [
+      { functions: ['f()'], function: 'g' },
+      "config.abi.function names 'g', which is not among the functions.",
+    ],
+    [{ functions: ['f()'], path: 'call' }, 'config.abi.path must begin with / and hold no spaces.'],
+    [{ functions: ['f()'], envelope: 'xml' }, 'config.abi.envelope must be raw or json or auto.'],
+    [
+      { functions: ['f()'], output: '{{x}}' },
+      'config.abi.output uses {{x}}, which is not among the outputs.',
+    ],
+    [{ functions: ['f()'], args: 'text' }, 'config.abi.args must be an array or an object.'],
+    [
+      { functions: ['f() returns (string x)'], output: { image: '{{x}}' } },
+      'config.abi.output makes an image of an output of type string; only bytes can be one.',
+    ],
+    [
+      { functions: ['f() returns (bytes x)'], output: { video: '{{x}}' } },
+      'config.abi.output.video is not a known field.',
+    ],
+    [
+      { functions: ['f(string a)'], args: ['{{media}}'] },
+      "config.abi.args does not fit f(string): a must be text, got 'a file'.",
+    ],
+    [
+      { functions: ['function f(uint8 a) returns (bool b)'], args: ['{{timestamp}}'], output: '{{c}}' },
+      "config.abi.args does not fit f(uint8): a must be a whole number from 0 to 255, got '1700000000'. " +
+        'config.abi.output uses {{c}}, which is not among the outputs.',
+    ],
+    [{ functions: ['f(string a)'], args: ['{{text'] }, "config.abi.args has '{{text' without }}."],
+  ])('is refused with one sentence a mistake: %#', async (abi, sentence) => {
+    const answer = await api.call('POST', '/api/routes', { ...contractRoute, config: { abi } });
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toBe(sentence);
+  });
+
+  it('is refused by PATCH too, and stays as it was', async () => {
+    const { id } = await added(abiRoute);
+    const answer = await api.call('PATCH', `/api/routes/${id}`, { config: { abi: { function: 'nope' } } });
+    expect(answer.status).toBe(400);
+    expect((await api.call('GET', `/api/routes/${id}`)).body.data.config.abi.function).toBeUndefined();
+  });
+
+  it('may name a manifest, which is not fetched yet', async () => {
+    const config = { abi: { functions: 'http://127.0.0.1:9/agent.json', function: 'anything' } };
+    expect((await api.call('POST', '/api/routes', { ...contractRoute, config })).status).toBe(201);
+  });
+});

@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
+import { LinkedAccount } from '../../../../../router/src/providers/baileys/account/linked-account.ts';
+import { MemoryAccountStore } from '../../../../doubles/memory-account-store.ts';
+import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
+
+const ME = { id: '34600000001:7@s.whatsapp.net', lid: '100000000000001:7@lid', name: 'Shop' };
+
+let accountStore: MemoryAccountStore;
+let keyStore: MemoryKeyStore;
+let loads: number;
+
+beforeEach(() => {
+  accountStore = new MemoryAccountStore();
+  keyStore = new MemoryKeyStore();
+  loads = 0;
+});
+
+function newAccount(): LinkedAccount {
+  return new LinkedAccount({
+    accountId: 'main',
+    accountStore,
+    keyStore,
+    clock: systemClock,
+    onLoaded: () => {
+      loads += 1;
+    },
+    onStorageFailed: () => undefined,
+    onKeyUnreadable: () => undefined,
+  });
+}
+
+/** An account that a phone has linked. */
+async function linked(): Promise<LinkedAccount> {
+  const account = newAccount();
+  const auth = await account.load();
+  auth.creds.me = ME;
+  auth.creds.account = { details: Buffer.from('signed by the phone') };
+  auth.saveCreds();
+  await auth.flush();
+  return account;
+}
+
+describe('the keys', () => {
+  it('are read once, and again by the next process', async () => {
+    const account = await linked();
+    expect(await account.load()).toBe(await account.load());
+    expect(loads).toBe(1);
+    const next = newAccount();
+    expect(next.isLinked()).toBe(false);
+    await next.load();
+    expect([next.isLinked(), next.jids()]).toEqual([true, { id: ME.id, lid: ME.lid }]);
+  });
+
+  it('are new ones once the old were put aside', async () => {
+    const account = await linked();
+    const before = account.auth?.creds.registrationId;
+    await account.putKeysAside();
+    expect(account.auth).toBeUndefined();
+    const after = await account.load();
+    expect(after.isLinked()).toBe(false);
+    expect(after.creds.noiseKey).toBeDefined();
+    expect(before).toBeDefined();
+    expect(account.record?.generation).toBe(2);
+  });
+
+  it('stay in use while no phone is linked', async () => {
+    const account = newAccount();
+    const auth = await account.load();
+    await account.putKeysAside();
+    expect(account.auth).toBe(auth);
+  });
+});
+
+describe('who it is', () => {
+  it('is told by its record as long as its keys are not linked', async () => {
+    await accountStore.save('main', { state: 'logged-out', phone: '34600000001', lid: '100000000000001' });
+    const account = newAccount();
+    expect(account.jids()).toEqual({ id: '', lid: '' });
+    await account.load();
+    expect(account.jids()).toEqual({ id: '34600000001@s.whatsapp.net', lid: '100000000000001@lid' });
+  });
+
+  it('is its number and LID whatever the device, and nobody else', async () => {
+    const account = await linked();
+    expect(account.identity()).toEqual({ phone: '34600000001', lid: '100000000000001', name: 'Shop' });
+    expect(account.owns('34600000001@s.whatsapp.net')).toBe(true);
+    expect(account.owns('100000000000001:3@lid')).toBe(true);
+    expect(account.owns('34600000002@s.whatsapp.net')).toBe(false);
+  });
+
+  it('finds the number of a LID in what Baileys stored', async () => {
+    const account = await linked();
+    await account.auth?.keys.set({ 'lid-mapping': { '900000000000002_reverse': '34600000002' } });
+    expect(await account.phoneOfLid('900000000000002')).toBe('34600000002');
+    expect(await account.phoneOfLid('900000000000003')).toBeUndefined();
+  });
+});

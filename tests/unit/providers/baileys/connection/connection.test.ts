@@ -1,0 +1,434 @@
+import { EventEmitter } from 'node:events';
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  ConnectionManager,
+  type ConnectionPhase,
+} from '../../../../../router/src/providers/baileys/connection/connection.ts';
+import type { ManagedSocket } from '../../../../../router/src/providers/baileys/connection/socket-end.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+import { recordingLog } from '../../../../support/quiet-log.ts';
+
+class FakeSocket implements ManagedSocket {
+  readonly ev = new EventEmitter() as EventEmitter & ManagedSocket['ev'];
+  readonly ws = new EventEmitter();
+  isEnded = false;
+  readonly #whenEnded: () => void;
+
+  constructor(whenEnded: () => void) {
+    this.#whenEnded = whenEnded;
+  }
+
+  end(): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
+    this.#whenEnded();
+  }
+
+  opens(): void {
+    this.ev.emit('connection.update', { connection: 'open' });
+  }
+
+  /** As Baileys does: the socket is over when it tells. */
+  closes(statusCode?: number): void {
+    const error =
+      statusCode === undefined ? undefined : Object.assign(new Error('told'), { output: { statusCode } });
+    this.end();
+    this.ev.emit('connection.update', { connection: 'close', lastDisconnect: { error } });
+  }
+
+  get listeners(): number {
+    const count = (emitter: EventEmitter) =>
+      emitter.eventNames().reduce((sum, name) => sum + emitter.listenerCount(name), 0);
+    return count(this.ev) + count(this.ws);
+  }
+}
+
+let clock: FakeClock;
+let sockets: FakeSocket[];
+let alive: number;
+let mostAlive: number;
+let phases: ConnectionPhase[];
+let attached: number;
+let keysPutAside: number;
+let putAsideFailures: number;
+let openFails: boolean;
+let isLinked: boolean;
+let draw: number;
+let manager: ConnectionManager<FakeSocket>;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  sockets = [];
+  phases = [];
+  alive = 0;
+  mostAlive = 0;
+  attached = 0;
+  keysPutAside = 0;
+  putAsideFailures = 0;
+  openFails = false;
+  isLinked = true;
+  draw = 0.5;
+  manager = new ConnectionManager({
+    open: async () => {
+      if (openFails) throw new Error('no database');
+      alive += 1;
+      mostAlive = Math.max(mostAlive, alive);
+      const socket = new FakeSocket(() => {
+        alive -= 1;
+      });
+      sockets.push(socket);
+      return socket;
+    },
+    attach: () => {
+      attached += 1;
+      return () => {
+        attached -= 1;
+      };
+    },
+    isLinked: () => isLinked,
+    closed: async () => undefined,
+    putKeysAside: async () => {
+      putAsideFailures -= 1;
+      if (putAsideFailures >= 0) throw new Error('no database');
+      keysPutAside += 1;
+    },
+    onPhase: (phase) => phases.push(phase),
+    clock,
+    log: recordingLog(),
+    random: () => draw,
+  });
+});
+
+const last = () => phases.at(-1);
+const socket = () => sockets.at(-1) as FakeSocket;
+
+async function start(): Promise<void> {
+  await manager.start();
+  await settle();
+}
+
+describe('one connection', () => {
+  it('tells connecting, then open', async () => {
+    await start();
+    socket().opens();
+    expect(phases.map((phase) => phase.state)).toEqual(['connecting', 'open']);
+  });
+
+  it.each([408, 428, 500, 503, undefined])('waits and connects again after %s', async (code) => {
+    await start();
+    socket().opens();
+    socket().closes(code);
+    await settle();
+    expect(last()).toMatchObject({ state: 'waiting', retryAtMs: clock.now() + 500 });
+    await clock.advanceMs(499);
+    expect(sockets).toHaveLength(1);
+    await clock.advanceMs(1);
+    expect(sockets).toHaveLength(2);
+  });
+
+  it('connects again at once after 515', async () => {
+    await start();
+    socket().closes(515);
+    await settle();
+    expect(sockets).toHaveLength(2);
+  });
+
+  it('backs off when WhatsApp asks for one restart after the other', async () => {
+    await start();
+    for (let round = 0; round < 6; round++) {
+      socket().closes(515);
+      await settle();
+    }
+    expect(last()?.state).toBe('waiting');
+  });
+
+  it.each([
+    [401, 'logged-out', 1],
+    [403, 'logged-out', 1],
+    [405, 'outdated', 0],
+    [440, 'replaced', 0],
+  ])('stops on %s as %s', async (code, state, aside) => {
+    await start();
+    socket().closes(code);
+    await settle();
+    expect(last()?.state).toBe(state);
+    expect(keysPutAside).toBe(aside);
+    await clock.advanceMs(24 * 60 * 60 * 1000);
+    expect(sockets).toHaveLength(1);
+  });
+
+  it('goes on by itself when a limit is over', async () => {
+    await start();
+    socket().closes(429);
+    await settle();
+    expect(last()).toMatchObject({ state: 'restricted', retryAtMs: clock.now() + 300_000 });
+    await clock.advanceMs(300_000);
+    expect(sockets).toHaveLength(2);
+  });
+
+  it('starts over when the codes of a pairing are used up', async () => {
+    isLinked = false;
+    await start();
+    socket().ev.emit('connection.update', { qr: 'code' });
+    await clock.advanceMs(160_000);
+    const ended = Object.assign(new Error('QR refs attempts ended'), { output: { statusCode: 408 } });
+    socket().ev.emit('connection.update', { connection: 'close', lastDisconnect: { error: ended } });
+    await settle();
+    expect(sockets).toHaveLength(2);
+  });
+
+  it('does not take a connection that never opened for a good one', async () => {
+    await start();
+    for (let round = 0; round < 2; round++) {
+      for (let frames = 0; frames < 3; frames++) {
+        await clock.advanceMs(20_000);
+        socket().ws.emit('frame');
+      }
+      socket().closes(503);
+      await settle();
+      expect(last()).toMatchObject({ retryAtMs: clock.now() + 500 * 2 ** round });
+      await clock.advanceMs(500 * 2 ** round);
+    }
+  });
+
+  it('counts a socket that could not be made as a disconnect', async () => {
+    openFails = true;
+    await start();
+    expect(last()).toMatchObject({ state: 'waiting', reason: 'no database' });
+  });
+});
+
+describe('backing off', () => {
+  /** Longest waits, in seconds, after connections that end one after the other. */
+  async function waitsAfter(ends: number, end: () => Promise<void> | void): Promise<number[]> {
+    draw = 0.999_999;
+    await start();
+    const waits: number[] = [];
+    for (let round = 0; round < ends; round++) {
+      await end();
+      await settle();
+      const phase = last();
+      if (phase?.state !== 'waiting') throw new Error(`not waiting but ${phase?.state}`);
+      waits.push(Math.round((phase.retryAtMs - clock.now()) / 1000));
+      await clock.advanceMs(phase.retryAtMs - clock.now());
+    }
+    return waits;
+  }
+
+  it('doubles up to a minute and never gives up', async () => {
+    const waits = await waitsAfter(12, () => {
+      socket().ws.emit('frame');
+      socket().closes(503);
+    });
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60]);
+  });
+
+  it('tries every ten seconds at least while WhatsApp is not reached at all', async () => {
+    expect(await waitsAfter(7, () => socket().closes(408))).toEqual([1, 2, 4, 8, 10, 10, 10]);
+  });
+
+  it('keeps nobody waiting for a network that drops again and again and is back each time', async () => {
+    const waits = await waitsAfter(6, async () => {
+      socket().opens();
+      await clock.advanceMs(10_000);
+      socket().closes(408);
+    });
+    expect(waits).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  it('starts from the beginning after a connection that held', async () => {
+    await start();
+    for (let round = 0; round < 4; round++) {
+      socket().closes(503);
+      await settle();
+      await clock.advanceMs(500 * 2 ** round);
+    }
+    socket().opens();
+    await clock.advanceMs(10_000);
+    socket().closes(503);
+    await settle();
+    expect(last()).toMatchObject({ retryAtMs: clock.now() + 500 });
+  });
+});
+
+describe('a connection that hangs', () => {
+  it('is given up when nothing comes for 25 s, though Baileys says nothing', async () => {
+    await start();
+    await clock.advanceMs(24_999);
+    expect(socket().isEnded).toBe(false);
+    await clock.advanceMs(1);
+    expect(socket().isEnded).toBe(true);
+    expect(last()).toMatchObject({ state: 'waiting', reason: 'WhatsApp did not answer while connecting' });
+  });
+
+  it('is given up at once when the upgrade is answered with an HTTP error', async () => {
+    await start();
+    socket().ws.emit('unexpected-response', {}, { statusCode: 401 });
+    await settle();
+    expect(last()).toMatchObject({
+      state: 'waiting',
+      reason: 'WhatsApp refused the connection with HTTP status 401',
+    });
+    expect(keysPutAside).toBe(0);
+  });
+
+  it('is left alone while frames come', async () => {
+    await start();
+    for (let round = 0; round < 5; round++) {
+      await clock.advanceMs(20_000);
+      socket().ws.emit('frame');
+    }
+    expect(socket().isEnded).toBe(false);
+  });
+
+  it('is left alone while a person looks for the phone', async () => {
+    await start();
+    socket().ev.emit('connection.update', { qr: 'code' });
+    await clock.advanceMs(120_000);
+    expect(socket().isEnded).toBe(false);
+  });
+
+  it('is left to Baileys once it is open and frames come', async () => {
+    await start();
+    socket().opens();
+    for (let minute = 0; minute < 60; minute++) {
+      await clock.advanceMs(60_000);
+      socket().ws.emit('frame');
+    }
+    expect(socket().isEnded).toBe(false);
+  });
+});
+
+describe('a clock that jumps', () => {
+  const HOUR_MS = 3_600_000;
+
+  it.each([HOUR_MS, -HOUR_MS])('by %i ms changes nothing about a hung attempt', async (ms) => {
+    await start();
+    clock.jumpMs(ms);
+    await clock.advanceMs(24_999);
+    expect(socket().isEnded).toBe(false);
+    await clock.advanceMs(1);
+    expect(last()).toMatchObject({ state: 'waiting', reason: 'WhatsApp did not answer while connecting' });
+  });
+
+  it('back does not keep an open connection alive that fell silent', async () => {
+    await start();
+    socket().opens();
+    clock.jumpMs(-HOUR_MS);
+    await clock.advanceMs(89_999);
+    expect(socket().isEnded).toBe(false);
+    await clock.advanceMs(1);
+    expect(last()).toMatchObject({ state: 'waiting', reason: 'WhatsApp fell silent' });
+  });
+
+  it.each([HOUR_MS, -HOUR_MS])('by %i ms while waiting does not change the wait', async (ms) => {
+    await start();
+    socket().opens();
+    socket().closes(503);
+    await settle();
+    clock.jumpMs(ms);
+    await clock.advanceMs(500);
+    expect(sockets).toHaveLength(2);
+  });
+
+  it.each([HOUR_MS, -HOUR_MS])('by %i ms does not change what a good connection is', async (ms) => {
+    await start();
+    for (let round = 0; round < 3; round++) {
+      socket().closes(503);
+      await settle();
+      await clock.advanceMs(500 * 2 ** round);
+    }
+    socket().opens();
+    clock.jumpMs(ms);
+    await clock.advanceMs(9_999);
+    socket().closes(503);
+    await settle();
+    expect(last()).toMatchObject({ retryAtMs: clock.now() + 4_000 });
+    await clock.advanceMs(4_000);
+    socket().opens();
+    clock.jumpMs(ms);
+    await clock.advanceMs(10_000);
+    socket().closes(503);
+    await settle();
+    expect(last()).toMatchObject({ retryAtMs: clock.now() + 500 });
+  });
+});
+
+describe('one at a time', () => {
+  it('never has two sockets, whatever is asked for at once', async () => {
+    await start();
+    await Promise.all([
+      manager.restart(),
+      manager.start(),
+      manager.restart(),
+      manager.stop(),
+      manager.restart(),
+    ]);
+    await settle();
+    expect(mostAlive).toBe(1);
+    expect(alive).toBe(1);
+  });
+
+  it('takes every listener off a socket before the next is made', async () => {
+    await start();
+    const first = socket();
+    await manager.restart();
+    await settle();
+    expect(first.listeners).toBe(0);
+    expect(attached).toBe(1);
+    expect(first.isEnded).toBe(true);
+  });
+
+  it('does not listen to a socket that is over', async () => {
+    await start();
+    const first = socket();
+    await manager.restart();
+    await settle();
+    first.closes(401);
+    await settle();
+    expect(keysPutAside).toBe(0);
+    expect(alive).toBe(1);
+  });
+
+  it('stops while waiting, and connects at once when asked to', async () => {
+    await start();
+    socket().closes(503);
+    await settle();
+    await manager.restart();
+    await settle();
+    expect(sockets).toHaveLength(2);
+    await manager.stop();
+    await clock.advanceMs(3_600_000);
+    expect(sockets).toHaveLength(2);
+    expect(alive).toBe(0);
+  });
+
+  it('puts the keys of a link that WhatsApp ended aside as soon as the database takes it, and connects with them no more', async () => {
+    putAsideFailures = 2;
+    await start();
+    socket().closes(401);
+    await settle();
+    expect(last()).toMatchObject({ state: 'waiting', isStorageTrouble: true });
+    await clock.advanceMs(60_000);
+    expect(last()).toMatchObject({ state: 'logged-out' });
+    expect([keysPutAside, sockets.length]).toEqual([1, 1]);
+  });
+
+  it('stops while it waits to put keys aside', async () => {
+    putAsideFailures = Number.POSITIVE_INFINITY;
+    await start();
+    socket().closes(401);
+    await settle();
+    await manager.stop();
+    expect(keysPutAside).toBe(0);
+  });
+
+  it('does what belongs between two sockets when neither is there', async () => {
+    await start();
+    let between = -1;
+    await manager.restart(async () => {
+      between = alive;
+    });
+    expect(between).toBe(0);
+  });
+});

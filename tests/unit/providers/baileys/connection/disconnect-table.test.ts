@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import {
+  actionFor,
+  disconnectOf,
+  restrictionOf,
+} from '../../../../../router/src/providers/baileys/connection/disconnect-table.ts';
+
+const linked = (code: number | undefined, reason = 'x') => ({ code, reason, isLinked: true });
+const unlinked = (code: number | undefined, reason = 'x') => ({ code, reason, isLinked: false });
+
+describe('what follows a disconnect', () => {
+  it.each([
+    [401, 'logged-out'],
+    [403, 'logged-out'],
+    [406, 'logged-out'],
+    [411, 'logged-out'],
+    [402, 'restricted'],
+    [405, 'outdated'],
+    [409, 'outdated'],
+    [408, 'back-off'],
+    [428, 'back-off'],
+    [429, 'restricted'],
+    [440, 'replaced'],
+    [463, 'restricted'],
+    [500, 'back-off'],
+    [503, 'back-off'],
+    [515, 'reconnect-now'],
+    [599, 'back-off'],
+    [undefined, 'back-off'],
+  ])('on %s it is %s', (code, kind) => {
+    expect(actionFor(linked(code)).kind).toBe(kind);
+  });
+
+  it('never takes a linked account for logged out because of a bad session', () => {
+    expect(actionFor(linked(500)).kind).toBe('back-off');
+  });
+
+  it('has nothing to log out while pairing', () => {
+    expect(actionFor(unlinked(401)).kind).toBe('back-off');
+  });
+
+  it('offers fresh codes at once when the codes of a connection are used up', () => {
+    expect(actionFor(unlinked(408, 'QR refs attempts ended')).kind).toBe('reconnect-now');
+    expect(actionFor(unlinked(408, 'Connection was lost')).kind).toBe('back-off');
+  });
+
+  it('waits as long as WhatsApp says for a temporary ban', () => {
+    const disconnect = disconnectOf(boom(402, { reason: '402', expire: '120' }), true);
+    expect(actionFor(disconnect)).toMatchObject({ kind: 'restricted', forMs: 120_000 });
+  });
+});
+
+describe('reading a disconnect', () => {
+  it.each([undefined, null, 'gone', 7, new Error(''), {}])('makes something of %s', (error) => {
+    expect(disconnectOf(error, true)).toMatchObject({ code: undefined, reason: 'Connection closed' });
+  });
+
+  it('takes code and reason of what Baileys hands over', () => {
+    expect(disconnectOf(boom(503), false)).toEqual({ code: 503, reason: 'told', isLinked: false });
+  });
+});
+
+it.each([
+  ['463', true],
+  ['429', true],
+  ['479', false],
+  ['404', false],
+])('error ack %s limits the account: %s', (code, limits) => {
+  expect(restrictionOf(code) !== undefined).toBe(limits);
+});
+
+function boom(statusCode: number, data?: unknown): Error {
+  return Object.assign(new Error('told'), { output: { statusCode }, data });
+}

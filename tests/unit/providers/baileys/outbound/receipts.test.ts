@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  ackOf,
+  ReceiptBatch,
+  receiptsOf,
+} from '../../../../../router/src/providers/baileys/outbound/receipts.ts';
+import { recordingLog } from '../../../../support/quiet-log.ts';
+
+const own = { id: '34600000001:7@s.whatsapp.net', lid: '900000000000001:7@lid' };
+const NOW = 1_700_000_000_000;
+const receipt = (attrs: Record<string, string>, ids: string[] = []) => ({
+  tag: 'receipt',
+  attrs: { id: 'A', from: '34600000002@s.whatsapp.net', t: '1700000001', ...attrs },
+  content: ids.length
+    ? [{ tag: 'list', attrs: {}, content: ids.map((id) => ({ tag: 'item', attrs: { id } })) }]
+    : undefined,
+});
+
+describe('receipts', () => {
+  it.each([
+    [undefined, 'delivered'],
+    ['inactive', 'delivered'],
+    ['read', 'read'],
+    ['played', 'read'],
+  ])('of type %s say %s', (type, state) => {
+    expect(receiptsOf(receipt(type ? { type } : {}), own, NOW)).toEqual([
+      { waMessageId: 'A', state, atMs: 1_700_000_001_000 },
+    ]);
+  });
+
+  it.each(['retry', 'sender', 'server-error', 'read-self'])(
+    'of type %s say nothing about delivery',
+    (type) => {
+      expect(receiptsOf(receipt({ type }), own, NOW)).toEqual([]);
+    },
+  );
+
+  it('name several messages at once', () => {
+    expect(receiptsOf(receipt({ type: 'read' }, ['B', 'C']), own, NOW).map((r) => r.waMessageId)).toEqual([
+      'A',
+      'B',
+      'C',
+    ]);
+  });
+
+  it.each<Record<string, string>>([
+    { from: '34600000001@s.whatsapp.net' },
+    { from: '900000000000001@lid' },
+    { from: '120363000000000001@g.us', participant: '34600000001:0@s.whatsapp.net' },
+  ])('of own devices do not count: %o', (attrs) => {
+    expect(receiptsOf(receipt(attrs), own, NOW)).toEqual([]);
+  });
+
+  it('take the present for a time that is missing', () => {
+    expect(receiptsOf(receipt({ t: 'x' }), own, NOW)[0]?.atMs).toBe(NOW);
+  });
+});
+
+it('tells an ack from a refusal', () => {
+  const ack = (attrs: Record<string, string>) => ackOf({ tag: 'ack', attrs }, NOW);
+  expect(ack({ id: 'A', class: 'message', t: '1700000001' })).toMatchObject({
+    kind: 'acked',
+    receipt: { waMessageId: 'A', state: 'acked' },
+  });
+  expect(ack({ id: 'A', class: 'message', error: '463' })).toEqual({
+    kind: 'refused',
+    waMessageId: 'A',
+    code: '463',
+  });
+  expect(ack({ class: 'message' })).toBeUndefined();
+});
+
+describe('handing receipts on', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  const item = (id: string) => ({ waMessageId: id, state: 'acked' as const, atMs: NOW });
+
+  it('goes many at a time, in order', async () => {
+    const stored: string[][] = [];
+    const batch = new ReceiptBatch(async (receipts) => {
+      stored.push(receipts.map((r) => r.waMessageId));
+    }, recordingLog());
+    batch.add([item('A')]);
+    batch.add([item('B'), item('C')]);
+    await vi.advanceTimersByTimeAsync(30);
+    expect(stored).toEqual([['A', 'B', 'C']]);
+  });
+
+  it('tries what could not be stored again by itself, and no more after its end', async () => {
+    let tries = 0;
+    const batch = new ReceiptBatch(async () => {
+      tries += 1;
+      if (tries !== 3) throw new Error('no database');
+    }, recordingLog());
+    batch.add([item('A')]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(tries).toBe(3);
+    batch.add([item('B')]);
+    await vi.advanceTimersByTimeAsync(30);
+    await batch.finish();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(tries).toBe(5);
+  });
+
+  it('keeps what could not be stored for the next time', async () => {
+    let isDown = true;
+    const stored: string[] = [];
+    const batch = new ReceiptBatch(async (receipts) => {
+      if (isDown) throw new Error('no database');
+      stored.push(...receipts.map((r) => r.waMessageId));
+    }, recordingLog());
+    batch.add([item('A')]);
+    await vi.advanceTimersByTimeAsync(30);
+    isDown = false;
+    batch.add([item('B')]);
+    await batch.finish();
+    expect(stored).toEqual(['A', 'B']);
+  });
+});

@@ -1,0 +1,305 @@
+import { addTransactionCapability, BufferJSON, type SignalDataSet } from '@whiskeysockets/baileys';
+import { pino } from 'pino';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
+import type { JournalEntry } from '../../../../../router/src/core/ports/journal.ts';
+import {
+  DAMAGED_VALUE,
+  type KeyChange,
+  type KeyScope,
+} from '../../../../../router/src/core/ports/key-store.ts';
+import {
+  type AuthState,
+  JOURNAL_CATEGORY,
+  openAuthState,
+} from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
+import { MemoryJournal } from '../../../../doubles/memory-journal.ts';
+import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+
+const scope: KeyScope = { accountId: 'main', generation: 1 };
+
+/** Counts, fails and holds back what goes to the store. */
+class WatchedStore extends MemoryKeyStore {
+  commits: KeyChange[] = [];
+  reads = 0;
+  failures = 0;
+  gate: Promise<void> = Promise.resolve();
+
+  override async commit(at: KeyScope, change: KeyChange): Promise<void> {
+    this.commits.push(structuredClone(change));
+    await this.gate;
+    if (this.failures > 0) {
+      this.failures -= 1;
+      throw new StorageUnavailableError('no database');
+    }
+    await super.commit(at, change);
+  }
+
+  override async read(at: KeyScope, category: string, ids: readonly string[]): Promise<Map<string, string>> {
+    this.reads += 1;
+    return super.read(at, category, ids);
+  }
+}
+
+let store: WatchedStore;
+let journal: MemoryJournal;
+let clock: FakeClock;
+let storageFailures: number;
+let unreadable: string[];
+
+beforeEach(() => {
+  journal = new MemoryJournal();
+  store = new WatchedStore(journal);
+  clock = new FakeClock();
+  storageFailures = 0;
+  unreadable = [];
+});
+
+const open = (): Promise<AuthState> =>
+  openAuthState({
+    store,
+    scope,
+    clock,
+    onStorageFailed: () => {
+      storageFailures += 1;
+    },
+    onKeyUnreadable: (category) => unreadable.push(category),
+  });
+
+const entry = (hash: string): JournalEntry => ({
+  ciphertextHash: hash,
+  stanzaOrder: 1n,
+  waMessageId: 'A',
+  plaintext: new Uint8Array([1, 2]),
+  stanza: new Uint8Array([3]),
+});
+
+/** A gate that stays shut until it is opened. */
+function shut(): () => void {
+  let letGo = () => {};
+  store.gate = new Promise((resolve) => {
+    letGo = resolve;
+  });
+  return () => letGo();
+}
+
+describe('keys', () => {
+  it('come back as they were given, bytes and all, also after a restart', async () => {
+    const data: SignalDataSet = {
+      'pre-key': { 1: { public: Buffer.from([1, 2]), private: Buffer.from([3]) } },
+      'sender-key': { g: Buffer.from('[{"senderKeyId":7,"senderMessageKeys":[]}]') },
+      'sender-key-memory': { g: { 'a@lid': true } },
+      'lid-mapping': { 346: '777' },
+      'device-list': { 346: ['0', '3'] },
+      tctoken: { '346@lid': { token: Buffer.from([9]), timestamp: '17' } },
+      'identity-key': { '346.0': Buffer.from([5, 6]) },
+    };
+    await (await open()).keys.set(data);
+    const { keys } = await open();
+    for (const [type, values] of Object.entries(data)) {
+      expect(await keys.get(type as 'session', Object.keys(values))).toEqual(values);
+    }
+  });
+
+  it('of skipped group messages stay bytes, which Baileys hands over in a form that it cannot read back', async () => {
+    const state = [{ senderKeyId: 7, senderMessageKeys: [{ iteration: 2, seed: Buffer.from([1, 2, 3]) }] }];
+    const auth = await open();
+    await auth.keys.set({ 'sender-key': { g: Buffer.from(JSON.stringify(state)) } });
+    const { g } = await auth.keys.get('sender-key', ['g']);
+    expect(JSON.parse(Buffer.from(g ?? []).toString(), BufferJSON.reviver)).toEqual(state);
+  });
+
+  it('are written in one commit for one set, with the journal entry that belongs to it', async () => {
+    const { keys } = await open();
+    await keys.set({
+      session: { a: { _sessions: {}, version: 'v1' } as never, b: { _sessions: {} } as never },
+      'pre-key': { 7: null },
+      [JOURNAL_CATEGORY]: { h: entry('h') },
+    } as SignalDataSet);
+    expect(store.commits).toHaveLength(1);
+    expect(store.commits[0]).toMatchObject({
+      puts: [{ keyId: 'a' }, { keyId: 'b' }],
+      deletes: [{ category: 'pre-key', keyId: '7' }],
+      journal: [{ ciphertextHash: 'h' }],
+    });
+    expect(await journal.find('main', 'h')).toBeDefined();
+  });
+
+  it('go through a transaction of Baileys together with their journal entry', async () => {
+    const { keys } = await open();
+    const transacting = addTransactionCapability(keys, pino({ level: 'silent' }), {
+      maxCommitRetries: 1,
+      delayBetweenTriesMs: 0,
+    });
+    await transacting.transaction(async () => {
+      await transacting.set({ session: { a: { _sessions: {} } as never } });
+      await transacting.set({ [JOURNAL_CATEGORY]: { h: entry('h') } } as SignalDataSet);
+      expect(store.commits).toHaveLength(0);
+    }, 'a');
+    expect(store.commits).toHaveLength(1);
+    expect(store.commits[0]?.journal[0]?.plaintext).toEqual(new Uint8Array([1, 2]));
+  });
+
+  it('are written in the order of calls, many at a time when the store is slow', async () => {
+    const { keys } = await open();
+    const letGo = shut();
+    const first = keys.set({ 'lid-mapping': { a: '1' } });
+    await settle();
+    const rest = [
+      keys.set({ 'lid-mapping': { a: '2', b: '2' } }),
+      keys.set({ 'lid-mapping': { a: null } }),
+      keys.set({ 'lid-mapping': { a: '4' } }),
+    ];
+    letGo();
+    await Promise.all([first, ...rest]);
+    expect(store.commits).toHaveLength(2);
+    expect(await (await open()).keys.get('lid-mapping', ['a', 'b'])).toEqual({ a: '4', b: '2' });
+  });
+
+  it('are read from the store once, absent ones too', async () => {
+    const { keys } = await open();
+    const before = store.reads;
+    await keys.get('tctoken', ['x', 'y']);
+    await keys.get('tctoken', ['y', 'x']);
+    expect(store.reads - before).toBe(1);
+  });
+
+  it('cannot be changed through what was read', async () => {
+    const { keys } = await open();
+    await keys.set({ 'sender-key-memory': { g: { a: true } } });
+    const { g } = await keys.get('sender-key-memory', ['g']);
+    if (g) g.b = true;
+    expect(await keys.get('sender-key-memory', ['g'])).toEqual({ g: { a: true } });
+  });
+
+  it('are as they were when a write fails three times, and everyone is told', async () => {
+    const { keys } = await open();
+    await keys.set({ 'lid-mapping': { a: '1' } });
+    store.failures = 3;
+    const failed = expect(keys.set({ 'lid-mapping': { a: '2' } })).rejects.toThrow(StorageUnavailableError);
+    await settle();
+    await clock.advanceMs(1_000);
+    await failed;
+    expect(storageFailures).toBe(1);
+    expect(await keys.get('lid-mapping', ['a'])).toEqual({ a: '1' });
+  });
+
+  it('survive a hiccup of the store without anyone noticing', async () => {
+    const { keys } = await open();
+    store.failures = 2;
+    const written = keys.set({ 'lid-mapping': { a: '2' } });
+    await settle();
+    await clock.advanceMs(1_000);
+    await written;
+    expect(storageFailures).toBe(0);
+  });
+
+  it('of another generation are out of reach', async () => {
+    await (await open()).keys.set({ 'lid-mapping': { a: '1' } });
+    const next = await openAuthState({
+      store,
+      scope: { accountId: 'main', generation: 2 },
+      clock,
+      onKeyUnreadable: () => undefined,
+      onStorageFailed: () => undefined,
+    });
+    expect(await next.keys.get('lid-mapping', ['a'])).toEqual({});
+  });
+});
+
+describe('credentials', () => {
+  it('are saved one write at a time, and the last state wins', async () => {
+    const auth = await open();
+    const letGo = shut();
+    auth.creds.nextPreKeyId = 2;
+    auth.saveCreds();
+    await settle();
+    for (const id of [3, 4, 5]) {
+      auth.creds.nextPreKeyId = id;
+      auth.saveCreds();
+    }
+    expect(store.commits).toHaveLength(1);
+    letGo();
+    await auth.flush();
+    expect(store.commits).toHaveLength(2);
+    expect((await open()).creds.nextPreKeyId).toBe(5);
+  });
+
+  it('are safe before pre-keys that they count are used', async () => {
+    const auth = await open();
+    auth.creds.nextPreKeyId = 900;
+    auth.saveCreds();
+    await auth.keys.set({ 'pre-key': { 899: { public: Buffer.from([1]), private: Buffer.from([2]) } } });
+    const categories = store.commits.flatMap((commit) => commit.puts.map((put) => put.category));
+    expect(categories.indexOf('creds')).toBeLessThan(categories.indexOf('pre-key'));
+  });
+
+  it('that could not be saved are saved before the next connection', async () => {
+    const auth = await open();
+    auth.creds.nextPreKeyId = 42;
+    store.failures = 3;
+    auth.saveCreds();
+    await settle();
+    await clock.advanceMs(1_000);
+    await auth.flush();
+    await auth.prepare();
+    expect((await open()).creds.nextPreKeyId).toBe(42);
+  });
+
+  it('of a pairing that was not finished do not try to log in', async () => {
+    const auth = await open();
+    auth.creds.me = { id: '34600000001@s.whatsapp.net', name: '~' };
+    await auth.prepare();
+    expect(auth.creds.me).toBeUndefined();
+    expect(auth.isLinked()).toBe(false);
+  });
+});
+
+describe('what is stored and cannot be read', () => {
+  const put = (category: string, keyId: string, value: string) =>
+    store.commit(scope, { puts: [{ category, keyId, value }], deletes: [], journal: [] });
+
+  it.each([
+    ['session', 'garbage'],
+    ['session', '5'],
+    ['session', '{"version":"v1"}'],
+    ['session', '{"_sessions":{"a":'],
+    ['pre-key', '{"public":1}'],
+    ['pre-key', 'null'],
+    ['sender-key', '{}'],
+    ['sender-key', '\u0000'],
+    ['lid-mapping', '"346'],
+    ['device-list', 'undefined'],
+    ['app-state-sync-key', '[['],
+    ['tctoken', DAMAGED_VALUE],
+  ])('of a key (%s: %j) counts as absent, is told once, and hides no other', async (category, value) => {
+    const type = category as 'session';
+    const whole = { session: { _sessions: {} } }[category] ?? undefined;
+    if (whole) await put(category, 'whole', JSON.stringify(whole));
+    await put(category, 'a', value);
+    const { keys } = await open();
+    for (const _ of [1, 2]) {
+      const found = await keys.get(type, ['a', 'whole']);
+      expect(found).toEqual(whole ? { whole } : {});
+    }
+    expect(unreadable).toEqual([category]);
+  });
+
+  it('of a key is replaced by the next value', async () => {
+    await put('lid-mapping', '346', 'garbage');
+    const { keys } = await open();
+    await keys.get('lid-mapping', ['346']);
+    await keys.set({ 'lid-mapping': { 346: '777' } });
+    expect(await (await open()).keys.get('lid-mapping', ['346'])).toEqual({ 346: '777' });
+  });
+
+  it.each(['garbage', '{}', 'null', '{"noiseKey":{"public":"AA=="}}', DAMAGED_VALUE])(
+    'of the credentials (%j) is said, and not written over',
+    async (value) => {
+      await put('creds', 'creds', value);
+      await expect(open()).rejects.toMatchObject({ code: 'CREDENTIALS_DAMAGED', disposition: 'dead' });
+      expect(await store.read(scope, 'creds', ['creds'])).toEqual(new Map([['creds', value]]));
+    },
+  );
+});
