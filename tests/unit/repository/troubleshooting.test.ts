@@ -21,9 +21,9 @@ const OTHERS =
 /** Error codes of the source: every literal in capitals with an underscore, and those handed to an error. */
 function codesOfSource(): string[] {
   const literals = [...sources.matchAll(/'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g)];
-  const given = [...sources.matchAll(/(?:Error|Problem|super|answer)\(\s*(?:\d{3},\s*)?'([A-Z]{3,})'/g)];
+  const given = [...sources.matchAll(/\b(?:\w*Error|super)\(\s*'([A-Z]{3,})'|\(\s*\d{3},\s*'([A-Z]{3,})'/g)];
   const settings = new Set(Object.keys(envSchema.shape));
-  const codes = [...literals, ...given].map(([, code = '']) => code);
+  const codes = [...literals, ...given].map(([, code, other]) => code ?? other ?? '');
   return [...new Set(codes)].filter((code) => !settings.has(code) && !OTHERS.test(code)).sort();
 }
 
