@@ -103,7 +103,10 @@ async function start(
 ): Promise<string> {
   const clock = systemClock;
   const { url: databaseUrl } = database;
-  const postgres = new Postgres(databaseUrl, { onError: (error) => storage.note(error) });
+  const postgres = new Postgres(databaseUrl, {
+    secrets: database.secrets,
+    onError: (error) => storage.note(error),
+  });
   closers.push(() => postgres.close());
 
   const faults = new FaultPoints(config.faultPoint);

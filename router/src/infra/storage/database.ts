@@ -3,8 +3,11 @@ import { dirname, join } from 'node:path';
 import type { StorageTroubleError } from '../../core/errors.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { connectExternalPostgres } from './connections/external-postgres.ts';
+import { withConnection } from './connections/with-connection.ts';
 import { startEmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import { nodeIdOf } from './embedded/node-id.ts';
+import { openSecrets } from './encryption/open-secrets.ts';
+import type { SecretCipher } from './encryption/secret-cipher.ts';
 import { orFullDisk } from './upkeep/full-disk.ts';
 import { applyMigrations, migrationNames } from './upkeep/migrations.ts';
 
@@ -14,6 +17,8 @@ export interface DatabaseConfig {
   dataDir: string;
   /** Set: this PostgreSQL instead of the built-in one. */
   databaseUrl?: string;
+  /** File with the keys that encrypt secrets; by default one in the data folder for the embedded database, else none. */
+  dataKeyFile?: string;
   /** This node's name; by default the one kept in the data folder. */
   nodeId?: string;
 }
@@ -26,6 +31,8 @@ export interface Database {
   stop(): Promise<void>;
   /** What keeps the built-in server from running; undefined while it runs, and for another one. */
   trouble(): StorageTroubleError | undefined;
+  /** Encrypts the secrets in it. */
+  secrets: SecretCipher;
   /** Migrations that this version knows, by name. */
   migrations: readonly string[];
   /** For a process that ends at once: the built-in one ends by itself soon after. */
@@ -48,11 +55,21 @@ export async function openDatabase(config: DatabaseConfig, log: Logger): Promise
     : await startEmbeddedPostgres({ dataDir: config.dataDir, log, onProgress });
   try {
     const folder = findPrismaFolder();
+    const nodeId = config.nodeId ?? (await nodeIdOf(config.dataDir));
     const applied = await applyMigrations(database.url, folder);
+    const secrets = await withConnection(database.url, 'keys', (client) =>
+      openSecrets(client, {
+        keyFile: config.dataKeyFile,
+        dataDir: config.databaseUrl === undefined ? config.dataDir : undefined,
+        nodeId,
+        log: log.child({ mod: 'database' }),
+      }),
+    );
     const migrations = await migrationNames(folder);
     if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'the database was migrated');
     return {
       url: database.url,
+      secrets,
       trouble: () => database.trouble,
       migrations,
       stop: () => database.stop(),

@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from '../../../core/ports/logger.ts';
-import { DatabaseError, type DatabaseErrorCode, errorCode, errorMessage } from '../database-errors.ts';
+import { DatabaseError, type DatabaseErrorCode, errorCode } from '../database-errors.ts';
 import { holdInstanceLock } from '../embedded/instance-lock.ts';
+import { addressOf, type DatabaseAddress, explainConnectError } from './connect-errors.ts';
 import { sharesSessions } from './detect-transaction-pooler.ts';
 import { startHeartbeat, TimedClient } from './timed-client.ts';
 
@@ -55,7 +56,7 @@ export async function connectExternalPostgres(options: ExternalPostgresOptions):
   const log = options.log.child({ mod: 'postgres' });
   let client = await connect(options);
   try {
-    await checkServer(client, placeOf(url));
+    await checkServer(client, addressOf(url));
     await refusePooler(client, options);
     await hold(client, nodeId);
   } catch (error) {
@@ -106,7 +107,7 @@ function hold(client: pg.Client, nodeId: string): Promise<void> {
 
 async function connect(options: ExternalPostgresOptions): Promise<pg.Client> {
   const timeoutMs = options.startTimeoutMs ?? START_TIMEOUT_MS;
-  const place = placeOf(options.url);
+  const address = addressOf(options.url);
   const beganMs = performance.now();
   for (let attempt = 1; ; attempt += 1) {
     const client = new TimedClient({
@@ -123,8 +124,8 @@ async function connect(options: ExternalPostgresOptions): Promise<pg.Client> {
     } catch (error) {
       await client.end().catch(() => undefined);
       const isLate = performance.now() - beganMs > timeoutMs;
-      if (isLate || !NOT_YET.has(errorCode(error) ?? '')) throw explain(error, place);
-      if (attempt === 1) options.onProgress?.(`Waiting for the database at ${place.server}`);
+      if (isLate || !NOT_YET.has(errorCode(error) ?? '')) throw explainConnectError(error, address);
+      if (attempt === 1) options.onProgress?.(`Waiting for the database at ${address.server}`);
       await wait(RETRY_PAUSE_MS);
     }
   }
@@ -140,59 +141,11 @@ async function refusePooler(client: pg.Client, options: ExternalPostgresOptions)
   }
   throw new DatabaseError(
     'DATABASE_POOLER',
-    `DATABASE_URL: ${placeOf(options.url).server} is a pooler that shares sessions between transactions (such as PgBouncer with pool_mode = transaction), and wa2ai needs sessions of its own for its locks and LISTEN. Name the PostgreSQL server itself: hosting services call it the direct connection. A pooler in session mode will do too. A node opens about 20 connections.`,
+    `DATABASE_URL: ${addressOf(options.url).server} is a pooler that shares sessions between transactions (such as PgBouncer with pool_mode = transaction), and wa2ai needs sessions of its own for its locks and LISTEN. Name the PostgreSQL server itself: hosting services call it the direct connection. A pooler in session mode will do too. A node opens about 20 connections.`,
   );
 }
 
-interface Place {
-  server: string;
-  database: string;
-  user: string;
-}
-
-function placeOf(text: string): Place {
-  const url = new URL(text);
-  return {
-    server: `${url.hostname || 'localhost'}:${url.port || '5432'}`,
-    database: decodeURIComponent(url.pathname.slice(1)) || decodeURIComponent(url.username),
-    user: decodeURIComponent(url.username) || 'the current user',
-  };
-}
-
-function explain(error: unknown, { server, database, user }: Place): DatabaseError {
-  const fail = (code: DatabaseErrorCode, sentence: string) =>
-    new DatabaseError(code, `DATABASE_URL: ${sentence}`, { cause: error });
-  switch (errorCode(error)) {
-    case '28P01':
-    case '28000':
-      return fail(
-        'DATABASE_RIGHTS',
-        `PostgreSQL at ${server} refused the user "${user}": check user and password.`,
-      );
-    case '3D000':
-      return fail(
-        'DATABASE_UNREACHABLE',
-        `there is no database "${database}" at ${server}: create it first.`,
-      );
-    case '42501':
-      return fail(
-        'DATABASE_RIGHTS',
-        `the user "${user}" may not connect to the database "${database}" at ${server}.`,
-      );
-    case '53300':
-      return fail(
-        'DATABASE_UNREACHABLE',
-        `PostgreSQL at ${server} has no free connection: raise its max_connections.`,
-      );
-    default:
-      return fail(
-        'DATABASE_UNREACHABLE',
-        `PostgreSQL at ${server} cannot be reached (${errorMessage(error)}).`,
-      );
-  }
-}
-
-async function checkServer(client: pg.Client, { server, database }: Place): Promise<void> {
+async function checkServer(client: pg.Client, { server, database }: DatabaseAddress): Promise<void> {
   const { rows } = await client.query<{
     version: number;
     name: string;

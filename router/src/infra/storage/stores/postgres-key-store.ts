@@ -1,11 +1,14 @@
 import sql from 'sql-template-tag';
 import type { Fence } from '../../../core/ports/account-lease.ts';
+import type { JournalEntry } from '../../../core/ports/journal.ts';
 import {
   DAMAGED_VALUE,
   type KeyChange,
+  type KeyName,
   type KeyScope,
   type KeyStore,
 } from '../../../core/ports/key-store.ts';
+import { authKeyContext, journalContext } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { storableId } from './storable-text.ts';
@@ -42,7 +45,9 @@ export class PostgresKeyStore implements KeyStore {
         WHERE account_id = ${scope.accountId} AND generation = ${scope.generation}
           AND category = ${category} AND key_id = ANY(${[...keyIds]}::text[])`),
     );
-    return new Map(rows.map((row) => [row.key_id, row.value]));
+    return new Map(
+      rows.map(({ key_id: keyId, value }) => [keyId, this.#open(value, scope, { category, keyId })]),
+    );
   }
 
   async #orDamaged(scope: KeyScope, category: string, keyId: string): Promise<Map<string, string>> {
@@ -54,9 +59,30 @@ export class PostgresKeyStore implements KeyStore {
     }
   }
 
-  async commit(scope: KeyScope, change: KeyChange): Promise<void> {
-    if (change.deletes.length === 0 && change.journal.length === 0) return this.#put(scope, change.puts);
-    await this.#commitAll(scope, change);
+  async commit(scope: KeyScope, { puts, deletes, journal }: KeyChange): Promise<void> {
+    const sealed = puts.map((put) => ({ ...put, value: this.#seal(put.value, scope, put) }));
+    if (deletes.length === 0 && journal.length === 0) return this.#put(scope, sealed);
+    await this.#commitAll(scope, { puts: sealed, deletes, journal });
+  }
+
+  #seal(value: string, scope: KeyScope, name: KeyName): string {
+    const { accountId, generation } = scope;
+    return this.#postgres.secrets.sealText(
+      value,
+      authKeyContext(accountId, generation, name.category, name.keyId),
+    );
+  }
+
+  #open(value: string, scope: KeyScope, name: KeyName): string {
+    const { accountId, generation } = scope;
+    return this.#postgres.secrets.openText(
+      value,
+      authKeyContext(accountId, generation, name.category, name.keyId),
+    );
+  }
+
+  #sealPlaintext(accountId: string, { ciphertextHash, plaintext }: JournalEntry): Uint8Array {
+    return this.#postgres.secrets.sealBytes(plaintext, journalContext(accountId, ciphertextHash));
   }
 
   /** The commonest step, keys alone, in its cheapest form. */
@@ -95,7 +121,7 @@ export class PostgresKeyStore implements KeyStore {
                unnest(${journal.map((e) => e.ciphertextHash)}::text[],
                       ${journal.map((e) => e.stanzaOrder.toString())}::bigint[],
                       ${journal.map((e) => storableId(e.waMessageId))}::text[],
-                      ${journal.map((e) => base64(e.plaintext))}::text[],
+                      ${journal.map((e) => base64(this.#sealPlaintext(scope.accountId, e)))}::text[],
                       ${journal.map((e) => base64(e.stanza))}::text[])
             AS entry(hash, stanza_order, wa_message_id, plaintext, stanza)
           ON CONFLICT (account_id, ciphertext_hash) DO NOTHING
