@@ -83,9 +83,7 @@ async function demo(cleanUp: CleanUp, keep: boolean): Promise<void> {
   console.log('\nEvery reply arrived in its chat.');
   if (keep) await chatInTerminal({ people: { ana, bo }, group, account: phone.pn, serviceUrl: service.url });
   else
-    console.log(
-      'To type messages yourself: npm run demo -- --keep. Next: connect your first agent, see README.md.',
-    );
+    console.log('To type messages yourself: npm run demo -- --keep. Next: "Your first agent" in README.md.');
 }
 
 const keep = process.argv.includes('--keep');
