@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Wa2aiError } from '../../../core/errors.ts';
 
-/** Codes of problems that the REST API itself reports. Each has an anchor in docs/troubleshooting.md. */
+/** Codes of problems that the REST API itself reports. Each is a heading of docs/troubleshooting.md. */
 export const PROBLEM_CODES = [
   'ACCOUNT_EXISTS',
   'ALREADY_LINKED',
@@ -68,7 +68,7 @@ export const problemSchema = z
         success: false,
         error: 'text is missing.',
         code: 'INVALID_BODY',
-        docs: 'docs/troubleshooting.md#invalid-body',
+        docs: 'docs/troubleshooting.md#invalid_body',
         details: [{ field: 'text', message: 'is missing' }],
       },
     ],
@@ -119,9 +119,9 @@ export function problemOf(error: unknown): ProblemResponse {
   return problem(500, 'INTERNAL', 'wa2ai failed to handle this request. Its log has the cause.');
 }
 
-/** Where the documentation explains an error code: the anchor is the code in lower-case kebab form. */
-export function docsOf(code: string): string {
-  return `docs/troubleshooting.md#${code.toLowerCase().replaceAll('_', '-')}`;
+/** Where the documentation explains an error code: each code is a heading there. */
+function docsOf(code: string): string {
+  return `docs/troubleshooting.md#${code.toLowerCase()}`;
 }
 
 function problem(

@@ -234,7 +234,7 @@ describe('a body that cannot be read', () => {
         success: false,
         error: 'The body must not be larger than 1 MB.',
         code: 'BODY_TOO_LARGE',
-        docs: 'docs/troubleshooting.md#body-too-large',
+        docs: 'docs/troubleshooting.md#body_too_large',
       });
     }
   });
@@ -264,7 +264,7 @@ describe('what goes wrong inside', () => {
       success: false,
       error: 'The database does not answer.',
       code: 'STORAGE_UNAVAILABLE',
-      docs: 'docs/troubleshooting.md#storage-unavailable',
+      docs: 'docs/troubleshooting.md#storage_unavailable',
     });
   });
 
