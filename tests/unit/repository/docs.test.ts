@@ -2,19 +2,22 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envSchema } from '../../../router/src/config/config.ts';
-import { pathMatches } from '../../../router/src/infra/faces/rest/endpoint.ts';
-import { endpointsOf } from '../../../router/src/infra/faces/rest/server.ts';
 import { anchorsOf, documents, readDocument, withoutCode } from '../../support/documents.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { type HttpApi, pathMatches, startHttpApi } from '../../support/http-api.ts';
 import { repositoryRoot } from '../../support/repository.ts';
 
 const pages = documents();
 const MAX_README_LINES = 200;
 const MAX_PICTURE_BYTES = 60_000;
 
-/** The first group of every match in all documents, once each. */
+/** Pages about wa2ai itself; those of `refs/` are about other servers. */
+const ownPages = pages.filter(({ path }) => !path.startsWith('refs/'));
+
+/** The first group of every match in the pages about wa2ai, once each. */
 function found(pattern: RegExp): string[] {
-  return [...new Set(pages.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, name = '']) => name)))];
+  return [
+    ...new Set(ownPages.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, name = '']) => name))),
+  ];
 }
 
 let api: HttpApi;
@@ -70,13 +73,13 @@ describe('the documentation', () => {
   });
 
   it('names only calls of the API that exist', () => {
-    const endpoints = endpointsOf(api.deps);
+    const known = ['/openapi.json', ...api.endpoints.map(({ path }) => path)];
     const calls = found(/`(?:GET|POST|PUT|PATCH|DELETE)(?:`, `[A-Z]+)* (\/[\w/:{},.-]*)/g);
     expect(calls.length).toBeGreaterThan(10);
     // Calls of agents, not of wa2ai.
     for (const path of calls.filter((call) => !['/run', '/', '/list-apps'].includes(call))) {
       expect(
-        endpoints.some((endpoint) => pathMatches(endpoint.path, path)),
+        known.some((template) => pathMatches(template, path)),
         path,
       ).toBe(true);
     }
@@ -88,7 +91,7 @@ describe('the documentation', () => {
       ...text.matchAll(/`((?:GET|POST|PUT|PATCH|DELETE)(?:`, `[A-Z]+)*) (\/[\w/:.-]*)/g),
     ].flatMap(([, methods = '', path = '']) => methods.split('`, `').map((method) => `${method} ${path}`));
     const pagesOnly = new Set(['GET /', 'POST /login']);
-    for (const { method, path } of endpointsOf(api.deps)) {
+    for (const { method, path } of api.endpoints) {
       const call = `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
       if (!pagesOnly.has(call)) expect(listed).toContain(call);
     }

@@ -6,9 +6,10 @@ import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { NewRoute, RouteStore } from '../../../../core/ports/route-store.ts';
 import { abiConfigProblems } from '../../../agents/abi/codec/abi-rules.ts';
-import { type AnswerDoc, type Endpoint, endpoint } from '../endpoint.ts';
-import { accountIdField, changedAnswer, channelIdField, dataAnswer, listAnswer } from '../fields.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { accountIdField, changedResponse, channelIdField, dataResponse, listResponse } from '../fields.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
+import type { ResponseDoc } from '../response.ts';
 import { invalid, validate } from '../validate.ts';
 import { refuseUnknownAccount } from './accounts-api.ts';
 import {
@@ -30,8 +31,8 @@ export interface RoutesApiDeps {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const notFound: AnswerDoc = { description: 'No such route.', schema: problemSchema };
-const ambiguous: AnswerDoc = {
+const notFound: ResponseDoc = { description: 'No such route.', schema: problemSchema };
+const ambiguous: ResponseDoc = {
   description: 'Several routes have this channelId; `details` names their ids.',
   schema: problemSchema,
 };
@@ -44,9 +45,9 @@ const listQuery = z.strictObject({
 /** The route table: `/api/routes`. `{id}` is a route's id or a channelId that exactly one route has. */
 export function routesApi(deps: RoutesApiDeps): Endpoint[] {
   const { routes, accounts, config, log } = deps;
-  const common = { tag: 'Routes' };
+  const common = { tag: 'Routes' as const };
   const changed = {
-    200: { description: 'The route as it is now.', schema: changedAnswer(routeView) },
+    200: { description: 'The route as it is now.', schema: changedResponse(routeView) },
     404: notFound,
     409: ambiguous,
   };
@@ -56,10 +57,11 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       ...common,
       method: 'post',
       path: '/api/routes',
+      operationId: 'createRoute',
       summary: 'Add a route',
       body: routeBody,
-      answers: {
-        201: { description: 'The route, which takes the next message.', schema: changedAnswer(routeView) },
+      responses: {
+        201: { description: 'The route, which takes the next message.', schema: changedResponse(routeView) },
       },
       handle: async ({ body }) => {
         const route = newRouteOf(body, config.accountId);
@@ -78,9 +80,10 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       ...common,
       method: 'get',
       path: '/api/routes',
+      operationId: 'listRoutes',
       summary: 'List routes, oldest first',
       query: listQuery,
-      answers: { 200: { description: 'The routes.', schema: listAnswer(routeView) } },
+      responses: { 200: { description: 'The routes.', schema: listResponse(routeView) } },
       handle: async ({ query }) => {
         const data = (await routes.list(query)).map(viewOf);
         return { status: 200, json: { success: true, data, count: data.length } };
@@ -90,9 +93,10 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       ...common,
       method: 'get',
       path: '/api/routes/{id}',
+      operationId: 'getRoute',
       summary: 'Show a route',
-      answers: {
-        200: { description: 'The route.', schema: dataAnswer(routeView) },
+      responses: {
+        200: { description: 'The route.', schema: dataResponse(routeView) },
         404: notFound,
         409: ambiguous,
       },
@@ -105,9 +109,10 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       ...common,
       method: 'put',
       path: '/api/routes/{id}',
+      operationId: 'replaceRoute',
       summary: 'Replace a route',
       body: routeReplacement,
-      answers: changed,
+      responses: changed,
       handle: async ({ params, body }) => {
         const before = await findRoute(routes, params.id);
         const whole = { ...body, channelId: body.channelId ?? before.channelId };
@@ -118,9 +123,10 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       ...common,
       method: 'patch',
       path: '/api/routes/{id}',
+      operationId: 'updateRoute',
       summary: 'Change fields of a route',
       body: routePatch,
-      answers: changed,
+      responses: changed,
       handle: async ({ params, body }) => {
         const before = await findRoute(routes, params.id);
         const { config: configPatch, regexFilter, name, ...fields } = body;
@@ -141,11 +147,12 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       ...common,
       method: 'delete',
       path: '/api/routes/{id}',
+      operationId: 'deleteRoute',
       summary: 'Delete a route',
-      answers: {
+      responses: {
         200: {
           description: 'The route that is gone.',
-          schema: changedAnswer(routeView),
+          schema: changedResponse(routeView),
         },
         404: notFound,
         409: ambiguous,
