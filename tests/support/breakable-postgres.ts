@@ -12,6 +12,7 @@ import {
   preparePostgres,
 } from '../../router/src/infra/storage/embedded/postgres-preparation.ts';
 import { DATABASE_NAME, launchServer } from '../../router/src/infra/storage/embedded/postgres-server.ts';
+import { quietLog } from './quiet-log.ts';
 import { until } from './until.ts';
 
 /** A PostgreSQL of a test's own that stays away for as long as the test wants: nothing starts it again by itself. */
@@ -31,7 +32,7 @@ export class BreakablePostgres {
   /** Makes an empty database in a folder of its own and starts its server, as safe as the built-in one. */
   static async start(): Promise<BreakablePostgres> {
     const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-breakable-'));
-    const prepared = await preparePostgres(dataDir, () => undefined);
+    const prepared = await preparePostgres(dataDir, quietLog);
     const postgres = new BreakablePostgres(dataDir, prepared, await findFreePort());
     await postgres.launch();
     return postgres;

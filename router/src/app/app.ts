@@ -32,7 +32,6 @@ import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
 import { NodeConnection } from '../infra/storage/connections/node-connection.ts';
 import { type Database, openDatabase } from '../infra/storage/database.ts';
 import { DatabaseError, errorMessage } from '../infra/storage/database-errors.ts';
-import { nodeIdOf } from '../infra/storage/embedded/node-id.ts';
 import { Postgres } from '../infra/storage/postgres.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresAccountLeases } from '../infra/storage/stores/postgres-account-lease.ts';
@@ -119,7 +118,7 @@ async function start(
   const matcher = new RegexMatcher();
   closers.push(() => matcher.close());
   const metrics = createMetrics({ messageLog });
-  const nodeId = config.nodeId ?? (await nodeIdOf(config.dataDir));
+  const { nodeId } = database;
   const storage = new StorageCheck({
     postgres,
     nodeId,
