@@ -15,6 +15,7 @@ import type {
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import { type ExplainInput, explainRoute } from '../../router/src/core/routing/explain-route.ts';
+import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../../router/src/infra/faces/pages/pages.ts';
 import type { Endpoint } from '../../router/src/infra/faces/rest/endpoint.ts';
 import { createMetrics, type Metrics } from '../../router/src/infra/faces/rest/metrics/metrics.ts';
@@ -209,7 +210,7 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
       },
     },
   };
-  const endpoints = [...pages(deps), ...restApi(deps)];
+  const endpoints = [...pages(deps), ...restApi(deps), ...docsPages()];
   const serverOptions: HttpServerOptions = { config, log, now: deps.now, endpoints };
   const server = await createHttpServer(serverOptions);
   return {
