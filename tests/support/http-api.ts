@@ -15,6 +15,8 @@ import type {
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import { type ExplainInput, explainRoute } from '../../router/src/core/routing/explain-route.ts';
+import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
+import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { type Endpoint, pathMatches } from '../../router/src/infra/faces/rest/endpoint.ts';
 import { createMetrics, type Metrics } from '../../router/src/infra/faces/rest/metrics/metrics.ts';
 import { problemSchema } from '../../router/src/infra/faces/rest/problem.ts';
@@ -156,7 +158,9 @@ export interface ApiAnswer {
 }
 
 /** Starts the API. `apiKey`: the one that the service asks for; `call` sends none by itself. */
-export async function startHttpApi(options: { apiKey?: string } = {}): Promise<HttpApi> {
+export async function startHttpApi(
+  options: { apiKey?: string; agentKinds?: readonly AgentKind[] } = {},
+): Promise<HttpApi> {
   const accounts = new FakeAccounts();
   accounts.set();
   const messageLog = new FakeMessageLog();
@@ -181,7 +185,14 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
   };
   const view: ClusterView = { nodes: [], accounts: [] };
   const deps: HttpDeps = {
-    config: { host: '127.0.0.1', port: 0, accountId: 'default', apiKey: options.apiKey },
+    config: {
+      host: '127.0.0.1',
+      port: 0,
+      accountId: 'default',
+      environment: 'lab',
+      apiKey: options.apiKey,
+    },
+    agentKinds: options.agentKinds ?? agentKinds,
     accounts,
     nodes: { nodeId: 'n1', view: () => view },
     messageLog,

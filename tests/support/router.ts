@@ -127,7 +127,7 @@ export class TestRouter {
       environment: 'lab',
       priority: 0,
       enabled: true,
-      config: { adk: { appName: 'test_agent' }, ...config },
+      config: { agent: { kind: 'adk', settings: { appName: 'test_agent' } }, ...config },
       ...fields,
     });
   }

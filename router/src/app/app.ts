@@ -16,6 +16,7 @@ import { receiveMessage } from '../core/messages/receive-message.ts';
 import type { QueuedReply } from '../core/ports/inbox.ts';
 import { explainRoute } from '../core/routing/explain-route.ts';
 import { answerNext } from '../core/turns/answer-message.ts';
+import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { DbosTakeover } from '../infra/engine/dbos-takeover.ts';
@@ -210,6 +211,7 @@ async function start(
     config,
     log: log.child({ mod: 'http' }),
     routes,
+    agentKinds,
     messageLog,
     accounts,
     nodes: { nodeId, view: () => accounts.view },

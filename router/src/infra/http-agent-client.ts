@@ -1,14 +1,15 @@
 import type { AgentClient, AskOptions } from '../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../core/chat-id.ts';
 import { AgentTimeoutError, AgentUnavailableError, MediaError, Wa2aiError } from '../core/errors.ts';
-import type { AdkConfig, AgentResponse, IncomingMessage, ReplyFile } from '../core/models.ts';
+import type { AgentResponse, IncomingMessage, ReplyFile } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
-import { redactor, reportedError, timeoutSentence } from './agents/adk/adk-errors.ts';
+import { reportedError, timeoutSentence } from './agents/adk/adk-errors.ts';
 import { adkServer } from './agents/adk/adk-http.ts';
 import { filesIn, inlineDataOf } from './agents/adk/adk-media.ts';
 import { type AdkAsk, type AdkQuestion, AdkRuns } from './agents/adk/adk-run.ts';
 import { watchRun } from './agents/adk/adk-session.ts';
+import type { AdkSettings } from './agents/adk/adk-settings.ts';
 import { AdkState } from './agents/adk/adk-state.ts';
 import {
   type AdkEvent,
@@ -17,6 +18,7 @@ import {
   type RunRequest,
   readAnswer,
 } from './agents/adk/adk-wire.ts';
+import { redactor } from './agents/transport/redaction.ts';
 import { withLimit } from './agents/transport/with-limit.ts';
 import { holdingClock } from './clock/system-clock.ts';
 
@@ -29,7 +31,7 @@ const MAX_BYTES_WITH_FILES = 16 * 1024 * 1024;
 export interface HttpAgentClientConfig {
   /** Longest wait for one answer, in milliseconds. Default 30000. */
   timeout?: number;
-  adk: Omit<AdkConfig, 'timeoutMs'>;
+  adk: Omit<AdkSettings, 'timeoutMs'>;
   /** Takes the contract's log lines; without it nothing is logged. */
   log?: Logger;
   /** Share one among clients, so that what one learns of a server the others know. Default: its own. */
@@ -51,7 +53,7 @@ export interface HttpAgentClientConfig {
  * After a time-out nothing is sent again: the session is watched, and an answer that comes late is returned.
  */
 export class HttpAgentClient implements AgentClient {
-  readonly #adk: Omit<AdkConfig, 'timeoutMs'>;
+  readonly #adk: Omit<AdkSettings, 'timeoutMs'>;
   readonly #timeoutMs: number;
   readonly #lateAnswerMs: number;
   readonly #log: Logger | undefined;
@@ -139,7 +141,7 @@ export class HttpAgentClient implements AgentClient {
       run,
       sessionKey: JSON.stringify([server.name, run.appName, run.userId, run.sessionId]),
       log: this.#log?.child({ messageId: message.id, appName: run.appName, agent: server.name }),
-      redact: redactor(run, server.secrets),
+      redact: redactor({ ...run, secrets: server.secrets }),
       outer,
     };
   }

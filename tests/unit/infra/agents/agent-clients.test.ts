@@ -16,7 +16,7 @@ function aRoute(changes: Partial<Route> = {}): Route {
     environment: 'lab',
     priority: 0,
     enabled: true,
-    config: { adk: { appName: 'a' } },
+    config: { agent: { kind: 'adk', settings: { appName: 'a' } } },
     createdAt: new Date(0),
     updatedAt: new Date(0),
     ...changes,
@@ -56,7 +56,7 @@ describe('createAgentClients', () => {
     ['of the service', undefined, 1_000],
   ])('keeps the time limit %s', async (_case, timeoutMs, expected) => {
     const clock = new FakeClock();
-    const route = aRoute({ config: { adk: { appName: 'a', ...(timeoutMs && { timeoutMs }) } } });
+    const route = aRoute({ config: { agent: { kind: 'adk', settings: { appName: 'a', timeoutMs } } } });
     nock('http://localhost:8000')
       .post('/run')
       .reply(() => new Promise(() => undefined));

@@ -1,19 +1,16 @@
 import type { AgentClient, AskOptions } from '../../../core/agent-client.ts';
 import { AgentProtocolError, MediaError, Wa2aiError } from '../../../core/errors.ts';
-import {
-  type AbiConfig,
-  type AgentResponse,
-  type IncomingMessage,
-  MAX_MEDIA_BYTES,
-} from '../../../core/models.ts';
+import { type AgentResponse, type IncomingMessage, MAX_MEDIA_BYTES } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { holdingClock } from '../../clock/system-clock.ts';
-import type { Redact } from '../adk/adk-errors.ts';
+import type { SettingsProblem } from '../agent-kind.ts';
 import { boundedFetch, type Fetched } from '../transport/bounded-fetch.ts';
+import type { Redact } from '../transport/redaction.ts';
 import { withLimit } from '../transport/with-limit.ts';
+import type { AbiSettings } from './abi-settings.ts';
 import { readable, renderOutputs } from './codec/abi-render.ts';
-import { type AbiConfigProblem, type AbiRules, rulesOf } from './codec/abi-rules.ts';
+import { type AbiRules, rulesOf } from './codec/abi-rules.ts';
 import { type AbiFunction, encodeCall } from './codec/abi-signature.ts';
 import type { AbiValue } from './codec/abi-type.ts';
 import { callUrl, type Envelope, envelopeOf, requestBody } from './codec/abi-wire.ts';
@@ -29,7 +26,7 @@ const MAX_BYTES = 10 * 1024 * 1024;
 
 /** Settings of AbiAgentClient. */
 export interface AbiAgentClientConfig {
-  abi: AbiConfig;
+  abi: AbiSettings;
   /** Longest wait for one answer, in milliseconds, when `abi` names none. Default 30000. */
   timeoutMs?: number;
   log?: Logger;
@@ -57,7 +54,7 @@ interface Asking {
  * earlier ask, so after a crash in the middle the function is called again, as containers are told to expect.
  */
 export class AbiAgentClient implements AgentClient {
-  readonly #config: AbiConfig;
+  readonly #config: AbiSettings;
   readonly #timeoutMs: number;
   readonly #log: Logger | undefined;
   readonly #clock: Clock;
@@ -223,7 +220,7 @@ export class AbiAgentClient implements AgentClient {
   }
 }
 
-function unusable(problems: readonly AbiConfigProblem[], isManifest: boolean): string {
+function unusable(problems: readonly SettingsProblem[], isManifest: boolean): string {
   const isItsOwn = isManifest && problems.every(({ field }) => field.startsWith('functions'));
   const mistakes = problems.map(({ field, message }) =>
     isItsOwn ? `${field.slice('functions'.length) || 'it'} ${message}` : `config.abi.${field} ${message}`,

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
 import type { Config } from '../../../config/config.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
-import type { RouteStore } from '../../../core/ports/route-store.ts';
 import { pages } from '../pages/pages.ts';
 import { type Endpoint, mount, pathMatches } from './endpoint.ts';
 import { guard } from './guard.ts';
@@ -17,7 +16,7 @@ import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
-import { routesApi } from './resources/routes-api.ts';
+import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 
 /** Idle keep-alive connections and requests that are still running when the server closes get this long. */
 const CLOSE_GRACE_MS = 2_000;
@@ -28,9 +27,9 @@ export interface HttpDeps
     DeadLettersApiDeps,
     HealthApiDeps,
     ExplainApiDeps,
-    NodesApiDeps {
-  config: Pick<Config, 'host' | 'port' | 'apiKey' | 'accountId'>;
-  routes: RouteStore;
+    NodesApiDeps,
+    RoutesApiDeps {
+  config: Pick<Config, 'host' | 'port' | 'apiKey' | 'accountId' | 'environment'>;
   metrics: Metrics;
   /** Epoch milliseconds; default: the machine's clock. */
   now?(): number;

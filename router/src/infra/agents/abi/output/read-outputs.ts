@@ -4,9 +4,10 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../../core/errors.ts';
-import { type Redact, retryAfterMs } from '../../adk/adk-errors.ts';
-import { errorText } from '../../adk/adk-wire.ts';
 import { type Fetched, redirectHint } from '../../transport/bounded-fetch.ts';
+import { errorText } from '../../transport/error-text.ts';
+import type { Redact } from '../../transport/redaction.ts';
+import { retryAfterMs } from '../../transport/retry-after.ts';
 import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
 import type { AbiFunction } from '../codec/abi-signature.ts';
 import { type AbiValue, typeText } from '../codec/abi-type.ts';
