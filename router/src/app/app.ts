@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger as PinoLogger } from 'pino';
-import { type Config, unknownVariables } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { packageVersion } from '../config/package-version.ts';
+import { unknownVariables } from '../config/unknown-variables.ts';
 import { AccountRegistry } from '../core/cluster/account-registry.ts';
 import { ClusterAccounts } from '../core/cluster/cluster-view.ts';
 import { LeaseManager } from '../core/cluster/lease-manager.ts';
@@ -73,8 +74,8 @@ export interface App {
  */
 export async function createApp(config: Config): Promise<App> {
   const log = createLogger({ level: config.logLevel, format: config.logFormat });
-  for (const name of unknownVariables(process.env))
-    log.warn({ variable: name }, 'unknown variable is ignored');
+  for (const { name, guess } of unknownVariables(process.env))
+    log.warn({ variable: name, didYouMean: guess }, 'unknown variable ignored');
   const closers: Array<() => Promise<void>> = [];
   const stop = async () => {
     for (const close of closers.splice(0).reverse()) await close();
