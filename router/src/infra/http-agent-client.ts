@@ -18,6 +18,7 @@ import {
   type RunRequest,
   readAnswer,
 } from './agents/adk/adk-wire.ts';
+import { AgentTransport } from './agents/transport/agent-transport.ts';
 import { redactor } from './agents/transport/redaction.ts';
 import { withLimit } from './agents/transport/with-limit.ts';
 import { holdingClock } from './clock/system-clock.ts';
@@ -36,6 +37,8 @@ export interface HttpAgentClientConfig {
   log?: Logger;
   /** Share one among clients, so that what one learns of a server the others know. Default: its own. */
   state?: AdkState;
+  /** Default: one of its own, which refuses cloud metadata addresses. */
+  transport?: AgentTransport;
   clock?: Clock;
   /** Largest answer read, in bytes; a larger one is cut off and an error. Default 2 MiB, with `adk.media` 16 MiB. */
   maxBytes?: number;
@@ -59,6 +62,7 @@ export class HttpAgentClient implements AgentClient {
   readonly #log: Logger | undefined;
   readonly #state: AdkState;
   readonly #clock: Clock;
+  readonly #transport: AgentTransport;
   readonly #runs: AdkRuns;
 
   constructor(config: HttpAgentClientConfig) {
@@ -68,6 +72,7 @@ export class HttpAgentClient implements AgentClient {
     this.#log = config.log;
     this.#state = config.state ?? new AdkState();
     this.#clock = config.clock ?? holdingClock;
+    this.#transport = config.transport ?? new AgentTransport();
     this.#runs = new AdkRuns({
       dialect: this.#adk.dialect,
       timeoutMs: this.#timeoutMs,
@@ -127,7 +132,7 @@ export class HttpAgentClient implements AgentClient {
   }
 
   #questionOf(endpoint: string, message: IncomingMessage, outer: AbortSignal | undefined): AdkQuestion {
-    const server = adkServer(this.#adk.baseUrl ?? endpoint, this.#adk.headers);
+    const server = adkServer(this.#adk.baseUrl ?? endpoint, this.#adk.headers, this.#transport);
     const userId = contractUser(message.from);
     const run: RunRequest = {
       appName: this.#adk.appName,

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { AgentClient } from '../../core/agent-client.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
+import type { AgentTransport } from './transport/agent-transport.ts';
 
 /** A mistake in a route's settings; `field` is its path within the settings of the kind, such as `functions[1]`. */
 export interface SettingsProblem {
@@ -15,6 +16,7 @@ export interface AgentDeps {
   defaultTimeoutMs: number;
   log: Logger;
   clock: Clock;
+  transport: AgentTransport;
 }
 
 /**

@@ -2,6 +2,7 @@ import nock from 'nock';
 import { describe, expect, it } from 'vitest';
 import type { Route } from '../../../../router/src/core/models.ts';
 import { createAgentClients } from '../../../../router/src/infra/agents/agent-clients.ts';
+import { AgentTransport } from '../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { HttpAgentClient } from '../../../../router/src/infra/http-agent-client.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { mockNetwork } from '../../../support/mocked-network.ts';
@@ -32,7 +33,12 @@ const message = {
 };
 
 function agentClients(clock = new FakeClock()) {
-  return createAgentClients({ defaultTimeoutMs: 1_000, log: quietLog, clock });
+  return createAgentClients({
+    defaultTimeoutMs: 1_000,
+    log: quietLog,
+    clock,
+    transport: new AgentTransport(),
+  });
 }
 
 mockNetwork();

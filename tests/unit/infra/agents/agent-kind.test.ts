@@ -11,6 +11,7 @@ import {
   httpUrlField,
   secretField,
 } from '../../../../router/src/infra/agents/setting-fields.ts';
+import { AgentTransport } from '../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { routeReader } from '../../../../router/src/infra/storage/stores/stored-route.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
@@ -135,7 +136,7 @@ describe('an agent kind added to the list', () => {
 
   it('is called by its client, under the circuit of its endpoint', async () => {
     const clients = createAgentClients(
-      { defaultTimeoutMs: 1_000, log: quietLog, clock: new FakeClock() },
+      { defaultTimeoutMs: 1_000, log: quietLog, clock: new FakeClock(), transport: new AgentTransport() },
       kinds,
     );
     const route = await createdRoute();

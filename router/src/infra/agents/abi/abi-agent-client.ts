@@ -5,7 +5,8 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { holdingClock } from '../../clock/system-clock.ts';
 import type { SettingsProblem } from '../agent-kind.ts';
-import { boundedFetch, type Fetched } from '../transport/bounded-fetch.ts';
+import { AgentTransport } from '../transport/agent-transport.ts';
+import type { Fetched } from '../transport/bounded-fetch.ts';
 import type { Redact } from '../transport/redaction.ts';
 import { withLimit } from '../transport/with-limit.ts';
 import type { AbiSettings } from './abi-settings.ts';
@@ -33,6 +34,8 @@ export interface AbiAgentClientConfig {
   clock?: Clock;
   /** Share one among clients, so that an ABI behind a URL is fetched once. Default: its own. */
   manifests?: Manifests;
+  /** Default: one of its own, which refuses cloud metadata addresses. */
+  transport?: AgentTransport;
 }
 
 /** A call on its way. */
@@ -58,6 +61,7 @@ export class AbiAgentClient implements AgentClient {
   readonly #timeoutMs: number;
   readonly #log: Logger | undefined;
   readonly #clock: Clock;
+  readonly #transport: AgentTransport;
   readonly #manifests: Manifests;
   #rules: { entries: unknown; rules: Promise<AbiRules> } | undefined;
   /** What the agent was seen to speak, under `auto`. */
@@ -68,7 +72,8 @@ export class AbiAgentClient implements AgentClient {
     this.#timeoutMs = config.abi.timeoutMs ?? config.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#log = config.log;
     this.#clock = config.clock ?? holdingClock;
-    this.#manifests = config.manifests ?? new Manifests(this.#clock);
+    this.#transport = config.transport ?? new AgentTransport();
+    this.#manifests = config.manifests ?? new Manifests(this.#clock, this.#transport);
   }
 
   /**
@@ -209,7 +214,7 @@ export class AbiAgentClient implements AgentClient {
     const { contentType, body } = requestBody(envelope, calldata, message.id);
     const headers = new Headers(this.#config.headers);
     headers.set('content-type', contentType);
-    return await boundedFetch(url, {
+    return await this.#transport.fetch(url, {
       method: 'POST',
       headers,
       body,

@@ -11,8 +11,9 @@ export const abiKind = agentKind<AbiSettings>({
   settings: abiSettings,
   check: abiSettingsProblems,
   endpointOf: (agentEndpoint) => agentEndpoint,
-  client: ({ defaultTimeoutMs, log, clock }) => {
-    const manifests = new Manifests(clock);
-    return (abi) => new AbiAgentClient({ abi, timeoutMs: defaultTimeoutMs, log, clock, manifests });
+  client: ({ defaultTimeoutMs, log, clock, transport }) => {
+    const manifests = new Manifests(clock, transport);
+    return (abi) =>
+      new AbiAgentClient({ abi, timeoutMs: defaultTimeoutMs, log, clock, manifests, transport });
   },
 });

@@ -25,6 +25,7 @@ export function timeoutSentence(timeoutMs: number): string {
 /** An exchange that ended without a whole answer, other than by a time limit. */
 export function faultError(stage: FaultStage, detail: string, cause: unknown): Wa2aiError {
   const sentence = failedSentence(detail);
+  if (stage === 'refused') return new AgentProtocolError(sentence, { code: 'AGENT_ADDRESS_REFUSED' });
   if (stage === 'not-connected' || stage === 'no-answer')
     return new AgentUnavailableError(sentence, { cause, isAway: stage === 'not-connected' });
   if (stage === 'too-large') return new AgentProtocolError(sentence);

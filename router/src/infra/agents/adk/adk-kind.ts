@@ -9,9 +9,9 @@ export const adkKind = agentKind<AdkSettings>({
   description: 'A Google ADK server.',
   settings: adkSettings,
   endpointOf: (agentEndpoint, { baseUrl }) => baseUrl ?? agentEndpoint,
-  client: ({ defaultTimeoutMs, log, clock }) => {
+  client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const state = new AdkState();
     return ({ timeoutMs, ...adk }) =>
-      new HttpAgentClient({ timeout: timeoutMs ?? defaultTimeoutMs, adk, log, clock, state });
+      new HttpAgentClient({ timeout: timeoutMs ?? defaultTimeoutMs, adk, log, clock, state, transport });
   },
 });

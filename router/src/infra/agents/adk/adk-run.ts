@@ -105,9 +105,8 @@ export class AdkRuns {
   async #post(ask: AdkAsk, dialect: AdkDialect): Promise<RunResult> {
     const { server } = ask;
     ask.inFlight = dialect;
-    const result = await exchange(server.url('run'), {
+    const result = await exchange(server, server.url('run'), {
       method: 'POST',
-      headers: server.headers,
       body: JSON.stringify(runBody(dialect, ask.run)),
       signal: ask.limited,
       maxBytes: this.#options.maxBytes,

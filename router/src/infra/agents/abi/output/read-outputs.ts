@@ -72,6 +72,11 @@ function textHint(body: Buffer, redact: Redact): string | undefined {
 function faultError(fault: Fetched & { kind: 'fault' }, asked: Asked): Wa2aiError {
   const { stage, cause } = fault;
   const detail = asked.redact(fault.detail);
+  if (stage === 'refused') {
+    return new AgentProtocolError(`The ABI agent was not called: ${detail}.`, {
+      code: 'AGENT_ADDRESS_REFUSED',
+    });
+  }
   if (stage === 'not-connected') {
     return new AgentUnavailableError(`The ABI agent cannot be reached: ${detail}.`, { cause, isAway: true });
   }
