@@ -16,12 +16,17 @@ export interface CodeBlock {
   code: string;
 }
 
-/** The documents for readers: the README, the pages of `docs/` and the other pages of the repository's root. */
+/** The documents for readers: the README, the pages of `docs/` and `refs/`, and the other pages of the repository's root. */
 export function documents(): Document[] {
-  const inDocs = readdirSync(join(repositoryRoot, 'docs')).filter((name) => name.endsWith('.md'));
+  const pagesOf = (folder: string) =>
+    readdirSync(join(repositoryRoot, folder))
+      .filter((name) => name.endsWith('.md'))
+      .sort()
+      .map((name) => `${folder}/${name}`);
   const paths = [
     ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
-    ...inDocs.sort().map((name) => `docs/${name}`),
+    ...pagesOf('docs'),
+    ...pagesOf('refs'),
   ];
   return paths.map((path) => ({ path, text: readDocument(path) }));
 }

@@ -10,7 +10,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { InboundMessage } from '../core/ports/inbox.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { StorageHealth } from '../core/ports/storage-health.ts';
-import type { PrismaClient } from '../infra/storage/generated/client.ts';
+import type { Postgres } from '../infra/storage/postgres.ts';
 import { PostgresAccountStore } from '../infra/storage/stores/postgres-account-store.ts';
 import { PostgresJournal } from '../infra/storage/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../infra/storage/stores/postgres-key-store.ts';
@@ -21,7 +21,7 @@ import type { FaultPoints } from './fault-points.ts';
 
 export interface AccountHoldingDeps {
   config: Config;
-  prisma: PrismaClient;
+  postgres: Postgres;
   storage: StorageHealth;
   faults: FaultPoints;
   /** The accounts held here; what is held is added and taken off again. */
@@ -36,20 +36,20 @@ export interface AccountHoldingDeps {
 
 /** Puts the parts of one held account together: its socket and what it writes, all under its lease. */
 export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promise<HeldAccount> {
-  const { config, prisma, faults, registry, deliveries, clock } = deps;
+  const { config, postgres, faults, registry, deliveries, clock } = deps;
   const sessionLocks = new KeyedLock();
 
   return async (fence) => {
     const { accountId } = fence;
     const log = deps.log.child({ mod: 'whatsapp', accountId });
-    const outbox = new PostgresOutbox(prisma, fence);
+    const outbox = new PostgresOutbox(postgres, fence);
     const receive = deps.receiver(fence);
     const provider = createBaileysProvider({
       accountId,
       events: faults.events(events()),
-      keyStore: faults.keyStore(new PostgresKeyStore(prisma, fence)),
-      accountStore: new PostgresAccountStore(prisma, fence),
-      journal: new PostgresJournal(prisma, fence),
+      keyStore: faults.keyStore(new PostgresKeyStore(postgres, fence)),
+      accountStore: new PostgresAccountStore(postgres, fence),
+      journal: new PostgresJournal(postgres, fence),
       findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
       clock,
       log,

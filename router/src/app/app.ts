@@ -32,7 +32,7 @@ import { NodeConnection } from '../infra/storage/connections/node-connection.ts'
 import { type Database, openDatabase } from '../infra/storage/database.ts';
 import { DatabaseError, errorMessage } from '../infra/storage/database-errors.ts';
 import { nodeIdOf } from '../infra/storage/embedded/node-id.ts';
-import { createPrismaClient } from '../infra/storage/prisma-client.ts';
+import { Postgres } from '../infra/storage/postgres.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresAccountLeases } from '../infra/storage/stores/postgres-account-lease.ts';
 import { PostgresCluster } from '../infra/storage/stores/postgres-cluster.ts';
@@ -104,22 +104,20 @@ async function start(
 ): Promise<string> {
   const clock = systemClock;
   const { url: databaseUrl } = database;
-  const prisma = createPrismaClient(databaseUrl, {
-    onStatementError: (error) => storage.note(error),
-  });
-  closers.push(() => prisma.$disconnect());
+  const postgres = new Postgres(databaseUrl, { onError: (error) => storage.note(error) });
+  closers.push(() => postgres.close());
 
   const faults = new FaultPoints(config.faultPoint);
-  const inbox = faults.inbox(new PostgresInbox(prisma));
-  const outbox = new PostgresOutbox(prisma);
-  const routes = new PrismaRouteStore(prisma);
-  const messageLog = new PostgresMessageLog(prisma, { ackTimeoutMs: config.ackTimeoutMs });
+  const inbox = faults.inbox(new PostgresInbox(postgres));
+  const outbox = new PostgresOutbox(postgres);
+  const routes = new PrismaRouteStore(postgres);
+  const messageLog = new PostgresMessageLog(postgres, { ackTimeoutMs: config.ackTimeoutMs });
   const matcher = new RegexMatcher();
   closers.push(() => matcher.close());
   const metrics = createMetrics({ messageLog });
   const nodeId = config.nodeId ?? (await nodeIdOf(config.dataDir));
   const storage = new StorageCheck({
-    prisma,
+    postgres,
     nodeId,
     migrations: database.migrations,
     serverTrouble: () => database.trouble(),
@@ -145,7 +143,7 @@ async function start(
   });
   const notes = { publish: (note: NodeMessage) => connection.publish({ from: nodeId, note }) };
   const cluster = new PostgresCluster(
-    prisma,
+    postgres,
     {
       nodeId,
       lockKey: connection.lockKey,
@@ -178,11 +176,11 @@ async function start(
     answerNext: (loop) => answerNext(answerDeps, loop),
     log: log.child({ mod: 'turns' }),
     stopping: stopping.signal,
-    shared: { sharing, takeover: new DbosTakeover(prisma) },
+    shared: { sharing, takeover: new DbosTakeover(postgres) },
   });
   const answerDeps = answeringDeps({
     config,
-    prisma,
+    postgres,
     faults,
     inbox,
     routes,
@@ -202,7 +200,7 @@ async function start(
     if (!engine.wakeLoop(chatId) && sharing.hasOthers) notes.publish({ kind: 'wake', chatId });
   };
   const replayDeps = {
-    deadLetters: new PostgresDeadLetters(prisma),
+    deadLetters: new PostgresDeadLetters(postgres),
     startLoop: (loop: Loop) => engine.startLoop(loop),
     wakeLoop,
     deliver: (reply: QueuedReply) => answerDeps.deliver([reply]),
@@ -223,7 +221,7 @@ async function start(
           routes,
           matcher,
           environment: config.environment,
-          aliasesOf: (accountId, channelId) => aliasesOf(prisma, accountId, channelId),
+          aliasesOf: (accountId, channelId) => aliasesOf(postgres, accountId, channelId),
           previewCall: (route, message) => previewCall(answerDeps.agents, clock, route, message),
         },
         input,
@@ -243,17 +241,17 @@ async function start(
   );
   const owner = new LeaseManager({
     nodeId,
-    leases: new PostgresAccountLeases(prisma, { owner: nodeId, ttlMs: config.leaseTtlMs }),
+    leases: new PostgresAccountLeases(postgres, { owner: nodeId, ttlMs: config.leaseTtlMs }),
     cluster,
     hold: accountHolder({
       config,
-      prisma,
+      postgres,
       storage,
       faults,
       registry,
       deliveries,
       receiver: (fence) => {
-        const intake = faults.inbox(new PostgresInbox(prisma, fence));
+        const intake = faults.inbox(new PostgresInbox(postgres, fence));
         const startLoop = (loop: Loop) => engine.startLoop(loop);
         return (message, messageLog) =>
           receiveMessage({ inbox: intake, startLoop, wakeLoop, log: messageLog }, message);
@@ -326,7 +324,7 @@ async function start(
     await owner.stop();
   });
   const retention = new Retention({
-    prisma,
+    postgres,
     limits: config.retention,
     clock,
     log: log.child({ mod: 'retention' }),

@@ -12,9 +12,14 @@ const pages = documents();
 const MAX_README_LINES = 200;
 const MAX_PICTURE_BYTES = 60_000;
 
-/** The first group of every match in all documents, once each. */
+/** Pages about wa2ai itself; those of `refs/` are about other servers. */
+const ownPages = pages.filter(({ path }) => !path.startsWith('refs/'));
+
+/** The first group of every match in the pages about wa2ai, once each. */
 function found(pattern: RegExp): string[] {
-  return [...new Set(pages.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, name = '']) => name)))];
+  return [
+    ...new Set(ownPages.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, name = '']) => name))),
+  ];
 }
 
 let api: HttpApi;

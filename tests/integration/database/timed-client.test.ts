@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { keepAsking, limitAnswers } from '../../../router/src/infra/storage/connections/response-timeout.ts';
+import { startHeartbeat, TimedClient } from '../../../router/src/infra/storage/connections/timed-client.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 
@@ -9,59 +9,56 @@ import { TcpProxy } from '../../support/tcp-proxy.ts';
 const LIMIT_MS = 1_000;
 
 let database: TestDatabase;
-let way: TcpProxy;
+let proxy: TcpProxy;
 let clients: pg.Client[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  way = await TcpProxy.to(database.url);
+  proxy = await TcpProxy.to(database.url);
 });
 afterEach(async () => {
-  way.mend();
+  proxy.mend();
   await Promise.all(clients.map((client) => client.end()));
   clients = [];
 });
 afterAll(async () => {
-  await way.close();
+  await proxy.close();
   await database.drop();
 });
 
-async function connected(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url });
+async function connected(url: string, responseTimeoutMs: number): Promise<pg.Client> {
+  const client: pg.Client = new TimedClient({ connectionString: url, responseTimeoutMs });
   client.on('error', () => undefined);
   await client.connect();
   clients.push(client);
   return client;
 }
 
-describe('a connection with limited answers', () => {
-  it('fails what waits on it when the server is gone without a word', async () => {
-    const client = await connected(way.through(database.url));
-    limitAnswers(client, LIMIT_MS);
+describe('TimedClient', () => {
+  it('fails its pending statement when the server disappears without closing the connection', async () => {
+    const client = await connected(proxy.through(database.url), LIMIT_MS);
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
-    way.silence();
+    proxy.silence();
     await expect(client.query('SELECT 1')).rejects.toThrow(/terminated/);
   });
 
-  it('stays while it owes nothing, however long that is', async () => {
-    const client = await connected(database.url);
-    limitAnswers(client, LIMIT_MS / 4);
+  it('stays connected while no response is pending, however long', async () => {
+    const client = await connected(database.url, LIMIT_MS / 4);
     await client.query('SELECT 1');
-    const other = await connected(database.url);
+    const other = await connected(database.url, LIMIT_MS * 4);
     await other.query('SELECT pg_sleep($1)', [LIMIT_MS / 1_000]);
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
 
-  it('stays while it answers one after the other without a pause, however long that is', async () => {
+  it('stays connected while it answers one statement after the other without a pause', async () => {
     const ended: unknown[] = [];
-    const pool = new pg.Pool({
-      connectionString: database.url,
-      max: 1,
-      onConnect: (client) => {
-        limitAnswers(client, LIMIT_MS);
-        client.on('end', () => ended.push(client));
-      },
-    });
+    class Limited extends TimedClient {
+      constructor(config?: pg.ClientConfig) {
+        super({ ...config, responseTimeoutMs: LIMIT_MS });
+        this.on('end', () => ended.push(this));
+      }
+    }
+    const pool = new pg.Pool({ Client: Limited, connectionString: database.url, max: 1 });
     try {
       const asked = Array.from({ length: 8 }, () => pool.query('SELECT pg_sleep($1)', [LIMIT_MS / 4_000]));
       await Promise.all(asked);
@@ -71,12 +68,12 @@ describe('a connection with limited answers', () => {
     }
   });
 
-  it('ends by itself when it only listens and nobody is there any more', async () => {
-    const client = await connected(way.through(database.url));
-    keepAsking(client, { everyMs: LIMIT_MS / 4, limitMs: LIMIT_MS });
+  it('with a heartbeat ends when the server disappears while it only listens', async () => {
+    const client = await connected(proxy.through(database.url), LIMIT_MS);
+    startHeartbeat(client, LIMIT_MS / 4);
     await client.query('LISTEN something');
     const ended = once(client, 'end');
-    way.silence();
+    proxy.silence();
     await ended;
   });
 });
