@@ -23,8 +23,10 @@ import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { DbosTakeover } from '../infra/engine/dbos-takeover.ts';
 import { TurnEngine } from '../infra/engine/turn-engine.ts';
 import { type Loop, TurnSharing } from '../infra/engine/turn-sharing.ts';
+import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { TerminalPairing } from '../infra/faces/pages/terminal-pairing.ts';
 import { createMetrics } from '../infra/faces/rest/metrics/metrics.ts';
+import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { createHttpServer } from '../infra/faces/rest/server.ts';
 import { createLogger } from '../infra/logging/logger.ts';
 import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
@@ -206,9 +208,10 @@ async function start(
     deliver: (reply: QueuedReply) => answerDeps.deliver([reply]),
   };
   let server: Awaited<ReturnType<typeof createHttpServer>> | undefined;
-  server = await createHttpServer({
+  const faces: RestApiDeps & PagesDeps = {
     config,
     log: log.child({ mod: 'http' }),
+    now: () => clock.now(),
     routes,
     agentKinds,
     messageLog,
@@ -231,6 +234,12 @@ async function start(
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
     storage,
+  };
+  server = await createHttpServer({
+    config,
+    log: faces.log,
+    // One line per face.
+    endpoints: [...pages(faces), ...restApi(faces)],
   });
   const { url, close } = server;
   closers.push(close);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Answer } from '../rest/endpoint.ts';
+import type { ApiResponse } from '../rest/response.ts';
 import { Html, html } from './html.ts';
 
 const STYLE = `
@@ -51,7 +51,7 @@ export function page(input: {
   /** JavaScript; without it the page reloads itself every `reloadSeconds`. */
   script?: string;
   reloadSeconds?: number;
-}): Answer {
+}): ApiResponse {
   const nonce = randomBytes(16).toString('base64');
   const { reloadSeconds, script } = input;
   const document = html`<!doctype html>

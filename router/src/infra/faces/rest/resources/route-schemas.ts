@@ -5,7 +5,7 @@ import { MAX_PATTERN_CHARS, regexProblem } from '../../../../core/routing/regex-
 import type { AgentKind } from '../../../agents/agent-kind.ts';
 import { routeConfigField, routeConfigOf } from '../../../agents/route-config.ts';
 import { httpUrlField } from '../../../agents/setting-fields.ts';
-import { accountIdField, changedAnswer, channelIdField, timeView } from '../fields.ts';
+import { accountIdField, changedResponse, channelIdField, timeView } from '../fields.ts';
 import { PROBLEM_CODE } from '../validate.ts';
 
 const regexField = z
@@ -104,7 +104,7 @@ const warningView = z
 export type Warning = z.output<typeof warningView>;
 
 /** The answer of a call that stored a route. */
-export const storedRouteAnswer = changedAnswer(routeView).extend({
+export const storedRouteResponse = changedResponse(routeView).extend({
   warnings: z
     .array(warningView)
     .optional()

@@ -8,12 +8,13 @@ import type { NewRoute, RouteStore } from '../../../../core/ports/route-store.ts
 import type { AgentKind } from '../../../agents/agent-kind.ts';
 import { kindNamed, routeConfigOf, wireConfigOf } from '../../../agents/route-config.ts';
 import { type AgentOfRoute, maskedConfig, unmasked } from '../../../agents/route-secrets.ts';
-import { type AnswerDoc, type Endpoint, endpoint } from '../endpoint.ts';
-import { accountIdField, changedAnswer, channelIdField, dataAnswer, listAnswer } from '../fields.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { accountIdField, changedResponse, channelIdField, dataResponse, listResponse } from '../fields.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
+import type { ResponseDoc } from '../response.ts';
 import { invalid, validate } from '../validate.ts';
 import { refuseUnknownAccount } from './accounts-api.ts';
-import { newRouteOf, routeSchemas, routeView, storedRouteAnswer, type Warning } from './route-schemas.ts';
+import { newRouteOf, routeSchemas, routeView, storedRouteResponse, type Warning } from './route-schemas.ts';
 import { mergePatch, viewOf } from './route-view.ts';
 
 export interface RoutesApiDeps {
@@ -26,8 +27,8 @@ export interface RoutesApiDeps {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const notFound: AnswerDoc = { description: 'No such route.', schema: problemSchema };
-const ambiguous: AnswerDoc = {
+const notFound: ResponseDoc = { description: 'No such route.', schema: problemSchema };
+const ambiguous: ResponseDoc = {
   description: 'Several routes have this channelId; `details` names their ids.',
   schema: problemSchema,
 };
@@ -41,9 +42,9 @@ const listQuery = z.strictObject({
 export function routesApi(deps: RoutesApiDeps): Endpoint[] {
   const { routes, accounts, config, agentKinds, log } = deps;
   const schemas = routeSchemas(agentKinds);
-  const common = { tag: 'Routes' };
+  const common = { tag: 'Routes' as const };
   const changed = {
-    200: { description: 'The route as it is now.', schema: storedRouteAnswer },
+    200: { description: 'The route as it is now.', schema: storedRouteResponse },
     404: notFound,
     409: ambiguous,
   };
@@ -53,10 +54,11 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       ...common,
       method: 'post',
       path: '/api/routes',
+      operationId: 'createRoute',
       summary: 'Add a route',
       body: schemas.body,
-      answers: {
-        201: { description: 'The route; it takes the next message.', schema: storedRouteAnswer },
+      responses: {
+        201: { description: 'The route; it takes the next message.', schema: storedRouteResponse },
       },
       handle: async ({ body }) => {
         const route = newRouteOf(agentKinds, body, config);
@@ -75,9 +77,10 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       ...common,
       method: 'get',
       path: '/api/routes',
+      operationId: 'listRoutes',
       summary: 'List routes, oldest first',
       query: listQuery,
-      answers: { 200: { description: 'The routes.', schema: listAnswer(routeView) } },
+      responses: { 200: { description: 'The routes.', schema: listResponse(routeView) } },
       handle: async ({ query }) => {
         const data = (await routes.list(query)).map((route) => viewOf(agentKinds, route));
         return { status: 200, json: { success: true, data, count: data.length } };
@@ -87,9 +90,10 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       ...common,
       method: 'get',
       path: '/api/routes/{id}',
+      operationId: 'getRoute',
       summary: 'Show a route',
-      answers: {
-        200: { description: 'The route.', schema: dataAnswer(routeView) },
+      responses: {
+        200: { description: 'The route.', schema: dataResponse(routeView) },
         404: notFound,
         409: ambiguous,
       },
@@ -102,9 +106,10 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       ...common,
       method: 'put',
       path: '/api/routes/{id}',
+      operationId: 'replaceRoute',
       summary: 'Replace a route',
       body: schemas.replacement,
-      answers: changed,
+      responses: changed,
       handle: async ({ params, body }) => {
         const before = await findRoute(routes, params.id);
         const whole = { ...body, channelId: body.channelId ?? before.channelId };
@@ -115,9 +120,10 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       ...common,
       method: 'patch',
       path: '/api/routes/{id}',
+      operationId: 'updateRoute',
       summary: 'Change fields of a route',
       body: schemas.patch,
-      answers: changed,
+      responses: changed,
       handle: async ({ params, body }) => {
         const before = await findRoute(routes, params.id);
         const { config: configPatch, regexFilter, name, ...fields } = body;
@@ -141,11 +147,12 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       ...common,
       method: 'delete',
       path: '/api/routes/{id}',
+      operationId: 'deleteRoute',
       summary: 'Delete a route',
-      answers: {
+      responses: {
         200: {
           description: 'The route that is gone.',
-          schema: changedAnswer(routeView),
+          schema: changedResponse(routeView),
         },
         404: notFound,
         409: ambiguous,

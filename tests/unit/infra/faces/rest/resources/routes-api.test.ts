@@ -156,6 +156,7 @@ describe('/api/routes/:id', () => {
         success: false,
         error: 'There is no route with this id or channelId.',
         code: 'NOT_FOUND',
+        docs: 'docs/troubleshooting.md#not_found',
       });
     }
   });
