@@ -17,6 +17,7 @@ import { receiveMessage } from '../core/messages/receive-message.ts';
 import type { QueuedReply } from '../core/ports/inbox.ts';
 import { explainRoute } from '../core/routing/explain-route.ts';
 import { answerNext } from '../core/turns/answer-message.ts';
+import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { DbosTakeover } from '../infra/engine/dbos-takeover.ts';
@@ -213,6 +214,7 @@ async function start(
     log: log.child({ mod: 'http' }),
     now: () => clock.now(),
     routes,
+    agentKinds,
     messageLog,
     accounts,
     nodes: { nodeId, view: () => accounts.view },
