@@ -2,21 +2,26 @@ import sql from 'sql-template-tag';
 import { ANY_CHANNEL } from '../../../core/chat-id.ts';
 import type { Environment, Route, RouteConfig } from '../../../core/models.ts';
 import type { NewRoute, RouteStore } from '../../../core/ports/route-store.ts';
+import type { AgentKind } from '../../agents/agent-kind.ts';
+import { agentKinds } from '../../agents/agent-kinds.ts';
+import { wireConfigOf } from '../../agents/route-config.ts';
 import { openConfig, sealConfig } from '../encryption/route-config.ts';
 import type { Prisma, Route as RouteRow } from '../generated/client.ts';
 import type { Postgres } from '../postgres.ts';
 import { storableText } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
-import { storedRoute, unreadableRoute } from './stored-route.ts';
+import { routeReader, unreadableRoute } from './stored-route.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Routes in PostgreSQL. Nothing is cached, so each node sees a change with its next message. */
 export class PrismaRouteStore implements RouteStore {
   readonly #postgres: Postgres;
+  readonly #routeOf: ReturnType<typeof routeReader>;
 
-  constructor(postgres: Postgres) {
+  constructor(postgres: Postgres, kinds: readonly AgentKind[] = agentKinds) {
     this.#postgres = postgres;
+    this.#routeOf = routeReader(kinds);
   }
 
   async create(route: NewRoute): Promise<Route> {
@@ -35,7 +40,7 @@ export class PrismaRouteStore implements RouteStore {
         },
       }),
     );
-    return storedRoute(this.#opened(row));
+    return this.#read(row);
   }
 
   async get(id: string): Promise<Route | undefined> {
@@ -63,7 +68,7 @@ export class PrismaRouteStore implements RouteStore {
     const rows = await withStorage('changing a route', () =>
       this.#postgres.prisma.route.updateManyAndReturn({ where: { id }, data: this.#toChange(change) }),
     );
-    return rows[0] && storedRoute(this.#opened(rows[0]));
+    return rows[0] && this.#read(rows[0]);
   }
 
   async delete(id: string): Promise<boolean> {
@@ -102,7 +107,7 @@ export class PrismaRouteStore implements RouteStore {
    */
   async #readable(read: () => Promise<RouteRow[]>, where: Prisma.RouteWhereInput): Promise<Route[]> {
     try {
-      return (await withStorage('reading routes', read)).map((row) => storedRoute(this.#opened(row)));
+      return (await withStorage('reading routes', read)).map((row) => this.#read(row));
     } catch (error) {
       if (!(error instanceof StorageDamagedError)) throw error;
     }
@@ -120,7 +125,7 @@ export class PrismaRouteStore implements RouteStore {
       const found = await withStorage('reading a route', () =>
         this.#postgres.prisma.route.findFirstOrThrow({ where: { id }, select: { config: true } }),
       );
-      return storedRoute(this.#opened({ ...row, config: found.config }));
+      return this.#read({ ...row, config: found.config });
     } catch (error) {
       if (error instanceof StorageDamagedError) return unreadableRoute(row);
       throw error;
@@ -147,8 +152,9 @@ export class PrismaRouteStore implements RouteStore {
   }
 
   /** @throws {StorageDamagedError} the config cannot be decrypted */
-  #opened(row: RouteRow): RouteRow {
-    return { ...row, config: openConfig(this.#postgres.secrets, row.config) as RouteRow['config'] };
+  #read(row: RouteRow): Route {
+    const config = openConfig(this.#postgres.secrets, row.config) as RouteRow['config'];
+    return this.#routeOf({ ...row, config });
   }
 }
 
@@ -158,7 +164,7 @@ function storable(text: string | undefined): string | null {
 
 /** A copy as JSON, which drops what is undefined. */
 function storableConfig(config: RouteConfig): Prisma.InputJsonObject {
-  return JSON.parse(JSON.stringify(config), (_key, part: unknown) =>
+  return JSON.parse(JSON.stringify(wireConfigOf(config)), (_key, part: unknown) =>
     typeof part === 'string' ? storableText(part) : part,
   ) as Prisma.InputJsonObject;
 }
