@@ -98,7 +98,9 @@ async function store(secrets: SecretCipher): Promise<Ids> {
     environment: 'lab',
     priority: 0,
     enabled: true,
-    config: { adk: { appName: 'app', headers: { authorization: SECRETS.header } } },
+    config: {
+      agent: { kind: 'adk', settings: { appName: 'app', headers: { authorization: SECRETS.header } } },
+    },
   });
   return { messageId: messageId ?? '', outboxId, routeId: route.id };
 }
