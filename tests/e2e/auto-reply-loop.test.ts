@@ -28,8 +28,8 @@ async function robot(person: Person, answer: (text: string) => string): Promise<
   }
 }
 
-describe('two programs that answer each other', () => {
-  it('stop after a few turns with a recorded reason, while people are answered', async () => {
+describe('Two programs that answer each other', () => {
+  it('are stopped after a few turns with a recorded reason, while people are answered', async () => {
     const [parrot, recorder, ana] = [bed.person(), bed.person(), bed.person()];
     const talks = Promise.all([
       robot(parrot, (text) => text),

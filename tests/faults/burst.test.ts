@@ -80,7 +80,7 @@ async function expectAllAnswered(): Promise<void> {
   await bed.emulator.waitUntilSettled(device(), 30_000);
 }
 
-it('is not acknowledged before the journal has it, needs no more connections and no memory', {
+it('a burst of messages is acknowledged only after it is in the journal, with constant connections and memory', {
   timeout: 240_000,
 }, async () => {
   expect(unacknowledged()).toBe(BURST);
@@ -98,7 +98,9 @@ it('is not acknowledged before the journal has it, needs no more connections and
   expect(failed).toEqual([]);
 });
 
-it('is acknowledged no further than messages may wait for the inbox', { timeout: 240_000 }, async () => {
+it('a burst of messages is acknowledged only as far as messages may wait for the inbox', {
+  timeout: 240_000,
+}, async () => {
   await startWhileLocked('message', async () => {
     await expect.poll(unacknowledged, { timeout: 30_000 }).toBeLessThan(BURST - 100);
     await untilNothingMoves();

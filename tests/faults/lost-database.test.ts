@@ -22,7 +22,7 @@ afterEach(async () => {
   await way.close();
 });
 
-describe('a database that is away', () => {
+describe('wa2ai without its database', () => {
   it.each([
     ['cut', 'mend'],
     ['silence', 'mend'],

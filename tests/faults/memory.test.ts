@@ -61,8 +61,8 @@ async function growthDuring(work: () => Promise<void>): Promise<number> {
   return mostMb - beforeMb;
 }
 
-describe('what the service keeps', () => {
-  it('is no pre-key that somebody used', async () => {
+describe('The service', () => {
+  it('deletes a pre-key after its use', async () => {
     const prisma = bed.database.prisma();
     const preKeys = () => prisma.authKey.count({ where: { category: 'pre-key' } });
     const before = await preKeys();
@@ -113,7 +113,7 @@ describe('what the service keeps', () => {
     240_000 + PARTS * PART_MS,
   );
 
-  it('stays small when they are large, though WhatsApp has more of them than may wait in memory', {
+  it('limits its memory when WhatsApp delivers more large messages than may wait in memory', {
     timeout: 240_000 + PART_MS,
   }, async () => {
     const friend = bed.person();
@@ -136,7 +136,7 @@ describe('what the service keeps', () => {
     expect(friend.received.map(({ text }) => text)).toEqual(['Echo: before', 'Echo: behind all of it']);
   });
 
-  it('stays small while it answers what waited for it over a weekend, each once and in order', {
+  it('limits its memory while it answers the messages of a weekend, each once and in order', {
     timeout: 240_000 + STORM * 100,
   }, async () => {
     const people = Array.from({ length: PEOPLE }, (_, index) =>

@@ -41,8 +41,8 @@ function expectAsPromised(report: TrialReport): void {
   expect(report.verdict.messages).toBe(MESSAGES + chats.numbers + chats.lids + chats.groups);
 }
 
-describe('people notice nothing but a pause', () => {
-  it('when the way to PostgreSQL is cut for some seconds', TIMEOUT, async () => {
+describe('People get every reply once and in order', () => {
+  it('when the connection to PostgreSQL is cut for some seconds', TIMEOUT, async () => {
     const proxy = await TcpProxy.to(database.url);
     try {
       const report = await runTrial(
@@ -80,7 +80,7 @@ describe('people notice nothing but a pause', () => {
     }
   });
 
-  it('when every connection to PostgreSQL is ended, again and again', TIMEOUT, async () => {
+  it('when every connection to PostgreSQL is closed repeatedly', TIMEOUT, async () => {
     const prisma = database.prisma();
     const report = await runTrial(
       trialOptions(),
@@ -96,7 +96,7 @@ describe('people notice nothing but a pause', () => {
     expectAsPromised(report);
   });
 
-  it('when the network to WhatsApp is cut again and again', TIMEOUT, async () => {
+  it('when the network to WhatsApp is cut repeatedly', TIMEOUT, async () => {
     const report = await runTrial(
       trialOptions(),
       inOneLife(MESSAGES, async ({ conversations, emulator, device }) => {
@@ -122,7 +122,7 @@ describe('people notice nothing but a pause', () => {
     expectAsPromised(report);
   });
 
-  it('when WhatsApp falls silent, and what was sent to it meanwhile is lost', TIMEOUT, async () => {
+  it('when WhatsApp stops answering and loses what was sent to it', TIMEOUT, async () => {
     const report = await runTrial(
       trialOptions(),
       inOneLife(MESSAGES, async ({ conversations, emulator, device }) => {
