@@ -43,7 +43,7 @@ async function readiness(): Promise<{ status: number; message: string }> {
   return { status, message: reasons.find(({ name }) => name === 'database')?.message ?? '' };
 }
 
-/** The account waits and says why, in the log too, and WhatsApp keeps what comes. */
+/** The account waits and reports the reason, also in the log, and WhatsApp queues the messages. */
 async function expectIntakeToStop(sentence: RegExp): Promise<void> {
   await expect.poll(account, { timeout: 30_000 }).toMatchObject({
     state: expect.stringMatching(/^(waiting|stopped)$/),
@@ -56,7 +56,7 @@ async function expectIntakeToStop(sentence: RegExp): Promise<void> {
   );
 }
 
-/** Everything that was said is answered once, in its order. */
+/** Every message is answered once, in order. */
 async function expectAllAnswered(texts: string[]): Promise<void> {
   const bubbles = await ana.waitForReceived(1 + texts.length, 60_000);
   expect(bubbles.map(({ text }) => text)).toEqual(['before', ...texts].map((text) => `Echo: ${text}`));
@@ -86,7 +86,7 @@ describe('A privilege revoked while the service runs', () => {
     await expectIntakeToStop(/lacks the right INSERT on "message"/);
     for (const text of ['two', 'three']) await ana.say(text, { to: bed.phone });
     expect(bed.emulator.waitingFor(device())).toBeGreaterThanOrEqual(2);
-    // Nothing of it hangs on this process.
+    // none of it depends on this process
     await bed.service.end('SIGKILL');
     await asOwner(bed.database, `GRANT INSERT ON message TO ${role.name}`);
     await bed.restartService({ DATABASE_URL: role.url });

@@ -7,7 +7,7 @@ import type { Person } from '../whatsapp-emulator/person.ts';
 const PEOPLE = 10;
 const EACH = 50;
 const BURST = PEOPLE * EACH;
-/** Receipts that may be out while the inbox takes nothing: the messages that wait for it are so many at most. */
+/** Receipts that may be sent while the inbox rejects writes: the most messages that may wait for it. */
 const MOST_UNSTORED = 210;
 /** The pool, DBOS's, and the connections that hold locks and listen. */
 const MOST_CONNECTIONS = 25;
@@ -49,7 +49,7 @@ async function count(sql: string): Promise<number> {
 const writesThatWait = (table: string) =>
   count(`pg_locks WHERE NOT granted AND relation = '${table}'::regclass`);
 
-/** Starts the service while `table` takes no write, and lets it go when `untilSeen` has resolved. */
+/** Starts the service while writes to `table` block, and unblocks them when `untilSeen` has resolved. */
 async function startWhileLocked(table: string, untilSeen: () => Promise<void>): Promise<void> {
   await client.query('BEGIN');
   await client.query(`LOCK TABLE ${table} IN EXCLUSIVE MODE`);
@@ -62,7 +62,7 @@ async function startWhileLocked(table: string, untilSeen: () => Promise<void>): 
   }
 }
 
-/** Resolves when the service has done all that it can: nothing more was acknowledged during many turns of its loop. */
+/** Resolves when the service makes no progress: nothing was acknowledged during many turns of its event loop. */
 async function untilNothingMoves(): Promise<void> {
   let before: number;
   do {

@@ -14,7 +14,7 @@ import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 /** Room for a fresh built-in database, its WAL, and little else. */
 const DISK_MB = 200;
 
-/** More than the free places in the pages of a young database can take. */
+/** More than the free space in the pages of a new database can store. */
 const MOST_MESSAGES = 1_000;
 
 const FULL = /disk.*full: free space/i;
@@ -68,7 +68,7 @@ describe('A full disk of the embedded database', () => {
     return { status, message: reasons.find(({ name }) => name === 'database')?.message ?? '' };
   }
 
-  /** The account says what is wrong, so do the probe and the log; WhatsApp keeps what nobody stored. */
+  /** The account, the probe and the log report the problem; WhatsApp queues what was not stored. */
   async function expectIntakeToStop(ids: string[]): Promise<void> {
     await expect.poll(account, { timeout: 60_000 }).toMatchObject({
       state: expect.stringMatching(/^(waiting|stopped)$/),

@@ -33,9 +33,9 @@ describe('Thousands of stanzas with a bad MAC', () => {
     }
     const { service } = bed;
     const before = { mb: residentMb(service.pid), lines: service.lines.length };
-    const askedAgain = new Set<string>();
+    const requestedAgain = new Set<string>();
     bed.emulator.events.on('receipt', ({ id, type }) => {
-      if (type === 'retry') askedAgain.add(id);
+      if (type === 'retry') requestedAgain.add(id);
     });
     const storm = Array.from({ length: 200 }, (_, index) => `garbled ${index}`);
     const said = storm.map((text) => broken.say(text, { to: bed.phone, isCorrupt: true }));
@@ -45,11 +45,11 @@ describe('Thousands of stanzas with a bad MAC', () => {
       expect((await other.nextReply(60_000)).text).toBe(`Echo: ${text}`);
     }
     const ids = await Promise.all(said);
-    await expect.poll(() => ids.every((id) => askedAgain.has(id)), { timeout: 150_000 }).toBe(true);
-    const told = service.lines
+    await expect.poll(() => ids.every((id) => requestedAgain.has(id)), { timeout: 150_000 }).toBe(true);
+    const reported = service.lines
       .slice(before.lines)
       .filter((line) => line.level >= INFO && /decrypt|session|MAC/i.test(JSON.stringify(line)));
-    expect(told.length).toBeLessThan(20);
+    expect(reported.length).toBeLessThan(20);
     expect(residentMb(service.pid) - before.mb).toBeLessThan(200);
   });
 });
@@ -105,7 +105,7 @@ describe('Another client that takes over the account (440)', () => {
     );
     bed.emulator.endStream(440);
     await replaced;
-    // The routes are still served, and whoever asks is told what to do.
+    // the routes are still served, and the API reports what to do
     const { body } = await bed.service.api('GET', '/api/accounts');
     expect(body.data).toMatchObject([{ state: 'replaced' }]);
     expect(logins).toEqual([]);

@@ -46,7 +46,7 @@ describe('wa2ai without its database', () => {
           timeout: 10_000,
         })
         .toMatchObject({ state: 'stopped', reason: expect.stringContaining('database does not answer') });
-      // WhatsApp keeps what nobody acknowledged.
+      // WhatsApp queues what was not acknowledged
       await ana.say('while it is away', { to: bed.phone });
       const live = bed.emulator.waitFor('live', undefined, 90_000);
       way[back]();

@@ -145,7 +145,7 @@ describe('Several nodes on one database', () => {
       await ana.say(text, { to: bed.phone });
       expect((await ana.nextReply(20_000)).text).toBe(`Echo: ${text}`);
     }
-    // The one that woke sees the same, and no socket of its own was opened again.
+    // the resumed node sees the same, and has not opened a socket again
     await expect.poll(() => nodes.holdersOf('default', hung)).toEqual([heir]);
     expect(await nodes.account('default', nodes.node(heir))).toMatchObject({ state: 'open' });
     expect(ana.received.map((bubble) => bubble.text)).toEqual(
@@ -212,7 +212,7 @@ describe('Several nodes on one database', () => {
     await nodes.add('n2');
     await expect.poll(counts, { timeout: 20_000 }).toEqual({ n1: 2, n2: 2 });
 
-    // Each account is paired by way of a node that does not hold it.
+    // each account is paired through a node that is not its owner
     const phone = createPhone(bed.emulator, { phone: newNumber('349') });
     const holder = await nodes.untilHeld('sales');
     const stranger = nodes.any(holder);

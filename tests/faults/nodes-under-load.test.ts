@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Noticed, type OverNodesOptions, overNodes } from '../crash/over-nodes.ts';
+import { type DisturbanceReport, type DisturbNodesOptions, disturbNodes } from '../crash/disturb-nodes.ts';
 import { runTrial, type Trial, type TrialOptions } from '../crash/trial.ts';
 import { BreakablePostgres } from '../support/breakable-postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -15,7 +15,7 @@ const TIMEOUT = { timeout: 420_000 };
 const AGENT_AWAY_MS = 60_000;
 const POSTGRES_AWAY_MS = 20_000;
 const NETWORK_AWAY_MS = 20_000;
-/** Longer than a slow machine takes for what is awaited. */
+/** Longer than a slow machine needs for the awaited events. */
 const SOON_MS = 90_000;
 
 let database: TestDatabase;
@@ -31,7 +31,7 @@ const OWNERS_WRITES = {
   'UPDATE auth_key': expect.any(Number),
 };
 
-/** Pauses in this file are outages of that length: nothing is waited for in them. */
+/** Pauses in this file are outages of that length; no event is awaited in them. */
 const outage = wait;
 
 interface Disturbed {
@@ -49,9 +49,9 @@ async function judged(
   what: string,
   disturb: (disturbed: Disturbed) => Promise<void>,
   more: Partial<TrialOptions> = {},
-  settings: (trial: Trial) => Promise<Pick<OverNodesOptions, 'settingsOf'>> = async () => ({}),
-): Promise<Noticed> {
-  let noticed: Noticed | undefined;
+  settings: (trial: Trial) => Promise<Pick<DisturbNodesOptions, 'settingsOf'>> = async () => ({}),
+): Promise<DisturbanceReport> {
+  let noticed: DisturbanceReport | undefined;
   const report = await runTrial(
     {
       databaseUrl: database.url,
@@ -66,15 +66,18 @@ async function judged(
       const answers = async (count: number) => {
         expect(await conversations.untilAnswered(conversations.answered + count, SOON_MS)).toBe(true);
       };
-      noticed = await overNodes(trial, { names: NAMES, ...(await settings(trial)) }, (nodes) =>
+      noticed = await disturbNodes(trial, { names: NAMES, ...(await settings(trial)) }, (nodes) =>
         disturb({ trial, nodes, answers }),
       );
     },
   );
-  const { messages, repeats, healed, askedAgain } = report.verdict;
-  console.log(what, JSON.stringify({ ...noticed, messages, repeats, healed, askedAgain: askedAgain.length }));
-  expect(report.journeys.slice(0, 12_000)).toBe('');
-  expect(report.verdict.isGood).toBe(true);
+  const { messages, repeats, readAfterRetry, requestedAgain } = report.check;
+  console.log(
+    what,
+    JSON.stringify({ ...noticed, messages, repeats, readAfterRetry, requestedAgain: requestedAgain.length }),
+  );
+  expect(report.traces.slice(0, 12_000)).toBe('');
+  expect(report.check.isPassed).toBe(true);
   expect(messages).toBeGreaterThanOrEqual(MESSAGES);
   if (!noticed) throw new Error('nothing was disturbed');
   return noticed;
@@ -188,7 +191,7 @@ describe('People who write to three nodes get every reply once and in order', ()
             await outage(5_000);
             for (const way of ways.values()) way.replace();
             await answers(15);
-            // Nodes that the new host knows nothing of do not take the account from one another.
+            // nodes that the new host does not know do not take the account from one another
             expect((await nodes.untilEpoch()) - before).toBeLessThanOrEqual(2);
           },
           {},
