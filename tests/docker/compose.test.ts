@@ -6,16 +6,16 @@ import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import { run } from './command.ts';
 import { Composed, NODES } from './composed.ts';
-import { HostDoor } from './host-gateway.ts';
+import { HostGateway } from './host-gateway.ts';
 
-/** Longer than any step on a slow machine, shorter than for ever. */
+/** Longer than any step on a slow machine. */
 const LIMIT = { timeout: 120_000, interval: 250 };
 const SERVICES = Object.keys(NODES);
 
 let composed: Composed;
 let emulator: WhatsAppEmulator;
 let agent: MockAgent;
-let doors: HostDoor[];
+let gateways: HostGateway[];
 let phone: Phone;
 let ana: Person;
 
@@ -23,19 +23,19 @@ beforeAll(async () => {
   composed = await Composed.prepare();
   emulator = await WhatsAppEmulator.start();
   agent = await MockAgent.start();
-  doors = [await HostDoor.to(emulator.url, composed.certificate), await HostDoor.to(agent.url)];
+  gateways = [await HostGateway.to(emulator.url, composed.certificate), await HostGateway.to(agent.url)];
   phone = createPhone(emulator, { phone: newNumber('349') });
   ana = createPerson(emulator, { phone: newNumber('346') });
-  composed.configure(doors[0]?.seenFromContainers('wss', new URL(emulator.url).pathname) ?? '');
+  composed.configure(gateways[0]?.seenFromContainers('wss', new URL(emulator.url).pathname) ?? '');
 });
 
 afterAll(async () => {
   await composed?.remove();
-  await Promise.all((doors ?? []).map((door) => door.close()));
+  await Promise.all((gateways ?? []).map((gateway) => gateway.close()));
   await Promise.all([agent?.stop(), emulator?.stop()]);
 });
 
-/** Service names of the nodes that hold the account, as one of them shows it; node and service have one name but the first. */
+/** Service names of the nodes that own the account, as one node shows it. Node and service have the same name except the first. */
 async function holders(via: string): Promise<string[]> {
   const { body } = await composed.api(via, 'GET', '/api/nodes');
   return (body.data as Array<{ nodeId: string; accounts: unknown[] }>)
@@ -94,7 +94,7 @@ describe('docker-compose.yml with its three nodes', () => {
     await expect.poll(async () => (await composed.account('wa2ai-3')).state, LIMIT).toBe('open');
     const { status } = await composed.api('wa2ai', 'POST', '/api/routes', {
       channelId: '*',
-      agentEndpoint: doors[1]?.seenFromContainers('http'),
+      agentEndpoint: gateways[1]?.seenFromContainers('http'),
       environment: 'lab',
       config: { adk: { appName: 'test_agent' } },
     });

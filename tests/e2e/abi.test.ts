@@ -39,7 +39,7 @@ async function abiRoute(channelId: string, agent: AbiStandIn, abi: Record<string
 
 type AgentName = 'viem' | 'ethers' | 'a first example';
 
-/** What this agent does with the text: a reply, or a failure that says so. */
+/** What this agent does with the text: a reply, or an error with this text. */
 function expectedOf({ reply, naive }: AbiExchange, agent: AgentName): string | RegExp {
   return (agent === 'a first example' ? naive : undefined) ?? reply;
 }

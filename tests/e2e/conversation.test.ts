@@ -135,7 +135,7 @@ describe('wa2ai on WhatsApp', () => {
     const mia = bed.person({ habit: { receipts: 'read' } });
     const id = await mia.say('read me', { to: bed.phone });
     const reply = await mia.nextReply();
-    // The next exchange is answered after the receipts of the first were taken, which come before it on the wire.
+    // the receipts of the first exchange arrive before the next message, so they are processed before its reply
     await mia.say('and then', { to: bed.phone });
     await mia.nextReply();
     await expect

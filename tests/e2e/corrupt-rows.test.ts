@@ -12,7 +12,7 @@ afterEach(async () => {
   await bed.close();
 });
 
-/** Somebody edits the database by hand, or a restore went wrong. */
+/** Corrupts the database, as an edit by hand or a failed restore would. */
 async function sql(text: string, values: unknown[] = []): Promise<number> {
   const client = new pg.Client({ connectionString: bed.database.url });
   await client.connect();
@@ -106,7 +106,7 @@ describe('At the start', () => {
     await bed.restartService();
     await expectAnAnswer(ana, 'after');
     await expectAnAnswer(bo, 'after');
-    // Somebody new takes one of the keys that are given out to strangers.
+    // a new contact uses one of the one-time keys
     await expectAnAnswer(bed.person(), 'I am new');
     expect((await account()).problems).toEqual([expect.stringMatching(/keys cannot be read.*session/)]);
   });

@@ -61,7 +61,7 @@ describe('An account that WhatsApp restricts with error 463', () => {
     expect((await friend.nextReply()).text).toBe('Echo: still there?');
     expect([...stranger.received, ...another.received]).toEqual([]);
 
-    // A person who knows better starts anew: what waited goes out.
+    // an operator restarts the account: the delayed messages are sent
     await bed.service.api('POST', '/api/accounts/default/restart', {});
     expect((await stranger.nextReply(20_000)).text).toBe('Good morning');
     expect((await another.nextReply(20_000)).text).toBe('Good morning');

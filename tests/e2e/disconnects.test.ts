@@ -33,7 +33,7 @@ async function expectAnAnswer(): Promise<void> {
   expect((await ana.nextReply(20_000)).text).toBe(`Echo: ${text}`);
 }
 
-/** Does something that ends the connection, and resolves when the service is logged in again by itself. */
+/** Runs an action that ends the connection, and resolves when the service has logged in again. */
 async function reconnected(cause: () => void): Promise<void> {
   const live = bed.emulator.waitFor('live', undefined, 60_000);
   cause();

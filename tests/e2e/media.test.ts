@@ -20,7 +20,7 @@ const LATER = 'I could not load your file just now. Please send it again in a wh
 
 let bed: TestBed;
 let analyst: AbiStandIn;
-/** Answers bytes to whatever it is asked. */
+/** Answers every request with bytes. */
 let artist: AbiStandIn;
 
 beforeAll(async () => {

@@ -6,10 +6,10 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { asOwner, createRole, type DatabaseRole } from '../support/database-role.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 
-/** Nobody listens there: a start that gets as far as WhatsApp is not what is tested. */
+/** Nothing listens there: these tests do not reach WhatsApp. */
 const NO_WHATSAPP = 'ws://127.0.0.1:9';
 
-/** Starts the service, which must end by itself with code 1; its sentence. */
+/** Starts the service, which must end with code 1, and returns its sentence. */
 async function refusal(databaseUrl: string): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-refused-'));
   const service = Wa2aiProcess.spawn({ whatsappWsUrl: NO_WHATSAPP, databaseUrl, dataDir });

@@ -17,7 +17,7 @@ interface Row {
 let bed: TestBed;
 let nodes: Nodes;
 let service: Wa2aiProcess;
-/** The phones of the accounts "default" and "sales", both held by the one node. */
+/** The phones of the accounts "default" and "sales", both owned by the one node. */
 let phones: Record<string, Phone>;
 
 beforeEach(async () => {

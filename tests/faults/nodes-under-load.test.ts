@@ -45,7 +45,7 @@ interface Disturbed {
  * People write by number, by LID and in groups all the while, to three nodes as they are by default; every message is
  * answered once, in its order, in front of everyone.
  */
-async function judged(
+async function checkedRun(
   what: string,
   disturb: (disturbed: Disturbed) => Promise<void>,
   more: Partial<TrialOptions> = {},
@@ -85,7 +85,7 @@ async function judged(
 
 describe('People who write to three nodes get every reply once and in order', () => {
   it('when the owner is killed repeatedly', TIMEOUT, async () => {
-    await judged('owner killed', async ({ trial, nodes, answers }) => {
+    await checkedRun('owner killed', async ({ trial, nodes, answers }) => {
       for (const _ of [1, 2, 3]) {
         const owner = await nodes.untilHeld();
         const live = trial.emulator.waitFor('live', undefined, SOON_MS);
@@ -131,7 +131,7 @@ describe('People who write to three nodes get every reply once and in order', ()
         expect(await nodes.holdersOf('default', hung)).not.toContain(zombie);
       };
       try {
-        await judged(
+        await checkedRun(
           'owner hung',
           async (disturbed) => {
             for (const _ of [1, 2]) await hang(disturbed);
@@ -147,7 +147,7 @@ describe('People who write to three nodes get every reply once and in order', ()
 
   it('when PostgreSQL is restarted', TIMEOUT, async () => {
     await withPostgres((postgres) =>
-      judged(
+      checkedRun(
         'PostgreSQL restarted',
         async ({ answers }) => {
           for (const _ of [1, 2]) {
@@ -163,7 +163,7 @@ describe('People who write to three nodes get every reply once and in order', ()
 
   it(`when PostgreSQL is killed and down for ${POSTGRES_AWAY_MS / 1_000} s`, TIMEOUT, async () => {
     await withPostgres((postgres) =>
-      judged(
+      checkedRun(
         'PostgreSQL killed',
         async ({ answers }) => {
           await postgres.end('SIGKILL');
@@ -183,7 +183,7 @@ describe('People who write to three nodes get every reply once and in order', ()
       const ways = new Map<string, TcpProxy>();
       for (const name of NAMES) ways.set(name, await TcpProxy.to(database.url));
       try {
-        await judged(
+        await checkedRun(
           'PostgreSQL replaced',
           async ({ nodes, answers }) => {
             const before = await nodes.untilEpoch();
@@ -209,7 +209,7 @@ describe('People who write to three nodes get every reply once and in order', ()
     async (how) => {
       const ways = new Map<string, TcpProxy>();
       try {
-        await judged(
+        await checkedRun(
           `network ${how}`,
           async ({ nodes, answers }) => {
             const way = ways.get(await nodes.untilHeld());
@@ -231,7 +231,7 @@ describe('People who write to three nodes get every reply once and in order', ()
   );
 
   it('when all three nodes are restarted one after the other', TIMEOUT, async () => {
-    await judged('rolling restart', async ({ nodes, answers }) => {
+    await checkedRun('rolling restart', async ({ nodes, answers }) => {
       for (const name of NAMES) {
         expect(await nodes.end(name)).toBe(0);
         await nodes.add(name);
@@ -242,7 +242,7 @@ describe('People who write to three nodes get every reply once and in order', ()
   });
 
   it(`when the agent is down for ${AGENT_AWAY_MS / 1_000} s`, TIMEOUT, async () => {
-    await judged('agent down', async ({ trial, answers }) => {
+    await checkedRun('agent down', async ({ trial, answers }) => {
       const startAgent = await trial.stopAgent();
       await outage(AGENT_AWAY_MS);
       await startAgent();
