@@ -27,6 +27,8 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
             endpoint: 'http://agent',
             settings: { failures: 1, openMs: 60_000 },
           },
+          attemptsBefore: 0,
+          noteAttempt: async () => 1,
           stopping: new AbortController().signal,
         },
         {
