@@ -17,6 +17,7 @@ import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import { type ExplainInput, explainRoute } from '../../router/src/core/routing/explain-route.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
+import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../../router/src/infra/faces/pages/pages.ts';
 import type { Endpoint } from '../../router/src/infra/faces/rest/endpoint.ts';
 import { createMetrics, type Metrics } from '../../router/src/infra/faces/rest/metrics/metrics.ts';
@@ -220,7 +221,7 @@ export async function startHttpApi(
       },
     },
   };
-  const endpoints = [...pages(deps), ...restApi(deps)];
+  const endpoints = [...pages(deps), ...restApi(deps), ...docsPages()];
   const serverOptions: HttpServerOptions = { config, log, now: deps.now, endpoints };
   const server = await createHttpServer(serverOptions);
   return {

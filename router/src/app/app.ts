@@ -23,6 +23,7 @@ import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { DbosTakeover } from '../infra/engine/dbos-takeover.ts';
 import { TurnEngine } from '../infra/engine/turn-engine.ts';
 import { type Loop, TurnSharing } from '../infra/engine/turn-sharing.ts';
+import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { TerminalPairing } from '../infra/faces/pages/terminal-pairing.ts';
 import { createMetrics } from '../infra/faces/rest/metrics/metrics.ts';
@@ -239,7 +240,7 @@ async function start(
     config,
     log: faces.log,
     // One line per face.
-    endpoints: [...pages(faces), ...restApi(faces)],
+    endpoints: [...pages(faces), ...restApi(faces), ...docsPages()],
   });
   const { url, close } = server;
   closers.push(close);
