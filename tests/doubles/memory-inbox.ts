@@ -119,7 +119,12 @@ export class MemoryInbox implements Inbox {
       earlier = repliesNow().length;
       const { replies, ...end } = result;
       const reason = end.reason ?? (end.state === 'answered' ? undefined : 'unspecified');
-      Object.assign(message, { ...end, reason, attempts: end.attempts ?? message.attempts, finishedAt: state.time() });
+      Object.assign(message, {
+        ...end,
+        reason,
+        attempts: end.attempts ?? message.attempts,
+        finishedAt: state.time(),
+      });
       if (end.state !== 'dead') message.mediaRef = undefined;
       for (const reply of replies) queueReply(state, message, reply);
       if (end.state === 'dead' && reason) {
