@@ -39,7 +39,8 @@ export interface Earlier {
 
 /** `C` is the decrypted content, opaque to the reducer. A tick is one second. */
 export type InboundEvent<S extends InboundStanza, C> =
-  | { type: 'opened' }
+  /** A new connection, whose units up to this one are durable. */
+  | { type: 'opened'; durable: number }
   | { type: 'logged-in' }
   | { type: 'closed' }
   /** WhatsApp has delivered everything that was queued. */
@@ -82,8 +83,11 @@ export type InboundEvent<S extends InboundStanza, C> =
   | { type: 'refused'; key: string };
 
 export type InboundEffect<S extends InboundStanza, C> =
-  /** One at a time; ends with `read`, `spent`, `failed` or `not-tried`. */
-  | { type: 'decrypt'; stanza: S; order: bigint; behind: Earlier[] }
+  /**
+   * One at a time; ends with `read`, `spent`, `failed` or `not-tried`. Without `isContent` the message was read before:
+   * the stanza is decrypted to keep the ratchet, and its text is not journalled.
+   */
+  | { type: 'decrypt'; stanza: S; order: bigint; behind: Earlier[]; isContent: boolean }
   /** Delivery receipts. */
   | { type: 'receipts'; stanzas: S[] }
   /** Ask the sender to send it again, and refuse this stanza. */
@@ -251,7 +255,7 @@ export class InboundState<S extends InboundStanza, C> {
   #apply(event: InboundEvent<S, C>): void {
     switch (event.type) {
       case 'opened':
-        this.#opened();
+        this.#opened(event.durable);
         break;
       case 'logged-in':
         this.#offlineRuns();
@@ -313,7 +317,8 @@ export class InboundState<S extends InboundStanza, C> {
 
   // The connection
 
-  #opened(): void {
+  #opened(durable: number): void {
+    this.#durable = durable;
     this.#connection += 1;
     this.#isConnected = true;
     this.#offline = 'away';
@@ -503,6 +508,7 @@ export class InboundState<S extends InboundStanza, C> {
         stanza: item.stanza,
         order: item.order,
         behind: behindOf(chat, item.order),
+        isContent: !this.#isMessageRead(item.stanza.key),
       });
     }
   }
@@ -660,7 +666,11 @@ export class InboundState<S extends InboundStanza, C> {
   #journalled(event: Extract<InboundEvent<S, C>, { type: 'journalled' }>): void {
     const { stanza, order, content, bytes, behind } = event;
     if (order > this.#lastOrder) this.#lastOrder = order;
-    if (this.#isMessageRead(stanza.key)) return;
+    if (this.#isMessageRead(stanza.key)) {
+      // A further row of the same message is of no use.
+      if (this.#readHashOf(stanza.key) !== stanza.hash) this.#stored.set(stanza.hash, undefined);
+      return;
+    }
     const chat = this.#chatOf(stanza.chat);
     for (const earlier of behind) {
       if (!this.#messages.has(earlier.key) && !this.#seen.has(earlier.key)) {
