@@ -23,6 +23,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/prisma/migrations prisma/migrations
+COPY --from=build /app/prisma/functions prisma/functions
 COPY --from=build /app/dist/router dist/router
 RUN mkdir /data && chown node:node /data
 USER node

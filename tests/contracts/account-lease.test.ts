@@ -33,7 +33,8 @@ const ADAPTERS: Array<{ name: string; open(): Promise<Nodes> }> = [
     name: 'PostgreSQL',
     async open() {
       const database = await createTestDatabase();
-      const prisma = database.prisma();
+      const postgres = database.open();
+      const { prisma } = postgres;
       const connections = new Map<string, NodeConnection>();
       for (const nodeId of ['n1', 'n2']) {
         const connection = new NodeConnection({
@@ -49,7 +50,7 @@ const ADAPTERS: Array<{ name: string; open(): Promise<Nodes> }> = [
         });
       }
       return {
-        node: (owner, ttlMs = TTL_MS) => new PostgresAccountLeases(prisma, { owner, ttlMs }),
+        node: (owner, ttlMs = TTL_MS) => new PostgresAccountLeases(postgres, { owner, ttlMs }),
         end: async (name) => {
           await connections.get(name)?.close();
           // The server frees the lock when it reads the end of the connection, which is not in this process's hand.

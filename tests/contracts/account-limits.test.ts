@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
 import type { PrismaClient } from '../../router/src/infra/storage/generated/client.ts';
+import type { Postgres } from '../../router/src/infra/storage/postgres.ts';
 import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -9,12 +10,14 @@ import { anAccount } from './adapters.ts';
 const HOUR_MS = 3_600_000;
 
 let database: TestDatabase;
+let postgres: Postgres;
 let prisma: PrismaClient;
 let account: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  prisma = database.prisma();
+  postgres = database.open();
+  prisma = postgres.prisma;
 });
 afterAll(() => database.drop());
 beforeEach(() => {
@@ -23,7 +26,7 @@ beforeEach(() => {
 
 describe.each<[string, () => AccountStore]>([
   ['memory', () => new MemoryAccountStore()],
-  ['PostgreSQL', () => new PostgresAccountStore(prisma)],
+  ['PostgreSQL', () => new PostgresAccountStore(postgres)],
 ])('limits of an account in %s', (_name, open) => {
   let store: AccountStore;
   beforeEach(() => {
@@ -61,7 +64,7 @@ describe.each<[string, () => AccountStore]>([
 });
 
 it('a limit lasts no longer than it did at first, should the clock of the database be set back', async () => {
-  const store = new PostgresAccountStore(prisma);
+  const store = new PostgresAccountStore(postgres);
   await store.beginLimit(account, { kind: 'new-contacts', reason: 'Limited (463).', forMs: HOUR_MS });
   // What is five hours ahead was written before the clock went back by five.
   await prisma.$executeRaw`

@@ -54,13 +54,13 @@ export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
     name: 'PostgreSQL',
     async open() {
       const database = await createTestDatabase();
-      const prisma = database.prisma();
+      const postgres = database.open();
       return {
-        inbox: new PostgresInbox(prisma),
-        outbox: new PostgresOutbox(prisma),
-        routes: new PrismaRouteStore(prisma),
-        log: new PostgresMessageLog(prisma),
-        deadLetters: new PostgresDeadLetters(prisma),
+        inbox: new PostgresInbox(postgres),
+        outbox: new PostgresOutbox(postgres),
+        routes: new PrismaRouteStore(postgres),
+        log: new PostgresMessageLog(postgres),
+        deadLetters: new PostgresDeadLetters(postgres),
         close: () => database.drop(),
       };
     },

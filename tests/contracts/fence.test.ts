@@ -3,6 +3,7 @@ import { HeldLease } from '../../router/src/core/cluster/held-lease.ts';
 import { LeaseLostError } from '../../router/src/core/errors.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { PrismaClient } from '../../router/src/infra/storage/generated/client.ts';
+import type { Postgres } from '../../router/src/infra/storage/postgres.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
 import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
@@ -13,10 +14,12 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, anAccount, aPerson, aReply } from './adapters.ts';
 
 let database: TestDatabase;
+let postgres: Postgres;
 let prisma: PrismaClient;
 beforeAll(async () => {
   database = await createTestDatabase();
-  prisma = database.prisma();
+  postgres = database.open();
+  prisma = postgres.prisma;
 });
 afterAll(() => database.drop());
 
@@ -29,7 +32,7 @@ const time = { ms: 0 };
 const nodes = { n1: '', n2: '' };
 
 function leasesOf(owner: string): PostgresAccountLeases {
-  return new PostgresAccountLeases(prisma, { owner, ttlMs: 60_000 });
+  return new PostgresAccountLeases(postgres, { owner, ttlMs: 60_000 });
 }
 
 beforeEach(async () => {
@@ -47,12 +50,12 @@ beforeEach(async () => {
   });
   const message = aReply(account, `${aPerson().phone}@s.whatsapp.net`);
   waMessageId = message.waMessageId;
-  const outbox = new PostgresOutbox(prisma);
+  const outbox = new PostgresOutbox(postgres);
   outboxId = (await outbox.addDirect(message)).row.id;
   const held = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
   await outbox.hold(held.row.id, 60_000, 'a limit');
-  await new PostgresAccountStore(prisma).beginLimit(account, { ...limit, reason: 'before' });
-  await new PostgresKeyStore(prisma).commit(
+  await new PostgresAccountStore(postgres).beginLimit(account, { ...limit, reason: 'before' });
+  await new PostgresKeyStore(postgres).commit(
     { accountId: account, generation: 1 },
     { puts: [], deletes: [], journal: [entry('old')] },
   );
@@ -95,30 +98,30 @@ const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
         },
       ),
   ],
-  ['a journal that drops entries', () => new PostgresJournal(prisma, fence).forget(account, ['old'])],
-  ['a message', () => new PostgresInbox(prisma, fence).add(aMessage(account, aPerson()))],
-  ['account state', () => new PostgresAccountStore(prisma, fence).save(account, { state: 'open' })],
-  ['key generation', () => new PostgresAccountStore(prisma, fence).nextGeneration(account)],
-  ['a limit', () => new PostgresAccountStore(prisma, fence).beginLimit(account, limit)],
-  ['the end of a limit', () => new PostgresAccountStore(prisma, fence).endLimit(account, 'new-contacts')],
-  ['a hold', () => new PostgresOutbox(prisma, fence).hold(outboxId, 60_000, 'why')],
-  ['the end of holds', () => new PostgresOutbox(prisma, fence).endHolds(account)],
-  ['sending', () => new PostgresOutbox(prisma, fence).markSending(outboxId)],
-  ['sent', () => new PostgresOutbox(prisma, fence).markSent(outboxId)],
-  ['dead', () => new PostgresOutbox(prisma, fence).markDead(outboxId, 'why')],
-  ['refused', () => new PostgresOutbox(prisma, fence).markRefused(account, waMessageId, 'why')],
-  ['released', () => new PostgresOutbox(prisma, fence).release(outboxId, 'why')],
+  ['a journal that drops entries', () => new PostgresJournal(postgres, fence).forget(account, ['old'])],
+  ['a message', () => new PostgresInbox(postgres, fence).add(aMessage(account, aPerson()))],
+  ['account state', () => new PostgresAccountStore(postgres, fence).save(account, { state: 'open' })],
+  ['key generation', () => new PostgresAccountStore(postgres, fence).nextGeneration(account)],
+  ['a limit', () => new PostgresAccountStore(postgres, fence).beginLimit(account, limit)],
+  ['the end of a limit', () => new PostgresAccountStore(postgres, fence).endLimit(account, 'new-contacts')],
+  ['a hold', () => new PostgresOutbox(postgres, fence).hold(outboxId, 60_000, 'why')],
+  ['the end of holds', () => new PostgresOutbox(postgres, fence).endHolds(account)],
+  ['sending', () => new PostgresOutbox(postgres, fence).markSending(outboxId)],
+  ['sent', () => new PostgresOutbox(postgres, fence).markSent(outboxId)],
+  ['dead', () => new PostgresOutbox(postgres, fence).markDead(outboxId, 'why')],
+  ['refused', () => new PostgresOutbox(postgres, fence).markRefused(account, waMessageId, 'why')],
+  ['released', () => new PostgresOutbox(postgres, fence).release(outboxId, 'why')],
   [
     'receipts',
     () =>
-      new PostgresOutbox(prisma, fence).recordReceipts(account, [
+      new PostgresOutbox(postgres, fence).recordReceipts(account, [
         { waMessageId, state: 'acked', atMs: 1_000 },
       ]),
   ],
 ];
 
 function keyStore(): PostgresKeyStore {
-  return new PostgresKeyStore(prisma, fence);
+  return new PostgresKeyStore(postgres, fence);
 }
 
 /** Everything of the account that its owner writes. */
@@ -171,8 +174,8 @@ it('a take-over waits for a write that has begun, so that the new owner reads wh
     begun = resolve;
   });
   const order: string[] = [];
-  const write = prisma.$transaction(async (tx) => {
-    await new PostgresKeyStore(tx as PrismaClient, fence).commit(
+  const write = postgres.transaction(async (transaction) => {
+    await new PostgresKeyStore(transaction, fence).commit(
       { accountId: account, generation: 1 },
       creds('late'),
     );

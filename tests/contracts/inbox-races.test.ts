@@ -11,7 +11,7 @@ describe('two at once on one chat, in the inbox in PostgreSQL', () => {
   let other: pg.Client;
   beforeEach(async () => {
     database = await createTestDatabase();
-    inbox = new PostgresInbox(database.prisma());
+    inbox = new PostgresInbox(database.open());
     other = new pg.Client({ connectionString: database.url });
     await other.connect();
   });

@@ -35,11 +35,11 @@ const adapters: Array<{ name: string; open(): Promise<Stores> }> = [
     name: 'PostgreSQL',
     open: async () => {
       const database = await createTestDatabase();
-      const prisma = database.prisma();
+      const postgres = database.open();
       return {
-        keys: new PostgresKeyStore(prisma),
-        journal: new PostgresJournal(prisma),
-        accounts: new PostgresAccountStore(prisma),
+        keys: new PostgresKeyStore(postgres),
+        journal: new PostgresJournal(postgres),
+        accounts: new PostgresAccountStore(postgres),
         close: () => database.drop(),
       };
     },
@@ -208,8 +208,9 @@ describe.each(adapters)('$name', ({ open }) => {
 it('changes nothing when a commit fails in PostgreSQL', async () => {
   const database = await createTestDatabase();
   try {
-    const prisma = database.prisma();
-    const keys = new PostgresKeyStore(prisma);
+    const postgres = database.open();
+    const { prisma } = postgres;
+    const keys = new PostgresKeyStore(postgres);
     const at = { accountId: 'main', generation: 1 };
     await keys.commit(at, change({ puts: [put('a', '1')] }));
     await prisma.$executeRaw`ALTER TABLE journal ADD CONSTRAINT nothing CHECK (false)`;

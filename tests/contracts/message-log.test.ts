@@ -145,12 +145,12 @@ describe('message log in PostgreSQL', () => {
         [{ name: string }]
       >`SELECT current_database() AS name`;
       await admin.$executeRawUnsafe(`ALTER DATABASE "${name}" SET timezone = 'Asia/Kolkata'`);
-      const prisma = database.prisma();
-      const inbox = new PostgresInbox(prisma);
+      const postgres = database.open();
+      const inbox = new PostgresInbox(postgres);
       const beforeMs = Date.now();
       const message = aMessage('a', aPerson());
       const { messageId, chatId } = await inbox.add(message);
-      const row = await new PostgresMessageLog(prisma).message(messageId ?? '');
+      const row = await new PostgresMessageLog(postgres).message(messageId ?? '');
       expect(row?.sentAt).toEqual(new Date(message.sentAtMs));
       expect(Math.abs((row?.receivedAt.getTime() ?? 0) - beforeMs)).toBeLessThan(60_000);
       expect((await inbox.nextTurn(chatId, 1))?.message.timestamp).toEqual(new Date(message.sentAtMs));
@@ -162,14 +162,14 @@ describe('message log in PostgreSQL', () => {
   it('reads a page in the same few statements whatever its size', async () => {
     const database = await createTestDatabase();
     try {
-      const prisma = database.prisma();
-      const inbox = new PostgresInbox(prisma);
+      const postgres = database.open();
+      const inbox = new PostgresInbox(postgres);
       for (let n = 0; n < 30; n++) {
         const { messageId } = await inbox.add(aMessage('a', aPerson()));
         await inbox.finishTurn(messageId ?? '', answered([aReply('a', 'a@lid')]));
       }
       let statements = 0;
-      const counting = prisma.$extends({
+      const counting = postgres.prisma.$extends({
         query: {
           $allModels: {
             findMany: ({ args, query }) => {
@@ -179,7 +179,10 @@ describe('message log in PostgreSQL', () => {
           },
         },
       });
-      const log = new PostgresMessageLog(counting as unknown as typeof prisma); // an extended client has all that is used here
+      const log = new PostgresMessageLog({
+        prisma: counting as unknown as typeof postgres.prisma, // has all that is used here
+        query: (statement) => postgres.query(statement),
+      });
       const rows = await log.messages({ limit: 30 });
       expect(rows.map((row) => row.replies.length)).toEqual(Array(30).fill(1));
       expect(statements).toBe(2);
@@ -191,8 +194,9 @@ describe('message log in PostgreSQL', () => {
   it('counts what is open without reading what has ended', async () => {
     const database = await createTestDatabase();
     try {
-      const prisma = database.prisma({ poolSize: 1 });
-      const inbox = new PostgresInbox(prisma);
+      const postgres = database.open({ poolSize: 1 });
+      const { prisma } = postgres;
+      const inbox = new PostgresInbox(postgres);
       const { chatId } = await inbox.add(aMessage('a', aPerson()));
       await prisma.$executeRaw`
         INSERT INTO message (account_id, chat_id, wa_message_id, kind, text, state, stanza_order, sent_at, finished_at)
@@ -209,7 +213,7 @@ describe('message log in PostgreSQL', () => {
         return rows;
       };
       const before = await rowsRead();
-      expect(await new PostgresMessageLog(prisma).openWork()).toMatchObject({ messages: 1, replies: {} });
+      expect(await new PostgresMessageLog(postgres).openWork()).toMatchObject({ messages: 1, replies: {} });
       expect((await rowsRead()) - before).toBeLessThan(10);
     } finally {
       await database.drop();

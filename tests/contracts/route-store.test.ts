@@ -141,8 +141,9 @@ describe('route store in PostgreSQL with 100,000 routes', () => {
   afterAll(() => database.drop());
 
   it('finds the routes of a chat in at most twice the time that ten routes take', async () => {
-    const prisma = database.prisma();
-    const store = new PrismaRouteStore(prisma);
+    const postgres = database.open();
+    const { prisma } = postgres;
+    const store = new PrismaRouteStore(postgres);
     const fill = (accountId: string, routes: number) => prisma.$executeRaw`
       INSERT INTO route (id, account_id, channel_id, agent_endpoint, environment, config, updated_at)
       SELECT gen_random_uuid(), ${accountId}, CASE n WHEN 1 THEN '*' ELSE (5493000000000 + n)::text END,

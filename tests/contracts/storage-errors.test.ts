@@ -1,7 +1,8 @@
 import pg from 'pg';
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StorageTroubleError, StorageUnavailableError, Wa2aiError } from '../../router/src/core/errors.ts';
-import { createPrismaClient } from '../../router/src/infra/storage/prisma-client.ts';
+import { Postgres } from '../../router/src/infra/storage/postgres.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
@@ -27,11 +28,11 @@ describe('a database in trouble', () => {
   it('is unavailable to every method of every store when nothing listens', async () => {
     const url = new URL(database.url);
     url.port = '1';
-    const prisma = createPrismaClient(url.href, { connectTimeoutMs: 2_000 });
-    const inbox = new PostgresInbox(prisma);
-    const outbox = new PostgresOutbox(prisma);
-    const routes = new PrismaRouteStore(prisma);
-    const log = new PostgresMessageLog(prisma);
+    const postgres = new Postgres(url.href, { connectTimeoutMs: 2_000 });
+    const inbox = new PostgresInbox(postgres);
+    const outbox = new PostgresOutbox(postgres);
+    const routes = new PrismaRouteStore(postgres);
+    const log = new PostgresMessageLog(postgres);
     const id = '00000000-0000-4000-8000-000000000000';
     const calls: Array<() => Promise<unknown>> = [
       () => inbox.add(aMessage('a', aPerson())),
@@ -65,13 +66,13 @@ describe('a database in trouble', () => {
       expect(error).toMatchObject({ disposition: 'retry', code: 'STORAGE_UNAVAILABLE' });
       expect((error as Error).message).not.toContain('postgres:');
     }
-    await prisma.$disconnect();
+    await postgres.close();
   });
 
   it('is unavailable to the call whose connection it cuts, and takes the next one', async () => {
-    const prisma = database.prisma({ poolSize: 1 });
-    const outbox = new PostgresOutbox(prisma);
-    await prisma.$queryRaw`SELECT 1`;
+    const postgres = database.open({ poolSize: 1 });
+    const outbox = new PostgresOutbox(postgres);
+    await postgres.query(sql`SELECT 1`);
     const blocker = new pg.Client({ connectionString: database.url });
     await blocker.connect();
     try {
@@ -89,10 +90,11 @@ describe('a database in trouble', () => {
   });
 
   it('is unavailable when no connection becomes free in time', async () => {
-    const prisma = database.prisma({ poolSize: 1, connectTimeoutMs: 300 });
-    const outbox = new PostgresOutbox(prisma);
-    await prisma.$transaction(async (transaction) => {
-      await transaction.$queryRaw`SELECT 1`;
+    const postgres = database.open({ poolSize: 1, connectTimeoutMs: 300 });
+    const { prisma } = postgres;
+    const outbox = new PostgresOutbox(postgres);
+    await postgres.transaction(async (transaction) => {
+      await transaction.query(sql`SELECT 1`);
       await expect(outbox.markSent('1')).rejects.toThrow(StorageUnavailableError);
       const started = withStorage('starting', () => prisma.$transaction([prisma.route.count()]));
       await expect(started).rejects.toThrow(StorageUnavailableError);
@@ -127,10 +129,10 @@ describe('a database in trouble', () => {
   ])(
     'names the trouble behind error %s, which an operator must mend: %s',
     async (code, trouble, sentence) => {
-      const prisma = database.prisma({ poolSize: 1 });
-      const error = await withStorage('failing', () => prisma.$executeRaw`SELECT raise_error(${code})`).catch(
-        (thrown: unknown) => thrown,
-      );
+      const postgres = database.open({ poolSize: 1 });
+      const error = await withStorage('failing', () =>
+        postgres.execute(sql`SELECT raise_error(${code})`),
+      ).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(StorageTroubleError);
       expect(error).toMatchObject({
         disposition: 'retry',

@@ -134,7 +134,7 @@ async function demo(): Promise<number> {
       if (reply.chat !== group.jid) throw new Error(`the group's answer came in chat ${reply.chat}`);
       say('wa2ai', `[Friends] "${reply.text}"   (seen by ${member.pushName})`);
     }
-    console.log('\nEvery answer came back in its chat. Next: "Your first real agent" in README.md.');
+    console.log('\nEvery answer came back in its chat. Next: "Your first agent" in README.md.');
     return 0;
   } catch (error) {
     console.error(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`);

@@ -13,7 +13,7 @@ let order = 0n;
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  inbox = new PostgresInbox(database.prisma());
+  inbox = new PostgresInbox(database.open());
 });
 
 afterEach(async () => {

@@ -67,7 +67,7 @@ async function makeTemplate(adminUrl: string): Promise<void> {
   await admin.end();
   const url = new URL(adminUrl);
   url.pathname = `/${TEMPLATE_NAME}`;
-  await applyMigrations(url.href, join(import.meta.dirname, '../../prisma/migrations'));
+  await applyMigrations(url.href, join(import.meta.dirname, '../../prisma'));
 }
 
 /** A run that was killed leaves its server running: it is taken over and stopped, as wa2ai itself would. */

@@ -2,21 +2,20 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 import type { PrismaClient } from '../../router/src/infra/storage/generated/client.ts';
-import {
-  createPrismaClient,
-  type PrismaClientOptions,
-} from '../../router/src/infra/storage/prisma-client.ts';
+import { Postgres, type PostgresOptions } from '../../router/src/infra/storage/postgres.ts';
 import { TEMPLATE_NAME } from './database-setup.ts';
 
 /** A migrated, empty database of its own for one test file or one test. */
 export interface TestDatabase {
   /** For code that connects by itself, also in another process. */
   url: string;
+  /** New connections to it; `drop` closes them. */
+  open(options?: PostgresOptions): Postgres;
   /** A new Prisma client on it; `drop` ends it. */
-  prisma(options?: PrismaClientOptions): PrismaClient;
+  prisma(options?: PostgresOptions): PrismaClient;
   /** Another one with all that is in it now, as from a backup. Nobody may be connected. */
   copy(): Promise<TestDatabase>;
-  /** Ends the clients made by `prisma`, throws out everyone else and removes the database. Idempotent. */
+  /** Closes the connections of `open` and `prisma`, throws out everyone else and removes the database. Idempotent. */
   drop(): Promise<void>;
 }
 
@@ -36,17 +35,19 @@ async function copyOf(template: string): Promise<TestDatabase> {
   await asAdmin(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
-  const clients: PrismaClient[] = [];
+  const opened: Postgres[] = [];
+  const open = (given?: PostgresOptions) => {
+    const postgres = new Postgres(url.href, { poolSize: 5, ...given });
+    opened.push(postgres);
+    return postgres;
+  };
   return {
     url: url.href,
-    prisma(clientOptions) {
-      const client = createPrismaClient(url.href, { poolSize: 5, ...clientOptions });
-      clients.push(client);
-      return client;
-    },
+    open,
+    prisma: (given) => open(given).prisma,
     copy: () => copyOf(name),
     async drop() {
-      await Promise.all(clients.splice(0).map((client) => client.$disconnect()));
+      await Promise.all(opened.splice(0).map((postgres) => postgres.close()));
       await asAdmin(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };

@@ -56,12 +56,12 @@ export class TestRouter {
   readonly #stopping = new AbortController();
 
   private constructor(database: TestDatabase, options: RouterOptions) {
-    const prisma = database.prisma({ poolSize: 10 });
-    this.inbox = new PostgresInbox(prisma);
-    this.outbox = new PostgresOutbox(prisma);
-    this.routes = new PrismaRouteStore(prisma);
-    this.log = new PostgresMessageLog(prisma);
-    this.deadLetters = new PostgresDeadLetters(prisma);
+    const postgres = database.open({ poolSize: 10 });
+    this.inbox = new PostgresInbox(postgres);
+    this.outbox = new PostgresOutbox(postgres);
+    this.routes = new PrismaRouteStore(postgres);
+    this.log = new PostgresMessageLog(postgres);
+    this.deadLetters = new PostgresDeadLetters(postgres);
     this.#delivery = new ReplyDelivery({
       outbox: this.outbox,
       log: quietLog,
@@ -96,7 +96,7 @@ export class TestRouter {
       log: quietLog,
       mintId: () => mintWaMessageId(randomBytes(9)),
       setTyping: async () => undefined,
-      loopBreaker: options.loop && { history: new PostgresChatHistory(prisma), settings: options.loop },
+      loopBreaker: options.loop && { history: new PostgresChatHistory(postgres), settings: options.loop },
       deliver: (replies) => this.#delivery.deliver(replies),
       observeTurn: (result) => this.#events.emit('turn', result),
       stopping: this.#stopping.signal,

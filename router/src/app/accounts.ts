@@ -10,18 +10,17 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { InboundMessage } from '../core/ports/inbox.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { StorageHealth } from '../core/ports/storage-health.ts';
-import type { PrismaClient } from '../infra/storage/generated/client.ts';
+import type { Postgres } from '../infra/storage/postgres.ts';
 import { PostgresAccountStore } from '../infra/storage/stores/postgres-account-store.ts';
 import { PostgresJournal } from '../infra/storage/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../infra/storage/stores/postgres-key-store.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { createBaileysProvider } from '../providers/baileys/baileys-provider.ts';
-import { KeyedLock } from '../providers/baileys/signal/keyed-lock.ts';
 import type { FaultPoints } from './fault-points.ts';
 
 export interface AccountHoldingDeps {
   config: Config;
-  prisma: PrismaClient;
+  postgres: Postgres;
   storage: StorageHealth;
   faults: FaultPoints;
   /** The accounts held here; what is held is added and taken off again. */
@@ -36,20 +35,19 @@ export interface AccountHoldingDeps {
 
 /** Puts the parts of one held account together: its socket and what it writes, all under its lease. */
 export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promise<HeldAccount> {
-  const { config, prisma, faults, registry, deliveries, clock } = deps;
-  const sessionLocks = new KeyedLock();
+  const { config, postgres, faults, registry, deliveries, clock } = deps;
 
   return async (fence) => {
     const { accountId } = fence;
     const log = deps.log.child({ mod: 'whatsapp', accountId });
-    const outbox = new PostgresOutbox(prisma, fence);
+    const outbox = new PostgresOutbox(postgres, fence);
     const receive = deps.receiver(fence);
     const provider = createBaileysProvider({
       accountId,
       events: faults.events(events()),
-      keyStore: faults.keyStore(new PostgresKeyStore(prisma, fence)),
-      accountStore: new PostgresAccountStore(prisma, fence),
-      journal: new PostgresJournal(prisma, fence),
+      keyStore: faults.keyStore(new PostgresKeyStore(postgres, fence)),
+      accountStore: new PostgresAccountStore(postgres, fence),
+      journal: new PostgresJournal(postgres, fence),
       findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
       clock,
       log,
@@ -57,10 +55,9 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
       version: config.whatsappVersion,
       maxMessageAgeMs: config.maxMessageAgeMs,
       pairingPhone: accountId === config.accountId ? config.pairingPhone : undefined,
-      sessionLocks,
       storage: deps.storage,
       fence,
-      onTold: () => faults.pass('after-receipt'),
+      onReceiptSent: () => faults.pass('after-receipt'),
     });
     const delivery = new ReplyDelivery({
       outbox,
@@ -103,7 +100,9 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
           await receive(message, log);
         },
         receipts: (receipts) => {
-          delivery.acknowledged(receipts.map((receipt) => receipt.waMessageId));
+          // Others' receipts count in the store alone, which knows the chat that they must come from.
+          const acked = receipts.filter((receipt) => receipt.state === 'acked');
+          delivery.acknowledged(acked.map((receipt) => receipt.waMessageId));
           return outbox.recordReceipts(accountId, receipts);
         },
         refused: (waMessageId, code, limitLeftMs) =>

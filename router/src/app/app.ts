@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger as PinoLogger } from 'pino';
-import { type Config, unknownVariables } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { packageVersion } from '../config/package-version.ts';
+import { unknownVariables } from '../config/unknown-variables.ts';
 import { AccountRegistry } from '../core/cluster/account-registry.ts';
 import { ClusterAccounts } from '../core/cluster/cluster-view.ts';
 import { LeaseManager } from '../core/cluster/lease-manager.ts';
@@ -30,7 +31,7 @@ import { NodeConnection } from '../infra/storage/connections/node-connection.ts'
 import { type Database, openDatabase } from '../infra/storage/database.ts';
 import { DatabaseError, errorMessage } from '../infra/storage/database-errors.ts';
 import { nodeIdOf } from '../infra/storage/embedded/node-id.ts';
-import { createPrismaClient } from '../infra/storage/prisma-client.ts';
+import { Postgres } from '../infra/storage/postgres.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresAccountLeases } from '../infra/storage/stores/postgres-account-lease.ts';
 import { PostgresCluster } from '../infra/storage/stores/postgres-cluster.ts';
@@ -72,8 +73,8 @@ export interface App {
  */
 export async function createApp(config: Config): Promise<App> {
   const log = createLogger({ level: config.logLevel, format: config.logFormat });
-  for (const name of unknownVariables(process.env))
-    log.warn({ variable: name }, 'unknown variable is ignored');
+  for (const { name, guess } of unknownVariables(process.env))
+    log.warn({ variable: name, didYouMean: guess }, 'unknown variable ignored');
   const closers: Array<() => Promise<void>> = [];
   const stop = async () => {
     for (const close of closers.splice(0).reverse()) await close();
@@ -102,22 +103,20 @@ async function start(
 ): Promise<string> {
   const clock = systemClock;
   const { url: databaseUrl } = database;
-  const prisma = createPrismaClient(databaseUrl, {
-    onStatementError: (error) => storage.note(error),
-  });
-  closers.push(() => prisma.$disconnect());
+  const postgres = new Postgres(databaseUrl, { onError: (error) => storage.note(error) });
+  closers.push(() => postgres.close());
 
   const faults = new FaultPoints(config.faultPoint);
-  const inbox = faults.inbox(new PostgresInbox(prisma));
-  const outbox = new PostgresOutbox(prisma);
-  const routes = new PrismaRouteStore(prisma);
-  const messageLog = new PostgresMessageLog(prisma, { ackTimeoutMs: config.ackTimeoutMs });
+  const inbox = faults.inbox(new PostgresInbox(postgres));
+  const outbox = new PostgresOutbox(postgres);
+  const routes = new PrismaRouteStore(postgres);
+  const messageLog = new PostgresMessageLog(postgres, { ackTimeoutMs: config.ackTimeoutMs });
   const matcher = new RegexMatcher();
   closers.push(() => matcher.close());
   const metrics = createMetrics({ messageLog });
   const nodeId = config.nodeId ?? (await nodeIdOf(config.dataDir));
   const storage = new StorageCheck({
-    prisma,
+    postgres,
     nodeId,
     migrations: database.migrations,
     serverTrouble: () => database.trouble(),
@@ -143,7 +142,7 @@ async function start(
   });
   const notes = { publish: (note: NodeMessage) => connection.publish({ from: nodeId, note }) };
   const cluster = new PostgresCluster(
-    prisma,
+    postgres,
     {
       nodeId,
       lockKey: connection.lockKey,
@@ -176,11 +175,11 @@ async function start(
     answerNext: (loop) => answerNext(answerDeps, loop),
     log: log.child({ mod: 'turns' }),
     stopping: stopping.signal,
-    shared: { sharing, takeover: new DbosTakeover(prisma) },
+    shared: { sharing, takeover: new DbosTakeover(postgres) },
   });
   const answerDeps = answeringDeps({
     config,
-    prisma,
+    postgres,
     faults,
     inbox,
     routes,
@@ -200,7 +199,7 @@ async function start(
     if (!engine.wakeLoop(chatId) && sharing.hasOthers) notes.publish({ kind: 'wake', chatId });
   };
   const replayDeps = {
-    deadLetters: new PostgresDeadLetters(prisma),
+    deadLetters: new PostgresDeadLetters(postgres),
     startLoop: (loop: Loop) => engine.startLoop(loop),
     wakeLoop,
     deliver: (reply: QueuedReply) => answerDeps.deliver([reply]),
@@ -220,7 +219,7 @@ async function start(
           routes,
           matcher,
           environment: config.environment,
-          aliasesOf: (accountId, channelId) => aliasesOf(prisma, accountId, channelId),
+          aliasesOf: (accountId, channelId) => aliasesOf(postgres, accountId, channelId),
           previewCall: (route, message) => previewCall(answerDeps.agents, clock, route, message),
         },
         input,
@@ -240,17 +239,17 @@ async function start(
   );
   const owner = new LeaseManager({
     nodeId,
-    leases: new PostgresAccountLeases(prisma, { owner: nodeId, ttlMs: config.leaseTtlMs }),
+    leases: new PostgresAccountLeases(postgres, { owner: nodeId, ttlMs: config.leaseTtlMs }),
     cluster,
     hold: accountHolder({
       config,
-      prisma,
+      postgres,
       storage,
       faults,
       registry,
       deliveries,
       receiver: (fence) => {
-        const intake = faults.inbox(new PostgresInbox(prisma, fence));
+        const intake = faults.inbox(new PostgresInbox(postgres, fence));
         const startLoop = (loop: Loop) => engine.startLoop(loop);
         return (message, messageLog) =>
           receiveMessage({ inbox: intake, startLoop, wakeLoop, log: messageLog }, message);
@@ -323,7 +322,7 @@ async function start(
     await owner.stop();
   });
   const retention = new Retention({
-    prisma,
+    postgres,
     limits: config.retention,
     clock,
     log: log.child({ mod: 'retention' }),

@@ -13,7 +13,7 @@ import { CircuitBreakers } from '../core/turns/circuit-breaker.ts';
 import { StoredMedia } from '../core/turns/load-media.ts';
 import { createAgentClients } from '../infra/agents/agent-clients.ts';
 import type { Metrics } from '../infra/faces/rest/metrics/metrics.ts';
-import type { PrismaClient } from '../infra/storage/generated/client.ts';
+import type { Postgres } from '../infra/storage/postgres.ts';
 import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-history.ts';
 import { downloadMedia } from '../providers/baileys/media/media-download.ts';
 import type { FaultPoints } from './fault-points.ts';
@@ -23,7 +23,7 @@ const MAX_AGENT_WAIT_MS = 10_000;
 
 export interface AnsweringDeps {
   config: Config;
-  prisma: PrismaClient;
+  postgres: Postgres;
   faults: FaultPoints;
   inbox: Inbox;
   routes: RouteStore;
@@ -42,7 +42,7 @@ export interface AnsweringDeps {
 
 /** Puts together what answers a message: agents and their failures, files, the ways of a reply on one node or many. */
 export function answeringDeps(deps: AnsweringDeps): AnswerDeps {
-  const { config, prisma, faults, inbox, routes, matcher, metrics } = deps;
+  const { config, postgres, faults, inbox, routes, matcher, metrics } = deps;
   const { registry, deliveries, notes, mintId, stopping, clock, log } = deps;
   return {
     inbox,
@@ -97,7 +97,7 @@ export function answeringDeps(deps: AnsweringDeps): AnswerDeps {
       }
     },
     loopBreaker: {
-      history: new PostgresChatHistory(prisma),
+      history: new PostgresChatHistory(postgres),
       settings: { turns: config.loopTurns, replyMs: config.loopReplyMs },
     },
     observeTurn: metrics.observeTurn,

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { envSchema } from './config.ts';
 
-/** Lines of README.md between which `envTableMarkdown` stands. */
-export const ENV_TABLE_START = '<!-- env:start -->';
-export const ENV_TABLE_END = '<!-- env:end -->';
-
 interface VariableDoc {
   name: string;
+  group: string;
   description: string;
+  /** Values it takes, in words. */
+  values: string;
   /** As it would be written in the environment; undefined when there is none. */
   defaultValue: string | undefined;
   /** In words, for the table. */
@@ -18,35 +17,67 @@ function variableDocs(): VariableDoc[] {
   const { properties } = z.toJSONSchema(envSchema, { io: 'input' });
   return Object.entries(properties ?? {}).map(([name, property]) => {
     const {
-      description,
+      description = '',
+      group = '',
+      values = '',
       default: defaultValue,
       shownDefault,
     } = property as Record<string, string | undefined>;
     return {
       name,
-      description: description ?? '',
+      group,
+      description,
+      values,
       defaultValue,
       shownDefault: defaultValue ? `\`${defaultValue}\`` : (shownDefault ?? 'none'),
     };
   });
 }
 
+/** Variables by group, in the order of the schema. */
+function groupedDocs(): Array<[group: string, variables: VariableDoc[]]> {
+  const groups = new Map<string, VariableDoc[]>();
+  for (const variable of variableDocs()) {
+    const variables = groups.get(variable.group) ?? [];
+    groups.set(variable.group, variables);
+    variables.push(variable);
+  }
+  return [...groups];
+}
+
 /** Contents of `.env.example`: every variable with its meaning, commented out, at its default. */
 export function envExample(): string {
-  const head = '# Settings of wa2ai. Copy to .env and take the # off what you change.\n';
-  const blocks = variableDocs().map(({ name, description, defaultValue, shownDefault }) => {
-    const lines = [`# ${description}`];
-    if (defaultValue === undefined) lines.push(`# Default: ${shownDefault}.`);
-    lines.push(`#${name}=${defaultValue ?? ''}`);
-    return lines.join('\n');
-  });
+  const head = '# Settings of wa2ai. Copy this file to .env and remove the # from what you change.\n';
+  const blocks = groupedDocs().flatMap(([group, variables]) => [
+    `# ---- ${group} ----`,
+    ...variables.map(({ name, description, values, defaultValue, shownDefault }) => {
+      const lines = [`# ${description}`];
+      if (values) lines.push(`# Values: ${values.replaceAll('`', '')}.`);
+      if (defaultValue === undefined) lines.push(`# Default: ${shownDefault.replaceAll('`', '')}.`);
+      lines.push(`#${name}=${defaultValue ?? ''}`);
+      return lines.join('\n');
+    }),
+  ]);
   return `${head}\n${blocks.join('\n\n')}\n`;
 }
 
-/** The README's table of environment variables, without the marker lines. */
-export function envTableMarkdown(): string {
-  const rows = variableDocs().map(
-    ({ name, description, shownDefault }) => `| \`${name}\` | ${shownDefault} | ${description} |`,
-  );
-  return ['| Environment variable | Default | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
+const SETTINGS_HEAD = `# Settings
+
+<!-- Generated from the schema in router/src/config/config.ts by scripts/write-env-docs.mjs. Do not edit. -->
+
+Settings are environment variables, or lines of a file \`.env\` in the working directory (copy \`.env.example\`). A wrong value stops the
+start with one sentence that names the variable. A variable that begins with \`WA2AI_\` and is not in this list is reported as a warning
+with the name that was probably meant. An empty variable counts as not set.
+`;
+
+/** Contents of docs/settings.md: every variable in a table for each group. */
+export function settingsPage(): string {
+  const tables = groupedDocs().map(([group, variables]) => {
+    const rows = variables.map(
+      ({ name, values, shownDefault, description }) =>
+        `| \`${name}\` | ${values} | ${shownDefault} | ${description} |`,
+    );
+    return `\n## ${group}\n\n| Variable | Values | Default | Meaning |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`;
+  });
+  return SETTINGS_HEAD + tables.join('');
 }

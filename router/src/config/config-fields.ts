@@ -8,6 +8,12 @@ export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOST.test(host);
 }
 
+/** Names the group of variables, which is their heading in docs/settings.md. */
+export function group<T extends Record<string, z.ZodType>>(name: string, fields: T): T {
+  const entries = Object.entries(fields).map(([key, field]) => [key, field.meta({ group: name })]);
+  return Object.fromEntries(entries) as T;
+}
+
 /** A whole number in digits. */
 export function wholeNumber(min: number, max: number) {
   const sentence = `must be a whole number from ${min} to ${max}`;
@@ -15,11 +21,12 @@ export function wholeNumber(min: number, max: number) {
     .string()
     .regex(/^\d+$/, sentence)
     .transform(Number)
-    .refine((value) => value >= min && value <= max, sentence);
+    .refine((value) => value >= min && value <= max, sentence)
+    .meta({ values: `${min} to ${max}` });
 }
 
 /** How long something is kept, in days; 0 keeps it for ever. */
-export function retentionDays(what: string, defaultDays: number, minDays = 1) {
+export function retentionDays(description: string, defaultDays: number, minDays = 1) {
   const sentence = `must be 0 (for ever) or a whole number of days from ${minDays} to 3650`;
   return z
     .string()
@@ -27,23 +34,22 @@ export function retentionDays(what: string, defaultDays: number, minDays = 1) {
     .transform(Number)
     .refine((days) => days === 0 || (days >= minDays && days <= 3_650), sentence)
     .prefault(String(defaultDays))
-    .describe(`Days that ${what}; 0 keeps them for ever.`);
+    .describe(description)
+    .meta({ values: `${minDays} to 3650; 0 for ever` });
 }
 
-/** Undefined for what is no URL. */
+/** The URL; undefined when the text is not one. */
 export function parsedUrl(value: string): URL | undefined {
   return URL.canParse(value) ? new URL(value) : undefined;
 }
 
-/** WhatsApp's side: wss://, or ws:// on this machine. */
+/** A WhatsApp server: wss://, or ws:// on this machine. */
 export const whatsappWsUrl = z.string().superRefine((value, context) => {
   const url = parsedUrl(value);
   if (!url || (url.protocol !== 'ws:' && url.protocol !== 'wss:')) {
     context.addIssue('must be a ws:// or wss:// URL such as ws://127.0.0.1:9000/ws/chat');
   } else if (url.protocol === 'ws:' && !isLoopbackHost(url.hostname)) {
-    context.addIssue(
-      'must be wss:// unless its host is this machine: over ws:// anyone on the way could read along',
-    );
+    context.addIssue('must be wss:// unless its host is this machine: ws:// is not encrypted');
   }
 });
 
@@ -53,7 +59,7 @@ export const databaseUrl = z.string().refine((value) => {
   return url?.protocol === 'postgres:' || url?.protocol === 'postgresql:';
 }, 'must be a PostgreSQL URL such as postgresql://user:password@host:5432/wa2ai');
 
-/** `after-journal:3`: a point and its pass. */
+/** `after-journal:3`: a fault point and its pass. */
 export const faultPoint = z.string().transform((value, context): FaultPlan => {
   const [point = '', pass = '1', ...rest] = value.split(':');
   const isKnown = (FAULT_POINTS as readonly string[]).includes(point);

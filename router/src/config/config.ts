@@ -4,6 +4,7 @@ import { Wa2aiError } from '../core/errors.ts';
 import {
   databaseUrl,
   faultPoint,
+  group,
   isLoopbackHost,
   parsedUrl,
   retentionDays,
@@ -12,9 +13,9 @@ import {
 } from './config-fields.ts';
 import { withSecretFiles } from './secret-files.ts';
 
-/** The environment holds a wrong setting; the start must stop. The message has one sentence a variable, one a line. */
+/** A setting is wrong; the start must stop. The message has one sentence for each wrong variable, one per line. */
 export class ConfigError extends Wa2aiError {
-  /** One sentence a wrong variable, each naming it; never holds a secret's value. */
+  /** One sentence for each wrong variable, beginning with its name; never contains a secret's value. */
   readonly sentences: readonly string[];
 
   constructor(sentences: readonly string[]) {
@@ -23,77 +24,85 @@ export class ConfigError extends Wa2aiError {
   }
 }
 
-/** Shortest admin key that is taken; `openssl rand -hex 16` gives twice that. */
+/** Shortest admin key that is accepted; `openssl rand -hex 16` gives twice that. */
 export const MIN_API_KEY_CHARS = 16;
 
-/**
- * Every environment variable of the service, by name. Its docstrings are the `describe` texts: `.env.example` and the
- * README's table are written from them (config-docs.ts). Empty variables count as not set.
- */
-export const envSchema = z.object({
+const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const NAME_SENTENCE = 'must be 1 to 64 letters, digits, dots, dashes or underscores';
+
+/** Variables that most installations look at first. */
+const service = group('Service', {
   WA2AI_HOST: z
     .string()
     .regex(/^[A-Za-z0-9.:[\]_-]+$/, 'must be a host name or an IP address')
     .prefault('127.0.0.1')
-    .describe('Address the REST API and the pages listen on. Anything but loopback needs WA2AI_API_KEY.'),
+    .describe(
+      'Address that the API and the pages listen on. Every address except loopback needs WA2AI_API_KEY.',
+    )
+    .meta({ values: 'host name or IP address' }),
   WA2AI_PORT: wholeNumber(0, 65_535)
     .prefault('3000')
-    .describe('Port the REST API and the pages listen on; 0 takes a free one.'),
+    .describe('Port of the API and the pages. 0 chooses a free port.'),
   WA2AI_API_KEY: z
     .string()
-    .regex(/^[\x21-\x7e]+$/, 'must hold printable ASCII characters only, without spaces')
+    .regex(/^[\x21-\x7e]+$/, 'must contain printable ASCII characters only, without spaces')
     .min(MIN_API_KEY_CHARS, `must have at least ${MIN_API_KEY_CHARS} characters`)
     .optional()
-    .describe('Admin key that callers send as `X-API-Key` or `Authorization: Bearer`.')
-    .meta({ secret: true }),
+    .describe('Admin key. Callers send it as `X-API-Key` or `Authorization: Bearer`.')
+    .meta({ secret: true, values: `at least ${MIN_API_KEY_CHARS} printable ASCII characters` }),
   WA2AI_API_KEY_FILE: z
     .string()
     .optional()
     .describe(
-      'A file that holds the admin key, instead of WA2AI_API_KEY: for secrets of Docker and Kubernetes.',
-    ),
+      'File that contains the admin key, instead of WA2AI_API_KEY; for secrets of Docker and Kubernetes.',
+    )
+    .meta({ values: 'path' }),
   WA2AI_ENVIRONMENT: z
     .enum(['lab', 'prod'], { error: 'must be lab or prod' })
     .prefault('lab')
-    .describe('`lab` or `prod`: only routes of this environment match.'),
+    .describe('Only routes of this environment match.')
+    .meta({ values: '`lab`, `prod`' }),
   WA2AI_DATA_DIR: z
     .string()
     .prefault('./data')
-    .describe('Folder of the embedded database, of media and of hosted agents.'),
+    .describe('Folder of the embedded database.')
+    .meta({ values: 'path' }),
   DATABASE_URL: databaseUrl
     .optional()
     .describe(
-      'A PostgreSQL to use instead of the embedded one: the server itself, or a pooler in session mode.',
+      'PostgreSQL to use instead of the embedded one: the server itself, or a pooler in session mode.',
     )
-    .meta({ secret: true }),
+    .meta({ secret: true, values: '`postgresql://user:password@host:5432/wa2ai`' }),
   DATABASE_PASSWORD_FILE: z
     .string()
     .optional()
-    .describe('A file that holds the password for DATABASE_URL, which then stands without one.'),
+    .describe('File that contains the password for a DATABASE_URL without one.')
+    .meta({ values: 'path' }),
+});
+
+const nodes = group('Several nodes', {
   WA2AI_NODE_ID: z
     .string()
-    .regex(
-      /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
-      'must be 1 to 64 letters, digits, dots, dashes or underscores',
-    )
+    .regex(NAME_PATTERN, NAME_SENTENCE)
     .optional()
-    .describe("This node's name among several.")
-    .meta({ shownDefault: 'stable per data folder' }),
+    .describe('Name of this node, different on each node.')
+    .meta({ shownDefault: 'stable per data folder', values: 'name of 1 to 64 characters' }),
   WA2AI_LEASE_TTL_MS: wholeNumber(500, 600_000)
     .prefault('15000')
     .describe(
-      'How long a node that hangs keeps its WhatsApp accounts before another one takes them, in milliseconds. The same on all nodes.',
+      'Time after which another node takes the WhatsApp accounts of a node that hangs, in milliseconds. The same on all nodes.',
     ),
+});
+
+const whatsapp = group('WhatsApp', {
   WA2AI_ACCOUNT_ID: z
     .string()
-    .regex(
-      /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
-      'must be 1 to 64 letters, digits, dots, dashes or underscores',
-    )
+    .regex(NAME_PATTERN, NAME_SENTENCE)
     .prefault('default')
     .describe(
-      'Name of the WhatsApp account that is there from the start; more are added with `POST /api/accounts`.',
-    ),
+      'Name of the WhatsApp account that exists from the first start. `POST /api/accounts` adds more.',
+    )
+    .meta({ values: 'name of 1 to 64 characters' }),
   WA2AI_PAIRING_PHONE: z
     .string()
     .transform((value) => value.replace(/^\+/, '').replace(/[\s().-]/g, ''))
@@ -102,91 +111,118 @@ export const envSchema = z.object({
       'must be a phone number with its country code, 7 to 15 digits',
     )
     .optional()
-    .describe('Phone number, with country code, to pair by an eight-letter code instead of a QR code.'),
+    .describe('Phone number of the account, to link it with an eight-letter code instead of a QR code.')
+    .meta({ values: 'phone number with country code' }),
   WA2AI_MAX_MESSAGE_AGE_MS: wholeNumber(1_000, 2_592_000_000)
     .prefault('86400000')
-    .describe('Oldest message that is answered, in milliseconds; older ones are stored and not answered.'),
-  WA2AI_WHATSAPP_WS_URL: whatsappWsUrl
-    .optional()
-    .describe('Another WebSocket server than WhatsApp: test benches, proxies.')
-    .meta({ shownDefault: "WhatsApp's own" }),
-  WA2AI_WHATSAPP_MEDIA_HOST: z
-    .string()
-    .regex(/^[A-Za-z0-9.-]{1,253}(:\d{1,5})?$/, 'must be a host name with an optional port')
-    .optional()
-    .describe("Another host than WhatsApp's to fetch people's files from, over https: test benches, proxies.")
-    .meta({ shownDefault: 'mmg.whatsapp.net' }),
+    .describe('Maximum age of a message that is answered, in milliseconds. Older messages are only stored.'),
+  WA2AI_ACK_TIMEOUT_MS: wholeNumber(1_000, 3_600_000)
+    .prefault('30000')
+    .describe(
+      'Time after which a reply that WhatsApp accepted and did not acknowledge is sent again with the same id, in milliseconds.',
+    ),
+  WA2AI_MEDIA_TIMEOUT_MS: wholeNumber(100, 3_600_000)
+    .prefault('30000')
+    .describe("Time limit for loading a person's file from WhatsApp, in milliseconds."),
+  WA2AI_LOOP_TURNS: wholeNumber(0, 100)
+    .prefault('10')
+    .describe(
+      'Number of messages in a row that look automatic before the chat counts as an auto-reply loop and is not answered. 0 switches this off.',
+    ),
+  WA2AI_LOOP_REPLY_MS: wholeNumber(1, 60_000)
+    .prefault('1500')
+    .describe('A message that arrives sooner than this after our reply can look automatic, in milliseconds.'),
   WA2AI_WHATSAPP_VERSION: z
     .string()
     .regex(/^\d{1,5}\.\d{1,10}\.\d{1,10}$/, 'must be a WhatsApp Web version such as 2.3000.1023223821')
     .transform((value) => value.split('.').map(Number) as [number, number, number])
     .optional()
-    .describe('WhatsApp Web version to report, such as 2.3000.1023223821.')
-    .meta({ shownDefault: "Baileys' own" }),
+    .describe('WhatsApp Web version to report to WhatsApp.')
+    .meta({ shownDefault: "Baileys' own", values: '`2.3000.1023223821`' }),
+});
+
+const agents = group('Agents', {
   WA2AI_AGENT_TIMEOUT_MS: wholeNumber(100, 3_600_000)
     .prefault('30000')
-    .describe('Longest wait for one answer of an agent, in milliseconds.'),
-  WA2AI_MEDIA_TIMEOUT_MS: wholeNumber(100, 3_600_000)
-    .prefault('30000')
-    .describe("Longest wait for a person's file to come from WhatsApp, in milliseconds."),
+    .describe('Time limit of one attempt, in milliseconds.'),
   WA2AI_AGENT_ATTEMPTS: wholeNumber(1, 20)
     .prefault('3')
-    .describe('How often one message is offered to an agent that did not take it, at least.'),
+    .describe('Minimum number of attempts per message when the agent rejects it.'),
   WA2AI_AGENT_PATIENCE_MS: wholeNumber(0, 3_600_000)
     .prefault('120000')
     .describe(
-      'How long an agent that is away (no connection, 429, 502, 503) is asked again for one message, in milliseconds, before it becomes a dead letter; its chat waits. 0: no longer than the attempts take.',
+      'Keep retrying an unavailable agent (no connection, 429, 502, 503) for this long per message, in milliseconds, even after WA2AI_AGENT_ATTEMPTS. The chat waits. 0: only the attempts.',
     ),
-  WA2AI_ACK_TIMEOUT_MS: wholeNumber(1_000, 3_600_000)
-    .prefault('30000')
-    .describe(
-      'A message that WhatsApp took and has not acknowledged for so long is sent again with the same id, in milliseconds.',
-    ),
-  WA2AI_LOOP_TURNS: wholeNumber(0, 100)
-    .prefault('10')
-    .describe(
-      'Turns in a row that look like a program answering the agent before the next stays unanswered; 0 answers all.',
-    ),
-  WA2AI_LOOP_REPLY_MS: wholeNumber(1, 60_000)
-    .prefault('1500')
-    .describe(
-      'Answers that come sooner after a reply, again and again, count as a program, in milliseconds.',
-    ),
+});
+
+const retention = group('Retention', {
   WA2AI_RETENTION_TEXT_DAYS: retentionDays(
-    'texts and route traces of ended messages are kept (the rows stay, so that nothing is answered twice)',
+    'Days to keep texts and traces of finished messages. The rows stay, so that nothing is answered twice.',
     90,
   ),
   WA2AI_RETENTION_OUTBOX_DAYS: retentionDays(
-    'replies are kept after WhatsApp acknowledged them; a phone may ask for one again for two weeks',
+    'Days to keep replies that WhatsApp acknowledged. A phone may request one again for two weeks.',
     30,
     14,
   ),
-  WA2AI_RETENTION_DEAD_LETTERS_DAYS: retentionDays('dead letters can be replayed', 90),
-  WA2AI_RETENTION_WORKFLOWS_DAYS: retentionDays('records of ended turn loops are kept', 1),
+  WA2AI_RETENTION_DEAD_LETTERS_DAYS: retentionDays('Days to keep dead letters.', 90),
+  WA2AI_RETENTION_WORKFLOWS_DAYS: retentionDays('Days to keep records of finished work of the engine.', 1),
   WA2AI_RETENTION_JOURNAL_DAYS: retentionDays(
-    'decrypted stanzas are kept whose message is stored but which a crash left behind',
+    'Days to keep stanzas that a crash left in the journal and whose messages are stored.',
     7,
   ),
-  WA2AI_RETENTION_OLD_KEYS_DAYS: retentionDays('WhatsApp keys are kept that a logout put aside', 30),
+  WA2AI_RETENTION_OLD_KEYS_DAYS: retentionDays('Days to keep WhatsApp keys from before a logout.', 30),
+});
+
+const logs = group('Logs', {
   WA2AI_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       error: 'must be trace, debug, info, warn, error, fatal or silent',
     })
     .prefault('info')
-    .describe('Least severe log lines that are written. `trace` holds message texts.'),
+    .describe('Least severe level that is logged. `trace` contains message texts.')
+    .meta({ values: '`trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`' }),
   WA2AI_LOG_FORMAT: z
     .enum(['pretty', 'json'], { error: 'must be pretty or json' })
     .optional()
-    .describe('`pretty` or `json` log lines.')
-    .meta({ shownDefault: 'pretty on a terminal, else json' }),
+    .describe('Format of log lines.')
+    .meta({ shownDefault: 'pretty on a terminal, else json', values: '`pretty`, `json`' }),
+});
+
+const tests = group('Tests', {
+  WA2AI_WHATSAPP_WS_URL: whatsappWsUrl
+    .optional()
+    .describe("WebSocket server to use instead of WhatsApp's: a test server or a proxy.")
+    .meta({ shownDefault: "WhatsApp's own", values: '`wss://` URL; `ws://` only on this machine' }),
+  WA2AI_WHATSAPP_MEDIA_HOST: z
+    .string()
+    .regex(/^[A-Za-z0-9.-]{1,253}(:\d{1,5})?$/, 'must be a host name with an optional port')
+    .optional()
+    .describe("Host to load people's files from instead of WhatsApp's, over https.")
+    .meta({ shownDefault: '`mmg.whatsapp.net`', values: 'host name with an optional port' }),
   WA2AI_FAULT_POINT: faultPoint
     .optional()
     .describe(
-      'For crash tests: `after-journal:3` kills the process at its third pass of that point. Needs a WhatsApp test server on this machine.',
-    ),
+      'Point at which the process kills itself, for crash tests: `after-journal:3` at the third pass of that point. Needs a WhatsApp test server on this machine.',
+    )
+    .meta({ values: 'point, colon and pass' }),
 });
 
-/** How long what is over is kept, in days; 0 for ever. */
+/**
+ * Every environment variable of the service, by name. Its docstrings are the `describe` texts: `.env.example` and
+ * docs/settings.md are written from them (config-docs.ts). Empty variables count as not set.
+ */
+export const envSchema = z.object({
+  ...service,
+  ...nodes,
+  ...whatsapp,
+  ...agents,
+  ...retention,
+  ...logs,
+  ...tests,
+});
+
+/** How long finished data is kept, in days; 0 for ever. */
 export interface RetentionDays {
   readonly text: number;
   readonly outbox: number;
@@ -199,17 +235,17 @@ export interface RetentionDays {
 /** The settings of the service, typed and frozen. Absent means not set. */
 export interface Config {
   readonly host: string;
-  /** 0 takes a free port. */
+  /** 0 chooses a free port. */
   readonly port: number;
   readonly apiKey?: string;
   readonly environment: 'lab' | 'prod';
   readonly dataDir: string;
   readonly databaseUrl?: string;
   readonly nodeId?: string;
-  /** How long a lease counts after its last renewal. */
+  /** How long a lease is valid after its last renewal. */
   readonly leaseTtlMs: number;
   readonly accountId: string;
-  /** Digits; set: pair by code. */
+  /** Digits; set: link with a code. */
   readonly pairingPhone?: string;
   readonly maxMessageAgeMs: number;
   readonly whatsappWsUrl?: string;
@@ -220,17 +256,17 @@ export interface Config {
   readonly mediaTimeoutMs: number;
   /** At least 1. */
   readonly agentAttempts: number;
-  /** Beyond the attempts, for an agent that is away. */
+  /** For an unavailable agent, also after the attempts. */
   readonly agentPatienceMs: number;
   readonly ackTimeoutMs: number;
-  /** 0 switches the loop breaker off. */
+  /** 0 switches the auto-reply loop check off. */
   readonly loopTurns: number;
   readonly loopReplyMs: number;
   /** Days; 0 for ever. */
   readonly retention: RetentionDays;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
   readonly logFormat: 'pretty' | 'json';
-  /** Where a crash test ends the process. Only ever set with a `whatsappWsUrl` on this machine. */
+  /** Where a crash test kills the process. Set only together with a `whatsappWsUrl` on this machine. */
   readonly faultPoint?: FaultPlan;
 }
 
@@ -238,8 +274,8 @@ type Env = Record<string, string | undefined>;
 
 /**
  * Reads the settings; nothing else reads the environment.
- * @param isTerminal whether a person watches the log, which decides the default of WA2AI_LOG_FORMAT
- * @throws {ConfigError} one sentence a wrong variable
+ * @param isTerminal whether the log goes to a terminal, which decides the default of WA2AI_LOG_FORMAT
+ * @throws {ConfigError} one sentence for each wrong variable
  */
 export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY === true): Config {
   const set = Object.fromEntries(
@@ -259,13 +295,13 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
   if (!sentences.has('WA2AI_HOST') && !hasKey && !isLoopbackHost(host)) {
     sentences.set(
       'WA2AI_API_KEY',
-      `WA2AI_API_KEY must be set because WA2AI_HOST is ${host}: whoever reaches it could send messages as you.`,
+      `WA2AI_API_KEY must be set because WA2AI_HOST is ${host}: everybody who reaches this address could send messages as you.`,
     );
   }
   if (set.WA2AI_FAULT_POINT && !isTestServer(set.WA2AI_WHATSAPP_WS_URL)) {
     sentences.set(
       'WA2AI_FAULT_POINT',
-      'WA2AI_FAULT_POINT kills the process and is for tests only: WA2AI_WHATSAPP_WS_URL must be a ws:// URL on this machine with it.',
+      'WA2AI_FAULT_POINT must not be set without a WA2AI_WHATSAPP_WS_URL that is a ws:// URL on this machine: it kills the process and is for tests only.',
     );
   }
   if (!parsed.success || sentences.size > 0) throw new ConfigError([...sentences.values()]);
@@ -309,11 +345,4 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
 function isTestServer(whatsappUrl: string | undefined): boolean {
   const url = whatsappUrl === undefined ? undefined : parsedUrl(whatsappUrl);
   return url?.protocol === 'ws:' && isLoopbackHost(url.hostname);
-}
-
-/** Names that start with `WA2AI_` and mean nothing, for a warning at start: most are a typing error. */
-export function unknownVariables(env: Env): string[] {
-  return Object.keys(env)
-    .filter((name) => name.startsWith('WA2AI_') && !(name in envSchema.shape))
-    .sort();
 }

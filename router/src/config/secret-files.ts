@@ -1,17 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-/** Where the variables of secret files lead: each replaces what must not stand in an environment that others can read. */
+/** Variables that name a file with a secret, for secrets that must not be in the environment. */
 const KEY_FILE = 'WA2AI_API_KEY_FILE';
 const PASSWORD_FILE = 'DATABASE_PASSWORD_FILE';
 
 type Variables = Record<string, string | undefined>;
 
 /**
- * Puts secrets kept in files, as Docker and Kubernetes hand them over, to where they are read: the key of
- * WA2AI_API_KEY_FILE as WA2AI_API_KEY, the password of DATABASE_PASSWORD_FILE into DATABASE_URL, encoded. Spaces and line
- * ends around a secret do not belong to it.
- * @param variables those that are set, trimmed; not changed
- * @param report takes one sentence a wrong variable; it holds names and paths, never a secret
+ * Reads secrets from files, as Docker and Kubernetes provide them: WA2AI_API_KEY_FILE becomes WA2AI_API_KEY, and
+ * DATABASE_PASSWORD_FILE becomes the password in DATABASE_URL, encoded. Spaces and line ends around a secret are removed.
+ * @param variables the variables that are set, trimmed; not changed
+ * @param report receives one sentence for each wrong variable; it contains names and paths, never a secret
  */
 export function withSecretFiles(
   variables: Variables,
@@ -28,8 +27,9 @@ export function withSecretFiles(
     const url = URL.canParse(variables.DATABASE_URL ?? '')
       ? new URL(variables.DATABASE_URL ?? '')
       : undefined;
-    if (url === undefined) report(PASSWORD_FILE, 'must come with a DATABASE_URL that it belongs to');
-    else if (url.password) report(PASSWORD_FILE, 'must not be set when DATABASE_URL holds a password');
+    if (url === undefined)
+      report(PASSWORD_FILE, 'must not be set without DATABASE_URL, whose password it contains');
+    else if (url.password) report(PASSWORD_FILE, 'must not be set when DATABASE_URL contains a password');
     else {
       url.password = encodeURIComponent(password);
       result.DATABASE_URL = url.href;
@@ -48,10 +48,10 @@ function secretOf(
   try {
     const secret = readFileSync(path, 'utf8').trim();
     if (secret !== '') return secret;
-    report(name, `must name a file with a secret in it; ${path} is empty`);
+    report(name, `must name a file that contains a secret; ${path} is empty`);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
-    report(name, `must name a file that this user can read; ${path} is none${code}`);
+    report(name, `must name a file that this user can read; ${path} cannot be read${code}`);
   }
   return undefined;
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NodeConnection } from '../../../router/src/infra/storage/connections/node-connection.ts';
 import type { PrismaClient } from '../../../router/src/infra/storage/generated/client.ts';
+import type { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { PostgresCluster } from '../../../router/src/infra/storage/stores/postgres-cluster.ts';
 import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { anAccount, aPerson, aReply } from '../../contracts/adapters.ts';
@@ -10,10 +11,12 @@ import { quietLog } from '../../support/quiet-log.ts';
 const MINUTE_MS = 60_000;
 
 let database: TestDatabase;
+let postgres: Postgres;
 let prisma: PrismaClient;
 beforeAll(async () => {
   database = await createTestDatabase();
-  prisma = database.prisma();
+  postgres = database.open();
+  prisma = postgres.prisma;
 });
 afterAll(() => database.drop());
 
@@ -25,7 +28,7 @@ describe("a database server's clock that is set", () => {
   describe('back', () => {
     it('does not keep an unacknowledged reply from being sent again', async () => {
       const account = anAccount();
-      const outbox = new PostgresOutbox(prisma);
+      const outbox = new PostgresOutbox(postgres);
       const { row } = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
       await outbox.markSending(row.id);
       await prisma.$executeRaw`
@@ -50,7 +53,7 @@ describe("a database server's clock that is set", () => {
         onMessage: () => undefined,
       });
       await connection.start();
-      cluster = new PostgresCluster(prisma, { ...own, lockKey: connection.lockKey }, 15_000);
+      cluster = new PostgresCluster(postgres, { ...own, lockKey: connection.lockKey }, 15_000);
       return () => connection.close();
     });
     const beat = () => cluster.beat({ turns: 0, isDraining: false });
@@ -73,7 +76,7 @@ describe("a database server's clock that is set", () => {
       // Its connection stands and it shows itself no more; another one looks.
       await prisma.$executeRaw`
         UPDATE node SET seen_at = seen_at + interval '5 hours' WHERE id = ${own.nodeId}`;
-      const other = new PostgresCluster(prisma, { ...own, nodeId: anAccount(), lockKey: 1 }, 15_000);
+      const other = new PostgresCluster(postgres, { ...own, nodeId: anAccount(), lockKey: 1 }, 15_000);
       const view = await other.beat({ turns: 0, isDraining: false });
       expect(view.nodes.find(({ nodeId }) => nodeId === own.nodeId)).toMatchObject({ isAlive: false });
     });

@@ -8,8 +8,7 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../../router/src/infra/storage/embedded/embedded-postgres.ts';
-import type { PrismaClient } from '../../../router/src/infra/storage/generated/client.ts';
-import { createPrismaClient } from '../../../router/src/infra/storage/prisma-client.ts';
+import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { PostgresDeadLetters } from '../../../router/src/infra/storage/stores/postgres-dead-letters.ts';
 import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresJournal } from '../../../router/src/infra/storage/stores/postgres-journal.ts';
@@ -32,8 +31,8 @@ const bo = aPerson();
 const long = () => randomBytes(24_000).toString('base64');
 
 let dataDir: string;
-let postgres: EmbeddedPostgres;
-let prisma: PrismaClient;
+let server: EmbeddedPostgres;
+let postgres: Postgres;
 let loop: { chatId: string; epoch: number };
 let otherLoop: { chatId: string; epoch: number };
 const rows = { route: '', victimReply: '', otherReply: '' };
@@ -44,23 +43,23 @@ const rows = { route: '', victimReply: '', otherReply: '' };
  */
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-damaged-'));
-  postgres = await startEmbeddedPostgres({ dataDir, log: quietLog });
-  await applyMigrations(postgres.url, join(import.meta.dirname, '../../../prisma/migrations'));
-  prisma = createPrismaClient(postgres.url);
+  server = await startEmbeddedPostgres({ dataDir, log: quietLog });
+  await applyMigrations(server.url, join(import.meta.dirname, '../../../prisma'));
+  postgres = new Postgres(server.url);
   await fill();
   const files = await Promise.all(
     ['journal', 'auth_key', 'route', 'message', 'outbox'].map((table) => fileOfLongValues(table)),
   );
-  await prisma.$disconnect();
-  await postgres.stop();
+  await postgres.close();
+  await server.stop();
   for (const file of files) await makeNoise(file, 1);
-  postgres = await startEmbeddedPostgres({ dataDir, log: quietLog });
-  prisma = createPrismaClient(postgres.url);
+  server = await startEmbeddedPostgres({ dataDir, log: quietLog });
+  postgres = new Postgres(server.url);
 }, 60_000);
 
 afterAll(async () => {
-  await prisma.$disconnect();
-  await postgres.stop();
+  await postgres.close();
+  await server.stop();
   await rm(dataDir, { recursive: true, force: true });
 });
 
@@ -72,7 +71,7 @@ async function fill(): Promise<void> {
     plaintext: Buffer.from(plaintext),
     stanza: Buffer.from('{"attrs":{}}'),
   });
-  const keys = new PostgresKeyStore(prisma);
+  const keys = new PostgresKeyStore(postgres);
   const put = (keyId: string, value: string) => ({ category: 'session', keyId, value });
   await keys.commit(scope, {
     puts: [put('a', long())],
@@ -85,7 +84,7 @@ async function fill(): Promise<void> {
     journal: [entry('b', 2n, 'whole'), entry('c', 3n, 'whole')],
   });
 
-  const routes = new PrismaRouteStore(prisma);
+  const routes = new PrismaRouteStore(postgres);
   const route = {
     accountId: ACCOUNT,
     agentEndpoint: 'http://127.0.0.1:1',
@@ -98,12 +97,12 @@ async function fill(): Promise<void> {
   ).id;
   await routes.create({ ...route, channelId: ana.phone, config: { adk: { appName: 'a' } } });
 
-  const inbox = new PostgresInbox(prisma);
+  const inbox = new PostgresInbox(postgres);
   loop = loopOf(await inbox.add(aMessage(ACCOUNT, ana, { text: long() })));
   await inbox.add(aMessage(ACCOUNT, ana, { text: 'second' }));
   otherLoop = loopOf(await inbox.add(aMessage(ACCOUNT, bo, { text: 'of another chat' })));
 
-  const outbox = new PostgresOutbox(prisma);
+  const outbox = new PostgresOutbox(postgres);
   const reply = (text: string) => outbox.addDirect(aReply(ACCOUNT, `${bo.phone}@s.whatsapp.net`, text));
   rows.victimReply = (await reply(long())).row.id;
   rows.otherReply = (await reply('whole')).row.id;
@@ -111,7 +110,7 @@ async function fill(): Promise<void> {
 
 /** Where the long values of a table are, below the data folder. */
 async function fileOfLongValues(table: string): Promise<string> {
-  const [row] = await prisma.$queryRaw<Array<{ path: string }>>`
+  const [row] = await postgres.prisma.$queryRaw<Array<{ path: string }>>`
     SELECT pg_relation_filepath(reltoastrelid) AS path FROM pg_class WHERE oid = ${table}::regclass`;
   return row?.path ?? '';
 }
@@ -126,7 +125,7 @@ async function makeNoise(file: string, block: number): Promise<void> {
 
 describe('one damaged row', () => {
   it('of the journal is told as damaged, in its place, with what can be read of it', async () => {
-    const journal = new PostgresJournal(prisma);
+    const journal = new PostgresJournal(postgres);
     const entries = await journal.pending(ACCOUNT, { afterOrder: 0n, limit: 10 });
     expect(entries).toMatchObject([
       { ciphertextHash: 'a', stanzaOrder: 1n, waMessageId: 'A', isDamaged: true },
@@ -140,7 +139,7 @@ describe('one damaged row', () => {
   });
 
   it('of the keys is told as damaged, and hides no other key', async () => {
-    const keys = new PostgresKeyStore(prisma);
+    const keys = new PostgresKeyStore(postgres);
     const read = () => keys.read(scope, 'session', ['a', 'b', 'absent']);
     expect(Object.fromEntries(await read())).toEqual({ a: DAMAGED_VALUE, b: 'whole' });
     // PostgreSQL would have to read the old value to make room: the account stops, and says why.
@@ -152,7 +151,7 @@ describe('one damaged row', () => {
   });
 
   it('of the route table says why it cannot be used, and leaves the other rules in force', async () => {
-    const routes = new PrismaRouteStore(prisma);
+    const routes = new PrismaRouteStore(postgres);
     const damage = 'the database cannot read its config';
     const query = { accountId: ACCOUNT, environment: 'lab' as const, channelIds: [ana.phone] };
     for (const found of [await routes.candidates(query), await routes.list()]) {
@@ -166,13 +165,13 @@ describe('one damaged row', () => {
   });
 
   it('of the inbox can be ended unread, after which its chat goes on; other chats never wait for it', async () => {
-    const inbox = new PostgresInbox(prisma);
+    const inbox = new PostgresInbox(postgres);
     expect((await inbox.nextTurn(otherLoop.chatId, otherLoop.epoch))?.message.text).toBe('of another chat');
     await expect(inbox.nextTurn(loop.chatId, loop.epoch)).rejects.toThrow(StorageDamagedError);
     const why = { reason: 'STORAGE_DAMAGED', error: 'It cannot be read.' };
     const messageId = await inbox.deadLetterUnreadable(loop.chatId, loop.epoch, why);
     expect((await inbox.nextTurn(loop.chatId, loop.epoch))?.message.text).toBe('second');
-    const log = new PostgresMessageLog(prisma);
+    const log = new PostgresMessageLog(postgres);
     expect(await log.deadLetters({ limit: 5 })).toMatchObject([{ messageId, ...why }]);
     expect(await log.messages({ limit: 5 })).toMatchObject([
       { text: 'of another chat' },
@@ -181,17 +180,17 @@ describe('one damaged row', () => {
     ]);
     // A replay finds it as it was, and it is ended again.
     const [letter] = await log.deadLetters({ limit: 1 });
-    expect(await new PostgresDeadLetters(prisma).replay(letter?.id ?? '')).toMatchObject({
+    expect(await new PostgresDeadLetters(postgres).replay(letter?.id ?? '')).toMatchObject({
       outcome: 'replayed',
     });
   });
 
   it('of the outbox is dead with a letter, and everything behind it is sent', async () => {
-    const outbox = new PostgresOutbox(prisma);
+    const outbox = new PostgresOutbox(postgres);
     const undelivered = await outbox.undelivered(ACCOUNT, { limit: 9 });
     expect(undelivered).toMatchObject([{ outboxId: rows.otherReply, message: { text: 'whole' } }]);
     expect(await outbox.markSending(rows.otherReply)).toBe(true);
-    const letters = await new PostgresMessageLog(prisma).deadLetters({ limit: 5, reason: 'damaged' });
+    const letters = await new PostgresMessageLog(postgres).deadLetters({ limit: 5, reason: 'damaged' });
     expect(letters).toMatchObject([
       { outboxId: rows.victimReply, error: expect.stringMatching(/cannot read/) },
     ]);

@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import pg from 'pg';
+import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Logger } from '../../../router/src/core/ports/logger.ts';
 import {
   connectExternalPostgres,
   type ExternalPostgres,
 } from '../../../router/src/infra/storage/connections/external-postgres.ts';
-import { createPrismaClient } from '../../../router/src/infra/storage/prisma-client.ts';
+import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { TransactionPooler } from '../../support/transaction-pooler.ts';
@@ -90,15 +91,15 @@ describe('connectExternalPostgres', () => {
 
   it('takes a pooler that leaves each connection its session, and all of wa2ai works through it', async () => {
     const pooler = await TransactionPooler.before(database.url, 'session');
-    const prisma = createPrismaClient(pooler.url);
+    const postgres = new Postgres(pooler.url);
     try {
       const external = await connectExternalPostgres({ url: pooler.url, nodeId: 'n1', log: quietLog });
-      const [row] = await prisma.$queryRaw<unknown[]>`
-        SELECT current_setting('TimeZone') AS zone, current_setting('idle_in_transaction_session_timeout') AS idle`;
+      const [row] = await postgres.query(sql`
+        SELECT current_setting('TimeZone') AS zone, current_setting('idle_in_transaction_session_timeout') AS idle`);
       expect(row).toEqual({ zone: 'UTC', idle: '15s' });
       await external.stop();
     } finally {
-      await prisma.$disconnect();
+      await postgres.close();
       await pooler.close();
     }
   });

@@ -8,7 +8,7 @@ import { applyMigrations } from '../../../router/src/infra/storage/upkeep/migrat
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { createRole, type DatabaseRole } from '../../support/database-role.ts';
 
-const committed = join(import.meta.dirname, '../../../prisma/migrations');
+const committed = join(import.meta.dirname, '../../../prisma');
 
 describe('applyMigrations', () => {
   let database: TestDatabase;
@@ -30,8 +30,8 @@ describe('applyMigrations', () => {
   });
 
   async function addMigration(name: string, sql: string): Promise<void> {
-    await mkdir(join(folder, name));
-    await writeFile(join(folder, name, 'migration.sql'), sql);
+    await mkdir(join(folder, 'migrations', name));
+    await writeFile(join(folder, 'migrations', name, 'migration.sql'), sql);
   }
 
   async function recorded(): Promise<string[]> {
@@ -40,9 +40,9 @@ describe('applyMigrations', () => {
   }
 
   it('applies every migration to an empty database and records it as prisma migrate does', async () => {
-    const names = (await readdir(committed)).filter((name) => !name.endsWith('.toml'));
+    const names = (await readdir(join(committed, 'migrations'))).filter((name) => !name.endsWith('.toml'));
     expect(await applyMigrations(database.url, folder)).toEqual(names.sort());
-    const sql = await readFile(join(folder, '20261121000000_init', 'migration.sql'));
+    const sql = await readFile(join(folder, 'migrations', '20261121000000_init', 'migration.sql'));
     const { rows } = await client.query('SELECT * FROM _prisma_migrations ORDER BY started_at LIMIT 1');
     expect(rows[0]).toMatchObject({
       checksum: createHash('sha256').update(sql).digest('hex'),
@@ -67,14 +67,14 @@ describe('applyMigrations', () => {
 
   it('accepts a file whose line ends were turned around by a checkout', async () => {
     await applyMigrations(database.url, folder);
-    const file = join(folder, '20261121000000_init', 'migration.sql');
+    const file = join(folder, 'migrations', '20261121000000_init', 'migration.sql');
     await writeFile(file, (await readFile(file, 'utf8')).replaceAll('\n', '\r\n'));
     expect(await applyMigrations(database.url, folder)).toEqual([]);
   });
 
   it('refuses a file that was changed after it was applied', async () => {
     await applyMigrations(database.url, folder);
-    await writeFile(join(folder, '20261121000000_init', 'migration.sql'), 'SELECT 1;');
+    await writeFile(join(folder, 'migrations', '20261121000000_init', 'migration.sql'), 'SELECT 1;');
     await expect(applyMigrations(database.url, folder)).rejects.toMatchObject({
       code: 'DATABASE_MIGRATION',
       message: expect.stringMatching(/"20261121000000_init" was changed after it was applied/),
@@ -84,7 +84,7 @@ describe('applyMigrations', () => {
   it('refuses a database that a newer wa2ai migrated', async () => {
     await addMigration('20990101000000_newer', 'CREATE TABLE newer (id INT);');
     await applyMigrations(database.url, folder);
-    await rm(join(folder, '20990101000000_newer'), { recursive: true });
+    await rm(join(folder, 'migrations', '20990101000000_newer'), { recursive: true });
     await expect(applyMigrations(database.url, folder)).rejects.toMatchObject({
       code: 'DATABASE_MIGRATION',
       message: expect.stringMatching(/newer wa2ai: it has "20990101000000_newer"/),

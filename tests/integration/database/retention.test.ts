@@ -1,6 +1,8 @@
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RetentionDays } from '../../../router/src/config/config.ts';
 import type { PrismaClient } from '../../../router/src/infra/storage/generated/client.ts';
+import type { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { PostgresAccountStore } from '../../../router/src/infra/storage/stores/postgres-account-store.ts';
 import { PostgresDeadLetters } from '../../../router/src/infra/storage/stores/postgres-dead-letters.ts';
 import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres-inbox.ts';
@@ -26,6 +28,7 @@ const limits: RetentionDays = {
 };
 
 let database: TestDatabase;
+let postgres: Postgres;
 let prisma: PrismaClient;
 let inbox: PostgresInbox;
 let outbox: PostgresOutbox;
@@ -35,10 +38,11 @@ let workflows: MockAgent;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  prisma = database.prisma();
-  inbox = new PostgresInbox(prisma);
-  outbox = new PostgresOutbox(prisma);
-  log = new PostgresMessageLog(prisma);
+  postgres = database.open();
+  prisma = postgres.prisma;
+  inbox = new PostgresInbox(postgres);
+  outbox = new PostgresOutbox(postgres);
+  log = new PostgresMessageLog(postgres);
   workflows = await MockAgent.start();
   // DBOS makes its own tables when an engine starts.
   const router = await TestRouter.start(database);
@@ -57,9 +61,14 @@ beforeEach(() => {
 });
 
 /** One run as it would be so many days from now. */
-function runIn(days: number, change: Partial<RetentionDays> = {}, client = prisma) {
+function runIn(days: number, change: Partial<RetentionDays> = {}, client = postgres) {
   const clock = new FakeClock(Date.now() + days * DAY_MS);
-  return new Retention({ prisma: client, limits: { ...limits, ...change }, clock, log: quietLog }).runOnce();
+  return new Retention({
+    postgres: client,
+    limits: { ...limits, ...change },
+    clock,
+    log: quietLog,
+  }).runOnce();
 }
 
 async function answeredMessage(state: 'acked' | 'sent' = 'acked') {
@@ -151,7 +160,7 @@ describe('retention', () => {
     await outbox.markDead(row.id, 'No such chat.');
 
     await runIn(59, { text: 1, outbox: 14 });
-    const open = await new PostgresDeadLetters(prisma).open({ accountId }, 9);
+    const open = await new PostgresDeadLetters(postgres).open({ accountId }, 9);
     expect(open).toHaveLength(2);
     expect(await log.message(stored.messageId ?? '')).toMatchObject({ text: 'died' });
     expect(await outbox.findByWaId(accountId, row.waMessageId)).toBeDefined();
@@ -187,8 +196,8 @@ describe('retention', () => {
   });
 
   it('removes keys that a logout put aside, and none in use', async () => {
-    const accounts = new PostgresAccountStore(prisma);
-    const keys = new PostgresKeyStore(prisma);
+    const accounts = new PostgresAccountStore(postgres);
+    const keys = new PostgresKeyStore(postgres);
     await accounts.save(accountId, { state: 'open' });
     const put = (generation: number) =>
       keys.commit(
@@ -217,7 +226,7 @@ describe('retention', () => {
       stanza: new Uint8Array([2]),
     });
     const journal = [entry(message.waMessageId), entry('NOT-STORED')];
-    await new PostgresKeyStore(prisma).commit(
+    await new PostgresKeyStore(postgres).commit(
       { accountId, generation: 1 },
       { puts: [], deletes: [], journal },
     );
@@ -230,7 +239,7 @@ describe('retention', () => {
     await prisma.$executeRaw`INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
       SELECT ${accountId}, 0, n, 'x', 'x', 0 FROM generate_series(1, 1234) AS n`;
     const clock = new FakeClock(Date.now() + 61 * DAY_MS);
-    const run = new Retention({ prisma, limits, clock, log: quietLog }).runOnce();
+    const run = new Retention({ postgres, limits, clock, log: quietLog }).runOnce();
     for (let batches = 0; batches < 2; batches++) {
       await clock.untilSleeping();
       await clock.advanceMs(50);
@@ -239,10 +248,10 @@ describe('retention', () => {
   });
 
   it('removes the other kinds although one fails', async () => {
-    const accounts = new PostgresAccountStore(prisma);
+    const accounts = new PostgresAccountStore(postgres);
     await accounts.save(accountId, { state: 'open' });
     const change = { puts: [{ category: 'session', keyId: 'x', value: '1' }], deletes: [], journal: [] };
-    await new PostgresKeyStore(prisma).commit({ accountId, generation: 1 }, change);
+    await new PostgresKeyStore(postgres).commit({ accountId, generation: 1 }, change);
     await accounts.nextGeneration(accountId);
     await prisma.$executeRawUnsafe('ALTER TABLE dead_letter RENAME TO away');
     try {
@@ -258,10 +267,11 @@ describe('retention', () => {
   it('reads nothing of what is kept, however much that is', async () => {
     const own = await createTestDatabase();
     try {
-      const client = own.prisma({ poolSize: 1 });
+      const connection = own.open({ poolSize: 1 });
+      const client = connection.prisma;
       const router = await TestRouter.start(own);
       await router.stop();
-      const { chatId } = await new PostgresInbox(client).add(aMessage('a', aPerson()));
+      const { chatId } = await new PostgresInbox(connection).add(aMessage('a', aPerson()));
       await client.$executeRaw`
         INSERT INTO message (account_id, chat_id, wa_message_id, kind, text, state, stanza_order, sent_at, finished_at)
         SELECT 'a', ${BigInt(chatId)}, 'M' || i, 'text', 'hello', 'answered', i, now(), now() FROM generate_series(1, 5000) i`;
@@ -280,7 +290,7 @@ describe('retention', () => {
         return rows;
       };
       const before = await rowsRead();
-      await runIn(1, {}, client);
+      await runIn(1, {}, connection);
       expect((await rowsRead()) - before).toBeLessThan(10);
     } finally {
       await own.drop();
@@ -289,9 +299,9 @@ describe('retention', () => {
 
   it('leaves a kind to the node that is at it, and keeps for ever what has no limit', async () => {
     const { messageId } = await answeredMessage();
-    const other = database.prisma();
-    await other.$transaction(async (transaction) => {
-      await transaction.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('wa2ai retention', 0))::text`;
+    const other = database.open();
+    await other.transaction(async (transaction) => {
+      await transaction.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('wa2ai retention', 0))`);
       expect(await runIn(91)).toEqual({});
     });
     await runIn(3_000, { text: 0 });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageTroubleError, StorageUnavailableError } from '../../../router/src/core/errors.ts';
-import { createPrismaClient } from '../../../router/src/infra/storage/prisma-client.ts';
+import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { migrationNames } from '../../../router/src/infra/storage/upkeep/migrations.ts';
 import { StorageCheck } from '../../../router/src/infra/storage/upkeep/storage-check.ts';
 import { TABLES } from '../../../router/src/infra/storage/upkeep/table-privileges.ts';
@@ -19,13 +19,13 @@ beforeEach(async () => {
   database = await createTestDatabase();
   role = await createRole(database);
   log = recordingLog();
-  const prisma = createPrismaClient(role.url, {
+  const postgres = new Postgres(role.url, {
     poolSize: 2,
-    onStatementError: (error) => check.note(error),
+    onError: (error) => check.note(error),
   });
-  end = () => prisma.$disconnect();
-  const migrations = await migrationNames(join(import.meta.dirname, '../../../prisma/migrations'));
-  check = new StorageCheck({ prisma, nodeId: 'n1', migrations, log });
+  end = () => postgres.close();
+  const migrations = await migrationNames(join(import.meta.dirname, '../../../prisma'));
+  check = new StorageCheck({ postgres, nodeId: 'n1', migrations, log });
 });
 
 afterEach(async () => {
@@ -157,11 +157,11 @@ describe('the check of a database', () => {
     await end();
     const url = new URL(role.url);
     url.port = '1';
-    const prisma = createPrismaClient(url.href, { connectTimeoutMs: 1_000 });
-    const away = new StorageCheck({ prisma, nodeId: 'n1', migrations: [], log });
+    const postgres = new Postgres(url.href, { connectTimeoutMs: 1_000 });
+    const away = new StorageCheck({ postgres, nodeId: 'n1', migrations: [], log });
     const error = await away.check().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StorageUnavailableError);
     expect(error).not.toBeInstanceOf(StorageTroubleError);
-    await prisma.$disconnect();
+    await postgres.close();
   });
 });

@@ -51,7 +51,7 @@ describe('npm run migration', () => {
     const database = await createTestDatabase();
     const client = new pg.Client({ connectionString: database.url });
     try {
-      expect(await applyMigrations(database.url, join(copy, 'prisma', 'migrations'))).toEqual([name]);
+      expect(await applyMigrations(database.url, join(copy, 'prisma'))).toEqual([name]);
       await client.connect();
       await client.query(`INSERT INTO holiday (day) VALUES ('12-25')`);
     } finally {

@@ -1,5 +1,6 @@
 import { DBOSExecutor } from '@dbos-inc/dbos-sdk/internal/dbos-executor';
-import type { PrismaClient } from '../storage/generated/client.ts';
+import sql from 'sql-template-tag';
+import type { Statements } from '../storage/postgres.ts';
 import { withStorage } from '../storage/stores/storage-errors.ts';
 
 /**
@@ -12,18 +13,17 @@ import { withStorage } from '../storage/stores/storage-errors.ts';
  * restarted in between, leaves PENDING rows behind again.
  */
 export class DbosTakeover {
-  readonly #prisma: PrismaClient;
+  readonly #postgres: Statements;
 
-  constructor(prisma: PrismaClient) {
-    this.#prisma = prisma;
+  constructor(postgres: Statements) {
+    this.#postgres = postgres;
   }
 
   /** Executors that have workflows under way. @throws {StorageUnavailableError} */
   async busyExecutors(): Promise<string[]> {
-    const rows = await withStorage(
-      'looking for turns under way',
-      () => this.#prisma.$queryRaw<Array<{ executor_id: string }>>`
-        SELECT DISTINCT executor_id FROM dbos.workflow_status WHERE status = 'PENDING' AND executor_id IS NOT NULL`,
+    const rows = await withStorage('looking for turns under way', () =>
+      this.#postgres.query<{ executor_id: string }>(sql`
+        SELECT DISTINCT executor_id FROM dbos.workflow_status WHERE status = 'PENDING' AND executor_id IS NOT NULL`),
     );
     return rows.map((row) => row.executor_id);
   }

@@ -5,7 +5,7 @@ import { StorageUnavailableError } from '../../core/errors.ts';
 import type { Inbox } from '../../core/ports/inbox.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { RepeatedComplaints } from '../logging/repeated-complaints.ts';
-import { createPostgresPool } from '../storage/postgres-pool.ts';
+import { createPostgresPool } from '../storage/connections/postgres-pool.ts';
 import type { DbosTakeover } from './dbos-takeover.ts';
 import { LoopSweep, loopId } from './loop-sweep.ts';
 import type { Loop, TurnSharing } from './turn-sharing.ts';

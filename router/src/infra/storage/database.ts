@@ -47,7 +47,7 @@ export async function openDatabase(config: DatabaseConfig, log: Logger): Promise
       })
     : await startEmbeddedPostgres({ dataDir: config.dataDir, log, onProgress });
   try {
-    const folder = findMigrations();
+    const folder = findPrismaFolder();
     const applied = await applyMigrations(database.url, folder);
     const migrations = await migrationNames(folder);
     if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'the database was migrated');
@@ -64,11 +64,11 @@ export async function openDatabase(config: DatabaseConfig, log: Logger): Promise
   }
 }
 
-/** `prisma/migrations` of the project, seen from the sources and from the build alike. */
-function findMigrations(): string {
+/** `prisma` of the project; the sources and the build have it at different distances. */
+function findPrismaFolder(): string {
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
-    const migrations = join(folder, 'prisma', 'migrations');
-    if (existsSync(migrations)) return migrations;
+    const prisma = join(folder, 'prisma');
+    if (existsSync(join(prisma, 'migrations'))) return prisma;
   }
-  throw new TypeError('prisma/migrations is missing beside the program');
+  throw new TypeError('the folder "prisma" is missing beside the program');
 }

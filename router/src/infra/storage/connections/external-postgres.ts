@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { DatabaseError, type DatabaseErrorCode, errorCode, errorMessage } from '../database-errors.ts';
 import { holdInstanceLock } from '../embedded/instance-lock.ts';
 import { sharesSessions } from './detect-transaction-pooler.ts';
-import { keepAsking } from './response-timeout.ts';
+import { startHeartbeat, TimedClient } from './timed-client.ts';
 
 /** The oldest PostgreSQL that this service is written for; earlier ones get no security fixes any more. */
 const OLDEST_MAJOR = 14;
@@ -15,8 +15,9 @@ const RETRY_PAUSE_MS = 250;
 
 /** Pause between two tries to get the lock back after the connection broke. */
 const RELOCK_PAUSE_MS = 2_000;
-/** The connection that holds the lock says nothing by itself, and may be dead. */
-const ASKED = { everyMs: 10_000, limitMs: 10_000 };
+/** The connection with the lock is otherwise idle, so its loss would not be noticed. */
+const HEARTBEAT_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 10_000;
 
 /** Errors of a server that is not there yet. */
 const NOT_YET = new Set(['ECONNREFUSED', 'EAI_AGAIN', '57P03']);
@@ -65,7 +66,7 @@ export async function connectExternalPostgres(options: ExternalPostgresOptions):
   let relock: Promise<void> | undefined;
 
   const watch = () => {
-    keepAsking(client, ASKED);
+    startHeartbeat(client, HEARTBEAT_MS);
     client.once('end', () => {
       if (!stopping.signal.aborted) relock = lockAgain();
     });
@@ -108,9 +109,10 @@ async function connect(options: ExternalPostgresOptions): Promise<pg.Client> {
   const place = placeOf(options.url);
   const beganMs = performance.now();
   for (let attempt = 1; ; attempt += 1) {
-    const client = new pg.Client({
+    const client = new TimedClient({
       connectionString: options.url,
       application_name: `wa2ai ${process.pid}`,
+      responseTimeoutMs: RESPONSE_TIMEOUT_MS,
       connectionTimeoutMillis: 10_000,
       keepAlive: true,
     });

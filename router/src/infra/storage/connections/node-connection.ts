@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Logger } from '../../../core/ports/logger.ts';
-import { limitAnswers } from './response-timeout.ts';
+import { TimedClient } from './timed-client.ts';
 
 /** First half of the advisory lock's key, "wa2n" as a number; the view `node_lock` of the first migration names it too. */
 const LOCK_CLASS = 0x7761326e;
@@ -142,8 +142,9 @@ export class NodeConnection {
 
   async #connect(): Promise<{ ended: Promise<void> }> {
     const { databaseUrl, onMessage, log } = this.#options;
-    const client = new pg.Client({
+    const client = new TimedClient({
       connectionString: databaseUrl,
+      responseTimeoutMs: this.#answerLimitMs,
       application_name: `wa2ai ${process.pid} node`,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
@@ -160,7 +161,6 @@ export class NodeConnection {
     });
     try {
       await client.connect();
-      limitAnswers(client, this.#answerLimitMs);
       // A note need not survive a power cut, and no other node's note has to wait until it would.
       await client.query('SET synchronous_commit TO off');
       await client.query(`LISTEN ${CHANNEL}`);

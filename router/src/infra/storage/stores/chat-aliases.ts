@@ -1,5 +1,5 @@
 import { lidJid, parseJid } from '../../../core/chat-id.ts';
-import type { PrismaClient } from '../generated/client.ts';
+import type { Postgres } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
 
 /**
@@ -7,16 +7,12 @@ import { withStorage } from './storage-errors.ts';
  * groups and for who has not been heard from under both.
  * @throws {StorageUnavailableError}
  */
-export async function aliasesOf(
-  prisma: PrismaClient,
-  accountId: string,
-  channelId: string,
-): Promise<string[]> {
+export async function aliasesOf(postgres: Postgres, accountId: string, channelId: string): Promise<string[]> {
   const address = channelId.includes('@') ? parseJid(channelId) : undefined;
   if (address && address.kind !== 'lid') return [];
   const where = address ? { accountId, lid: address.lid } : { accountId, phone: channelId };
   const mappings = await withStorage('looking for the other address of a person', () =>
-    prisma.lidMapping.findMany({ where }),
+    postgres.prisma.lidMapping.findMany({ where }),
   );
   return mappings.map((mapping) => (address ? mapping.phone : lidJid(mapping.lid)));
 }

@@ -1,5 +1,6 @@
+import sql from 'sql-template-tag';
 import type { AccountLeases, Lease } from '../../../core/ports/account-lease.ts';
-import type { PrismaClient } from '../generated/client.ts';
+import type { Statements } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
 
 export interface AccountLeaseOptions {
@@ -11,21 +12,20 @@ export interface AccountLeaseOptions {
 
 /** Leases in PostgreSQL; what takes one is the function `lease_acquire` of the first migration. */
 export class PostgresAccountLeases implements AccountLeases {
-  readonly #prisma: PrismaClient;
+  readonly #postgres: Statements;
   readonly #owner: string;
   readonly #ttlMs: number;
 
-  constructor(prisma: PrismaClient, options: AccountLeaseOptions) {
-    this.#prisma = prisma;
+  constructor(postgres: Statements, options: AccountLeaseOptions) {
+    this.#postgres = postgres;
     this.#owner = options.owner;
     this.#ttlMs = options.ttlMs;
   }
 
   async acquire(accountId: string, options: { fromDead?: boolean } = {}): Promise<Lease | undefined> {
-    const [row] = await withStorage(
-      'taking the lease of an account',
-      () => this.#prisma.$queryRaw<Array<{ epoch: bigint | null }>>`
-        SELECT lease_acquire(${accountId}, ${this.#owner}, ${this.#ttlMs}::integer, ${options.fromDead === true}) AS epoch`,
+    const [row] = await withStorage('taking the lease of an account', () =>
+      this.#postgres.query<{ epoch: bigint | null }>(sql`
+        SELECT lease_acquire(${accountId}, ${this.#owner}, ${this.#ttlMs}::integer, ${options.fromDead === true}) AS epoch`),
     );
     const epoch = row?.epoch ?? undefined;
     return epoch === undefined ? undefined : { accountId, owner: this.#owner, epoch };
@@ -33,24 +33,22 @@ export class PostgresAccountLeases implements AccountLeases {
 
   async renew(leases: readonly Lease[]): Promise<Set<string>> {
     if (leases.length === 0) return new Set();
-    const rows = await withStorage(
-      'renewing the leases of accounts',
-      () => this.#prisma.$queryRaw<Array<{ account_id: string }>>`
+    const rows = await withStorage('renewing the leases of accounts', () =>
+      this.#postgres.query<{ account_id: string }>(sql`
         UPDATE account_lease l SET until = clock_timestamp() + ${this.#ttlMs}::integer * interval '1 millisecond'
         FROM unnest(${leases.map((lease) => lease.accountId)}::text[],
                     ${leases.map((lease) => lease.epoch.toString())}::bigint[]) AS own (account_id, epoch)
         WHERE l.account_id = own.account_id AND l.epoch = own.epoch AND l.owner = ${this.#owner}
-        RETURNING l.account_id`,
+        RETURNING l.account_id`),
     );
     return new Set(rows.map((row) => row.account_id));
   }
 
   async release(lease: Lease): Promise<void> {
-    await withStorage(
-      'giving the lease of an account back',
-      () => this.#prisma.$executeRaw`
+    await withStorage('giving the lease of an account back', () =>
+      this.#postgres.execute(sql`
         UPDATE account_lease SET owner = '', until = clock_timestamp()
-        WHERE account_id = ${lease.accountId} AND owner = ${this.#owner} AND epoch = ${lease.epoch.toString()}::bigint`,
+        WHERE account_id = ${lease.accountId} AND owner = ${this.#owner} AND epoch = ${lease.epoch.toString()}::bigint`),
     );
   }
 }

@@ -1,6 +1,7 @@
+import sql from 'sql-template-tag';
 import type { AccountState } from '../../../core/models.ts';
 import type { AccountView, Cluster, ClusterView, NodeView } from '../../../core/ports/cluster.ts';
-import type { PrismaClient } from '../generated/client.ts';
+import type { Statements } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
 
 /** A node that has not shown itself for this long, and whose process is gone, is forgotten. */
@@ -34,14 +35,14 @@ interface Row {
 
 /** The nodes and accounts in PostgreSQL; one statement shows this node and reads all others. */
 export class PostgresCluster implements Cluster {
-  readonly #prisma: PrismaClient;
+  readonly #postgres: Statements;
   readonly #own: OwnNode;
   readonly #ttlMs: number;
   readonly #startedAt = new Date();
 
   /** @param ttlMs a node that has not shown itself for this long counts as hung */
-  constructor(prisma: PrismaClient, own: OwnNode, ttlMs: number) {
-    this.#prisma = prisma;
+  constructor(postgres: Statements, own: OwnNode, ttlMs: number) {
+    this.#postgres = postgres;
     this.#own = own;
     this.#ttlMs = ttlMs;
   }
@@ -49,9 +50,8 @@ export class PostgresCluster implements Cluster {
   /** Writes only what others would not know otherwise, and at least once a second. */
   async beat(own: { turns: number; isDraining: boolean }): Promise<ClusterView> {
     const { nodeId, lockKey, host, version } = this.#own;
-    const [row] = await withStorage(
-      'looking at the other nodes',
-      () => this.#prisma.$queryRaw<Row[]>`
+    const [row] = await withStorage('looking at the other nodes', () =>
+      this.#postgres.query<Row>(sql`
         WITH beat AS (
           INSERT INTO node AS n (id, lock_key, host, url, version, turns, is_draining, started_at, seen_at)
           VALUES (${nodeId}, ${lockKey}::integer, ${host}, ${this.#own.url()}, ${version}, ${own.turns}::integer,
@@ -85,36 +85,33 @@ export class PostgresCluster implements Cluster {
                 WHEN l.owner IS NULL OR l.owner = '' OR l.until <= clock_timestamp() THEN 'free'
                 WHEN EXISTS (SELECT 1 FROM seen s WHERE s.id = l.owner AND s.has_lock) THEN 'held'
                 ELSE 'dead-holder' END) ORDER BY a.id), '[]')
-            FROM account a LEFT JOIN account_lease l ON l.account_id = a.id) AS accounts`,
+            FROM account a LEFT JOIN account_lease l ON l.account_id = a.id) AS accounts`),
     );
     if (!row) throw new TypeError('a SELECT without FROM gives one row');
     return { nodes: row.nodes.map(nodeView), accounts: row.accounts.map(accountView) };
   }
 
   async leave(): Promise<void> {
-    await withStorage(
-      'leaving the other nodes',
-      () => this.#prisma.$executeRaw`
-        DELETE FROM node WHERE id = ${this.#own.nodeId}`,
+    await withStorage('leaving the other nodes', () =>
+      this.#postgres.execute(sql`
+        DELETE FROM node WHERE id = ${this.#own.nodeId}`),
     );
   }
 
   async addAccount(accountId: string): Promise<'added' | 'known'> {
-    const added = await withStorage(
-      'adding a WhatsApp account',
-      () => this.#prisma.$executeRaw`
-        INSERT INTO account (id, updated_at) VALUES (${accountId}, now()) ON CONFLICT (id) DO NOTHING`,
+    const added = await withStorage('adding a WhatsApp account', () =>
+      this.#postgres.execute(sql`
+        INSERT INTO account (id, updated_at) VALUES (${accountId}, now()) ON CONFLICT (id) DO NOTHING`),
     );
     return added > 0 ? 'added' : 'known';
   }
 }
 
 /** Takes nodes off the list that ended long ago without leaving. @throws {StorageUnavailableError} */
-export async function forgetGoneNodes(prisma: PrismaClient): Promise<void> {
-  await withStorage(
-    'forgetting nodes',
-    () => prisma.$executeRaw`
-      DELETE FROM node WHERE seen_at < now() - ${FORGET_AFTER}::interval AND NOT node_has_lock(id)`,
+export async function forgetGoneNodes(postgres: Statements): Promise<void> {
+  await withStorage('forgetting nodes', () =>
+    postgres.execute(sql`
+      DELETE FROM node WHERE seen_at < now() - ${FORGET_AFTER}::interval AND NOT node_has_lock(id)`),
   );
 }
 

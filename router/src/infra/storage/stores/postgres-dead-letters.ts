@@ -1,5 +1,6 @@
+import sql from 'sql-template-tag';
 import type { DeadLetterFilter, DeadLetters, Replay } from '../../../core/ports/dead-letters.ts';
-import type { PrismaClient } from '../generated/client.ts';
+import type { Postgres } from '../postgres.ts';
 import { queuedReply } from './postgres-inbox.ts';
 import { chatFilter } from './postgres-message-log.ts';
 import { rowId } from './storable-text.ts';
@@ -15,24 +16,24 @@ interface ReplayRow {
 
 /** Dead letters in PostgreSQL; a replay is one call of the first migration's `dead_letter_replay`. */
 export class PostgresDeadLetters implements DeadLetters {
-  readonly #prisma: PrismaClient;
+  readonly #postgres: Postgres;
 
-  constructor(prisma: PrismaClient) {
-    this.#prisma = prisma;
+  constructor(postgres: Postgres) {
+    this.#postgres = postgres;
   }
 
   async replay(id: string): Promise<Replay> {
     const key = rowId(id);
     if (key === undefined) return { outcome: 'missing' };
     return withStorage('replaying a dead letter', async () => {
-      const [row] = await this.#prisma.$queryRaw<ReplayRow[]>`
-        SELECT outcome, chat_id, message_id, outbox_id, start_epoch FROM dead_letter_replay(${key}::bigint)`;
+      const [row] = await this.#postgres.query<ReplayRow>(sql`
+        SELECT outcome, chat_id, message_id, outbox_id, start_epoch FROM dead_letter_replay(${key}::bigint)`);
       if (!row) return { outcome: 'missing' };
       if (row.outcome === 'known') return { outcome: 'known' };
       if (row.outbox_id !== null) {
-        const [reply] = await this.#prisma.$queryRaw<Parameters<typeof queuedReply>[0][]>`
+        const [reply] = await this.#postgres.query<Parameters<typeof queuedReply>[0]>(sql`
           SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
-          WHERE id = ${row.outbox_id}::bigint`;
+          WHERE id = ${row.outbox_id}::bigint`);
         if (!reply) throw new Error('a replayed reply has no row');
         return { outcome: 'replayed', reply: queuedReply(reply) };
       }
@@ -53,8 +54,8 @@ export class PostgresDeadLetters implements DeadLetters {
     if (chat === 'none' || (filter.before !== undefined && before === undefined)) return [];
     return withStorage('looking for dead letters', async () => {
       const { accountId, reason } = filter;
-      const chats = chat && (await this.#prisma.chat.findMany({ where: { ...chat, accountId } }));
-      const rows = await this.#prisma.deadLetter.findMany({
+      const chats = chat && (await this.#postgres.prisma.chat.findMany({ where: { ...chat, accountId } }));
+      const rows = await this.#postgres.prisma.deadLetter.findMany({
         where: {
           accountId,
           reason,

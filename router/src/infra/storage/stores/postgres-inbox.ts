@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { addressColumns, pendingTurn, replyToOf } from '../../../core/messages/chat-identity.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type {
@@ -8,7 +9,7 @@ import type {
   Stored,
   TurnResult,
 } from '../../../core/ports/inbox.ts';
-import type { PrismaClient } from '../generated/client.ts';
+import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { filesJson, mediaColumns, mediaInfo, replyMedia } from './media-columns.ts';
 import { storableId, storableJson, storableOrNull, storableText } from './storable-text.ts';
@@ -61,12 +62,12 @@ export interface ReplyRow {
  * @throws {StorageRejectedError} a value that the database will never take
  */
 export class PostgresInbox implements Inbox {
-  readonly #prisma: PrismaClient;
+  readonly #postgres: Statements;
   readonly #fence: Fence | undefined;
 
   /** @param fence the lease that every message is added under; without one they are not fenced */
-  constructor(prisma: PrismaClient, fence?: Fence) {
-    this.#prisma = prisma;
+  constructor(postgres: Statements, fence?: Fence) {
+    this.#postgres = postgres;
     this.#fence = fence;
   }
 
@@ -83,10 +84,8 @@ export class PostgresInbox implements Inbox {
     const quotedText = ignoredReason === undefined ? storableOrNull(message.quotedText) : null;
     const media = ignoredReason === undefined ? mediaColumns(message.media) : undefined;
     const editOf = message.editOf === undefined ? null : storableId(message.editOf);
-    const row = await underFence(
-      this.#fence,
-      'storing a message',
-      () => this.#prisma.$queryRaw<StoredRow[]>`
+    const row = await underFence(this.#fence, 'storing a message', () =>
+      this.#postgres.query<StoredRow>(sql`
         SELECT 1 AS held, outcome, message_id::text, chat_id::text, start_epoch
         FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint) AS lease (is_held), LATERAL inbox_add(
           CASE WHEN is_held THEN ${accountId} END, ${storableId(message.waMessageId)}, ${phone}, ${lid}, ${groupId},
@@ -94,7 +93,7 @@ export class PostgresInbox implements Inbox {
           ${storableOrNull(sender.pushName)}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
           ${storableOrNull(ignoredReason)}, ${Math.trunc(message.sentAtMs)}::bigint,
           ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
-          ${media?.reference ?? null})`,
+          ${media?.reference ?? null})`),
     );
     const stored: Stored = { outcome: row.outcome, messageId: row.message_id, chatId: row.chat_id };
     if (row.start_epoch !== null) stored.startLoop = { chatId: row.chat_id, epoch: row.start_epoch };
@@ -106,9 +105,8 @@ export class PostgresInbox implements Inbox {
     epoch: number,
     options: { keepOpen?: boolean } = {},
   ): Promise<PendingTurn | undefined> {
-    const [row] = await withStorage(
-      'reading the next message of a chat',
-      () => this.#prisma.$queryRaw<TurnRow[]>`
+    const [row] = await withStorage('reading the next message of a chat', () =>
+      this.#postgres.query<TurnRow>(sql`
         SELECT message_id::text, account_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text,
                quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
                chat_phone, chat_lid, group_id, reply_to, attempts, media,
@@ -116,7 +114,7 @@ export class PostgresInbox implements Inbox {
                (extract(epoch FROM replied_at) * 1000)::bigint::text AS replied_at_ms,
                EXISTS (SELECT 1 FROM message w WHERE w.chat_id = ${chatId}::bigint AND w.state = 'received'
                        AND w.id <> message_id) AS has_more
-        FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer, ${!options.keepOpen})`,
+        FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer, ${!options.keepOpen})`),
     );
     if (!row) return undefined;
     return pendingTurn({
@@ -145,14 +143,13 @@ export class PostgresInbox implements Inbox {
     const to = result.replies.map((reply) => reply.to);
     const waIds = result.replies.map((reply) => storableId(reply.waMessageId));
     const texts = result.replies.map((reply) => storableText(reply.text));
-    const rows = await withStorage(
-      'ending a turn',
-      () => this.#prisma.$queryRaw<ReplyRow[]>`
+    const rows = await withStorage('ending a turn', () =>
+      this.#postgres.query<ReplyRow>(sql`
         SELECT outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM inbox_finish_turn(
           ${messageId}::bigint, ${result.state}, ${storableOrNull(result.reason)},
           ${storableOrNull(result.error)}, ${result.routeId ?? null}, ${result.attempts ?? null}::integer,
           ${wholeMs(result.agentMs)}::integer, ${storableJson(result.trace)}::jsonb,
-          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb)`,
+          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb)`),
     );
     return rows.map(queuedReply);
   }
@@ -162,38 +159,34 @@ export class PostgresInbox implements Inbox {
     epoch: number,
     why: { reason: string; error: string },
   ): Promise<string | undefined> {
-    const [row] = await withStorage(
-      'ending a turn that cannot be read',
-      () => this.#prisma.$queryRaw<Array<{ message_id: string | null }>>`
+    const [row] = await withStorage('ending a turn that cannot be read', () =>
+      this.#postgres.query<{ message_id: string | null }>(sql`
         SELECT inbox_bury(${chatId}::bigint, ${epoch}::integer, ${storableText(why.reason)},
-          ${storableText(why.error)})::text AS message_id`,
+          ${storableText(why.error)})::text AS message_id`),
     );
     return row?.message_id ?? undefined;
   }
 
   async mediaReference(messageId: string): Promise<string | undefined> {
-    const [row] = await withStorage(
-      "reading the way to a message's file",
-      () => this.#prisma.$queryRaw<Array<{ media_ref: string | null }>>`
-        SELECT media_ref FROM message WHERE id = ${messageId}::bigint`,
+    const [row] = await withStorage("reading the way to a message's file", () =>
+      this.#postgres.query<{ media_ref: string | null }>(sql`
+        SELECT media_ref FROM message WHERE id = ${messageId}::bigint`),
     );
     return row?.media_ref ?? undefined;
   }
 
   async renewLoop(chatId: string, epoch: number): Promise<number | undefined> {
-    const [row] = await withStorage(
-      'renewing a turn loop',
-      () => this.#prisma.$queryRaw<Array<{ epoch: number | null }>>`
-        SELECT inbox_renew_loop(${chatId}::bigint, ${epoch}::integer) AS epoch`,
+    const [row] = await withStorage('renewing a turn loop', () =>
+      this.#postgres.query<{ epoch: number | null }>(sql`
+        SELECT inbox_renew_loop(${chatId}::bigint, ${epoch}::integer) AS epoch`),
     );
     return row?.epoch ?? undefined;
   }
 
   async openLoops(): Promise<Array<{ chatId: string; epoch: number }>> {
-    const rows = await withStorage(
-      'looking for unanswered chats',
-      () => this.#prisma.$queryRaw<Array<{ chat_id: string; epoch: number }>>`
-        SELECT chat_id::text, epoch FROM inbox_open_loops()`,
+    const rows = await withStorage('looking for unanswered chats', () =>
+      this.#postgres.query<{ chat_id: string; epoch: number }>(sql`
+        SELECT chat_id::text, epoch FROM inbox_open_loops()`),
     );
     return rows.map((row) => ({ chatId: row.chat_id, epoch: row.epoch }));
   }

@@ -1,6 +1,7 @@
+import sql from 'sql-template-tag';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type { DamagedEntry, Journal, JournalEntry } from '../../../core/ports/journal.ts';
-import type { PrismaClient } from '../generated/client.ts';
+import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
@@ -17,21 +18,20 @@ const LAST_MESSAGES = 200;
 
 /** Journal in PostgreSQL; its rows are written by PostgresKeyStore. */
 export class PostgresJournal implements Journal {
-  readonly #prisma: PrismaClient;
+  readonly #postgres: Statements;
   readonly #fence: Fence | undefined;
 
   /** @param fence the lease under which entries are dropped; without one that is not fenced */
-  constructor(prisma: PrismaClient, fence?: Fence) {
-    this.#prisma = prisma;
+  constructor(postgres: Statements, fence?: Fence) {
+    this.#postgres = postgres;
     this.#fence = fence;
   }
 
   async find(accountId: string, ciphertextHash: string): Promise<JournalEntry | undefined> {
-    const rows = await withStorage(
-      'reading the journal',
-      () => this.#prisma.$queryRaw<JournalRow[]>`
+    const rows = await withStorage('reading the journal', () =>
+      this.#postgres.query<JournalRow>(sql`
         SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza FROM journal
-        WHERE account_id = ${accountId} AND ciphertext_hash = ${ciphertextHash}`,
+        WHERE account_id = ${accountId} AND ciphertext_hash = ${ciphertextHash}`),
     );
     return rows[0] && entryOf(rows[0]);
   }
@@ -41,12 +41,11 @@ export class PostgresJournal implements Journal {
     page: { afterOrder: bigint; limit: number },
   ): Promise<Array<JournalEntry | DamagedEntry>> {
     try {
-      const rows = await withStorage(
-        'reading the journal',
-        () => this.#prisma.$queryRaw<JournalRow[]>`
+      const rows = await withStorage('reading the journal', () =>
+        this.#postgres.query<JournalRow>(sql`
           SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza FROM journal
           WHERE account_id = ${accountId} AND stanza_order > ${page.afterOrder}
-          ORDER BY stanza_order FETCH FIRST ${page.limit} ROWS WITH TIES`,
+          ORDER BY stanza_order FETCH FIRST ${page.limit} ROWS WITH TIES`),
       );
       return rows.map(entryOf);
     } catch (error) {
@@ -59,12 +58,11 @@ export class PostgresJournal implements Journal {
     accountId: string,
     page: { afterOrder: bigint; limit: number },
   ): Promise<Array<JournalEntry | DamagedEntry>> {
-    const rows = await withStorage(
-      'reading the journal',
-      () => this.#prisma.$queryRaw<Array<Omit<JournalRow, 'plaintext' | 'stanza'>>>`
+    const rows = await withStorage('reading the journal', () =>
+      this.#postgres.query<Omit<JournalRow, 'plaintext' | 'stanza'>>(sql`
         SELECT ciphertext_hash, stanza_order, wa_message_id FROM journal
         WHERE account_id = ${accountId} AND stanza_order > ${page.afterOrder}
-        ORDER BY stanza_order FETCH FIRST ${page.limit} ROWS WITH TIES`,
+        ORDER BY stanza_order FETCH FIRST ${page.limit} ROWS WITH TIES`),
     );
     const entries: Array<JournalEntry | DamagedEntry> = [];
     for (const row of rows) entries.push(await this.#orDamaged(accountId, row));
@@ -84,10 +82,9 @@ export class PostgresJournal implements Journal {
       if (!(error instanceof StorageDamagedError)) throw error;
     }
     try {
-      const [found] = await withStorage(
-        'reading the journal',
-        () => this.#prisma.$queryRaw<Array<{ stanza: Uint8Array }>>`
-          SELECT stanza FROM journal WHERE account_id = ${accountId} AND ciphertext_hash = ${ciphertextHash}`,
+      const [found] = await withStorage('reading the journal', () =>
+        this.#postgres.query<{ stanza: Uint8Array }>(sql`
+          SELECT stanza FROM journal WHERE account_id = ${accountId} AND ciphertext_hash = ${ciphertextHash}`),
       );
       return found ? { ...damaged, stanza: found.stanza } : damaged;
     } catch (error) {
@@ -99,30 +96,27 @@ export class PostgresJournal implements Journal {
   async forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void> {
     if (ciphertextHashes.length === 0) return;
     const { owner, epoch } = fenceOf(this.#fence);
-    await underFence(
-      this.#fence,
-      'clearing the journal',
-      () => this.#prisma.$queryRaw<HeldRow[]>`
+    await underFence(this.#fence, 'clearing the journal', () =>
+      this.#postgres.query<HeldRow>(sql`
         WITH held AS MATERIALIZED (
           SELECT * FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
         ), gone AS (
           DELETE FROM journal USING held
           WHERE account_id = ${accountId} AND ciphertext_hash = ANY(${[...ciphertextHashes]}::text[])
         )
-        SELECT count(*)::integer AS held FROM held`,
+        SELECT count(*)::integer AS held FROM held`),
     );
   }
 
   async lastOrder(accountId: string): Promise<bigint> {
-    const [row] = await withStorage(
-      'reading the journal',
-      () => this.#prisma.$queryRaw<Array<{ last: bigint | null }>>`
+    const [row] = await withStorage('reading the journal', () =>
+      this.#postgres.query<{ last: bigint | null }>(sql`
         SELECT greatest(
           (SELECT max(stanza_order) FROM journal WHERE account_id = ${accountId}),
           (SELECT max(stanza_order) FROM (
             SELECT stanza_order FROM message WHERE account_id = ${accountId} ORDER BY id DESC LIMIT ${LAST_MESSAGES}
           ) AS newest)
-        ) AS last`,
+        ) AS last`),
     );
     return row?.last ?? 0n;
   }

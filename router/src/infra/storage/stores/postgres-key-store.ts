@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import {
   DAMAGED_VALUE,
@@ -7,19 +8,19 @@ import {
   type KeyStore,
   type StoredKey,
 } from '../../../core/ports/key-store.ts';
-import type { PrismaClient } from '../generated/client.ts';
+import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { storableId } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 /** Keys in PostgreSQL, one row a key. Every commit is one statement, so one transaction and one round trip. */
 export class PostgresKeyStore implements KeyStore {
-  readonly #prisma: PrismaClient;
+  readonly #postgres: Statements;
   readonly #fence: Fence | undefined;
 
   /** @param fence the lease that every commit is made under; without one they are not fenced */
-  constructor(prisma: PrismaClient, fence?: Fence) {
-    this.#prisma = prisma;
+  constructor(postgres: Statements, fence?: Fence) {
+    this.#postgres = postgres;
     this.#fence = fence;
   }
 
@@ -35,14 +36,13 @@ export class PostgresKeyStore implements KeyStore {
   }
 
   async #values(scope: KeyScope, names: readonly KeyName[]): Promise<StoredKey[]> {
-    const rows = await withStorage(
-      'reading WhatsApp keys',
-      () => this.#prisma.$queryRaw<Array<{ category: string; key_id: string; value: string }>>`
+    const rows = await withStorage('reading WhatsApp keys', () =>
+      this.#postgres.query<{ category: string; key_id: string; value: string }>(sql`
         SELECT auth_key.category, auth_key.key_id, auth_key.value
         FROM unnest(${names.map((name) => name.category)}::text[], ${names.map((name) => name.keyId)}::text[])
           AS wanted(category, key_id)
         JOIN auth_key ON account_id = ${scope.accountId} AND generation = ${scope.generation}
-          AND auth_key.category = wanted.category AND auth_key.key_id = wanted.key_id`,
+          AND auth_key.category = wanted.category AND auth_key.key_id = wanted.key_id`),
     );
     return rows.map(({ category, key_id: keyId, value }) => ({ category, keyId, value }));
   }
@@ -66,23 +66,21 @@ export class PostgresKeyStore implements KeyStore {
     if (puts.length === 0) return;
     const { owner, epoch } = fenceOf(this.#fence);
     await underFence(this.#fence, 'storing WhatsApp keys', async () => {
-      const written = await this.#prisma.$executeRaw`
+      const written = await this.#postgres.execute(sql`
         INSERT INTO auth_key (account_id, generation, category, key_id, value)
         SELECT ${scope.accountId}, ${scope.generation}, put.category, put.key_id, put.value
         FROM lease_held(${scope.accountId}, ${owner}, ${epoch}::bigint),
              unnest(${puts.map((p) => p.category)}::text[], ${puts.map((p) => p.keyId)}::text[],
                     ${puts.map((p) => p.value)}::text[]) AS put(category, key_id, value)
-        ON CONFLICT (account_id, generation, category, key_id) DO UPDATE SET value = excluded.value`;
+        ON CONFLICT (account_id, generation, category, key_id) DO UPDATE SET value = excluded.value`);
       return [{ held: written }];
     });
   }
 
   async #commitAll(scope: KeyScope, { puts, deletes, journal }: KeyChange): Promise<void> {
     const { owner, epoch } = fenceOf(this.#fence);
-    await underFence(
-      this.#fence,
-      'storing WhatsApp keys',
-      () => this.#prisma.$queryRaw<HeldRow[]>`
+    await underFence(this.#fence, 'storing WhatsApp keys', () =>
+      this.#postgres.query<HeldRow>(sql`
         WITH held AS MATERIALIZED (
           SELECT * FROM lease_held(${scope.accountId}, ${owner}, ${epoch}::bigint)
         ), gone AS (
@@ -111,7 +109,7 @@ export class PostgresKeyStore implements KeyStore {
                       ${puts.map((p) => p.value)}::text[]) AS put(category, key_id, value)
           ON CONFLICT (account_id, generation, category, key_id) DO UPDATE SET value = excluded.value
         )
-        SELECT count(*)::integer AS held FROM held`,
+        SELECT count(*)::integer AS held FROM held`),
     );
   }
 }

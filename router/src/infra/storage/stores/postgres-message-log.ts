@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { canonicalChannelId, lidJid, parseJid } from '../../../core/chat-id.ts';
 import { channelIdOfChat, personJid } from '../../../core/messages/chat-identity.ts';
 import type {
@@ -7,7 +8,8 @@ import type {
   MessageRow,
   OpenWork,
 } from '../../../core/ports/message-log.ts';
-import type { Chat, Message, Outbox, Prisma, PrismaClient } from '../generated/client.ts';
+import type { Chat, Message, Outbox, Prisma } from '../generated/client.ts';
+import type { Postgres } from '../postgres.ts';
 import { mediaInfo } from './media-columns.ts';
 import { outboxRow } from './outbox-row.ts';
 import { rowId } from './storable-text.ts';
@@ -17,12 +19,12 @@ const OPEN_REPLY_STATES = new Set(['queued', 'sending', 'sent']);
 
 /** Reads messages and dead letters from PostgreSQL: a page costs two or three statements however many rows it has. */
 export class PostgresMessageLog implements MessageLog {
-  readonly #prisma: PrismaClient;
+  readonly #postgres: Pick<Postgres, 'prisma' | 'query'>;
   readonly #ackTimeoutMs: number;
 
   /** @param options.ackTimeoutMs when a sent reply counts as unacknowledged; default 30,000 */
-  constructor(prisma: PrismaClient, options: { ackTimeoutMs?: number } = {}) {
-    this.#prisma = prisma;
+  constructor(postgres: Pick<Postgres, 'prisma' | 'query'>, options: { ackTimeoutMs?: number } = {}) {
+    this.#postgres = postgres;
     this.#ackTimeoutMs = options.ackTimeoutMs ?? 30_000;
   }
 
@@ -54,8 +56,9 @@ export class PostgresMessageLog implements MessageLog {
     if (before === 'none' || chat === 'none') return [];
     return withStorage('reading dead letters', async () => {
       const chats =
-        chat && (await this.#prisma.chat.findMany({ where: { ...chat, accountId: query.accountId } }));
-      const rows = await this.#prisma.deadLetter.findMany({
+        chat &&
+        (await this.#postgres.prisma.chat.findMany({ where: { ...chat, accountId: query.accountId } }));
+      const rows = await this.#postgres.prisma.deadLetter.findMany({
         where: {
           accountId: query.accountId,
           id: before && { lt: before },
@@ -84,9 +87,8 @@ export class PostgresMessageLog implements MessageLog {
 
   /** Each part has a partial index of its own: ended rows, which stay for good, are never read. */
   async openWork(): Promise<OpenWork> {
-    const rows = await withStorage(
-      'counting open work',
-      () => this.#prisma.$queryRaw<Array<{ kind: string; rows: number; oldestMs: number | null }>>`
+    const rows = await withStorage('counting open work', () =>
+      this.#postgres.query<{ kind: string; rows: number; oldestMs: number | null }>(sql`
         SELECT 'message' AS kind, count(*)::integer AS rows,
                (extract(epoch FROM now() - min(received_at)) * 1000)::float8 AS "oldestMs"
           FROM message WHERE state = 'received'
@@ -95,7 +97,7 @@ export class PostgresMessageLog implements MessageLog {
         UNION ALL SELECT 'unacknowledged', count(*)::integer, NULL FROM outbox
           WHERE state IN ('sending', 'sent')
             AND tried_at <= now() - ${this.#ackTimeoutMs}::integer * interval '1 millisecond'
-        UNION ALL SELECT 'dead_letter', count(*)::integer, NULL FROM dead_letter WHERE replayed_at IS NULL`,
+        UNION ALL SELECT 'dead_letter', count(*)::integer, NULL FROM dead_letter WHERE replayed_at IS NULL`),
     );
     const of = (kind: string) => rows.find((row) => row.kind === kind)?.rows ?? 0;
     const replies = rows.filter(({ kind }) => OPEN_REPLY_STATES.has(kind));
@@ -127,7 +129,7 @@ export class PostgresMessageLog implements MessageLog {
 
   /** A row that cannot be read must not hide the others of its page: they are then read one by one, and it without its texts. */
   async #readable(args: Prisma.MessageFindManyArgs): Promise<MessageWithChat[]> {
-    const { message } = this.#prisma;
+    const { message } = this.#postgres.prisma;
     try {
       return await withStorage('reading messages', () =>
         message.findMany({ ...args, include: { chat: true } }),
@@ -150,7 +152,7 @@ export class PostgresMessageLog implements MessageLog {
   }
 
   async #repliesTo(messageIds: bigint[]): Promise<Outbox[]> {
-    const { outbox } = this.#prisma;
+    const { outbox } = this.#postgres.prisma;
     const args = { where: { messageId: { in: messageIds } }, orderBy: { id: 'asc' as const } };
     try {
       return await withStorage('reading replies', () => outbox.findMany(args));

@@ -1,7 +1,9 @@
+import sql, { type Sql } from 'sql-template-tag';
 import { parseJid } from '../../../core/chat-id.ts';
 import { addressColumns } from '../../../core/messages/chat-identity.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
+import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
 import type { ChatAddress, QueuedReply } from '../../../core/ports/inbox.ts';
 import {
   ACKNOWLEDGED_LATE,
@@ -11,7 +13,7 @@ import {
   type OutboxRow,
   type SentMessage,
 } from '../../../core/ports/outbox.ts';
-import { Prisma, type PrismaClient } from '../generated/client.ts';
+import type { Postgres } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { outboxRow } from './outbox-row.ts';
 import { queuedReply, type ReplyRow } from './postgres-inbox.ts';
@@ -23,9 +25,7 @@ interface OverdueRow extends ReplyRow {
   open_for_ms: number;
 }
 
-type Receipt = Parameters<Outbox['recordReceipts']>[1][number];
-
-const RECEIPT_RANK: Record<Receipt['state'], number> = { acked: 1, delivered: 2, read: 3 };
+const RECEIPT_RANK: Record<MessageReceipt['state'], number> = { acked: 1, delivered: 2, read: 3 };
 
 /**
  * The outbox in PostgreSQL. Every method is one statement whose WHERE clause holds the rule of moves, so two callers
@@ -33,12 +33,12 @@ const RECEIPT_RANK: Record<Receipt['state'], number> = { acked: 1, delivered: 2,
  * moves are the account's owner's alone and are fenced by its lease.
  */
 export class PostgresOutbox implements Outbox {
-  readonly #prisma: PrismaClient;
+  readonly #postgres: Postgres;
   readonly #fence: Fence | undefined;
 
   /** @param fence the lease of the one account whose rows are moved; without one moves are not fenced */
-  constructor(prisma: PrismaClient, fence?: Fence) {
-    this.#prisma = prisma;
+  constructor(postgres: Postgres, fence?: Fence) {
+    this.#postgres = postgres;
     this.#fence = fence;
   }
 
@@ -49,39 +49,36 @@ export class PostgresOutbox implements Outbox {
     const { phone, lid, groupId } = addressColumns(addressOf(message.to));
     const key = idempotencyKey === undefined ? null : storableId(idempotencyKey);
     return withStorage('storing a message to send', async () => {
-      const [added] = await this.#prisma.$queryRaw<
-        Array<{ outcome: 'queued' | 'known' | 'conflict'; outbox_id: bigint }>
-      >`SELECT outcome, outbox_id FROM outbox_add_direct(${message.accountId}, ${phone}, ${lid}, ${groupId},
-          ${message.to}, ${storableId(message.waMessageId)}, ${storableText(message.text)}, ${key})`;
+      const [added] = await this.#postgres.query<{
+        outcome: 'queued' | 'known' | 'conflict';
+        outbox_id: bigint;
+      }>(sql`SELECT outcome, outbox_id FROM outbox_add_direct(${message.accountId}, ${phone}, ${lid}, ${groupId},
+          ${message.to}, ${storableId(message.waMessageId)}, ${storableText(message.text)}, ${key})`);
       if (!added) throw new Error('outbox_add_direct returned no row');
-      const row = await this.#prisma.outbox.findUniqueOrThrow({ where: { id: added.outbox_id } });
+      const row = await this.#postgres.prisma.outbox.findUniqueOrThrow({ where: { id: added.outbox_id } });
       return { outcome: added.outcome, row: outboxRow(row) };
     });
   }
 
   async undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]> {
-    const rows = await this.#withoutDamaged(
-      accountId,
-      'reading undelivered replies',
-      () => this.#prisma.$queryRaw<ReplyRow[]>`
+    const rows = await this.#withoutDamaged(accountId, 'reading undelivered replies', () =>
+      this.#postgres.query<ReplyRow>(sql`
         SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
         WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')
           AND id > ${page.afterId ?? '0'}::bigint AND (hold_until IS NULL OR hold_until <= now())
-        ORDER BY id LIMIT ${page.limit}::integer`,
+        ORDER BY id LIMIT ${page.limit}::integer`),
     );
     return rows.map(queuedReply);
   }
 
   async queued(accountId: string, limit: number): Promise<QueuedReply[]> {
-    const rows = await this.#withoutDamaged(
-      accountId,
-      'reading queued replies',
-      () => this.#prisma.$queryRaw<ReplyRow[]>`
+    const rows = await this.#withoutDamaged(accountId, 'reading queued replies', () =>
+      this.#postgres.query<ReplyRow>(sql`
         SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
         WHERE account_id = ${accountId} AND state = 'queued' AND NOT EXISTS (
           SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
             AND o.id <= outbox.id AND o.state = 'queued' AND o.hold_until > now())
-        ORDER BY id LIMIT ${limit}::integer`,
+        ORDER BY id LIMIT ${limit}::integer`),
     );
     return rows.map(queuedReply);
   }
@@ -91,9 +88,8 @@ export class PostgresOutbox implements Outbox {
    * been tried: replies of one chat may be written by several nodes.
    */
   async markSending(outboxId: string): Promise<boolean> {
-    const { moved } = await this.#move<{ moved: number }>(
-      'noting that a reply is being sent',
-      () => this.#prisma.$queryRaw`
+    const { moved } = await this.#move<{ moved: number }>('noting that a reply is being sent', () =>
+      this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
           UPDATE outbox SET attempts = attempts + 1, tried_at = now(), hold_until = NULL,
             state = CASE state WHEN 'sent' THEN 'sent' ELSE 'sending' END
@@ -104,15 +100,14 @@ export class PostgresOutbox implements Outbox {
               AND o.id < outbox.id AND o.state = 'queued')
           RETURNING 1
         )
-        SELECT (SELECT count(*)::integer FROM held) AS held, (SELECT count(*)::integer FROM moved) AS moved`,
+        SELECT (SELECT count(*)::integer FROM held) AS held, (SELECT count(*)::integer FROM moved) AS moved`),
     );
     return moved > 0;
   }
 
   async markSent(outboxId: string): Promise<void> {
-    await this.#move(
-      'noting that a reply was sent',
-      () => this.#prisma.$queryRaw`
+    await this.#move('noting that a reply was sent', () =>
+      this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
           UPDATE outbox SET sent_at = coalesce(sent_at, now()), error = NULL,
             state = CASE WHEN state IN ('queued', 'sending') THEN 'sent' ELSE state END
@@ -120,14 +115,13 @@ export class PostgresOutbox implements Outbox {
           WHERE id = ${outboxId}::bigint AND state <> 'dead' AND hold_until IS NULL
             AND (sent_at IS NULL OR state IN ('queued', 'sending'))
         )
-        SELECT count(*)::integer AS held FROM held`,
+        SELECT count(*)::integer AS held FROM held`),
     );
   }
 
   async markDead(outboxId: string, error: string, reason: DeadReplyReason = 'send-failed'): Promise<void> {
-    await this.#move(
-      'noting that a reply cannot be sent',
-      () => this.#prisma.$queryRaw`
+    await this.#move('noting that a reply cannot be sent', () =>
+      this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), dead AS (
           UPDATE outbox SET state = 'dead', error = ${storableText(error)} FROM held
           WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
@@ -135,7 +129,7 @@ export class PostgresOutbox implements Outbox {
           INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
           SELECT account_id, chat_id, message_id, id, ${reason}, error, attempts FROM dead
         )
-        SELECT count(*)::integer AS held FROM held`,
+        SELECT count(*)::integer AS held FROM held`),
     );
   }
 
@@ -146,10 +140,9 @@ export class PostgresOutbox implements Outbox {
     holdForMs?: number,
   ): Promise<void> {
     const holdMs = holdForMs === undefined ? null : Math.round(holdForMs);
-    const isForATime = Prisma.sql`${holdMs}::bigint IS NOT NULL AND attempts < ${MAX_REFUSALS}`;
-    await this.#move(
-      'noting that WhatsApp refused a reply',
-      () => this.#prisma.$queryRaw`
+    const isForATime = sql`${holdMs}::bigint IS NOT NULL AND attempts < ${MAX_REFUSALS}`;
+    await this.#move('noting that WhatsApp refused a reply', () =>
+      this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), refused AS (
           UPDATE outbox SET error = ${storableText(error)},
             hold_until = CASE WHEN ${isForATime} THEN now() + ${holdMs}::bigint * interval '1 millisecond' END,
@@ -163,43 +156,40 @@ export class PostgresOutbox implements Outbox {
           SELECT account_id, chat_id, message_id, id, 'send-refused', error, attempts FROM refused
           WHERE state = 'dead'
         )
-        SELECT count(*)::integer AS held FROM held`,
+        SELECT count(*)::integer AS held FROM held`),
     );
   }
 
   async hold(outboxId: string, forMs: number, why: string): Promise<void> {
-    await this.#move(
-      'putting a reply on hold',
-      () => this.#prisma.$queryRaw`
+    await this.#move('putting a reply on hold', () =>
+      this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
           UPDATE outbox SET error = ${storableText(why)}, state = 'queued', sent_at = NULL,
             hold_until = now() + ${Math.round(forMs)}::bigint * interval '1 millisecond'
           FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
         )
-        SELECT count(*)::integer AS held FROM held`,
+        SELECT count(*)::integer AS held FROM held`),
     );
   }
 
   async endHolds(accountId: string): Promise<void> {
-    await this.#move(
-      'ending the holds of replies',
-      () => this.#prisma.$queryRaw`
+    await this.#move('ending the holds of replies', () =>
+      this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
           UPDATE outbox SET hold_until = NULL FROM held
           WHERE account_id = ${accountId} AND state = 'queued' AND hold_until IS NOT NULL
         )
-        SELECT count(*)::integer AS held FROM held`,
+        SELECT count(*)::integer AS held FROM held`),
     );
   }
 
   async isCold(outboxId: string): Promise<boolean> {
-    const [row] = await withStorage(
-      'looking whether a chat was ever heard from',
-      () => this.#prisma.$queryRaw<Array<{ is_cold: boolean }>>`
+    const [row] = await withStorage('looking whether a chat was ever heard from', () =>
+      this.#postgres.query<{ is_cold: boolean }>(sql`
         SELECT c.group_id IS NULL AND NOT EXISTS (
           SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.reason IS DISTINCT FROM 'own-message'
         ) AS is_cold
-        FROM outbox o JOIN chat c ON c.id = o.chat_id WHERE o.id = ${outboxId}::bigint`,
+        FROM outbox o JOIN chat c ON c.id = o.chat_id WHERE o.id = ${outboxId}::bigint`),
     );
     return row?.is_cold ?? false;
   }
@@ -211,9 +201,8 @@ export class PostgresOutbox implements Outbox {
     const why = `WhatsApp has not acknowledged it in ${page.ackTimeoutMs} ms; it is sent again with the same id.`;
     const look = 'looking for unacknowledged replies';
     const { rows } = await this.#withoutDamaged(accountId, look, () =>
-      this.#move<{ rows: OverdueRow[] | null }>(
-        look,
-        () => this.#prisma.$queryRaw`
+      this.#move<{ rows: OverdueRow[] | null }>(look, () =>
+        this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), late AS (
           UPDATE outbox SET error = ${why} FROM held
           WHERE id IN (
@@ -227,7 +216,7 @@ export class PostgresOutbox implements Outbox {
             (extract(epoch FROM now() - coalesce(sent_at, queued_at)) * 1000)::bigint AS open_for_ms
         )
         SELECT (SELECT count(*)::integer FROM held) AS held,
-          (SELECT json_agg(to_json(late.*) ORDER BY late.id) FROM late) AS rows`,
+          (SELECT json_agg(to_json(late.*) ORDER BY late.id) FROM late) AS rows`),
       ),
     );
     return (rows ?? []).map((row) => ({
@@ -238,38 +227,44 @@ export class PostgresOutbox implements Outbox {
   }
 
   async release(outboxId: string, reason: string): Promise<void> {
-    await this.#move(
-      'putting a reply back',
-      () => this.#prisma.$queryRaw`
+    await this.#move('putting a reply back', () =>
+      this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
           UPDATE outbox SET error = ${storableText(reason)},
             state = CASE state WHEN 'sending' THEN 'queued' ELSE state END
           FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
         )
-        SELECT count(*)::integer AS held FROM held`,
+        SELECT count(*)::integer AS held FROM held`),
     );
   }
 
   /** Fills the times a receipt implies: who read it got it, and WhatsApp took it. A letter that tells otherwise is closed. */
-  async recordReceipts(accountId: string, receipts: Receipt[]): Promise<void> {
+  async recordReceipts(accountId: string, receipts: MessageReceipt[]): Promise<void> {
     if (receipts.length === 0) return;
     const waIds = receipts.map((receipt) => storableId(receipt.waMessageId));
     const ranks = receipts.map((receipt) => RECEIPT_RANK[receipt.state]);
     const times = receipts.map((receipt) => String(Math.trunc(receipt.atMs)));
-    await this.#move(
-      'noting receipts',
-      () => this.#prisma.$queryRaw`
+    const from = receipts.map((receipt) => receipt.from && addressColumns(receipt.from));
+    const phones = from.map((address) => address?.phone ?? null);
+    const lids = from.map((address) => address?.lid ?? null);
+    const groupIds = from.map((address) => address?.groupId ?? null);
+    await this.#move('noting receipts', () =>
+      this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), receipt AS (
-          SELECT wa_id, max(rank) AS rank,
-            to_timestamp(min(at_ms) / 1000.0) AS acked_at,
-            to_timestamp(min(at_ms) FILTER (WHERE rank >= 2) / 1000.0) AS delivered_at,
-            to_timestamp(min(at_ms) FILTER (WHERE rank >= 3) / 1000.0) AS read_at
-          FROM unnest(${waIds}::text[], ${ranks}::integer[], ${times}::bigint[]) AS r (wa_id, rank, at_ms)
-          GROUP BY wa_id
+          SELECT o.id, max(r.rank) AS rank,
+            to_timestamp(min(r.at_ms) / 1000.0) AS acked_at,
+            to_timestamp(min(r.at_ms) FILTER (WHERE r.rank >= 2) / 1000.0) AS delivered_at,
+            to_timestamp(min(r.at_ms) FILTER (WHERE r.rank >= 3) / 1000.0) AS read_at
+          FROM unnest(${waIds}::text[], ${ranks}::integer[], ${times}::bigint[], ${phones}::text[], ${lids}::text[],
+                      ${groupIds}::text[]) AS r (wa_id, rank, at_ms, phone, lid, group_id)
+          JOIN outbox o ON o.account_id = ${accountId} AND o.wa_message_id = r.wa_id
+          JOIN chat c ON c.id = o.chat_id
+          WHERE coalesce(r.phone, r.lid, r.group_id) IS NULL
+            OR r.phone = c.phone OR r.lid = c.lid OR r.group_id = c.group_id
+          GROUP BY o.id
         ), target AS (
-          SELECT o.id, o.chat_id, o.state AS was, receipt.*
-          FROM outbox o JOIN receipt ON o.wa_message_id = receipt.wa_id
-          WHERE o.account_id = ${accountId}
+          SELECT o.chat_id, o.state AS was, receipt.*
+          FROM outbox o JOIN receipt ON o.id = receipt.id
           ORDER BY o.id FOR UPDATE OF o
         ), closed AS (
           UPDATE dead_letter d SET replayed_at = now(), error = d.error || ${ACKNOWLEDGED_LATE} FROM target t, held
@@ -287,25 +282,25 @@ export class PostgresOutbox implements Outbox {
             read_at = coalesce(o.read_at, t.read_at)
           FROM target t, held WHERE o.id = t.id
         )
-        SELECT count(*)::integer AS held FROM held`,
+        SELECT count(*)::integer AS held FROM held`),
     );
   }
 
   async findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined> {
-    const [row] = await withStorage(
-      'looking for a sent message',
-      () => this.#prisma.$queryRaw<Array<ReplyRow & { content: Uint8Array | null }>>`
+    const [row] = await withStorage('looking for a sent message', () =>
+      this.#postgres.query<ReplyRow & { content: Uint8Array | null }>(sql`
         SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media, content
         FROM outbox LEFT JOIN outbox_file f ON f.outbox_id = outbox.id
-        WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}`,
+        WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}`),
     );
     if (!row) return undefined;
     return { message: queuedReply(row).message, ...(row.content && { content: row.content }) };
   }
 
   async fileOf(outboxId: string): Promise<{ bytes: Uint8Array; content?: Uint8Array } | undefined> {
-    const row = await withStorage("reading a reply's file", () =>
-      this.#prisma.outboxFile.findUnique({ where: { outboxId: BigInt(outboxId) } }),
+    const [row] = await withStorage("reading a reply's file", () =>
+      this.#postgres.query<{ bytes: Uint8Array; content: Uint8Array | null }>(sql`
+        SELECT bytes, content FROM outbox_file WHERE outbox_id = ${outboxId}::bigint`),
     );
     return row ? { bytes: row.bytes, ...(row.content && { content: row.content }) } : undefined;
   }
@@ -314,12 +309,13 @@ export class PostgresOutbox implements Outbox {
     const bytes = Buffer.from(content);
     const { kept } = await this.#move<{ kept: Uint8Array | null }>(
       "noting that a reply's file was uploaded",
-      () => this.#prisma.$queryRaw`
+      () =>
+        this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), kept AS (
           UPDATE outbox_file SET content = coalesce(content, ${bytes}::bytea) FROM held
           WHERE outbox_id = ${outboxId}::bigint RETURNING content
         )
-        SELECT (SELECT count(*)::integer FROM held) AS held, (SELECT content FROM kept) AS kept`,
+        SELECT (SELECT count(*)::integer FROM held) AS held, (SELECT content FROM kept) AS kept`),
     );
     return kept ?? content;
   }
@@ -331,10 +327,9 @@ export class PostgresOutbox implements Outbox {
     } catch (error) {
       if (!(error instanceof StorageDamagedError)) throw error;
     }
-    const rows = await withStorage(
-      what,
-      () => this.#prisma.$queryRaw<Array<{ id: string }>>`
-        SELECT id::text FROM outbox WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')`,
+    const rows = await withStorage(what, () =>
+      this.#postgres.query<{ id: string }>(sql`
+        SELECT id::text FROM outbox WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')`),
     );
     for (const { id } of rows) await this.#endIfDamaged(id);
     return withStorage(what, read);
@@ -342,9 +337,8 @@ export class PostgresOutbox implements Outbox {
 
   async #endIfDamaged(outboxId: string): Promise<void> {
     try {
-      await withStorage(
-        'reading one reply',
-        () => this.#prisma.$queryRaw`SELECT md5(text) FROM outbox WHERE id = ${outboxId}::bigint`,
+      await withStorage('reading one reply', () =>
+        this.#postgres.query(sql`SELECT md5(text) FROM outbox WHERE id = ${outboxId}::bigint`),
       );
     } catch (error) {
       if (!(error instanceof StorageDamagedError)) throw error;
@@ -352,9 +346,9 @@ export class PostgresOutbox implements Outbox {
     }
   }
 
-  #held(): Prisma.Sql {
+  #held(): Sql {
     const { owner, epoch } = fenceOf(this.#fence);
-    return Prisma.sql`SELECT * FROM lease_held(${this.#fence?.accountId ?? ''}, ${owner}, ${epoch}::bigint)`;
+    return sql`SELECT * FROM lease_held(${this.#fence?.accountId ?? ''}, ${owner}, ${epoch}::bigint)`;
   }
 
   /** @throws {LeaseLostError} beside what withStorage throws */

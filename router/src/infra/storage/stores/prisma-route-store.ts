@@ -1,7 +1,9 @@
+import sql from 'sql-template-tag';
 import { ANY_CHANNEL } from '../../../core/chat-id.ts';
 import type { Environment, Route, RouteConfig } from '../../../core/models.ts';
 import type { NewRoute, RouteStore } from '../../../core/ports/route-store.ts';
-import type { Prisma, PrismaClient, Route as RouteRow } from '../generated/client.ts';
+import type { Prisma, Route as RouteRow } from '../generated/client.ts';
+import type { Postgres } from '../postgres.ts';
 import { storableText } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 import { storedRoute, unreadableRoute } from './stored-route.ts';
@@ -10,15 +12,15 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Routes in PostgreSQL. Nothing is cached, so each node sees a change with its next message. */
 export class PrismaRouteStore implements RouteStore {
-  readonly #prisma: PrismaClient;
+  readonly #postgres: Postgres;
 
-  constructor(prisma: PrismaClient) {
-    this.#prisma = prisma;
+  constructor(postgres: Postgres) {
+    this.#postgres = postgres;
   }
 
   async create(route: NewRoute): Promise<Route> {
     const row = await withStorage('storing a route', () =>
-      this.#prisma.route.create({
+      this.#postgres.prisma.route.create({
         data: {
           accountId: route.accountId,
           channelId: route.channelId,
@@ -37,7 +39,9 @@ export class PrismaRouteStore implements RouteStore {
 
   async get(id: string): Promise<Route | undefined> {
     if (!UUID.test(id)) return undefined;
-    const [route] = await this.#readable(() => this.#prisma.route.findMany({ where: { id } }), { id });
+    const [route] = await this.#readable(() => this.#postgres.prisma.route.findMany({ where: { id } }), {
+      id,
+    });
     return route;
   }
 
@@ -45,7 +49,7 @@ export class PrismaRouteStore implements RouteStore {
     const { channelId, accountId } = filter;
     return this.#readable(
       () =>
-        this.#prisma.route.findMany({
+        this.#postgres.prisma.route.findMany({
           where: { channelId, accountId },
           orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
         }),
@@ -56,7 +60,7 @@ export class PrismaRouteStore implements RouteStore {
   async update(id: string, change: Partial<NewRoute>): Promise<Route | undefined> {
     if (!UUID.test(id)) return undefined;
     const rows = await withStorage('changing a route', () =>
-      this.#prisma.route.updateManyAndReturn({ where: { id }, data: toChange(change) }),
+      this.#postgres.prisma.route.updateManyAndReturn({ where: { id }, data: toChange(change) }),
     );
     return rows[0] && storedRoute(rows[0]);
   }
@@ -64,7 +68,7 @@ export class PrismaRouteStore implements RouteStore {
   async delete(id: string): Promise<boolean> {
     if (!UUID.test(id)) return false;
     const { count } = await withStorage('deleting a route', () =>
-      this.#prisma.route.deleteMany({ where: { id } }),
+      this.#postgres.prisma.route.deleteMany({ where: { id } }),
     );
     return count > 0;
   }
@@ -78,14 +82,15 @@ export class PrismaRouteStore implements RouteStore {
     const { accountId, environment } = query;
     const where = { accountId, environment, channelId: { in: channelIds } };
     return this.#readable(
-      () => this.#prisma.$queryRaw<RouteRow[]>`
+      () =>
+        this.#postgres.query<RouteRow>(sql`
         SELECT id::text, account_id AS "accountId", channel_id AS "channelId", agent_endpoint AS "agentEndpoint",
           environment, regex_filter AS "regexFilter", priority, enabled, name, config,
           created_at AS "createdAt", updated_at AS "updatedAt"
         FROM route
         WHERE account_id = ${query.accountId} AND environment = ${query.environment}
           AND channel_id = ANY (${channelIds}::text[])
-        ORDER BY created_at, id`,
+        ORDER BY created_at, id`),
       where,
     );
   }
@@ -102,7 +107,7 @@ export class PrismaRouteStore implements RouteStore {
     }
     const orderBy = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
     const rows = await withStorage('reading routes', () =>
-      this.#prisma.route.findMany({ where, orderBy, omit: { config: true } }),
+      this.#postgres.prisma.route.findMany({ where, orderBy, omit: { config: true } }),
     );
     return Promise.all(rows.map((row) => this.#orUnreadable(row)));
   }
@@ -112,7 +117,7 @@ export class PrismaRouteStore implements RouteStore {
     try {
       // No `findUnique`: Prisma puts several of one moment into one statement.
       const found = await withStorage('reading a route', () =>
-        this.#prisma.route.findFirstOrThrow({ where: { id }, select: { config: true } }),
+        this.#postgres.prisma.route.findFirstOrThrow({ where: { id }, select: { config: true } }),
       );
       return storedRoute({ ...row, config: found.config });
     } catch (error) {

@@ -3,8 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
+import { applyFunctions } from './sql-functions.ts';
 import { troubleOf } from './storage-faults.ts';
-import { MISSING_RIGHTS_SQL, type MissingRight, missingRightSentence, TABLES } from './table-privileges.ts';
+import { type MissingRight, missingRightSentence, missingRightsSql, TABLES } from './table-privileges.ts';
 
 /** The session advisory lock under which `prisma migrate` works, so that both never migrate at once. */
 const MIGRATION_LOCK = 72707369;
@@ -37,17 +38,19 @@ interface AppliedMigration {
 }
 
 /**
- * Brings the database at `url` up to the migrations in `folder` (`<time>_<name>/migration.sql`, oldest first) and
- * records each as `prisma migrate` does. Safe to call from several nodes at once: one works, the others wait. Each
- * file is one transaction, so a failed one leaves nothing behind.
- * @param url a direct connection; advisory locks do not survive a transaction pooler
- * @returns the names applied now, oldest first; empty when the database was up to date
- * @throws {DatabaseError} DATABASE_MIGRATION: an applied file was changed, the database is newer than this wa2ai, it is
- *   another program's, a table is missing, or a file failed; DATABASE_RIGHTS: a right is missing; DATABASE_UNREACHABLE
- *   when there is no connection
+ * Brings the database at `url` up to date: first the migrations in `migrations/` of the folder
+ * (`<time>_<name>/migration.sql`, oldest first), recorded as `prisma migrate` does, then the SQL functions in
+ * `functions/`. Safe to call from several nodes at once: one works, the others wait. Each migration is one transaction,
+ * so a failed one changes nothing.
+ * @param url a direct connection; advisory locks do not work through a transaction pooler
+ * @param prismaFolder `prisma` of the project
+ * @returns the names of the migrations applied now, oldest first; empty if there was nothing to do
+ * @throws {DatabaseError} DATABASE_MIGRATION: an applied file was changed, the database is newer than this wa2ai, it
+ *   belongs to another program, a table is missing, or a file failed; DATABASE_RIGHTS: a right is missing;
+ *   DATABASE_UNREACHABLE: there is no connection
  */
-export async function applyMigrations(url: string, folder: string): Promise<string[]> {
-  const migrations = await readMigrations(folder);
+export async function applyMigrations(url: string, prismaFolder: string): Promise<string[]> {
+  const migrations = await readMigrations(prismaFolder);
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 10_000,
@@ -70,6 +73,7 @@ export async function applyMigrations(url: string, folder: string): Promise<stri
     if (!(await isThere(client, '_prisma_migrations'))) await client.query(CREATE_MIGRATIONS_TABLE);
     const pending = findPending(migrations, await readApplied(client));
     for (const migration of pending) await apply(client, migration);
+    await applyFunctions(client, join(prismaFolder, 'functions'));
     await refuseMissingRights(client);
     return pending.map((migration) => migration.name);
   } catch (error) {
@@ -93,9 +97,9 @@ export async function applyMigrations(url: string, folder: string): Promise<stri
   }
 }
 
-/** Names of the migrations in `folder`, oldest first. */
-export async function migrationNames(folder: string): Promise<string[]> {
-  return (await readMigrations(folder)).map(({ name }) => name);
+/** Names of the migrations, oldest first. */
+export async function migrationNames(prismaFolder: string): Promise<string[]> {
+  return (await readMigrations(prismaFolder)).map(({ name }) => name);
 }
 
 async function isThere(client: pg.Client, table: string): Promise<boolean> {
@@ -108,7 +112,7 @@ async function isThere(client: pg.Client, table: string): Promise<boolean> {
 
 /** What every statement of the service will need is asked for now, not when somebody's message has come. */
 async function refuseMissingRights(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<MissingRight>(MISSING_RIGHTS_SQL, [[...TABLES]]);
+  const { rows } = await client.query<MissingRight>(missingRightsSql(TABLES));
   const sentence = missingRightSentence(rows);
   if (!sentence) return;
   throw new DatabaseError(
@@ -117,7 +121,8 @@ async function refuseMissingRights(client: pg.Client): Promise<void> {
   );
 }
 
-async function readMigrations(folder: string): Promise<Migration[]> {
+async function readMigrations(prismaFolder: string): Promise<Migration[]> {
+  const folder = join(prismaFolder, 'migrations');
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   return Promise.all(

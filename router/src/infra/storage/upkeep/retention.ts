@@ -1,7 +1,8 @@
+import sql, { empty, type Sql } from 'sql-template-tag';
 import type { RetentionDays } from '../../../config/config.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
-import { Prisma, type PrismaClient } from '../generated/client.ts';
+import type { Postgres } from '../postgres.ts';
 import { forgetGoneNodes } from '../stores/postgres-cluster.ts';
 import { withStorage } from '../stores/storage-errors.ts';
 
@@ -18,7 +19,7 @@ const RUN_EVERY_MS = 600_000;
 export type RetentionKind = keyof RetentionDays;
 
 export interface RetentionDeps {
-  prisma: PrismaClient;
+  postgres: Postgres;
   limits: RetentionDays;
   clock: Clock;
   log: Logger;
@@ -29,12 +30,12 @@ export interface RetentionDeps {
  * unfinished is ever in one: messages without an end, replies that WhatsApp has not acknowledged, open dead letters'
  * messages and replies, stanzas whose message the inbox does not have, loops that run, keys in use.
  */
-const BATCHES: Record<RetentionKind, (before: Date) => Prisma.Sql> = {
-  deadLetters: (before) => Prisma.sql`
+const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
+  deadLetters: (before) => sql`
     DELETE FROM dead_letter WHERE id IN (
       SELECT id FROM dead_letter WHERE created_at < ${before}::timestamptz ORDER BY created_at LIMIT ${BATCH}) RETURNING 1`,
   // The row stays: a message that WhatsApp delivers again must be known. A dead one can be replayed while its letter is there.
-  text: (before) => Prisma.sql`
+  text: (before) => sql`
     UPDATE message SET text = '', quoted_text = NULL, trace = NULL, media = NULL, media_ref = NULL WHERE id IN (
       SELECT m.id FROM message m
       WHERE m.state <> 'received' AND (m.text <> '' OR m.trace IS NOT NULL OR m.media IS NOT NULL)
@@ -43,7 +44,7 @@ const BATCHES: Record<RetentionKind, (before: Date) => Prisma.Sql> = {
           SELECT 1 FROM dead_letter d WHERE d.chat_id = m.chat_id AND d.message_id = m.id))
       ORDER BY m.finished_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
       AND state <> 'received' RETURNING 1`,
-  outbox: (before) => Prisma.sql`
+  outbox: (before) => sql`
     DELETE FROM outbox WHERE id IN (
       SELECT id FROM outbox WHERE state IN ('acked', 'delivered', 'read') AND acked_at < ${before}::timestamptz
       UNION ALL
@@ -51,19 +52,19 @@ const BATCHES: Record<RetentionKind, (before: Date) => Prisma.Sql> = {
         AND NOT EXISTS (SELECT 1 FROM dead_letter d WHERE d.chat_id = o.chat_id AND d.outbox_id = o.id)
       LIMIT ${BATCH})
       AND state IN ('acked', 'delivered', 'read', 'dead') RETURNING 1`,
-  workflows: (before) => Prisma.sql`
+  workflows: (before) => sql`
     DELETE FROM dbos.workflow_status WHERE workflow_uuid IN (
       SELECT workflow_uuid FROM dbos.workflow_status
       WHERE created_at < ${before.getTime()}::bigint
         AND status IN ('SUCCESS', 'ERROR', 'CANCELLED', 'MAX_RECOVERY_ATTEMPTS_EXCEEDED')
       ORDER BY created_at LIMIT ${BATCH}) RETURNING workflow_uuid`,
-  journal: (before) => Prisma.sql`
+  journal: (before) => sql`
     DELETE FROM journal WHERE (account_id, ciphertext_hash) IN (
       SELECT j.account_id, j.ciphertext_hash FROM journal j
       WHERE j.received_at < ${before}::timestamptz AND EXISTS (
         SELECT 1 FROM message m WHERE m.account_id = j.account_id AND m.wa_message_id = j.wa_message_id)
       LIMIT ${BATCH}) RETURNING 1`,
-  oldKeys: (before) => Prisma.sql`
+  oldKeys: (before) => sql`
     DELETE FROM auth_key WHERE (account_id, generation, category, key_id) IN (
       SELECT k.account_id, k.generation, k.category, k.key_id
       FROM account a JOIN auth_key k ON k.account_id = a.id AND k.generation < a.auth_generation
@@ -74,9 +75,9 @@ const BATCHES: Record<RetentionKind, (before: Date) => Prisma.Sql> = {
 const ORDER: RetentionKind[] = ['deadLetters', 'text', 'outbox', 'workflows', 'journal', 'oldKeys'];
 
 /** What else goes with a batch, in the same statement. */
-const ALONG: Partial<Record<RetentionKind, Prisma.Sql>> = {
+const ALONG: Partial<Record<RetentionKind, Sql>> = {
   // DBOS keeps a workflow's input, output and steps in tables without a foreign key.
-  workflows: Prisma.sql`,
+  workflows: sql`,
     inputs AS (DELETE FROM dbos.workflow_input WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone)),
     outputs AS (DELETE FROM dbos.workflow_output WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone)),
     steps AS (DELETE FROM dbos.operation_outputs WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone))`,
@@ -125,7 +126,7 @@ export class Retention {
         this.#deps.log.warn({ err: error, kind }, 'old rows could not be removed; it is tried again');
       }
     }
-    await forgetGoneNodes(this.#deps.prisma);
+    await forgetGoneNodes(this.#deps.postgres);
     return removed;
   }
 
@@ -160,15 +161,15 @@ export class Retention {
 
   /** @returns undefined when another node is at it */
   async #pruneBatch(kind: RetentionKind, before: Date): Promise<number | undefined> {
-    const along = ALONG[kind] ?? Prisma.empty;
+    const along = ALONG[kind] ?? empty;
     return withStorage('removing old rows', () =>
-      this.#deps.prisma.$transaction(async (transaction) => {
-        const [lock] = await transaction.$queryRaw<Array<{ taken: boolean }>>`
-          SELECT pg_try_advisory_xact_lock(hashtextextended('wa2ai retention', 0)) AS taken`;
+      this.#deps.postgres.transaction(async (transaction) => {
+        const [lock] = await transaction.query<{ taken: boolean }>(sql`
+          SELECT pg_try_advisory_xact_lock(hashtextextended('wa2ai retention', 0)) AS taken`);
         if (!lock?.taken) return undefined;
-        const [result] = await transaction.$queryRaw<Array<{ rows: number }>>`
+        const [result] = await transaction.query<{ rows: number }>(sql`
           WITH gone AS (${BATCHES[kind](before)})${along}
-          SELECT count(*)::integer AS rows FROM gone`;
+          SELECT count(*)::integer AS rows FROM gone`);
         return result?.rows ?? 0;
       }),
     );

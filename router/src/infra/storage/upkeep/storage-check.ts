@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
+import sql from 'sql-template-tag';
 import { type StorageTrouble, StorageTroubleError, StorageUnavailableError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { StorageHealth } from '../../../core/ports/storage-health.ts';
-import type { PrismaClient } from '../generated/client.ts';
+import type { Postgres } from '../postgres.ts';
 import { codeOf, withStorage } from '../stores/storage-errors.ts';
 import { TROUBLE_SENTENCES, troubleOf } from './storage-faults.ts';
-import { MISSING_RIGHTS_SQL, type MissingRight, missingRightSentence, TABLES } from './table-privileges.ts';
+import { type MissingRight, missingRightSentence, missingRightsSql, TABLES } from './table-privileges.ts';
 
 /** So much must fit on a disk that was full before it counts as free again: a few rows always find a gap somewhere. */
 const PROBE_BYTES = 1_048_576;
 
 export interface StorageCheckDeps {
-  prisma: PrismaClient;
+  postgres: Postgres;
   /** This node's name: each has a probe of its own. */
   nodeId: string;
   /** Migrations that this version knows, by name. */
@@ -78,19 +79,18 @@ export class StorageCheck implements StorageHealth {
   }
 
   async #look(): Promise<void> {
-    const { prisma } = this.#deps;
-    const [look] = await withStorage(
-      'looking after it',
-      () => prisma.$queryRaw<Look[]>`
+    const { postgres } = this.#deps;
+    const [look] = await withStorage('looking after it', () =>
+      postgres.query<Look>(sql`
         SELECT current_setting('transaction_read_only') = 'on' AS is_read_only,
           to_regclass('_prisma_migrations') IS NOT NULL
-            AND has_table_privilege(to_regclass('_prisma_migrations'), 'SELECT') AS has_migrations`,
+            AND has_table_privilege(to_regclass('_prisma_migrations'), 'SELECT') AS has_migrations`),
     );
     if (look?.is_read_only) {
       throw trouble('read-only', TROUBLE_SENTENCES['read-only']);
     }
     const missing = await withStorage('looking after its rights', () =>
-      prisma.$queryRawUnsafe<MissingRight[]>(MISSING_RIGHTS_SQL, [...TABLES]),
+      postgres.query<MissingRight>(missingRightsSql(TABLES)),
     );
     const sentence = missingRightSentence(missing);
     if (sentence) throw trouble(missing[0]?.right === null ? 'schema' : 'rights', sentence);
@@ -104,11 +104,10 @@ export class StorageCheck implements StorageHealth {
 
   /** Another node may have brought a newer version along: what this one would write need not fit any more. */
   async #refuseNewer(): Promise<void> {
-    const { prisma, migrations } = this.#deps;
-    const applied = await withStorage(
-      'looking after its migrations',
-      () => prisma.$queryRaw<Array<{ migration_name: string }>>`
-        SELECT migration_name FROM "_prisma_migrations" WHERE rolled_back_at IS NULL ORDER BY started_at`,
+    const { postgres, migrations } = this.#deps;
+    const applied = await withStorage('looking after its migrations', () =>
+      postgres.query<{ migration_name: string }>(sql`
+        SELECT migration_name FROM "_prisma_migrations" WHERE rolled_back_at IS NULL ORDER BY started_at`),
     );
     const unknown = applied.find(({ migration_name: name }) => !migrations.includes(name));
     if (!unknown) return;
@@ -120,19 +119,17 @@ export class StorageCheck implements StorageHealth {
 
   async #probe(): Promise<void> {
     if (!this.#wasFull) return;
-    const { prisma, nodeId } = this.#deps;
+    const { postgres, nodeId } = this.#deps;
     const name = `probe ${nodeId}`;
     const filler = randomBytes(PROBE_BYTES);
-    await withStorage(
-      'trying whether there is room',
-      () => prisma.$executeRaw`
+    await withStorage('trying whether there is room', () =>
+      postgres.execute(sql`
         INSERT INTO journal (account_id, ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza)
         VALUES ('', ${name}, 0, '', ${filler}, '')
-        ON CONFLICT (account_id, ciphertext_hash) DO UPDATE SET plaintext = excluded.plaintext`,
+        ON CONFLICT (account_id, ciphertext_hash) DO UPDATE SET plaintext = excluded.plaintext`),
     );
-    await withStorage(
-      'trying whether there is room',
-      () => prisma.$executeRaw`DELETE FROM journal WHERE account_id = '' AND ciphertext_hash = ${name}`,
+    await withStorage('trying whether there is room', () =>
+      postgres.execute(sql`DELETE FROM journal WHERE account_id = '' AND ciphertext_hash = ${name}`),
     );
     this.#wasFull = false;
   }

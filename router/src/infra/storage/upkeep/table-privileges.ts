@@ -1,3 +1,5 @@
+import sql, { type Sql } from 'sql-template-tag';
+
 /** Every table of the migrations; each of them is read, added to, changed and pruned. */
 export const TABLES = [
   'account',
@@ -13,6 +15,7 @@ export const TABLES = [
   'outbox',
   'outbox_file',
   'route',
+  'sql_functions',
 ] as const;
 
 /** A table that is not as the service needs it: `right` absent means that it is not there. */
@@ -22,19 +25,22 @@ export interface MissingRight {
 }
 
 /**
- * What the present user may not do, as one statement: `$1` takes the names of wa2ai's own tables. DBOS' tables count too,
- * those that are there; sequences of both number their rows. Reads catalogs only.
+ * What the present user may not do, as one statement; reads catalogs only. DBOS' tables that exist are included, and
+ * the sequences of both.
+ * @param tables names of wa2ai's own tables
  */
-export const MISSING_RIGHTS_SQL = `
+export function missingRightsSql(tables: readonly string[]): Sql {
+  const names = [...tables];
+  return sql`
   WITH named AS (
-    SELECT t.name, to_regclass(quote_ident(t.name)) AS oid, 'r' AS kind FROM unnest($1::text[]) AS t (name)
+    SELECT t.name, to_regclass(quote_ident(t.name)) AS oid, 'r' AS kind FROM unnest(${names}::text[]) AS t (name)
     UNION ALL
     SELECT format('%I.%I', n.nspname, c.relname), c.oid, c.relkind::text
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE (n.nspname = 'dbos' AND c.relkind IN ('r', 'S'))
       OR (c.relkind = 'S' AND c.oid IN (
         SELECT d.objid FROM pg_depend d
-        WHERE d.refobjid IN (SELECT to_regclass(quote_ident(t.name)) FROM unnest($1::text[]) AS t (name))))
+        WHERE d.refobjid IN (SELECT to_regclass(quote_ident(t.name)) FROM unnest(${names}::text[]) AS t (name))))
   )
   SELECT name, NULL AS "right" FROM named WHERE oid IS NULL
   UNION ALL
@@ -44,6 +50,7 @@ export const MISSING_RIGHTS_SQL = `
   SELECT name, 'USAGE' FROM named
     WHERE CASE WHEN kind = 'S' THEN NOT has_sequence_privilege(oid, 'USAGE') ELSE false END
   ORDER BY 1, 2`;
+}
 
 /** One sentence about the first of them, with what to do; it names no user. */
 export function missingRightSentence(missing: readonly MissingRight[]): string | undefined {

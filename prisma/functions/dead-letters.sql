@@ -1,0 +1,50 @@
+-- Dead letters. Isolation level and lock order: see chats.sql.
+
+-- Queues the message or reply of a dead letter again; `known` if it is not dead (any more). A message moves to the end of
+-- its chat's order; a reply keeps its row and therefore its WhatsApp id. All open dead letters of the same message or
+-- reply are marked as replayed: if it fails again, it gets a new one.
+CREATE OR REPLACE FUNCTION dead_letter_replay(p_letter bigint) RETURNS TABLE (
+  outcome text, chat_id bigint, message_id bigint, outbox_id bigint, start_epoch integer
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  c chat;
+  l dead_letter;
+BEGIN
+  LOOP
+    SELECT * INTO l FROM dead_letter WHERE id = p_letter;
+    IF NOT FOUND THEN
+      RETURN;
+    END IF;
+    SELECT * INTO c FROM chat WHERE id = l.chat_id FOR UPDATE;
+    -- A chat that was merged meanwhile moved its dead letters to the other chat.
+    EXIT WHEN FOUND OR NOT EXISTS (SELECT 1 FROM dead_letter WHERE id = p_letter AND chat_id <> l.chat_id);
+  END LOOP;
+  outcome := 'replayed';
+  chat_id := l.chat_id;
+  message_id := l.message_id;
+  outbox_id := l.outbox_id;
+  IF l.outbox_id IS NOT NULL THEN
+    UPDATE outbox SET state = 'queued', error = NULL, attempts = 0, sent_at = NULL, hold_until = NULL,
+        queued_at = now()
+      WHERE id = l.outbox_id AND state = 'dead';
+  ELSE
+    UPDATE message m SET state = 'received', reason = NULL, error = NULL, finished_at = NULL,
+        stanza_order = 1 + (SELECT max(o.stanza_order) FROM message o WHERE o.chat_id = m.chat_id)
+      WHERE m.id = l.message_id AND m.state = 'dead';
+  END IF;
+  IF NOT FOUND THEN
+    outcome := 'known';
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  UPDATE dead_letter d SET replayed_at = now()
+    WHERE d.chat_id = l.chat_id AND (d.id = l.id OR d.replayed_at IS NULL)
+      AND CASE WHEN l.outbox_id IS NULL THEN d.outbox_id IS NULL AND d.message_id = l.message_id
+               ELSE d.outbox_id = l.outbox_id END;
+  IF l.outbox_id IS NULL AND NOT c.loop_running THEN
+    UPDATE chat SET loop_running = true, loop_epoch = loop_epoch + 1 WHERE id = c.id
+      RETURNING loop_epoch INTO start_epoch;
+  END IF;
+  RETURN NEXT;
+END $$;

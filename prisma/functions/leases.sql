@@ -1,0 +1,46 @@
+-- Leases: which node runs an account.
+
+-- Nodes whose process is alive: each owns a session advisory lock of this class (connections/node-connection.ts). The
+-- server releases the lock when the connection ends.
+CREATE OR REPLACE VIEW node_lock AS
+  SELECT l.objid::bigint AS lock_key FROM pg_locks l
+  WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = 2002858606::oid
+    AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
+
+CREATE OR REPLACE FUNCTION node_has_lock(p_node text) RETURNS boolean LANGUAGE sql AS $$
+  SELECT EXISTS (
+    SELECT 1 FROM node n JOIN node_lock l ON l.lock_key = n.lock_key::bigint & 4294967295 WHERE n.id = p_node);
+$$;
+
+-- Takes the lease of an account and returns its new epoch, or NULL while another node's lease is valid. A lease is valid
+-- until its time ends by this server's clock. With p_from_dead it is also invalid when its owner's process has ended.
+-- Locking the row waits for writes of the old epoch that have started; later ones find the new epoch.
+CREATE OR REPLACE FUNCTION lease_acquire(p_account text, p_owner text, p_ttl_ms integer, p_from_dead boolean) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+  l account_lease;
+BEGIN
+  INSERT INTO account_lease (account_id, owner, epoch, until) VALUES (p_account, '', 0, to_timestamp(0))
+    ON CONFLICT (account_id) DO NOTHING;
+  SELECT * INTO l FROM account_lease WHERE account_id = p_account FOR UPDATE;
+  IF l.owner NOT IN (p_owner, '') AND l.until > clock_timestamp()
+     AND NOT (p_from_dead AND NOT node_has_lock(l.owner)) THEN
+    RETURN NULL;
+  END IF;
+  UPDATE account_lease SET owner = p_owner, epoch = l.epoch + 1,
+      until = clock_timestamp() + p_ttl_ms * interval '1 millisecond'
+    WHERE account_id = p_account;
+  RETURN l.epoch + 1;
+END $$;
+
+-- The fence of a write: one row while the lease of this epoch is valid, and it stays valid until the caller commits; no
+-- row otherwise. Callers without a lease (tests, tools) always get one row.
+CREATE OR REPLACE FUNCTION lease_held(p_account text, p_owner text, p_epoch bigint) RETURNS SETOF boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_owner IS NULL THEN
+    RETURN NEXT true;
+  ELSE
+    RETURN QUERY SELECT true FROM account_lease
+      WHERE account_id = p_account AND owner = p_owner AND epoch = p_epoch FOR KEY SHARE;
+  END IF;
+END $$;

@@ -1,0 +1,48 @@
+import type { DeadLetterFilter } from './dead-letters.ts';
+
+/** What each kind of long task takes and gives; both are stored as JSON and hold no secret. */
+export interface TaskKinds {
+  'delete-account': { input: { accountId: string }; result: { deletedRows: number } };
+  'replay-dead-letters': { input: DeadLetterFilter; result: { replayed: number } };
+}
+
+export type TaskKind = keyof TaskKinds;
+export type TaskInput<Kind extends TaskKind> = TaskKinds[Kind]['input'];
+export type TaskResult<Kind extends TaskKind> = TaskKinds[Kind]['result'];
+
+/** The steps of one running task. */
+export interface TaskSteps {
+  /**
+   * Runs one step and stores its result. When the process dies, the task runs again from its beginning on this node or
+   * on another one, and every step that ended returns its stored result instead of running. `work` must be safe to
+   * repeat, because a step that a crash interrupted runs again. Errors with disposition `retry` are retried with growing
+   * waits; any other error rejects, and so fails the task unless the task catches it.
+   * @param name unique within the task and the same in every run
+   */
+  run<T extends string | number | boolean | null | readonly string[]>(
+    name: string,
+    work: () => Promise<T>,
+  ): Promise<T>;
+}
+
+/** What runs for each kind of task. It must call its steps in the same order in every run. */
+export type TaskFunctions = {
+  readonly [Kind in TaskKind]: (steps: TaskSteps, input: TaskInput<Kind>) => Promise<TaskResult<Kind>>;
+};
+
+/** `error` is a sentence that an operator can act on. */
+export type TaskStatus =
+  | { kind: TaskKind; state: 'running' }
+  | { kind: TaskKind; state: 'done'; result: TaskResult<TaskKind> }
+  | { kind: TaskKind; state: 'failed'; error: string };
+
+/**
+ * Long tasks that survive the death of the process.
+ * @throws {StorageUnavailableError} from both methods; safe to retry with the same id
+ */
+export interface DurableTasks {
+  /** Resolves when the task is stored; it runs in the background. Idempotent: an id that was used before starts nothing. */
+  start<Kind extends TaskKind>(kind: Kind, id: string, input: TaskInput<Kind>): Promise<void>;
+  /** Undefined: no task has this id, or it ended longer ago than the retention of workflows. */
+  status(id: string): Promise<TaskStatus | undefined>;
+}

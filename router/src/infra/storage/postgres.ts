@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import type { Sql } from 'sql-template-tag';
+import { createPostgresPool } from './connections/postgres-pool.ts';
+import { PrismaClient } from './generated/client.ts';
+
+/** Distinct SQL texts that are prepared; further ones are sent unprepared. */
+const MAX_PREPARED_STATEMENTS = 500;
+
+/**
+ * Prisma writes and reads times without their offset: with another time zone they would be shifted. The server ends a
+ * transaction that is idle for 15 s, so that a hung process keeps no row locked for longer.
+ */
+const SESSION_SETTINGS = "SET TimeZone TO 'UTC'; SET idle_in_transaction_session_timeout TO '15s'";
+
+/** 64-bit integers as bigint; everything else as `pg` reads it. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    oid === pg.types.builtins.INT8 && format !== 'binary' ? BigInt : pg.types.getTypeParser(oid, format),
+};
+
+export interface PostgresOptions {
+  /** Maximum number of connections, from 1. Default 10. */
+  poolSize?: number;
+  /** Longest wait for a connection, in milliseconds. Default 5000. */
+  connectTimeoutMs?: number;
+  /** Called with every error of `query`, `execute` and `transaction`, before it is thrown. */
+  onError?: (error: unknown) => void;
+}
+
+/** What a store needs of the database. Values of a statement are bound, never part of its text. */
+export interface Statements {
+  /**
+   * @returns the rows
+   * @throws pg's errors: a DatabaseError with its SQLSTATE in `code`, or a connection error
+   */
+  query<Row = unknown>(statement: Sql): Promise<Row[]>;
+  /** @returns how many rows were written; throws as `query` does */
+  execute(statement: Sql): Promise<number>;
+}
+
+/**
+ * The connections of this process to the database: SQL statements through `pg`, prepared once per connection, and Prisma on
+ * the same pool. Connects with the first statement. A Prisma raw query costs 0.35 ms of processor time, one through `pg`
+ * 0.05 ms, and a message takes about ten of them.
+ */
+export class Postgres implements Statements {
+  /** For routes and reads of the API. */
+  readonly prisma: PrismaClient;
+  readonly #pool: pg.Pool;
+  readonly #onError: (error: unknown) => void;
+  readonly #names = new Map<string, string>();
+
+  constructor(url: string, options: PostgresOptions = {}) {
+    this.#pool = createPostgresPool(url, {
+      name: `wa2ai ${process.pid} stores`,
+      size: options.poolSize ?? 10,
+      connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
+      settings: SESSION_SETTINGS,
+    });
+    this.#onError = options.onError ?? (() => undefined);
+    this.prisma = new PrismaClient({
+      adapter: new PrismaPg(this.#pool, { statementNameGenerator: ({ sql }) => this.#nameOf(sql) ?? '' }),
+    });
+  }
+
+  async query<Row = unknown>(statement: Sql): Promise<Row[]> {
+    return (await this.#run(this.#pool, statement)).rows as Row[];
+  }
+
+  async execute(statement: Sql): Promise<number> {
+    return (await this.#run(this.#pool, statement)).rowCount ?? 0;
+  }
+
+  /** Runs `work` in one transaction on one connection; an error rolls it back and is thrown. */
+  async transaction<T>(work: (transaction: Statements) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
+    let isBroken = false;
+    try {
+      await client.query('BEGIN');
+      const result = await work({
+        query: async <Row>(statement: Sql) => (await this.#run(client, statement)).rows as Row[],
+        execute: async (statement) => (await this.#run(client, statement)).rowCount ?? 0,
+      });
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      isBroken = await client.query('ROLLBACK').then(
+        () => false,
+        () => true,
+      );
+      throw error;
+    } finally {
+      client.off('error', ignore);
+      client.release(isBroken);
+    }
+  }
+
+  /** Ends all connections when their statements have ended. Idempotent. */
+  async close(): Promise<void> {
+    await this.prisma.$disconnect();
+    if (!this.#pool.ending) await this.#pool.end();
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      const client = await this.#pool.connect();
+      client.on('error', ignore); // the statement in flight rejects with the same error
+      return client;
+    } catch (error) {
+      this.#onError(error);
+      throw error;
+    }
+  }
+
+  async #run(on: pg.Pool | pg.PoolClient, statement: Sql): Promise<pg.QueryResult> {
+    const { text, values } = statement;
+    try {
+      return await on.query({ name: this.#nameOf(text), text, values, types });
+    } catch (error) {
+      this.#onError(error);
+      throw error;
+    }
+  }
+
+  /** The name under which a statement is prepared; undefined if too many are. */
+  #nameOf(text: string): string | undefined {
+    const known = this.#names.get(text);
+    if (known !== undefined) return known;
+    if (this.#names.size >= MAX_PREPARED_STATEMENTS) return undefined;
+    const name = `wa2ai_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
+    this.#names.set(text, name);
+    return name;
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startHeartbeat, TimedClient } from '../../../router/src/infra/storage/connections/timed-client.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
+
+/** Longer than a slow machine takes for a `SELECT 1`. */
+const LIMIT_MS = 1_000;
+
+let database: TestDatabase;
+let proxy: TcpProxy;
+let clients: pg.Client[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  proxy = await TcpProxy.to(database.url);
+});
+afterEach(async () => {
+  proxy.mend();
+  await Promise.all(clients.map((client) => client.end()));
+  clients = [];
+});
+afterAll(async () => {
+  await proxy.close();
+  await database.drop();
+});
+
+async function connected(url: string, responseTimeoutMs: number): Promise<pg.Client> {
+  const client: pg.Client = new TimedClient({ connectionString: url, responseTimeoutMs });
+  client.on('error', () => undefined);
+  await client.connect();
+  clients.push(client);
+  return client;
+}
+
+describe('TimedClient', () => {
+  it('fails its pending statement when the server disappears without closing the connection', async () => {
+    const client = await connected(proxy.through(database.url), LIMIT_MS);
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    proxy.silence();
+    await expect(client.query('SELECT 1')).rejects.toThrow(/terminated/);
+  });
+
+  it('stays connected while no response is pending, however long', async () => {
+    const client = await connected(database.url, LIMIT_MS / 4);
+    await client.query('SELECT 1');
+    const other = await connected(database.url, LIMIT_MS * 4);
+    await other.query('SELECT pg_sleep($1)', [LIMIT_MS / 1_000]);
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  it('stays connected while it answers one statement after the other without a pause', async () => {
+    const ended: unknown[] = [];
+    class Limited extends TimedClient {
+      constructor(config?: pg.ClientConfig) {
+        super({ ...config, responseTimeoutMs: LIMIT_MS });
+        this.on('end', () => ended.push(this));
+      }
+    }
+    const pool = new pg.Pool({ Client: Limited, connectionString: database.url, max: 1 });
+    try {
+      const asked = Array.from({ length: 8 }, () => pool.query('SELECT pg_sleep($1)', [LIMIT_MS / 4_000]));
+      await Promise.all(asked);
+      expect(ended).toEqual([]);
+    } finally {
+      await pool.end();
+    }
+  });
+
+  it('with a heartbeat ends when the server disappears while it only listens', async () => {
+    const client = await connected(proxy.through(database.url), LIMIT_MS);
+    startHeartbeat(client, LIMIT_MS / 4);
+    await client.query('LISTEN something');
+    const ended = once(client, 'end');
+    proxy.silence();
+    await ended;
+  });
+});

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { envSchema } from '../../../router/src/config/config.ts';
+import { envExample, settingsPage } from '../../../router/src/config/config-docs.ts';
+import { repositoryRoot } from '../../support/repository.ts';
+
+const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
+
+/** A row of a table of docs/settings.md: variable, values, default, meaning. */
+const ROW = /^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$/gm;
+
+describe('the documents written from the settings (node scripts/write-env-docs.mjs)', () => {
+  it('.env.example is current', () => {
+    expect(read('.env.example')).toBe(envExample());
+  });
+
+  it('docs/settings.md is current', () => {
+    expect(read('docs/settings.md')).toBe(settingsPage());
+  });
+
+  it('have every setting once, in a group, with values, default and a sentence', () => {
+    const page = settingsPage();
+    const rows = [...page.matchAll(ROW)];
+    expect(rows.map(([, name]) => name)).toEqual(Object.keys(envSchema.shape));
+    for (const [row, , , , meaning] of rows) expect(meaning, row).toMatch(/^[A-Z].*\.$/);
+    expect([...page.matchAll(/^## (.+)$/gm)].map(([, title]) => title)).toEqual([
+      ...['Service', 'Several nodes', 'WhatsApp', 'Agents', 'Retention', 'Logs', 'Tests'],
+    ]);
+  });
+
+  it('show a default only where the schema has one', () => {
+    const defaults = [...settingsPage().matchAll(ROW)].map(([, name, , shown]) => [name, shown]);
+    expect(defaults).toContainEqual(['WA2AI_PORT', '`3000`']);
+    expect(defaults).toContainEqual(['DATABASE_URL', 'none']);
+    expect(defaults).toContainEqual(['WA2AI_NODE_ID', 'stable per data folder']);
+  });
+});

@@ -1,0 +1,129 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { envSchema } from '../../../router/src/config/config.ts';
+import { pathMatches } from '../../../router/src/infra/faces/rest/endpoint.ts';
+import { endpointsOf } from '../../../router/src/infra/faces/rest/server.ts';
+import { anchorsOf, documents, readDocument, withoutCode } from '../../support/documents.ts';
+import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { repositoryRoot } from '../../support/repository.ts';
+
+const pages = documents();
+const MAX_README_LINES = 200;
+const MAX_PICTURE_BYTES = 60_000;
+
+/** Pages about wa2ai itself; those of `refs/` are about other servers. */
+const ownPages = pages.filter(({ path }) => !path.startsWith('refs/'));
+
+/** The first group of every match in the pages about wa2ai, once each. */
+function found(pattern: RegExp): string[] {
+  return [
+    ...new Set(ownPages.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, name = '']) => name))),
+  ];
+}
+
+let api: HttpApi;
+beforeAll(async () => {
+  api = await startHttpApi();
+});
+afterAll(() => api.close());
+
+describe('the documentation', () => {
+  it.each(pages)('links only to files and headings that exist: $path', ({ path, text }) => {
+    const links = [...withoutCode(text).matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+    for (const link of links.filter((target) => !/^https?:/.test(target))) {
+      const [file = '', anchor] = link.split('#');
+      const target = file === '' ? path : normalize(join(dirname(path), file));
+      expect(existsSync(join(repositoryRoot, target)), `${link} in ${path}`).toBe(true);
+      if (anchor !== undefined)
+        expect(anchorsOf(readDocument(target)), `${link} in ${path}`).toContain(anchor);
+    }
+  });
+
+  it('has every page of docs/ in its list', () => {
+    const list = readDocument('docs/README.md');
+    for (const { path } of pages.filter(({ path }) => /^docs\/(?!README)/.test(path))) {
+      expect(list).toContain(`](${path.replace('docs/', '')})`);
+    }
+  });
+
+  it(`has a README of at most ${MAX_README_LINES} lines`, () => {
+    expect(readDocument('README.md').split('\n').length).toBeLessThanOrEqual(MAX_README_LINES);
+  });
+
+  it('has small pictures, each of them used', () => {
+    const folder = join(repositoryRoot, 'docs/images');
+    for (const name of readdirSync(folder)) {
+      expect(statSync(join(folder, name)).size, name).toBeLessThan(MAX_PICTURE_BYTES);
+      expect(
+        pages.some(({ text }) => text.includes(`images/${name}`)),
+        name,
+      ).toBe(true);
+    }
+  });
+
+  it('names only npm scripts that exist', () => {
+    const { scripts } = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8'));
+    const named = [...found(/npm run (?:-s )?([\w:]+)/g), 'start', 'test'];
+    for (const name of named) expect(Object.keys(scripts)).toContain(name);
+  });
+
+  it('names only files that exist', () => {
+    const named = found(/`((?:scripts|tests|examples|prisma|refs|router)\/[\w./-]+)`/g);
+    expect(named.length).toBeGreaterThan(3);
+    for (const path of named) expect(existsSync(join(repositoryRoot, path)), path).toBe(true);
+  });
+
+  it('names only calls of the API that exist', () => {
+    const endpoints = endpointsOf(api.deps);
+    const calls = found(/`(?:GET|POST|PUT|PATCH|DELETE)(?:`, `[A-Z]+)* (\/[\w/:{},.-]*)/g);
+    expect(calls.length).toBeGreaterThan(10);
+    // Calls of agents, not of wa2ai.
+    for (const path of calls.filter((call) => !['/run', '/', '/list-apps'].includes(call))) {
+      expect(
+        endpoints.some((endpoint) => pathMatches(endpoint.path, path)),
+        path,
+      ).toBe(true);
+    }
+  });
+
+  it('lists every call of the API in docs/api.md', () => {
+    const text = readDocument('docs/api.md').replaceAll(/`, `\//g, '`, `GET /');
+    const listed = [
+      ...text.matchAll(/`((?:GET|POST|PUT|PATCH|DELETE)(?:`, `[A-Z]+)*) (\/[\w/:.-]*)/g),
+    ].flatMap(([, methods = '', path = '']) => methods.split('`, `').map((method) => `${method} ${path}`));
+    const pagesOnly = new Set(['GET /', 'POST /login']);
+    for (const { method, path } of endpointsOf(api.deps)) {
+      const call = `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
+      if (!pagesOnly.has(call)) expect(listed).toContain(call);
+    }
+  });
+
+  it('names only metrics that exist', async () => {
+    api.metrics.observeTurn({ state: 'answered', agentMs: 1 });
+    api.view.nodes.push({
+      ...{ nodeId: 'n1', host: 'h', url: '', version: '0', startedAtMs: 0, seenAtMs: 0, turns: 0 },
+      ...{ isDraining: false, isAlive: true },
+    });
+    const { text } = await api.call('GET', '/metrics');
+    const known = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '']) => name);
+    const named = found(/\b(wa2ai_(?!msg)[a-z_]+)/g).map((name) => name.replace(/_bucket$/, ''));
+    expect(named.length).toBeGreaterThan(8);
+    for (const name of named) expect(known).toContain(name);
+  });
+
+  it('names only settings that exist', () => {
+    const ofTests = ['WA2AI_PROPERTY_RUNS'];
+    for (const name of found(/\b(WA2AI_[A-Z][A-Z_]*[A-Z])\b/g)) {
+      expect([...Object.keys(envSchema.shape), ...ofTests]).toContain(name);
+    }
+  });
+
+  it('uses plain words', () => {
+    const literary =
+      /\b(whoever|anew|of its own accord|by itself it|is told|are told|lets? go|takes? (it|them) up|stands? still|for good|mend|what is left)\b/i;
+    for (const { path, text } of pages) {
+      for (const line of text.split('\n')) expect(line, path).not.toMatch(literary);
+    }
+  });
+});
