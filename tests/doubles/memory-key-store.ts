@@ -1,4 +1,10 @@
-import type { KeyChange, KeyName, KeyScope, KeyStore, StoredKey } from '../../router/src/core/ports/key-store.ts';
+import type {
+  KeyChange,
+  KeyName,
+  KeyScope,
+  KeyStore,
+  StoredKey,
+} from '../../router/src/core/ports/key-store.ts';
 import { MemoryJournal } from './memory-journal.ts';
 
 /** Keys in memory, for tests; journal entries go to the given journal. */

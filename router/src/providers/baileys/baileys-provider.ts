@@ -134,7 +134,8 @@ class BaileysProvider implements ChatProvider {
       findSentMessage: options.findSentMessage,
       isSamePerson: (jid, other) => this.#account.isSamePerson(jid, other),
       membersOf: async (group) => {
-        const known = this.#memory.groups.get(group) ?? (await this.#openSocket().socket.groupMetadata(group));
+        const known =
+          this.#memory.groups.get(group) ?? (await this.#openSocket().socket.groupMetadata(group));
         return known.participants.flatMap(({ id, lid, phoneNumber }) => [id, lid ?? '', phoneNumber ?? '']);
       },
       log,

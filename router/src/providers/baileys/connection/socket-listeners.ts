@@ -26,8 +26,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   const guarded =
     <A extends unknown[]>(what: string, handle: (...args: A) => void | Promise<void>) =>
     (...args: A): void => {
-      const failed = (error: unknown) =>
-        log.error({ err: error, event: what }, 'socket event not handled');
+      const failed = (error: unknown) => log.error({ err: error, event: what }, 'socket event not handled');
       try {
         handle(...args)?.catch(failed);
       } catch (error) {

@@ -263,24 +263,32 @@ export class InboundRunner {
   #perform(effect: Effect): void {
     switch (effect.type) {
       case 'decrypt':
-        return this.#track(this.#decrypt(effect));
+        this.#track(this.#decrypt(effect));
+        break;
       case 'receipts':
-        return this.#sendReceipts(effect.stanzas);
+        this.#sendReceipts(effect.stanzas);
+        break;
       case 'ask-retry':
-        return this.#askAgain(effect.stanza, this.#connection);
+        this.#askAgain(effect.stanza, this.#connection);
+        break;
       case 'refuse':
-        return this.#refuse(effect.stanza, NACK_REASONS.ParsingError);
+        this.#refuse(effect.stanza, NACK_REASONS.ParsingError);
+        break;
       case 'deliver':
-        return this.#track(this.#deliver(effect));
+        this.#track(this.#deliver(effect));
+        break;
       case 'undecryptable':
-        return this.#recordUndecryptable(effect.stanza, effect.order);
+        this.#recordUndecryptable(effect.stanza, effect.order);
+        break;
       case 'forget':
-        return this.#track(this.#forget(effect.hashes));
+        this.#track(this.#forget(effect.hashes));
+        break;
       case 'overflow':
         this.#options.log.warn({ bytes: this.#state.bytes }, 'messages dropped to be delivered again');
-        return;
+        break;
       case 'disconnect':
-        return this.#options.onOverflow();
+        this.#options.onOverflow();
+        break;
     }
   }
 

@@ -149,7 +149,9 @@ function bareJid(jid: string | null | undefined): string {
 
 /** The chat's JID, and the number and LID that a stanza gives for a person's chat. */
 export function chatAddressesOf(attrs: Attrs): { jid: string; phone?: string; lid?: string } {
-  const found: { jid: string; phone?: string; lid?: string } = { jid: bareJid(attrs.recipient ?? attrs.from) };
+  const found: { jid: string; phone?: string; lid?: string } = {
+    jid: bareJid(attrs.recipient ?? attrs.from),
+  };
   const alternates = attrs.recipient
     ? [attrs.recipient_pn, attrs.recipient_lid, attrs.peer_recipient_pn, attrs.peer_recipient_lid]
     : [attrs.sender_pn, attrs.sender_lid, attrs.participant_pn, attrs.participant_lid];

@@ -4,9 +4,12 @@ import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { OwnJids } from '../inbound/read-stanza.ts';
 
-
 /** `type` of a receipt stanza; without one it is a delivery, `inactive` is one to a client in the background. */
-const STATES: Record<string, MessageReceipt['state']> = { inactive: 'delivered', read: 'read', played: 'read' };
+const STATES: Record<string, MessageReceipt['state']> = {
+  inactive: 'delivered',
+  read: 'read',
+  played: 'read',
+};
 
 /** Receipts of other people for own messages, as a `receipt` stanza tells them; none for retries and own devices. Pure. */
 export function receiptsOf(node: BinaryNode, own: OwnJids, nowMs: number): MessageReceipt[] {
@@ -31,7 +34,10 @@ export function receiptsOf(node: BinaryNode, own: OwnJids, nowMs: number): Messa
 export function ackOf(
   node: BinaryNode,
   nowMs: number,
-): { kind: 'acked'; receipt: MessageReceipt } | { kind: 'refused'; waMessageId: string; code: string } | undefined {
+):
+  | { kind: 'acked'; receipt: MessageReceipt }
+  | { kind: 'refused'; waMessageId: string; code: string }
+  | undefined {
   const { id, error, t } = node.attrs;
   if (!id) return undefined;
   if (error) return { kind: 'refused', waMessageId: id, code: error };

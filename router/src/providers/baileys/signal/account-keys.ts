@@ -164,7 +164,10 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
 }
 
 /** The keys as Baileys uses them outside the Signal steps of a message. */
-export function keysForBaileys(keys: AccountKeys, write: (data: SignalDataSet) => Promise<void>): SignalKeyStore {
+export function keysForBaileys(
+  keys: AccountKeys,
+  write: (data: SignalDataSet) => Promise<void>,
+): SignalKeyStore {
   return { get: (category, keyIds) => keys.get(category, keyIds), set: write };
 }
 

@@ -22,7 +22,10 @@ function encodeSenderKey(value: Uint8Array): string {
   return JSON.stringify(JSON.parse(Buffer.from(value).toString()), BufferJSON.replacer);
 }
 
-export function decodeKey<T extends keyof SignalDataTypeMap>(category: T, text: string): SignalDataTypeMap[T] {
+export function decodeKey<T extends keyof SignalDataTypeMap>(
+  category: T,
+  text: string,
+): SignalDataTypeMap[T] {
   if (PLAIN_CATEGORIES.has(category)) return JSON.parse(text);
   if (category === 'sender-key') return Buffer.from(text) as Uint8Array as SignalDataTypeMap[T];
   const value = JSON.parse(text, BufferJSON.reviver);
