@@ -86,6 +86,7 @@ export class InboundRunner {
   #unlisten: (() => void) | undefined;
   #isActive = false;
   #warming = 0;
+  #failures = 0;
   #retries: Promise<unknown> = Promise.resolve();
   #ticker: NodeJS.Timeout | undefined;
   #isStopping = false;
@@ -326,7 +327,7 @@ export class InboundRunner {
       if (message && stanza.receipt.isOwn) this.#showBaileys(connection, message, stanza);
       connection.socket.messageRetryManager?.cancelPendingPhoneRequest(stanza.id);
     } catch (error) {
-      this.#options.log.debug({ err: error, waMessageId: stanza.id }, 'message not decrypted');
+      this.#options.log.debug({ err: error, waMessageId: stanza.id }, 'decryption interrupted');
       this.#event({ type: 'not-tried', stanza });
     }
   }
@@ -341,7 +342,17 @@ export class InboundRunner {
       this.#event({ type: 'read', stanza, unit: 0, bytes, content: this.#contentOf(stanza, read.message) });
       return;
     }
+    if (kind === 'failed') this.#logFailure(stanza.id);
     this.#event({ type: kind, stanza });
+  }
+
+  /** Log failures 1, 2, 4, 8, ... for the operator: they come in storms. */
+  #logFailure(waMessageId: string): void {
+    const { log } = this.#options;
+    this.#failures += 1;
+    log.debug({ waMessageId }, 'message not decrypted');
+    if (!Number.isInteger(Math.log2(this.#failures))) return;
+    log.warn({ failures: this.#failures }, 'messages not decrypted, asking their senders again');
   }
 
   #contentOf(stanza: Stanza, message: WAMessage | undefined): Content | undefined {

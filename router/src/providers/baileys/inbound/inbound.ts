@@ -104,10 +104,14 @@ export type InboundEffect<S extends InboundStanza, C> =
   /** Everything taken before the overflow is done: the next connection brings what was dropped. */
   | { type: 'disconnect' };
 
-/** Bytes of stanzas that are not decrypted and messages that core does not have. */
-export const MAX_BYTES = 32 * 1024 * 1024;
-/** No further stanza is decrypted while core has yet to take this many messages, unless its chat waits for it. */
-export const MAX_UNSTORED = 500;
+export interface InboundLimits {
+  /** Bytes of stanzas that are not decrypted and messages that core does not have. */
+  maxBytes: number;
+  /** No further stanza is decrypted while core has yet to take this many messages, unless its chat waits for it. */
+  maxUnstored: number;
+}
+
+const LIMITS: InboundLimits = { maxBytes: 32 * 1024 * 1024, maxUnstored: 500 };
 /** Messages delivered to core at the same time; each takes a database connection. */
 const MAX_DELIVERING = 6;
 /** A phone that is online sends a message again within two seconds; one that is not must not stop its chat. */
@@ -186,6 +190,7 @@ export function inbound<S extends InboundStanza, C>(
 
 /** The state of an account's inbound messages. Only `inbound` changes it. */
 export class InboundState<S extends InboundStanza, C> {
+  readonly #limits: InboundLimits;
   #effects: InboundEffect<S, C>[] = [];
   #tick = 0;
   #lastOrder: bigint;
@@ -222,8 +227,9 @@ export class InboundState<S extends InboundStanza, C> {
   #overflow: { lastSerial: number; left: number; isEnding: boolean } | undefined;
 
   /** @param lastOrder orders of new messages are above this one */
-  constructor(lastOrder: bigint) {
+  constructor(lastOrder: bigint, limits = LIMITS) {
     this.#lastOrder = lastOrder;
+    this.#limits = limits;
   }
 
   /** Bytes of stanzas to be decrypted and of messages that core does not have. */
@@ -247,8 +253,8 @@ export class InboundState<S extends InboundStanza, C> {
   handle(event: InboundEvent<S, C>): InboundEffect<S, C>[] {
     this.#apply(event);
     this.#decryptNext();
-    this.#deliverNext();
     this.#endAfterOverflow();
+    this.#deliverNext();
     return this.#effects.splice(0);
   }
 
@@ -356,10 +362,7 @@ export class InboundState<S extends InboundStanza, C> {
   #offlineEnded(): void {
     this.#offline = 'over';
     for (const chat of [...this.#chats.values()]) {
-      if (!chat.slots.some((message) => message.state === 'lost')) continue;
-      for (const message of chat.slots) if (message.state === 'lost') this.#leave(message, false);
-      chat.slots = chat.slots.filter((message) => message.state !== 'lost');
-      this.#advance(chat);
+      this.#giveUpUnread(chat, (message) => message.state === 'lost');
     }
     for (const [hash, dueTick] of this.#stored) {
       if (dueTick === undefined) this.#stored.set(hash, this.#tick + KEEP_TICKS);
@@ -415,7 +418,7 @@ export class InboundState<S extends InboundStanza, C> {
     }
     const order = message?.order ?? this.#seen.get(stanza.key)?.order ?? 0n;
     this.#enqueue(chat, { ...item, order });
-    while (this.bytes > MAX_BYTES && this.#waitingCount > 0) this.#dropOne();
+    while (this.bytes > this.#limits.maxBytes && this.#waitingCount > 0) this.#dropOne();
   }
 
   /** The same stanza again: its receipt was lost, or is not sent yet. */
@@ -487,6 +490,10 @@ export class InboundState<S extends InboundStanza, C> {
     const isDone = overflow.left <= 0 || !this.#eligible();
     if (!isDone) return;
     overflow.isEnding = true;
+    // What is read and waits for a message that may never come must not fill the memory again.
+    for (const chat of [...this.#chats.values()]) {
+      if (chat.slots.some(isRead)) this.#giveUpUnread(chat, (message) => message.state !== 'waiting');
+    }
     this.#effects.push({ type: 'disconnect' });
   }
 
@@ -515,7 +522,7 @@ export class InboundState<S extends InboundStanza, C> {
 
   /** The next chat with a stanza that may be decrypted now. */
   #eligible(): Chat<S, C> | undefined {
-    const isFull = this.#unstored >= MAX_UNSTORED;
+    const isFull = this.#unstored >= this.#limits.maxUnstored;
     for (const chat of this.#turns) {
       // Ready messages of a chat may wait for a stanza, which is decrypted however many they are.
       if (!isFull || chat.slots[0]?.state === 'waiting') return chat;
@@ -816,6 +823,18 @@ export class InboundState<S extends InboundStanza, C> {
     this.#unstoredBytes += bytes;
     this.#asked.delete(message);
     this.#undecrypted.delete(message.key);
+  }
+
+  /** Releases slots of messages that are not read. */
+  #giveUpUnread(chat: Chat<S, C>, isGivenUp: (message: Message<S, C>) => boolean): void {
+    const slots: Message<S, C>[] = [];
+    for (const message of chat.slots) {
+      if (isRead(message) || !isGivenUp(message)) slots.push(message);
+      else this.#leave(message, false);
+    }
+    if (slots.length === chat.slots.length) return;
+    chat.slots = slots;
+    this.#advance(chat);
   }
 
   /** The message's slot is gone; those behind it go on. */

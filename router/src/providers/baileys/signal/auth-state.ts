@@ -80,6 +80,8 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
         creds.registered = false;
       }
       await store.read(scope, [CREDS]);
+      // A step that began before a failed commit builds on what is void: it must have failed, too.
+      await steps.settled();
       await commits.recover();
       if (credsUnit !== undefined) return;
       saveCreds();

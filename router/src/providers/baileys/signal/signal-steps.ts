@@ -72,6 +72,11 @@ export class SignalSteps {
     return (await this.run(work)).result;
   }
 
+  /** Resolves when every step so far has ended. */
+  async settled(): Promise<void> {
+    await this.#tail;
+  }
+
   #alone<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#tail.then(work);
     this.#tail = done.catch(() => undefined);
