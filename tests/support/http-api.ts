@@ -15,10 +15,15 @@ import type {
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import { type ExplainInput, explainRoute } from '../../router/src/core/routing/explain-route.ts';
-import { type Endpoint, pathMatches } from '../../router/src/infra/faces/rest/endpoint.ts';
+import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
+import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
+import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
+import { type PagesDeps, pages } from '../../router/src/infra/faces/pages/pages.ts';
+import type { Endpoint } from '../../router/src/infra/faces/rest/endpoint.ts';
 import { createMetrics, type Metrics } from '../../router/src/infra/faces/rest/metrics/metrics.ts';
 import { problemSchema } from '../../router/src/infra/faces/rest/problem.ts';
-import { createHttpServer, endpointsOf, type HttpDeps } from '../../router/src/infra/faces/rest/server.ts';
+import { type RestApiDeps, restApi } from '../../router/src/infra/faces/rest/rest-api.ts';
+import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/faces/rest/server.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
@@ -133,10 +138,14 @@ export interface HttpApi {
   sent: OutgoingMessage[];
   /** Turn loops that a call asked for. */
   startedLoops: Array<{ chatId: string; epoch: number }>;
-  /** What the in-memory inbox, outbox and dead letters of `deps` hold. */
+  /** Contents of the in-memory inbox, outbox and dead letters. */
   state: MemoryState;
   log: ReturnType<typeof recordingLog>;
-  deps: HttpDeps;
+  /** Every endpoint of the API and the pages, beside /openapi.json. */
+  endpoints: Endpoint[];
+  deps: RestApiDeps & PagesDeps;
+  /** What the server was started with. */
+  options: HttpServerOptions;
   /** Nodes and accounts as this node sees them, to be filled by the test. */
   view: ClusterView;
   /** Wall time of the server, set by the test. */
@@ -156,7 +165,9 @@ export interface ApiAnswer {
 }
 
 /** Starts the API. `apiKey`: the one that the service asks for; `call` sends none by itself. */
-export async function startHttpApi(options: { apiKey?: string } = {}): Promise<HttpApi> {
+export async function startHttpApi(
+  options: { apiKey?: string; agentKinds?: readonly AgentKind[] } = {},
+): Promise<HttpApi> {
   const accounts = new FakeAccounts();
   accounts.set();
   const messageLog = new FakeMessageLog();
@@ -180,8 +191,16 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
     deliver: (reply: QueuedReply) => sent.push(reply.message),
   };
   const view: ClusterView = { nodes: [], accounts: [] };
-  const deps: HttpDeps = {
-    config: { host: '127.0.0.1', port: 0, accountId: 'default', apiKey: options.apiKey },
+  const config = {
+    host: '127.0.0.1',
+    port: 0,
+    accountId: 'default',
+    environment: 'lab' as const,
+    apiKey: options.apiKey,
+  };
+  const deps: RestApiDeps & PagesDeps = {
+    config,
+    agentKinds: options.agentKinds ?? agentKinds,
     accounts,
     nodes: { nodeId: 'n1', view: () => view },
     messageLog,
@@ -202,8 +221,9 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
       },
     },
   };
-  const endpoints = endpointsOf(deps);
-  const server = await createHttpServer(deps);
+  const endpoints = [...pages(deps), ...restApi(deps), ...docsPages()];
+  const serverOptions: HttpServerOptions = { config, log, now: deps.now, endpoints };
+  const server = await createHttpServer(serverOptions);
   return {
     url: server.url,
     accounts,
@@ -214,7 +234,9 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
     startedLoops,
     state,
     log,
+    endpoints,
     deps,
+    options: serverOptions,
     view,
     clock,
     database,
@@ -238,6 +260,15 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
   };
 }
 
+/** Whether a path is one of the template's: `/api/routes/{id}` matches `/api/routes/7`. */
+export function pathMatches(template: string, path: string): boolean {
+  const wanted = template.split('/');
+  const given = path.split('/');
+  return (
+    wanted.length === given.length && wanted.every((part, i) => part.startsWith('{') || part === given[i])
+  );
+}
+
 /** Every answer of every test must be what /openapi.json says, without a field that it does not know. */
 function expectAsDescribed(
   endpoints: readonly Endpoint[],
@@ -248,6 +279,6 @@ function expectAsDescribed(
   const operation = endpoints.find(
     (each) => each.method === answer.method.toLowerCase() && pathMatches(each.path, path),
   );
-  const schema = operation?.answers[answer.status]?.schema ?? problemSchema;
+  const schema = operation?.responses[answer.status]?.schema ?? problemSchema;
   expect(schema.parse(answer.body), `${answer.method} ${path} ${answer.status}`).toEqual(answer.body);
 }

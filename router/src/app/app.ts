@@ -17,13 +17,17 @@ import { receiveMessage } from '../core/messages/receive-message.ts';
 import type { QueuedReply } from '../core/ports/inbox.ts';
 import { explainRoute } from '../core/routing/explain-route.ts';
 import { answerNext } from '../core/turns/answer-message.ts';
+import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { DbosTakeover } from '../infra/engine/dbos-takeover.ts';
 import { TurnEngine } from '../infra/engine/turn-engine.ts';
 import { type Loop, TurnSharing } from '../infra/engine/turn-sharing.ts';
+import { docsPages } from '../infra/faces/pages/docs-pages.ts';
+import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { TerminalPairing } from '../infra/faces/pages/terminal-pairing.ts';
 import { createMetrics } from '../infra/faces/rest/metrics/metrics.ts';
+import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { createHttpServer } from '../infra/faces/rest/server.ts';
 import { createLogger } from '../infra/logging/logger.ts';
 import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
@@ -205,10 +209,12 @@ async function start(
     deliver: (reply: QueuedReply) => answerDeps.deliver([reply]),
   };
   let server: Awaited<ReturnType<typeof createHttpServer>> | undefined;
-  server = await createHttpServer({
+  const faces: RestApiDeps & PagesDeps = {
     config,
     log: log.child({ mod: 'http' }),
+    now: () => clock.now(),
     routes,
+    agentKinds,
     messageLog,
     accounts,
     nodes: { nodeId, view: () => accounts.view },
@@ -229,6 +235,12 @@ async function start(
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
     storage,
+  };
+  server = await createHttpServer({
+    config,
+    log: faces.log,
+    // One line per face.
+    endpoints: [...pages(faces), ...restApi(faces), ...docsPages()],
   });
   const { url, close } = server;
   closers.push(close);

@@ -4,11 +4,12 @@ import type { Config } from '../../../config/config.ts';
 import type { AccountControl } from '../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
-import { type Answer, type Endpoint, endpoint } from '../rest/endpoint.ts';
+import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { timeView } from '../rest/fields.ts';
 import { isSame, refuseForeignOrigin, sessionCookie } from '../rest/guard.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
 import { accountViewOf } from '../rest/resources/accounts-api.ts';
+import type { ApiResponse } from '../rest/response.ts';
 import { html } from './html.ts';
 import { page } from './page-frame.ts';
 import { qrPage } from './qr-page.ts';
@@ -54,27 +55,29 @@ const htmlPage = { description: 'The page.', contentType: 'text/html' };
 
 /** Pages for people: `/`, `/login`, `/qr` with its picture and status. With a key set, a stranger sees a login form only. */
 export function pages({ accounts, config, now, log }: PagesDeps): Endpoint[] {
-  const common = { tag: 'Pairing', method: 'get' as const };
+  const common = { tag: 'Pairing' as const, method: 'get' as const };
 
   return [
     endpoint({
       ...common,
       path: '/',
+      operationId: 'showOverview',
       isPublic: true,
       summary: 'Where to find what',
-      answers: { 200: htmlPage },
+      responses: { 200: htmlPage },
       handle: ({ caller }) => (caller === 'stranger' ? loginPage(401) : indexPage(accounts.list())),
     }),
     endpoint({
       tag: 'Pairing',
       method: 'post',
       path: '/login',
+      operationId: 'login',
       isPublic: true,
       summary: 'Log a browser in with the admin key',
       body: loginBody,
       bodyType: 'application/x-www-form-urlencoded',
       isBodyOptional: true,
-      answers: {
+      responses: {
         303: { description: 'Logged in; on to /qr.' },
         401: { description: 'A wrong key.', contentType: 'text/html' },
       },
@@ -92,10 +95,11 @@ export function pages({ accounts, config, now, log }: PagesDeps): Endpoint[] {
     endpoint({
       ...common,
       path: '/qr',
+      operationId: 'showPairingPage',
       isPublic: true,
       summary: 'Pairing page, which refreshes itself',
       query: accountQuery,
-      answers: { 200: htmlPage, 401: { description: 'A login form.', contentType: 'text/html' } },
+      responses: { 200: htmlPage, 401: { description: 'A login form.', contentType: 'text/html' } },
       handle: ({ query, caller }) => {
         if (caller === 'stranger') return loginPage(401);
         const shown = statusOf(query.account);
@@ -106,9 +110,10 @@ export function pages({ accounts, config, now, log }: PagesDeps): Endpoint[] {
     endpoint({
       ...common,
       path: '/qr/image',
+      operationId: 'getPairingImage',
       summary: 'The current QR code as a picture',
       query: accountQuery,
-      answers: {
+      responses: {
         200: { description: 'The picture.', contentType: 'image/png' },
         404: { description: 'There is no QR code in this state.', schema: problemSchema },
       },
@@ -123,9 +128,10 @@ export function pages({ accounts, config, now, log }: PagesDeps): Endpoint[] {
     endpoint({
       ...common,
       path: '/qr/status',
+      operationId: 'getPairingStatus',
       summary: 'State of pairing, for programs',
       query: accountQuery,
-      answers: { 200: { description: 'The state.', schema: statusView } },
+      responses: { 200: { description: 'The state.', schema: statusView } },
       handle: ({ query }) => ({ status: 200, json: statusViewOf(statusOf(query.account)) }),
     }),
   ];
@@ -152,7 +158,7 @@ function statusViewOf(status: AccountStatus): z.input<typeof statusView> {
   return { ...shown, ...(isLinked && { account: { id: accountId, phone, lid, name } }) };
 }
 
-function loginPage(status: number, problem?: string): Answer {
+function loginPage(status: number, problem?: string): ApiResponse {
   return page({
     status,
     title: 'Log in',
@@ -168,7 +174,7 @@ function loginPage(status: number, problem?: string): Answer {
   });
 }
 
-function indexPage(accounts: readonly AccountStatus[]): Answer {
+function indexPage(accounts: readonly AccountStatus[]): ApiResponse {
   return page({
     status: 200,
     title: 'Overview',
@@ -185,6 +191,7 @@ function indexPage(accounts: readonly AccountStatus[]): Answer {
 <li><a href="/api/messages">Messages</a> and <a href="/api/dead-letters">dead letters</a></li>
 <li><a href="/health/ready">Readiness</a> and <a href="/metrics">metrics</a></li>
 <li><a href="/openapi.json">Description of the API</a> (OpenAPI 3.1)</li>
+<li><a href="/docs/README.md">Documentation</a></li>
 </ul>`,
   });
 }

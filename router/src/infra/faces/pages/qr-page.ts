@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AccountState } from '../../../core/models.ts';
 import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
-import type { Answer } from '../rest/endpoint.ts';
+import type { ApiResponse } from '../rest/response.ts';
 import { type Html, html } from './html.ts';
 import { page } from './page-frame.ts';
 
@@ -82,7 +82,7 @@ setInterval(refresh, 2000);
 `;
 
 /** The pairing page of one account, for every state. `others` are the accounts it can switch to. */
-export function qrPage(status: AccountStatus, others: readonly AccountStatus[], nowMs: number): Answer {
+export function qrPage(status: AccountStatus, others: readonly AccountStatus[], nowMs: number): ApiResponse {
   return page({
     status: 200,
     title: TITLES[status.state],

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { ANY_CHANNEL, canonicalChannelId } from '../../../core/chat-id.ts';
 
-/** Fields that several resources share, each with its sentence for a wrong value. */
+/** Fields that several resources share, each with its message for a wrong value. */
 
 export const accountIdField = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
-  .describe("WhatsApp account; default: the service's own.");
+  .describe("WhatsApp account. Default: the service's own (WA2AI_ACCOUNT_ID).");
 
-/** A chat or the wildcard, brought to its stored form. */
+/** A chat or the wildcard, converted to its stored form. */
 export const channelIdField = z
   .string()
   .transform((value, context) => {
@@ -17,9 +17,11 @@ export const channelIdField = z
     context.addIssue('must be *, a phone number with its country code, a JID or a group id');
     return z.NEVER;
   })
-  .describe('`*`, a phone number with country code (`+` allowed), a JID or a group id; stored in one form.');
+  .describe(
+    "The chat: a phone number with country code (`5493777239922`, `+54 9 3777 239922` or a JID), a LID (`…@lid`), a group (`…@g.us`), or `*` for every chat without a route of its own. Stored in one form. A person's number and LID are the same chat.",
+  );
 
-/** A chat, brought to its stored form; the wildcard is none. */
+/** A chat, converted to its stored form. The wildcard is refused. */
 export const chatField = channelIdField.refine(
   (channelId) => channelId !== ANY_CHANNEL,
   'must be one chat: a phone number with its country code, a JID or a group id',
@@ -57,20 +59,20 @@ export function isRowId(text: string): boolean {
 
 export const rowIdField = z.string().refine(isRowId, 'must be the id of a row');
 
-/** A Date as every answer writes it. */
+/** A time as every response writes it. */
 export const timeView = z.iso.datetime().describe('UTC, ISO 8601.');
 
 /** `{success, data}`. */
-export function dataAnswer<T extends z.ZodType>(data: T) {
+export function dataResponse<T extends z.ZodType>(data: T) {
   return z.object({ success: z.literal(true), data });
 }
 
 /** `{success, message, data}`. */
-export function changedAnswer<T extends z.ZodType>(data: T) {
+export function changedResponse<T extends z.ZodType>(data: T) {
   return z.object({ success: z.literal(true), message: z.string(), data });
 }
 
 /** `{success, data, count}`. */
-export function listAnswer<T extends z.ZodType>(item: T) {
+export function listResponse<T extends z.ZodType>(item: T) {
   return z.object({ success: z.literal(true), data: z.array(item), count: z.int() });
 }

@@ -3,6 +3,7 @@ import type { Request, RequestHandler } from 'express';
 import type { Config } from '../../../config/config.ts';
 import { isLoopbackHost } from '../../../config/config-fields.ts';
 import { HttpProblem } from './problem.ts';
+import type { Caller } from './response.ts';
 
 const SESSION_COOKIE = 'wa2ai_session';
 const SESSION_HOURS = 12;
@@ -10,16 +11,13 @@ const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 export type GuardConfig = Pick<Config, 'host' | 'apiKey'>;
 
-/** Who a request comes from: someone with the key, a logged-in browser, or (no key configured) this machine. */
-export type Caller = 'key' | 'session' | 'loopback' | 'stranger';
-
-/** Whether the text is the secret, in a time that does not depend on where they differ. */
+/** Whether the text equals the secret; takes the same time wherever they differ. */
 export function isSame(given: string, secret: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(secret));
 }
 
-/** Finds out who calls; never throws. */
+/** Determines who calls. Never throws. */
 export function callerOf(request: Request, config: GuardConfig, nowMs: number): Caller {
   if (config.apiKey === undefined) return 'loopback';
   const given = keyOf(request);
@@ -28,20 +26,17 @@ export function callerOf(request: Request, config: GuardConfig, nowMs: number): 
 }
 
 /**
- * Refuses what must not reach a handler. With a key configured: everything without it, but for public paths. Without
- * one, on loopback: a foreign Host (DNS rebinding), a foreign Origin and cross-site writes (another web page in the
- * same browser). Always: writes under /api whose body is not JSON, which a plain cross-site form could send.
+ * Refuses requests that must not reach a handler. With a key configured: every request without it, except to public
+ * paths. Without a key, on loopback: a foreign Host (DNS rebinding), a foreign Origin and cross-site writes (a web page
+ * in the same browser). Always: writes under /api whose body is not JSON, which a cross-site form could send.
  */
-export function guard(
-  config: GuardConfig,
-  options: { isPublic(request: Request): boolean; now(): number },
-): RequestHandler {
+export function guard(config: GuardConfig, options: { isPublic: boolean; now(): number }): RequestHandler {
   return (request, response, next) => {
     const caller = callerOf(request, config, options.now());
     response.locals.caller = caller;
     if (caller === 'loopback') refuseForeignHost(request, config);
     if (caller === 'loopback' || caller === 'session') refuseForeignOrigin(request);
-    if (caller === 'stranger' && !options.isPublic(request)) {
+    if (caller === 'stranger' && !options.isPublic) {
       response.set('WWW-Authenticate', 'Bearer realm="wa2ai"');
       throw new HttpProblem(
         401,
@@ -65,11 +60,11 @@ function refuseForeignHost(request: Request, config: GuardConfig): void {
   throw new HttpProblem(
     403,
     'FOREIGN_HOST',
-    'Without an admin key wa2ai answers only requests to localhost or 127.0.0.1.',
+    'Without an admin key wa2ai accepts only requests to localhost or 127.0.0.1. Set WA2AI_API_KEY to use other names.',
   );
 }
 
-/** Refuses requests that another site's page makes; also one of another port of this machine. */
+/** Refuses requests made by a page of another site, or of another port of this machine. */
 export function refuseForeignOrigin(request: Request): void {
   const origin = request.get('origin');
   const isOwn = origin === undefined || originHost(origin) === request.get('host')?.toLowerCase();
@@ -98,7 +93,7 @@ function originHost(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host.toLowerCase() : undefined;
 }
 
-/** The `Set-Cookie` value that logs a browser in: an end time under a MAC of the key, so changing the key ends it. */
+/** The `Set-Cookie` value that logs a browser in: an end time with a MAC under the key. A new key ends all sessions. */
 export function sessionCookie(apiKey: string, nowMs: number): string {
   const endsAt = String(nowMs + SESSION_HOURS * 3_600_000);
   const value = `${endsAt}.${macOf(apiKey, endsAt)}`;

@@ -1,61 +1,66 @@
 import { z } from 'zod';
-import { type AnswerDoc, type Endpoint, endpoint } from './endpoint.ts';
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { packageVersion } from '../../../config/package-version.ts';
+import { type Endpoint, endpoint, TAGS } from './endpoint.ts';
 import { problemSchema } from './problem.ts';
+import type { ResponseDoc } from './response.ts';
 
-type Json = Record<string, unknown>;
+type Document = ReturnType<typeof createDocument>;
 
-/** Beside the named ones, on every path. */
+/** Beside the named ones, for every operation. */
 const OTHER_PROBLEMS =
-  'What else may happen: 403 a page of another site or a foreign Host, 405 another method than those here, 500 a fault of wa2ai, 503 the database is away.';
-
-/** Where OpenAPI documents look for named schemas. */
-const COMPONENTS = '#/components/schemas/';
+  'Any other problem: 403 for a page of another site or a foreign Host, 500 for a fault of wa2ai, 503 while the database is unavailable.';
 
 /**
- * The OpenAPI 3.1 description of the endpoints, made from the schemas that their handlers validate with. Schemas with an
+ * The OpenAPI 3.1 description of the endpoints, generated from the schemas that validate their requests. Schemas with an
  * id (`meta({id})`) become components.
- * @param hasKey whether callers must send the admin key
+ * @param options.hasKey whether callers must send the admin key
  */
-export function openApiDocument(endpoints: readonly Endpoint[], options: { hasKey: boolean }): Json {
-  const schemas: Record<string, unknown> = {};
-  const paths: Record<string, Json> = {};
+export function openApiDocument(endpoints: readonly Endpoint[], options: { hasKey: boolean }): Document {
+  const paths: ZodOpenApiPathsObject = {};
   for (const definition of endpoints) {
     paths[definition.path] = {
       ...paths[definition.path],
-      [definition.method]: operationOf(definition, schemas, options.hasKey),
+      [definition.method]: operationOf(definition, options.hasKey),
     };
   }
-  return {
-    openapi: '3.1.0',
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
-    info: {
-      title: 'wa2ai',
-      version: '1',
-      description:
-        'Connects WhatsApp accounts to AI agents. Errors are `{success: false, error, code, details?}`.',
-    },
-    servers: [{ url: '/' }],
-    paths,
-    components: {
-      schemas,
-      securitySchemes: {
-        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
-        bearer: { type: 'http', scheme: 'bearer' },
+  return createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title: 'wa2ai',
+        version: packageVersion(),
+        license: { name: 'MIT', identifier: 'MIT' },
+        description:
+          'Connects WhatsApp accounts to AI agents. Every error is `{success: false, error, code, docs, details?}`.',
+      },
+      servers: [{ url: '/' }],
+      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      paths,
+      components: {
+        securitySchemes: {
+          apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+          bearer: { type: 'http', scheme: 'bearer' },
+        },
       },
     },
-  };
+    { allowEmptySchema: { custom: true, transform: true } },
+  );
 }
 
-/** `GET /openapi.json`: describes the given endpoints and itself. Made when it is first asked for, not at every start. */
+/** `GET /openapi.json`: describes the given endpoints and itself. Generated at the first request. */
 export function openApiEndpoint(others: readonly Endpoint[], options: { hasKey: boolean }): Endpoint {
-  let document: Json | undefined;
+  let document: Document | undefined;
   const own: Endpoint = endpoint({
     method: 'get',
     path: '/openapi.json',
+    operationId: 'getOpenApi',
     tag: 'Health',
-    summary: 'This description',
+    summary: 'Description of this API',
     isPublic: true,
-    answers: { 200: { description: 'OpenAPI 3.1.', contentType: 'application/json' } },
+    responses: {
+      200: { description: 'OpenAPI 3.1.', schema: z.looseObject({ openapi: z.string() }) },
+    },
     handle: () => {
       document ??= openApiDocument([...others, own], options);
       return { status: 200, json: document };
@@ -64,94 +69,69 @@ export function openApiEndpoint(others: readonly Endpoint[], options: { hasKey: 
   return own;
 }
 
-function operationOf(definition: Endpoint, schemas: Json, hasKey: boolean): Json {
-  const { method, path, tag, summary, body, answers } = definition;
+function operationOf(definition: Endpoint, hasKey: boolean): ZodOpenApiOperationObject {
+  const { operationId, tag, summary, description, body, bodyType } = definition;
   const needsKey = hasKey && !definition.isPublic;
-  const responses = Object.entries(answers).map(([status, doc]) => [status, responseOf(doc, schemas)]);
-  const problems: Array<[string, string]> = [];
-  if (body || definition.query)
-    problems.push(['400', 'A mistake in the request; `details` names the fields.']);
-  if (body) problems.push(['413', 'The body is larger than 1 MB.'], ['415', 'The body is not JSON.']);
-  if (needsKey) problems.push(['401', 'The admin key is missing or wrong.']);
-  const missing = problems.filter(([status]) => !(status in answers));
   return {
-    operationId: operationId(method, path),
+    operationId,
     tags: [tag],
     summary,
-    parameters: parametersOf(definition, schemas),
+    ...(description !== undefined && { description }),
+    requestParams: {
+      path: paramsOf(definition.path, definition.params),
+      ...(definition.query && { query: definition.query as z.ZodObject }),
+      ...(definition.headers && { header: headersOf(definition.headers) }),
+    },
     ...(body && {
       requestBody: {
         required: !definition.isBodyOptional,
-        content: {
-          [definition.bodyType ?? 'application/json']: { schema: schemaOf(body, 'input', schemas) },
-        },
+        content: { [bodyType ?? 'application/json']: { schema: body } },
       },
     }),
-    responses: Object.fromEntries([
-      ...responses,
-      ...missing.map(([status, description]) => [
-        status,
-        responseOf({ description, schema: problemSchema }, schemas),
-      ]),
-      ['default', responseOf({ description: OTHER_PROBLEMS, schema: problemSchema }, schemas)],
-    ]),
+    responses: responsesOf(definition, needsKey),
     security: needsKey ? [{ apiKey: [] }, { bearer: [] }] : [],
   };
 }
 
-function operationId(method: string, path: string): string {
-  const words = path.split(/[^A-Za-z]+/).filter(Boolean);
-  if (words.length === 0) return `${method}Index`;
-  return [method, ...words.map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`)].join('');
+function responsesOf(definition: Endpoint, needsKey: boolean): ZodOpenApiOperationObject['responses'] {
+  const { body, query, responses } = definition;
+  const problems = {
+    ...((body || query) && { 400: 'The request is invalid; `details` names the fields.' }),
+    ...(needsKey && { 401: 'The admin key is missing or wrong.' }),
+    ...(body && { 413: 'The body is larger than 1 MB.', 415: 'The body is not JSON.' }),
+  };
+  const entries = [
+    ...Object.entries(problems).map(([status, description]) => [status, problemDoc(description)] as const),
+    ...Object.entries(responses),
+    ['default', problemDoc(OTHER_PROBLEMS)] as const,
+  ];
+  return Object.fromEntries(entries.map(([status, doc]) => [status, responseOf(doc)]));
 }
 
-function parametersOf(definition: Endpoint, schemas: Json): Json[] {
-  const inPath = [...definition.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
-  const query = definition.query ? schemaOf(definition.query, 'input', schemas) : {};
-  const required = (query.required ?? []) as string[];
-  const inQuery = Object.entries((query.properties ?? {}) as Record<string, Json>).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    schema,
-  }));
-  const inHeader = Object.entries(definition.headers ?? {}).map(([name, description]) => ({
-    name,
-    in: 'header',
-    required: false,
-    description,
-    schema: { type: 'string' },
-  }));
-  return [...inPath, ...inQuery, ...inHeader];
+function problemDoc(description: string): ResponseDoc {
+  return { description, schema: problemSchema };
 }
 
-function responseOf({ description, contentType, schema }: AnswerDoc, schemas: Json): Json {
+function responseOf({ description, contentType, schema }: ResponseDoc) {
   const type = contentType ?? (schema && 'application/json');
   if (!type) return { description };
-  return { description, content: { [type]: schema ? { schema: schemaOf(schema, 'output', schemas) } : {} } };
+  return { description, content: { [type]: schema ? { schema } : {} } };
 }
 
-/** The JSON Schema; those inside it that have an id move to the components. */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
-  const {
-    $schema: _,
-    $defs,
-    ...own
-  } = z.toJSONSchema(schema, { target: 'draft-2020-12', io, unrepresentable: 'any' });
-  const { value } = withComponents({ own, defs: $defs ?? {} });
-  Object.assign(schemas, value.defs);
-  const { id, ...rest } = value.own as Json & { id?: string };
-  if (id === undefined) return rest;
-  schemas[id] = rest;
-  return { $ref: `${COMPONENTS}${id}` };
+function paramsOf(path: string, descriptions: Record<string, string> = {}): z.ZodObject {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  return z.object(
+    Object.fromEntries(names.map((name) => [name, z.string().describe(descriptions[name] ?? '')])),
+  );
 }
 
-function withComponents<T>(value: T): { value: T } {
-  const text = JSON.stringify(value).replaceAll('"#/$defs/', `"${COMPONENTS}`);
-  return { value: JSON.parse(text) as T };
+function headersOf(headers: Record<string, string>): z.ZodObject {
+  return z.object(
+    Object.fromEntries(
+      Object.entries(headers).map(([name, description]) => [
+        name,
+        z.string().optional().describe(description),
+      ]),
+    ),
+  );
 }

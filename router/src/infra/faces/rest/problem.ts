@@ -1,9 +1,31 @@
-import type { ErrorRequestHandler, Response } from 'express';
 import { z } from 'zod';
 import { Wa2aiError } from '../../../core/errors.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
-import { html } from '../pages/html.ts';
-import { page } from '../pages/page-frame.ts';
+
+/** Codes of problems that the REST API itself reports. Each is a heading of docs/troubleshooting.md. */
+export const PROBLEM_CODES = [
+  'ACCOUNT_EXISTS',
+  'ALREADY_LINKED',
+  'ALREADY_REPLAYED',
+  'BAD_REQUEST',
+  'BODY_TOO_LARGE',
+  'FOREIGN_HOST',
+  'FOREIGN_ORIGIN',
+  'IDEMPOTENCY_CONFLICT',
+  'INTERNAL',
+  'INVALID_BODY',
+  'INVALID_HEADERS',
+  'INVALID_JSON',
+  'INVALID_QUERY',
+  'INVALID_REGEX_PATTERN',
+  'METHOD_NOT_ALLOWED',
+  'NOT_FOUND',
+  'NO_QR',
+  'SEVERAL_ROUTES',
+  'UNAUTHORIZED',
+  'UNSUPPORTED_MEDIA_TYPE',
+] as const;
+
+export type ProblemCode = (typeof PROBLEM_CODES)[number];
 
 /** What is wrong with one field of a request: a path such as `config.adk.appName`, or `` for the whole. */
 export interface ProblemDetail {
@@ -11,36 +33,56 @@ export interface ProblemDetail {
   message: string;
 }
 
-/** An answer other than success: `message` is a sentence for the caller and holds nothing internal. */
+/** A response other than success. `message` is a sentence for the caller and contains nothing internal. */
 export class HttpProblem extends Wa2aiError {
   readonly status: number;
   readonly details: readonly ProblemDetail[] | undefined;
 
-  constructor(status: number, code: string, message: string, details?: readonly ProblemDetail[]) {
+  constructor(status: number, code: ProblemCode, message: string, details?: readonly ProblemDetail[]) {
     super(code, 'dead', message);
     this.status = status;
     this.details = details;
   }
 }
 
-/** Body of every error answer. */
+/** Body of every error response. */
 export const problemSchema = z
   .object({
     success: z.literal(false),
     error: z.string().describe('A sentence for a person.'),
     code: z.string().describe('Stable, for programs: `INVALID_BODY`, `NOT_FOUND` ...'),
-    details: z.array(z.object({ field: z.string(), message: z.string() })).optional(),
+    docs: z.string().describe('Where the documentation explains the code.'),
+    details: z
+      .array(
+        z.object({
+          field: z.string().describe('Path of the field, such as `config.adk.appName`.'),
+          message: z.string().describe('What is wrong with it; follows the name of the field.'),
+        }),
+      )
+      .optional(),
   })
-  .meta({ id: 'Problem' });
+  .meta({
+    id: 'Problem',
+    examples: [
+      {
+        success: false,
+        error: 'text is missing.',
+        code: 'INVALID_BODY',
+        docs: 'docs/troubleshooting.md#invalid_body',
+        details: [{ field: 'text', message: 'is missing' }],
+      },
+    ],
+  });
 
-interface ProblemAnswer {
+/** An error response, ready to be written. */
+export interface ProblemResponse {
   status: number;
   headers: Record<string, string>;
   body: z.input<typeof problemSchema>;
 }
 
-/** Errors of the body parser and the router by their `type`; what is missing here counts as 400. */
-const PARSER_PROBLEMS: Record<string, [status: number, code: string, sentence: string]> = {
+/** Errors of the body parser and the router by their `type`. */
+const PARSER_PROBLEMS: Record<string, [status: number, code: ProblemCode, sentence: string]> = {
   'entity.too.large': [413, 'BODY_TOO_LARGE', 'The body must not be larger than 1 MB.'],
   'entity.parse.failed': [400, 'INVALID_JSON', 'The body must be valid JSON.'],
   'encoding.unsupported': [
@@ -52,72 +94,45 @@ const PARSER_PROBLEMS: Record<string, [status: number, code: string, sentence: s
 };
 
 /**
- * The answer for anything a handler throws. What the caller did wrong becomes a 4xx, a database that is away 503, and
- * the rest one constant 500 whose cause only the log holds.
+ * The response for anything that a handler throws: a mistake of the caller becomes a 4xx, an unavailable database 503,
+ * and everything else one constant 500 whose cause is only in the log.
  */
-export function problemOf(error: unknown): ProblemAnswer {
+export function problemOf(error: unknown): ProblemResponse {
   if (error instanceof HttpProblem) {
-    return answer(error.status, error.code, error.message, error.details);
+    return problem(error.status, error.code, error.message, error.details);
   }
   if (error instanceof Wa2aiError) {
-    // The work loop's dispositions, read for a caller who waits: later may help, or the request clashes with the state.
     const { code, message, disposition } = error;
-    if (code === 'STORAGE_DAMAGED') return answer(500, code, message);
-    if (disposition === 'retry') return { ...answer(503, code, message), headers: { 'retry-after': '5' } };
-    return answer(409, code, message);
+    if (code === 'STORAGE_DAMAGED') return problem(500, code, message);
+    if (disposition === 'retry') return { ...problem(503, code, message), headers: { 'retry-after': '5' } };
+    return problem(409, code, message);
   }
   const { status, type } = (typeof error === 'object' && error !== null ? error : {}) as {
     status?: unknown;
     type?: unknown;
   };
   const known = typeof type === 'string' ? PARSER_PROBLEMS[type] : undefined;
-  if (known) return answer(...known);
+  if (known) return problem(...known);
   if (typeof status === 'number' && status >= 400 && status < 500) {
-    return answer(400, 'BAD_REQUEST', 'The request could not be read.');
+    return problem(400, 'BAD_REQUEST', 'The request could not be read.');
   }
-  return answer(500, 'INTERNAL', 'Something went wrong inside wa2ai; its log has the cause.');
+  return problem(500, 'INTERNAL', 'wa2ai failed to handle this request. Its log has the cause.');
 }
 
-function answer(
+/** Where the documentation explains an error code: each code is a heading there. */
+function docsOf(code: string): string {
+  return `docs/troubleshooting.md#${code.toLowerCase()}`;
+}
+
+function problem(
   status: number,
   code: string,
   error: string,
   details?: readonly ProblemDetail[],
-): ProblemAnswer {
+): ProblemResponse {
   return {
     status,
     headers: {},
-    body: { success: false, error, code, ...(details && { details: [...details] }) },
+    body: { success: false, error, code, docs: docsOf(code), ...(details && { details: [...details] }) },
   };
-}
-
-/**
- * Express' last handler: writes every error as a problem, for a browser that goes to a page as a page, and logs those
- * that are the service's own fault.
- */
-export function problemHandler(log: Logger): ErrorRequestHandler {
-  return (error, request, response, next) => {
-    if (response.headersSent) return next(error);
-    const problem = problemOf(error);
-    if (problem.status >= 500) {
-      log.error({ err: error, method: request.method, route: request.route?.path }, 'request failed');
-    }
-    response.status(problem.status).set(problem.headers);
-    // A program that names no type, or any, gets JSON.
-    const isForPerson = request.method === 'GET' && request.accepts(['json', 'html']) === 'html';
-    if (isForPerson) writePage(response, problem.body.error);
-    else response.json(problem.body);
-  };
-}
-
-function writePage(response: Response, sentence: string): void {
-  const { headers, html: text } = page({
-    status: response.statusCode,
-    title: 'This did not work',
-    main: html`<h1>This did not work</h1><p>${sentence}</p><p><a href="/">Overview</a></p>`,
-  });
-  response
-    .set(headers ?? {})
-    .type('html')
-    .send(text);
 }

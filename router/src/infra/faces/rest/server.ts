@@ -1,107 +1,95 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
+import helmet from 'helmet';
 import type { Config } from '../../../config/config.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
-import type { RouteStore } from '../../../core/ports/route-store.ts';
-import { pages } from '../pages/pages.ts';
-import { type Endpoint, mount, pathMatches } from './endpoint.ts';
+import type { Logger } from '../../../core/ports/logger.ts';
+import type { Endpoint } from './endpoint.ts';
 import { guard } from './guard.ts';
-import type { Metrics } from './metrics/metrics.ts';
-import { metricsApi } from './metrics/metrics-api.ts';
+import { mount } from './mount.ts';
 import { openApiEndpoint } from './openapi.ts';
-import { problemHandler } from './problem.ts';
-import { accountsApi } from './resources/accounts-api.ts';
-import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
-import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
-import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
-import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
-import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
-import { routesApi } from './resources/routes-api.ts';
+import { problemHandler } from './problem-handler.ts';
 
-/** Idle keep-alive connections and requests that are still running when the server closes get this long. */
+/** How long idle keep-alive connections and running requests get when the server closes. */
 const CLOSE_GRACE_MS = 2_000;
 
-/** What the REST API and the pages stand on. */
-export interface HttpDeps
-  extends MessagesApiDeps,
-    DeadLettersApiDeps,
-    HealthApiDeps,
-    ExplainApiDeps,
-    NodesApiDeps {
-  config: Pick<Config, 'host' | 'port' | 'apiKey' | 'accountId'>;
-  routes: RouteStore;
-  metrics: Metrics;
+/** Limits of the server. A connection that breaks one is closed. */
+export const SERVER_LIMITS = {
+  /** Connections at a time; further ones are refused. */
+  maxConnections: 512,
+  /** Until a connection has sent its request line and headers, also when it sends nothing at all. */
+  headersTimeoutMs: 10_000,
+  /** Until a request has arrived completely, body included. */
+  requestTimeoutMs: 30_000,
+  /** Between two requests of a connection. */
+  keepAliveTimeoutMs: 5_000,
+  /** How often the server looks for connections past these times. */
+  checkEveryMs: 2_000,
+};
+
+/** The server and what it serves. */
+export interface HttpServerOptions {
+  config: Pick<Config, 'host' | 'port' | 'apiKey'>;
+  /** Every operation of every face, in the order in which paths are matched. */
+  endpoints: readonly Endpoint[];
+  log: Logger;
   /** Epoch milliseconds; default: the machine's clock. */
   now?(): number;
+  /** Default: SERVER_LIMITS. */
+  limits?: typeof SERVER_LIMITS;
 }
 
 /** A listening server. */
 export interface HttpServer {
   /** Where a browser on this machine finds it: `http://127.0.0.1:3000`. */
   readonly url: string;
-  /** Takes no more requests, lets running ones end for a moment, then cuts them. Idempotent. */
+  /** Refuses new requests, gives running ones two seconds, then closes their connections. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Every operation of the API and the pages, in the order in which they are mounted. */
-export function endpointsOf(deps: HttpDeps): Endpoint[] {
-  const now = deps.now ?? Date.now;
-  const endpoints = [
-    ...pages({ ...deps, now }),
-    // Before `/api/routes/{id}`, which would take `explain` for an id.
-    ...explainApi(deps),
-    ...routesApi(deps),
-    ...accountsApi(deps),
-    ...nodesApi(deps),
-    ...messagesApi(deps),
-    ...deadLettersApi(deps),
-    ...healthApi(deps),
-    ...metricsApi(deps),
-  ];
-  return [...endpoints, openApiEndpoint(endpoints, { hasKey: deps.config.apiKey !== undefined })];
+/** The Express application: security headers, guard, endpoints, problems. */
+export function createHttpApp({ config, endpoints, log, now = Date.now }: HttpServerOptions): Express {
+  const app = express();
+  // Express' own handler, for what fails outside ours, shows a stack in any other environment.
+  app.set('env', 'production');
+  app.disable('etag');
+  app.use(securityHeaders());
+  const described = [...endpoints, openApiEndpoint(endpoints, { hasKey: config.apiKey !== undefined })];
+  app.use(mount(described, ({ isPublic }) => guard(config, { now, isPublic })));
+  app.use(problemHandler(log));
+  return app;
 }
 
-/** The Express application: security headers, guard, endpoints, problems. */
-export function createHttpApp(deps: HttpDeps): Express {
-  const app = express();
-  // Whatever fails outside the problem handler must not show a stack either.
-  app.set('env', 'production');
-  app.disable('x-powered-by');
-  app.disable('etag');
-  const endpoints = endpointsOf(deps);
-  const open = endpoints.filter(({ isPublic }) => isPublic);
-  app.use((_request, response, next) => {
-    response.set({
-      'Cache-Control': 'no-store',
-      'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-      'Cross-Origin-Opener-Policy': 'same-origin',
-      'Cross-Origin-Resource-Policy': 'same-origin',
-      // Not no-referrer: with that a browser sends `Origin: null` with the login form.
-      'Referrer-Policy': 'same-origin',
-      'X-Content-Type-Options': 'nosniff',
-      'X-Frame-Options': 'DENY',
-    });
-    next();
-  });
-  app.use(
-    guard(deps.config, {
-      now: deps.now ?? Date.now,
-      isPublic: (request) => open.some(({ path }) => pathMatches(path, request.path)),
+function securityHeaders(): express.RequestHandler[] {
+  return [
+    helmet({
+      // Pages replace it by a policy that allows their own script and style.
+      contentSecurityPolicy: {
+        useDefaults: false,
+        directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+      },
+      frameguard: { action: 'deny' },
+      // Not no-referrer: with that, a browser sends `Origin: null` with the login form.
+      referrerPolicy: { policy: 'same-origin' },
+      // The server speaks HTTP; a proxy that adds TLS sets this header.
+      strictTransportSecurity: false,
     }),
-  );
-  mount(app, endpoints);
-  app.use(problemHandler(deps.log));
-  return app;
+    (_request, response, next) => {
+      response.set('Cache-Control', 'no-store');
+      next();
+    },
+  ];
 }
 
 /**
  * Builds the application and listens on the configured host and port.
- * @throws {Wa2aiError} the port cannot be used; the sentence says why and which setting to change
+ * @throws {Wa2aiError} CANNOT_LISTEN: the port cannot be used; the sentence says why and which setting to change
  */
-export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
-  const { host, port } = deps.config;
-  const server = createServer(createHttpApp(deps));
+export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { host, port } = options.config;
+  const server = limitedServer(createHttpApp(options), options.limits ?? SERVER_LIMITS);
+  logDrops(server, options.log);
   await listen(server, host, port);
   const { port: actualPort } = server.address() as AddressInfo;
   let closing: Promise<void> | undefined;
@@ -114,6 +102,31 @@ export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
   };
 }
 
+function limitedServer(app: Express, limits: typeof SERVER_LIMITS): Server {
+  const server = createServer(
+    {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      connectionsCheckingInterval: limits.checkEveryMs,
+    },
+    app,
+  );
+  server.maxConnections = limits.maxConnections;
+  return server;
+}
+
+/** Logs refused connections 1, 2, 4, 8, ... */
+function logDrops(server: Server, log: Logger): void {
+  let dropped = 0;
+  server.on('drop', () => {
+    dropped += 1;
+    if (Number.isInteger(Math.log2(dropped))) {
+      log.warn({ dropped, maxConnections: server.maxConnections }, 'too many http connections');
+    }
+  });
+}
+
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port)));
@@ -123,15 +136,13 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 
 function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const why: Record<string, string> = {
-    EADDRINUSE: `another program uses port ${port} of ${host}; set WA2AI_PORT to a free one, or stop that program`,
-    EACCES: `port ${port} needs more rights; set WA2AI_PORT to one above 1023`,
-    EADDRNOTAVAIL: `${host} is no address of this machine; correct WA2AI_HOST`,
-    ENOTFOUND: `${host} is no known host name; correct WA2AI_HOST`,
+    EADDRINUSE: `another program uses port ${port} of ${host}. Set WA2AI_PORT to a free port, or stop that program.`,
+    EACCES: `port ${port} needs more rights. Set WA2AI_PORT to a port above 1023.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine. Correct WA2AI_HOST.`,
+    ENOTFOUND: `${host} is not a known host name. Correct WA2AI_HOST.`,
   };
-  const reason = why[error.code ?? ''] ?? `${host}:${port} cannot be listened on (${error.code})`;
-  return new Wa2aiError('CANNOT_LISTEN', 'dead', `The REST API could not start: ${reason}.`, {
-    cause: error,
-  });
+  const reason = why[error.code ?? ''] ?? `${host}:${port} cannot be used (${error.code}).`;
+  return new Wa2aiError('CANNOT_LISTEN', 'dead', `The REST API cannot start: ${reason}`, { cause: error });
 }
 
 function browsableHost(host: string): string {

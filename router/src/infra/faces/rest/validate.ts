@@ -1,19 +1,24 @@
 import type { z } from 'zod';
-import { HttpProblem, type ProblemDetail } from './problem.ts';
+import { HttpProblem, type ProblemCode, type ProblemDetail } from './problem.ts';
 
 const MAX_DEPTH = 32;
 const MAX_DETAILS = 20;
-/** NUL and lone surrogates: valid in JSON, refused by PostgreSQL. With the `u` flag a paired surrogate does not match. */
+/** NUL and lone surrogates: valid in JSON, rejected by PostgreSQL. With the `u` flag a paired surrogate does not match. */
 const UNSTORABLE = /\0|\p{Surrogate}/u;
 
-/** An issue with this key in its `params` gives the whole problem that code. */
+/** An issue with this key in its `params` sets the code of the whole problem. */
 export const PROBLEM_CODE = 'problemCode';
 
+/** A part of a request, as problems name it. */
+type RequestPart = 'body' | 'query' | 'headers';
+
+const CODES = { body: 'INVALID_BODY', query: 'INVALID_QUERY', headers: 'INVALID_HEADERS' } as const;
+
 /**
- * The value as the schema gives it.
- * @throws {HttpProblem} 400 with one sentence a mistake, each with the field's path
+ * The value as parsed by the schema.
+ * @throws {HttpProblem} 400 with one sentence per mistake, each with the field's path
  */
-export function validate<T>(schema: z.ZodType<T>, value: unknown, what: 'body' | 'query' | 'headers'): T {
+export function validate<T>(schema: z.ZodType<T>, value: unknown, what: RequestPart): T {
   const unstorable = findUnstorable(value);
   if (unstorable) throw invalid(what, [unstorable]);
   const parsed = schema.safeParse(value, { error: sentenceOf });
@@ -29,11 +34,11 @@ export function validate<T>(schema: z.ZodType<T>, value: unknown, what: 'body' |
   );
 }
 
-/** A 400 with a sentence a mistake. `details` are cut after 20. */
+/** A 400 with one sentence per mistake, at most 20. */
 export function invalid(
-  what: string,
+  what: RequestPart,
   details: readonly ProblemDetail[],
-  code = `INVALID_${what.toUpperCase()}`,
+  code: ProblemCode = CODES[what],
 ): HttpProblem {
   const shown = details.slice(0, MAX_DETAILS);
   const sentence = shown.map(({ field, message }) => `${field || `The ${what}`} ${message}.`).join(' ');
@@ -49,7 +54,7 @@ function detailsOf(issue: z.core.$ZodIssue): ProblemDetail[] {
   }));
 }
 
-/** Sentences for what a schema does not word itself; they follow the field's name. */
+/** Messages for issues without one of their own. Each follows the field's name. */
 function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is missing';
   switch (issue.code) {
@@ -73,20 +78,20 @@ function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-/** Walks without recursion: the depth is the caller's to choose. */
+/** Walks without recursion: the caller chooses the depth. */
 function findUnstorable(root: unknown): ProblemDetail | undefined {
   const open: Array<{ value: unknown; path: string; depth: number }> = [{ value: root, path: '', depth: 0 }];
   for (let item = open.pop(); item; item = open.pop()) {
     const { value, path, depth } = item;
     if (typeof value === 'string' && UNSTORABLE.test(value)) {
-      return { field: path, message: 'must not hold NUL characters or broken Unicode' };
+      return { field: path, message: 'must not contain NUL characters or invalid Unicode' };
     }
     if (typeof value !== 'object' || value === null) continue;
     if (depth >= MAX_DEPTH)
       return { field: '', message: `must not be nested deeper than ${MAX_DEPTH} levels` };
     for (const [key, child] of Object.entries(value)) {
       if (UNSTORABLE.test(key))
-        return { field: path, message: 'must not hold NUL characters or broken Unicode' };
+        return { field: path, message: 'must not contain NUL characters or invalid Unicode' };
       open.push({
         value: child,
         path: path ? `${path}.${shortened(key)}` : shortened(key),

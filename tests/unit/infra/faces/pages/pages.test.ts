@@ -166,7 +166,7 @@ describe('an error', () => {
 
   it.each([
     ['/qr?account=tpyo', 404, 'There is no WhatsApp account with this id.'],
-    ['/nowhere', 404, 'There is nothing at this address.'],
+    ['/nowhere', 404, 'There is nothing at this path.'],
   ])('is a page for a browser that goes to %s', async (path, status, sentence) => {
     const answer = await api.call('GET', path, undefined, asBrowser);
     expect(answer.status).toBe(status);

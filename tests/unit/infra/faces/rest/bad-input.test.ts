@@ -42,17 +42,16 @@ describe('a route with one mistake', () => {
     [{ agentEndpoint: `http://x/${'x'.repeat(2048)}` }, 'agentEndpoint must have at most 2048 characters.'],
     [
       { agentEndpoint: 'http://user:pass@x/' },
-      'agentEndpoint must not hold a user name or password; use the headers of config.adk or config.abi.',
+      'agentEndpoint must not hold a user name or password; use the headers of the agent kind.',
     ],
-    [{ environment: undefined }, 'environment is missing.'],
     [{ environment: 'staging' }, 'environment must be lab or prod.'],
     [{ priority: '5' }, 'priority must be a number.'],
     [{ priority: 1.5 }, 'priority must be a whole number.'],
     [{ priority: 1e9 }, 'priority must be at most 1000000.'],
     [{ enabled: 'yes' }, 'enabled must be a boolean.'],
     [{ name: 'x'.repeat(201) }, 'name must have at most 200 characters.'],
-    [{ name: 'a\0b' }, 'name must not hold NUL characters or broken Unicode.'],
-    [{ name: '\ud800' }, 'name must not hold NUL characters or broken Unicode.'],
+    [{ name: 'a\0b' }, 'name must not contain NUL characters or invalid Unicode.'],
+    [{ name: '\ud800' }, 'name must not contain NUL characters or invalid Unicode.'],
     [{ accountId: 'a b' }, 'accountId must be 1 to 64 letters, digits, dots, dashes or underscores.'],
     [{ colour: 'red' }, 'colour is not a known field.'],
     [{ config: undefined }, 'config is missing.'],
@@ -109,9 +108,7 @@ describe('a route with one mistake', () => {
 
   it('names every mistake at once', async () => {
     const answer = await api.call('POST', '/api/routes', {});
-    expect(answer.body.error).toBe(
-      'channelId is missing. agentEndpoint is missing. environment is missing. config is missing.',
-    );
+    expect(answer.body.error).toBe('channelId is missing. agentEndpoint is missing. config is missing.');
   });
 });
 
@@ -168,7 +165,7 @@ describe('other resources', () => {
       'GET',
       '/api/routes?accountId=%00',
       undefined,
-      'accountId must not hold NUL characters or broken Unicode.',
+      'accountId must not contain NUL characters or invalid Unicode.',
     ],
   ])('%s %s %j: %s', async (method, path, body, sentence) => {
     const answer = await api.call(method, path, body);
@@ -234,6 +231,7 @@ describe('a body that cannot be read', () => {
         success: false,
         error: 'The body must not be larger than 1 MB.',
         code: 'BODY_TOO_LARGE',
+        docs: 'docs/troubleshooting.md#body_too_large',
       });
     }
   });
@@ -263,6 +261,7 @@ describe('what goes wrong inside', () => {
       success: false,
       error: 'The database does not answer.',
       code: 'STORAGE_UNAVAILABLE',
+      docs: 'docs/troubleshooting.md#storage_unavailable',
     });
   });
 

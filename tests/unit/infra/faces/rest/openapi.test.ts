@@ -1,3 +1,4 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
 import type { Express } from 'express';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createHttpApp } from '../../../../../router/src/infra/faces/rest/server.ts';
@@ -7,10 +8,15 @@ type Json = Record<string, unknown>;
 interface Operation {
   operationId: string;
   summary: string;
-  parameters: Array<{ name: string; in: string; schema: Json }>;
+  tags: string[];
+  parameters?: Array<{ name: string; in: string; description?: string; schema: Json }>;
   requestBody?: { content: Record<string, { schema: Json }> };
   responses: Record<string, Json>;
   security: unknown[];
+}
+/** One entry of an Express router. */
+interface Layer {
+  route?: { path: string; stack: Array<{ method?: string }> };
 }
 interface Document {
   openapi: string;
@@ -34,11 +40,15 @@ function describedOperations(): string[] {
 
 /** Reads what Express really has, not the list that both come from. */
 function mountedOperations(app: Express): string[] {
-  return app.router.stack.flatMap(({ route }) => {
-    if (!route) return [];
-    const path = route.path.replace(/:(\w+)/g, '{$1}');
-    return [...new Set(route.stack.map(({ method }) => `${method} ${path}`))];
-  });
+  const routers = app.router.stack.map(({ handle }) => handle as unknown as { stack?: Layer[] });
+  return routers
+    .flatMap(({ stack }) => stack ?? [])
+    .flatMap(({ route }) => {
+      if (!route) return [];
+      const path = route.path.replace(/:(\w+)/g, '{$1}');
+      const methods = route.stack.flatMap(({ method }) => method ?? []);
+      return [...new Set(methods)].map((method) => `${method} ${path}`);
+    });
 }
 
 function at(pointer: string): unknown {
@@ -50,7 +60,7 @@ function at(pointer: string): unknown {
 
 describe('GET /openapi.json', () => {
   it('describes every mounted operation and no other', () => {
-    const mounted = mountedOperations(createHttpApp(api.deps));
+    const mounted = mountedOperations(createHttpApp(api.options));
     expect(mounted.length).toBeGreaterThan(20);
     expect(describedOperations().sort()).toEqual(mounted.sort());
   });
@@ -84,7 +94,13 @@ describe('GET /openapi.json', () => {
     );
   });
 
-  it('is OpenAPI 3.1 whose references all lead somewhere', () => {
+  it('is valid OpenAPI 3.1 for an independent validator', async () => {
+    const { valid, errors } = await new Validator().validate({ ...document });
+    expect(errors).toBeUndefined();
+    expect(valid).toBe(true);
+  });
+
+  it('is OpenAPI 3.1 whose references all resolve', () => {
     expect(document.openapi).toBe('3.1.0');
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#([^"]*)"/g)].map(
       ([, pointer]) => pointer,
@@ -101,10 +117,12 @@ describe('GET /openapi.json', () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const { path, operation } of operations) {
-      const inPath = operation.parameters
+      const inPath = (operation.parameters ?? [])
         .filter((parameter) => parameter.in === 'path')
         .map(({ name }) => `{${name}}`);
       expect(path.match(/\{\w+\}/g) ?? []).toEqual(inPath);
+      expect(operation.operationId).toMatch(/^[a-z]+[A-Za-z]*$/);
+      expect(operation.tags).toHaveLength(1);
       expect(operation.summary).not.toBe('');
       expect(Object.keys(operation.responses).some((status) => Number(status) < 400)).toBe(true);
     }
@@ -116,7 +134,7 @@ describe('GET /openapi.json', () => {
     expect(document.components.schemas.NewRoute).toMatchObject({
       type: 'object',
       additionalProperties: false,
-      required: ['channelId', 'agentEndpoint', 'environment', 'config'],
+      required: ['channelId', 'agentEndpoint', 'config'],
       properties: {
         environment: { enum: ['lab', 'prod'] },
         priority: { type: 'integer', minimum: -1_000_000, maximum: 1_000_000 },

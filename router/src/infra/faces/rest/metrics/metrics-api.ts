@@ -20,9 +20,10 @@ export function metricsApi({
     endpoint({
       method: 'get',
       path: '/metrics',
+      operationId: 'getMetrics',
       tag: 'Health',
       summary: 'Metrics for Prometheus',
-      answers: { 200: { description: 'Metrics.', contentType: 'text/plain' } },
+      responses: { 200: { description: 'Metrics.', contentType: 'text/plain' } },
       handle: async () => {
         const { contentType, text } = await metrics.scrape(accounts);
         const ofNodes = await nodeMetrics(nodes.view());

@@ -3,7 +3,7 @@ import { ACCOUNT_STATES } from '../../../../core/cluster/account-state.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { TurnResult } from '../../../../core/ports/inbox.ts';
 import type { MessageLog, OpenWork } from '../../../../core/ports/message-log.ts';
-import { inTime } from '../in-time.ts';
+import { withTimeout } from '../with-timeout.ts';
 
 /** Counting rows costs the database; scrapes closer together than this share one count. */
 const COUNT_LIFETIME_MS = 5_000;
@@ -100,7 +100,7 @@ export function createMetrics(deps: {
   async function readOpenWork(): Promise<void> {
     replies.reset();
     try {
-      const work = await inTime(COUNT_LIMIT_MS, openWork(), () => {
+      const work = await withTimeout(COUNT_LIMIT_MS, openWork(), () => {
         throw new Error('the database does not answer');
       });
       messages.set(work.messages);

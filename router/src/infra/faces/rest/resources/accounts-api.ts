@@ -3,9 +3,10 @@ import { ACCOUNT_STATES } from '../../../../core/cluster/account-state.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
-import { type AnswerDoc, type Call, type Endpoint, endpoint } from '../endpoint.ts';
-import { changedAnswer, dataAnswer, listAnswer, phoneField, timeView } from '../fields.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { changedResponse, dataResponse, listResponse, phoneField, timeView } from '../fields.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
+import type { Call, ResponseDoc } from '../response.ts';
 
 export interface AccountsApiDeps {
   accounts: AccountControl;
@@ -67,14 +68,17 @@ const pairBody = z
   })
   .meta({ id: 'Pair' });
 
-const notFound: AnswerDoc = { description: 'No such account.', schema: problemSchema };
+const notFound: ResponseDoc = { description: 'No such account.', schema: problemSchema };
 
 /** WhatsApp accounts and their named states: `/api/accounts`. */
 export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
-  const common = { tag: 'Accounts' };
-  const answers = { 200: { description: 'The account.', schema: dataAnswer(accountView) }, 404: notFound };
+  const common = { tag: 'Accounts' as const };
+  const responses = {
+    200: { description: 'The account.', schema: dataResponse(accountView) },
+    404: notFound,
+  };
   const changed = {
-    200: { description: 'The account as it is now.', schema: changedAnswer(accountView) },
+    200: { description: 'The account as it is now.', schema: changedResponse(accountView) },
     404: notFound,
     409: { description: 'Not possible in this state.', schema: problemSchema },
   };
@@ -84,8 +88,9 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
       ...common,
       method: 'get',
       path: '/api/accounts',
+      operationId: 'listAccounts',
       summary: 'List WhatsApp accounts',
-      answers: { 200: { description: 'The accounts.', schema: listAnswer(accountView) } },
+      responses: { 200: { description: 'The accounts.', schema: listResponse(accountView) } },
       handle: () => {
         const data = accounts.list().map(accountViewOf);
         return { status: 200, json: { success: true, data, count: data.length } };
@@ -95,12 +100,13 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
       ...common,
       method: 'post',
       path: '/api/accounts',
+      operationId: 'createAccount',
       summary: 'Add a WhatsApp account, to be paired next',
       body: newAccountBody,
-      answers: {
+      responses: {
         201: {
           description: 'The new account; a node starts it at once.',
-          schema: changedAnswer(accountView),
+          schema: changedResponse(accountView),
         },
         409: { description: 'There is an account with this id.', schema: problemSchema },
       },
@@ -117,8 +123,9 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
       ...common,
       method: 'get',
       path: '/api/accounts/{id}',
+      operationId: 'getAccount',
       summary: 'Show a WhatsApp account',
-      answers,
+      responses,
       handle: ({ params }) => ({
         status: 200,
         json: { success: true, data: accountViewOf(found(accounts.get(params.id ?? ''))) },
@@ -128,10 +135,11 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
       ...common,
       method: 'post',
       path: '/api/accounts/{id}/pair',
+      operationId: 'pairAccount',
       summary: 'Pair by QR code or by an eight-letter code',
       body: pairBody,
       isBodyOptional: true,
-      answers: changed,
+      responses: changed,
       handle: async ({ params, body }: Call<z.output<typeof pairBody>, unknown>) => {
         const id = params.id ?? '';
         if (found(accounts.get(id)).state === 'open') {
@@ -153,8 +161,9 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
       ...common,
       method: 'post',
       path: '/api/accounts/{id}/logout',
+      operationId: 'logoutAccount',
       summary: 'Unlink the account from WhatsApp; pairing starts anew',
-      answers: changed,
+      responses: changed,
       handle: async ({ params }) =>
         changedTo(await accounts.logout(params.id ?? ''), 'Account logged out.', 'logout'),
     }),
@@ -162,8 +171,9 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
       ...common,
       method: 'post',
       path: '/api/accounts/{id}/restart',
+      operationId: 'restartAccount',
       summary: 'Connect anew, out of any state',
-      answers: changed,
+      responses: changed,
       handle: async ({ params }) =>
         changedTo(await accounts.restart(params.id ?? ''), 'Connection restarted.', 'restart'),
     }),

@@ -5,7 +5,7 @@ import type { MessageLog } from '../../../../core/ports/message-log.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, chatField, isRowId, rowIdField } from '../fields.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { deadLetterView, pageAnswer, pageOf, pageQuery } from './log-schemas.ts';
+import { deadLetterView, pageOf, pageQuery, pageResponse } from './log-schemas.ts';
 
 export interface DeadLettersApiDeps {
   messageLog: MessageLog;
@@ -36,15 +36,16 @@ const replayBody = z
 /** Messages that got no answer for good, with their reasons, and another try for them: `/api/dead-letters`. */
 export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
   const { messageLog, log } = deps;
-  const common = { tag: 'Messages' };
+  const common = { tag: 'Messages' as const };
   return [
     endpoint({
       ...common,
       method: 'get',
       path: '/api/dead-letters',
+      operationId: 'listDeadLetters',
       summary: 'List dead letters, newest first',
       query: listQuery,
-      answers: { 200: { description: 'A page of dead letters.', schema: pageAnswer(deadLetterView) } },
+      responses: { 200: { description: 'A page of dead letters.', schema: pageResponse(deadLetterView) } },
       handle: async ({ query }) => ({
         status: 200,
         json: pageOf(await messageLog.deadLetters(query), query.limit),
@@ -54,10 +55,11 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       ...common,
       method: 'post',
       path: '/api/dead-letters/replay',
+      operationId: 'replayDeadLetters',
       summary: 'Try the open dead letters of a filter again, oldest first',
       body: replayBody,
       isBodyOptional: true,
-      answers: {
+      responses: {
         202: {
           description: 'Taken up; their messages tell what becomes of them.',
           schema: z.object({
@@ -77,9 +79,10 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       ...common,
       method: 'post',
       path: '/api/dead-letters/{id}/replay',
+      operationId: 'replayDeadLetter',
       summary:
         'Try a dead letter again: its message at the end of its chat, its reply under its old WhatsApp id',
-      answers: {
+      responses: {
         202: {
           description: 'Taken up; its message tells what becomes of it.',
           schema: z.object({ success: z.literal(true), message: z.string() }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
 import type { ExplainInput, ExplainResult } from '../../../../core/routing/explain-route.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { accountIdField, chatField, dataAnswer } from '../fields.ts';
+import { accountIdField, chatField, dataResponse } from '../fields.ts';
 import { HttpProblem } from '../problem.ts';
 
 export interface ExplainApiDeps {
@@ -83,10 +83,13 @@ export function explainApi({ explain, config }: ExplainApiDeps): Endpoint[] {
     endpoint({
       method: 'post',
       path: '/api/routes/explain',
+      operationId: 'explainRoute',
       tag: 'Routes',
       summary: 'Say which route a message would take, and why',
       body: explainBody,
-      answers: { 200: { description: 'The decision, rule by rule.', schema: dataAnswer(explanationView) } },
+      responses: {
+        200: { description: 'The decision, rule by rule.', schema: dataResponse(explanationView) },
+      },
       handle: async ({ body }) => {
         const result = await explain({ ...body, accountId: body.accountId ?? config.accountId });
         if (result.kind === 'explanation') {

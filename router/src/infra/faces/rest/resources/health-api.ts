@@ -3,7 +3,7 @@ import { StorageTroubleError } from '../../../../core/errors.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { StorageHealth } from '../../../../core/ports/storage-health.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { inTime } from '../in-time.ts';
+import { withTimeout } from '../with-timeout.ts';
 import type { NodesApiDeps } from './nodes-api.ts';
 
 /** How long the database may take to answer before it counts as away. */
@@ -47,21 +47,23 @@ const healthView = z.object({
  * that another node holds is that node's matter), and a summary that fails only with the database, since an account that waits to be paired is no fault of the service.
  */
 export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint[] {
-  const common = { tag: 'Health', method: 'get' as const, isPublic: true };
+  const common = { tag: 'Health' as const, method: 'get' as const, isPublic: true };
 
   return [
     endpoint({
       ...common,
       path: '/health/live',
+      operationId: 'getLiveness',
       summary: 'The process answers',
-      answers: { 200: { description: 'It does.', schema: z.object({ status: z.literal('live') }) } },
+      responses: { 200: { description: 'It does.', schema: z.object({ status: z.literal('live') }) } },
       handle: () => ({ status: 200, json: { status: 'live' } }),
     }),
     endpoint({
       ...common,
       path: '/health/ready',
+      operationId: 'getReadiness',
       summary: 'Database and the WhatsApp accounts of this node are in working order',
-      answers: {
+      responses: {
         200: { description: 'Ready.', schema: readyView },
         503: { description: 'Not ready; the reasons are named.', schema: readyView },
       },
@@ -85,8 +87,9 @@ export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint
     endpoint({
       ...common,
       path: '/health',
+      operationId: 'getHealth',
       summary: 'Summary of the service',
-      answers: {
+      responses: {
         200: { description: 'Working.', schema: healthView },
         503: { description: 'The database does not answer, or takes nothing.', schema: healthView },
       },
@@ -112,5 +115,5 @@ async function troubleOf(storage: Pick<StorageHealth, 'check'>): Promise<string 
     () => undefined,
     (error: unknown) => (error instanceof StorageTroubleError ? error.message : NO_ANSWER),
   );
-  return inTime<string | undefined>(PING_LIMIT_MS, answered, () => NO_ANSWER);
+  return withTimeout<string | undefined>(PING_LIMIT_MS, answered, () => NO_ANSWER);
 }

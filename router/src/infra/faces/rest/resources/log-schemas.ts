@@ -10,7 +10,7 @@ export const pageQuery = {
 };
 
 /** A page of rows, newest first; `nextBefore` is there when there may be more. */
-export function pageAnswer<T extends z.ZodType>(item: T) {
+export function pageResponse<T extends z.ZodType>(item: T) {
   return z.object({
     success: z.literal(true),
     data: z.array(item),
@@ -19,7 +19,7 @@ export function pageAnswer<T extends z.ZodType>(item: T) {
   });
 }
 
-/** Body of a page of rows as `pageAnswer` describes it. */
+/** Body of a page of rows as `pageResponse` describes it. */
 export function pageOf<T extends { id: string }>(data: T[], limit: number) {
   const last = data.at(-1);
   const nextBefore = data.length === limit && last ? { nextBefore: last.id } : {};

@@ -6,11 +6,11 @@ import type { Logger } from '../../../../core/ports/logger.ts';
 import type { MessageLog } from '../../../../core/ports/message-log.ts';
 import type { OutboxRow } from '../../../../core/ports/outbox.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { accountIdField, chatField, dataAnswer, isRowId } from '../fields.ts';
+import { accountIdField, chatField, dataResponse, isRowId } from '../fields.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import { validate } from '../validate.ts';
 import { refuseUnknownAccount } from './accounts-api.ts';
-import { messageView, pageAnswer, pageOf, pageQuery, replyView } from './log-schemas.ts';
+import { messageView, pageOf, pageQuery, pageResponse, replyView } from './log-schemas.ts';
 
 export interface MessagesApiDeps {
   messageLog: MessageLog;
@@ -47,16 +47,17 @@ const sendHeaders = z.object({
 /** Messages that came in and what became of them, and messages an admin sends: `/api/messages`. */
 export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
   const { messageLog, accounts, sendMessage, config, log } = deps;
-  const common = { tag: 'Messages' };
+  const common = { tag: 'Messages' as const };
 
   return [
     endpoint({
       ...common,
       method: 'get',
       path: '/api/messages',
+      operationId: 'listMessages',
       summary: 'List messages that came in, newest first, each with its replies',
       query: listQuery,
-      answers: { 200: { description: 'A page of messages.', schema: pageAnswer(messageView) } },
+      responses: { 200: { description: 'A page of messages.', schema: pageResponse(messageView) } },
       handle: async ({ query }) => ({
         status: 200,
         json: pageOf(await messageLog.messages(query), query.limit),
@@ -66,9 +67,10 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       ...common,
       method: 'get',
       path: '/api/messages/{id}',
+      operationId: 'getMessage',
       summary: 'Show a message, its route choice and its replies',
-      answers: {
-        200: { description: 'The message.', schema: dataAnswer(messageView) },
+      responses: {
+        200: { description: 'The message.', schema: dataResponse(messageView) },
         404: { description: 'No such message.', schema: problemSchema },
       },
       handle: async ({ params: { id = '' } }) => {
@@ -81,16 +83,17 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       ...common,
       method: 'post',
       path: '/api/messages',
+      operationId: 'sendMessage',
       summary: 'Send a text to a chat',
       body: sendBody,
       headers: {
         'idempotency-key':
           'Makes a repeat harmless: the same key gives the first message back and sends nothing.',
       },
-      answers: {
+      responses: {
         202: {
           description: 'The message, on its way; its `state` tells how far.',
-          schema: dataAnswer(replyView),
+          schema: dataResponse(replyView),
         },
         409: { description: 'The Idempotency-Key was used for another chat or text.', schema: problemSchema },
       },

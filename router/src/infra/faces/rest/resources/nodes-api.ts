@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ClusterView } from '../../../../core/ports/cluster.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { listAnswer, timeView } from '../fields.ts';
+import { listResponse, timeView } from '../fields.ts';
 
 export interface NodesApiDeps {
   nodes: {
@@ -38,9 +38,10 @@ export function nodesApi({ nodes }: NodesApiDeps): Endpoint[] {
       tag: 'Nodes',
       method: 'get',
       path: '/api/nodes',
+      operationId: 'listNodes',
       summary: 'List nodes, the accounts they hold and the turns they run',
-      answers: {
-        200: { description: 'The nodes, as seen less than a second ago.', schema: listAnswer(nodeView) },
+      responses: {
+        200: { description: 'The nodes, as seen less than a second ago.', schema: listResponse(nodeView) },
       },
       handle: () => {
         const data = nodeViews(nodes.nodeId, nodes.view());

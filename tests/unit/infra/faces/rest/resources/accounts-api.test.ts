@@ -85,5 +85,6 @@ it.each([
     success: false,
     error: 'There is no WhatsApp account with this id.',
     code: 'NOT_FOUND',
+    docs: 'docs/troubleshooting.md#not_found',
   });
 });

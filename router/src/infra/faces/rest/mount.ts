@@ -1,0 +1,75 @@
+import {
+  json as jsonBody,
+  type Request,
+  type RequestHandler,
+  type Response,
+  Router,
+  urlencoded,
+} from 'express';
+import type { Endpoint } from './endpoint.ts';
+import { HttpProblem } from './problem.ts';
+import type { ApiResponse, Caller } from './response.ts';
+import { validate } from './validate.ts';
+
+/** Largest body that is read, in bytes: 1 MB. */
+export const MAX_BODY_BYTES = 1_048_576;
+
+const readJson = jsonBody({ limit: MAX_BODY_BYTES, strict: false, type: () => true });
+const readForm = urlencoded({ limit: 10_000, extended: false });
+
+/**
+ * A router with the endpoints, matched in their order. A known path with another method is 405, an unknown path 404.
+ * @param guardOf gives the handler that refuses requests to a path; it runs before the body is read
+ */
+export function mount(
+  endpoints: readonly Endpoint[],
+  guardOf: (path: { isPublic: boolean }) => RequestHandler,
+): Router {
+  const router = Router({ caseSensitive: true });
+  const byPath = new Map<string, Endpoint[]>();
+  for (const each of endpoints) byPath.set(each.path, [...(byPath.get(each.path) ?? []), each]);
+  for (const [path, definitions] of byPath) {
+    const route = router.route(path.replace(/\{(\w+)\}/g, ':$1'));
+    route.all(guardOf({ isPublic: definitions.some(({ isPublic }) => isPublic) }));
+    for (const definition of definitions) {
+      route[definition.method](...parserOf(definition), handlerOf(definition));
+    }
+    const allowed = definitions.map(({ method }) => method.toUpperCase()).join(', ');
+    route.all((_request, response) => {
+      response.set('Allow', allowed);
+      throw new HttpProblem(405, 'METHOD_NOT_ALLOWED', `This path accepts ${allowed} only.`);
+    });
+  }
+  router.use(guardOf({ isPublic: false }), () => {
+    throw new HttpProblem(404, 'NOT_FOUND', 'There is nothing at this path.');
+  });
+  return router;
+}
+
+function parserOf({ body, bodyType }: Endpoint): RequestHandler[] {
+  if (!body) return [];
+  return [bodyType ? readForm : readJson];
+}
+
+function handlerOf(definition: Endpoint): RequestHandler {
+  return async (request: Request, response: Response) => {
+    const body = definition.body && validate(definition.body, bodyOf(definition, request), 'body');
+    const query = definition.query && validate(definition.query, { ...request.query }, 'query');
+    const params = request.params as Record<string, string>;
+    const caller: Caller = response.locals.caller;
+    write(response, await definition.handle({ params, query, body, caller, request }));
+  };
+}
+
+function bodyOf(definition: Endpoint, request: Request): unknown {
+  return request.body === undefined && definition.isBodyOptional ? {} : request.body;
+}
+
+function write(response: Response, { status, headers, html, png, text, json }: ApiResponse): void {
+  response.status(status).set(headers ?? {});
+  if (html !== undefined) response.type('html').send(html);
+  else if (png !== undefined) response.type('png').send(png);
+  else if (text !== undefined) response.send(text);
+  else if (json !== undefined) response.json(json);
+  else response.end();
+}

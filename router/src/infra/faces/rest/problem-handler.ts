@@ -1,0 +1,40 @@
+import type { ErrorRequestHandler, Response } from 'express';
+import type { Logger } from '../../../core/ports/logger.ts';
+import { html } from '../pages/html.ts';
+import { page } from '../pages/page-frame.ts';
+import { type ProblemResponse, problemOf } from './problem.ts';
+
+/**
+ * Express' last handler: writes every error as a problem, as a page for a browser that opens one and as JSON for
+ * everything else. Logs those that are a fault of the service.
+ */
+export function problemHandler(log: Logger): ErrorRequestHandler {
+  return (error, request, response, next) => {
+    if (response.headersSent) return next(error);
+    const problem = problemOf(error);
+    if (problem.status >= 500) {
+      log.error(
+        { err: error, code: problem.body.code, method: request.method, path: request.route?.path },
+        'request failed',
+      );
+    }
+    response.status(problem.status).set(problem.headers);
+    // A program that accepts any type, or names none, gets JSON.
+    const isForPerson = request.method === 'GET' && request.accepts(['json', 'html']) === 'html';
+    if (isForPerson) writePage(response, problem.body);
+    else response.json(problem.body);
+  };
+}
+
+function writePage(response: Response, { error, docs }: ProblemResponse['body']): void {
+  const { headers, html: text } = page({
+    status: response.statusCode,
+    title: 'This did not work',
+    main: html`<h1>This did not work</h1><p>${error}</p>
+<p><a href="/${docs}">What this means</a> · <a href="/">Overview</a></p>`,
+  });
+  response
+    .set(headers ?? {})
+    .type('html')
+    .send(text);
+}

@@ -1,0 +1,37 @@
+import type { Config } from '../../../config/config.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import { metricsApi } from './metrics/metrics-api.ts';
+import { accountsApi } from './resources/accounts-api.ts';
+import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
+import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
+import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
+import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
+import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
+import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
+
+export interface RestApiDeps
+  extends MessagesApiDeps,
+    DeadLettersApiDeps,
+    HealthApiDeps,
+    ExplainApiDeps,
+    NodesApiDeps,
+    RoutesApiDeps {
+  config: Pick<Config, 'accountId' | 'environment'>;
+  metrics: Metrics;
+}
+
+/** The resources of the REST API, in the order in which their paths are matched. */
+export function restApi(deps: RestApiDeps): Endpoint[] {
+  return [
+    // Before `/api/routes/{id}`, which would match `explain` as an id.
+    ...explainApi(deps),
+    ...routesApi(deps),
+    ...accountsApi(deps),
+    ...nodesApi(deps),
+    ...messagesApi(deps),
+    ...deadLettersApi(deps),
+    ...healthApi(deps),
+    ...metricsApi(deps),
+  ];
+}
