@@ -215,7 +215,7 @@ describe('keys', () => {
     const { steps } = await open();
     store.read = () => Promise.reject(new StorageUnavailableError('no database'));
     const step = steps.run(async (unit) => {
-      await steps.keys.get('session', ['a']).catch(() => undefined);
+      await Promise.resolve(steps.keys.get('session', ['a'])).catch(() => undefined);
       unit.set({ session: { a: { _sessions: {} } as never } });
     });
     await expect(step).rejects.toThrow(StorageUnavailableError);
