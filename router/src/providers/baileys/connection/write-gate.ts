@@ -11,13 +11,9 @@ import type { GroupCommit } from '../signal/group-commit.ts';
 export function gateWrites(socket: Socket, commits: GroupCommit, mayUse: () => boolean): void {
   const delayed: Array<{ unit: number; write: () => unknown }> = [];
   const release = () => {
-    while (delayed[0] && delayed[0].unit <= commits.durable) {
-      const { write } = delayed.shift() ?? {};
-      if (!mayUse()) {
-        socket.destroy();
-        return;
-      }
-      write?.();
+    while (!socket.destroyed && delayed[0] && delayed[0].unit <= commits.durable) {
+      if (mayUse()) delayed.shift()?.write();
+      else socket.destroy();
     }
   };
   const gated = <A extends unknown[], R>(write: (...args: A) => R, whenDelayed: R) => {
