@@ -95,6 +95,18 @@ export class CredentialsDamagedError extends Wa2aiError {
   }
 }
 
+/** The installed Baileys is not the one that wa2ai was written for: it must not connect. */
+export class UnsupportedBaileysError extends Wa2aiError {
+  /** @param difference part of a sentence: "the socket has no sendReceipt" */
+  constructor(difference: string) {
+    super(
+      'BAILEYS_UNSUPPORTED',
+      'dead',
+      `The installed version of @whiskeysockets/baileys is not supported (${difference}). Install the versions of package-lock.json with "npm ci" and restart.`,
+    );
+  }
+}
+
 /** Pairing was asked for while the account is linked; nothing was changed. */
 export class AlreadyLinkedError extends Wa2aiError {
   constructor(accountId: string) {

@@ -15,7 +15,7 @@ interface StoredSession {
  * @param decrypt decrypts with whatever is stored under the address, and stores its step there
  * @throws what the latest used session threw
  */
-export async function decryptWithEach(
+export async function trySignalSessions(
   keys: Pick<SignalKeyStore, 'get' | 'set'>,
   address: string,
   decrypt: () => Promise<Uint8Array>,
