@@ -34,7 +34,7 @@ afterEach(async () => {
   await bed.close();
 });
 
-const isRefused = ({ said, error }: LogLine) => said === 'failed to decrypt message' && error !== undefined;
+const isRefused = ({ msg }: LogLine) => msg === 'message not decrypted';
 
 /** People whose phones never answer a request to send a message again. */
 const silentPeople = (count: number): Person[] =>

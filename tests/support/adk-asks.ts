@@ -50,7 +50,14 @@ export const camelBody = {
   sessionId,
   newMessage: { role: 'user', parts: [{ text: 'Hello' }] },
   streaming: false,
-  stateDelta: { wa2ai_msg: 'msg_001' },
+  stateDelta: {
+    wa2ai_msg: 'msg_001',
+    wa2ai_time: '1970-01-01T00:00:00.000Z',
+    wa2ai_name: '',
+    wa2ai_chat: 'person',
+    wa2ai_quoted: '',
+    wa2ai_edit_of: '',
+  },
 };
 
 export const isSnake = (body: object) => 'app_name' in body;

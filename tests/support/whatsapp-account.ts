@@ -35,7 +35,7 @@ export function memoryStores(): AccountStores {
 class UnevenKeyStore extends MemoryKeyStore {
   #calls = 0;
 
-  override async read(...args: Parameters<MemoryKeyStore['read']>): Promise<Map<string, string>> {
+  override async read(...args: Parameters<MemoryKeyStore['read']>): ReturnType<MemoryKeyStore['read']> {
     await this.#delay();
     return super.read(...args);
   }
