@@ -134,14 +134,15 @@ LANGUAGE plpgsql AS $$
 DECLARE
   v_account text;
   v_chat bigint;
+  v_attempts integer;
   v_first integer := 0;
   v_reason text := CASE WHEN p_state = 'answered' THEN p_reason ELSE coalesce(p_reason, 'unspecified') END;
 BEGIN
   UPDATE message m SET state = p_state, reason = v_reason, error = p_error, route_id = p_route,
-      attempts = coalesce(p_attempts, 0), agent_ms = p_agent_ms, trace = p_trace, finished_at = now(),
+      attempts = coalesce(p_attempts, m.attempts), agent_ms = p_agent_ms, trace = p_trace, finished_at = now(),
       media_ref = CASE WHEN p_state = 'dead' THEN m.media_ref END
     WHERE m.id = p_message AND m.state = 'received'
-    RETURNING m.account_id, m.chat_id INTO v_account, v_chat;
+    RETURNING m.account_id, m.chat_id, m.attempts INTO v_account, v_chat, v_attempts;
   IF FOUND THEN
     SELECT coalesce(max(o.ordinal) + 1, 0) INTO v_first FROM outbox o WHERE o.message_id = p_message;
     INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text, media)
@@ -156,7 +157,7 @@ BEGIN
     END IF;
     IF p_state = 'dead' THEN
       INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts, trace)
-        VALUES (v_account, v_chat, p_message, v_reason, coalesce(p_error, v_reason), coalesce(p_attempts, 0), p_trace);
+        VALUES (v_account, v_chat, p_message, v_reason, coalesce(p_error, v_reason), v_attempts, p_trace);
     END IF;
   END IF;
   RETURN QUERY

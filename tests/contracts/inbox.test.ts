@@ -234,6 +234,19 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
       expect(await stores.log.deadLetters({ accountId, limit: 10 })).toEqual([]);
     });
 
+    it('counts attempts over all turns of a message, also of one that ended without saying how many', async () => {
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
+      const { messageId = '', chatId } = stored;
+      expect(await stores.inbox.noteAttempt(messageId)).toBe(1);
+      expect(await stores.inbox.noteAttempt(messageId)).toBe(2);
+      const turn = await stores.inbox.nextTurn(chatId, stored.startLoop?.epoch ?? 0);
+      expect(turn).toMatchObject({ messageId, earlierAttempts: 2 });
+      await stores.inbox.finishTurn(messageId, { state: 'dead', reason: 'TURN_FAULT', replies: [] });
+      expect(await stores.log.message(messageId)).toMatchObject({ attempts: 2 });
+      expect(await stores.log.deadLetters({ accountId, limit: 10 })).toMatchObject([{ attempts: 2 }]);
+      expect(await stores.inbox.noteAttempt(messageId)).toBe(3);
+    });
+
     it('writes one dead letter for a dead message', async () => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
       const dead = {

@@ -80,7 +80,7 @@ describe.each(adapters)('$name', ({ open }) => {
 
   describe('keys', () => {
     const value = async (keyId: string, category = 'session', at = scope) =>
-      (await stores.keys.read(at, category, [keyId])).get(keyId);
+      (await stores.keys.read(at, [{ category, keyId }]))[0]?.value;
 
     it('are put, replaced and deleted in one commit', async () => {
       await stores.keys.commit(scope, change({ puts: [put('a', '1'), put('b', '1')] }));
@@ -88,11 +88,20 @@ describe.each(adapters)('$name', ({ open }) => {
         scope,
         change({ puts: [put('a', '2'), put('c', '2')], deletes: [{ category: 'session', keyId: 'b' }] }),
       );
-      expect(await stores.keys.read(scope, 'session', ['a', 'b', 'c'])).toEqual(
-        new Map([
-          ['a', '2'],
-          ['c', '2'],
-        ]),
+      const names = ['a', 'b', 'c'].map((keyId) => ({ category: 'session', keyId }));
+      const found = await stores.keys.read(scope, names);
+      expect(found.toSorted((x, y) => (x.keyId < y.keyId ? -1 : 1))).toEqual([put('a', '2'), put('c', '2')]);
+    });
+
+    it('of several categories are read at once', async () => {
+      await stores.keys.commit(scope, change({ puts: [put('a', '1'), put('a', '2', 'pre-key')] }));
+      const found = await stores.keys.read(scope, [
+        { category: 'session', keyId: 'a' },
+        { category: 'pre-key', keyId: 'a' },
+        { category: 'tctoken', keyId: 'a' },
+      ]);
+      expect(new Set(found.map((key) => `${key.category} ${key.value}`))).toEqual(
+        new Set(['session 1', 'pre-key 2']),
       );
     });
 
@@ -112,7 +121,7 @@ describe.each(adapters)('$name', ({ open }) => {
     it('are many at a time', async () => {
       const puts = Array.from({ length: 812 }, (_, index) => put(String(index), `key ${index}`, 'pre-key'));
       await stores.keys.commit(scope, change({ puts }));
-      expect((await stores.keys.read(scope, 'pre-key', ['0', '811'])).get('811')).toBe('key 811');
+      expect(await value('811', 'pre-key')).toBe('key 811');
     });
 
     it('keep every character of id and value', async () => {
@@ -216,7 +225,7 @@ it('changes nothing when a commit fails in PostgreSQL', async () => {
     await prisma.$executeRaw`ALTER TABLE journal ADD CONSTRAINT nothing CHECK (false)`;
     const attempt = keys.commit(at, change({ puts: [put('a', '2')], journal: [entry(1n)] }));
     await expect(attempt).rejects.toMatchObject({ code: expect.stringMatching(/^STORAGE_/) });
-    expect(await keys.read(at, 'session', ['a'])).toEqual(new Map([['a', '1']]));
+    expect(await keys.read(at, [{ category: 'session', keyId: 'a' }])).toEqual([put('a', '1')]);
   } finally {
     await database.drop();
   }

@@ -103,6 +103,13 @@ export class MemoryInbox implements Inbox {
     });
   }
 
+  async noteAttempt(messageId: string): Promise<number> {
+    const message = this.#state.messages.get(Number(messageId));
+    if (!message) return 1;
+    message.attempts += 1;
+    return message.attempts;
+  }
+
   async finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]> {
     const state = this.#state;
     const message = state.messages.get(Number(messageId));
@@ -112,7 +119,12 @@ export class MemoryInbox implements Inbox {
       earlier = repliesNow().length;
       const { replies, ...end } = result;
       const reason = end.reason ?? (end.state === 'answered' ? undefined : 'unspecified');
-      Object.assign(message, { ...end, reason, attempts: end.attempts ?? 0, finishedAt: state.time() });
+      Object.assign(message, {
+        ...end,
+        reason,
+        attempts: end.attempts ?? message.attempts,
+        finishedAt: state.time(),
+      });
       if (end.state !== 'dead') message.mediaRef = undefined;
       for (const reply of replies) queueReply(state, message, reply);
       if (end.state === 'dead' && reason) {

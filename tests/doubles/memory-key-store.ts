@@ -1,4 +1,10 @@
-import type { KeyChange, KeyName, KeyScope, KeyStore } from '../../router/src/core/ports/key-store.ts';
+import type {
+  KeyChange,
+  KeyName,
+  KeyScope,
+  KeyStore,
+  StoredKey,
+} from '../../router/src/core/ports/key-store.ts';
 import { MemoryJournal } from './memory-journal.ts';
 
 /** Keys in memory, for tests; journal entries go to the given journal. */
@@ -10,13 +16,11 @@ export class MemoryKeyStore implements KeyStore {
     this.#journal = journal;
   }
 
-  async read(scope: KeyScope, category: string, keyIds: readonly string[]): Promise<Map<string, string>> {
-    const found = new Map<string, string>();
-    for (const keyId of keyIds) {
-      const value = this.#values.get(nameOf(scope, { category, keyId }));
-      if (value !== undefined) found.set(keyId, value);
-    }
-    return found;
+  async read(scope: KeyScope, names: readonly KeyName[]): Promise<StoredKey[]> {
+    return names.flatMap((name) => {
+      const value = this.#values.get(nameOf(scope, name));
+      return value === undefined ? [] : [{ ...name, value }];
+    });
   }
 
   async commit(scope: KeyScope, change: KeyChange): Promise<void> {

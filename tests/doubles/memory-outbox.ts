@@ -1,5 +1,6 @@
 import { parseJid } from '../../router/src/core/chat-id.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import type { MessageReceipt } from '../../router/src/core/ports/chat-provider.ts';
 import type { ChatAddress, QueuedReply } from '../../router/src/core/ports/inbox.ts';
 import {
   ACKNOWLEDGED_LATE,
@@ -165,15 +166,19 @@ export class MemoryOutbox implements Outbox {
     if (row.state === 'sending') row.state = 'queued';
   }
 
-  async recordReceipts(
-    accountId: string,
-    receipts: Array<{ waMessageId: string; state: 'acked' | 'delivered' | 'read'; atMs: number }>,
-  ): Promise<void> {
+  #isOf(row: MemoryReply, from: ChatAddress): boolean {
+    const chat = this.#state.chats.get(Number(row.chatId));
+    if (from.kind === 'group') return chat?.groupId === from.groupId;
+    if (from.phone !== undefined && chat?.phone === from.phone) return true;
+    return from.lid !== undefined && chat?.lid === from.lid;
+  }
+
+  async recordReceipts(accountId: string, receipts: MessageReceipt[]): Promise<void> {
     const sooner = (known: Date | undefined, at: Date) => (known && known < at ? known : at);
     const batch = new Map<MemoryReply, Pick<MemoryReply, 'ackedAt' | 'deliveredAt' | 'readAt'>>();
-    for (const { waMessageId, state, atMs } of receipts) {
+    for (const { waMessageId, state, atMs, from } of receipts) {
       const row = this.#byWaId(accountId, waMessageId);
-      if (!row) continue;
+      if (!row || (from && !this.#isOf(row, from))) continue;
       if (row.state === 'dead') this.#revive(row);
       const at = new Date(atMs);
       const times = batch.get(row) ?? {};

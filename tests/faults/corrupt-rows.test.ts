@@ -30,8 +30,8 @@ async function sql(text: string, values: unknown[] = []): Promise<number> {
   }
 }
 
-describe('a row that somebody edited by hand', () => {
-  it('a workflow whose input is garbage is begun anew, and its chat is answered', async () => {
+describe('A row that was corrupted by hand', () => {
+  it('of a workflow is replaced by a new one, and its chat is answered', async () => {
     const slow = await bed.anotherAgent(['--delay-ms', '1500']);
     await bed.service.addRoute(ana.phone, slow.url);
     await ana.say('slowly', { to: bed.phone });
@@ -42,7 +42,7 @@ describe('a row that somebody edited by hand', () => {
     expect((await ana.nextReply(30_000)).text).toBe('Echo: slowly');
   });
 
-  it('a chat whose address is garbage ends its replies as dead letters', async () => {
+  it('of a chat, with an invalid address, turns its replies into dead letters', async () => {
     await sql(`UPDATE chat SET reply_to = 'nowhere' WHERE phone = $1`, [ana.phone]);
     const { status } = await bed.service.api('POST', '/api/messages', { to: bo.phone, text: 'News.' });
     expect(status).toBe(202);

@@ -1,7 +1,6 @@
 import { proto, writeRandomPadMax16 } from '@whiskeysockets/baileys';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../router/src/core/errors.ts';
-import { encodeStanza } from '../../router/src/providers/baileys/messages/stanza.ts';
 import type { MemoryJournal } from '../doubles/memory-journal.ts';
 import { type AccountStores, memoryStores, WhatsAppAccount } from '../support/whatsapp-account.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
@@ -208,7 +207,7 @@ describe('messages', () => {
     const plaintext = writeRandomPadMax16(proto.Message.encode({ conversation: 'waits' }).finish());
     const entries = Array.from({ length: 600 }, (_, index) => {
       const attrs = { id: `M${index}`, from: `346100${10_000 + index}@s.whatsapp.net`, t: '1700000000' };
-      const stanza = encodeStanza({ attrs, parts: 1, behind: [] });
+      const stanza = Buffer.from(JSON.stringify({ attrs }));
       const common = { waMessageId: attrs.id, stanzaOrder: BigInt(index + 1) };
       return { ...common, ciphertextHash: attrs.id, stanza, plaintext };
     });

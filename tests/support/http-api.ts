@@ -127,7 +127,7 @@ export function anOutboxRow(change: Partial<OutboxRow> = {}): OutboxRow {
   };
 }
 
-/** The REST API on a free port over in-memory stand-ins. */
+/** The REST API on a free port over in-memory doubles. */
 export interface HttpApi {
   url: string;
   accounts: FakeAccounts;
@@ -269,7 +269,7 @@ export function pathMatches(template: string, path: string): boolean {
   );
 }
 
-/** Every answer of every test must be what /openapi.json says, without a field that it does not know. */
+/** Every response of every test must match /openapi.json, without unknown fields. */
 function expectAsDescribed(
   endpoints: readonly Endpoint[],
   answer: { method: string; path: string; status: number; body: unknown },

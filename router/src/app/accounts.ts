@@ -16,7 +16,6 @@ import { PostgresJournal } from '../infra/storage/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../infra/storage/stores/postgres-key-store.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { createBaileysProvider } from '../providers/baileys/baileys-provider.ts';
-import { KeyedLock } from '../providers/baileys/signal/keyed-lock.ts';
 import type { FaultPoints } from './fault-points.ts';
 
 export interface AccountHoldingDeps {
@@ -37,7 +36,6 @@ export interface AccountHoldingDeps {
 /** Puts the parts of one held account together: its socket and what it writes, all under its lease. */
 export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promise<HeldAccount> {
   const { config, postgres, faults, registry, deliveries, clock } = deps;
-  const sessionLocks = new KeyedLock();
 
   return async (fence) => {
     const { accountId } = fence;
@@ -57,10 +55,9 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
       version: config.whatsappVersion,
       maxMessageAgeMs: config.maxMessageAgeMs,
       pairingPhone: accountId === config.accountId ? config.pairingPhone : undefined,
-      sessionLocks,
       storage: deps.storage,
       fence,
-      onTold: () => faults.pass('after-receipt'),
+      onReceiptSent: () => faults.pass('after-receipt'),
     });
     const delivery = new ReplyDelivery({
       outbox,
@@ -103,7 +100,9 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
           await receive(message, log);
         },
         receipts: (receipts) => {
-          delivery.acknowledged(receipts.map((receipt) => receipt.waMessageId));
+          // Others' receipts count in the store alone, which knows the chat that they must come from.
+          const acked = receipts.filter((receipt) => receipt.state === 'acked');
+          delivery.acknowledged(acked.map((receipt) => receipt.waMessageId));
           return outbox.recordReceipts(accountId, receipts);
         },
         refused: (waMessageId, code, limitLeftMs) =>

@@ -148,7 +148,8 @@ describe('one damaged row', () => {
 
   it('of the keys is told as damaged, and hides no other key', async () => {
     const keys = new PostgresKeyStore(postgres);
-    const read = () => keys.read(scope, 'session', ['a', 'b', 'absent']);
+    const names = ['a', 'b', 'absent'].map((keyId) => ({ category: 'session', keyId }));
+    const read = async () => (await keys.read(scope, names)).map(({ keyId, value }) => [keyId, value]);
     expect(Object.fromEntries(await read())).toEqual({ a: DAMAGED_VALUE, b: 'whole' });
     // PostgreSQL would have to read the old value to make room: the account stops, and says why.
     const put = (keyId: string) => ({ category: 'session', keyId, value: 'new' });

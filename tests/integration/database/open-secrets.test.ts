@@ -115,10 +115,12 @@ interface Ids {
 async function read(postgres: Postgres, { messageId, outboxId, routeId }: Ids): Promise<typeof SECRETS> {
   const keys = new PostgresKeyStore(postgres);
   const route = await new PrismaRouteStore(postgres).get(routeId);
+  const valueOf = async (category: string, keyId: string) =>
+    (await keys.read(scope, [{ category, keyId }]))[0]?.value ?? '';
   const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString();
   return {
-    credentials: (await keys.read(scope, 'creds', ['creds'])).get('creds') ?? '',
-    session: (await keys.read(scope, 'session', ['1.0'])).get('1.0') ?? '',
+    credentials: await valueOf('creds', 'creds'),
+    session: await valueOf('session', '1.0'),
     plaintext: text((await new PostgresJournal(postgres).find('a', 'h1'))?.plaintext),
     mediaKey: (await new PostgresInbox(postgres).mediaReference(messageId)) ?? '',
     upload: text((await new PostgresOutbox(postgres).fileOf(outboxId))?.content),
@@ -190,12 +192,9 @@ describe('openSecrets', () => {
     await keys.commit(scope, { puts, deletes: [], journal: [] });
     await start([current, former]);
     const after = new PostgresKeyStore(database.open({ secrets: await start([current]) }));
-    const values = await after.read(
-      scope,
-      'pre-key',
-      puts.map(({ keyId }) => keyId),
-    );
-    expect(values).toEqual(new Map(puts.map(({ keyId, value }) => [keyId, value])));
+    const values = await after.read(scope, puts);
+    const order = (key: { keyId: string }) => Number(key.keyId);
+    expect(values.sort((a, b) => order(a) - order(b))).toEqual(puts);
   });
 
   it('keeps the former key in use while a node lives that may write with it', async () => {

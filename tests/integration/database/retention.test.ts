@@ -205,7 +205,7 @@ describe('retention', () => {
         { puts: [{ category: 'session', keyId: 'x', value: '1' }], deletes: [], journal: [] },
       );
     const has = async (generation: number) =>
-      (await keys.read({ accountId, generation }, 'session', ['x'])).size === 1;
+      (await keys.read({ accountId, generation }, [{ category: 'session', keyId: 'x' }])).length === 1;
     await put(1);
     await accounts.nextGeneration(accountId);
     await put(2);

@@ -1,5 +1,5 @@
 import type { AccountState, OutgoingMessage } from '../models.ts';
-import type { InboundMessage } from './inbox.ts';
+import type { ChatAddress, InboundMessage } from './inbox.ts';
 
 /** What an admin sees of one WhatsApp account. Sentences are ready to show; times are epoch milliseconds. */
 export interface AccountStatus {
@@ -32,14 +32,21 @@ export interface AccountStatus {
   node?: string;
 }
 
+/** What became of an own message at WhatsApp. */
+export interface MessageReceipt {
+  waMessageId: string;
+  state: 'acked' | 'delivered' | 'read';
+  atMs: number;
+  /** The chat that the receipt comes from; absent for WhatsApp's own ack. */
+  from?: ChatAddress;
+}
+
 /** What a provider hands to core. Every promise is awaited before the provider forgets the event. */
 export interface ProviderEvents {
   /** One message, in stanza order within its chat. Rejects with StorageUnavailableError: the provider keeps it and tries again. */
   receive(message: InboundMessage): Promise<void>;
   /** Server acks and receipts of own messages. */
-  receipts(
-    receipts: Array<{ waMessageId: string; state: 'acked' | 'delivered' | 'read'; atMs: number }>,
-  ): Promise<void>;
+  receipts(receipts: MessageReceipt[]): Promise<void>;
   /**
    * An error ack: WhatsApp refused the message with this code. `limitLeftMs` is there when the code is a limit for a time,
    * which the status tells by now.

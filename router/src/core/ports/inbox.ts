@@ -55,7 +55,7 @@ export interface PendingTurn {
   channelIds: string[];
   /** Where the reply goes: the JID the chat was last heard from. */
   replyTo: string;
-  /** Asks of an earlier turn that ended in a dead letter; absent when there were none. */
+  /** Attempts noted before this turn began: of a turn that a crash ended, or before a replay. Absent: none. */
   earlierAttempts?: number;
   /** Who wrote it: LID, else number; bare digits. */
   sender: string;
@@ -74,6 +74,7 @@ export interface TurnResult {
   /** Operator's sentence for a dead letter. */
   error?: string;
   routeId?: string;
+  /** Attempts of this message so far, over all its turns. Absent: as many as were noted. */
   attempts?: number;
   agentMs?: number;
   /** Rule-by-rule trace of the route choice and, where its client tells, what the agent was asked; as JSON. */
@@ -108,6 +109,12 @@ export interface Inbox {
    * unless `keepOpen`; also for a chat that was merged away and an epoch that is no longer the chat's.
    */
   nextTurn(chatId: string, epoch: number, options?: { keepOpen?: boolean }): Promise<PendingTurn | undefined>;
+  /**
+   * Counts an attempt to call an agent for this message, before its request is sent, so that the count includes requests
+   * of a process that crashed meanwhile. An attempt may be lost when the database server itself crashes.
+   * @returns the attempts of this message so far, over all its turns
+   */
+  noteAttempt(messageId: string): Promise<number>;
   /**
    * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). A turn that was
    * ended before changes nothing and returns the replies stored then. Else those of this end only, although a replayed

@@ -16,11 +16,15 @@ export interface KeyName {
   keyId: string;
 }
 
+export interface StoredKey extends KeyName {
+  value: string;
+}
+
 /** One step of the key state. No key stands in both `puts` and `deletes`, and none twice. */
 export interface KeyChange {
-  puts: Array<KeyName & { value: string }>;
+  puts: StoredKey[];
   deletes: KeyName[];
-  /** Plaintexts won by this step: a ratchet that has moved on cannot give them a second time. */
+  /** Plaintexts that this step gave: a ratchet that has moved on cannot give them again. */
   journal: JournalEntry[];
 }
 
@@ -29,8 +33,8 @@ export interface KeyChange {
  * @throws {StorageUnavailableError} from every method; a `commit` that threw changed nothing
  */
 export interface KeyStore {
-  /** Values by key id; ids without a value are left out. A value that the database cannot read is `DAMAGED_VALUE`. */
-  read(scope: KeyScope, category: string, keyIds: readonly string[]): Promise<Map<string, string>>;
+  /** The keys that are there, in any order. A value that the database cannot read is `DAMAGED_VALUE`. */
+  read(scope: KeyScope, names: readonly KeyName[]): Promise<StoredKey[]>;
   /**
    * Stores keys and journal entries together: both are durable when it resolves, or neither is. A journal entry that
    * is there already stays as it is.

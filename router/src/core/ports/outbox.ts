@@ -1,4 +1,5 @@
 import type { OutgoingMessage, ReplyMedia } from '../models.ts';
+import type { MessageReceipt } from './chat-provider.ts';
 import type { QueuedReply } from './inbox.ts';
 
 /** `queued` → `sending` → `sent` (bytes written) → `acked` → `delivered` → `read`; or `dead`. Only ever moves forward. */
@@ -76,13 +77,11 @@ export interface Outbox {
   /** Back to `queued` after a send that surely did not happen. */
   release(outboxId: string, reason: string): Promise<void>;
   /**
-   * Acks and receipts from WhatsApp, in bulk; unknown ids and moves backward are ignored. They are the truth: a row that
-   * was given up lives again, and its open dead letters count as replayed and say so.
+   * Acks and receipts from WhatsApp, in bulk. Unknown ids, moves backward, and receipts that come from another chat than
+   * the row's are ignored. They are the truth: a row that was given up is sent after all, and its open dead letters count
+   * as replayed and say so.
    */
-  recordReceipts(
-    accountId: string,
-    receipts: Array<{ waMessageId: string; state: 'acked' | 'delivered' | 'read'; atMs: number }>,
-  ): Promise<void>;
+  recordReceipts(accountId: string, receipts: MessageReceipt[]): Promise<void>;
   /** The message with this WhatsApp id, for `getMessage`; undefined when unknown. */
   findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined>;
   /** The bytes of a row's file, and its uploaded form once there is one; undefined for a row of text. */

@@ -1,12 +1,10 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AccountRegistry } from '../../../../router/src/core/cluster/account-registry.ts';
 import { ClusterAccounts } from '../../../../router/src/core/cluster/cluster-view.ts';
 import { AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import { askAgent } from '../../../../router/src/core/turns/ask-agent.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
 import { WhatsAppTime } from '../../../../router/src/providers/baileys/connection/whatsapp-time.ts';
-import { JournalTrim } from '../../../../router/src/providers/baileys/inbound/journal-trim.ts';
-import { MemoryJournal } from '../../../doubles/memory-journal.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
@@ -27,6 +25,8 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
             endpoint: 'http://agent',
             settings: { failures: 1, openMs: 60_000 },
           },
+          attemptsBefore: 0,
+          noteAttempt: async () => 1,
           stopping: new AbortController().signal,
         },
         {
@@ -74,30 +74,6 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
     expect(accounts.get('a')?.state).toBe('starting');
     await clock.advanceMs(10_001);
     expect(accounts.get('a')).toMatchObject({ state: 'stopped', reason: expect.stringMatching(/database/) });
-  });
-
-  it('does not leave the journal to grow, nor drop what may come again', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    try {
-      const clock = new FakeClock();
-      const journal = new MemoryJournal();
-      const bytes = new Uint8Array([1]);
-      journal.add('main', [
-        { ciphertextHash: 'a', stanzaOrder: 1n, waMessageId: 'a', plaintext: bytes, stanza: bytes },
-      ]);
-      const trim = new JournalTrim(journal, 'main', clock, recordingLog());
-      const pending = () => journal.pending('main', { afterOrder: 0n, limit: 10 });
-      trim.received(['a']);
-      trim.receipted('a');
-      clock.jumpMs(jumpMs);
-      await vi.advanceTimersByTimeAsync(5_000);
-      expect(await pending()).toHaveLength(1);
-      await clock.advanceMs(5_000);
-      await vi.advanceTimersByTimeAsync(5_000);
-      expect(await pending()).toHaveLength(0);
-    } finally {
-      vi.useRealTimers();
-    }
   });
 
   it('does not change the age of messages, which WhatsApp dates', async () => {

@@ -59,6 +59,7 @@ function deps(): AnswerDeps {
         fail('next');
         return inbox.nextTurn(...args);
       },
+      noteAttempt: (id) => inbox.noteAttempt(id),
       finishTurn: async (...args) => {
         fail('finish');
         return inbox.finishTurn(...args);

@@ -33,6 +33,7 @@ interface TurnRow {
   kind: string;
   text: string;
   quoted_text: string | null;
+  edit_of: string | null;
   sent_at_ms: string;
   chat_phone: string | null;
   chat_lid: string | null;
@@ -112,6 +113,7 @@ export class PostgresInbox implements Inbox {
         SELECT message_id::text, account_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text,
                quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
                chat_phone, chat_lid, group_id, reply_to, attempts, media,
+               (SELECT e.edit_of FROM message e WHERE e.id = message_id) AS edit_of,
                (extract(epoch FROM received_at) * 1000)::bigint::text AS received_at_ms,
                (extract(epoch FROM replied_at) * 1000)::bigint::text AS replied_at_ms,
                EXISTS (SELECT 1 FROM message w WHERE w.chat_id = ${chatId}::bigint AND w.state = 'received'
@@ -130,6 +132,7 @@ export class PostgresInbox implements Inbox {
       kind: row.kind,
       text: row.text,
       quotedText: row.quoted_text,
+      editOf: row.edit_of,
       media: mediaInfo(row.media),
       sentAtMs: Number(row.sent_at_ms),
       chat: { phone: row.chat_phone, lid: row.chat_lid, groupId: row.group_id },
@@ -139,6 +142,17 @@ export class PostgresInbox implements Inbox {
       repliedAtMs: row.replied_at_ms === null ? undefined : Number(row.replied_at_ms),
       hasMore: row.has_more,
     });
+  }
+
+  async noteAttempt(messageId: string): Promise<number> {
+    // Without waiting for the disk: only a crash of the database server itself can lose it.
+    const [row] = await withStorage('counting an attempt', () =>
+      this.#postgres.query<{ attempts: number }>(sql`
+        UPDATE message SET attempts = attempts + 1
+        FROM (SELECT set_config('synchronous_commit', 'off', true)) AS relaxed
+        WHERE id = ${messageId}::bigint RETURNING attempts`),
+    );
+    return row?.attempts ?? 1;
   }
 
   async finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]> {

@@ -7,6 +7,7 @@ import {
   type KeyName,
   type KeyScope,
   type KeyStore,
+  type StoredKey,
 } from '../../../core/ports/key-store.ts';
 import { authKeyContext, journalContext } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
@@ -25,36 +26,37 @@ export class PostgresKeyStore implements KeyStore {
     this.#fence = fence;
   }
 
-  async read(scope: KeyScope, category: string, keyIds: readonly string[]): Promise<Map<string, string>> {
+  async read(scope: KeyScope, names: readonly KeyName[]): Promise<StoredKey[]> {
     try {
-      return await this.#values(scope, category, keyIds);
+      return await this.#values(scope, names);
     } catch (error) {
       if (!(error instanceof StorageDamagedError)) throw error;
     }
-    const values = new Map<string, string>();
-    for (const keyId of keyIds) {
-      for (const [found, value] of await this.#orDamaged(scope, category, keyId)) values.set(found, value);
-    }
-    return values;
+    const keys: StoredKey[] = [];
+    for (const name of names) keys.push(...(await this.#orDamaged(scope, name)));
+    return keys;
   }
 
-  async #values(scope: KeyScope, category: string, keyIds: readonly string[]): Promise<Map<string, string>> {
+  async #values(scope: KeyScope, names: readonly KeyName[]): Promise<StoredKey[]> {
     const rows = await withStorage('reading WhatsApp keys', () =>
-      this.#postgres.query<{ key_id: string; value: string }>(sql`
-        SELECT key_id, value FROM auth_key
-        WHERE account_id = ${scope.accountId} AND generation = ${scope.generation}
-          AND category = ${category} AND key_id = ANY(${[...keyIds]}::text[])`),
+      this.#postgres.query<{ category: string; key_id: string; value: string }>(sql`
+        SELECT auth_key.category, auth_key.key_id, auth_key.value
+        FROM unnest(${names.map((name) => name.category)}::text[], ${names.map((name) => name.keyId)}::text[])
+          AS wanted(category, key_id)
+        JOIN auth_key ON account_id = ${scope.accountId} AND generation = ${scope.generation}
+          AND auth_key.category = wanted.category AND auth_key.key_id = wanted.key_id`),
     );
-    return new Map(
-      rows.map(({ key_id: keyId, value }) => [keyId, this.#open(value, scope, { category, keyId })]),
-    );
+    return rows.map(({ category, key_id: keyId, value }) => {
+      const name = { category, keyId };
+      return { ...name, value: this.#open(value, scope, name) };
+    });
   }
 
-  async #orDamaged(scope: KeyScope, category: string, keyId: string): Promise<Map<string, string>> {
+  async #orDamaged(scope: KeyScope, name: KeyName): Promise<StoredKey[]> {
     try {
-      return await this.#values(scope, category, [keyId]);
+      return await this.#values(scope, [name]);
     } catch (error) {
-      if (error instanceof StorageDamagedError) return new Map([[keyId, DAMAGED_VALUE]]);
+      if (error instanceof StorageDamagedError) return [{ ...name, value: DAMAGED_VALUE }];
       throw error;
     }
   }

@@ -3,6 +3,7 @@ import { parseJid } from '../../../core/chat-id.ts';
 import { addressColumns } from '../../../core/messages/chat-identity.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
+import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
 import type { ChatAddress, QueuedReply } from '../../../core/ports/inbox.ts';
 import {
   ACKNOWLEDGED_LATE,
@@ -25,9 +26,7 @@ interface OverdueRow extends ReplyRow {
   open_for_ms: number;
 }
 
-type Receipt = Parameters<Outbox['recordReceipts']>[1][number];
-
-const RECEIPT_RANK: Record<Receipt['state'], number> = { acked: 1, delivered: 2, read: 3 };
+const RECEIPT_RANK: Record<MessageReceipt['state'], number> = { acked: 1, delivered: 2, read: 3 };
 
 /**
  * The outbox in PostgreSQL. Every method is one statement whose WHERE clause holds the rule of moves, so two callers
@@ -241,24 +240,32 @@ export class PostgresOutbox implements Outbox {
   }
 
   /** Fills the times a receipt implies: who read it got it, and WhatsApp took it. A letter that tells otherwise is closed. */
-  async recordReceipts(accountId: string, receipts: Receipt[]): Promise<void> {
+  async recordReceipts(accountId: string, receipts: MessageReceipt[]): Promise<void> {
     if (receipts.length === 0) return;
     const waIds = receipts.map((receipt) => storableId(receipt.waMessageId));
     const ranks = receipts.map((receipt) => RECEIPT_RANK[receipt.state]);
     const times = receipts.map((receipt) => String(Math.trunc(receipt.atMs)));
+    const from = receipts.map((receipt) => receipt.from && addressColumns(receipt.from));
+    const phones = from.map((address) => address?.phone ?? null);
+    const lids = from.map((address) => address?.lid ?? null);
+    const groupIds = from.map((address) => address?.groupId ?? null);
     await this.#move('noting receipts', () =>
       this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), receipt AS (
-          SELECT wa_id, max(rank) AS rank,
-            to_timestamp(min(at_ms) / 1000.0) AS acked_at,
-            to_timestamp(min(at_ms) FILTER (WHERE rank >= 2) / 1000.0) AS delivered_at,
-            to_timestamp(min(at_ms) FILTER (WHERE rank >= 3) / 1000.0) AS read_at
-          FROM unnest(${waIds}::text[], ${ranks}::integer[], ${times}::bigint[]) AS r (wa_id, rank, at_ms)
-          GROUP BY wa_id
+          SELECT o.id, max(r.rank) AS rank,
+            to_timestamp(min(r.at_ms) / 1000.0) AS acked_at,
+            to_timestamp(min(r.at_ms) FILTER (WHERE r.rank >= 2) / 1000.0) AS delivered_at,
+            to_timestamp(min(r.at_ms) FILTER (WHERE r.rank >= 3) / 1000.0) AS read_at
+          FROM unnest(${waIds}::text[], ${ranks}::integer[], ${times}::bigint[], ${phones}::text[], ${lids}::text[],
+                      ${groupIds}::text[]) AS r (wa_id, rank, at_ms, phone, lid, group_id)
+          JOIN outbox o ON o.account_id = ${accountId} AND o.wa_message_id = r.wa_id
+          JOIN chat c ON c.id = o.chat_id
+          WHERE coalesce(r.phone, r.lid, r.group_id) IS NULL
+            OR r.phone = c.phone OR r.lid = c.lid OR r.group_id = c.group_id
+          GROUP BY o.id
         ), target AS (
-          SELECT o.id, o.chat_id, o.state AS was, receipt.*
-          FROM outbox o JOIN receipt ON o.wa_message_id = receipt.wa_id
-          WHERE o.account_id = ${accountId}
+          SELECT o.chat_id, o.state AS was, receipt.*
+          FROM outbox o JOIN receipt ON o.id = receipt.id
           ORDER BY o.id FOR UPDATE OF o
         ), closed AS (
           UPDATE dead_letter d SET replayed_at = now(), error = d.error || ${ACKNOWLEDGED_LATE} FROM target t, held

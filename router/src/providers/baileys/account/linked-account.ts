@@ -1,10 +1,10 @@
-import { jidDecode } from '@whiskeysockets/baileys';
 import { lidJid, parseJid, phoneJid } from '../../../core/chat-id.ts';
 import { CredentialsDamagedError } from '../../../core/errors.ts';
 import type { AccountLimit, AccountRecord, AccountStore } from '../../../core/ports/account-store.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
+import type { ChatAddress } from '../../../core/ports/inbox.ts';
 import type { KeyStore } from '../../../core/ports/key-store.ts';
-import type { OwnJids } from '../messages/stanza.ts';
+import type { OwnJids } from '../inbound/read-stanza.ts';
 import { type AuthState, openAuthState } from '../signal/auth-state.ts';
 import type { Identity } from './account-status.ts';
 
@@ -95,13 +95,6 @@ export class LinkedAccount {
     return { id, lid };
   }
 
-  /** The account's own number or LID, whatever the device. */
-  owns(jid: string): boolean {
-    const { id, lid } = this.jids();
-    const user = jidDecode(jid)?.user;
-    return user !== undefined && (user === jidDecode(id)?.user || user === jidDecode(lid)?.user);
-  }
-
   identity(): Identity {
     const { id, lid } = this.jids();
     const phone = parseJid(id);
@@ -116,8 +109,32 @@ export class LinkedAccount {
 
   /** The number of a LID, digits, from Baileys' own mapping (Signal/lid-mapping.js), without asking WhatsApp. */
   async phoneOfLid(lid: string): Promise<string | undefined> {
-    const found = await this.#auth?.keys.get('lid-mapping', [`${lid}_reverse`]);
-    const phone = found?.[`${lid}_reverse`];
-    return phone ? (jidDecode(phoneJid(phone))?.user ?? undefined) : undefined;
+    const name = `${lid}_reverse`;
+    const found = await this.#auth?.keys.get('lid-mapping', [name]);
+    return digitsOf(found?.[name]);
   }
+
+  /** The chat of a JID by every address known; undefined for what is neither a person nor a group. */
+  async chatOf(jid: string): Promise<ChatAddress | undefined> {
+    const address = parseJid(jid);
+    if (address?.kind === 'group') return { kind: 'group', groupId: address.groupId };
+    if (address?.kind === 'lid') {
+      return { kind: 'person', lid: address.lid, phone: await this.phoneOfLid(address.lid) };
+    }
+    if (address?.kind !== 'phone') return undefined;
+    const found = await this.#auth?.keys.get('lid-mapping', [address.phone]);
+    return { kind: 'person', phone: address.phone, lid: digitsOf(found?.[address.phone]) };
+  }
+
+  /** Whether both JIDs are one person's, by number or LID. */
+  async isSamePerson(jid: string, other: string): Promise<boolean> {
+    const [one, two] = await Promise.all([this.chatOf(jid), this.chatOf(other)]);
+    if (one?.kind !== 'person' || two?.kind !== 'person') return false;
+    const isPhone = one.phone !== undefined && one.phone === two.phone;
+    return isPhone || (one.lid !== undefined && one.lid === two.lid);
+  }
+}
+
+function digitsOf(user: string | undefined): string | undefined {
+  return user ? /^\d+/.exec(user)?.[0] : undefined;
 }

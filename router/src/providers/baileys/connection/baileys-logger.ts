@@ -1,5 +1,5 @@
 import type { Logger } from '../../../core/ports/logger.ts';
-import { field } from './disconnect-table.ts';
+import { field } from '../field.ts';
 
 type ILogger = {
   level: string;

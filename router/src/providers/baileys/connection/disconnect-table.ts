@@ -1,4 +1,5 @@
 import { CredentialsDamagedError, StorageUnavailableError } from '../../../core/errors.ts';
+import { field } from '../field.ts';
 
 /** What ended a connection. */
 export interface Disconnect {
@@ -126,9 +127,4 @@ export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
     ...(error instanceof CredentialsDamagedError && { isWithoutKeys: true }),
     ...(error instanceof HeldOffError && { heldOffForMs: error.forMs }),
   };
-}
-
-/** A property of anything, or undefined. */
-export function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }

@@ -47,8 +47,6 @@ export interface SocketConfigInput {
   getMessage: SocketConfig['getMessage'];
   groupMetadata: SocketConfig['cachedGroupMetadata'];
   makeSignalRepository: SocketConfig['makeSignalRepository'];
-  /** Told which devices a message is about to be encrypted for. */
-  onRecipients(jids: readonly string[] | undefined): void;
 }
 
 /**
@@ -69,16 +67,10 @@ export function socketConfig(input: SocketConfigInput): UserFacingSocketConfig {
     generateHighQualityLinkPreview: false,
     markOnlineOnConnect: true,
     retryRequestDelayMs: 0,
-    // A commit that failed was tried three times by the store; waiting longer would hold up all intake.
-    transactionOpts: { maxCommitRetries: 1, delayBetweenTriesMs: 0 },
     msgRetryCounterCache: input.memory.retryCounts,
     userDevicesCache: input.memory.devices,
     getMessage: input.getMessage,
     cachedGroupMetadata: input.groupMetadata,
     makeSignalRepository: input.makeSignalRepository,
-    patchMessageBeforeSending: (message, jids) => {
-      input.onRecipients(jids);
-      return message;
-    },
   };
 }

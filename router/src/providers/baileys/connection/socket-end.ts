@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import { type Disconnect, disconnectOf, field } from './disconnect-table.ts';
+import { field } from '../field.ts';
+import { type Disconnect, disconnectOf } from './disconnect-table.ts';
 
 /** What the manager needs of a Baileys socket. */
 export interface ManagedSocket {

@@ -1,7 +1,7 @@
 import type { BaileysEventMap, BinaryNode, WAMessage, WASocket } from '@whiskeysockets/baileys';
 import type { Logger } from '../../../core/ports/logger.ts';
 
-/** What a socket tells, cut to what the provider uses. A handler may reject or throw: it is logged and nothing ends. */
+/** The events of a socket that the provider uses. A handler may reject or throw: that is logged. */
 export interface SocketHandlers {
   /** The `success` stanza of a login. */
   loggedIn(node: BinaryNode): void;
@@ -12,12 +12,6 @@ export interface SocketHandlers {
   paired(): void;
   /** WhatsApp limits writing to strangers, or does no longer; the end by WhatsApp's time, when it named one. */
   limited(isActive: boolean, untilMs: number | undefined): void;
-  /** A `message` stanza, before Baileys sees it. */
-  stanza(node: BinaryNode): void;
-  /** Baileys has begun with it. */
-  stanzaTaken(): void;
-  /** All that waited at WhatsApp while this device was not connected has reached the socket. */
-  offlineDelivered(): void;
   receipt(node: BinaryNode): void;
   ack(node: BinaryNode): void | Promise<void>;
   upsert(message: WAMessage, type: 'notify' | 'append'): void;
@@ -25,15 +19,14 @@ export interface SocketHandlers {
 }
 
 /**
- * Listens to one socket. Message stanzas, receipts and acks are read off the WebSocket client, where nothing buffers
- * them. The returned function takes all listeners off.
+ * Listens to one socket. Receipts and acks are read off the WebSocket client, where Baileys does not buffer them.
+ * The returned function removes all listeners.
  */
 export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers): () => void {
   const guarded =
     <A extends unknown[]>(what: string, handle: (...args: A) => void | Promise<void>) =>
     (...args: A): void => {
-      const failed = (error: unknown) =>
-        log.error({ err: error, event: what }, 'a socket event was not handled');
+      const failed = (error: unknown) => log.error({ err: error, event: what }, 'socket event not handled');
       try {
         handle(...args)?.catch(failed);
       } catch (error) {
@@ -59,9 +52,6 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     (update: BaileysEventMap['group-participants.update']) => handlers.groupChanged(update.id),
   );
   const onSuccess = guarded('success stanza', (node: BinaryNode) => handlers.loggedIn(node));
-  const onStanza = guarded('message stanza', (node: BinaryNode) => handlers.stanza(node));
-  const onTaken = guarded('message stanza taken', () => handlers.stanzaTaken());
-  const onOffline = guarded('end of the offline stanzas', () => handlers.offlineDelivered());
   const onReceipt = guarded('receipt stanza', (node: BinaryNode) => handlers.receipt(node));
   const onAck = guarded('ack stanza', (node: BinaryNode) => handlers.ack(node));
 
@@ -72,9 +62,6 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   ev.on('groups.update', onGroups);
   ev.on('group-participants.update', onMembers);
   ws.prependListener('CB:success', onSuccess);
-  ws.prependListener('CB:message', onStanza);
-  ws.on('CB:message', onTaken);
-  ws.on('CB:ib,,offline', onOffline);
   ws.on('CB:receipt', onReceipt);
   ws.on('CB:ack,class:message', onAck);
   return () => {
@@ -84,9 +71,6 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     ev.off('groups.update', onGroups);
     ev.off('group-participants.update', onMembers);
     ws.off('CB:success', onSuccess);
-    ws.off('CB:message', onStanza);
-    ws.off('CB:message', onTaken);
-    ws.off('CB:ib,,offline', onOffline);
     ws.off('CB:receipt', onReceipt);
     ws.off('CB:ack,class:message', onAck);
   };

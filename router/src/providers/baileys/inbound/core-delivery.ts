@@ -6,7 +6,7 @@ import type { InboundMessage } from '../../../core/ports/inbox.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { backoffMs } from '../../../core/retry.ts';
 import { fromBaileys } from '../messages/from-baileys.ts';
-import type { OwnJids } from '../messages/stanza.ts';
+import type { OwnJids } from './read-stanza.ts';
 
 /** Attempts at a message that core refuses for no reason of storage. */
 const MAX_ATTEMPTS = 5;
@@ -14,7 +14,7 @@ const MAX_ATTEMPTS = 5;
 export interface CoreDeliveryOptions {
   accountId: string;
   receive(message: InboundMessage): Promise<void>;
-  /** Core cannot take messages until an operator mends the database: no more are to come until then. */
+  /** Core cannot take messages until an operator repairs the database. */
   onTrouble(error: StorageTroubleError): void;
   /** Core will never take a message, for the reason in the sentence; it stays in the journal. */
   onRefused(waMessageId: string, sentence: string): void;
@@ -30,14 +30,14 @@ export interface CoreDeliveryOptions {
   random(): number;
 }
 
-/** A message as Baileys makes it, with its stanza's order, and whether it waited at WhatsApp. */
+/** A message as Baileys makes it, with its stanza's order; `append`: it was queued at WhatsApp. */
 export interface Decrypted {
   message: WAMessage;
   order: bigint;
   type: 'notify' | 'append';
 }
 
-/** Hands messages to core in core's terms, and again until core has them. */
+/** Delivers messages to core in core's terms, and retries until core has them. */
 export class CoreDelivery {
   readonly #options: CoreDeliveryOptions;
   readonly #stopping = new AbortController();
@@ -50,7 +50,7 @@ export class CoreDelivery {
    * Resolves when core has the message (`received`), when there is nothing in it for core (`skipped`), or when core
    * refuses it or `stop` was called while it could not take it (`left`: only the journal has it). Never rejects.
    */
-  async handOver({ message, order, type }: Decrypted): Promise<'received' | 'skipped' | 'left'> {
+  async deliver({ message, order, type }: Decrypted): Promise<'received' | 'skipped' | 'left'> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const inbound = await this.#translate(message, order, type);
@@ -73,14 +73,14 @@ export class CoreDelivery {
     const isRefused = error instanceof Wa2aiError && error.disposition === 'dead';
     const isUnknown = !(error instanceof Wa2aiError);
     if (isRefused || (isUnknown && attempt >= MAX_ATTEMPTS)) {
-      log.error({ err: error, waMessageId }, 'a message could not be received; it stays in the journal');
+      log.error({ err: error, waMessageId }, 'message refused by core, kept in the journal');
       onRefused(waMessageId, isRefused ? error.message : 'A fault inside wa2ai; its log has the cause.');
       return false;
     }
     if (error instanceof StorageTroubleError) onTrouble(error);
-    // A database that is away for long is told with the logarithm of its absence.
+    // Log attempts 1, 2, 4, 8, ...
     if (Number.isInteger(Math.log2(attempt))) {
-      log.warn({ err: error, attempt }, 'a message waits for the inbox');
+      log.warn({ err: error, attempt }, 'message not stored, retrying');
     }
     try {
       const waitMs = backoffMs({ attempt, random, baseMs: 200, maxMs: 5_000 });

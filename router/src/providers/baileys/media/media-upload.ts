@@ -9,7 +9,7 @@ import type { OutgoingMessage, ReplyMedia } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { createBaileysLogger } from '../connection/baileys-logger.ts';
-import { field } from '../connection/disconnect-table.ts';
+import { field } from '../field.ts';
 
 /** Longest wait for one answer of the upload server. */
 const UPLOAD_TIMEOUT_MS = 60_000;

@@ -1,20 +1,18 @@
 import type { BinaryNode } from '@whiskeysockets/baileys';
 import { parseJid } from '../../../core/chat-id.ts';
+import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
-import type { OwnJids } from '../messages/stanza.ts';
-
-/** What became of an own message at WhatsApp. */
-export interface Receipt {
-  waMessageId: string;
-  state: 'acked' | 'delivered' | 'read';
-  atMs: number;
-}
+import type { OwnJids } from '../inbound/read-stanza.ts';
 
 /** `type` of a receipt stanza; without one it is a delivery, `inactive` is one to a client in the background. */
-const STATES: Record<string, Receipt['state']> = { inactive: 'delivered', read: 'read', played: 'read' };
+const STATES: Record<string, MessageReceipt['state']> = {
+  inactive: 'delivered',
+  read: 'read',
+  played: 'read',
+};
 
 /** Receipts of other people for own messages, as a `receipt` stanza tells them; none for retries and own devices. Pure. */
-export function receiptsOf(node: BinaryNode, own: OwnJids, nowMs: number): Receipt[] {
+export function receiptsOf(node: BinaryNode, own: OwnJids, nowMs: number): MessageReceipt[] {
   const { attrs } = node;
   const type = attrs.type;
   const state = type === undefined ? 'delivered' : STATES[type];
@@ -36,7 +34,10 @@ export function receiptsOf(node: BinaryNode, own: OwnJids, nowMs: number): Recei
 export function ackOf(
   node: BinaryNode,
   nowMs: number,
-): { kind: 'acked'; receipt: Receipt } | { kind: 'refused'; waMessageId: string; code: string } | undefined {
+):
+  | { kind: 'acked'; receipt: MessageReceipt }
+  | { kind: 'refused'; waMessageId: string; code: string }
+  | undefined {
   const { id, error, t } = node.attrs;
   if (!id) return undefined;
   if (error) return { kind: 'refused', waMessageId: id, code: error };
@@ -67,20 +68,20 @@ const MAX_KEPT = 20_000;
 
 /** Hands receipts on many at a time, in order; those that could not be stored go with the next, or after a while. */
 export class ReceiptBatch {
-  readonly #store: (receipts: Receipt[]) => Promise<void>;
+  readonly #store: (receipts: MessageReceipt[]) => Promise<void>;
   readonly #log: Logger;
-  #kept: Receipt[] = [];
+  #kept: MessageReceipt[] = [];
   #timer: NodeJS.Timeout | undefined;
   #retryTimer: NodeJS.Timeout | undefined;
   #working: Promise<void> = Promise.resolve();
   #isFinished = false;
 
-  constructor(store: (receipts: Receipt[]) => Promise<void>, log: Logger) {
+  constructor(store: (receipts: MessageReceipt[]) => Promise<void>, log: Logger) {
     this.#store = store;
     this.#log = log;
   }
 
-  add(receipts: readonly Receipt[]): void {
+  add(receipts: readonly MessageReceipt[]): void {
     if (receipts.length === 0) return;
     this.#kept.push(...receipts);
     if (this.#kept.length > MAX_KEPT) this.#kept.splice(0, this.#kept.length - MAX_KEPT);

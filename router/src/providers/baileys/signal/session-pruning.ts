@@ -1,4 +1,4 @@
-import { field } from '../connection/disconnect-table.ts';
+import { field } from '../field.ts';
 
 /** libsignal's chain_type.js. */
 const RECEIVING = 2;

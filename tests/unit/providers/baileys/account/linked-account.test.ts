@@ -81,12 +81,9 @@ describe('who it is', () => {
     expect(account.jids()).toEqual({ id: '34600000001@s.whatsapp.net', lid: '100000000000001@lid' });
   });
 
-  it('is its number and LID whatever the device, and nobody else', async () => {
+  it('is its number and LID', async () => {
     const account = await linked();
     expect(account.identity()).toEqual({ phone: '34600000001', lid: '100000000000001', name: 'Shop' });
-    expect(account.owns('34600000001@s.whatsapp.net')).toBe(true);
-    expect(account.owns('100000000000001:3@lid')).toBe(true);
-    expect(account.owns('34600000002@s.whatsapp.net')).toBe(false);
   });
 
   it('finds the number of a LID in what Baileys stored', async () => {
@@ -94,5 +91,25 @@ describe('who it is', () => {
     await account.auth?.keys.set({ 'lid-mapping': { '900000000000002_reverse': '34600000002' } });
     expect(await account.phoneOfLid('900000000000002')).toBe('34600000002');
     expect(await account.phoneOfLid('900000000000003')).toBeUndefined();
+  });
+
+  it('knows a person by number and LID, and nobody else', async () => {
+    const account = await linked();
+    const lid = '900000000000002@lid';
+    const phone = '34600000002:3@s.whatsapp.net';
+    expect(await account.isSamePerson(lid, phone)).toBe(false);
+    await account.auth?.keys.set({
+      'lid-mapping': { '900000000000002_reverse': '34600000002', 34600000002: '900000000000002' },
+    });
+    expect(await account.isSamePerson(lid, phone)).toBe(true);
+    expect(await account.isSamePerson(phone, lid)).toBe(true);
+    expect(await account.isSamePerson(lid, '34600000003@s.whatsapp.net')).toBe(false);
+    expect(await account.isSamePerson('120363000000000001@g.us', '120363000000000001@g.us')).toBe(false);
+    expect(await account.chatOf(lid)).toEqual({
+      kind: 'person',
+      phone: '34600000002',
+      lid: '900000000000002',
+    });
+    expect(await account.chatOf('status@broadcast')).toBeUndefined();
   });
 });

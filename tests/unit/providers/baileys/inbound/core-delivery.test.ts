@@ -52,7 +52,7 @@ function decrypted(
 
 describe('a message', () => {
   it('is handed to core in core’s terms', async () => {
-    expect(await handOver.handOver(decrypted())).toBe('received');
+    expect(await handOver.deliver(decrypted())).toBe('received');
     expect(received).toMatchObject([
       { accountId: 'main', waMessageId: 'A', text: 'hello', stanzaOrder: 7n, chat: { phone: '34600000002' } },
     ]);
@@ -60,12 +60,12 @@ describe('a message', () => {
 
   it('of a LID has the number that is known for it', async () => {
     phones.set('900000000000002', '34600000002');
-    await handOver.handOver(decrypted(undefined, '900000000000002@lid'));
+    await handOver.deliver(decrypted(undefined, '900000000000002@lid'));
     expect(received[0]?.chat).toMatchObject({ lid: '900000000000002', phone: '34600000002' });
   });
 
   it('with nothing for core in it is skipped', async () => {
-    expect(await handOver.handOver(decrypted({ senderKeyDistributionMessage: { groupId: 'g' } }))).toBe(
+    expect(await handOver.deliver(decrypted({ senderKeyDistributionMessage: { groupId: 'g' } }))).toBe(
       'skipped',
     );
     expect(received).toEqual([]);
@@ -73,7 +73,7 @@ describe('a message', () => {
 
   it('is handed over again until core can take it', async () => {
     refusals = [1, 2, 3].map(() => new StorageUnavailableError('no database'));
-    const done = handOver.handOver(decrypted());
+    const done = handOver.deliver(decrypted());
     await clock.untilSleeping();
     await clock.advanceMs(60_000);
     expect(await done).toBe('received');
@@ -82,12 +82,12 @@ describe('a message', () => {
 
   it('that core refuses for good is left at once', async () => {
     refusals = [new SendRefusedError('never')];
-    expect(await handOver.handOver(decrypted())).toBe('left');
+    expect(await handOver.deliver(decrypted())).toBe('left');
   });
 
   it('that fails for no known reason is left after five tries', async () => {
     refusals = Array.from({ length: 9 }, () => new TypeError('a defect'));
-    const done = handOver.handOver(decrypted());
+    const done = handOver.deliver(decrypted());
     await clock.untilSleeping();
     await clock.advanceMs(60_000);
     expect(await done).toBe('left');
@@ -96,7 +96,7 @@ describe('a message', () => {
 
   it('that waits for core is left when the service stops', async () => {
     refusals = [new StorageUnavailableError('no database')];
-    const done = handOver.handOver(decrypted());
+    const done = handOver.deliver(decrypted());
     await clock.untilSleeping();
     handOver.stop();
     expect(await done).toBe('left');

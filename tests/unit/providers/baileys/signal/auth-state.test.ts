@@ -1,5 +1,4 @@
-import { addTransactionCapability, BufferJSON, type SignalDataSet } from '@whiskeysockets/baileys';
-import { pino } from 'pino';
+import { BufferJSON, type SignalDataSet } from '@whiskeysockets/baileys';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { JournalEntry } from '../../../../../router/src/core/ports/journal.ts';
@@ -10,7 +9,6 @@ import {
 } from '../../../../../router/src/core/ports/key-store.ts';
 import {
   type AuthState,
-  JOURNAL_CATEGORY,
   openAuthState,
 } from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
 import { MemoryJournal } from '../../../../doubles/memory-journal.ts';
@@ -36,9 +34,9 @@ class WatchedStore extends MemoryKeyStore {
     await super.commit(at, change);
   }
 
-  override async read(at: KeyScope, category: string, ids: readonly string[]): Promise<Map<string, string>> {
+  override async read(...args: Parameters<MemoryKeyStore['read']>): ReturnType<MemoryKeyStore['read']> {
     this.reads += 1;
-    return super.read(at, category, ids);
+    return super.read(...args);
   }
 }
 
@@ -95,7 +93,9 @@ describe('keys', () => {
       tctoken: { '346@lid': { token: Buffer.from([9]), timestamp: '17' } },
       'identity-key': { '346.0': Buffer.from([5, 6]) },
     };
-    await (await open()).keys.set(data);
+    const first = await open();
+    await first.keys.set(data);
+    await first.flush();
     const { keys } = await open();
     for (const [type, values] of Object.entries(data)) {
       expect(await keys.get(type as 'session', Object.keys(values))).toEqual(values);
@@ -110,13 +110,16 @@ describe('keys', () => {
     expect(JSON.parse(Buffer.from(g ?? []).toString(), BufferJSON.reviver)).toEqual(state);
   });
 
-  it('are written in one commit for one set, with the journal entry that belongs to it', async () => {
-    const { keys } = await open();
-    await keys.set({
-      session: { a: { _sessions: {}, version: 'v1' } as never, b: { _sessions: {} } as never },
-      'pre-key': { 7: null },
-      [JOURNAL_CATEGORY]: { h: entry('h') },
-    } as SignalDataSet);
+  it('of one step are written in one commit, with the journal row that belongs to it', async () => {
+    const { steps, commits } = await open();
+    await steps.run(async (unit) => {
+      unit.set({
+        session: { a: { _sessions: {}, version: 'v1' } as never, b: { _sessions: {} } as never },
+        'pre-key': { 7: null },
+      });
+      unit.journal = entry('h');
+    });
+    await commits.flush();
     expect(store.commits).toHaveLength(1);
     expect(store.commits[0]).toMatchObject({
       puts: [{ keyId: 'a' }, { keyId: 'b' }],
@@ -126,23 +129,19 @@ describe('keys', () => {
     expect(await journal.find('main', 'h')).toBeDefined();
   });
 
-  it('go through a transaction of Baileys together with their journal entry', async () => {
-    const { keys } = await open();
-    const transacting = addTransactionCapability(keys, pino({ level: 'silent' }), {
-      maxCommitRetries: 1,
-      delayBetweenTriesMs: 0,
+  it('of a step that fails are not written', async () => {
+    const auth = await open();
+    const failing = auth.steps.run(async (unit) => {
+      unit.set({ 'lid-mapping': { a: '1' } });
+      throw new Error('no such session');
     });
-    await transacting.transaction(async () => {
-      await transacting.set({ session: { a: { _sessions: {} } as never } });
-      await transacting.set({ [JOURNAL_CATEGORY]: { h: entry('h') } } as SignalDataSet);
-      expect(store.commits).toHaveLength(0);
-    }, 'a');
-    expect(store.commits).toHaveLength(1);
-    expect(store.commits[0]?.journal[0]?.plaintext).toEqual(new Uint8Array([1, 2]));
+    await expect(failing).rejects.toThrow('no such session');
+    expect(await auth.keys.get('lid-mapping', ['a'])).toEqual({});
+    expect(store.commits).toHaveLength(0);
   });
 
   it('are written in the order of calls, many at a time when the store is slow', async () => {
-    const { keys } = await open();
+    const { keys, flush } = await open();
     const letGo = shut();
     const first = keys.set({ 'lid-mapping': { a: '1' } });
     await settle();
@@ -151,8 +150,11 @@ describe('keys', () => {
       keys.set({ 'lid-mapping': { a: null } }),
       keys.set({ 'lid-mapping': { a: '4' } }),
     ];
-    letGo();
     await Promise.all([first, ...rest]);
+    expect(await keys.get('lid-mapping', ['a', 'b'])).toEqual({ a: '4', b: '2' });
+    expect(store.commits).toHaveLength(1);
+    letGo();
+    await flush();
     expect(store.commits).toHaveLength(2);
     expect(await (await open()).keys.get('lid-mapping', ['a', 'b'])).toEqual({ a: '4', b: '2' });
   });
@@ -173,30 +175,58 @@ describe('keys', () => {
     expect(await keys.get('sender-key-memory', ['g'])).toEqual({ g: { a: true } });
   });
 
-  it('are as they were when a write fails three times, and everyone is told', async () => {
-    const { keys } = await open();
+  it('are as they were when a commit fails three times, and nothing is taken until the next connection', async () => {
+    const auth = await open();
+    const { keys } = auth;
     await keys.set({ 'lid-mapping': { a: '1' } });
+    await auth.flush();
     store.failures = 3;
-    const failed = expect(keys.set({ 'lid-mapping': { a: '2' } })).rejects.toThrow(StorageUnavailableError);
+    await keys.set({ 'lid-mapping': { a: '2' } });
     await settle();
     await clock.advanceMs(1_000);
-    await failed;
+    await auth.flush();
     expect(storageFailures).toBe(1);
     expect(await keys.get('lid-mapping', ['a'])).toEqual({ a: '1' });
+    await expect(keys.set({ 'lid-mapping': { a: '3' } })).rejects.toThrow(StorageUnavailableError);
+    await auth.prepare();
+    await keys.set({ 'lid-mapping': { a: '4' } });
+    await auth.flush();
+    expect(await (await open()).keys.get('lid-mapping', ['a'])).toEqual({ a: '4' });
   });
 
-  it('survive a hiccup of the store without anyone noticing', async () => {
-    const { keys } = await open();
+  it('survive two failed attempts of a commit', async () => {
+    const auth = await open();
     store.failures = 2;
-    const written = keys.set({ 'lid-mapping': { a: '2' } });
+    await auth.keys.set({ 'lid-mapping': { a: '2' } });
     await settle();
     await clock.advanceMs(1_000);
-    await written;
+    await auth.commits.flush();
     expect(storageFailures).toBe(0);
   });
 
+  it('that are asked for at one time are read in one query', async () => {
+    const { keys } = await open();
+    const before = store.reads;
+    await Promise.all([keys.get('tctoken', ['x']), keys.get('session', ['y']), keys.get('tctoken', ['x'])]);
+    expect(store.reads - before).toBe(1);
+  });
+
+  it('that cannot be read make the step void, whatever it concludes from that', async () => {
+    const { steps } = await open();
+    store.read = () => Promise.reject(new StorageUnavailableError('no database'));
+    const step = steps.run(async (unit) => {
+      await Promise.resolve(steps.keys.get('session', ['a'])).catch(() => undefined);
+      unit.set({ session: { a: { _sessions: {} } as never } });
+    });
+    await expect(step).rejects.toThrow(StorageUnavailableError);
+    expect(storageFailures).toBe(1);
+    expect(store.commits).toHaveLength(0);
+  });
+
   it('of another generation are out of reach', async () => {
-    await (await open()).keys.set({ 'lid-mapping': { a: '1' } });
+    const first = await open();
+    await first.keys.set({ 'lid-mapping': { a: '1' } });
+    await first.flush();
     const next = await openAuthState({
       store,
       scope: { accountId: 'main', generation: 2 },
@@ -226,13 +256,14 @@ describe('credentials', () => {
     expect((await open()).creds.nextPreKeyId).toBe(5);
   });
 
-  it('are safe before pre-keys that they count are used', async () => {
+  it('are stored no later than the pre-keys that they count', async () => {
     const auth = await open();
     auth.creds.nextPreKeyId = 900;
     auth.saveCreds();
     await auth.keys.set({ 'pre-key': { 899: { public: Buffer.from([1]), private: Buffer.from([2]) } } });
+    await auth.flush();
     const categories = store.commits.flatMap((commit) => commit.puts.map((put) => put.category));
-    expect(categories.indexOf('creds')).toBeLessThan(categories.indexOf('pre-key'));
+    expect(categories).toEqual(['creds', 'pre-key']);
   });
 
   it('that could not be saved are saved before the next connection', async () => {
@@ -288,9 +319,10 @@ describe('what is stored and cannot be read', () => {
 
   it('of a key is replaced by the next value', async () => {
     await put('lid-mapping', '346', 'garbage');
-    const { keys } = await open();
+    const { keys, flush } = await open();
     await keys.get('lid-mapping', ['346']);
     await keys.set({ 'lid-mapping': { 346: '777' } });
+    await flush();
     expect(await (await open()).keys.get('lid-mapping', ['346'])).toEqual({ 346: '777' });
   });
 
@@ -299,7 +331,8 @@ describe('what is stored and cannot be read', () => {
     async (value) => {
       await put('creds', 'creds', value);
       await expect(open()).rejects.toMatchObject({ code: 'CREDENTIALS_DAMAGED', disposition: 'dead' });
-      expect(await store.read(scope, 'creds', ['creds'])).toEqual(new Map([['creds', value]]));
+      const name = { category: 'creds', keyId: 'creds' };
+      expect(await store.read(scope, [name])).toEqual([{ ...name, value }]);
     },
   );
 });

@@ -5,22 +5,16 @@ import {
   type SignalRepositoryWithLIDStore,
 } from '@whiskeysockets/baileys';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JournalEntry } from '../../../../../router/src/core/ports/journal.ts';
 import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { guardConsole } from '../../../../../router/src/providers/baileys/connection/console-guard.ts';
-import { AheadDecryption } from '../../../../../router/src/providers/baileys/signal/ahead-decryption.ts';
 import {
   type AuthState,
   openAuthState,
 } from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
-import { KeyedLock } from '../../../../../router/src/providers/baileys/signal/keyed-lock.ts';
-import { SendScopes } from '../../../../../router/src/providers/baileys/signal/send-scope.ts';
-import {
-  createSignalRepository,
-  type DecryptHooks,
-} from '../../../../../router/src/providers/baileys/signal/signal-repository.ts';
+import { createAccountSignal } from '../../../../../router/src/providers/baileys/signal/signal-repository.ts';
 import { MemoryJournal } from '../../../../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
@@ -28,7 +22,14 @@ import { SignalPeer } from '../../../../whatsapp-emulator/signal-peer.ts';
 
 const ANA = '34600000002@s.whatsapp.net';
 const ME = '34600000001:1@s.whatsapp.net';
+const scope = { accountId: 'main', generation: 1 };
 const logger = pino({ level: 'silent' });
+const ENTRY: Omit<JournalEntry, 'plaintext'> = {
+  ciphertextHash: 'h',
+  stanzaOrder: 1n,
+  waMessageId: 'A',
+  stanza: new Uint8Array(),
+};
 
 /** A store whose commits take one to five turns of the event loop, as a database's take longer and shorter. */
 class SlowStore extends MemoryKeyStore {
@@ -52,91 +53,72 @@ async function turnOfTheClock(): Promise<void> {
 
 const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve));
 
-type Transacting = ReturnType<typeof addTransactionCapability>;
-
-/** One side of a conversation made of Baileys' parts: the account, with or without our wrapping. */
+/** One side of a conversation made of Baileys' parts: the account, on wa2ai's Signal steps or as Baileys makes it. */
 interface Account {
   repository: SignalRepositoryWithLIDStore;
-  keys: Transacting;
   auth: AuthState;
+  /** As Baileys decrypts a message's part, and stores its plaintext. */
+  read(type: 'pkmsg' | 'msg', ciphertext: Uint8Array): Promise<Uint8Array>;
+  /** As Baileys' relayMessage: everything in a transaction of the own account. */
+  inTransaction(work: () => Promise<void>): Promise<void>;
 }
 
 let journal: MemoryJournal;
 let store: SlowStore;
-let journalled: JournalEntry[];
-let failed: unknown[];
-let recalls: number;
-/** What is known without asking the journal. */
-let atHand: Map<string, JournalEntry>;
 let asked: string[][];
 let release: () => void;
-let ahead: AheadDecryption;
 
 beforeEach(() => {
   journal = new MemoryJournal();
   store = new SlowStore(journal);
-  journalled = [];
-  failed = [];
-  recalls = 0;
-  atHand = new Map();
   asked = [];
-  ahead = new AheadDecryption();
   release = guardConsole(recordingLog());
 });
 afterEach(() => release());
 
-const hooks: DecryptHooks = {
-  turn: async () => undefined,
-  begun: () => undefined,
-  entryFor: (ciphertext) => ({
-    ciphertextHash: Buffer.from(ciphertext).toString('base64'),
-    stanzaOrder: 1n,
-    waMessageId: 'A',
-    stanza: new Uint8Array(),
-  }),
-  decrypted: async (_, entry) => {
-    journalled.push(entry);
-  },
-  taken: () => undefined,
-  remembered: (hash) => atHand.get(hash),
-  recall: async (hash) => {
-    recalls += 1;
-    return journal.find('main', hash);
-  },
-  failed: (_, error) => failed.push(error),
-};
-
 async function openAccount(isWrapped: boolean): Promise<Account> {
   const auth = await openAuthState({
     store,
-    scope: { accountId: 'main', generation: 1 },
+    scope,
     clock: systemClock,
     onStorageFailed: () => undefined,
     onKeyUnreadable: () => undefined,
   });
-  const keys = addTransactionCapability(auth.keys, logger, { maxCommitRetries: 1, delayBetweenTriesMs: 0 });
-  const state = { creds: auth.creds, keys };
   const ask = async (jids: string[]) => {
     asked.push(jids);
     return [];
   };
-  const absent = new Set<string>();
-  const repository = isWrapped
-    ? createSignalRepository(
-        {
-          hooks,
-          ahead,
-          queue: { begun: () => undefined },
-          sends: new SendScopes(() => false),
-          locks: new KeyedLock(),
-          withoutLid: absent,
-        },
-        state,
-        logger,
-        ask,
-      )
-    : DEFAULT_CONNECTION_CONFIG.makeSignalRepository(state, logger, ask);
-  return { repository, keys, auth };
+  if (isWrapped) {
+    const signal = createAccountSignal(auth.steps, auth.creds, logger, ask, new Set<string>());
+    return {
+      auth,
+      repository: signal.repository,
+      inTransaction: (work) => work(),
+      read: async (type, ciphertext) => {
+        const { result } = await auth.steps.run(async (unit) => {
+          const plaintext = await signal
+            .decryptor(unit)
+            .repository.decryptMessage({ jid: ANA, type, ciphertext });
+          unit.journal = { ...ENTRY, plaintext };
+          return plaintext;
+        });
+        return result;
+      },
+    };
+  }
+  const keys = addTransactionCapability(auth.keys, logger, { maxCommitRetries: 1, delayBetweenTriesMs: 0 });
+  const repository = DEFAULT_CONNECTION_CONFIG.makeSignalRepository({ creds: auth.creds, keys }, logger, ask);
+  return {
+    auth,
+    repository,
+    inTransaction: (work) => keys.transaction(work, ME),
+    read: (type, ciphertext) => repository.decryptMessage({ jid: ANA, type, ciphertext }),
+  };
+}
+
+async function storedSession(): Promise<string | undefined> {
+  const [found] = await store.read(scope, [{ category: 'session', keyId: '34600000002.0' }]);
+  return found?.value;
 }
 
 /** Ana's phone writes; the first message opens the session. */
@@ -158,19 +140,18 @@ function bundleOf({ auth: { creds } }: Account) {
 }
 
 async function accountReads(account: Account, message: { type: 'pkmsg' | 'msg'; bytes: Uint8Array }) {
-  return account.repository.decryptMessage({ jid: ANA, type: message.type, ciphertext: message.bytes });
+  return account.read(message.type, message.bytes);
 }
 
-/** As Baileys' relayMessage: everything in a transaction of the own account, the bytes written before it commits. */
 async function accountWrites(
   account: Account,
   write: (bytes: { type: 'pkmsg' | 'msg'; ciphertext: Uint8Array }) => void,
 ) {
-  await account.keys.transaction(async () => {
+  await account.inTransaction(async () => {
     await account.repository.validateSession(ANA);
     write(await account.repository.encryptMessage({ jid: ANA, data: HI }));
     await turnOfTheLoop();
-  }, ME);
+  });
 }
 
 /** A burst from one person, each message answered at once; how many messages either side could not read. */
@@ -206,81 +187,43 @@ describe('a burst from one person, each message answered', () => {
   });
 });
 
-describe('a ratchet step', () => {
-  it('is durable before the ciphertext that it made is used', async () => {
-    const account = await openAccount(true);
-    const peer = new SignalPeer('34600000002');
-    await accountReads(account, await anaWrites(peer, account, 'hello'));
-    let atWrite: string | undefined;
-    await accountWrites(account, () => {
-      atWrite = undefined;
-      void store.read({ accountId: 'main', generation: 1 }, 'session', ['34600000002.0']).then((found) => {
-        atWrite = found.get('34600000002.0');
-      });
-    });
-    const after = await store.read({ accountId: 'main', generation: 1 }, 'session', ['34600000002.0']);
-    expect(atWrite).toBeDefined();
-    expect(atWrite).toBe(after.get('34600000002.0'));
-  });
-
-  it('is durable together with the plaintext that it gave', async () => {
+describe('a Signal step', () => {
+  it('is durable together with the plaintext that it gave, in one commit', async () => {
     const commits: KeyChange[] = [];
     const commit = store.commit.bind(store);
-    store.commit = async (scope, change) => {
+    store.commit = async (at, change) => {
       commits.push(change);
-      await commit(scope, change);
+      await commit(at, change);
     };
     const account = await openAccount(true);
     await accountReads(account, await anaWrites(new SignalPeer('34600000002'), account, 'hello'));
-    const withJournal = commits.filter((change) => change.journal.length > 0);
-    expect(withJournal).toHaveLength(1);
-    expect(withJournal[0]?.puts.map((put) => put.category)).toContain('session');
-    expect(journalled).toHaveLength(1);
+    await account.auth.commits.flush();
+    expect(commits).toHaveLength(1);
+    expect(commits[0]?.puts.map((put) => put.category)).toContain('session');
+    expect(commits[0]?.journal).toHaveLength(1);
   });
 
-  it('that could not be stored gives no plaintext, and the stanza decrypts when it comes again', async () => {
+  it('whose commit failed is void, and the stanza is decrypted when it comes again', async () => {
     const account = await openAccount(true);
     const peer = new SignalPeer('34600000002');
     await accountReads(account, await anaWrites(peer, account, 'hello'));
+    await account.auth.commits.flush();
     const message = await anaWrites(peer, account, 'again');
     const commit = store.commit.bind(store);
     store.commit = () => Promise.reject(new Error('no database'));
+    await accountReads(account, message);
+    await expect(account.auth.commits.flush()).rejects.toThrow('no database');
     await expect(accountReads(account, message)).rejects.toThrow('no database');
     store.commit = commit;
     await account.auth.prepare();
     await expect(accountReads(account, message)).resolves.toBeInstanceOf(Uint8Array);
   });
-});
 
-describe('a stanza that comes again', () => {
-  it('is answered from the journal when its key is spent, first message and later ones', async () => {
-    const account = await openAccount(true);
-    const peer = new SignalPeer('34600000002');
-    const first = await anaWrites(peer, account, 'hello');
-    const plaintext = await accountReads(account, first);
-    expect(Buffer.from(await accountReads(account, first))).toEqual(Buffer.from(plaintext));
-    expect([recalls, failed.length]).toEqual([1, 0]);
-  });
-
-  it('is not tried with keys again while what it said is at hand', async () => {
-    const account = await openAccount(true);
-    const first = await anaWrites(new SignalPeer('34600000002'), account, 'hello');
-    const plaintext = await accountReads(account, first);
-    for (const entry of journalled) atHand.set(entry.ciphertextHash, entry);
-    const commits = vi.spyOn(store, 'commit');
-    const tries = vi.spyOn(account.keys, 'transaction');
-    expect(Buffer.from(await accountReads(account, first))).toEqual(Buffer.from(plaintext));
-    expect([tries.mock.calls.length, commits.mock.calls.length, recalls]).toEqual([0, 0, 0]);
-    expect(journalled).toHaveLength(2);
-  });
-
-  it('is no more readable than before without a journal entry', async () => {
+  it('gives nothing a second time', async () => {
     const account = await openAccount(true);
     const first = await anaWrites(new SignalPeer('34600000002'), account, 'hello');
     await accountReads(account, first);
-    await journal.forget('main', [Buffer.from(first.bytes).toString('base64')]);
     await expect(accountReads(account, first)).rejects.toThrow();
-    expect(failed).toHaveLength(1);
   });
 });
 
@@ -320,13 +263,14 @@ describe('a person with two sessions', () => {
   it('keeps both as they were when a message is of neither', async () => {
     const account = await openAccount(true);
     const [older, newer] = await twoSessions(account);
-    const scope = { accountId: 'main', generation: 1 };
-    const before = (await store.read(scope, 'session', ['34600000002.0'])).get('34600000002.0');
+    await account.auth.commits.flush();
+    const before = await storedSession();
     const { bytes } = await anaWrites(older, account, 'spoilt');
     const spoilt = Buffer.from(bytes);
     spoilt.writeUInt8(spoilt.readUInt8(spoilt.length - 12) ^ 1, spoilt.length - 12);
     await expect(accountReads(account, { type: 'msg', bytes: spoilt })).rejects.toThrow();
-    expect((await store.read(scope, 'session', ['34600000002.0'])).get('34600000002.0')).toBe(before);
+    await account.auth.commits.flush();
+    expect(await storedSession()).toBe(before);
     for (const peer of [newer, older]) await accountReads(account, await anaWrites(peer, account, 'fine'));
   });
 });
@@ -367,8 +311,8 @@ describe('a session of many turns', () => {
     const account = await openAccount(true);
     const peer = new SignalPeer('34600000002');
     const size = async () => {
-      const found = await store.read({ accountId: 'main', generation: 1 }, 'session', ['34600000002.0']);
-      return found.get('34600000002.0')?.length ?? 0;
+      await account.auth.commits.flush();
+      return (await storedSession())?.length ?? 0;
     };
     const turn = async () => {
       await accountReads(account, await anaWrites(peer, account, 'x'));
@@ -385,9 +329,28 @@ describe('a session of many turns', () => {
   });
 });
 
-it('asks WhatsApp once for the LID of a number that has none', async () => {
-  const account = await openAccount(true);
-  const peer = new SignalPeer('34600000002');
-  for (let round = 0; round < 5; round++) await accountReads(account, await anaWrites(peer, account, 'x'));
-  expect(asked).toEqual([[ANA]]);
+describe('the LID of a number', () => {
+  it('is asked for once when it has none, and never for a message that comes in', async () => {
+    const account = await openAccount(true);
+    const peer = new SignalPeer('34600000002');
+    for (let round = 0; round < 3; round++) await accountReads(account, await anaWrites(peer, account, 'x'));
+    expect(asked).toEqual([]);
+    for (let round = 0; round < 3; round++) {
+      expect(await account.repository.lidMapping.getLIDForPN(ANA)).toBeNull();
+    }
+    expect(asked).toEqual([[ANA]]);
+  });
+
+  it('takes over the sessions of the number', async () => {
+    const account = await openAccount(true);
+    const peer = new SignalPeer('34600000002');
+    await accountReads(account, await anaWrites(peer, account, 'hello'));
+    const lid = '900000000000002@lid';
+    await account.repository.lidMapping.storeLIDPNMappings([{ pn: ANA, lid }]);
+    expect(await account.repository.validateSession(lid)).toEqual({ exists: true });
+    expect(await account.repository.lidMapping.getPNForLID(lid)).toBe('34600000002:0@s.whatsapp.net');
+    await account.auth.commits.flush();
+    expect(await storedSession()).toBeUndefined();
+    await expect(accountReads(account, await anaWrites(peer, account, 'still here'))).resolves.toBeDefined();
+  });
 });

@@ -1,0 +1,461 @@
+import { setImmediate } from 'node:timers/promises';
+import {
+  type BinaryNode,
+  type MessageUpsertType,
+  NACK_REASONS,
+  proto,
+  type WAMessage,
+  type WASocket,
+} from '@whiskeysockets/baileys';
+import { LRUCache } from 'lru-cache';
+import type { Journal } from '../../../core/ports/journal.ts';
+import type { AuthState } from '../signal/auth-state.ts';
+import type { AccountSignal } from '../signal/signal-repository.ts';
+import { CoreDelivery, type CoreDeliveryOptions } from './core-delivery.ts';
+import {
+  type InboundEffect,
+  type InboundEvent,
+  type InboundStanza,
+  InboundState,
+  inbound,
+} from './inbound.ts';
+import {
+  chatAddressesOf,
+  describe,
+  journalEntryOf,
+  keysOf,
+  messageBytes,
+  messageKeyOf,
+  type OrdinaryStanza,
+  ordinaryStanza,
+  readJournalEntry,
+  readStanza,
+  undecryptableRecord,
+} from './read-stanza.ts';
+
+const TICK_MS = 1_000;
+const PAGE = 500;
+/** The next page of the journal is read when core has yet to take fewer messages than this. */
+const REPLAY_BELOW = 200;
+/** Stanzas whose keys are read before their turn; more would push each other out of the cache. */
+const MAX_WARMING = 200;
+const MAX_PEOPLE = 10_000;
+
+type Stanza = InboundStanza & Partial<OrdinaryStanza>;
+
+interface Content {
+  message: WAMessage;
+  type: 'notify' | 'append';
+}
+
+type Effect = InboundEffect<Stanza, Content>;
+
+export interface InboundRunnerOptions extends CoreDeliveryOptions {
+  journal: Journal;
+  /** The journal has a row that cannot be read, of an unknown chat. */
+  onJournalUnreadable(waMessageId: string): void;
+  /** More arrived than memory may take: the connection is to be ended, and the next one brings what was dropped. */
+  onOverflow(): void;
+  /** A delivery receipt was handed to the socket; for crash tests. */
+  onReceiptSent(): void;
+}
+
+/** One connection, as the inbound side uses it. */
+export interface InboundConnection {
+  socket: WASocket;
+  signal: AccountSignal;
+  auth: Pick<AuthState, 'steps' | 'commits' | 'accountKeys'>;
+  /** Baileys' own listener of message stanzas. */
+  baileysListener(node: BinaryNode): void;
+}
+
+/**
+ * Performs the effects of `inbound` for one account: decryption as Signal steps, receipts and retry requests over the
+ * socket, delivery to core, and the journal. Lives as long as the account, over its connections.
+ */
+export class InboundRunner {
+  readonly #options: InboundRunnerOptions;
+  readonly #delivery: CoreDelivery;
+  /** LIDs by number: a person's number and LID are one chat once a stanza named both. */
+  readonly #lidOf = new LRUCache<string, string>({ max: MAX_PEOPLE });
+  readonly #work = new Set<Promise<unknown>>();
+  #state = new InboundState<Stanza, Content>(0n);
+  #events: Array<InboundEvent<Stanza, Content>> = [];
+  #isHandling = false;
+  #connection: InboundConnection | undefined;
+  #unlisten: (() => void) | undefined;
+  #isActive = false;
+  #warming = 0;
+  #failures = 0;
+  #retries: Promise<unknown> = Promise.resolve();
+  #ticker: NodeJS.Timeout | undefined;
+  #isStopping = false;
+  #onProgress: (() => void) | undefined;
+
+  constructor(options: InboundRunnerOptions) {
+    this.#options = options;
+    this.#delivery = new CoreDelivery(options);
+  }
+
+  /**
+   * Takes over what an earlier process decrypted and core may not have. Call once, before the first connection.
+   * @throws {StorageUnavailableError} the journal could not be read; call again
+   */
+  async replay(): Promise<void> {
+    const { journal, accountId, clock, log, own } = this.#options;
+    const last = await journal.lastOrder(accountId);
+    const now = BigInt(clock.now()) * 1_000n;
+    this.#state = new InboundState(last > now ? last : now);
+    this.#ticker ??= setInterval(() => this.#event({ type: 'tick' }), TICK_MS).unref();
+    let replayed = 0;
+    let afterOrder = 0n;
+    for (;;) {
+      const entries = await journal.pending(accountId, { afterOrder, limit: PAGE });
+      for (const entry of entries) {
+        const read = await readJournalEntry(entry, own(), (attrs) => this.#chatOf(attrs));
+        if ('unreadable' in read) {
+          this.#recordUnreadable(entry.waMessageId, read.stanza, entry.stanzaOrder);
+          continue;
+        }
+        const { stanza, order, message, behind } = read;
+        const content = { message, type: 'append' as const };
+        this.#event({
+          type: 'journalled',
+          stanza,
+          order,
+          content,
+          bytes: messageBytes([entry.stanza ?? new Uint8Array()]),
+          behind,
+        });
+        replayed += 1;
+      }
+      const lastEntry = entries.at(-1);
+      if (!lastEntry || entries.length < PAGE || this.#isStopping) break;
+      afterOrder = lastEntry.stanzaOrder;
+      await this.#untilUnstoredBelow(REPLAY_BELOW);
+    }
+    if (replayed > 0) {
+      log.info({ messages: replayed, openSlots: this.#state.openSlots }, 'journal replayed');
+    }
+  }
+
+  /** Handles the stanzas of a connection from now on. @returns ends that; call when the connection has ended */
+  attach(connection: InboundConnection): () => void {
+    const { socket, auth, baileysListener } = connection;
+    this.#unlisten?.();
+    this.#unlisten = auth.commits.listen({
+      durable: (unit) => this.#event({ type: 'committed', unit }),
+      failed: () => this.#event({ type: 'commit-failed' }),
+    });
+    this.#connection = connection;
+    this.#isActive = false;
+    this.#event({ type: 'opened', durable: auth.commits.durable });
+    const onStanza = (node: BinaryNode) => this.#arrived(connection, node);
+    const onOffline = () => this.#event({ type: 'offline-ended' });
+    const onUpdate = ({ isOnline }: { isOnline?: boolean }) => {
+      if (isOnline !== undefined) this.#isActive = isOnline;
+    };
+    socket.ws.on('CB:message', onStanza);
+    socket.ws.on('CB:ib,,offline', onOffline);
+    socket.ev.on('connection.update', onUpdate);
+    return () => {
+      socket.ws.off('CB:message', onStanza);
+      socket.ws.off('CB:message', baileysListener);
+      socket.ws.off('CB:ib,,offline', onOffline);
+      socket.ev.off('connection.update', onUpdate);
+      this.#connection = undefined;
+      this.#event({ type: 'closed' });
+    };
+  }
+
+  /** Logged in: WhatsApp delivers what was queued. */
+  loggedIn(): void {
+    this.#event({ type: 'logged-in' });
+  }
+
+  /** The link is gone, and with it everything that WhatsApp might have delivered again. */
+  unlinked(): void {
+    this.#event({ type: 'unlinked' });
+  }
+
+  /** Baileys reported a message: of a stanza that it handled itself, or its content from the account's phone. */
+  upserted(message: WAMessage, type: MessageUpsertType): void {
+    const { remoteJid, participant, id, fromMe } = message.key;
+    if (!remoteJid || !id) return;
+    const isStub = message.messageStubType === proto.WebMessageInfo.StubType.CIPHERTEXT && !message.message;
+    const attrs: BinaryNode['attrs'] = { id, from: remoteJid, t: String(message.messageTimestamp ?? '') };
+    if (participant) attrs.participant = participant;
+    const stanza: Stanza = {
+      attrs,
+      key: messageKeyOf(message),
+      chat: this.#chatOf(attrs),
+      hash: '',
+      bytes: 0,
+      isOffline: type === 'append',
+    };
+    if (isStub && !fromMe) this.#event({ type: 'missing', stanza });
+    if (!message.message) return;
+    this.#event({ type: 'content', stanza, content: { message, type }, bytes: messageBytes([]) });
+  }
+
+  /** Core is not asked again for what it cannot take, and a replay ends; `stop` follows. */
+  stopWaiting(): void {
+    this.#isStopping = true;
+    this.#delivery.stop();
+    this.#onProgress?.();
+  }
+
+  /** Resolves when everything that was decrypted, and is not behind an open slot, is stored or left to the journal. */
+  async stop(): Promise<void> {
+    this.stopWaiting();
+    this.#event({ type: 'closed' });
+    this.#event({ type: 'stopping' });
+    clearInterval(this.#ticker);
+    while (this.#work.size > 0) await Promise.all(this.#work);
+    this.#unlisten?.();
+  }
+
+  #arrived(connection: InboundConnection, node: BinaryNode): void {
+    if (connection !== this.#connection) return;
+    const chatOf = (attrs: BinaryNode['attrs']) => this.#chatOf(attrs);
+    const own = this.#options.own();
+    const stanza = ordinaryStanza(node, own, chatOf);
+    if (!stanza) {
+      const hasCiphertext = Array.isArray(node.content) && node.content.some(({ tag }) => tag === 'enc');
+      const described = hasCiphertext ? undefined : describe(node, own, chatOf);
+      if (described) this.#event({ type: 'announced', key: described.key, chat: described.chat });
+      connection.baileysListener(node);
+      return;
+    }
+    this.#warm(connection, stanza);
+    this.#event({ type: 'stanza', stanza });
+  }
+
+  #warm({ auth }: InboundConnection, stanza: OrdinaryStanza): void {
+    if (this.#warming >= MAX_WARMING) return;
+    this.#warming += 1;
+    const warmed = () => {
+      this.#warming -= 1;
+    };
+    // The step that needs the keys reports what is wrong.
+    auth.accountKeys.warm(keysOf(stanza)).then(warmed, warmed);
+  }
+
+  #chatOf(attrs: BinaryNode['attrs']): string {
+    const { jid, phone, lid } = chatAddressesOf(attrs);
+    if (phone && lid) this.#lidOf.set(phone, lid);
+    return lid ?? (phone && this.#lidOf.get(phone)) ?? phone ?? jid;
+  }
+
+  /** One event at a time: an effect may give the next one at once. */
+  #event(event: InboundEvent<Stanza, Content>): void {
+    this.#events.push(event);
+    if (this.#isHandling) return;
+    this.#isHandling = true;
+    for (let next = this.#events.shift(); next; next = this.#events.shift()) {
+      const { state, effects } = inbound(this.#state, next);
+      this.#state = state;
+      for (const effect of effects) this.#perform(effect);
+    }
+    this.#isHandling = false;
+    this.#onProgress?.();
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.type) {
+      case 'decrypt':
+        this.#track(this.#decrypt(effect));
+        break;
+      case 'receipts':
+        this.#sendReceipts(effect.stanzas);
+        break;
+      case 'ask-retry':
+        this.#askAgain(effect.stanza, this.#connection);
+        break;
+      case 'refuse':
+        this.#refuse(effect.stanza, NACK_REASONS.ParsingError);
+        break;
+      case 'deliver':
+        this.#track(this.#deliver(effect));
+        break;
+      case 'undecryptable':
+        this.#recordUndecryptable(effect.stanza, effect.order);
+        break;
+      case 'forget':
+        this.#track(this.#forget(effect.hashes));
+        break;
+      case 'overflow':
+        this.#options.log.warn({ bytes: this.#state.bytes }, 'messages dropped to be delivered again');
+        break;
+      case 'disconnect':
+        this.#options.onOverflow();
+        break;
+    }
+  }
+
+  #track(work: Promise<unknown>): void {
+    this.#work.add(work);
+    void work.finally(() => this.#work.delete(work));
+  }
+
+  async #decrypt({ stanza, order, behind, isContent }: Extract<Effect, { type: 'decrypt' }>): Promise<void> {
+    const connection = this.#connection;
+    if (!connection || !isOrdinary(stanza)) {
+      this.#event({ type: 'not-tried', stanza });
+      return;
+    }
+    // Decryption takes milliseconds of computing: the rest of the process goes on in between.
+    await setImmediate();
+    const { signal, auth } = connection;
+    const own = this.#options.own();
+    try {
+      const { result, unit } = await auth.steps.run(async (unit) => {
+        if (stanza.pair) await signal.learn(stanza.pair);
+        const { repository, plaintexts } = signal.decryptor(unit);
+        const reading = await readStanza(stanza.node, own, repository);
+        if (reading.kind === 'message' && isContent) {
+          unit.journal = journalEntryOf(stanza, order, plaintexts, behind);
+        }
+        return { reading, bytes: messageBytes(plaintexts) };
+      });
+      const { reading, bytes } = result;
+      if (reading.kind === 'spent' || reading.kind === 'failed') {
+        return await this.#notRead(stanza, reading.kind);
+      }
+      const message = reading.kind === 'message' ? reading.message : undefined;
+      this.#event({ type: 'read', stanza, unit, bytes, content: this.#contentOf(stanza, message) });
+      if (message && stanza.receipt.isOwn) this.#showBaileys(connection, message, stanza);
+      connection.socket.messageRetryManager?.cancelPendingPhoneRequest(stanza.id);
+    } catch (error) {
+      this.#options.log.debug({ err: error, waMessageId: stanza.id }, 'decryption interrupted');
+      this.#event({ type: 'not-tried', stanza });
+    }
+  }
+
+  /** An earlier delivery of the same stanza may have been read and its commit have counted as failed. */
+  async #notRead(stanza: OrdinaryStanza, kind: 'spent' | 'failed'): Promise<void> {
+    const { journal, accountId, own } = this.#options;
+    const entry = await journal.find(accountId, stanza.hash);
+    const read = entry && (await readJournalEntry(entry, own(), (attrs) => this.#chatOf(attrs)));
+    if (read && 'message' in read) {
+      const bytes = messageBytes([entry.plaintext]);
+      this.#event({ type: 'read', stanza, unit: 0, bytes, content: this.#contentOf(stanza, read.message) });
+      return;
+    }
+    if (kind === 'failed') this.#logFailure(stanza.id);
+    this.#event({ type: kind, stanza });
+  }
+
+  /** Log failures 1, 2, 4, 8, ... for the operator: they come in storms. */
+  #logFailure(waMessageId: string): void {
+    const { log } = this.#options;
+    this.#failures += 1;
+    log.debug({ waMessageId }, 'message not decrypted');
+    if (!Number.isInteger(Math.log2(this.#failures))) return;
+    log.warn({ failures: this.#failures }, 'messages not decrypted, asking their senders again');
+  }
+
+  #contentOf(stanza: Stanza, message: WAMessage | undefined): Content | undefined {
+    return message && { message, type: stanza.isOffline ? 'append' : 'notify' };
+  }
+
+  /** What the account's own devices write tells Baileys about settings and keys. */
+  #showBaileys({ socket }: InboundConnection, message: WAMessage, { isOffline, id }: OrdinaryStanza): void {
+    socket.upsertMessage(message, isOffline ? 'append' : 'notify').catch((error: unknown) => {
+      this.#options.log.debug({ err: error, waMessageId: id }, 'own message not processed by Baileys');
+    });
+  }
+
+  /** One stanza for all messages with the same receipt. */
+  #sendReceipts(stanzas: readonly Stanza[]): void {
+    const groups = new Map<string, { receipt: OrdinaryStanza['receipt']; ids: string[] }>();
+    for (const stanza of stanzas) {
+      if (!isOrdinary(stanza)) continue;
+      const { receipt, id } = stanza;
+      const name = JSON.stringify([receipt.to, receipt.participant, receipt.isOwn]);
+      const group = groups.get(name) ?? { receipt, ids: [] };
+      groups.set(name, group);
+      group.ids.push(id);
+    }
+    for (const { receipt, ids } of groups.values()) {
+      const type = receipt.isOwn ? 'sender' : this.#isActive ? undefined : 'inactive';
+      this.#send('receipt', (socket) =>
+        socket.sendReceipt(receipt.to, receipt.participant, ids, type).then(() => {
+          for (const _ of ids) this.#options.onReceiptSent();
+        }),
+      );
+    }
+  }
+
+  /** One at a time: Baileys makes a key for each, and a storm of them must not stop the rest. */
+  #askAgain(stanza: Stanza, connection: InboundConnection | undefined): void {
+    this.#retries = this.#retries.then(async () => {
+      if (!isOrdinary(stanza) || connection !== this.#connection) return;
+      try {
+        await connection?.socket.sendRetryRequest(stanza.node, false);
+      } catch (error) {
+        this.#options.log.debug({ err: error, waMessageId: stanza.id }, 'retry request not sent');
+      }
+      if (connection === this.#connection) this.#refuse(stanza, NACK_REASONS.UnhandledError);
+      stanza.node = { tag: stanza.node.tag, attrs: stanza.attrs };
+    });
+  }
+
+  #refuse(stanza: Stanza, reason: number): void {
+    const { node } = stanza;
+    if (node) this.#send('refusal', (socket) => socket.sendMessageAck(node, reason));
+  }
+
+  #send(what: string, send: (socket: WASocket) => Promise<void>): void {
+    const socket = this.#connection?.socket;
+    if (!socket) return;
+    send(socket).catch((error: unknown) => {
+      // WhatsApp delivers the stanza again.
+      this.#options.log.debug({ err: error }, `${what} not sent`);
+    });
+  }
+
+  async #deliver({ key, order, content }: Extract<Effect, { type: 'deliver' }>): Promise<void> {
+    const outcome = await this.#delivery.deliver({ ...content, order });
+    this.#event({ type: outcome === 'left' ? 'refused' : 'stored', key });
+  }
+
+  #recordUndecryptable(stanza: Stanza, order: bigint): void {
+    const message = stanza.attrs && undecryptableRecord(stanza.attrs, this.#options.own());
+    // Not in the order of its chat: it need not wait for what is before the message.
+    if (message) this.#track(this.#delivery.deliver({ message, order, type: 'notify' }));
+  }
+
+  /**
+   * What the message said is lost. That it was there is recorded in its chat; where the chat is unknown, by the account.
+   * The row stays: PostgreSQL cannot delete a value whose blocks it cannot read, and after a repair it may be readable.
+   */
+  #recordUnreadable(waMessageId: string, stanza: OrdinaryStanza | undefined, order: bigint): void {
+    this.#options.log.error({ waMessageId }, 'journal row unreadable');
+    if (stanza) this.#recordUndecryptable(stanza, order);
+    else this.#options.onJournalUnreadable(waMessageId);
+  }
+
+  async #forget(hashes: readonly string[]): Promise<void> {
+    const { journal, accountId, log } = this.#options;
+    try {
+      await journal.forget(accountId, hashes);
+    } catch (error) {
+      // The next start reads them again, and the inbox knows their messages.
+      log.warn({ err: error, rows: hashes.length }, 'journal rows not deleted');
+    }
+  }
+
+  async #untilUnstoredBelow(limit: number): Promise<void> {
+    while (this.#state.unstored >= limit && !this.#isStopping) {
+      await new Promise<void>((resolve) => {
+        this.#onProgress = resolve;
+      });
+    }
+    this.#onProgress = undefined;
+  }
+}
+
+function isOrdinary(stanza: Stanza): stanza is OrdinaryStanza {
+  return stanza.node !== undefined;
+}

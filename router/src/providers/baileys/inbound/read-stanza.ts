@@ -1,0 +1,330 @@
+import { createHash } from 'node:crypto';
+import {
+  type BinaryNode,
+  cleanMessage,
+  decodeMessageNode,
+  decryptMessageNode,
+  isJidGroup,
+  isLidUser,
+  isPnUser,
+  jidDecode,
+  type LIDMapping,
+  MISSING_KEYS_ERROR_TEXT,
+  proto,
+  type SignalRepositoryWithLIDStore,
+  type WAMessage,
+} from '@whiskeysockets/baileys';
+import { z } from 'zod';
+import { parseJid } from '../../../core/chat-id.ts';
+import type { DamagedEntry, JournalEntry } from '../../../core/ports/journal.ts';
+import type { KeyName } from '../../../core/ports/key-store.ts';
+import type { Earlier, InboundStanza } from './inbound.ts';
+
+/** The linked account's own addresses, JIDs with or without a device. */
+export interface OwnJids {
+  id: string;
+  lid: string;
+}
+
+type Attrs = BinaryNode['attrs'];
+
+/** What Baileys makes of a stanza is logged by the caller. */
+const SILENT = {
+  level: 'silent',
+  child: () => SILENT,
+  trace: () => undefined,
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+const CIPHERTEXTS = new Set(['pkmsg', 'msg', 'skmsg']);
+/** What a waiting stanza or a decrypted message takes beside its bytes. */
+const OVERHEAD_BYTES = 2_500;
+
+/** An ordinary message: Signal ciphertexts of a person or a group member. */
+export interface OrdinaryStanza extends InboundStanza {
+  readonly attrs: Attrs;
+  /** Without its content once it is of no more use. */
+  node: BinaryNode;
+  readonly id: string;
+  /** The JID that the ciphertexts are from, device included. */
+  readonly author: string;
+  readonly receipt: { to: string; participant: string | undefined; isOwn: boolean };
+  /** The number and the LID that the stanza names for its author. */
+  readonly pair: LIDMapping | undefined;
+  readonly hasPreKey: boolean;
+}
+
+/**
+ * Reads the stanzas that wa2ai handles itself. Everything else is Baileys': peer messages of the own phone, status,
+ * newsletters, `unavailable`, `plaintext`, `msmsg`, and what is malformed.
+ * @param chatOf names the chat of a stanza
+ * @returns undefined: give it to Baileys' own listener
+ */
+export function ordinaryStanza(
+  node: BinaryNode,
+  own: OwnJids,
+  chatOf: (attrs: Attrs) => string,
+): OrdinaryStanza | undefined {
+  const { attrs, content } = node;
+  if (!Array.isArray(content) || attrs.category === 'peer') return undefined;
+  const isGroup = isJidGroup(attrs.from) === true;
+  if (!isGroup && !isPnUser(attrs.from) && !isLidUser(attrs.from)) return undefined;
+  const hash = createHash('sha256').update(attrs.participant ?? attrs.from ?? '');
+  let bytes = OVERHEAD_BYTES;
+  let parts = 0;
+  let hasPreKey = false;
+  for (const { tag, attrs: part, content: ciphertext } of content) {
+    if (tag === 'plaintext' || tag === 'unavailable') return undefined;
+    if (tag !== 'enc') continue;
+    const { type = '' } = part;
+    if (!CIPHERTEXTS.has(type) || !(ciphertext instanceof Uint8Array)) return undefined;
+    if (type === 'skmsg' && !isGroup) return undefined;
+    hash.update('\0').update(ciphertext);
+    bytes += ciphertext.byteLength;
+    parts += 1;
+    hasPreKey ||= type === 'pkmsg';
+  }
+  if (parts === 0) return undefined;
+  const stanza = describe(node, own, chatOf);
+  return stanza && { ...stanza, bytes, hasPreKey, hash: hash.digest('hex') };
+}
+
+/** What the attributes of a message stanza say; undefined for a malformed one. */
+export function describe(
+  node: BinaryNode,
+  own: OwnJids,
+  chatOf: (attrs: Attrs) => string,
+): OrdinaryStanza | undefined {
+  const { attrs } = node;
+  let decoded: ReturnType<typeof decodeMessageNode>;
+  try {
+    decoded = decodeMessageNode({ tag: 'message', attrs }, own.id, own.lid);
+  } catch {
+    return undefined;
+  }
+  const { fullMessage, author } = decoded;
+  const { key } = fullMessage;
+  const { remoteJid, remoteJidAlt, participant, participantAlt } = key;
+  if (!remoteJid || !key.id) return undefined;
+  const isLid = isLidUser(remoteJid) || isLidUser(remoteJidAlt ?? undefined);
+  return {
+    node,
+    attrs,
+    id: key.id,
+    key: messageKeyOf(fullMessage),
+    chat: chatOf(attrs),
+    hash: '',
+    bytes: OVERHEAD_BYTES,
+    isOffline: attrs.offline !== undefined,
+    author,
+    // Baileys' handleMessage (messages-recv.js): where an own message's receipt goes depends on its addressing.
+    receipt: {
+      to: remoteJid,
+      participant: (key.fromMe && isLid ? author : participant) ?? undefined,
+      isOwn: key.fromMe === true,
+    },
+    pair: pairOf(participant || remoteJid, participantAlt || remoteJidAlt),
+    hasPreKey: false,
+  };
+}
+
+function pairOf(jid: string, alternate: string | null | undefined): LIDMapping | undefined {
+  if (!alternate) return undefined;
+  if (isLidUser(alternate) && isPnUser(jid)) return { lid: alternate, pn: jid };
+  if (isPnUser(alternate) && isLidUser(jid)) return { lid: jid, pn: alternate };
+  return undefined;
+}
+
+/** Names a message within an account: chat, writer and WhatsApp id, in the form of Baileys' upserts. */
+export function messageKeyOf({ key }: WAMessage): string {
+  return `${bareJid(key.remoteJid)} ${bareJid(key.participant)} ${key.id ?? ''}`;
+}
+
+function bareJid(jid: string | null | undefined): string {
+  return jid ? jid.replace(/[:_][^@]*(?=@)/, '') : '';
+}
+
+/** The chat's JID, and the number and LID that a stanza gives for a person's chat. */
+export function chatAddressesOf(attrs: Attrs): { jid: string; phone?: string; lid?: string } {
+  const found: { jid: string; phone?: string; lid?: string } = {
+    jid: bareJid(attrs.recipient ?? attrs.from),
+  };
+  const alternates = attrs.recipient
+    ? [attrs.recipient_pn, attrs.recipient_lid, attrs.peer_recipient_pn, attrs.peer_recipient_lid]
+    : [attrs.sender_pn, attrs.sender_lid, attrs.participant_pn, attrs.participant_lid];
+  if (found.jid.endsWith('@g.us')) return found;
+  for (const jid of [found.jid, ...alternates]) {
+    const address = jid ? parseJid(jid) : undefined;
+    if (address?.kind === 'phone') found.phone ??= address.phone;
+    if (address?.kind === 'lid') found.lid ??= address.lid;
+  }
+  return found;
+}
+
+/** The keys that decrypting the stanza asks for. */
+export function keysOf({ attrs, author, pair, hasPreKey }: OrdinaryStanza): KeyName[] {
+  const names: KeyName[] = [];
+  const device = jidDecode(author)?.device ?? 0;
+  for (const jid of pair ? [pair.pn, pair.lid] : [author]) {
+    const person = jidDecode(jid);
+    if (!person) continue;
+    const isLid = person.server === 'lid';
+    const address = `${person.user}${isLid ? '_1' : ''}.${device}`;
+    names.push({ category: 'lid-mapping', keyId: isLid ? `${person.user}_reverse` : person.user });
+    names.push({ category: 'session', keyId: address });
+    if (hasPreKey) names.push({ category: 'identity-key', keyId: address });
+  }
+  const member = isJidGroup(attrs.from) ? jidDecode(author) : undefined;
+  if (member) {
+    const user = `${member.user}${member.server === 'lid' ? '_1' : ''}`;
+    names.push({ category: 'sender-key', keyId: `${attrs.from}::${user}::${device}` });
+  }
+  return names;
+}
+
+export type StanzaReading =
+  | { kind: 'message'; message: WAMessage }
+  /** It brought its author's group key, and nothing that the author wrote. */
+  | { kind: 'key-only' }
+  /** Its keys were used: it was read before. */
+  | { kind: 'spent' }
+  | { kind: 'failed' };
+
+/**
+ * Decrypts a stanza with the given repository. Unwrapping, group keys and business names are Baileys'
+ * (Utils/decode-wa-message.js).
+ */
+export async function readStanza(
+  node: BinaryNode,
+  own: OwnJids,
+  repository: SignalRepositoryWithLIDStore,
+): Promise<StanzaReading> {
+  const { fullMessage: message, decrypt } = decryptMessageNode(node, own.id, own.lid, repository, SILENT);
+  await decrypt();
+  const isFailed = message.messageStubType === proto.WebMessageInfo.StubType.CIPHERTEXT;
+  const fields = Object.keys(message.message ?? {}).filter((name) => name !== 'messageContextInfo');
+  const isKeyOnly = fields.length > 0 && fields.every((name) => name === 'senderKeyDistributionMessage');
+  if (!message.message || (isFailed && isKeyOnly)) {
+    const isSpent = message.messageStubParameters?.[0] === MISSING_KEYS_ERROR_TEXT;
+    return { kind: isSpent ? 'spent' : 'failed' };
+  }
+  if (isKeyOnly) return { kind: 'key-only' };
+  // A part that was not read is of no matter when another has the message.
+  message.messageStubType = undefined;
+  message.messageStubParameters = undefined;
+  cleanMessage(message, own.id, own.lid);
+  return { kind: 'message', message };
+}
+
+/** The row of a stanza that was read: its plaintexts, and its attributes without the ciphertexts. */
+export function journalEntryOf(
+  { attrs, hash, id, node }: OrdinaryStanza,
+  order: bigint,
+  plaintexts: readonly Uint8Array[],
+  behind: readonly Earlier[],
+): JournalEntry {
+  const certificate = Array.isArray(node.content)
+    ? node.content.find(({ tag, content }) => tag === 'verified_name' && content instanceof Uint8Array)
+    : undefined;
+  const stored: StoredStanza = { attrs };
+  if (plaintexts.length > 1) stored.lengths = plaintexts.map(({ byteLength }) => byteLength);
+  if (behind.length > 0) stored.behind = behind.map((earlier) => [earlier.key, earlier.order.toString()]);
+  if (certificate) stored.verifiedName = Buffer.from(certificate.content as Uint8Array).toString('base64');
+  return {
+    ciphertextHash: hash,
+    stanzaOrder: order,
+    waMessageId: id,
+    plaintext: plaintexts.length === 1 && plaintexts[0] ? plaintexts[0] : Buffer.concat(plaintexts),
+    stanza: Buffer.from(JSON.stringify(stored)),
+  };
+}
+
+const storedStanza = z.object({
+  attrs: z.record(z.string(), z.string()),
+  lengths: z.array(z.number()).optional(),
+  behind: z.array(z.tuple([z.string(), z.string().regex(/^\d{1,18}$/)])).optional(),
+  verifiedName: z.string().optional(),
+});
+
+type StoredStanza = z.output<typeof storedStanza>;
+
+/** A journal row: the message, or the attributes, when they can be read, of a message that cannot. */
+export type JournalledMessage =
+  | { stanza: OrdinaryStanza; order: bigint; message: WAMessage; behind: Earlier[] }
+  | { unreadable: JournalEntry | DamagedEntry; stanza: OrdinaryStanza | undefined };
+
+/** Reads a journal row as `readStanza` read its stanza. */
+export async function readJournalEntry(
+  entry: JournalEntry | DamagedEntry,
+  own: OwnJids,
+  chatOf: (attrs: Attrs) => string,
+): Promise<JournalledMessage> {
+  const stored = entry.stanza && decodeStored(entry.stanza);
+  const node = { tag: 'message', attrs: stored?.attrs ?? {} };
+  const described = stored && describe(node, own, chatOf);
+  if (!stored || !described || 'isDamaged' in entry) return { unreadable: entry, stanza: described };
+  const stanza = { ...described, hash: entry.ciphertextHash };
+  const parts: BinaryNode[] = plaintextsOf(entry.plaintext, stored.lengths).map((content) => ({
+    tag: 'enc',
+    attrs: { type: 'msg' },
+    content,
+  }));
+  if (stored.verifiedName) {
+    parts.push({ tag: 'verified_name', attrs: {}, content: Buffer.from(stored.verifiedName, 'base64') });
+  }
+  const reading = await readStanza({ ...node, content: parts }, own, PLAINTEXTS);
+  if (reading.kind !== 'message') return { unreadable: entry, stanza };
+  const behind = (stored.behind ?? []).map(([key, order]) => ({ key, order: BigInt(order) }));
+  return { stanza, order: entry.stanzaOrder, message: reading.message, behind };
+}
+
+/** A repository for parts that are plaintexts already. */
+const PLAINTEXTS = {
+  lidMapping: { getLIDForPN: async () => null, storeLIDPNMappings: async () => undefined },
+  migrateSession: async () => undefined,
+  decryptMessage: async ({ ciphertext }: { ciphertext: Uint8Array }) => ciphertext,
+  processSenderKeyDistributionMessage: async () => undefined,
+} as unknown as SignalRepositoryWithLIDStore;
+
+function plaintextsOf(plaintext: Uint8Array, lengths: readonly number[] | undefined): Uint8Array[] {
+  if (!lengths) return [plaintext];
+  let start = 0;
+  return lengths.map((length) => {
+    start += length;
+    return plaintext.subarray(start - length, start);
+  });
+}
+
+/** @returns undefined for bytes that `journalEntryOf` never made */
+function decodeStored(bytes: Uint8Array): StoredStanza | undefined {
+  try {
+    return storedStanza.parse(JSON.parse(Buffer.from(bytes).toString()));
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a message takes in memory, roughly. */
+export function messageBytes(plaintexts: readonly Uint8Array[]): number {
+  return plaintexts.reduce((sum, { byteLength }) => sum + byteLength, OVERHEAD_BYTES);
+}
+
+/**
+ * The record of a message that is given up, in the form of a message that Baileys could not decrypt; undefined for a
+ * malformed one. It has an id of its own: should the text come after all, it must count as new.
+ */
+export function undecryptableRecord(attrs: Attrs, own: OwnJids): WAMessage | undefined {
+  let message: WAMessage;
+  try {
+    message = decodeMessageNode({ tag: 'message', attrs }, own.id, own.lid).fullMessage;
+  } catch {
+    return undefined;
+  }
+  cleanMessage(message, own.id, own.lid);
+  message.messageStubType = proto.WebMessageInfo.StubType.CIPHERTEXT;
+  message.key.id = `${attrs.id}:undecryptable`;
+  return message;
+}

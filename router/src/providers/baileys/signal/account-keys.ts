@@ -1,0 +1,176 @@
+import type { SignalDataSet, SignalDataTypeMap, SignalKeyStore } from '@whiskeysockets/baileys';
+import { LRUCache } from 'lru-cache';
+import type { KeyName, KeyScope, KeyStore } from '../../../core/ports/key-store.ts';
+import type { GroupCommit, StoredWrite } from './group-commit.ts';
+import { decodeKey, encodeKey, isReadableKey } from './key-encoding.ts';
+import type { Unit } from './unit.ts';
+
+const CACHE_MAX_CHARS = 32 * 1024 * 1024;
+
+/** A key's stored form; no text: there is no such key. */
+interface Known {
+  text: string | undefined;
+}
+
+export interface AccountKeysOptions {
+  store: KeyStore;
+  scope: KeyScope;
+  commits: GroupCommit;
+  /** The store did not answer: nothing may be acknowledged to WhatsApp or sent. */
+  onStorageFailed(error: unknown): void;
+  /** Called for a stored key that cannot be read. It counts as absent, which Signal repairs. */
+  onKeyUnreadable(category: string): void;
+}
+
+/**
+ * The Signal keys of one account. Writes are visible at once and durable with the group commit that carries them; reads
+ * come from a bounded cache, which knows absent keys too. This process is the only user of the keys, so the cache is
+ * never stale.
+ */
+export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
+  readonly #options: AccountKeysOptions;
+  readonly #cache = new LRUCache<string, Known>({
+    maxSize: CACHE_MAX_CHARS,
+    sizeCalculation: ({ text }, name) => name.length + (text?.length ?? 0) + 50,
+  });
+  /** Written and not durable: newer than the cache and the store. */
+  readonly #pending = new Map<string, Known & { unit: number }>();
+  /** Reads of one turn of the event loop, which go to the store together. */
+  #asked: { names: Map<string, KeyName>; done: Promise<void> } | undefined;
+  readonly #reading = new Map<string, Promise<void>>();
+
+  constructor(options: AccountKeysOptions) {
+    this.#options = options;
+    options.commits.listen({
+      durable: (unit) => this.#settle(unit),
+      failed: (error) => {
+        // What was read meanwhile may rest on a write that is void.
+        this.#pending.clear();
+        this.#cache.clear();
+        options.onStorageFailed(error);
+      },
+    });
+  }
+
+  /** @throws {StorageUnavailableError} */
+  async get<T extends keyof SignalDataTypeMap>(
+    category: T,
+    keyIds: string[],
+  ): Promise<{ [keyId: string]: SignalDataTypeMap[T] }> {
+    const names = keyIds.map((keyId) => ({ category, keyId }));
+    await this.warm(names);
+    const found: { [keyId: string]: SignalDataTypeMap[T] } = {};
+    for (const keyId of keyIds) {
+      // An entry may be evicted between its read and now when there are many.
+      const known = this.#known({ category, keyId }) ?? (await this.#readOne({ category, keyId }));
+      if (known?.text !== undefined) found[keyId] = decodeKey(category, known.text);
+    }
+    return found;
+  }
+
+  /** From memory alone: undefined when the key is absent or not in memory. */
+  peek<T extends keyof SignalDataTypeMap>(category: T, keyId: string): SignalDataTypeMap[T] | undefined {
+    const text = this.#known({ category, keyId })?.text;
+    return text === undefined ? undefined : decodeKey(category, text);
+  }
+
+  /**
+   * Reads what is not in memory; what is asked for in one turn of the event loop goes in one query.
+   * @throws {StorageUnavailableError}
+   */
+  async warm(names: readonly KeyName[]): Promise<void> {
+    const reads = new Set<Promise<void>>();
+    for (const name of names) {
+      if (this.#known(name)) continue;
+      reads.add(this.#reading.get(nameOf(name)) ?? this.#ask(name));
+    }
+    if (reads.size > 0) await Promise.all(reads);
+  }
+
+  /**
+   * Takes the unit's writes and journal row, in the order of calls.
+   * @returns the unit's number
+   * @throws {StorageUnavailableError} an earlier unit could not be stored, so this one is void
+   */
+  append(unit: Unit): number {
+    const writes: StoredWrite[] = [];
+    for (const { category, keyId, value } of unit.writes) {
+      writes.push({ category, keyId, value: value === undefined ? undefined : encodeKey(category, value) });
+    }
+    const number = this.#options.commits.append(writes, unit.journal);
+    for (const { category, keyId, value } of writes) {
+      this.#pending.set(nameOf({ category, keyId }), { text: value, unit: number });
+    }
+    return number;
+  }
+
+  #known(name: KeyName): Known | undefined {
+    return this.#pending.get(nameOf(name)) ?? this.#cache.get(nameOf(name));
+  }
+
+  #settle(unit: number): void {
+    for (const [name, known] of this.#pending) {
+      if (known.unit > unit) continue;
+      this.#pending.delete(name);
+      this.#cache.set(name, { text: known.text });
+    }
+  }
+
+  #ask(name: KeyName): Promise<void> {
+    this.#asked ??= {
+      names: new Map(),
+      done: new Promise((resolve) => setImmediate(resolve)).then(() => this.#readAsked()),
+    };
+    this.#asked.names.set(nameOf(name), name);
+    this.#reading.set(nameOf(name), this.#asked.done);
+    return this.#asked.done;
+  }
+
+  async #readAsked(): Promise<void> {
+    const names = this.#asked?.names ?? new Map<string, KeyName>();
+    this.#asked = undefined;
+    try {
+      await this.#read([...names.values()]);
+    } finally {
+      for (const name of names.keys()) this.#reading.delete(name);
+    }
+  }
+
+  async #readOne(name: KeyName): Promise<Known | undefined> {
+    const [read] = await this.#read([name]);
+    return this.#known(name) ?? read;
+  }
+
+  async #read(names: readonly KeyName[]): Promise<Known[]> {
+    const { store, scope, onStorageFailed, onKeyUnreadable } = this.#options;
+    let values: Map<string, string>;
+    try {
+      values = new Map((await store.read(scope, names)).map((key) => [nameOf(key), key.value]));
+    } catch (error) {
+      onStorageFailed(error);
+      throw error;
+    }
+    return names.map((name) => {
+      let text = values.get(nameOf(name));
+      if (text !== undefined && !isReadableKey(name.category as keyof SignalDataTypeMap, text)) {
+        onKeyUnreadable(name.category);
+        text = undefined;
+      }
+      // A write since then is newer.
+      if (!this.#known(name)) this.#cache.set(nameOf(name), { text });
+      return { text };
+    });
+  }
+}
+
+/** The keys as Baileys uses them outside the Signal steps of a message. */
+export function keysForBaileys(
+  keys: AccountKeys,
+  write: (data: SignalDataSet) => Promise<void>,
+): SignalKeyStore {
+  return { get: (category, keyIds) => keys.get(category, keyIds), set: write };
+}
+
+function nameOf({ category, keyId }: KeyName): string {
+  return `${category} ${keyId}`;
+}

@@ -1,0 +1,138 @@
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { JournalEntry } from '../../../core/ports/journal.ts';
+import type { KeyChange, KeyName, KeyScope, KeyStore } from '../../../core/ports/key-store.ts';
+
+/** One key as it is stored; no value: it is deleted. */
+export interface StoredWrite extends KeyName {
+  value: string | undefined;
+}
+
+export interface GroupCommitListener {
+  /** Everything up to this unit is durable. */
+  durable(unit: number): void;
+  /** No unit that is not durable by now ever will be. Called once for each failure. */
+  failed(error: unknown): void;
+}
+
+interface Batch {
+  writes: Map<string, StoredWrite>;
+  journal: JournalEntry[];
+}
+
+/** Waits before the second and third attempt of a commit: a database that restarts its connections is back by then. */
+const RETRY_AFTER_MS = [50, 250];
+
+/**
+ * Makes the units of one account durable, in the order of `append`: one commit carries all units that were appended while
+ * the previous one ran. Units build on each other, so after a failed commit nothing can be appended until `recover`.
+ */
+export class GroupCommit {
+  readonly #store: KeyStore;
+  readonly #scope: KeyScope;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<GroupCommitListener>();
+  #next: Batch | undefined;
+  #running: Promise<void> | undefined;
+  #failure: { error: unknown } | undefined;
+  #appended = 0;
+  #durable = 0;
+
+  constructor(store: KeyStore, scope: KeyScope, clock: Clock) {
+    this.#store = store;
+    this.#scope = scope;
+    this.#clock = clock;
+  }
+
+  /** Number of the latest unit. */
+  get appended(): number {
+    return this.#appended;
+  }
+
+  /** Number of the latest durable unit. */
+  get durable(): number {
+    return this.#durable;
+  }
+
+  /**
+   * @returns the unit's number, from 1
+   * @throws {StorageUnavailableError} an earlier unit could not be stored, so this one is not
+   */
+  append(writes: readonly StoredWrite[], journal?: JournalEntry): number {
+    if (this.#failure) throw this.#failure.error;
+    this.#next ??= { writes: new Map(), journal: [] };
+    for (const write of writes) this.#next.writes.set(`${write.category} ${write.keyId}`, write);
+    if (journal) this.#next.journal.push(journal);
+    this.#appended += 1;
+    this.#running ??= this.#run();
+    return this.#appended;
+  }
+
+  /** @returns removes the listener */
+  listen(listener: GroupCommitListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves when everything appended so far is durable or void. */
+  async settled(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
+  /**
+   * Resolves when everything appended so far is durable.
+   * @throws {StorageUnavailableError} it is void
+   */
+  async flush(): Promise<void> {
+    await this.settled();
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  /** Accepts units again after a failure; call when nothing builds on what was not stored any more. */
+  async recover(): Promise<void> {
+    await this.settled();
+    this.#failure = undefined;
+    this.#durable = this.#appended;
+  }
+
+  async #run(): Promise<void> {
+    // Units of the same turn of the event loop share the first commit.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#next) {
+      const batch = this.#next;
+      const last = this.#appended;
+      this.#next = undefined;
+      try {
+        await this.#commit(changeOf(batch));
+      } catch (error) {
+        this.#failure = { error };
+        this.#next = undefined;
+        this.#running = undefined;
+        for (const listener of [...this.#listeners]) listener.failed(error);
+        return;
+      }
+      this.#durable = last;
+      for (const listener of [...this.#listeners]) listener.durable(last);
+    }
+    this.#running = undefined;
+  }
+
+  async #commit(change: KeyChange): Promise<void> {
+    for (const waitMs of RETRY_AFTER_MS) {
+      try {
+        return await this.#store.commit(this.#scope, change);
+      } catch {
+        await this.#clock.sleep(waitMs);
+      }
+    }
+    return this.#store.commit(this.#scope, change);
+  }
+}
+
+function changeOf({ writes, journal }: Batch): KeyChange {
+  const change: KeyChange = { puts: [], deletes: [], journal };
+  for (const { category, keyId, value } of writes.values()) {
+    if (value === undefined) change.deletes.push({ category, keyId });
+    else change.puts.push({ category, keyId, value });
+  }
+  return change;
+}

@@ -1,0 +1,74 @@
+import { type AuthenticationCreds, BufferJSON, proto, type SignalDataTypeMap } from '@whiskeysockets/baileys';
+import { CredentialsDamagedError } from '../../../core/errors.ts';
+import { DAMAGED_VALUE } from '../../../core/ports/key-store.ts';
+import { field } from '../field.ts';
+import { pruneSession } from './session-pruning.ts';
+
+/** Categories whose values hold no bytes; the others go through Baileys' BufferJSON. */
+const PLAIN_CATEGORIES = new Set(['session', 'lid-mapping', 'device-list', 'sender-key-memory']);
+
+/** A key's value in its stored form. */
+export function encodeKey(category: string, value: unknown): string {
+  if (category === 'session') pruneSession(value);
+  if (category === 'sender-key') return encodeSenderKey(value as Uint8Array);
+  return PLAIN_CATEGORIES.has(category) ? JSON.stringify(value) : JSON.stringify(value, BufferJSON.replacer);
+}
+
+/**
+ * Baileys hands a sender key over as JSON in a form that its own reader (BufferJSON) does not take for bytes, so the
+ * keys of skipped messages would be useless, and every late group message undecryptable. Here it is in the reader's form.
+ */
+function encodeSenderKey(value: Uint8Array): string {
+  return JSON.stringify(JSON.parse(Buffer.from(value).toString()), BufferJSON.replacer);
+}
+
+export function decodeKey<T extends keyof SignalDataTypeMap>(
+  category: T,
+  text: string,
+): SignalDataTypeMap[T] {
+  if (PLAIN_CATEGORIES.has(category)) return JSON.parse(text);
+  if (category === 'sender-key') return Buffer.from(text) as Uint8Array as SignalDataTypeMap[T];
+  const value = JSON.parse(text, BufferJSON.reviver);
+  if (category !== 'app-state-sync-key') return value;
+  const key: unknown = proto.Message.AppStateSyncKeyData.fromObject(value);
+  return key as SignalDataTypeMap[T];
+}
+
+/** Whether a stored value is one of its category, as far as its form shows. */
+export function isReadableKey(category: keyof SignalDataTypeMap, text: string): boolean {
+  if (text === DAMAGED_VALUE) return false;
+  try {
+    const value: unknown = category === 'sender-key' ? JSON.parse(text) : decodeKey(category, text);
+    if (category === 'session') return typeof field(value, '_sessions') === 'object';
+    if (category === 'pre-key') return isKeyPair(value);
+    if (category === 'sender-key') return Array.isArray(value);
+    return value !== null && value !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+export function encodeCreds(creds: AuthenticationCreds): string {
+  return JSON.stringify(creds, BufferJSON.replacer);
+}
+
+/** @throws {CredentialsDamagedError} */
+export function decodeCreds(text: string): AuthenticationCreds {
+  let creds: unknown;
+  try {
+    creds = JSON.parse(text, BufferJSON.reviver);
+  } catch (cause) {
+    throw new CredentialsDamagedError({ cause });
+  }
+  const keyPairs = ['noiseKey', 'pairingEphemeralKeyPair', 'signedIdentityKey'].map((name) =>
+    field(creds, name),
+  );
+  keyPairs.push(field(field(creds, 'signedPreKey'), 'keyPair'));
+  const isWhole = keyPairs.every(isKeyPair) && typeof field(creds, 'registrationId') === 'number';
+  if (!isWhole) throw new CredentialsDamagedError();
+  return creds as AuthenticationCreds;
+}
+
+function isKeyPair(value: unknown): boolean {
+  return field(value, 'public') instanceof Uint8Array && field(value, 'private') instanceof Uint8Array;
+}

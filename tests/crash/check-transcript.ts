@@ -1,0 +1,137 @@
+import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import type { TranscriptEntry } from '../whatsapp-emulator/transcript.ts';
+import type { Chat } from './chats.ts';
+
+/** A message or reply that breaks a promise, with the ids to trace it by. */
+export interface Violation {
+  chat: string;
+  text: string;
+  reader?: string;
+  ids: string[];
+}
+
+/** What people saw, compared with the promises. */
+export interface TranscriptCheck {
+  messages: number;
+  /** Messages for which some reader saw no reply. */
+  unanswered: Violation[];
+  /** Replies shown more than once, as several bubbles. */
+  twice: Violation[];
+  /** Replies after the reply to a later message of the chat; the ids include that message. */
+  outOfOrder: Violation[];
+  /** Bubbles that answer no message. */
+  unexpected: Violation[];
+  /** Replies that a person could never read. */
+  unreadable: Violation[];
+  /** Replies that a person could read only after a retry receipt. */
+  readAfterRetry: number;
+  /** Messages that the service could not decrypt and requested again. */
+  requestedAgain: Violation[];
+  /** The same bubble sent more than once: WhatsApp shows it once. */
+  repeats: number;
+  isPassed: boolean;
+}
+
+/** Checks only the emulator's record: what people wrote and what each person saw. */
+export function checkTranscript(
+  emulator: Pick<WhatsAppEmulator, 'transcript'>,
+  chats: readonly Chat[],
+): TranscriptCheck {
+  const entries = emulator.transcript();
+  const check: TranscriptCheck = {
+    messages: 0,
+    unanswered: [],
+    twice: [],
+    outOfOrder: [],
+    unexpected: [],
+    unreadable: [],
+    readAfterRetry: 0,
+    requestedAgain: [],
+    repeats: 0,
+    isPassed: false,
+  };
+  for (const chat of chats) {
+    const people = new Set(chat.people.map(({ pn }) => pn));
+    const isHere = (entry: TranscriptEntry) =>
+      chat.kind === 'group' ? entry.chat === chat.key : people.has(entry.person) && !isGroup(entry.chat);
+    const asked = questions(entries.filter((entry) => entry.kind === 'in' && isHere(entry)));
+    check.messages += asked.length;
+    const read = entries.filter((entry) => entry.kind === 'read' && isHere(entry));
+    for (const person of people) {
+      checkReader(
+        chat,
+        person,
+        asked,
+        read.filter((entry) => entry.person === person),
+        check,
+      );
+    }
+    const retried = new Set(
+      entries
+        .filter((entry) => entry.kind === 'receipt' && entry.detail === 'retry' && isHere(entry))
+        .map(({ id }) => id),
+    );
+    for (const { id, text } of asked) {
+      if (retried.has(id)) check.requestedAgain.push({ chat: chat.name, text, ids: [id] });
+    }
+  }
+  const { unanswered, twice, outOfOrder, unexpected, unreadable, requestedAgain } = check;
+  check.isPassed = [unanswered, twice, outOfOrder, unexpected, unreadable, requestedAgain].every(
+    (list) => list.length === 0,
+  );
+  return check;
+}
+
+function questions(entries: readonly TranscriptEntry[]): Array<{ id: string; text: string }> {
+  const known = new Map<string, { id: string; text: string }>();
+  for (const { id, text = '' } of entries) if (!known.has(id)) known.set(id, { id, text });
+  return [...known.values()];
+}
+
+/** The place of a bubble is where it was first delivered, readable or not, as WhatsApp's own order is the server's. */
+function checkReader(
+  chat: Chat,
+  reader: string,
+  asked: ReadonlyArray<{ id: string; text: string }>,
+  read: readonly TranscriptEntry[],
+  check: TranscriptCheck,
+): void {
+  const bubbles = new Map<string, { text: string | undefined; failures: number }>();
+  for (const { id, text, detail = '' } of read) {
+    const bubble = bubbles.get(id) ?? { text: undefined, failures: 0 };
+    if (detail.startsWith('unreadable')) bubble.failures += 1;
+    else if (bubble.text === undefined) bubble.text = text;
+    else check.repeats += 1;
+    bubbles.set(id, bubble);
+  }
+  const places = new Map(asked.map(({ text }, place) => [`Echo: ${text}`, place]));
+  const ids = new Map<string, string[]>();
+  let furthest = -1;
+  let furthestIds: string[] = [];
+  for (const [id, { text, failures }] of bubbles) {
+    if (text === undefined) {
+      check.unreadable.push({ chat: chat.name, text: '', reader, ids: [id] });
+      continue;
+    }
+    if (failures > 0) check.readAfterRetry += 1;
+    const place = places.get(text);
+    if (place === undefined) check.unexpected.push({ chat: chat.name, text, reader, ids: [id] });
+    else if (place < furthest) {
+      check.outOfOrder.push({ chat: chat.name, text, reader, ids: [id, ...furthestIds] });
+    } else {
+      furthest = place;
+      furthestIds = [id, asked[place]?.id ?? ''];
+    }
+    ids.set(text, [...(ids.get(text) ?? []), id]);
+  }
+  for (const { id, text } of asked) {
+    const answers = ids.get(`Echo: ${text}`) ?? [];
+    const violation = { chat: chat.name, text, reader, ids: [id, ...answers] };
+    if (answers.length === 0) check.unanswered.push(violation);
+    if (answers.length > 1) check.twice.push(violation);
+  }
+}
+
+function isGroup(jid: string): boolean {
+  return jid.endsWith('@g.us');
+}

@@ -1,0 +1,378 @@
+import {
+  type InboundEffect,
+  type InboundEvent,
+  type InboundStanza,
+  InboundState,
+  inbound,
+} from '../../../../../router/src/providers/baileys/inbound/inbound.ts';
+
+/** How a message behaves: `corrupt` fails and is sent again when asked for, `lost` fails and is never sent again. */
+export type Kind = 'plain' | 'corrupt' | 'lost' | 'key-only';
+
+interface Stanza extends InboundStanza {
+  kind: Kind;
+  serial: number;
+}
+
+interface Unit {
+  hash: string;
+  row: { stanza: Stanza; order: bigint; behind: Array<{ key: string; order: bigint }> } | undefined;
+}
+
+type Effect = InboundEffect<Stanza, string>;
+
+const LIMITS = { maxBytes: 60_000, maxUnstored: 4 };
+const RESEND_TICKS = 5;
+
+/** What was promised and did not happen. */
+export class BrokenPromise extends Error {}
+
+/**
+ * WhatsApp, Signal, the group commit, the journal and core around the reducer, each a few lines: a stanza is delivered
+ * again until it is acknowledged, a ciphertext can be decrypted once, and a crash keeps what was committed.
+ */
+export class InboundModel {
+  /** Unacknowledged stanzas in the order of the server. */
+  #queue: Stanza[] = [];
+  #cursor = 0;
+  #offlineEnd = 0;
+  #isOpen = false;
+  #isOfflineOver = false;
+  /** A commit failed, and nothing is stored until the next connection. */
+  #isStorageDown = false;
+  #serial = 0;
+  #state = new InboundState<Stanza, string>(0n, LIMITS);
+  #decrypting: Extract<Effect, { type: 'decrypt' }> | undefined;
+  #delivering: Array<Extract<Effect, { type: 'deliver' }>> = [];
+  #asked: Stanza[] = [];
+  /** Ciphertexts that Signal has read: with the units that are not durable, and durable. */
+  #read = new Set<string>();
+  readonly #durable = new Set<string>();
+  #units: Unit[] = [];
+  #durableUnit = 0;
+  #lastUnit = 0;
+  readonly #journal = new Map<string, NonNullable<Unit['row']>>();
+  #lastOrder = 0n;
+  readonly #sent: Stanza[] = [];
+  readonly inbox: string[] = [];
+  readonly undecryptable = new Set<string>();
+  readonly #failed = new Set<string>();
+  #tick = 0;
+  /** Failed messages that have not arrived again, with the tick of the request. */
+  readonly #awaited = new Map<string, number>();
+  /** Messages whose slot may have been given up: they may come out late. */
+  readonly #late = new Set<string>();
+  /** Failed messages of an earlier process: only these messages are known to be behind them. */
+  readonly #knownBehind = new Map<string, Set<string>>();
+  /** Acknowledged a moment ago: the receipt may be lost with the connection. */
+  #justAcknowledged: Stanza[] = [];
+
+  /** A person writes. */
+  write(chat: number, kind: Kind, bytes: number): void {
+    this.#serial += 1;
+    const key = `m${this.#serial}`;
+    this.#queue.push(this.#stanza({ key, chat: `c${chat}`, kind, bytes }));
+    const stanza = this.#queue.at(-1);
+    if (stanza) this.#sent.push(stanza);
+  }
+
+  #stanza(given: Pick<Stanza, 'key' | 'chat' | 'kind' | 'bytes'>): Stanza {
+    this.#serial += 1;
+    return { ...given, serial: this.#serial, hash: `${given.key}/${this.#serial}`, isOffline: false };
+  }
+
+  open(): void {
+    if (this.#isOpen || this.#units.length > 0) return;
+    // A step that began before a failed commit ends before the next connection.
+    if (this.#isStorageDown) this.failDecrypt();
+    this.#isOpen = true;
+    this.#isStorageDown = false;
+    this.#isOfflineOver = false;
+    this.#cursor = 0;
+    this.#offlineEnd = this.#queue.at(-1)?.serial ?? 0;
+    this.#give({ type: 'opened', durable: this.#durableUnit });
+    this.#give({ type: 'logged-in' });
+  }
+
+  /** @param isLosing the last receipts are lost with the connection */
+  close(isLosing = false): void {
+    if (!this.#isOpen) return;
+    if (isLosing) {
+      this.#queue = [...this.#queue, ...this.#justAcknowledged].sort((a, b) => a.serial - b.serial);
+    }
+    this.#justAcknowledged = [];
+    this.#isOpen = false;
+    this.#give({ type: 'closed' });
+  }
+
+  /** The next stanza reaches the socket, or WhatsApp says that the offline batch is over. */
+  deliver(): void {
+    if (!this.#isOpen) return;
+    const next = this.#queue.find(({ serial }) => serial > this.#cursor);
+    if (!this.#isOfflineOver && (!next || next.serial > this.#offlineEnd)) {
+      this.#isOfflineOver = true;
+      for (const key of this.#awaited.keys()) this.#late.add(key);
+      this.#give({ type: 'offline-ended' });
+      return;
+    }
+    if (!next) return;
+    this.#cursor = next.serial;
+    this.#awaited.delete(next.key);
+    this.#give({ type: 'stanza', stanza: { ...next, isOffline: !this.#isOfflineOver } });
+  }
+
+  /** An unacknowledged stanza comes a second time over the same connection. */
+  repeat(pick: number): void {
+    const delivered = this.#queue.filter(({ serial }) => serial <= this.#cursor);
+    const stanza = delivered[pick % Math.max(1, delivered.length)];
+    if (this.#isOpen && stanza) this.#give({ type: 'stanza', stanza: { ...stanza } });
+  }
+
+  decrypt(): void {
+    const effect = this.#decrypting;
+    if (!effect) return;
+    if (this.#isStorageDown) {
+      this.failDecrypt();
+      return;
+    }
+    this.#decrypting = undefined;
+    const { stanza, order, behind, isContent } = effect;
+    const { hash, kind } = stanza;
+    const row = this.#journal.get(hash);
+    if (this.#read.has(hash) && row) {
+      this.#give({ type: 'read', stanza, unit: 0, content: stanza.key, bytes: stanza.bytes });
+    } else if (this.#read.has(hash)) {
+      this.#give({ type: 'spent', stanza });
+    } else if (kind === 'corrupt' || kind === 'lost') {
+      this.#failed.add(stanza.key);
+      this.#give({ type: 'failed', stanza });
+    } else {
+      this.#read.add(hash);
+      const isMessage = kind === 'plain';
+      this.#lastUnit += 1;
+      this.#units.push({ hash, row: isMessage && isContent ? { stanza, order, behind } : undefined });
+      const content = isMessage ? stanza.key : undefined;
+      this.#give({ type: 'read', stanza, unit: this.#lastUnit, content, bytes: stanza.bytes });
+    }
+  }
+
+  /** Storage fails while the stanza is decrypted; the connection is ended. */
+  failDecrypt(): void {
+    const effect = this.#decrypting;
+    if (!effect) return;
+    this.#decrypting = undefined;
+    this.close();
+    this.#give({ type: 'not-tried', stanza: effect.stanza });
+  }
+
+  commit(): void {
+    for (const { hash, row } of this.#units.splice(0)) {
+      this.#durable.add(hash);
+      if (!row) continue;
+      this.#journal.set(hash, row);
+      if (row.order > this.#lastOrder) this.#lastOrder = row.order;
+    }
+    this.#durableUnit = this.#lastUnit;
+    this.#give({ type: 'committed', unit: this.#durableUnit });
+  }
+
+  /** @param isStored the database has the units although it did not answer */
+  failCommit(isStored: boolean): void {
+    if (this.#units.length === 0) return;
+    for (const { hash, row } of this.#units.splice(0)) {
+      if (!isStored) continue;
+      this.#durable.add(hash);
+      if (row) this.#journal.set(hash, row);
+    }
+    this.#read = new Set(this.#durable);
+    this.#durableUnit = this.#lastUnit;
+    this.#isStorageDown = true;
+    this.#give({ type: 'commit-failed' });
+    this.close();
+  }
+
+  /** Core stores a message that was delivered to it. */
+  store(pick: number): void {
+    const [effect] = this.#delivering.splice(pick % Math.max(1, this.#delivering.length), 1);
+    if (!effect) return;
+    if (!this.inbox.includes(effect.content)) this.inbox.push(effect.content);
+    this.#give({ type: 'stored', key: effect.key });
+  }
+
+  /** A sender who was asked sends the message again. */
+  resend(): void {
+    const stanza = this.#asked.shift();
+    if (!stanza || stanza.kind === 'lost') return;
+    this.#queue.push(this.#stanza({ ...stanza, kind: 'plain' }));
+  }
+
+  tick(): void {
+    // An offline batch does not pause for twenty seconds.
+    if (this.#isOpen && !this.#isOfflineOver) this.deliver();
+    this.#tick += 1;
+    this.#justAcknowledged = [];
+    for (const [key, asked] of this.#awaited) {
+      if (this.#isOpen && this.#tick - asked >= RESEND_TICKS) this.#late.add(key);
+    }
+    this.#give({ type: 'tick' });
+  }
+
+  /** The process ends and the next one starts. */
+  crash(): void {
+    this.#isOpen = false;
+    this.#justAcknowledged = [];
+    const isRead = (key: string) =>
+      this.inbox.includes(key) || [...this.#journal.values()].some(({ stanza }) => stanza.key === key);
+    for (const key of this.#failed) {
+      if (isRead(key)) continue;
+      this.#keepBehind(key);
+      this.#awaited.set(key, this.#tick);
+    }
+    this.#isStorageDown = false;
+    this.#units = [];
+    this.#read = new Set(this.#durable);
+    this.#decrypting = undefined;
+    this.#delivering = [];
+    this.#durableUnit = 0;
+    this.#lastUnit = 0;
+    this.#state = new InboundState(this.#lastOrder, LIMITS);
+    const rows = [...this.#journal.values()].sort((a, b) => (a.order < b.order ? -1 : 1));
+    for (const { stanza, order, behind } of rows) {
+      const { key, bytes } = stanza;
+      this.#give({ type: 'journalled', stanza, order, behind, content: key, bytes });
+    }
+  }
+
+  #keepBehind(key: string): void {
+    const behind = new Set<string>();
+    for (const { stanza } of this.#journal.values()) {
+      const isKnown = this.#knownBehind.get(key)?.has(stanza.key) ?? true;
+      if (isKnown && !this.inbox.includes(stanza.key)) behind.add(stanza.key);
+    }
+    this.#knownBehind.set(key, behind);
+  }
+
+  /** Everything works from now on; afterwards nothing may be left. */
+  settle(): void {
+    for (let round = 0; round < 200; round += 1) {
+      this.commit();
+      this.open();
+      for (let step = 0; step < this.#queue.length + 2; step += 1) this.deliver();
+      for (
+        let step = 0;
+        this.#decrypting || this.#delivering.length > 0 || this.#units.length > 0;
+        step += 1
+      ) {
+        this.decrypt();
+        this.commit();
+        this.store(step);
+        if (step > 10_000) throw new BrokenPromise('it never ends');
+      }
+      this.resend();
+      this.tick();
+    }
+    this.#check();
+  }
+
+  #check(): void {
+    if (this.#queue.length > 0) throw new BrokenPromise(`${this.#queue[0]?.key} is never acknowledged`);
+    if (this.#state.openSlots > 0) throw new BrokenPromise('a chat waits for ever');
+    if (this.#state.bytes > 0) throw new BrokenPromise(`${this.#state.bytes} bytes are left`);
+    for (const { key, kind } of this.#sent) {
+      const isIn = this.inbox.includes(key);
+      if ((kind === 'plain' || kind === 'corrupt') && !isIn) throw new BrokenPromise(`${key} is lost`);
+      if (kind === 'lost' && !this.undecryptable.has(key) && !isIn) {
+        // A crash forgets who was asked; WhatsApp has the refusal.
+        if (!this.#failed.has(key)) throw new BrokenPromise(`${key} has no record`);
+      }
+    }
+    const position = new Map(this.inbox.map((key, index) => [key, index]));
+    for (const [index, later] of this.#sent.entries()) {
+      for (const earlier of this.#sent.slice(0, index)) {
+        if (earlier.chat !== later.chat || this.#late.has(earlier.key)) continue;
+        if (!(this.#knownBehind.get(earlier.key)?.has(later.key) ?? true)) continue;
+        const [first, second] = [position.get(earlier.key), position.get(later.key)];
+        if (first === undefined || second === undefined || first < second) continue;
+        throw new BrokenPromise(`${later.key} came before ${earlier.key}`);
+      }
+    }
+  }
+
+  #give(event: InboundEvent<Stanza, string>): void {
+    const { state, effects } = inbound(this.#state, event);
+    this.#state = state;
+    if (state.bytes > 2 * LIMITS.maxBytes) throw new BrokenPromise(`${state.bytes} bytes in memory`);
+    let isEnding = false;
+    for (const effect of effects) {
+      if (effect.type === 'disconnect') isEnding = true;
+      else this.#perform(effect);
+    }
+    if (!isEnding) return;
+    // Memory is full of messages that wait for these.
+    for (const key of this.#failed) this.#late.add(key);
+    this.close();
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.type) {
+      case 'decrypt':
+        if (this.#decrypting) throw new BrokenPromise('two decryptions at a time');
+        this.#decrypting = effect;
+        break;
+      case 'receipts':
+        for (const stanza of effect.stanzas) this.#acknowledged(stanza);
+        break;
+      case 'ask-retry':
+        this.#asked.push(effect.stanza);
+        this.#awaited.set(effect.stanza.key, this.#tick);
+        this.#drop(effect.stanza);
+        break;
+      case 'refuse':
+        this.#refused(effect.stanza);
+        break;
+      case 'deliver':
+        this.#delivered(effect);
+        break;
+      case 'undecryptable':
+        this.undecryptable.add(effect.stanza.key);
+        break;
+      case 'forget':
+        for (const hash of effect.hashes) this.#forget(hash);
+        break;
+    }
+  }
+
+  #acknowledged(stanza: Stanza): void {
+    if (!this.#isOpen) throw new BrokenPromise('a receipt over a closed connection');
+    if (!this.#durable.has(stanza.hash))
+      throw new BrokenPromise(`receipt of ${stanza.key} before its commit`);
+    this.#drop(stanza);
+  }
+
+  #refused(stanza: Stanza): void {
+    const isKnown = [...this.#durable].some((hash) => hash.startsWith(`${stanza.key}/`));
+    if (!isKnown) throw new BrokenPromise(`${stanza.key} is refused and was never read`);
+    this.#drop(stanza);
+  }
+
+  #delivered(effect: Extract<Effect, { type: 'deliver' }>): void {
+    const chatOf = (key: string) => this.#sent.find((stanza) => stanza.key === key)?.chat;
+    const isBusy = this.#delivering.some((other) => chatOf(other.key) === chatOf(effect.key));
+    if (isBusy) throw new BrokenPromise(`two messages of ${chatOf(effect.key)} at a time`);
+    const isDurable = [...this.#journal.values()].some(({ stanza }) => stanza.key === effect.key);
+    if (!isDurable) throw new BrokenPromise(`${effect.key} is delivered before its commit`);
+    this.#delivering.push(effect);
+  }
+
+  #forget(hash: string): void {
+    const row = this.#journal.get(hash);
+    if (row && !this.inbox.includes(row.stanza.key))
+      throw new BrokenPromise(`${row.stanza.key} is forgotten`);
+    this.#journal.delete(hash);
+  }
+
+  #drop(stanza: Stanza): void {
+    this.#justAcknowledged.push(stanza);
+    this.#queue = this.#queue.filter(({ serial }) => serial !== stanza.serial);
+  }
+}

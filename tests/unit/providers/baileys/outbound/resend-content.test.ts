@@ -1,0 +1,78 @@
+import { proto } from '@whiskeysockets/baileys';
+import { describe, expect, it } from 'vitest';
+import type { OutgoingMessage } from '../../../../../router/src/core/models.ts';
+import { ResendContent } from '../../../../../router/src/providers/baileys/outbound/resend-content.ts';
+import { type LoggedLine, recordingLog } from '../../../../support/quiet-log.ts';
+
+const ANA = '34600000002@s.whatsapp.net';
+const ANA_LID = '900000000000002@lid';
+const BEA = '34600000003@s.whatsapp.net';
+const GROUP = '120363000000000001@g.us';
+
+function setup(sent: Partial<OutgoingMessage> & { content?: Uint8Array } = {}) {
+  const { content, ...given } = sent;
+  const message: OutgoingMessage = {
+    accountId: 'main',
+    to: ANA,
+    text: 'my secret',
+    waMessageId: 'A',
+    ...given,
+  };
+  const log: LoggedLine[] = [];
+  const people = new Map([
+    [ANA_LID, 'ana'],
+    [ANA, 'ana'],
+    [BEA, 'bea'],
+  ]);
+  const resend = new ResendContent({
+    findSentMessage: async (id) => (id === 'A' ? { message, ...(content && { content }) } : undefined),
+    isSamePerson: async (one, other) =>
+      people.get(one) !== undefined && people.get(one) === people.get(other),
+    membersOf: async () => [ANA_LID],
+    log: recordingLog(log),
+  });
+  return { resend, log };
+}
+
+describe('ResendContent', () => {
+  it('gives the content to the person it was sent to, by number and by LID', async () => {
+    const { resend } = setup();
+    const text = { extendedTextMessage: { text: 'my secret' } };
+    expect(await resend.find({ id: 'A', remoteJid: ANA })).toEqual(text);
+    expect(await resend.find({ id: 'A', remoteJid: ANA_LID })).toEqual(text);
+  });
+
+  it('gives nothing to another person who names the id, and says so', async () => {
+    const { resend, log } = setup();
+    expect(await resend.find({ id: 'A', remoteJid: BEA })).toBeUndefined();
+    expect(await resend.find({ id: 'A', remoteJid: GROUP, participant: BEA })).toBeUndefined();
+    expect(log.map(({ message, fields }) => [message, fields.refused])).toEqual([
+      ['resend refused: asked for from another chat', 1],
+      ['resend refused: asked for from another chat', 2],
+    ]);
+  });
+
+  it('gives a message of a group to its members alone', async () => {
+    const { resend } = setup({ to: GROUP });
+    expect(await resend.find({ id: 'A', remoteJid: GROUP, participant: ANA })).toBeDefined();
+    expect(await resend.find({ id: 'A', remoteJid: GROUP, participant: BEA })).toBeUndefined();
+    expect(await resend.find({ id: 'A', remoteJid: GROUP })).toBeUndefined();
+    expect(await resend.find({ id: 'A', remoteJid: ANA })).toBeUndefined();
+    const other = '120363000000000002@g.us';
+    expect(await resend.find({ id: 'A', remoteJid: other, participant: ANA })).toBeUndefined();
+  });
+
+  it('gives the very file that was uploaded, and nothing when none was', async () => {
+    const media = { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 3 };
+    const imageMessage = { mimetype: 'image/png', directPath: '/v/file.enc', mediaKey: Buffer.alloc(32, 7) };
+    const content = proto.Message.encode({ imageMessage }).finish();
+    expect(await setup({ media, content }).resend.find({ id: 'A', remoteJid: ANA })).toMatchObject({
+      imageMessage: { directPath: '/v/file.enc', mediaKey: Buffer.alloc(32, 7) },
+    });
+    expect(await setup({ media }).resend.find({ id: 'A', remoteJid: ANA })).toBeUndefined();
+  });
+
+  it.each(['B', undefined, null])('gives nothing for an unknown id: %s', async (id) => {
+    expect(await setup().resend.find({ id, remoteJid: ANA })).toBeUndefined();
+  });
+});

@@ -1,0 +1,94 @@
+import type { WASocket } from '@whiskeysockets/baileys';
+import { describe, expect, it } from 'vitest';
+import {
+  NotConnectedError,
+  SendRefusedError,
+  SendUncertainError,
+} from '../../../../../router/src/core/errors.ts';
+import { Sender } from '../../../../../router/src/providers/baileys/outbound/sender.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+
+const ANA = '34600000002@s.whatsapp.net';
+const GROUP = '120363000000000001@g.us';
+
+/** A socket whose sends the test ends: Baileys takes a time of its own for each. */
+function setup() {
+  const clock = new FakeClock();
+  const running = new Map<string, { end(): void; fail(error: unknown): void }>();
+  const keys: unknown[] = [];
+  let timeouts = 0;
+  const start = (name: string) =>
+    new Promise<void>((end, fail) => {
+      running.set(name, { end, fail });
+    });
+  const socket = {
+    sendMessage: (_: string, { text }: { text: string }) => start(text),
+    authState: { keys: { set: async (data: unknown) => void keys.push(data) } },
+  } as unknown as WASocket;
+  const sender = new Sender({
+    clock,
+    onSendTimeout: () => {
+      timeouts += 1;
+    },
+  });
+  const send = (text: string, to = ANA) =>
+    sender.send({ accountId: 'main', to, text, waMessageId: `id of ${text}` }, undefined, socket);
+  return { clock, running, keys, sender, send, timeouts: () => timeouts };
+}
+
+const boom = (statusCode: number, data?: unknown) =>
+  Object.assign(new Error('ended'), { output: { statusCode }, data });
+
+describe('Sender', () => {
+  it('lets sends of different chats run side by side', async () => {
+    const { send, running } = setup();
+    const sends = [send('one'), send('two', '34600000003@s.whatsapp.net')];
+    await settle();
+    expect([...running.keys()]).toEqual(['one', 'two']);
+    running.get('two')?.end();
+    await sends[1];
+    running.get('one')?.end();
+    await sends[0];
+  });
+
+  it('ends a send with the connection, where Baileys would wait for another minute', async () => {
+    const { send, sender } = setup();
+    const sent = expect(send('one')).rejects.toThrow(SendUncertainError);
+    await settle();
+    sender.connectionClosed();
+    await sent;
+  });
+
+  it('gives up a send that never ends, and its connection', async () => {
+    const { send, clock, timeouts } = setup();
+    const sent = expect(send('one')).rejects.toThrow(SendUncertainError);
+    await settle();
+    await clock.advanceMs(170_000);
+    expect(timeouts()).toBe(0);
+    await clock.advanceMs(10_000);
+    await sent;
+    expect(timeouts()).toBe(1);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it.each([
+    ['the socket was closed', boom(428), NotConnectedError],
+    ['it failed on the way', new Error('write EPIPE'), SendUncertainError],
+    ['WhatsApp refused it for this chat', boom(500, 403), SendRefusedError],
+  ])('says that %s', async (_, error, kind) => {
+    const { send, running } = setup();
+    const sent = expect(send('one')).rejects.toThrow(kind);
+    await settle();
+    running.get('one')?.fail(error);
+    await sent;
+  });
+
+  it('gives the group key to everybody again after a failed send to a group', async () => {
+    const { send, running, keys } = setup();
+    const sent = expect(send('one', GROUP)).rejects.toThrow(SendUncertainError);
+    await settle();
+    running.get('one')?.fail(new Error('write EPIPE'));
+    await sent;
+    expect(keys).toEqual([{ 'sender-key-memory': { [GROUP]: null } }]);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
+import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
+import { GroupCommit } from '../../../../../router/src/providers/baileys/signal/group-commit.ts';
+import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+
+class WatchedStore extends MemoryKeyStore {
+  readonly commits: KeyChange[] = [];
+  failures = 0;
+  gate: Promise<void> = Promise.resolve();
+
+  override async commit(scope: KeyScope, change: KeyChange): Promise<void> {
+    this.commits.push(change);
+    await this.gate;
+    if (this.failures > 0) {
+      this.failures -= 1;
+      throw new StorageUnavailableError('no database');
+    }
+    await super.commit(scope, change);
+  }
+}
+
+function setup() {
+  const store = new WatchedStore();
+  const clock = new FakeClock();
+  const commits = new GroupCommit(store, { accountId: 'main', generation: 1 }, clock);
+  const heard: Array<number | 'failed'> = [];
+  commits.listen({ durable: (unit) => heard.push(unit), failed: () => heard.push('failed') });
+  const append = (keyId: string, value: string | undefined) =>
+    commits.append([{ category: 'session', keyId, value }]);
+  const holdCommits = () => {
+    let open: () => void = () => undefined;
+    store.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    return open;
+  };
+  return { store, clock, commits, heard, append, holdCommits };
+}
+
+const put = (keyId: string, value: string) => ({ category: 'session', keyId, value });
+
+describe('GroupCommit', () => {
+  it('carries all units appended while a commit runs in the next one, and the last write of a key', async () => {
+    const { store, commits, append, heard, holdCommits } = setup();
+    const open = holdCommits();
+    expect(append('a', '1')).toBe(1);
+    await settle();
+    append('a', '2');
+    append('b', '2');
+    append('a', '3');
+    append('c', undefined);
+    expect([commits.appended, commits.durable]).toEqual([5, 0]);
+    open();
+    await commits.flush();
+    expect(store.commits).toEqual([
+      { puts: [put('a', '1')], deletes: [], journal: [] },
+      { puts: [put('a', '3'), put('b', '2')], deletes: [{ category: 'session', keyId: 'c' }], journal: [] },
+    ]);
+    expect(heard).toEqual([1, 5]);
+    expect(commits.durable).toBe(5);
+  });
+
+  it('tries a commit three times', async () => {
+    const { store, clock, commits, append, heard } = setup();
+    store.failures = 2;
+    append('a', '1');
+    await settle();
+    await clock.advanceMs(1_000);
+    await commits.flush();
+    expect(heard).toEqual([1]);
+  });
+
+  it('makes void what was appended before and after a failed commit, once, until it recovers', async () => {
+    const { store, clock, commits, append, heard, holdCommits } = setup();
+    store.failures = 3;
+    const open = holdCommits();
+    append('a', '1');
+    await settle();
+    append('b', '1');
+    open();
+    await settle();
+    await clock.advanceMs(1_000);
+    await expect(commits.flush()).rejects.toThrow(StorageUnavailableError);
+    expect(() => append('c', '1')).toThrow(StorageUnavailableError);
+    expect(heard).toEqual(['failed']);
+    await commits.recover();
+    expect(append('d', '1')).toBe(3);
+    await commits.flush();
+    expect(heard).toEqual(['failed', 3]);
+    const names = ['a', 'b', 'c', 'd'].map((keyId) => ({ category: 'session', keyId }));
+    expect(await store.read({ accountId: 'main', generation: 1 }, names)).toEqual([put('d', '1')]);
+  });
+});
