@@ -115,12 +115,12 @@ interface Ids {
 async function read(postgres: Postgres, { messageId, outboxId, routeId }: Ids): Promise<typeof SECRETS> {
   const keys = new PostgresKeyStore(postgres);
   const route = await new PrismaRouteStore(postgres).get(routeId);
-  const valueOf = async (category: string, keyId: string) =>
+  const keyValue = async (category: string, keyId: string) =>
     (await keys.read(scope, [{ category, keyId }]))[0]?.value ?? '';
   const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString();
   return {
-    credentials: await valueOf('creds', 'creds'),
-    session: await valueOf('session', '1.0'),
+    credentials: await keyValue('creds', 'creds'),
+    session: await keyValue('session', '1.0'),
     plaintext: text((await new PostgresJournal(postgres).find('a', 'h1'))?.plaintext),
     mediaKey: (await new PostgresInbox(postgres).mediaReference(messageId)) ?? '',
     upload: text((await new PostgresOutbox(postgres).fileOf(outboxId))?.content),
