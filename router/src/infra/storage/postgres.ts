@@ -28,8 +28,6 @@ export interface PostgresOptions {
   connectTimeoutMs?: number;
   /** Encrypts the secrets that stores write. Default: without keys. */
   secrets?: SecretCipher;
-  /** Called with every error of `query`, `execute` and `transaction`, before it is thrown. */
-  onError?: (error: unknown) => void;
 }
 
 /** What a store needs of the database. Values of a statement are bound, never part of its text. */
@@ -55,7 +53,7 @@ export class Postgres implements Statements {
   readonly prisma: PrismaClient;
   readonly secrets: SecretCipher;
   readonly #pool: pg.Pool;
-  readonly #onError: (error: unknown) => void;
+  #onError: (error: unknown) => void = ignore;
   readonly #names = new Map<string, string>();
 
   constructor(url: string, options: PostgresOptions = {}) {
@@ -66,10 +64,14 @@ export class Postgres implements Statements {
       settings: SESSION_SETTINGS,
     });
     this.secrets = options.secrets ?? new SecretCipher();
-    this.#onError = options.onError ?? (() => undefined);
     this.prisma = new PrismaClient({
       adapter: new PrismaPg(this.#pool, { statementNameGenerator: ({ sql }) => this.#nameOf(sql) ?? '' }),
     });
+  }
+
+  /** Calls `listener` with every error of `query`, `execute` and `transaction`, before it is thrown. */
+  onError(listener: (error: unknown) => void): void {
+    this.#onError = listener;
   }
 
   async query<Row = unknown>(statement: Sql): Promise<Row[]> {
