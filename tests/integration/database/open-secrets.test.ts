@@ -79,8 +79,8 @@ async function store(secrets: SecretCipher): Promise<Ids> {
   });
   const media = { kind: 'image' as const, mimeType: 'image/jpeg', sizeBytes: 4, reference: SECRETS.mediaKey };
   const inbox = new PostgresInbox(postgres);
-  const { messageId } = await inbox.add(aMessage('a', aPerson(), { kind: 'image', media }));
-  const other = await inbox.add(aMessage('a', aPerson()));
+  const { messageId } = await inbox.add(aMessage('a', aPerson(), { kind: 'image', media }), 'n1');
+  const other = await inbox.add(aMessage('a', aPerson()), 'n1');
   const file = {
     media: { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 3 },
     file: Buffer.from('png'),
