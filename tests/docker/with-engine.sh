@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command with a Docker engine of its own, for machines without one:
 #   bash tests/docker/with-engine.sh npm run test:docker
-# Needs root and Debian. Installs the engine's packages when they are missing, starts the engine in private namespaces,
+# Run npm ci before: the command sees no network. Needs root and Debian. Installs the engine's packages when they are missing, starts the engine in private namespaces,
 # and makes the two base images from Debian packages and this machine's Node and npm, because it uses no image registry.
 # The engine, its containers and its files are gone when the command ends.
 set -euo pipefail
@@ -25,16 +25,20 @@ if [ "${1:-}" != --inside ]; then
   fi
   node "$here/registry-relay.mjs" --serve "$work/registry.sock" "$(npm config get registry)" &
   relay=$!
+  clean_up() {
+    kill "$relay" 2>/dev/null || true
+    # the engine's cgroups are empty now
+    while IFS=: read -r _ controllers path; do
+      folder=/sys/fs/cgroup/${controllers#name=}${path%/}/${work##*/}
+      if [ -d "$folder" ]; then find "$folder" -depth -type d -exec rmdir {} + 2>/dev/null || true; fi
+    done </proc/self/cgroup
+    rm -rf "$work"
+  }
+  trap clean_up EXIT
+  trap 'exit 143' INT TERM
   code=0
   WORK=$work unshare --mount --net --pid --cgroup --fork --kill-child --mount-proc \
     bash "$here/with-engine.sh" --inside "$@" || code=$?
-  kill "$relay" 2>/dev/null || true
-  # the engine's cgroups are empty now
-  while IFS=: read -r _ controllers path; do
-    folder=/sys/fs/cgroup/${controllers#name=}${path%/}/${work##*/}
-    if [ -d "$folder" ]; then find "$folder" -depth -type d -exec rmdir {} + 2>/dev/null || true; fi
-  done </proc/self/cgroup
-  rm -rf "$work"
   exit "$code"
 fi
 

@@ -147,6 +147,7 @@ export class TestRouter {
     await receiveMessage(
       {
         inbox: this.inbox,
+        selfChat: { routes: this.routes, outbox: this.outbox, environment: 'lab' },
         startLoop: (loop) => this.#engine.startLoop(loop),
         wakeLoop: (chatId) => this.#engine.wakeLoop(chatId),
         log: quietLog,

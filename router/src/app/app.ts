@@ -249,6 +249,7 @@ async function start(
     (text) => process.stdout.write(text),
     () => url,
   );
+  const selfChat = { routes, outbox, environment: config.environment };
   const owner = new LeaseManager({
     nodeId,
     leases: new PostgresAccountLeases(postgres, { owner: nodeId, ttlMs: config.leaseTtlMs }),
@@ -264,7 +265,7 @@ async function start(
         const intake = faults.inbox(new PostgresInbox(postgres, fence));
         const startLoop = (loop: Loop) => engine.startLoop(loop);
         return (message, messageLog) =>
-          receiveMessage({ inbox: intake, startLoop, wakeLoop, log: messageLog }, message);
+          receiveMessage({ inbox: intake, selfChat, startLoop, wakeLoop, log: messageLog }, message);
       },
       onStatus: (status) => {
         accounts.changed(status);
