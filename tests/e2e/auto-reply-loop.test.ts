@@ -42,7 +42,7 @@ describe('Two programs that answer each other', () => {
     for (const said of await talks) expect(said).toBeLessThanOrEqual(13);
     for (const person of [parrot, recorder]) {
       const { body } = await bed.service.api('GET', `/api/messages?channelId=${person.phone}&limit=1`);
-      expect(body.data).toMatchObject([{ state: 'ignored', reason: 'loop-breaker' }]);
+      expect(body.data).toMatchObject([{ state: 'ignored', reason: 'auto-reply-loop' }]);
     }
   });
 });

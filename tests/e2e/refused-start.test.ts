@@ -105,11 +105,4 @@ describe('wa2ai refuses to start with one sentence', () => {
     await asOwner(database, 'DROP TABLE auth_key');
     expect(await refusal(role.url)).toMatch(/^wa2ai: The table "auth_key" is not in the database.*backup/);
   });
-
-  it('when the schema of the engine may not be used', async () => {
-    await asOwner(database, 'CREATE SCHEMA dbos');
-    expect(await refusal(role.url)).toMatch(
-      /^wa2ai: The tables of the turns \(schema "dbos"\) cannot be used.*Grant/,
-    );
-  });
 });

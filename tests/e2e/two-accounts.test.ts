@@ -72,7 +72,7 @@ describe('Two accounts of one node', () => {
     await send('default', 'Hello, this is an automatic answer.');
     const stopped = async () => {
       const rows = [...(await received('default')), ...(await received('sales'))];
-      return rows.some(({ reason }) => reason === 'loop-breaker') ? rows : undefined;
+      return rows.some(({ reason }) => reason === 'auto-reply-loop') ? rows : undefined;
     };
     expect((await until('the end of the talk', stopped, 90_000)).length).toBeLessThanOrEqual(40);
   });

@@ -31,13 +31,15 @@ async function sql(text: string, values: unknown[] = []): Promise<number> {
 }
 
 describe('A row that was corrupted by hand', () => {
-  it('of a workflow is replaced by a new one, and its chat is answered', async () => {
+  it('of a chat, claimed for a node that does not exist, is taken over and answered', async () => {
     const slow = await bed.anotherAgent(['--delay-ms', '1500']);
     await bed.service.addRoute(ana.phone, slow.url);
     await ana.say('slowly', { to: bed.phone });
     await ana.waitForPresence('composing', 20_000);
     await bed.service.end('SIGKILL');
-    expect(await sql(`UPDATE dbos.workflow_input SET inputs = 'garbage'`)).toBeGreaterThan(0);
+    expect(
+      await sql(`UPDATE chat SET worker_node = 'nowhere', worker_epoch = worker_epoch + 7`),
+    ).toBeGreaterThan(0);
     await bed.restartService();
     expect((await ana.nextReply(30_000)).text).toBe('Echo: slowly');
   });
