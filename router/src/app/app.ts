@@ -19,6 +19,9 @@ import { explainRoute } from '../core/routing/explain-route.ts';
 import { answerNext } from '../core/turns/answer-message.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
+import { RouteProbe } from '../infra/agents/route-probe.ts';
+import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
+import { Egress } from '../infra/agents/transport/egress.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { DbosTakeover } from '../infra/engine/dbos-takeover.ts';
 import { TurnEngine } from '../infra/engine/turn-engine.ts';
@@ -181,8 +184,10 @@ async function start(
     stopping: stopping.signal,
     shared: { sharing, takeover: new DbosTakeover(postgres) },
   });
+  const transport = new AgentTransport(new Egress(config.egress));
   const answerDeps = answeringDeps({
     config,
+    transport,
     postgres,
     faults,
     inbox,
@@ -215,6 +220,7 @@ async function start(
     now: () => clock.now(),
     routes,
     agentKinds,
+    routeProbe: new RouteProbe({ clock, transport }),
     messageLog,
     accounts,
     nodes: { nodeId, view: () => accounts.view },

@@ -12,8 +12,7 @@ import type { AnswerDeps } from '../core/turns/answer-message.ts';
 import { CircuitBreakers } from '../core/turns/circuit-breaker.ts';
 import { StoredMedia } from '../core/turns/load-media.ts';
 import { createAgentClients } from '../infra/agents/agent-clients.ts';
-import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
-import { Egress } from '../infra/agents/transport/egress.ts';
+import type { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
 import type { Metrics } from '../infra/faces/rest/metrics/metrics.ts';
 import type { Postgres } from '../infra/storage/postgres.ts';
 import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-history.ts';
@@ -36,6 +35,7 @@ export interface AnsweringDeps {
   deliveries: ReadonlyMap<string, ReplyDelivery>;
   /** For replies and typing of accounts that other nodes hold. */
   notes: NodeBus;
+  transport: AgentTransport;
   mintId(): string;
   stopping: AbortSignal;
   clock: Clock;
@@ -45,7 +45,7 @@ export interface AnsweringDeps {
 /** Puts together what answers a message: agents and their failures, files, the ways of a reply on one node or many. */
 export function answeringDeps(deps: AnsweringDeps): AnswerDeps {
   const { config, postgres, faults, inbox, routes, matcher, metrics } = deps;
-  const { registry, deliveries, notes, mintId, stopping, clock, log } = deps;
+  const { registry, deliveries, notes, transport, mintId, stopping, clock, log } = deps;
   return {
     inbox,
     routes,
@@ -55,7 +55,7 @@ export function answeringDeps(deps: AnsweringDeps): AnswerDeps {
         defaultTimeoutMs: config.agentTimeoutMs,
         log: log.child({ mod: 'agent' }),
         clock,
-        transport: new AgentTransport(new Egress(config.egress)),
+        transport,
       }),
     ),
     environment: config.environment,

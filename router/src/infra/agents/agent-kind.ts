@@ -10,6 +10,16 @@ export interface SettingsProblem {
   message: string;
 }
 
+/** What is likely to go wrong with a route although its settings are valid. */
+export interface ProbeFinding {
+  /** Stable and machine-readable. */
+  code: 'AGENT_UNREACHABLE' | 'AGENT_ACCESS_DENIED' | 'AGENT_APP_UNKNOWN' | 'AGENT_MANIFEST';
+  /** The field it is about, from `agentEndpoint` or `config`. */
+  field: string;
+  /** One sentence without secrets. */
+  message: string;
+}
+
 /** What the clients of a kind are made from. */
 export interface AgentDeps {
   /** Longest wait for one answer when the route names none, in milliseconds. */
@@ -38,6 +48,15 @@ export interface AgentKind<Settings = unknown> {
   check?(settings: Settings): Promise<SettingsProblem[]>;
   /** The URL that requests of a route go to. Routes with the same one share a circuit breaker. */
   endpointOf(agentEndpoint: string, settings: Settings): string;
+  /**
+   * Looks whether the agent is there, without running it. Ends with the signal; never throws for an agent's failure.
+   * Absent: a route of this kind cannot be probed.
+   */
+  probe?(
+    agentEndpoint: string,
+    settings: Settings,
+    deps: Pick<AgentDeps, 'clock' | 'transport'> & { signal: AbortSignal },
+  ): Promise<ProbeFinding[]>;
   /** Makes the function that makes a client; what it holds is shared by all clients of the kind. */
   client(deps: AgentDeps): (settings: Settings) => AgentClient;
 }

@@ -1,5 +1,6 @@
 import { agentKind } from '../agent-kind.ts';
 import { AbiAgentClient } from './abi-agent-client.ts';
+import { abiFindings } from './abi-probe.ts';
 import { type AbiSettings, abiSettings } from './abi-settings.ts';
 import { abiSettingsProblems } from './codec/abi-rules.ts';
 import { Manifests } from './input/manifests.ts';
@@ -11,6 +12,7 @@ export const abiKind = agentKind<AbiSettings>({
   settings: abiSettings,
   check: abiSettingsProblems,
   endpointOf: (agentEndpoint) => agentEndpoint,
+  probe: abiFindings,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const manifests = new Manifests(clock, transport);
     return (abi) =>

@@ -1,5 +1,6 @@
 import { HttpAgentClient } from '../../http-agent-client.ts';
 import { agentKind } from '../agent-kind.ts';
+import { adkFindings } from './adk-probe.ts';
 import { type AdkSettings, adkSettings } from './adk-settings.ts';
 import { AdkState } from './adk-state.ts';
 
@@ -9,6 +10,7 @@ export const adkKind = agentKind<AdkSettings>({
   description: 'A Google ADK server.',
   settings: adkSettings,
   endpointOf: (agentEndpoint, { baseUrl }) => baseUrl ?? agentEndpoint,
+  probe: adkFindings,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const state = new AdkState();
     return ({ timeoutMs, ...adk }) =>
