@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { AgentClient } from '../../core/agent-client.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
+import type { AgentTools } from './agent-tools.ts';
 import type { AgentTransport } from './transport/agent-transport.ts';
 
 /** A mistake in a route's settings; `field` is its path within the settings of the kind, such as `functions[1]`. */
@@ -57,6 +58,8 @@ export interface AgentKind<Settings = unknown> {
     settings: Settings,
     deps: Pick<AgentDeps, 'clock' | 'transport'> & { signal: AbortSignal },
   ): Promise<ProbeFinding[]>;
+  /** Tools for the command line. Absent: the kind has none. */
+  readonly tools?: AgentTools;
   /** Makes the function that makes a client; what it holds is shared by all clients of the kind. */
   client(deps: AgentDeps): (settings: Settings) => AgentClient;
 }

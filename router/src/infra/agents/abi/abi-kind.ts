@@ -4,6 +4,7 @@ import { abiFindings } from './abi-probe.ts';
 import { type AbiSettings, abiSettings } from './abi-settings.ts';
 import { abiSettingsProblems } from './codec/abi-rules.ts';
 import { Manifests } from './input/manifests.ts';
+import { abiTools } from './toolkit/abi-tools.ts';
 
 /** Agents that take ABI calldata over HTTP (agent container specification). */
 export const abiKind = agentKind<AbiSettings>({
@@ -13,6 +14,7 @@ export const abiKind = agentKind<AbiSettings>({
   check: abiSettingsProblems,
   endpointOf: (agentEndpoint) => agentEndpoint,
   probe: abiFindings,
+  tools: abiTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const manifests = new Manifests(clock, transport);
     return (abi) =>

@@ -3,6 +3,7 @@ import { agentKind } from '../agent-kind.ts';
 import { adkFindings } from './adk-probe.ts';
 import { type AdkSettings, adkSettings } from './adk-settings.ts';
 import { AdkState } from './adk-state.ts';
+import { adkTools } from './toolkit/adk-tools.ts';
 
 /** Google's Agent Development Kit over HTTP: the protocol of the agent contract. */
 export const adkKind = agentKind<AdkSettings>({
@@ -11,6 +12,7 @@ export const adkKind = agentKind<AdkSettings>({
   settings: adkSettings,
   endpointOf: (agentEndpoint, { baseUrl }) => baseUrl ?? agentEndpoint,
   probe: adkFindings,
+  tools: adkTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const state = new AdkState();
     return ({ timeoutMs, ...adk }) =>
