@@ -85,7 +85,7 @@ export async function errorOf(asked: Promise<unknown>): Promise<Wa2aiError> {
   throw new Error(`it answered ${JSON.stringify(outcome.answer)}`);
 }
 
-/** Answers every look at a session with "there is none" and keeps what was asked. */
+/** Answers every session request with 404 and records the requests. */
 export function watchSessions(): { asked: string[] } {
   const asked: string[] = [];
   for (const method of ['GET', 'POST']) {
@@ -100,7 +100,7 @@ export function watchSessions(): { asked: string[] } {
   return { asked };
 }
 
-/** A session that holds our message msg_001 and these events of its run. */
+/** A session that contains our message msg_001 and these events of its run. */
 export function aSession(events: object[]) {
   const own = { author: 'user', invocationId: 'e-7e18', actions: { stateDelta: { wa2ai_msg: 'msg_001' } } };
   return { id: sessionId, events: [anEvent('of an older turn', { invocationId: 'e-0' }), own, ...events] };
@@ -111,7 +111,7 @@ export function aToolCall() {
   return anEvent('', { author: 'front_desk', content: { role: 'model', parts } });
 }
 
-/** A clock whose pauses are over at once, while its limits (5 s and more) end only when told to. */
+/** A clock whose pauses end at once; its time limits (5 s and more) end only when the test ends them. */
 export class JumpingClock {
   #nowMs = 0;
   #limits: Array<() => void> = [];

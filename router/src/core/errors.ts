@@ -31,6 +31,11 @@ export class Wa2aiError extends Error {
   }
 }
 
+/** Whether repeating what threw this can help. Any error that is not wa2ai's own is a fault, which repeats. */
+export function isRetryable(error: unknown): boolean {
+  return error instanceof Wa2aiError && error.disposition === 'retry';
+}
+
 /** The database did not take or give something; nothing was stored and the caller may call again. */
 export class StorageUnavailableError extends Wa2aiError {
   constructor(message: string, options?: { cause?: unknown; code?: string }) {
