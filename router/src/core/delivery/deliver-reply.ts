@@ -226,7 +226,7 @@ export class ReplyDelivery {
   /** A delay lasts as long as its limit, which may end sooner or have been measured by another clock. */
   async #endDelaysUnlessLimited(): Promise<void> {
     const { outbox, provider } = this.#deps;
-    if (provider.status().limitLeftMs === undefined) await outbox.endHolds(provider.accountId);
+    if (provider.status().limitLeftMs === undefined) await outbox.endDelays(provider.accountId);
   }
 
   /** A restricted account is connected too: WhatsApp limits messages to strangers only. */

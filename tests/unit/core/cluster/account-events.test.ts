@@ -7,6 +7,7 @@ import type { AccountStatus, ChatProvider } from '../../../../router/src/core/po
 import { aMessage } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
+import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
@@ -29,6 +30,8 @@ function setup() {
     inbox: new MemoryInbox(state),
     outbox: new MemoryOutbox(state),
     workers: { nodeForNextChat: () => 'n1', serve: (claim) => void calls.push(`serve ${claim.chatId}`) },
+    routes: new MemoryRouteStore(),
+    environment: 'lab',
     registry,
     accounts: { changed: (status) => void changed.push(status) },
     log,
