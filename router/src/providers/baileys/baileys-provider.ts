@@ -147,6 +147,7 @@ class BaileysProvider implements ChatProvider {
       random,
       receive: (message) => events.receive(message),
       onTrouble: (error) => this.#onStorageFailed(error),
+      onStorageFailed: (error) => this.#onStorageFailed(error),
       onRefused: (waMessageId, sentence) => this.#problems.messageRefused(waMessageId, sentence),
       onJournalUnreadable: (waMessageId) => this.#problems.journalUnreadable(waMessageId),
       onOverflow: () => this.#connection.breakOff('More messages came at once than memory may take'),
