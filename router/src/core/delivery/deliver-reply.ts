@@ -100,8 +100,10 @@ export class ReplyDelivery {
    * What was queued for an earlier connection is not sent on this one: it would overtake rows that were lost with that one.
    */
   resume(): Promise<void> {
-    this.#opening += 1;
-    this.#queued.clear();
+    if (!this.#isFinishing) {
+      this.#opening += 1;
+      this.#queued.clear();
+    }
     this.#resuming ??= this.#resume().finally(() => {
       this.#resuming = undefined;
     });
