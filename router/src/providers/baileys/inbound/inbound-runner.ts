@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import {
   type BinaryNode,
   type MessageUpsertType,
@@ -308,7 +307,7 @@ export class InboundRunner {
       return;
     }
     // Decryption takes milliseconds of computing: the rest of the process goes on in between.
-    await setImmediate();
+    await new Promise((resolve) => setImmediate(resolve));
     const { signal, auth } = connection;
     const own = this.#options.own();
     try {
