@@ -9,6 +9,7 @@ interface Rates {
   repeated: number;
   crash: number;
   pause: number;
+  late: number;
   slowStatement: number;
   noteLost: number;
 }
@@ -17,6 +18,8 @@ interface Rates {
 export interface FaultEffects {
   kill(process: SimProcess): void;
   pause(process: SimProcess): void;
+  /** A statement of a dead process was executed, or refused. */
+  executedLate(): void;
 }
 
 /** A process that goes on after one of these writes for an account that it may have lost. */
@@ -43,6 +46,7 @@ export class Faults {
       repeated: random.oneOf([0, 0.005, 0.05]),
       crash: random.oneOf([0, 0, 0.0005, 0.002]),
       pause: random.oneOf(isTakeOver ? [0.05, 0.1] : [0, 0, 0, 0.005]),
+      late: random.oneOf(isTakeOver ? [0.05, 0.1] : [0, 0, 0, 0.005]),
       slowStatement: random.oneOf([0, 0.01, 0.1]),
       noteLost: random.oneOf([0, 0.05, 0.5]),
     };
@@ -90,11 +94,15 @@ export class Faults {
           ? this.#random.oneOf(LOST_AFTER_MS)
           : this.#random.oneOf(LOST_AFTER_MS.slice(0, 4)),
       isExecutedAfterDeath: this.#random.next() < 0.5,
-      then: this.#effect(what, isHeartbeat),
+      effect: this.#effect(what, isHeartbeat),
+      lateMs:
+        what === 'keys.commit' && this.happens(this.#rates.late)
+          ? 2_000 + this.#random.next() * 18_000
+          : undefined,
     };
   }
 
-  #effect(what: string, isHeartbeat: boolean): StatementPlan['then'] {
+  #effect(what: string, isHeartbeat: boolean): StatementPlan['effect'] {
     if (isHeartbeat) return undefined;
     if (this.happens(this.#rates.crash)) return 'kill';
     return PAUSED_AT.has(what) && this.happens(this.#rates.pause) ? 'pause' : undefined;

@@ -1,4 +1,4 @@
-import type { AgentClient, AgentClients, AskOptions } from '../../router/src/core/agent-client.ts';
+import type { AgentClient, AgentClients, AttemptOptions } from '../../router/src/core/agent-client.ts';
 import {
   AgentProtocolError,
   AgentTimeoutError,
@@ -41,7 +41,7 @@ export class SimAgent {
     this.#faults = deps.faults;
     this.#random = deps.random;
     this.#temper = {
-      longestMs: this.#random.oneOf([50, 1_000, 12_000]),
+      longestMs: this.#random.oneOf([50, 1_000, 4_000]),
       refuses: this.#random.oneOf([0, 0.05, 0.3]),
       loses: this.#random.oneOf([0, 0.02, 0.1]),
       fails: this.#random.oneOf([0, 0.02]),
@@ -54,10 +54,10 @@ export class SimAgent {
     const client: AgentClient = {
       sendMessage: (_endpoint, message, options) => this.#ask(process, message, options),
     };
-    return { clientFor: () => client };
+    return { clientFor: () => client, endpointOf: (route) => route.agentEndpoint };
   }
 
-  #ask(process: SimProcess, message: IncomingMessage, options: AskOptions = {}): Promise<AgentResponse> {
+  #ask(process: SimProcess, message: IncomingMessage, options: AttemptOptions = {}): Promise<AgentResponse> {
     const { longestMs, refuses, loses, fails, saysNothing } = this.#temper;
     const faults = this.#faults;
     return new Promise((resolve, reject) => {

@@ -37,7 +37,9 @@ export interface StatementPlan {
   /** A statement that was under way when its process died is executed all the same. */
   isExecutedAfterDeath: boolean;
   /** What happens to the process when the statement is executed. */
-  then: 'kill' | 'pause' | undefined;
+  effect: 'kill' | 'pause' | undefined;
+  /** The process dies at once, and the statement is executed so much later: a backend does not notice its client's end. */
+  lateMs: number | undefined;
 }
 
 /** Statements that move a row for the account's owner: they count under its lease alone. */
@@ -253,34 +255,18 @@ export class DatabaseSession {
   ): Promise<T> {
     const { time, faults, log, isFenced } = this.#database.deps;
     const process = this.#process;
+    if (process.isDead) return new Promise(() => undefined);
+    if (fence && isFenced && !fence.isHeld()) return Promise.reject(new LeaseLostError(fence.accountId));
     return new Promise<T>((resolve, reject) => {
-      if (process.isDead) return;
-      if (fence && isFenced && !fence.isHeld()) {
-        reject(new LeaseLostError(fence.accountId));
-        return;
-      }
       const plan = faults.statement(what);
-      const told = `${what}(${args.map((arg, index) => rowName(what, arg, index) ?? wordOf(arg)).join(', ')})`;
-      const fail = (why: string, afterMs: number) =>
+      const told = toldOf(what, args);
+      const fail = (why: string, afterMs: number): void => {
         process.after(afterMs, () => {
           log.add(process.name, `database error: ${told} ${why}`);
           reject(new StorageUnavailableError(`The database does not answer: ${why}.`));
         });
-      const answer = (result: Promise<T>) =>
-        result.then(
-          (value) =>
-            process.after(plan.responseMs, () => {
-              if (this.isPartitioned) fail('executed, answer lost', plan.errorMs);
-              else resolve(value);
-            }),
-          (error: unknown) => process.after(plan.responseMs, () => reject(error)),
-        );
-      time.after(plan.requestMs, () => {
-        if (process.isDead && !plan.isExecutedAfterDeath) return;
-        if (this.#database.isDown) return void fail('connection refused', plan.responseMs);
-        if (this.isPartitioned || plan.fate === 'request-lost') {
-          return void fail('no answer, not executed', plan.errorMs);
-        }
+      };
+      const run = (): void => {
         if (fence && isFenced && !this.#isHeld(fence)) {
           log.add('database', `refused ${told} of ${process.name}: epoch ${fence.epoch} is over`);
           process.after(plan.responseMs, () => {
@@ -289,20 +275,41 @@ export class DatabaseSession {
           });
           return;
         }
-        if (plan.then && !process.isDead) {
-          log.add('world', `${process.name}: ${plan.then} while ${what} is executed`);
-          faults.effects[plan.then](process);
-        }
-        if (fence && !isFenced && !this.#isHeld(fence)) log.add('database', `stale ${told} of ${process.name}`);
-        const isLogged =
-          !/^cluster|^leases.renew|^storage|^accounts.(load|limits|save)|^outbox\.(queued|overdue)|openChats/.test(
-            what,
-          );
-        if (isLogged) log.add('database', `${told} of ${process.name}`);
+        if (!UNLOGGED.test(what)) log.add('database', `${told} of ${process.name}`);
         let result = this.#database.transaction(execute);
         if (plan.fate === 'repeated') result = result.then(() => this.#database.transaction(execute));
-        if (plan.fate === 'answer-lost') return void fail('executed, answer lost', plan.errorMs);
-        void answer(result);
+        if (plan.fate === 'answer-lost') {
+          fail('executed, answer lost', plan.errorMs);
+          return;
+        }
+        result.then(
+          (value) =>
+            process.after(plan.responseMs, () => {
+              if (this.isPartitioned) fail('executed, answer lost', plan.errorMs);
+              else resolve(value);
+            }),
+          (error: unknown) => process.after(plan.responseMs, () => reject(error)),
+        );
+      };
+      time.after(plan.requestMs, () => {
+        if (process.isDead && !plan.isExecutedAfterDeath) return;
+        if (this.#database.isDown) fail('connection refused', plan.responseMs);
+        else if (this.isPartitioned || plan.fate === 'request-lost')
+          fail('no answer, not executed', plan.errorMs);
+        else if (plan.lateMs !== undefined && !process.isDead) {
+          log.add('world', `${process.name} dies; ${what} is executed ${Math.round(plan.lateMs)} ms later`);
+          faults.effects.kill(process);
+          time.after(plan.lateMs, () => {
+            run();
+            faults.effects.executedLate();
+          });
+        } else {
+          if (plan.effect && !process.isDead) {
+            log.add('world', `${process.name}: ${plan.effect} while ${what} is executed`);
+            faults.effects[plan.effect](process);
+          }
+          run();
+        }
       });
     });
   }
@@ -322,6 +329,14 @@ const ROWS: Record<string, string> = {
   'outbox.hold': 'outbox',
   'outbox.release': 'outbox',
 };
+
+/** Statements that are made all the time and change nothing that a message's way depends on. */
+const UNLOGGED =
+  /^cluster|^leases.renew|^storage|^accounts\.(load|limits|save)|^outbox\.(queued|overdue)|openChats/;
+
+function toldOf(what: string, args: readonly unknown[]): string {
+  return `${what}(${args.map((arg, index) => rowName(what, arg, index) ?? wordOf(arg)).join(', ')})`;
+}
 
 function rowName(what: string, arg: unknown, index: number): string | undefined {
   const table = index === 0 ? ROWS[what] : undefined;

@@ -129,19 +129,12 @@ export class SimWhatsApp {
 
   /** A frame of a client reached the server. */
   take(socket: SimConnection, frame: ClientFrame): void {
-    if (frame.type === 'login') return this.#login(socket);
-    if (socket !== this.#connection) return;
-    switch (frame.type) {
-      case 'message':
-        return this.#forward(socket, frame);
-      case 'receipts':
-        for (const id of frame.ids) this.#receipted(id);
-        return;
-      case 'refusal':
-        return this.#forget((stanza) => stanza.serial === frame.serial);
-      case 'retry':
-        return this.#sendAgain(frame.id);
-    }
+    if (frame.type === 'login') this.#login(socket);
+    else if (socket !== this.#connection) return;
+    else if (frame.type === 'message') this.#forward(socket, frame);
+    else if (frame.type === 'receipts') for (const id of frame.ids) this.#receipted(id);
+    else if (frame.type === 'refusal') this.#forget((stanza) => stanza.serial === frame.serial);
+    else this.#sendAgain(frame.id);
   }
 
   ended(socket: SimConnection): void {

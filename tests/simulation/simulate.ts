@@ -48,7 +48,7 @@ const LINKED_CREDS = encodeCreds({
 });
 const LEASE_TTL_MS = 15_000;
 /** From then on nothing goes wrong any more; everything has to settle by the end. */
-const CALM_LIMIT_MS = 900_000;
+const CALM_LIMIT_MS = 400_000;
 const LOOK_EVERY_MS = 250;
 /** What may still go wrong after everything seems to have settled. */
 const AFTERMATH_MS = 5_000;
@@ -118,6 +118,7 @@ class World {
     const effects = {
       kill: (process: SimProcess) => this.#kill(process),
       pause: (process: SimProcess) => this.#pause(process, this.#random.between(17_000, 30_000)),
+      executedLate: () => this.#killOwner(),
     };
     this.#faults = new Faults(this.#fork('faults'), effects, this.#isTakeOver);
     this.#database = new SimDatabase({
@@ -134,8 +135,13 @@ class World {
     this.#whatsapp.onWrite = (process, frame) => this.#judgeFrame(process, frame);
     this.#whatsapp.onConnect = (socket) => this.#sockets.add(socket);
     this.#agent = new SimAgent({ ...deps, random: this.#fork('agent') });
-    this.#nodeIds = ['node-1', 'node-2', 'node-3'].slice(0, this.#random.between(this.#isTakeOver ? 2 : 1, 3));
-    this.#stormMs = this.#random.oneOf(this.#isTakeOver ? [90_000] : [10_000, 30_000, 90_000]) * (0.5 + this.#random.next());
+    this.#nodeIds = ['node-1', 'node-2', 'node-3'].slice(
+      0,
+      this.#random.between(this.#isTakeOver ? 2 : 1, 3),
+    );
+    this.#stormMs =
+      this.#random.oneOf(this.#isTakeOver ? [90_000] : [10_000, 30_000, 90_000]) *
+      (0.5 + this.#random.next());
     this.#damagedShare = this.#random.oneOf([0, 0, 0.05]);
   }
 
@@ -259,23 +265,32 @@ class World {
     const { process } = node;
     switch (kind) {
       case 'crash':
-        return this.#kill(process);
+        this.#kill(process);
+        break;
       case 'pause':
-        return this.#pause(process, forMs);
+        this.#pause(process, forMs);
+        break;
       case 'no-database':
-        return this.#partitionDatabase(node, forMs);
+        this.#partitionDatabase(node, forMs);
+        break;
       case 'no-whatsapp':
-        return this.#partitionWhatsApp(process, forMs);
+        this.#partitionWhatsApp(process, forMs);
+        break;
       case 'drop':
-        return this.#dropConnections();
+        this.#dropConnections();
+        break;
       case 'outage':
-        return this.#stopDatabase(forMs);
+        this.#stopDatabase(forMs);
+        break;
       case 'slow-disk':
-        return this.#slowDisk(forMs);
+        this.#slowDisk(forMs);
+        break;
       case 'clock-jump':
-        return this.#jumpClock(process);
+        this.#jumpClock(process);
+        break;
       case 'no-agent':
-        return this.#stopAgent(forMs);
+        this.#stopAgent(forMs);
+        break;
     }
   }
 
@@ -290,10 +305,14 @@ class World {
     if (!process.isPaused || process.isDead) return;
     this.#tell(`${process.name} goes on`);
     process.resume();
+    this.#time.after(50, () => this.#killOwner());
+  }
+
+  /** The next owner begins with what a process wrote in the belief that it still held the account. */
+  #killOwner(): void {
     if (!this.#isTakeOver || this.#isCalm || this.#random.next() < 0.5) return;
-    // What the process does now, in the belief that it still holds the account, is what the next owner begins with.
-    const owner = this.#nodes.get(this.#database.leases.rows.get(ACCOUNT)?.owner ?? '')?.process;
-    if (owner && owner !== process) this.#time.after(50, () => this.#kill(owner));
+    const owner = this.#nodes.get(this.#database.leases.rows.get(ACCOUNT)?.owner ?? '');
+    if (owner) this.#kill(owner.process);
   }
 
   #partitionDatabase(node: SimNode, forMs: number): void {
