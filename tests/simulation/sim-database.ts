@@ -1,5 +1,10 @@
 import { LeaseLostError, StorageUnavailableError } from '../../router/src/core/errors.ts';
 import type { Fence } from '../../router/src/core/ports/account-lease.ts';
+import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
+import type { Inbox } from '../../router/src/core/ports/inbox.ts';
+import type { Journal } from '../../router/src/core/ports/journal.ts';
+import type { KeyStore } from '../../router/src/core/ports/key-store.ts';
+import type { Outbox } from '../../router/src/core/ports/outbox.ts';
 import { MemoryAccountLeases, MemoryLeaseState } from '../doubles/memory-account-lease.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
 import { MemoryCluster, MemoryClusterState } from '../doubles/memory-cluster.ts';
@@ -42,26 +47,29 @@ export interface StatementPlan {
   lateMs: number | undefined;
 }
 
-/** Statements that move a row for the account's owner: they count under its lease alone. */
+/** Statements that are made for the account's owner: they count under its lease alone. */
 const OWNER_WRITES = new Set([
-  'inbox.add',
-  'keys.commit',
-  'accounts.save',
-  'accounts.nextGeneration',
-  'accounts.beginLimit',
-  'accounts.endLimit',
-  'journal.forget',
-  'outbox.markSending',
-  'outbox.markSent',
-  'outbox.markDead',
-  'outbox.markRefused',
-  'outbox.hold',
-  'outbox.endHolds',
-  'outbox.overdue',
-  'outbox.release',
-  'outbox.recordReceipts',
-  'outbox.keepContent',
+  ...writes<Inbox>('inbox', ['add']),
+  ...writes<KeyStore>('keys', ['commit']),
+  ...writes<Journal>('journal', ['forget']),
+  ...writes<AccountStore>('accounts', ['save', 'nextGeneration', 'beginLimit', 'endLimit']),
+  ...writes<Outbox>('outbox', [
+    'markSending',
+    'markSent',
+    'markDead',
+    'markRefused',
+    'delay',
+    'endDelays',
+    'overdue',
+    'release',
+    'recordReceipts',
+    'keepContent',
+  ]),
 ]);
+
+function writes<Port>(name: string, methods: Array<keyof Port & string>): string[] {
+  return methods.map((method) => `${name}.${method}`);
+}
 
 /** One PostgreSQL: tables in memory, each statement a transaction. Every node has a session. */
 export class SimDatabase {
@@ -323,10 +331,11 @@ export class DatabaseSession {
 /** The table of the row that a statement's first argument names. */
 const ROWS: Record<string, string> = {
   'inbox.finishTurn': 'message',
+  'inbox.noteAttempt': 'message',
   'outbox.markSending': 'outbox',
   'outbox.markSent': 'outbox',
   'outbox.markDead': 'outbox',
-  'outbox.hold': 'outbox',
+  'outbox.delay': 'outbox',
   'outbox.release': 'outbox',
 };
 

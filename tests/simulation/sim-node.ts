@@ -192,6 +192,8 @@ export class SimNode {
       registry: this.#registry,
       accounts: this.#accounts,
       workers: this.#workers,
+      routes: this.session.routes,
+      environment: 'lab',
       log,
     });
     const provider = createBaileysProvider({

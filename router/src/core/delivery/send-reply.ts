@@ -46,7 +46,7 @@ export class ReplySender {
    * Never rejects: whatever happens to one row, the rest of the chat follows.
    * @param isCurrent false once the connection that the row was queued for has ended: nothing is sent or stored then
    */
-  async send(reply: QueuedReply, isCurrent: () => boolean): Promise<void> {
+  async send(reply: QueuedReply, isCurrent: () => boolean = () => true): Promise<void> {
     const { outboxId, messageId, message } = reply;
     const { accountId, to, waMessageId } = message;
     const chat = chatHash(accountId, to);
@@ -124,7 +124,7 @@ export class ReplySender {
     const { outbox, provider } = this.#deps;
     const { reason, limitLeftMs } = provider.status();
     if (limitLeftMs === undefined || !(await outbox.isCold(outboxId))) return false;
-    await outbox.hold(outboxId, limitLeftMs, reason ?? 'WhatsApp limits this account.');
+    await outbox.delay(outboxId, limitLeftMs, reason ?? 'WhatsApp limits this account.');
     log.warn({ limitLeftMs }, 'message to a new contact delayed: WhatsApp limits this account');
     return true;
   }
