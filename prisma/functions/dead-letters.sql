@@ -1,8 +1,8 @@
 -- Dead letters. Isolation level and lock order: see chats.sql.
 
 -- Queues the message or reply of a dead letter again; `known` if it is not dead (any more). A message moves to the end of
--- its chat's order; a reply keeps its row and therefore its WhatsApp id. All open dead letters of the same message or
--- reply are marked as replayed: if it fails again, it gets a new one.
+-- its chat's order; a reply keeps its row and therefore its WhatsApp id. A message or reply has at most one dead letter:
+-- if it fails again, the same one is updated and open again.
 CREATE OR REPLACE FUNCTION dead_letter_replay(p_letter bigint) RETURNS TABLE (
   outcome text, chat_id bigint, message_id bigint, outbox_id bigint, start_epoch integer
 ) LANGUAGE plpgsql AS $$
@@ -38,10 +38,7 @@ BEGIN
     RETURN NEXT;
     RETURN;
   END IF;
-  UPDATE dead_letter d SET replayed_at = now()
-    WHERE d.chat_id = l.chat_id AND (d.id = l.id OR d.replayed_at IS NULL)
-      AND CASE WHEN l.outbox_id IS NULL THEN d.outbox_id IS NULL AND d.message_id = l.message_id
-               ELSE d.outbox_id = l.outbox_id END;
+  UPDATE dead_letter SET replayed_at = now(), closed_at = NULL WHERE id = l.id;
   IF l.outbox_id IS NULL AND NOT c.loop_running THEN
     UPDATE chat SET loop_running = true, loop_epoch = loop_epoch + 1 WHERE id = c.id
       RETURNING loop_epoch INTO start_epoch;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { MessageRow } from '../../../../../../router/src/core/ports/message-log.ts';
+import type { ReceivedMessage } from '../../../../../../router/src/core/ports/message-log.ts';
 import { anOutboxRow, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 let api: HttpApi;
@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-function aMessageRow(id: string): MessageRow {
+function aReceivedMessage(id: string): ReceivedMessage {
   const at = new Date('2026-01-02T03:04:05.000Z');
   return {
     id,
@@ -30,7 +30,7 @@ function aMessageRow(id: string): MessageRow {
 
 describe('GET /api/messages', () => {
   it('shows what came in, what became of it and each reply', async () => {
-    api.messageLog.rows = [aMessageRow('2')];
+    api.messageLog.rows = [aReceivedMessage('2')];
     const { status, body } = await api.call('GET', '/api/messages');
     expect(status).toBe(200);
     expect(body).toMatchObject({ success: true, count: 1 });
@@ -53,7 +53,7 @@ describe('GET /api/messages', () => {
   });
 
   it('gives 50 by default and says how to go on', async () => {
-    api.messageLog.rows = Array.from({ length: 60 }, (_, i) => aMessageRow(String(100 - i)));
+    api.messageLog.rows = Array.from({ length: 60 }, (_, i) => aReceivedMessage(String(100 - i)));
     const first = await api.call('GET', '/api/messages');
     expect(first.body.count).toBe(50);
     expect(first.body.nextBefore).toBe('51');
@@ -62,7 +62,7 @@ describe('GET /api/messages', () => {
 
 describe('GET /api/messages/:id', () => {
   it('shows one message', async () => {
-    api.messageLog.rows = [aMessageRow('2')];
+    api.messageLog.rows = [aReceivedMessage('2')];
     expect((await api.call('GET', '/api/messages/2')).body).toMatchObject({
       success: true,
       data: { id: '2' },
