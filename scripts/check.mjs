@@ -12,7 +12,7 @@ const biome = tool('@biomejs', 'biome', 'bin', 'biome');
 const checks = [
   { name: 'format', script: biome, args: ['format', '.'] },
   { name: 'lint and import rules', script: biome, args: ['lint', '--error-on-warnings', '.'] },
-  { name: 'types', script: tool('typescript', 'bin', 'tsc'), args: ['--noEmit'] },
+  { name: 'types', script: tool('typescript-compiler', 'bin', 'tsc'), args: ['--noEmit'] },
   { name: 'dead code', script: tool('knip', 'bin', 'knip.js'), args: ['--no-progress'] },
 ];
 

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail, hashOf, isMain, readIfThere, root, run, runNode, say } from './steps.mjs';
 
-/** Packages of a folder other than the project's own get their name in what is said. */
+/** @param name what messages call the packages of a folder other than the project's own */
 export async function ensureDeps(folder = root, name = '') {
   const stamp = join(folder, 'node_modules', '.wa2ai-lock-hash');
   const hash = hashOf([join(folder, 'package-lock.json')]);
@@ -13,30 +13,36 @@ export async function ensureDeps(folder = root, name = '') {
     const code = await npmCi(folder);
     if (code !== 0) {
       fail(
-        `npm ci failed in ${folder}. Its words are above; without the package registry, the first start cannot work.`,
+        `npm ci failed in ${folder}, see its output above. The first start needs access to the npm registry.`,
       );
     }
   }
   writeFileSync(stamp, hash);
 }
 
-/** Whether npm's own record of what it installed agrees with the lock file; other platforms' packages may be absent. */
-function isInstalled(folder) {
+/** Whether every package that the service needs at run time is installed, as after `npm ci --omit=dev`. */
+export function hasProductionDeps() {
+  return isInstalled(root, ({ dev }) => dev !== true);
+}
+
+/** Whether npm's record of installed packages agrees with the lock file. Packages of other platforms may be absent. */
+function isInstalled(folder, isNeeded = () => true) {
   const record = readIfThere(join(folder, 'node_modules', '.package-lock.json'));
   if (record === undefined) return false;
   const installed = JSON.parse(record).packages;
   const locked = JSON.parse(readIfThere(join(folder, 'package-lock.json'))).packages;
-  return Object.entries(locked).every(([path, { version, integrity, optional }]) => {
-    if (path === '') return true;
+  return Object.entries(locked).every(([path, entry]) => {
+    if (path === '' || !isNeeded(entry)) return true;
     const found = installed[path];
-    if (found === undefined) return optional === true;
-    return found.version === version && found.integrity === integrity && existsSync(join(folder, path));
+    if (found === undefined) return entry.optional === true;
+    const isSame = found.version === entry.version && found.integrity === entry.integrity;
+    return isSame && existsSync(join(folder, path));
   });
 }
 
 async function npmCi(folder) {
-  // development packages also when the environment says production: the build needs them
-  // of the packages' own packages npm warns much that nobody here can mend; errors are shown
+  // development packages also with NODE_ENV=production: the build needs them
+  // warnings are about packages of packages, which a user cannot change; errors are shown
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
   const npm = process.env.npm_execpath;
   const result = /\.[cm]?js$/.test(npm ?? '')

@@ -1,5 +1,5 @@
 // Runs a program of dist/ after preparing what it needs: `node scripts/run.mjs dist/tests/demo/demo.js [arguments]`.
-// The program runs in this very process, so signals, terminal and exit code are its own.
+// The program runs in this process, so it receives the signals and the terminal, and sets the exit code.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,10 +7,13 @@ import { prepare } from './build.mjs';
 import { endWithNpm } from './end-with-npm.mjs';
 import { fail, isMain, root } from './steps.mjs';
 
-/** @param file the program, from the project's folder */
-export async function runProgram(file, args) {
+/**
+ * @param file the program, relative to the project's folder
+ * @param prepareIt installs and builds what the program needs
+ */
+export async function runProgram(file, args, prepareIt = prepare) {
   endWithNpm();
-  await prepare();
+  await prepareIt();
   const program = resolve(root, file);
   if (!existsSync(program)) fail(`${file} does not exist after the build.`);
   process.argv = [process.execPath, program, ...args];

@@ -1,4 +1,5 @@
 // `npm start`: installs and builds what is missing, then runs the service in this terminal until it is stopped.
+import { prepareService } from './build.mjs';
 import { runProgram } from './run.mjs';
 
-await runProgram('dist/router/src/main.js', process.argv.slice(2));
+await runProgram('dist/router/src/main.js', process.argv.slice(2), prepareService);

@@ -12,7 +12,7 @@ function aRoute(accountId: string, given: Partial<NewRoute> = {}): NewRoute {
     environment: 'lab',
     priority: 0,
     enabled: true,
-    config: { adk: { appName: 'test_agent' } },
+    config: { agent: { kind: 'adk', settings: { appName: 'test_agent' } } },
     ...given,
   };
 }
@@ -35,7 +35,10 @@ describe.each(ADAPTERS)('route store in $name', ({ open }) => {
       priority: -3,
       enabled: false,
       environment: 'prod',
-      config: { adk: { appName: 'a', headers: { 'x-key': 'v' }, timeoutMs: 5 }, failureNotice: 'sorry' },
+      config: {
+        agent: { kind: 'adk', settings: { appName: 'a', headers: { 'x-key': 'v' }, timeoutMs: 500 } },
+        failureNotice: 'sorry',
+      },
     });
     const created = await stores.routes.create(route);
     expect(created).toMatchObject(route);
@@ -49,7 +52,7 @@ describe.each(ADAPTERS)('route store in $name', ({ open }) => {
     const read = await stores.routes.get(created.id);
     expect(read?.regexFilter).toBeUndefined();
     expect(read?.name).toBeUndefined();
-    expect(read?.config).toEqual({ adk: { appName: 'test_agent' } });
+    expect(read?.config).toEqual({ agent: { kind: 'adk', settings: { appName: 'test_agent' } } });
   });
 
   it.each([
@@ -88,7 +91,7 @@ describe.each(ADAPTERS)('route store in $name', ({ open }) => {
     expect(changed?.createdAt).toEqual(created.createdAt);
     expect(changed?.updatedAt.getTime()).toBeGreaterThanOrEqual(created.updatedAt.getTime());
     expect(await stores.routes.get(created.id)).toEqual(changed);
-    const config = { adk: { appName: 'b' } };
+    const config = { agent: { kind: 'adk', settings: { appName: 'b' } } };
     expect(await stores.routes.update(created.id, { config })).toMatchObject({ config, enabled: false });
   });
 
@@ -127,7 +130,7 @@ describe.each(ADAPTERS)('route store in $name', ({ open }) => {
   });
 
   it('stores text that no database column holds as it is', async () => {
-    const config = { adk: { appName: 'a\0b\ud800' } };
+    const config = { agent: { kind: 'adk', settings: { appName: 'a\0b\ud800' } } };
     const created = await stores.routes.create(aRoute(accountId, { name: 'n\0', config }));
     expect(await stores.routes.update(created.id, { name: '\ud800', config })).toBeDefined();
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../router/src/core/errors.ts';
-import type { AbiConfig } from '../../router/src/core/models.ts';
+import type { AbiSettings } from '../../router/src/infra/agents/abi/abi-settings.ts';
 import { callUrl } from '../../router/src/infra/agents/abi/codec/abi-wire.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiEthersAgent } from '../fixtures/abi-ethers-agent.js';
@@ -171,7 +171,7 @@ describe('an ABI route', () => {
     await database.drop();
   });
 
-  async function abiRoute(person: string, url: string, abi: Partial<AbiConfig> = {}) {
+  async function abiRoute(person: string, url: string, abi: Partial<AbiSettings> = {}) {
     return router.routes.create({
       accountId: 'default',
       channelId: person,
@@ -179,7 +179,7 @@ describe('an ABI route', () => {
       environment: 'lab',
       priority: 0,
       enabled: true,
-      config: { abi: { functions: abiFunctions, ...abi } },
+      config: { agent: { kind: 'abi', settings: { functions: abiFunctions, ...abi } } },
     });
   }
 

@@ -91,7 +91,7 @@ describe('agents that fail', () => {
 
   it('by listening on a port that no HTTP client of the web goes to', async () => {
     expect((await abiFailure({ url: 'http://127.0.0.1:6000' }, '/greet A')).message).toBe(
-      'The ABI agent cannot be reached: port 6000 is closed to HTTP by the fetch standard; let it listen on another one.',
+      'The ABI agent cannot be reached: the fetch standard forbids port 6000; let the agent listen on another port.',
     );
   });
 

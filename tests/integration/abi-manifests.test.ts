@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentProtocolError, AgentUnavailableError } from '../../router/src/core/errors.ts';
 import { Manifests } from '../../router/src/infra/agents/abi/input/manifests.ts';
+import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { abiClient, abiFailure, abiFunctions, saying, serverOf } from '../support/abi.ts';
@@ -91,7 +92,7 @@ describe('a route whose ABI is behind a URL', () => {
 
   it('is served with the last one while its server is down or hangs, and with the new one after', async () => {
     const clock = new FakeClock();
-    const manifests = new Manifests(clock);
+    const manifests = new Manifests(clock, new AgentTransport());
     let answer: 'first' | 'second' | 'down' | 'silence' = 'first';
     let fetches = 0;
     const { url } = await serverOf((_request, response) => {

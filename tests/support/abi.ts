@@ -3,8 +3,9 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Wa2aiError } from '../../router/src/core/errors.ts';
-import type { AbiConfig, IncomingMessage } from '../../router/src/core/models.ts';
+import type { IncomingMessage } from '../../router/src/core/models.ts';
 import { AbiAgentClient } from '../../router/src/infra/agents/abi/abi-agent-client.ts';
+import type { AbiSettings } from '../../router/src/infra/agents/abi/abi-settings.ts';
 import { echoFunctions, specificationFunctions } from '../fixtures/abi-echo-types.js';
 import { makeTestCertificate } from '../whatsapp-emulator/certificate.ts';
 
@@ -82,12 +83,12 @@ export function saying(text: string, more: Partial<IncomingMessage> = {}): Incom
 }
 
 /** A client that knows `abiFunctions`, unless told others. */
-export function abiClient(config: Partial<AbiConfig> = {}, timeoutMs = 5_000): AbiAgentClient {
+export function abiClient(config: Partial<AbiSettings> = {}, timeoutMs = 5_000): AbiAgentClient {
   return new AbiAgentClient({ abi: { functions: abiFunctions, ...config }, timeoutMs });
 }
 
 /** The reply to a text. */
-export async function askAbi(agent: { url: string }, text: string, config: Partial<AbiConfig> = {}) {
+export async function askAbi(agent: { url: string }, text: string, config: Partial<AbiSettings> = {}) {
   return (await abiClient(config).sendMessage(agent.url, saying(text))).response;
 }
 
@@ -95,7 +96,7 @@ export async function askAbi(agent: { url: string }, text: string, config: Parti
 export async function abiFailure(
   agent: { url: string },
   text: string,
-  config: Partial<AbiConfig> = {},
+  config: Partial<AbiSettings> = {},
   timeoutMs?: number,
 ) {
   return await abiClient(config, timeoutMs)

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { anchorOf } from '../../router/src/infra/faces/pages/docs-pages.ts';
 import { repositoryRoot } from './repository.ts';
 
 /** A Markdown document of the repository. */
@@ -38,13 +39,6 @@ export function readDocument(path: string): string {
 /** The anchors of a document's headings, as hosting services make them. */
 export function anchorsOf(text: string): string[] {
   return [...withoutCode(text).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => anchorOf(title));
-}
-
-export function anchorOf(title: string): string {
-  return title
-    .toLowerCase()
-    .replace(/[^\w\s-]/g, '')
-    .replaceAll(' ', '-');
 }
 
 /** The fenced blocks of a document, also indented ones, without their indentation. */

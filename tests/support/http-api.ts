@@ -15,6 +15,9 @@ import type {
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import { type ExplainInput, explainRoute } from '../../router/src/core/routing/explain-route.ts';
+import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
+import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
+import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../../router/src/infra/faces/pages/pages.ts';
 import type { Endpoint } from '../../router/src/infra/faces/rest/endpoint.ts';
 import { createMetrics, type Metrics } from '../../router/src/infra/faces/rest/metrics/metrics.ts';
@@ -162,7 +165,9 @@ export interface ApiAnswer {
 }
 
 /** Starts the API. `apiKey`: the one that the service asks for; `call` sends none by itself. */
-export async function startHttpApi(options: { apiKey?: string } = {}): Promise<HttpApi> {
+export async function startHttpApi(
+  options: { apiKey?: string; agentKinds?: readonly AgentKind[] } = {},
+): Promise<HttpApi> {
   const accounts = new FakeAccounts();
   accounts.set();
   const messageLog = new FakeMessageLog();
@@ -186,9 +191,16 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
     deliver: (reply: QueuedReply) => sent.push(reply.message),
   };
   const view: ClusterView = { nodes: [], accounts: [] };
-  const config = { host: '127.0.0.1', port: 0, accountId: 'default', apiKey: options.apiKey };
+  const config = {
+    host: '127.0.0.1',
+    port: 0,
+    accountId: 'default',
+    environment: 'lab' as const,
+    apiKey: options.apiKey,
+  };
   const deps: RestApiDeps & PagesDeps = {
     config,
+    agentKinds: options.agentKinds ?? agentKinds,
     accounts,
     nodes: { nodeId: 'n1', view: () => view },
     messageLog,
@@ -209,7 +221,7 @@ export async function startHttpApi(options: { apiKey?: string } = {}): Promise<H
       },
     },
   };
-  const endpoints = [...pages(deps), ...restApi(deps)];
+  const endpoints = [...pages(deps), ...restApi(deps), ...docsPages()];
   const serverOptions: HttpServerOptions = { config, log, now: deps.now, endpoints };
   const server = await createHttpServer(serverOptions);
   return {

@@ -11,6 +11,7 @@ import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import { type AnswerDeps, answerNext } from '../../router/src/core/turns/answer-message.ts';
 import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
 import { createAgentClients } from '../../router/src/infra/agents/agent-clients.ts';
+import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { TurnEngine } from '../../router/src/infra/engine/turn-engine.ts';
 import { RegexMatcher } from '../../router/src/infra/matching/regex-matcher.ts';
@@ -83,6 +84,7 @@ export class TestRouter {
         defaultTimeoutMs: options.agentTimeoutMs ?? 5_000,
         log: quietLog,
         clock: systemClock,
+        transport: new AgentTransport(),
       }),
       environment: options.environment ?? 'lab',
       media: {
@@ -127,7 +129,7 @@ export class TestRouter {
       environment: 'lab',
       priority: 0,
       enabled: true,
-      config: { adk: { appName: 'test_agent' }, ...config },
+      config: { agent: { kind: 'adk', settings: { appName: 'test_agent' } }, ...config },
       ...fields,
     });
   }

@@ -17,7 +17,7 @@ export function aRoute(fields: Partial<Route> = {}): Route {
     environment: 'lab',
     priority: 0,
     enabled: true,
-    config: { adk: { appName: 'test_agent' } },
+    config: { agent: { kind: 'adk', settings: { appName: 'test_agent' } } },
     createdAt: at,
     updatedAt: at,
     ...fields,

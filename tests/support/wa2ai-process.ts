@@ -2,9 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
 import { repositoryRoot } from './repository.ts';
 
 const MAIN = join(repositoryRoot, 'dist/router/src/main.js');
+/** Arguments for a Node that was started with an IPC channel; see end-with-parent.ts. */
+export const END_WITH_PARENT = [
+  '--import',
+  pathToFileURL(join(repositoryRoot, 'dist/tests/support/end-with-parent.js')).href,
+];
 
 /** A JSON log line of the service. */
 export interface LogLine {
@@ -23,6 +29,8 @@ export interface Wa2aiOptions {
   nodeArgs?: string[];
   /** Another built service than this repository's. */
   main?: string;
+  /** The service ends when this process does, however it ends. Ctrl-C in the terminal reaches this process only. */
+  endWithParent?: boolean;
 }
 
 /** The built service as its own process, with its log lines as events and its API as calls. */
@@ -47,15 +55,17 @@ export class Wa2aiProcess {
   /** Starts the service and waits until it is ready; throws with its output when it ends before. */
   static async start(options: Wa2aiOptions): Promise<Wa2aiProcess> {
     const service = Wa2aiProcess.spawn(options);
-    const ready = await service.untilLog((line) => line.msg === 'wa2ai is ready', 60_000);
-    service.url = String(ready.url);
+    await service.untilReady();
     return service;
   }
 
-  /** Starts the process only; for tests of a start that fails. */
+  /** Starts the process only. */
   static spawn(options: Wa2aiOptions): Wa2aiProcess {
-    const child = spawn(process.execPath, [...(options.nodeArgs ?? []), options.main ?? MAIN], {
-      stdio: ['ignore', 'pipe', 'pipe'],
+    const { nodeArgs = [], main = MAIN, endWithParent = false } = options;
+    const preload = endWithParent ? END_WITH_PARENT : [];
+    const child = spawn(process.execPath, [...preload, ...nodeArgs, main], {
+      stdio: ['ignore', 'pipe', 'pipe', ...(endWithParent ? (['ipc'] as const) : [])],
+      detached: endWithParent,
       env: {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
@@ -69,6 +79,12 @@ export class Wa2aiProcess {
       },
     });
     return new Wa2aiProcess(child);
+  }
+
+  /** Resolves when the service answers requests at `url`; rejects with its output when it ends before. */
+  async untilReady(): Promise<void> {
+    const ready = await this.untilLog((line) => line.msg === 'wa2ai is ready', 60_000);
+    this.url = String(ready.url);
   }
 
   get pid(): number {

@@ -17,11 +17,13 @@ import { receiveMessage } from '../core/messages/receive-message.ts';
 import type { QueuedReply } from '../core/ports/inbox.ts';
 import { explainRoute } from '../core/routing/explain-route.ts';
 import { answerNext } from '../core/turns/answer-message.ts';
+import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { DbosTakeover } from '../infra/engine/dbos-takeover.ts';
 import { TurnEngine } from '../infra/engine/turn-engine.ts';
 import { type Loop, TurnSharing } from '../infra/engine/turn-sharing.ts';
+import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { TerminalPairing } from '../infra/faces/pages/terminal-pairing.ts';
 import { createMetrics } from '../infra/faces/rest/metrics/metrics.ts';
@@ -212,6 +214,7 @@ async function start(
     log: log.child({ mod: 'http' }),
     now: () => clock.now(),
     routes,
+    agentKinds,
     messageLog,
     accounts,
     nodes: { nodeId, view: () => accounts.view },
@@ -237,7 +240,7 @@ async function start(
     config,
     log: faces.log,
     // One line per face.
-    endpoints: [...pages(faces), ...restApi(faces)],
+    endpoints: [...pages(faces), ...restApi(faces), ...docsPages()],
   });
   const { url, close } = server;
   closers.push(close);

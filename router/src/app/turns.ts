@@ -12,6 +12,8 @@ import type { AnswerDeps } from '../core/turns/answer-message.ts';
 import { CircuitBreakers } from '../core/turns/circuit-breaker.ts';
 import { StoredMedia } from '../core/turns/load-media.ts';
 import { createAgentClients } from '../infra/agents/agent-clients.ts';
+import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
+import { Egress } from '../infra/agents/transport/egress.ts';
 import type { Metrics } from '../infra/faces/rest/metrics/metrics.ts';
 import type { Postgres } from '../infra/storage/postgres.ts';
 import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-history.ts';
@@ -53,6 +55,7 @@ export function answeringDeps(deps: AnsweringDeps): AnswerDeps {
         defaultTimeoutMs: config.agentTimeoutMs,
         log: log.child({ mod: 'agent' }),
         clock,
+        transport: new AgentTransport(new Egress(config.egress)),
       }),
     ),
     environment: config.environment,

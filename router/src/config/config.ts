@@ -153,6 +153,13 @@ const agents = group('Agents', {
     .describe(
       'Keep retrying an unavailable agent (no connection, 429, 502, 503) for this long per message, in milliseconds, even after WA2AI_AGENT_ATTEMPTS. The chat waits. 0: only the attempts.',
     ),
+  WA2AI_EGRESS: z
+    .enum(['private', 'public', 'any'], { error: 'must be private, public or any' })
+    .prefault('private')
+    .describe(
+      'Addresses that agents may be at. `private`: all except cloud metadata and link-local addresses. `public`: only public addresses. `any`: every address. Names are checked after they are resolved.',
+    )
+    .meta({ values: '`private`, `public`, `any`' }),
 });
 
 const retention = group('Retention', {
@@ -258,6 +265,7 @@ export interface Config {
   readonly agentAttempts: number;
   /** For an unavailable agent, also after the attempts. */
   readonly agentPatienceMs: number;
+  readonly egress: 'private' | 'public' | 'any';
   readonly ackTimeoutMs: number;
   /** 0 switches the auto-reply loop check off. */
   readonly loopTurns: number;
@@ -325,6 +333,7 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     mediaTimeoutMs: values.WA2AI_MEDIA_TIMEOUT_MS,
     agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
     agentPatienceMs: values.WA2AI_AGENT_PATIENCE_MS,
+    egress: values.WA2AI_EGRESS,
     ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
     loopTurns: values.WA2AI_LOOP_TURNS,
     loopReplyMs: values.WA2AI_LOOP_REPLY_MS,

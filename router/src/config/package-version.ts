@@ -1,11 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The version in the project's package.json, seen from the sources and from the build alike. */
-export function packageVersion(): string {
+/** The folder with the project's package.json, from the sources and from the build. */
+export function projectFolder(): string {
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
-    const file = join(folder, 'package.json');
-    if (existsSync(file)) return String(JSON.parse(readFileSync(file, 'utf8')).version);
+    if (existsSync(join(folder, 'package.json'))) return folder;
   }
   throw new TypeError('package.json is missing beside the program');
+}
+
+/** The version in the project's package.json. */
+export function packageVersion(): string {
+  return String(JSON.parse(readFileSync(join(projectFolder(), 'package.json'), 'utf8')).version);
 }

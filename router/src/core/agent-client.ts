@@ -30,7 +30,13 @@ export interface AgentClient {
   preview?(message: IncomingMessage): Promise<Record<string, unknown>>;
 }
 
-/** Gives the client for a route's agent kind; cached per route version by its implementation. */
+/** The agents of routes, by their kind. */
 export interface AgentClients {
+  /**
+   * The client of a route, the same one until the route changes.
+   * @throws {AgentProtocolError} the route names no known agent kind
+   */
   clientFor(route: Route): AgentClient;
+  /** The URL that requests of a route go to. */
+  endpointOf(route: Route): string;
 }

@@ -89,19 +89,6 @@ export interface OutgoingMessage {
 
 export type Environment = 'lab' | 'prod';
 
-/** Settings of an ADK route. `baseUrl` falls back to the route's `agentEndpoint`. */
-export interface AdkConfig {
-  appName: string;
-  baseUrl?: string;
-  /** Body spelling: `auto` learns it per server (refs/adk_api.md). Default `auto`. */
-  dialect?: 'auto' | 'snake' | 'camel';
-  /** People's files go along as inlineData, and the agent's inlineData to the chat. Default: words only. */
-  media?: boolean;
-  /** Extra request headers, e.g. Authorization. Never shown by the API. */
-  headers?: Record<string, string>;
-  timeoutMs?: number;
-}
-
 /** What happens when a route's agent does not answer. Absent fields: the service's own settings. */
 export interface FailurePolicy {
   /** Asks of one message in all, from 1. Only an agent that did not take the request is asked again. */
@@ -125,48 +112,19 @@ export interface FailurePolicy {
   fallbackText?: string;
 }
 
-/** A reply that is a file: `{"image": "{{chart}}", "mimeType": "image/png", "caption": "{{title}}"}`; exactly one kind. */
-export interface AbiFileOutput {
-  /** Each kind names one output of type bytes, such as `{{chart}}`. */
-  image?: string;
-  audio?: string;
-  document?: string;
-  /** A template over the outputs. Default: what the first bytes say, else the kind's own. */
-  mimeType?: string;
-  /** A template; for documents only. */
-  fileName?: string;
-  /** A template; not for audio, which WhatsApp shows without words. */
-  caption?: string;
+/** Which agent a route calls: the name of an agent kind, and settings that only that kind reads. */
+export interface RouteAgent {
+  kind: string;
+  settings: unknown;
 }
 
-/** Settings of an ABI route: an agent that takes ABI calldata by HTTP, at the route's `agentEndpoint`. */
-export interface AbiConfig {
-  /** Human-readable signatures, structs and JSON ABI entries; or the URL of a manifest that holds a JSON ABI. */
-  functions: Array<string | Record<string, unknown>> | string;
-  /** Called for text that is no command: a name, a full signature (overloads) or a selector. */
-  function?: string;
-  /** Argument template by position or by name, with `{{text}}`, `{{from}}` ...; every text is then a call. */
-  args?: unknown[] | Record<string, unknown>;
-  /** Mustache-like template over the outputs of `function`, of a text or a file. Default: the outputs by name. */
-  output?: string | AbiFileOutput;
-  /** `raw` calldata (default), `json` (`{requestId, request}`), or `auto`: raw, until the agent shows that it wants JSON. */
-  envelope?: 'raw' | 'json' | 'auto';
-  /** Path of the call below `agentEndpoint`. */
-  path?: string;
-  /** Extra request headers. Never shown by the API. */
-  headers?: Record<string, string>;
-  timeoutMs?: number;
-  /** A repeated call does no harm: failures and time-outs are tried again too. */
-  idempotent?: boolean;
-}
-
-/** Settings of a route: exactly one agent kind beside what every kind shares. */
+/** Settings of a route: its agent beside what every kind shares. */
 export interface RouteConfig {
-  adk?: AdkConfig;
-  abi?: AbiConfig;
+  /** Absent: the stored config names no agent kind of this version. */
+  agent?: RouteAgent;
   /** Text sent for kinds that have no text (image without caption, audio ...). Default: nothing is sent. */
   unsupportedNotice?: string;
-  /** One short apology sent when a turn fails for good. Default: nothing is sent. */
+  /** One short apology sent when a turn has failed. Default: nothing is sent. */
   failureNotice?: string;
   failure?: FailurePolicy;
 }

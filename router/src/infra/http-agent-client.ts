@@ -1,14 +1,15 @@
 import type { AgentClient, AskOptions } from '../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../core/chat-id.ts';
 import { AgentTimeoutError, AgentUnavailableError, MediaError, Wa2aiError } from '../core/errors.ts';
-import type { AdkConfig, AgentResponse, IncomingMessage, ReplyFile } from '../core/models.ts';
+import type { AgentResponse, IncomingMessage, ReplyFile } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
-import { redactor, reportedError, timeoutSentence } from './agents/adk/adk-errors.ts';
+import { reportedError, timeoutSentence } from './agents/adk/adk-errors.ts';
 import { adkServer } from './agents/adk/adk-http.ts';
 import { filesIn, inlineDataOf } from './agents/adk/adk-media.ts';
 import { type AdkAsk, type AdkQuestion, AdkRuns } from './agents/adk/adk-run.ts';
 import { watchRun } from './agents/adk/adk-session.ts';
+import type { AdkSettings } from './agents/adk/adk-settings.ts';
 import { AdkState } from './agents/adk/adk-state.ts';
 import {
   type AdkEvent,
@@ -17,6 +18,8 @@ import {
   type RunRequest,
   readAnswer,
 } from './agents/adk/adk-wire.ts';
+import { AgentTransport } from './agents/transport/agent-transport.ts';
+import { redactor } from './agents/transport/redaction.ts';
 import { withLimit } from './agents/transport/with-limit.ts';
 import { holdingClock } from './clock/system-clock.ts';
 
@@ -29,11 +32,13 @@ const MAX_BYTES_WITH_FILES = 16 * 1024 * 1024;
 export interface HttpAgentClientConfig {
   /** Longest wait for one answer, in milliseconds. Default 30000. */
   timeout?: number;
-  adk: Omit<AdkConfig, 'timeoutMs'>;
+  adk: Omit<AdkSettings, 'timeoutMs'>;
   /** Takes the contract's log lines; without it nothing is logged. */
   log?: Logger;
   /** Share one among clients, so that what one learns of a server the others know. Default: its own. */
   state?: AdkState;
+  /** Default: one of its own, which refuses cloud metadata addresses. */
+  transport?: AgentTransport;
   clock?: Clock;
   /** Largest answer read, in bytes; a larger one is cut off and an error. Default 2 MiB, with `adk.media` 16 MiB. */
   maxBytes?: number;
@@ -51,12 +56,13 @@ export interface HttpAgentClientConfig {
  * After a time-out nothing is sent again: the session is watched, and an answer that comes late is returned.
  */
 export class HttpAgentClient implements AgentClient {
-  readonly #adk: Omit<AdkConfig, 'timeoutMs'>;
+  readonly #adk: Omit<AdkSettings, 'timeoutMs'>;
   readonly #timeoutMs: number;
   readonly #lateAnswerMs: number;
   readonly #log: Logger | undefined;
   readonly #state: AdkState;
   readonly #clock: Clock;
+  readonly #transport: AgentTransport;
   readonly #runs: AdkRuns;
 
   constructor(config: HttpAgentClientConfig) {
@@ -66,6 +72,7 @@ export class HttpAgentClient implements AgentClient {
     this.#log = config.log;
     this.#state = config.state ?? new AdkState();
     this.#clock = config.clock ?? holdingClock;
+    this.#transport = config.transport ?? new AgentTransport();
     this.#runs = new AdkRuns({
       dialect: this.#adk.dialect,
       timeoutMs: this.#timeoutMs,
@@ -125,7 +132,7 @@ export class HttpAgentClient implements AgentClient {
   }
 
   #questionOf(endpoint: string, message: IncomingMessage, outer: AbortSignal | undefined): AdkQuestion {
-    const server = adkServer(this.#adk.baseUrl ?? endpoint, this.#adk.headers);
+    const server = adkServer(this.#adk.baseUrl ?? endpoint, this.#adk.headers, this.#transport);
     const userId = contractUser(message.from);
     const run: RunRequest = {
       appName: this.#adk.appName,
@@ -139,7 +146,7 @@ export class HttpAgentClient implements AgentClient {
       run,
       sessionKey: JSON.stringify([server.name, run.appName, run.userId, run.sessionId]),
       log: this.#log?.child({ messageId: message.id, appName: run.appName, agent: server.name }),
-      redact: redactor(run, server.secrets),
+      redact: redactor({ ...run, secrets: server.secrets }),
       outer,
     };
   }

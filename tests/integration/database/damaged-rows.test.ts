@@ -93,9 +93,17 @@ async function fill(): Promise<void> {
     enabled: true,
   };
   rows.route = (
-    await routes.create({ ...route, channelId: '*', config: { abi: { functions: [long()] } } })
+    await routes.create({
+      ...route,
+      channelId: '*',
+      config: { agent: { kind: 'abi', settings: { functions: [long()] } } },
+    })
   ).id;
-  await routes.create({ ...route, channelId: ana.phone, config: { adk: { appName: 'a' } } });
+  await routes.create({
+    ...route,
+    channelId: ana.phone,
+    config: { agent: { kind: 'adk', settings: { appName: 'a' } } },
+  });
 
   const inbox = new PostgresInbox(postgres);
   loop = loopOf(await inbox.add(aMessage(ACCOUNT, ana, { text: long() })));
@@ -157,7 +165,7 @@ describe('one damaged row', () => {
     for (const found of [await routes.candidates(query), await routes.list()]) {
       expect(found).toMatchObject([
         { id: rows.route, channelId: '*', config: {}, damage },
-        { channelId: ana.phone, config: { adk: { appName: 'a' } } },
+        { channelId: ana.phone, config: { agent: { kind: 'adk', settings: { appName: 'a' } } } },
       ]);
       expect(found[1]).not.toHaveProperty('damage');
     }

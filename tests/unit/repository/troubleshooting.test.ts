@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { envSchema } from '../../../router/src/config/config.ts';
 import { ACCOUNT_STATES } from '../../../router/src/core/cluster/account-state.ts';
-import { anchorOf, anchorsOf, readDocument } from '../../support/documents.ts';
+import { anchorOf } from '../../../router/src/infra/faces/pages/docs-pages.ts';
+import { anchorsOf, readDocument } from '../../support/documents.ts';
 import { repositoryRoot } from '../../support/repository.ts';
 
 const page = readDocument('docs/troubleshooting.md');

@@ -125,7 +125,7 @@ async function ask(
   policy: AskPolicy,
 ): Promise<AskOutcome> {
   const settings = route.config.failure?.circuit;
-  const circuit = settings && { breakers: deps.circuits, endpoint: circuitKeyOf(route), settings };
+  const circuit = settings && { breakers: deps.circuits, endpoint: deps.agents.endpointOf(route), settings };
   const client = clientOf(deps, route);
   if (client instanceof Wa2aiError) {
     deps.log.error({ err: client, routeId: route.id }, 'a route cannot be used');
@@ -143,11 +143,6 @@ function clientOf(deps: AskRouteDeps, route: Route): AgentClient | Wa2aiError {
     if (error instanceof Wa2aiError) return error;
     return new RouteDamagedError(route.id, 'its settings make no client', { cause: error });
   }
-}
-
-/** Routes to one server share its circuit, however many chats and agent names they have. */
-function circuitKeyOf({ agentEndpoint, config }: Route): string {
-  return config.adk?.baseUrl ?? agentEndpoint;
 }
 
 function askPolicyOf(policy: FailurePolicy, defaults: FailureDefaults): AskPolicy {

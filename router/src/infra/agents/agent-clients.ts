@@ -2,44 +2,27 @@ import { LRUCache } from 'lru-cache';
 import type { AgentClient, AgentClients } from '../../core/agent-client.ts';
 import { AgentProtocolError } from '../../core/errors.ts';
 import type { Route } from '../../core/models.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import { HttpAgentClient } from '../http-agent-client.ts';
-import { AbiAgentClient } from './abi/abi-agent-client.ts';
-import { Manifests } from './abi/input/manifests.ts';
-import { AdkState } from './adk/adk-state.ts';
+import type { AgentDeps, AgentKind } from './agent-kind.ts';
+import { agentKinds } from './agent-kinds.ts';
+import { kindNamed } from './route-config.ts';
 
-/** Clients hold no connection, so what falls out of the cache is made again for next to nothing. */
+/** Clients hold no connection, so one that left the cache is made again at little cost. */
 const MAX_CLIENTS = 1_000;
 
-export interface AgentClientsOptions {
-  /** Time limit of an ask when the route names none, in milliseconds. */
-  defaultTimeoutMs: number;
-  log: Logger;
-  clock: Clock;
-}
-
 /**
- * The client for each route by its agent kind. One client per version of a route: a changed route gets a new one, and
- * what was learnt of its server stays. Another kind is added in `makeClient`.
+ * The client of each route by its agent kind. There is one client per version of a route: a changed route gets a new one,
+ * and what was learnt about its server stays.
  */
-export function createAgentClients(options: AgentClientsOptions): AgentClients {
-  const state = new AdkState();
-  const manifests = new Manifests(options.clock);
+export function createAgentClients(deps: AgentDeps, kinds: readonly AgentKind[] = agentKinds): AgentClients {
+  const makers = new Map(kinds.map((kind) => [kind.name, kind.client(deps)]));
   const clients = new LRUCache<string, AgentClient>({ max: MAX_CLIENTS });
 
   function makeClient({ id, config }: Route): AgentClient {
-    const { log, clock } = options;
-    if (config.adk) {
-      const { timeoutMs, ...adk } = config.adk;
-      return new HttpAgentClient({ timeout: timeoutMs ?? options.defaultTimeoutMs, adk, log, clock, state });
-    }
-    if (config.abi) {
-      const timeoutMs = options.defaultTimeoutMs;
-      return new AbiAgentClient({ abi: config.abi, timeoutMs, log, clock, manifests });
-    }
+    const make = config.agent && makers.get(config.agent.kind);
+    if (make) return make(config.agent?.settings);
+    const names = kinds.map(({ name }) => `"${name}"`).join(' or ');
     throw new AgentProtocolError(
-      `Route ${id} names no agent kind that wa2ai knows; give its config an "adk" or "abi" part.`,
+      `Route ${id} names no agent kind of this version of wa2ai. Give its config one of: ${names}.`,
     );
   }
 
@@ -51,6 +34,10 @@ export function createAgentClients(options: AgentClientsOptions): AgentClients {
       const client = makeClient(route);
       clients.set(version, client);
       return client;
+    },
+    endpointOf({ agentEndpoint, config }) {
+      const kind = kindNamed(kinds, config.agent?.kind);
+      return kind ? kind.endpointOf(agentEndpoint, config.agent?.settings) : agentEndpoint;
     },
   };
 }

@@ -39,7 +39,7 @@ function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 
     },
   });
   const made: AskRouteDeps = {
-    agents: { clientFor },
+    agents: { clientFor, endpointOf: ({ agentEndpoint }) => agentEndpoint },
     routes: { get: async (id) => routes.find((route) => route.id === id) },
     policy: {
       attempts: 2,

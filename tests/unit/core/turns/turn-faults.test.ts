@@ -86,6 +86,7 @@ function deps(): AnswerDeps {
         fail('agents');
         return { sendMessage: async (_endpoint, { text }) => ({ success: true, response: `re ${text}` }) };
       },
+      endpointOf: ({ agentEndpoint }) => agentEndpoint,
     },
     policy: { attempts: 1, backoffMs: () => 0 },
     circuits: new CircuitBreakers(),

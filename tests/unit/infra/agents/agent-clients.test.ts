@@ -2,6 +2,7 @@ import nock from 'nock';
 import { describe, expect, it } from 'vitest';
 import type { Route } from '../../../../router/src/core/models.ts';
 import { createAgentClients } from '../../../../router/src/infra/agents/agent-clients.ts';
+import { AgentTransport } from '../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { HttpAgentClient } from '../../../../router/src/infra/http-agent-client.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { mockNetwork } from '../../../support/mocked-network.ts';
@@ -16,7 +17,7 @@ function aRoute(changes: Partial<Route> = {}): Route {
     environment: 'lab',
     priority: 0,
     enabled: true,
-    config: { adk: { appName: 'a' } },
+    config: { agent: { kind: 'adk', settings: { appName: 'a' } } },
     createdAt: new Date(0),
     updatedAt: new Date(0),
     ...changes,
@@ -32,7 +33,12 @@ const message = {
 };
 
 function agentClients(clock = new FakeClock()) {
-  return createAgentClients({ defaultTimeoutMs: 1_000, log: quietLog, clock });
+  return createAgentClients({
+    defaultTimeoutMs: 1_000,
+    log: quietLog,
+    clock,
+    transport: new AgentTransport(),
+  });
 }
 
 mockNetwork();
@@ -56,7 +62,7 @@ describe('createAgentClients', () => {
     ['of the service', undefined, 1_000],
   ])('keeps the time limit %s', async (_case, timeoutMs, expected) => {
     const clock = new FakeClock();
-    const route = aRoute({ config: { adk: { appName: 'a', ...(timeoutMs && { timeoutMs }) } } });
+    const route = aRoute({ config: { agent: { kind: 'adk', settings: { appName: 'a', timeoutMs } } } });
     nock('http://localhost:8000')
       .post('/run')
       .reply(() => new Promise(() => undefined));

@@ -1,19 +1,17 @@
 import type { AgentClient, AskOptions } from '../../../core/agent-client.ts';
 import { AgentProtocolError, MediaError, Wa2aiError } from '../../../core/errors.ts';
-import {
-  type AbiConfig,
-  type AgentResponse,
-  type IncomingMessage,
-  MAX_MEDIA_BYTES,
-} from '../../../core/models.ts';
+import { type AgentResponse, type IncomingMessage, MAX_MEDIA_BYTES } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { holdingClock } from '../../clock/system-clock.ts';
-import type { Redact } from '../adk/adk-errors.ts';
-import { boundedFetch, type Fetched } from '../transport/bounded-fetch.ts';
+import type { SettingsProblem } from '../agent-kind.ts';
+import { AgentTransport } from '../transport/agent-transport.ts';
+import type { Fetched } from '../transport/bounded-fetch.ts';
+import type { Redact } from '../transport/redaction.ts';
 import { withLimit } from '../transport/with-limit.ts';
+import type { AbiSettings } from './abi-settings.ts';
 import { readable, renderOutputs } from './codec/abi-render.ts';
-import { type AbiConfigProblem, type AbiRules, rulesOf } from './codec/abi-rules.ts';
+import { type AbiRules, rulesOf } from './codec/abi-rules.ts';
 import { type AbiFunction, encodeCall } from './codec/abi-signature.ts';
 import type { AbiValue } from './codec/abi-type.ts';
 import { callUrl, type Envelope, envelopeOf, requestBody } from './codec/abi-wire.ts';
@@ -29,13 +27,15 @@ const MAX_BYTES = 10 * 1024 * 1024;
 
 /** Settings of AbiAgentClient. */
 export interface AbiAgentClientConfig {
-  abi: AbiConfig;
+  abi: AbiSettings;
   /** Longest wait for one answer, in milliseconds, when `abi` names none. Default 30000. */
   timeoutMs?: number;
   log?: Logger;
   clock?: Clock;
   /** Share one among clients, so that an ABI behind a URL is fetched once. Default: its own. */
   manifests?: Manifests;
+  /** Default: one of its own, which refuses cloud metadata addresses. */
+  transport?: AgentTransport;
 }
 
 /** A call on its way. */
@@ -57,10 +57,11 @@ interface Asking {
  * earlier ask, so after a crash in the middle the function is called again, as containers are told to expect.
  */
 export class AbiAgentClient implements AgentClient {
-  readonly #config: AbiConfig;
+  readonly #config: AbiSettings;
   readonly #timeoutMs: number;
   readonly #log: Logger | undefined;
   readonly #clock: Clock;
+  readonly #transport: AgentTransport;
   readonly #manifests: Manifests;
   #rules: { entries: unknown; rules: Promise<AbiRules> } | undefined;
   /** What the agent was seen to speak, under `auto`. */
@@ -71,7 +72,8 @@ export class AbiAgentClient implements AgentClient {
     this.#timeoutMs = config.abi.timeoutMs ?? config.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#log = config.log;
     this.#clock = config.clock ?? holdingClock;
-    this.#manifests = config.manifests ?? new Manifests(this.#clock);
+    this.#transport = config.transport ?? new AgentTransport();
+    this.#manifests = config.manifests ?? new Manifests(this.#clock, this.#transport);
   }
 
   /**
@@ -212,7 +214,7 @@ export class AbiAgentClient implements AgentClient {
     const { contentType, body } = requestBody(envelope, calldata, message.id);
     const headers = new Headers(this.#config.headers);
     headers.set('content-type', contentType);
-    return await boundedFetch(url, {
+    return await this.#transport.fetch(url, {
       method: 'POST',
       headers,
       body,
@@ -223,7 +225,7 @@ export class AbiAgentClient implements AgentClient {
   }
 }
 
-function unusable(problems: readonly AbiConfigProblem[], isManifest: boolean): string {
+function unusable(problems: readonly SettingsProblem[], isManifest: boolean): string {
   const isItsOwn = isManifest && problems.every(({ field }) => field.startsWith('functions'));
   const mistakes = problems.map(({ field, message }) =>
     isItsOwn ? `${field.slice('functions'.length) || 'it'} ${message}` : `config.abi.${field} ${message}`,

@@ -5,29 +5,12 @@ import {
   type Wa2aiError,
 } from '../../../core/errors.ts';
 import { type FaultStage, redirectHint } from '../transport/bounded-fetch.ts';
-import { errorText, type RunAnswer, type RunRequest } from './adk-wire.ts';
+import { errorText } from '../transport/error-text.ts';
+import type { Redact } from '../transport/redaction.ts';
+import { retryAfterMs } from '../transport/retry-after.ts';
+import type { RunAnswer } from './adk-wire.ts';
 
-/** Shorter values are left alone when secrets are taken out of a text: they would blank out ordinary words. */
-const MIN_SECRET_CHARS = 8;
 const MAX_APPS_CHARS = 300;
-
-/** Takes the person's words and number and the route's secrets out of what an agent wrote back. */
-export type Redact = (text: string) => string;
-
-export function redactor(
-  { text, userId, sessionId }: Pick<RunRequest, 'text' | 'userId' | 'sessionId'>,
-  secrets: string[],
-): Redact {
-  const hidden: Array<[string, string]> = [
-    ...secrets.map((secret): [string, string] => [secret, '[secret]']),
-    [text, '[message text]'],
-    [JSON.stringify(text).slice(1, -1), '[message text]'],
-    [sessionId, '[session]'],
-    [userId, '[user]'],
-  ];
-  const known = hidden.filter(([value]) => value.length >= MIN_SECRET_CHARS);
-  return (written) => known.reduce((shown, [value, name]) => shown.replaceAll(value, name), written);
-}
 
 /** The agent contract's sentence for a failure that is no status and no time-out. */
 export function failedSentence(detail: string): string {
@@ -42,6 +25,7 @@ export function timeoutSentence(timeoutMs: number): string {
 /** An exchange that ended without a whole answer, other than by a time limit. */
 export function faultError(stage: FaultStage, detail: string, cause: unknown): Wa2aiError {
   const sentence = failedSentence(detail);
+  if (stage === 'refused') return new AgentProtocolError(sentence, { code: 'AGENT_ADDRESS_REFUSED' });
   if (stage === 'not-connected' || stage === 'no-answer')
     return new AgentUnavailableError(sentence, { cause, isAway: stage === 'not-connected' });
   if (stage === 'too-large') return new AgentProtocolError(sentence);
@@ -78,15 +62,6 @@ export function refusalError(
   if (status === 502) return new AgentUnavailableError(sentence, { isAway: true });
   if (status === 504) return new AgentTimeoutError(sentence);
   return new AgentProtocolError(sentence);
-}
-
-/** `Retry-After` in milliseconds from now; the header holds seconds or a date. */
-export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
-  const value = headers.get('retry-after')?.trim();
-  if (!value) return undefined;
-  if (/^\d+$/.test(value)) return Number(value) * 1_000;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
 /** The error for a run that reported one instead of answering. */

@@ -1,5 +1,6 @@
 import { AgentProtocolError } from '../../../core/errors.ts';
-import { boundedFetch, type Fetched, type FetchOptions } from '../transport/bounded-fetch.ts';
+import type { AgentTransport } from '../transport/agent-transport.ts';
+import type { Fetched, FetchOptions } from '../transport/bounded-fetch.ts';
 
 /** Where an ADK server is and what every request to it carries. */
 export interface AdkServer {
@@ -10,6 +11,7 @@ export interface AdkServer {
   headers: Headers;
   /** Values that must not show in an error or a log: what the headers and the URL's credentials hold. */
   secrets: string[];
+  transport: AgentTransport;
 }
 
 /**
@@ -17,7 +19,11 @@ export interface AdkServer {
  * password become an Authorization header unless the route sets its own.
  * @throws {AgentProtocolError} the URL or a header cannot be used; the sentence does not quote it
  */
-export function adkServer(baseUrl: string, extraHeaders: Record<string, string> = {}): AdkServer {
+export function adkServer(
+  baseUrl: string,
+  extraHeaders: Record<string, string> = {},
+  transport: AgentTransport,
+): AdkServer {
   const url = parseUrl(baseUrl);
   const path = url.pathname.replace(/\/+$/, '');
   const headers = new Headers();
@@ -35,6 +41,7 @@ export function adkServer(baseUrl: string, extraHeaders: Record<string, string> 
     url: (...segments) => `${url.origin}${path}/${segments.map(encodeURIComponent).join('/')}${url.search}`,
     headers,
     secrets,
+    transport,
   };
 }
 
@@ -64,9 +71,13 @@ export type Exchange =
   | Exclude<Fetched, { kind: 'answer' }>
   | { kind: 'answer'; status: number; headers: Headers; body: string };
 
-/** One exchange with an answer of text; see `boundedFetch`. */
-export async function exchange(url: string, options: FetchOptions): Promise<Exchange> {
-  const fetched = await boundedFetch(url, options);
+/** One exchange, with the server's headers, whose answer is text; see `boundedFetch`. */
+export async function exchange(
+  { transport, headers }: AdkServer,
+  url: string,
+  options: Omit<FetchOptions, 'headers'>,
+): Promise<Exchange> {
+  const fetched = await transport.fetch(url, { ...options, headers });
   if (fetched.kind === 'fault') return fetched;
   return { ...fetched, body: new TextDecoder().decode(fetched.body) };
 }

@@ -4,19 +4,13 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../core/errors.ts';
-import type { AdkConfig } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
-import {
-  failedSentence,
-  faultError,
-  type Redact,
-  type Refusal,
-  refusalError,
-  timeoutSentence,
-} from './adk-errors.ts';
+import type { Redact } from '../transport/redaction.ts';
+import { failedSentence, faultError, type Refusal, refusalError, timeoutSentence } from './adk-errors.ts';
 import { type AdkServer, exchange } from './adk-http.ts';
 import { createSession, isSessionAbsent, listApps } from './adk-session.ts';
+import type { AdkSettings } from './adk-settings.ts';
 import type { AdkState } from './adk-state.ts';
 import {
   type AdkDialect,
@@ -51,7 +45,7 @@ type RunResult = { ok: true; events: AdkEvent[] } | { ok: false; refusal: Refusa
 
 /** Settings of AdkRuns; times in milliseconds. */
 export interface AdkRunsOptions {
-  dialect: AdkConfig['dialect'];
+  dialect: AdkSettings['dialect'];
   timeoutMs: number;
   maxBytes: number;
   state: AdkState;
@@ -111,9 +105,8 @@ export class AdkRuns {
   async #post(ask: AdkAsk, dialect: AdkDialect): Promise<RunResult> {
     const { server } = ask;
     ask.inFlight = dialect;
-    const result = await exchange(server.url('run'), {
+    const result = await exchange(server, server.url('run'), {
       method: 'POST',
-      headers: server.headers,
       body: JSON.stringify(runBody(dialect, ask.run)),
       signal: ask.limited,
       maxBytes: this.#options.maxBytes,

@@ -29,9 +29,8 @@ export async function createSession(
   run: RunRequest,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const created = await exchange(sessionUrl(server, run), {
+  const created = await exchange(server, sessionUrl(server, run), {
     method: 'POST',
-    headers: server.headers,
     body: '{}',
     signal,
     // A session that was there already may come back with its history; its status is what counts.
@@ -51,16 +50,13 @@ export async function isSessionAbsent(
 }
 
 function getSession(server: AdkServer, run: RunRequest, signal: AbortSignal): Promise<Exchange> {
-  const { headers } = server;
-  return exchange(sessionUrl(server, run), { method: 'GET', headers, signal, maxBytes: MAX_SESSION_BYTES });
+  return exchange(server, sessionUrl(server, run), { method: 'GET', signal, maxBytes: MAX_SESSION_BYTES });
 }
 
 /** The app names the server offers; empty when it does not tell. */
 export async function listApps(server: AdkServer, signal: AbortSignal): Promise<string[]> {
-  const { headers } = server;
-  const listed = await exchange(server.url('list-apps'), {
+  const listed = await exchange(server, server.url('list-apps'), {
     method: 'GET',
-    headers,
     signal,
     maxBytes: MAX_SMALL_BYTES,
   });

@@ -1,9 +1,11 @@
+import { type Egress, EgressRefusedError } from './egress.ts';
+
 /**
- * How a request went wrong before a whole answer was there. `not-connected`: nothing was sent · `no-answer`: the
- * connection ended before any byte of an answer · `broken`: it ended, or stalled, in the middle of an answer ·
- * `too-large`: cut off · `aborted`: by the given signal.
+ * How a request failed before a whole answer was there. `refused`: the egress policy does not allow the address ·
+ * `not-connected`: nothing was sent · `no-answer`: the connection ended before any byte of an answer · `broken`: it ended
+ * in the middle of an answer · `too-large`: cut off · `aborted`: by the given signal.
  */
-export type FaultStage = 'not-connected' | 'no-answer' | 'broken' | 'too-large' | 'aborted';
+export type FaultStage = 'refused' | 'not-connected' | 'no-answer' | 'broken' | 'too-large' | 'aborted';
 
 export type Fetched =
   | { kind: 'answer'; status: number; headers: Headers; body: Buffer }
@@ -14,23 +16,29 @@ export interface FetchOptions {
   headers: Headers;
   body?: string | Uint8Array;
   signal: AbortSignal;
-  /** A 200 answer above this is a `too-large` fault and no further byte of it is read. */
+  /** A successful answer above this is a `too-large` fault; no further byte of it is read. */
   maxBytes: number;
 }
 
-/** Of a refusal no more than this is read: enough to say why. */
+/** wa2ai reads no more of a refusal than this: enough to say why. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /**
- * One HTTP exchange with a bounded answer. Redirects are not followed: they would carry a route's headers elsewhere.
+ * One HTTP exchange with a bounded answer, to an address that `egress` allows. Redirects are not followed: they would
+ * carry a route's headers to another server, or a request to an address that is refused.
  * Never throws; every failure is a fault.
  */
-export async function boundedFetch(url: string, options: FetchOptions): Promise<Fetched> {
+export async function boundedFetch(url: string, options: FetchOptions, egress: Egress): Promise<Fetched> {
+  const refusal = egress.refusalOfUrl(url);
+  if (refusal !== undefined) return { kind: 'fault', stage: 'refused', detail: refusal };
   const { maxBytes, ...init } = options;
   let response: Response;
   try {
-    response = await fetch(url, { ...init, redirect: 'manual' });
+    response = await fetch(url, { ...init, redirect: 'manual', dispatcher: egress.dispatcher });
   } catch (error) {
+    const cause = rootCause(error);
+    if (cause instanceof EgressRefusedError)
+      return { kind: 'fault', stage: 'refused', detail: cause.message };
     return faultOf(error, options.signal, isBeforeConnect(error) ? 'not-connected' : 'no-answer', url);
   }
   const { status, headers } = response;
@@ -77,7 +85,7 @@ const BEFORE_CONNECT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** A TLS handshake that failed on the server's side of it: nothing of the request was sent. */
+/** A TLS handshake that failed because of the server: nothing of the request was sent. */
 const HANDSHAKE: Record<string, string> = {
   ERR_SSL_WRONG_VERSION_NUMBER:
     'it does not speak TLS on that port, so its address may have to begin with http://',
@@ -102,7 +110,7 @@ function isBeforeConnect(error: unknown): boolean {
   return isBadPort(message) || BEFORE_CONNECT.has(code) || code in HANDSHAKE;
 }
 
-/** What fetch says of a port that browsers keep clear of, such as 6000. */
+/** What fetch says about a port that the fetch standard forbids, such as 6000. */
 function isBadPort(message: string): boolean {
   return message === 'bad port';
 }
@@ -110,13 +118,12 @@ function isBadPort(message: string): boolean {
 function faultOf(error: unknown, signal: AbortSignal, stage: FaultStage, url: string): Fetched {
   const cause = rootCause(error);
   if (signal.aborted) return { kind: 'fault', stage: 'aborted', detail: 'aborted' };
-  const isStall = cause.code === 'UND_ERR_HEADERS_TIMEOUT' || cause.code === 'UND_ERR_BODY_TIMEOUT';
-  return { kind: 'fault', stage: isStall ? 'broken' : stage, detail: detailOf(cause, url), cause };
+  return { kind: 'fault', stage, detail: detailOf(cause, url), cause };
 }
 
 function detailOf({ code = '', message }: Error & { code?: string }, url: string): string {
   if (isBadPort(message)) {
-    return `port ${new URL(url).port} is closed to HTTP by the fetch standard; let it listen on another one`;
+    return `the fetch standard forbids port ${new URL(url).port}; let the agent listen on another port`;
   }
   return HANDSHAKE[code] ?? (message.trim() || code || 'unknown');
 }

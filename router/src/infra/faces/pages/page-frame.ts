@@ -37,6 +37,11 @@ button { border: 1px solid var(--accent); background: var(--accent); color: var(
 button.quiet { background: transparent; color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 footer { margin: 1rem 0 0; } main > :last-child, main > :last-child > :last-child { margin-bottom: 0; }
+body.wide { grid-template-columns: minmax(0, 60rem); }
+table { border-collapse: collapse; display: block; overflow-x: auto; margin: 0 0 1rem; }
+th, td { border: 1px solid var(--line); padding: .375rem .625rem; text-align: left; vertical-align: top; }
+pre { overflow-x: auto; padding: .75rem; background: var(--back); border-radius: .5rem; font-size: .875rem; }
+img { max-width: 100%; } h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
 h2 { font-size: 1.125rem; margin: 1.25rem 0 .5rem; }
 [role=alert]:empty { display: none; } [role=alert] { color: var(--bad); font-weight: 600; margin: 1rem 0 0; }
 `;
@@ -51,6 +56,8 @@ export function page(input: {
   /** JavaScript; without it the page reloads itself every `reloadSeconds`. */
   script?: string;
   reloadSeconds?: number;
+  /** A page to read, with tables, instead of a card. */
+  isWide?: boolean;
 }): ApiResponse {
   const nonce = randomBytes(16).toString('base64');
   const { reloadSeconds, script } = input;
@@ -65,7 +72,7 @@ export function page(input: {
 <style nonce="${nonce}">${new Html(STYLE)}</style>
 ${reloadSeconds !== undefined && html`<noscript><meta http-equiv="refresh" content="${reloadSeconds}"></noscript>`}
 </head>
-<body>
+<body class="${input.isWide && 'wide'}">
 <header><a href="/">wa2ai</a><span>${input.aside}</span></header>
 <main>${input.main}</main>
 ${script !== undefined && html`<script nonce="${nonce}">${new Html(script)}</script>`}

@@ -191,6 +191,7 @@ function indexPage(accounts: readonly AccountStatus[]): ApiResponse {
 <li><a href="/api/messages">Messages</a> and <a href="/api/dead-letters">dead letters</a></li>
 <li><a href="/health/ready">Readiness</a> and <a href="/metrics">metrics</a></li>
 <li><a href="/openapi.json">Description of the API</a> (OpenAPI 3.1)</li>
+<li><a href="/docs/README.md">Documentation</a></li>
 </ul>`,
   });
 }

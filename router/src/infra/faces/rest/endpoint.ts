@@ -10,6 +10,7 @@ export const TAGS = {
   'Dead letters': 'Messages and replies that were given up: read, replay, close.',
   Nodes: 'The processes that share this database.',
   Health: 'For monitoring.',
+  Documentation: 'The documentation of this version.',
 } as const;
 
 /**

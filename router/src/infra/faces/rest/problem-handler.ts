@@ -2,7 +2,7 @@ import type { ErrorRequestHandler, Response } from 'express';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { html } from '../pages/html.ts';
 import { page } from '../pages/page-frame.ts';
-import { problemOf } from './problem.ts';
+import { type ProblemResponse, problemOf } from './problem.ts';
 
 /**
  * Express' last handler: writes every error as a problem, as a page for a browser that opens one and as JSON for
@@ -21,16 +21,17 @@ export function problemHandler(log: Logger): ErrorRequestHandler {
     response.status(problem.status).set(problem.headers);
     // A program that accepts any type, or names none, gets JSON.
     const isForPerson = request.method === 'GET' && request.accepts(['json', 'html']) === 'html';
-    if (isForPerson) writePage(response, problem.body.error);
+    if (isForPerson) writePage(response, problem.body);
     else response.json(problem.body);
   };
 }
 
-function writePage(response: Response, sentence: string): void {
+function writePage(response: Response, { error, docs }: ProblemResponse['body']): void {
   const { headers, html: text } = page({
     status: response.statusCode,
     title: 'This did not work',
-    main: html`<h1>This did not work</h1><p>${sentence}</p><p><a href="/">Overview</a></p>`,
+    main: html`<h1>This did not work</h1><p>${error}</p>
+<p><a href="/${docs}">What this means</a> · <a href="/">Overview</a></p>`,
   });
   response
     .set(headers ?? {})

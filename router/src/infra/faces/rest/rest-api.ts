@@ -1,5 +1,4 @@
 import type { Config } from '../../../config/config.ts';
-import type { RouteStore } from '../../../core/ports/route-store.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { metricsApi } from './metrics/metrics-api.ts';
@@ -9,16 +8,16 @@ import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
-import { routesApi } from './resources/routes-api.ts';
+import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 
 export interface RestApiDeps
   extends MessagesApiDeps,
     DeadLettersApiDeps,
     HealthApiDeps,
     ExplainApiDeps,
-    NodesApiDeps {
-  config: Pick<Config, 'accountId'>;
-  routes: RouteStore;
+    NodesApiDeps,
+    RoutesApiDeps {
+  config: Pick<Config, 'accountId' | 'environment'>;
   metrics: Metrics;
 }
 

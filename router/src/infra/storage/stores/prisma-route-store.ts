@@ -2,20 +2,25 @@ import sql from 'sql-template-tag';
 import { ANY_CHANNEL } from '../../../core/chat-id.ts';
 import type { Environment, Route, RouteConfig } from '../../../core/models.ts';
 import type { NewRoute, RouteStore } from '../../../core/ports/route-store.ts';
+import type { AgentKind } from '../../agents/agent-kind.ts';
+import { agentKinds } from '../../agents/agent-kinds.ts';
+import { wireConfigOf } from '../../agents/route-config.ts';
 import type { Prisma, Route as RouteRow } from '../generated/client.ts';
 import type { Postgres } from '../postgres.ts';
 import { storableText } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
-import { storedRoute, unreadableRoute } from './stored-route.ts';
+import { routeReader, unreadableRoute } from './stored-route.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Routes in PostgreSQL. Nothing is cached, so each node sees a change with its next message. */
 export class PrismaRouteStore implements RouteStore {
   readonly #postgres: Postgres;
+  readonly #routeOf: ReturnType<typeof routeReader>;
 
-  constructor(postgres: Postgres) {
+  constructor(postgres: Postgres, kinds: readonly AgentKind[] = agentKinds) {
     this.#postgres = postgres;
+    this.#routeOf = routeReader(kinds);
   }
 
   async create(route: NewRoute): Promise<Route> {
@@ -34,7 +39,7 @@ export class PrismaRouteStore implements RouteStore {
         },
       }),
     );
-    return storedRoute(row);
+    return this.#routeOf(row);
   }
 
   async get(id: string): Promise<Route | undefined> {
@@ -62,7 +67,7 @@ export class PrismaRouteStore implements RouteStore {
     const rows = await withStorage('changing a route', () =>
       this.#postgres.prisma.route.updateManyAndReturn({ where: { id }, data: toChange(change) }),
     );
-    return rows[0] && storedRoute(rows[0]);
+    return rows[0] && this.#routeOf(rows[0]);
   }
 
   async delete(id: string): Promise<boolean> {
@@ -101,7 +106,7 @@ export class PrismaRouteStore implements RouteStore {
    */
   async #readable(read: () => Promise<RouteRow[]>, where: Prisma.RouteWhereInput): Promise<Route[]> {
     try {
-      return (await withStorage('reading routes', read)).map(storedRoute);
+      return (await withStorage('reading routes', read)).map((row) => this.#routeOf(row));
     } catch (error) {
       if (!(error instanceof StorageDamagedError)) throw error;
     }
@@ -119,7 +124,7 @@ export class PrismaRouteStore implements RouteStore {
       const found = await withStorage('reading a route', () =>
         this.#postgres.prisma.route.findFirstOrThrow({ where: { id }, select: { config: true } }),
       );
-      return storedRoute({ ...row, config: found.config });
+      return this.#routeOf({ ...row, config: found.config });
     } catch (error) {
       if (error instanceof StorageDamagedError) return unreadableRoute(row);
       throw error;
@@ -148,7 +153,7 @@ function storable(text: string | undefined): string | null {
 
 /** A copy as JSON, which drops what is undefined. */
 function storableConfig(config: RouteConfig): Prisma.InputJsonObject {
-  return JSON.parse(JSON.stringify(config), (_key, part: unknown) =>
+  return JSON.parse(JSON.stringify(wireConfigOf(config)), (_key, part: unknown) =>
     typeof part === 'string' ? storableText(part) : part,
   ) as Prisma.InputJsonObject;
 }

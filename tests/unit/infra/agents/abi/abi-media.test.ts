@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type AbiConfig,
-  type AbiFileOutput,
-  type IncomingMessage,
-  MAX_MEDIA_BYTES,
-} from '../../../../../router/src/core/models.ts';
+import { type IncomingMessage, MAX_MEDIA_BYTES } from '../../../../../router/src/core/models.ts';
+import type { AbiFileOutput, AbiSettings } from '../../../../../router/src/infra/agents/abi/abi-settings.ts';
 import { rulesOf } from '../../../../../router/src/infra/agents/abi/codec/abi-rules.ts';
 import type { AbiValue } from '../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
 import { interpret } from '../../../../../router/src/infra/agents/abi/input/abi-command.ts';
@@ -26,7 +22,7 @@ const media = { kind: 'image' as const, mimeType: 'image/png', fileName: 'a.png'
 const bytes = Buffer.from([1, 2, 3]);
 const FILE = '<image/png, 3 bytes>';
 
-type Config = Partial<AbiConfig> & { functions: string[] };
+type Config = Partial<AbiSettings> & { functions: string[] };
 
 async function rules(config: Config) {
   const result = await rulesOf(config.functions, config);

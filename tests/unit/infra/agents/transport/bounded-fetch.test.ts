@@ -1,6 +1,7 @@
 import nock from 'nock';
 import { describe, expect, it } from 'vitest';
 import { boundedFetch } from '../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
+import { Egress } from '../../../../../router/src/infra/agents/transport/egress.ts';
 import { mockNetwork } from '../../../../support/mocked-network.ts';
 
 mockNetwork();
@@ -10,7 +11,11 @@ const url = 'https://agent.example';
 async function faultWith(cause: Error) {
   nock(url).post('/').replyWithError(cause);
   const signal = new AbortController().signal;
-  return await boundedFetch(url, { method: 'POST', headers: new Headers(), signal, maxBytes: 100 });
+  return await boundedFetch(
+    url,
+    { method: 'POST', headers: new Headers(), signal, maxBytes: 100 },
+    new Egress(),
+  );
 }
 
 describe('a request that failed before it was sent', () => {

@@ -42,9 +42,8 @@ describe('a route with one mistake', () => {
     [{ agentEndpoint: `http://x/${'x'.repeat(2048)}` }, 'agentEndpoint must have at most 2048 characters.'],
     [
       { agentEndpoint: 'http://user:pass@x/' },
-      'agentEndpoint must not hold a user name or password; use the headers of config.adk or config.abi.',
+      'agentEndpoint must not hold a user name or password; use the headers of the agent kind.',
     ],
-    [{ environment: undefined }, 'environment is missing.'],
     [{ environment: 'staging' }, 'environment must be lab or prod.'],
     [{ priority: '5' }, 'priority must be a number.'],
     [{ priority: 1.5 }, 'priority must be a whole number.'],
@@ -109,9 +108,7 @@ describe('a route with one mistake', () => {
 
   it('names every mistake at once', async () => {
     const answer = await api.call('POST', '/api/routes', {});
-    expect(answer.body.error).toBe(
-      'channelId is missing. agentEndpoint is missing. environment is missing. config is missing.',
-    );
+    expect(answer.body.error).toBe('channelId is missing. agentEndpoint is missing. config is missing.');
   });
 });
 

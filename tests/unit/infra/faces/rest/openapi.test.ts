@@ -134,7 +134,7 @@ describe('GET /openapi.json', () => {
     expect(document.components.schemas.NewRoute).toMatchObject({
       type: 'object',
       additionalProperties: false,
-      required: ['channelId', 'agentEndpoint', 'environment', 'config'],
+      required: ['channelId', 'agentEndpoint', 'config'],
       properties: {
         environment: { enum: ['lab', 'prod'] },
         priority: { type: 'integer', minimum: -1_000_000, maximum: 1_000_000 },

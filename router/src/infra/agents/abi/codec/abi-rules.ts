@@ -1,4 +1,5 @@
-import type { AbiConfig } from '../../../../core/models.ts';
+import type { SettingsProblem } from '../../agent-kind.ts';
+import type { AbiSettings } from '../abi-settings.ts';
 import { type CallRules, only } from '../input/abi-command.ts';
 import { AbiInputError } from '../input/abi-input.ts';
 import { placeholderProblems, sampleOf } from '../input/args-template.ts';
@@ -16,13 +17,7 @@ export interface AbiRules extends CallRules {
   file?: FileTemplate;
 }
 
-/** A mistake in `config.abi`; `field` is its path in there, such as `functions[1]`. */
-export interface AbiConfigProblem {
-  field: string;
-  message: string;
-}
-
-export type AbiRulesResult = { ok: true; rules: AbiRules } | { ok: false; problems: AbiConfigProblem[] };
+export type AbiRulesResult = { ok: true; rules: AbiRules } | { ok: false; problems: SettingsProblem[] };
 
 /**
  * Reads the settings with the entries of their ABI: each function is parsed, `function` looked up, the argument template
@@ -30,7 +25,7 @@ export type AbiRulesResult = { ok: true; rules: AbiRules } | { ok: false; proble
  */
 export async function rulesOf(
   entries: readonly unknown[],
-  config: Pick<AbiConfig, 'function' | 'args' | 'output'>,
+  config: Pick<AbiSettings, 'function' | 'args' | 'output'>,
 ): Promise<AbiRulesResult> {
   let abi: AgentAbi;
   try {
@@ -40,7 +35,7 @@ export async function rulesOf(
     const problems = error.problems.map(({ path, message }) => ({ field: `functions${path}`, message }));
     return { ok: false, problems };
   }
-  const problems: AbiConfigProblem[] = [];
+  const problems: SettingsProblem[] = [];
   const noting = <T>(field: string, work: () => T): T | undefined => {
     try {
       return work();
@@ -80,7 +75,7 @@ export async function rulesOf(
 }
 
 /** Mistakes of settings as an admin saves them. An ABI behind a URL is read at its first use, so it is not checked here. */
-export async function abiConfigProblems(config: AbiConfig): Promise<AbiConfigProblem[]> {
+export async function abiSettingsProblems(config: AbiSettings): Promise<SettingsProblem[]> {
   if (typeof config.functions === 'string') return [];
   const result = await rulesOf(config.functions, config);
   return result.ok ? [] : result.problems;

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../core/errors.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { boundedFetch, redirectHint } from '../../transport/bounded-fetch.ts';
+import type { AgentTransport } from '../../transport/agent-transport.ts';
+import { redirectHint } from '../../transport/bounded-fetch.ts';
 import { orAbort } from '../../transport/with-limit.ts';
 
 const MAX_BYTES = 1024 * 1024;
@@ -21,11 +22,13 @@ interface Kept {
 /** ABIs that routes name by URL: fetched at their first use, kept for five minutes, and longer while their server is away. */
 export class Manifests {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #transport: AgentTransport;
   readonly #kept = new LRUCache<string, Kept>({ max: MAX_MANIFESTS });
   readonly #underWay = new Map<string, Promise<unknown[]>>();
 
-  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+  constructor(clock: Pick<Clock, 'monotonicMs'>, transport: AgentTransport) {
     this.#clock = clock;
+    this.#transport = transport;
   }
 
   /**
@@ -50,7 +53,7 @@ export class Manifests {
   #look(url: string, limitMs: number): Promise<unknown[]> {
     const underWay = this.#underWay.get(url);
     if (underWay) return underWay;
-    const look = fetchText(url, AbortSignal.timeout(limitMs))
+    const look = fetchText(this.#transport, url, AbortSignal.timeout(limitMs))
       .then((text) => {
         const entries = entriesIn(text);
         this.#kept.set(url, { entries, freshUntilMs: this.#clock.monotonicMs() + FRESH_MS });
@@ -66,10 +69,15 @@ export class Manifests {
 
 const LATE = "The ABI agent's manifest did not come in time.";
 
-async function fetchText(url: string, signal: AbortSignal): Promise<string> {
+async function fetchText(transport: AgentTransport, url: string, signal: AbortSignal): Promise<string> {
   const headers = new Headers({ accept: 'application/json' });
-  const fetched = await boundedFetch(url, { method: 'GET', headers, signal, maxBytes: MAX_BYTES });
+  const fetched = await transport.fetch(url, { method: 'GET', headers, signal, maxBytes: MAX_BYTES });
   if (fetched.kind === 'fault') {
+    if (fetched.stage === 'refused') {
+      throw new AgentProtocolError(`The ABI agent's manifest cannot be fetched: ${fetched.detail}.`, {
+        code: 'AGENT_ADDRESS_REFUSED',
+      });
+    }
     if (fetched.stage === 'too-large')
       throw new AgentProtocolError("The ABI agent's manifest is larger than 1 MB.");
     if (fetched.stage === 'aborted') throw new AgentUnavailableError(LATE);

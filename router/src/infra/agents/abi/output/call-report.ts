@@ -1,6 +1,6 @@
 import { contractSessionId, contractUser } from '../../../../core/chat-id.ts';
 import type { IncomingMessage } from '../../../../core/models.ts';
-import { type Redact, redactor } from '../../adk/adk-errors.ts';
+import { type Redact, redactor } from '../../transport/redaction.ts';
 import { readable } from '../codec/abi-render.ts';
 import type { AbiValue } from '../codec/abi-type.ts';
 import type { Call } from '../input/abi-command.ts';
@@ -20,10 +20,8 @@ export function callRedactor(
   headers: Record<string, string> = {},
 ): Redact {
   const secrets = Object.values(headers).flatMap((value) => [value, ...value.split(' ').slice(1)]);
-  const redact = redactor(
-    { text, userId: contractUser(from), sessionId: contractSessionId(from, channelId) },
-    secrets,
-  );
+  const sessionId = contractSessionId(from, channelId);
+  const redact = redactor({ text, userId: contractUser(from), sessionId, secrets });
   const given = [...longTextsIn(values)];
   return (written) => given.reduce((shown, value) => shown.replaceAll(value, '[argument]'), redact(written));
 }

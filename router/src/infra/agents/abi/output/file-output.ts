@@ -1,10 +1,6 @@
 import { AgentProtocolError } from '../../../../core/errors.ts';
-import {
-  type AbiFileOutput,
-  MAX_MEDIA_BYTES,
-  type ReplyFile,
-  type ReplyMediaKind,
-} from '../../../../core/models.ts';
+import { MAX_MEDIA_BYTES, type ReplyFile, type ReplyMediaKind } from '../../../../core/models.ts';
+import type { AbiFileOutput } from '../abi-settings.ts';
 import { AbiDefinitionError, type AbiParam, type AbiValue, shortened, typeText } from '../codec/abi-type.ts';
 import { mediaTypeOf } from './media-type.ts';
 import {

@@ -4,9 +4,10 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../../core/errors.ts';
-import { type Redact, retryAfterMs } from '../../adk/adk-errors.ts';
-import { errorText } from '../../adk/adk-wire.ts';
 import { type Fetched, redirectHint } from '../../transport/bounded-fetch.ts';
+import { errorText } from '../../transport/error-text.ts';
+import type { Redact } from '../../transport/redaction.ts';
+import { retryAfterMs } from '../../transport/retry-after.ts';
 import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
 import type { AbiFunction } from '../codec/abi-signature.ts';
 import { type AbiValue, typeText } from '../codec/abi-type.ts';
@@ -71,6 +72,11 @@ function textHint(body: Buffer, redact: Redact): string | undefined {
 function faultError(fault: Fetched & { kind: 'fault' }, asked: Asked): Wa2aiError {
   const { stage, cause } = fault;
   const detail = asked.redact(fault.detail);
+  if (stage === 'refused') {
+    return new AgentProtocolError(`The ABI agent was not called: ${detail}.`, {
+      code: 'AGENT_ADDRESS_REFUSED',
+    });
+  }
   if (stage === 'not-connected') {
     return new AgentUnavailableError(`The ABI agent cannot be reached: ${detail}.`, { cause, isAway: true });
   }

@@ -1,4 +1,5 @@
-import { boundedFetch, type FaultStage } from '../../transport/bounded-fetch.ts';
+import { AgentTransport } from '../../transport/agent-transport.ts';
+import type { FaultStage } from '../../transport/bounded-fetch.ts';
 import { callUrl, type Envelope, envelopeOf, outputsIn, requestBody } from '../codec/abi-wire.ts';
 
 const MAX_BYTES = 21 * 1024 * 1024;
@@ -17,11 +18,16 @@ export class AgentProbe {
   readonly url: string;
   readonly envelope: Envelope;
   readonly #timeoutMs: number;
+  readonly #transport: AgentTransport;
 
-  constructor(url: string, options: { envelope?: Envelope; timeoutMs?: number } = {}) {
+  constructor(
+    url: string,
+    options: { envelope?: Envelope; timeoutMs?: number; transport?: AgentTransport } = {},
+  ) {
     this.url = url;
     this.envelope = options.envelope ?? 'raw';
     this.#timeoutMs = options.timeoutMs ?? 30_000;
+    this.#transport = options.transport ?? new AgentTransport();
   }
 
   /** Posts calldata in the envelope. */
@@ -55,7 +61,7 @@ export class AgentProbe {
     const headers = new Headers(contentType ? { 'content-type': contentType } : {});
     const signal = AbortSignal.timeout(this.#timeoutMs);
     const startMs = performance.now();
-    const fetched = await boundedFetch(url, { method, headers, body, signal, maxBytes: MAX_BYTES });
+    const fetched = await this.#transport.fetch(url, { method, headers, body, signal, maxBytes: MAX_BYTES });
     const ms = Math.round(performance.now() - startMs);
     if (fetched.kind === 'answer') return { status: fetched.status, body: fetched.body, ms };
     const { stage: fault, detail } = fetched;

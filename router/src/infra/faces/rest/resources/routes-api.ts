@@ -5,27 +5,23 @@ import type { Route, RouteConfig } from '../../../../core/models.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { NewRoute, RouteStore } from '../../../../core/ports/route-store.ts';
-import { abiConfigProblems } from '../../../agents/abi/codec/abi-rules.ts';
+import type { AgentKind } from '../../../agents/agent-kind.ts';
+import { kindNamed, routeConfigOf, wireConfigOf } from '../../../agents/route-config.ts';
+import { type AgentOfRoute, maskedConfig, unmasked } from '../../../agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, channelIdField, dataResponse, listResponse } from '../fields.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import type { ResponseDoc } from '../response.ts';
 import { invalid, validate } from '../validate.ts';
 import { refuseUnknownAccount } from './accounts-api.ts';
-import {
-  newRouteOf,
-  patchedConfig,
-  routeBody,
-  routePatch,
-  routeReplacement,
-  routeView,
-} from './route-schemas.ts';
-import { mergePatch, unmasked, viewOf } from './route-view.ts';
+import { newRouteOf, routeSchemas, routeView, storedRouteResponse, type Warning } from './route-schemas.ts';
+import { mergePatch, viewOf } from './route-view.ts';
 
 export interface RoutesApiDeps {
   routes: RouteStore;
   accounts: AccountControl;
-  config: Pick<Config, 'accountId'>;
+  config: Pick<Config, 'accountId' | 'environment'>;
+  agentKinds: readonly AgentKind[];
   log: Logger;
 }
 
@@ -44,10 +40,11 @@ const listQuery = z.strictObject({
 
 /** The route table: `/api/routes`. `{id}` is a route's id or a channelId that exactly one route has. */
 export function routesApi(deps: RoutesApiDeps): Endpoint[] {
-  const { routes, accounts, config, log } = deps;
+  const { routes, accounts, config, agentKinds, log } = deps;
+  const schemas = routeSchemas(agentKinds);
   const common = { tag: 'Routes' as const };
   const changed = {
-    200: { description: 'The route as it is now.', schema: changedResponse(routeView) },
+    200: { description: 'The route as it is now.', schema: storedRouteResponse },
     404: notFound,
     409: ambiguous,
   };
@@ -59,20 +56,20 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes',
       operationId: 'createRoute',
       summary: 'Add a route',
-      body: routeBody,
+      body: schemas.body,
       responses: {
-        201: { description: 'The route, which takes the next message.', schema: changedResponse(routeView) },
+        201: { description: 'The route; it takes the next message.', schema: storedRouteResponse },
       },
       handle: async ({ body }) => {
-        const route = newRouteOf(body, config.accountId);
+        const route = newRouteOf(agentKinds, body, config);
         refuseUnknownAccount(accounts, route.accountId, config.accountId);
-        await refuseUnusable(route.config);
-        const created = await routes.create({ ...route, config: unmasked(route.config, undefined) });
+        const usable = await usableConfig(route, undefined);
+        const created = await routes.create({ ...route, config: usable.config });
         log.info({ routeId: created.id }, 'route created');
         return {
           status: 201,
           headers: { location: `/api/routes/${created.id}` },
-          json: { success: true, message: 'Route created.', data: viewOf(created) },
+          json: stored('Route created.', created, usable.warnings),
         };
       },
     }),
@@ -85,7 +82,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       query: listQuery,
       responses: { 200: { description: 'The routes.', schema: listResponse(routeView) } },
       handle: async ({ query }) => {
-        const data = (await routes.list(query)).map(viewOf);
+        const data = (await routes.list(query)).map((route) => viewOf(agentKinds, route));
         return { status: 200, json: { success: true, data, count: data.length } };
       },
     }),
@@ -102,7 +99,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       },
       handle: async ({ params }) => {
         const route = await findRoute(routes, params.id);
-        return { status: 200, json: { success: true, data: viewOf(route) } };
+        return { status: 200, json: { success: true, data: viewOf(agentKinds, route) } };
       },
     }),
     endpoint({
@@ -111,12 +108,12 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes/{id}',
       operationId: 'replaceRoute',
       summary: 'Replace a route',
-      body: routeReplacement,
+      body: schemas.replacement,
       responses: changed,
       handle: async ({ params, body }) => {
         const before = await findRoute(routes, params.id);
         const whole = { ...body, channelId: body.channelId ?? before.channelId };
-        return change(before, newRouteOf(whole, before.accountId));
+        return change(before, newRouteOf(agentKinds, whole, before));
       },
     }),
     endpoint({
@@ -125,7 +122,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes/{id}',
       operationId: 'updateRoute',
       summary: 'Change fields of a route',
-      body: routePatch,
+      body: schemas.patch,
       responses: changed,
       handle: async ({ params, body }) => {
         const before = await findRoute(routes, params.id);
@@ -136,9 +133,12 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         // Present with undefined clears a field in the store; absent leaves it.
         if (regexFilter !== undefined) changes.regexFilter = regexFilter ?? undefined;
         if (name !== undefined) changes.name = name ?? undefined;
+        // Masked, so that a secret which the patch does not name counts as not given again.
+        const shown = maskedConfig(agentKinds, before.config);
         if (configPatch !== undefined) {
-          const merged = { config: mergePatch(before.config, configPatch) };
-          changes.config = validate(patchedConfig, merged, 'body').config;
+          changes.config = routeConfigOf(agentKinds, mergePatch(shown, configPatch) as typeof shown);
+        } else if (changes.agentEndpoint !== undefined && before.config.agent) {
+          changes.config = routeConfigOf(agentKinds, shown);
         }
         return change(before, changes);
       },
@@ -161,31 +161,62 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         const route = await findRoute(routes, params.id);
         if (!(await routes.delete(route.id))) throw noSuchRoute();
         log.info({ routeId: route.id }, 'route deleted');
-        return { status: 200, json: { success: true, message: 'Route deleted.', data: viewOf(route) } };
+        return {
+          status: 200,
+          json: { success: true, message: 'Route deleted.', data: viewOf(agentKinds, route) },
+        };
       },
     }),
   ];
 
   async function change(before: Route, changes: Partial<NewRoute>) {
     if (changes.accountId !== undefined) refuseUnknownAccount(accounts, changes.accountId, before.accountId);
-    const config: RouteConfig | undefined = changes.config && unmasked(changes.config, before.config);
-    if (config) await refuseUnusable(config);
-    const updated = await routes.update(before.id, { ...changes, ...(config && { config }) });
+    const { agentEndpoint = before.agentEndpoint, config: written } = changes;
+    const usable = written && (await usableConfig({ agentEndpoint, config: written }, before));
+    const updated = await routes.update(before.id, { ...changes, ...(usable && { config: usable.config }) });
     if (!updated) throw noSuchRoute();
     log.info({ routeId: updated.id, fields: Object.keys(changes) }, 'route changed');
-    return { status: 200, json: { success: true, message: 'Route updated.', data: viewOf(updated) } };
+    return { status: 200, json: stored('Route updated.', updated, usable?.warnings ?? []) };
   }
-}
 
-/** @throws {HttpProblem} 400: what an agent kind's settings say cannot be used, one sentence a mistake */
-async function refuseUnusable({ abi }: RouteConfig): Promise<void> {
-  if (!abi) return;
-  const problems = await abiConfigProblems(abi);
-  if (problems.length === 0) return;
-  throw invalid(
-    'body',
-    problems.map(({ field, message }) => ({ field: `config.abi.${field}`, message })),
-  );
+  function stored(message: string, route: Route, warnings: Warning[]) {
+    const data = viewOf(agentKinds, route);
+    return { success: true, message, data, ...(warnings.length > 0 && { warnings }) };
+  }
+
+  /**
+   * The config to store: masks replaced by the stored secrets, everything checked.
+   * @throws {HttpProblem} 400: the config cannot be used, one sentence per mistake
+   */
+  async function usableConfig(
+    next: AgentOfRoute,
+    before: AgentOfRoute | undefined,
+  ): Promise<{ config: RouteConfig; warnings: Warning[] }> {
+    const { config, dropped, unknown } = unmasked(agentKinds, next, before);
+    if (unknown.length > 0) {
+      const message = 'is masked (***) and no value is stored; send its value';
+      throw invalid(
+        'body',
+        unknown.map((field) => ({ field, message })),
+      );
+    }
+    validate(schemas.changedConfig, { config: wireConfigOf(config) }, 'body');
+    await refuseUnusable(config);
+    const message =
+      'The stored secret was removed because the address of the agent changed. Send its value again.';
+    return { config, warnings: dropped.map((field) => ({ code: 'SECRETS_DROPPED', field, message })) };
+  }
+
+  /** @throws {HttpProblem} 400: settings that their agent kind cannot use */
+  async function refuseUnusable({ agent }: RouteConfig): Promise<void> {
+    const kind = kindNamed(agentKinds, agent?.kind);
+    const problems = (await kind?.check?.(agent?.settings)) ?? [];
+    if (problems.length === 0) return;
+    throw invalid(
+      'body',
+      problems.map(({ field, message }) => ({ field: `config.${kind?.name}.${field}`, message })),
+    );
+  }
 }
 
 /**

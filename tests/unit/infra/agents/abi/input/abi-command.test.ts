@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AbiConfig, IncomingMessage } from '../../../../../../router/src/core/models.ts';
+import type { IncomingMessage } from '../../../../../../router/src/core/models.ts';
+import type { AbiSettings } from '../../../../../../router/src/infra/agents/abi/abi-settings.ts';
 import { rulesOf } from '../../../../../../router/src/infra/agents/abi/codec/abi-rules.ts';
 import {
   type Interpretation,
@@ -21,7 +22,7 @@ const message: IncomingMessage = {
 
 async function meaning(
   text: string,
-  config: Partial<AbiConfig> & { functions?: string[] } = {},
+  config: Partial<AbiSettings> & { functions?: string[] } = {},
 ): Promise<Interpretation> {
   const result = await rulesOf(config.functions ?? specificationFunctions, config);
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
@@ -236,7 +237,7 @@ describe('whatever a person writes', { timeout: 60_000 }, () => {
   );
 
   it('is a call or an answer, never an error', async () => {
-    const configs: Array<Partial<AbiConfig>> = [
+    const configs: Array<Partial<AbiSettings>> = [
       {},
       { function: 'add' },
       { function: 'processUser' },
@@ -324,7 +325,7 @@ describe('argument templates', () => {
     [{ function: 'greet', args: ['{{#text}}'] }, 'args', /^uses \{\{#text\}\}; there are text, from, /],
     [{ function: 'greet', args: ['{{user.name}}'] }, 'args', /^uses \{\{user\.name\}\}; there are /],
   ])('are checked when they are saved: %j', async (config, field, sentence) => {
-    const result = await rulesOf(specificationFunctions, config as Partial<AbiConfig>);
+    const result = await rulesOf(specificationFunctions, config as Partial<AbiSettings>);
     const problems = result.ok ? [] : result.problems;
     expect(problems).toEqual([
       { field, message: typeof sentence === 'string' ? sentence : expect.stringMatching(sentence) },

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Route } from '../../../../../../router/src/core/models.ts';
 import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 const UUID = /^[0-9a-f-]{36}$/;
@@ -16,6 +17,11 @@ beforeEach(async () => {
   api = await startHttpApi();
 });
 afterEach(() => api.close());
+
+/** The headers in the settings of a stored route. */
+function headersOf(route: Route | undefined): unknown {
+  return (route?.config.agent?.settings as { headers?: unknown } | undefined)?.headers;
+}
 
 async function added(change: object = {}): Promise<{ id: string; channelId: string }> {
   const { status, body } = await api.call('POST', '/api/routes', { ...contractRoute, ...change });
@@ -41,6 +47,13 @@ describe('POST /api/routes', () => {
       },
     });
     expect(answer.headers.get('location')).toBe(`/api/routes/${answer.body.data.id}`);
+  });
+
+  it("takes the service's environment when the body names none", async () => {
+    const { environment: _, ...rest } = contractRoute;
+    const { status, body } = await api.call('POST', '/api/routes', rest);
+    expect(status).toBe(201);
+    expect(body.data.environment).toBe('lab');
   });
 
   it('keeps every field of a full route', async () => {
@@ -224,7 +237,7 @@ describe('secret headers of an agent', () => {
   const secretRoute = {
     config: { adk: { appName: 'a', headers: { Authorization: 'Bearer s3cret', 'X-Team': 'red' } } },
   };
-  const storedHeaders = async () => (await api.routes.list())[0]?.config.adk?.headers;
+  const storedHeaders = async () => headersOf((await api.routes.list())[0]);
 
   it('are never shown', async () => {
     const { id } = await added(secretRoute);
@@ -266,6 +279,54 @@ describe('secret headers of an agent', () => {
     const headers = { Authorization: 'Bearer new', 'X-Team': null };
     await api.call('PATCH', '/api/routes/5493777239922', { config: { adk: { headers } } });
     expect(await storedHeaders()).toEqual({ Authorization: 'Bearer new' });
+  });
+
+  it.each([
+    ['the endpoint', 'PATCH', { agentEndpoint: 'http://attacker.example' }],
+    ['the base URL', 'PATCH', { config: { adk: { baseUrl: 'http://attacker.example' } } }],
+    ['only the port', 'PATCH', { config: { adk: { baseUrl: 'http://localhost:8001' } } }],
+    ['only the scheme', 'PATCH', { agentEndpoint: 'https://localhost:8000' }],
+    [
+      'the endpoint of a masked answer',
+      'PUT',
+      {
+        agentEndpoint: 'http://attacker.example',
+        config: { adk: { appName: 'a', headers: { Authorization: '***', 'X-Team': '***' } } },
+      },
+    ],
+  ])('are dropped when a change of %s would send them to another origin', async (_case, method, change) => {
+    await added(secretRoute);
+    const { status, body, text } = await api.call(method, '/api/routes/5493777239922', change);
+    expect(status).toBe(200);
+    expect(await storedHeaders()).toEqual({});
+    expect(text).not.toContain('s3cret');
+    expect(body.warnings).toEqual(
+      ['Authorization', 'X-Team'].map((name) => ({
+        code: 'SECRETS_DROPPED',
+        field: `config.adk.headers.${name}`,
+        message: expect.stringContaining('Send its value again'),
+      })),
+    );
+  });
+
+  it('stay when they are given again for the new address', async () => {
+    await added(secretRoute);
+    const headers = { Authorization: 'Bearer s3cret' };
+    const { body } = await api.call('PATCH', '/api/routes/5493777239922', {
+      agentEndpoint: 'http://new.example',
+      config: { adk: { headers } },
+    });
+    expect(await storedHeaders()).toEqual(headers);
+    expect(body.warnings).toMatchObject([{ field: 'config.adk.headers.X-Team' }]);
+  });
+
+  it('stay when only the path of the address changes', async () => {
+    await added(secretRoute);
+    const { body } = await api.call('PATCH', '/api/routes/5493777239922', {
+      agentEndpoint: 'http://localhost:8000/adk',
+    });
+    expect(await storedHeaders()).toEqual(secretRoute.config.adk.headers);
+    expect(body).not.toHaveProperty('warnings');
   });
 
   it('are refused when the mask stands for nothing', async () => {
@@ -327,13 +388,12 @@ describe('an ABI route', () => {
     const shown = await api.call('GET', `/api/routes/${id}`);
     expect(shown.body.data.config.abi.headers).toEqual({ 'x-api-key': '***' });
     const changed = await api.call('PUT', `/api/routes/${id}`, {
-      agentEndpoint: 'http://agent',
-      environment: 'lab',
+      agentEndpoint: contractRoute.agentEndpoint,
       config: shown.body.data.config,
     });
     expect(changed.status).toBe(200);
     const stored = await api.deps.routes.get(id);
-    expect(stored?.config.abi?.headers).toEqual({ 'x-api-key': 'secret-key' });
+    expect(headersOf(stored)).toEqual({ 'x-api-key': 'secret-key' });
   });
 
   it.each([

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 
-/** What stands in for the value of a secret header in answers; sent back, it means "as it was". */
-export const MASK = '***';
+/** Fields that the settings of several agent kinds share, each with its sentence for a wrong value. */
 
 /** Headers that the transport sets itself. */
 const RESERVED_HEADERS = new Set([
@@ -16,7 +15,7 @@ const RESERVED_HEADERS = new Set([
   'trailer',
 ]);
 
-/** Where an agent is. */
+/** An address of an agent. */
 export const httpUrlField = z
   .string()
   .max(2048)
@@ -25,12 +24,16 @@ export const httpUrlField = z
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
       context.addIssue('must be an http:// or https:// URL');
     } else if (url.username !== '' || url.password !== '') {
-      context.addIssue('must not hold a user name or password; use the headers of config.adk or config.abi');
+      context.addIssue('must not hold a user name or password; use the headers of the agent kind');
     }
-  });
+  })
+  .meta({ format: 'uri' });
 
 /** For `refine`: the text holds more than spaces. */
 export const notBlank = (value: string) => value.trim() !== '';
+
+/** A secret: masked in every answer, dropped when the address of the agent changes. */
+export const secretField = z.string().max(8192).meta({ format: 'password' });
 
 /** Extra headers of every request to an agent. */
 export const headersField = z
@@ -39,16 +42,15 @@ export const headersField = z
       .string()
       .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/)
       .refine((name) => !RESERVED_HEADERS.has(name.toLowerCase())),
-    z
-      .string()
-      .max(8192)
-      .regex(/^[\t\x20-\x7e]*$/, 'must hold printable ASCII characters only'),
+    secretField.regex(/^[\t\x20-\x7e]*$/, 'must hold printable ASCII characters only').meta({
+      format: 'password',
+    }),
   )
-  .describe(`Extra request headers, such as Authorization. Answers show \`${MASK}\` for each value.`);
+  .describe('Extra request headers, such as Authorization. Answers show `***` for each value.');
 
-/** Time limit of one ask, in milliseconds. */
+/** Time limit of one attempt, in milliseconds. */
 export const timeoutField = z
   .int()
   .min(100)
   .max(3_600_000)
-  .describe('Longest wait for one answer, in milliseconds.');
+  .describe('Longest wait for one answer, in milliseconds. Default: WA2AI_AGENT_TIMEOUT_MS.');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { headersField, httpUrlField, timeoutField } from '../../faces/rest/agent-fields.ts';
+import { headersField, httpUrlField, timeoutField } from '../setting-fields.ts';
 
 const MAX_ABI_ENTRIES = 1_000;
 
@@ -10,7 +10,7 @@ const abiEntries = z
 
 const templateText = z.string().min(1).max(10_000);
 
-/** A reply that is a file; `abiConfigProblems` checks it against the outputs. */
+/** A reply that is a file; `abiSettingsProblems` checks it against the outputs. */
 const fileOutput = z.strictObject({
   image: templateText.optional().describe('The output of type bytes that is sent as a picture: `{{chart}}`.'),
   audio: templateText.optional().describe('The output of type bytes that is sent as a sound.'),
@@ -20,8 +20,8 @@ const fileOutput = z.strictObject({
   caption: templateText.optional().describe('A template; not with audio.'),
 });
 
-/** The shape of an ABI route's settings; `abiConfigProblems` checks what they say. */
-export const abiConfig = z.strictObject({
+/** Settings of an ABI route; `abiSettingsProblems` checks what the schema cannot see. */
+export const abiSettings = z.strictObject({
   functions: z
     .union([abiEntries, httpUrlField], {
       error: ({ input }) =>
@@ -72,3 +72,8 @@ export const abiConfig = z.strictObject({
     .optional()
     .describe('A repeated call does no harm: failures and time-outs are tried again. Default: false.'),
 });
+
+export type AbiSettings = z.output<typeof abiSettings>;
+
+/** A reply that is a file: `{"image": "{{chart}}", "mimeType": "image/png", "caption": "{{title}}"}`; exactly one kind. */
+export type AbiFileOutput = z.output<typeof fileOutput>;

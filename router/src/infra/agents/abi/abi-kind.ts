@@ -1,0 +1,19 @@
+import { agentKind } from '../agent-kind.ts';
+import { AbiAgentClient } from './abi-agent-client.ts';
+import { type AbiSettings, abiSettings } from './abi-settings.ts';
+import { abiSettingsProblems } from './codec/abi-rules.ts';
+import { Manifests } from './input/manifests.ts';
+
+/** Agents that take ABI calldata over HTTP (agent container specification). */
+export const abiKind = agentKind<AbiSettings>({
+  name: 'abi',
+  description: 'An agent that takes ABI calldata (agent container specification).',
+  settings: abiSettings,
+  check: abiSettingsProblems,
+  endpointOf: (agentEndpoint) => agentEndpoint,
+  client: ({ defaultTimeoutMs, log, clock, transport }) => {
+    const manifests = new Manifests(clock, transport);
+    return (abi) =>
+      new AbiAgentClient({ abi, timeoutMs: defaultTimeoutMs, log, clock, manifests, transport });
+  },
+});

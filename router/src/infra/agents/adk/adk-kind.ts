@@ -1,0 +1,17 @@
+import { HttpAgentClient } from '../../http-agent-client.ts';
+import { agentKind } from '../agent-kind.ts';
+import { type AdkSettings, adkSettings } from './adk-settings.ts';
+import { AdkState } from './adk-state.ts';
+
+/** Google's Agent Development Kit over HTTP: the protocol of the agent contract. */
+export const adkKind = agentKind<AdkSettings>({
+  name: 'adk',
+  description: 'A Google ADK server.',
+  settings: adkSettings,
+  endpointOf: (agentEndpoint, { baseUrl }) => baseUrl ?? agentEndpoint,
+  client: ({ defaultTimeoutMs, log, clock, transport }) => {
+    const state = new AdkState();
+    return ({ timeoutMs, ...adk }) =>
+      new HttpAgentClient({ timeout: timeoutMs ?? defaultTimeoutMs, adk, log, clock, state, transport });
+  },
+});

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { headersField, httpUrlField, notBlank, timeoutField } from '../setting-fields.ts';
+
+/** Settings of an ADK route, as the agent contract names them. */
+export const adkSettings = z.strictObject({
+  appName: z
+    .string()
+    .max(200)
+    .refine(notBlank, 'must not be blank')
+    .describe("The agent's name at the ADK server: its folder."),
+  baseUrl: httpUrlField.optional().describe('URL of the ADK server. Default: agentEndpoint.'),
+  dialect: z
+    .enum(['auto', 'snake', 'camel'])
+    .optional()
+    .describe('Spelling of the request body; `auto`, the default, learns it per server.'),
+  media: z
+    .boolean()
+    .optional()
+    .describe(
+      "Sends people's files of at most 10 MB as `inlineData`, and the agent's `inlineData` to the chat. Default: text only.",
+    ),
+  headers: headersField.optional(),
+  timeoutMs: timeoutField.optional(),
+});
+
+export type AdkSettings = z.output<typeof adkSettings>;

@@ -1,0 +1,48 @@
+import type { z } from 'zod';
+import type { AgentClient } from '../../core/agent-client.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import type { AgentTransport } from './transport/agent-transport.ts';
+
+/** A mistake in a route's settings; `field` is its path within the settings of the kind, such as `functions[1]`. */
+export interface SettingsProblem {
+  field: string;
+  message: string;
+}
+
+/** What the clients of a kind are made from. */
+export interface AgentDeps {
+  /** Longest wait for one answer when the route names none, in milliseconds. */
+  defaultTimeoutMs: number;
+  log: Logger;
+  clock: Clock;
+  transport: AgentTransport;
+}
+
+/**
+ * Everything wa2ai knows about one protocol to agents. The schema of routes in the API, their stored form, the masking of
+ * secrets, the key of the circuit breaker, the probe and the documentation follow from it, so a new kind is one folder and
+ * one line in `agent-kinds.ts`.
+ */
+export interface AgentKind<Settings = unknown> {
+  /** The name under which a route's `config` holds the settings: `adk`. */
+  readonly name: string;
+  /** One sentence for the description of the API and the documentation. */
+  readonly description: string;
+  /**
+   * The settings as the API takes them: strict, each field with a `describe` text. A field that holds a secret has the
+   * meta `{ format: 'password' }`, one that holds an address `{ format: 'uri' }` (setting-fields.ts).
+   */
+  readonly settings: z.ZodType<Settings>;
+  /** Mistakes that the schema cannot see. Reads nothing from the network. Absent: there are none. */
+  check?(settings: Settings): Promise<SettingsProblem[]>;
+  /** The URL that requests of a route go to. Routes with the same one share a circuit breaker. */
+  endpointOf(agentEndpoint: string, settings: Settings): string;
+  /** Makes the function that makes a client; what it holds is shared by all clients of the kind. */
+  client(deps: AgentDeps): (settings: Settings) => AgentClient;
+}
+
+/** Checks a descriptor against its own settings and gives it the type that lists hold. */
+export function agentKind<Settings>(kind: AgentKind<Settings>): AgentKind {
+  return kind as AgentKind;
+}

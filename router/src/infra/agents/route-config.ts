@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import type { RouteConfig } from '../../core/models.ts';
+import type { AgentKind } from './agent-kind.ts';
+import { notBlank } from './setting-fields.ts';
+
+/** A route's config as the API and the database write it: the settings stand under the name of their kind. */
+export type WireConfig = Record<string, unknown>;
+
+const noticeField = z.string().max(4096).refine(notBlank, 'must not be blank');
+const waitField = z.int().min(0).max(3_600_000);
+
+const failureField = z
+  .strictObject({
+    attempts: z
+      .int()
+      .min(1)
+      .max(20)
+      .optional()
+      .describe(
+        'Minimum number of attempts per message when the agent rejects it. Default: WA2AI_AGENT_ATTEMPTS.',
+      ),
+    patienceMs: waitField
+      .optional()
+      .describe(
+        'Keep retrying an unavailable agent (no connection, 429, 502, 503) for this long, in milliseconds, even after `attempts`. Default: 0 beside attempts or a fallback, else WA2AI_AGENT_PATIENCE_MS.',
+      ),
+    backoffMs: waitField
+      .optional()
+      .describe('Upper limit of the first wait between attempts, in milliseconds. Default: 500.'),
+    maxBackoffMs: waitField
+      .optional()
+      .describe('Upper limit of every wait between attempts, in milliseconds. Default: 10000.'),
+    maxRetryAfterMs: waitField
+      .optional()
+      .describe('Longest `Retry-After` that wa2ai waits in full, in milliseconds. Default: 120000.'),
+    circuit: z
+      .strictObject({
+        failures: z.int().min(1).max(1_000).describe('Consecutive failed attempts that open the circuit.'),
+        openMs: z
+          .int()
+          .min(100)
+          .max(3_600_000)
+          .describe('How long the circuit then stays open, in milliseconds.'),
+      })
+      .optional()
+      .describe('Stops calling an endpoint that keeps failing. Default: every message is an attempt.'),
+    fallbackRouteId: z
+      .uuid({ error: 'must be the id of a route' })
+      .optional()
+      .describe(
+        "Route whose agent gets one attempt when this route's agent has failed. Its own fallback is not used.",
+      ),
+    fallbackText: noticeField
+      .optional()
+      .describe('Sent as the reply when the agent has failed; the message then counts as answered.'),
+  })
+  .superRefine((failure, context) => {
+    const { backoffMs, maxBackoffMs, fallbackRouteId, fallbackText } = failure;
+    if (backoffMs !== undefined && maxBackoffMs !== undefined && backoffMs > maxBackoffMs) {
+      context.addIssue({ code: 'custom', path: ['maxBackoffMs'], message: 'must not be below backoffMs' });
+    }
+    if (fallbackRouteId !== undefined && fallbackText !== undefined) {
+      const message = 'must not stand beside fallbackRouteId; choose one';
+      context.addIssue({ code: 'custom', path: ['fallbackText'], message });
+    }
+  })
+  .describe('What happens when the agent does not answer.');
+
+const commonFields = {
+  unsupportedNotice: noticeField
+    .optional()
+    .describe('Sent for kinds of messages without text. Default: nothing.'),
+  failureNotice: noticeField.optional().describe('Sent when a turn has failed. Default: nothing.'),
+  failure: failureField.optional(),
+};
+
+/** The schema of a route's `config`: the settings of exactly one of these kinds beside what every kind shares. */
+export function routeConfigField(kinds: readonly AgentKind[]) {
+  const names = kinds.map(({ name }) => name);
+  const settings = kinds.map(({ name, description, settings }) => [
+    name,
+    settings.optional().describe(description),
+  ]);
+  return z
+    .strictObject({ ...(Object.fromEntries(settings) as Record<string, z.ZodType>), ...commonFields })
+    .refine((config) => names.filter((name) => name in config).length === 1, {
+      error: `must hold exactly one agent kind: ${names.join(', ')}`,
+      when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    });
+}
+
+/** The kind of this name among `kinds`. */
+export function kindNamed(kinds: readonly AgentKind[], name: string | undefined): AgentKind | undefined {
+  return kinds.find((kind) => kind.name === name);
+}
+
+/** Core's form of a config; of several kinds the first of the list counts. */
+export function routeConfigOf(kinds: readonly AgentKind[], wire: WireConfig): RouteConfig {
+  const kind = kinds.find(({ name }) => wire[name] !== undefined);
+  if (!kind) return wire;
+  const { [kind.name]: settings, ...common } = wire;
+  return { ...common, agent: { kind: kind.name, settings } };
+}
+
+/** A config as the API and the database write it. */
+export function wireConfigOf({ agent, ...common }: RouteConfig): WireConfig {
+  return agent ? { [agent.kind]: agent.settings, ...common } : common;
+}
+
+/**
+ * Makes the function that says why a stored config cannot be used, as part of a sentence; undefined when it can. A config
+ * must fit the schema of the API, except that unknown fields pass: a newer version may have added them. The sentence names
+ * the field and never its value, which may be a secret.
+ */
+export function storedConfigCheck(kinds: readonly AgentKind[]): (stored: unknown) => string | undefined {
+  const schema = routeConfigField(kinds);
+  return (stored) => {
+    const parsed = schema.safeParse(stored);
+    const issue = parsed.success ? undefined : parsed.error.issues.find((found) => !isUnknownField(found));
+    if (!issue) return undefined;
+    const path = issue.path.map(String).join('.');
+    if (path !== '') return `config.${path} is not what it must be`;
+    return issue.code === 'custom' ? `its config ${issue.message}` : 'its config is no object of settings';
+  };
+}
+
+/** Whether nothing but unknown fields is wrong; of a union, in at least one of its options. */
+function isUnknownField(issue: z.core.$ZodIssue): boolean {
+  if (issue.code === 'unrecognized_keys') return true;
+  return issue.code === 'invalid_union' && issue.errors.some((option) => option.every(isUnknownField));
+}

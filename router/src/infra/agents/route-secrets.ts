@@ -1,0 +1,82 @@
+import type { RouteConfig } from '../../core/models.ts';
+import type { AgentKind } from './agent-kind.ts';
+import { kindNamed, type WireConfig, wireConfigOf } from './route-config.ts';
+import { MASK, mapTexts, textsOf } from './secrets.ts';
+
+/** The part of a route that says which agent it calls, and with which secrets. */
+export interface AgentOfRoute {
+  agentEndpoint: string;
+  config: RouteConfig;
+}
+
+/** A config whose masks were replaced. Fields are paths such as `config.adk.headers.Authorization`. */
+export interface Unmasked {
+  config: RouteConfig;
+  /** Secrets removed because the address of the agent changed and they were not given again. */
+  dropped: string[];
+  /** Masked fields for which no secret was stored. */
+  unknown: string[];
+}
+
+/** The config as answers show it: each secret masked. */
+export function maskedConfig(kinds: readonly AgentKind[], config: RouteConfig): WireConfig {
+  const kind = kindNamed(kinds, config.agent?.kind);
+  if (!kind || !config.agent) return wireConfigOf(config);
+  const settings = mapTexts(kind.settings, config.agent.settings, 'password', () => MASK);
+  return wireConfigOf({ ...config, agent: { kind: kind.name, settings } });
+}
+
+/**
+ * Replaces each mask in `next` with the secret stored in `before`, so that an answer can be sent back as it came.
+ * A secret belongs to the addresses it was given for: when the origin of the agent's endpoint or of any other address in
+ * the settings changes, the stored secrets are dropped instead. Otherwise whoever can write a route could have the secrets
+ * sent to a server of their own without knowing them.
+ */
+export function unmasked(
+  kinds: readonly AgentKind[],
+  next: AgentOfRoute,
+  before: AgentOfRoute | undefined,
+): Unmasked {
+  const result: Unmasked = { config: next.config, dropped: [], unknown: [] };
+  const { agent } = next.config;
+  const kind = kindNamed(kinds, agent?.kind);
+  if (!kind || !agent) return result;
+  const stored = before?.config.agent?.kind === kind.name ? before : undefined;
+  const secrets = new Map(
+    textsOf(kind.settings, stored?.config.agent?.settings, 'password').map(({ path, value }) => [
+      path.join('.'),
+      value,
+    ]),
+  );
+  const isMoved = stored !== undefined && hasMoved(kind, stored, next);
+  const settings = mapTexts(kind.settings, agent.settings, 'password', ({ path, value }) => {
+    if (value !== MASK) return value;
+    const name = path.join('.');
+    const secret = secrets.get(name);
+    if (secret !== undefined && !isMoved) return secret;
+    (secret === undefined ? result.unknown : result.dropped).push(`config.${kind.name}.${name}`);
+    return undefined;
+  });
+  result.config = { ...next.config, agent: { kind: kind.name, settings } };
+  return result;
+}
+
+function hasMoved(kind: AgentKind, before: AgentOfRoute, next: AgentOfRoute): boolean {
+  if (originOf(endpointOf(kind, before)) !== originOf(endpointOf(kind, next))) return true;
+  const known = new Set(addressesOf(kind, before).map(originOf));
+  return addressesOf(kind, next).some((url) => !known.has(originOf(url)));
+}
+
+function endpointOf(kind: AgentKind, { agentEndpoint, config }: AgentOfRoute): string {
+  return kind.endpointOf(agentEndpoint, config.agent?.settings);
+}
+
+/** Every address that the kind may send a request of this route to. */
+export function addressesOf(kind: AgentKind, { agentEndpoint, config }: AgentOfRoute): string[] {
+  const inSettings = textsOf(kind.settings, config.agent?.settings, 'uri').map(({ value }) => value);
+  return [agentEndpoint, ...inSettings];
+}
+
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : url;
+}

@@ -1,0 +1,24 @@
+import { packageVersion } from '../../../config/package-version.ts';
+import { boundedFetch, type Fetched, type FetchOptions } from './bounded-fetch.ts';
+import { Egress } from './egress.ts';
+
+/**
+ * The way of every request to an agent: bounded, without redirects, only to addresses that the egress policy allows, and
+ * named `wa2ai/<version>`. One is shared by all clients of a process.
+ */
+export class AgentTransport {
+  readonly #egress: Egress;
+  readonly #userAgent: string;
+
+  constructor(egress = new Egress()) {
+    this.#egress = egress;
+    this.#userAgent = `wa2ai/${packageVersion()}`;
+  }
+
+  /** One exchange; see `boundedFetch`. A `user-agent` of the route's own headers stays. */
+  fetch(url: string, options: FetchOptions): Promise<Fetched> {
+    const headers = new Headers(options.headers);
+    if (!headers.has('user-agent')) headers.set('user-agent', this.#userAgent);
+    return boundedFetch(url, { ...options, headers }, this.#egress);
+  }
+}

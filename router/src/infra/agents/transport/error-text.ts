@@ -1,0 +1,50 @@
+import { z } from 'zod';
+
+const MAX_ERROR_CHARS = 500;
+
+/**
+ * A refusal's body as one short line for an operator: a web page loses its markup and its stack trace, a validation
+ * report (`{"detail":[{loc,msg,input}]}`) the input it quotes, everything else is kept as sent. At most 500 characters.
+ */
+export function errorText(body: string): string {
+  const text = body.trim();
+  if (text.startsWith('<')) return shorten(textOfPage(text));
+  return shorten(validationReport(text) ?? text);
+}
+
+function textOfPage(html: string): string {
+  const text = html
+    .slice(0, 20_000)
+    .replace(/<(script|style|title)\b[^>]*>[\s\S]*?<\/\1>/gi, ' ')
+    .replace(/<br\s*\/?>/gi, '\n')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&nbsp;/g, ' ')
+    .replace(/&quot;/g, '"');
+  return (
+    text
+      .split(/\n\s*at\s/)[0]
+      ?.replace(/\s+/g, ' ')
+      .trim() ?? ''
+  );
+}
+
+const reportSchema = z.looseObject({
+  detail: z.array(z.looseObject({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string() })).min(1),
+});
+
+function validationReport(text: string): string | undefined {
+  const report = reportSchema.safeParse(parsedJson(text));
+  return report.data?.detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ');
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_ERROR_CHARS ? `${text.slice(0, MAX_ERROR_CHARS)}…` : text;
+}

@@ -1,0 +1,79 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Marked } from 'marked';
+import { projectFolder } from '../../../config/package-version.ts';
+import { type Endpoint, endpoint } from '../rest/endpoint.ts';
+import { HttpProblem, problemSchema } from '../rest/problem.ts';
+import { Html } from './html.ts';
+import { page } from './page-frame.ts';
+
+const FOLDER = join(projectFolder(), 'docs');
+
+/** The anchor of a heading, as hosting services of repositories make it: error responses link to these. */
+export function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-');
+}
+
+const markdown = new Marked({
+  renderer: {
+    heading({ tokens, depth, text }) {
+      return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
+    // Files outside of docs/ are not served.
+    link({ href, tokens }) {
+      const text = this.parser.parseInline(tokens);
+      return href.startsWith('../') ? text : `<a href="${encodeURI(href)}">${text}</a>`;
+    },
+  },
+});
+
+/**
+ * The documentation of this version, `docs/*.md` as pages under the same paths: the `docs` of an error response, such as
+ * `docs/troubleshooting.md#invalid_body`, leads to its entry. Public: it contains nothing of this installation.
+ */
+export function docsPages(): Endpoint[] {
+  const notFound = { description: 'No such page.', schema: problemSchema };
+  return [
+    endpoint({
+      tag: 'Documentation',
+      method: 'get',
+      path: '/docs/{name}',
+      operationId: 'showDocumentation',
+      isPublic: true,
+      summary: 'A page of the documentation',
+      params: { name: 'Name of the page, such as `troubleshooting.md`.' },
+      responses: { 200: { description: 'The page.', contentType: 'text/html' }, 404: notFound },
+      handle: async ({ params: { name = '' } }) => {
+        const text = (await readListed(FOLDER, name, /\.md$/)).toString();
+        const title = /^# (.+)$/m.exec(text)?.[1] ?? name;
+        const main = new Html(await markdown.parse(text));
+        return page({ status: 200, title, aside: 'Documentation', main, isWide: true });
+      },
+    }),
+    endpoint({
+      tag: 'Documentation',
+      method: 'get',
+      path: '/docs/images/{name}',
+      operationId: 'showDocumentationPicture',
+      isPublic: true,
+      summary: 'A picture of the documentation',
+      params: { name: 'Name of the file, such as `chat.svg`.' },
+      responses: { 200: { description: 'The picture.', contentType: 'image/*' }, 404: notFound },
+      handle: async ({ params: { name = '' } }) => {
+        const bytes = await readListed(join(FOLDER, 'images'), name, /\.(svg|png)$/);
+        if (name.endsWith('.png')) return { status: 200, png: bytes };
+        return { status: 200, headers: { 'content-type': 'image/svg+xml' }, text: bytes.toString() };
+      },
+    }),
+  ];
+}
+
+/** A file that the folder lists, so that no name leads anywhere else. */
+async function readListed(folder: string, name: string, ending: RegExp): Promise<Buffer> {
+  const names: string[] = await readdir(folder).catch(() => []);
+  if (ending.test(name) && names.includes(name)) return readFile(join(folder, name));
+  throw new HttpProblem(404, 'NOT_FOUND', 'The documentation has no such page.');
+}

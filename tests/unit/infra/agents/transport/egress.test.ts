@@ -1,0 +1,158 @@
+import type { lookup } from 'node:dns';
+import { describe, expect, it } from 'vitest';
+import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { Egress } from '../../../../../router/src/infra/agents/transport/egress.ts';
+import { serverOf } from '../../../../support/abi.ts';
+
+const METADATA = '169.254.169.254';
+
+/** A resolver that answers with these addresses, whatever the name. */
+function resolvingTo(...addresses: string[]): typeof lookup {
+  const answer = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  const resolve = (_name: string, _options: object, done: (error: null, found: typeof answer) => void) =>
+    done(null, answer);
+  return resolve as unknown as typeof lookup;
+}
+
+/** A server that notes the requests it gets, and answers 200 or the given redirect. */
+async function aServer(redirectTo?: string) {
+  const requests: Array<{ path?: string; authorization?: string; userAgent?: string }> = [];
+  const { url } = await serverOf((request, response) => {
+    const { authorization, 'user-agent': userAgent } = request.headers;
+    requests.push({ path: request.url, authorization, userAgent });
+    response.writeHead(redirectTo ? 307 : 200, redirectTo ? { location: redirectTo } : {}).end('hello');
+  });
+  return { url, requests, port: new URL(url).port };
+}
+
+function get(url: string, egress: Egress, headers = {}) {
+  return new AgentTransport(egress).fetch(url, {
+    method: 'GET',
+    headers: new Headers(headers),
+    signal: AbortSignal.timeout(10_000),
+    maxBytes: 1_000,
+  });
+}
+
+describe('egress to an IP address', () => {
+  it.each([
+    METADATA,
+    '169.254.170.2',
+    '100.100.100.200',
+    '168.63.129.16',
+    'fe80::1',
+    'fe80::1%eth0',
+    'fd00:ec2::254',
+    `::ffff:${METADATA}`,
+    '::ffff:a9fe:a9fe',
+    '64:ff9b::a9fe:a9fe',
+    '2002:a9fe:a9fe::1',
+    `::${METADATA}`,
+  ])('refuses %s unless the policy is any', (address) => {
+    expect(new Egress('private').refusalOf(address)).toMatch(/metadata or link-local.*WA2AI_EGRESS=private/);
+    expect(new Egress('public').refusalOf(address)).toMatch(/WA2AI_EGRESS=public/);
+    expect(new Egress('any').refusalOf(address)).toBeUndefined();
+  });
+
+  it.each([
+    '127.0.0.1',
+    '10.1.2.3',
+    '172.31.0.1',
+    '192.168.1.1',
+    '100.64.0.1',
+    '0.0.0.0',
+    '::1',
+    '::',
+    'fd12::1',
+    '::ffff:10.0.0.1',
+  ])('refuses %s only under the policy public', (address) => {
+    expect(new Egress('private').refusalOf(address)).toBeUndefined();
+    expect(new Egress('public').refusalOf(address)).toMatch(/not a public address/);
+  });
+
+  it.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '2606:4700::1111', '::ffff:8.8.8.8', '64:ff9b::808:808'])(
+    'allows %s under every policy',
+    (address) => {
+      for (const policy of ['any', 'private', 'public'] as const) {
+        expect(new Egress(policy).refusalOf(address)).toBeUndefined();
+      }
+    },
+  );
+
+  it.each([
+    `http://${METADATA}/latest/meta-data/`,
+    'http://2852039166/',
+    'http://0xa9fea9fe/',
+    'http://0251.0376.0251.0376/',
+    'http://[::ffff:169.254.169.254]:8080/',
+  ])('sends nothing to %s', async (url) => {
+    expect(await get(url, new Egress())).toMatchObject({ kind: 'fault', stage: 'refused' });
+  });
+});
+
+describe('egress to a name', () => {
+  it('is checked by what the name resolves to', async () => {
+    const egress = new Egress('private', resolvingTo(METADATA));
+    expect(await get('http://metadata.google.internal/', egress)).toMatchObject({
+      stage: 'refused',
+      detail: expect.stringContaining(`metadata.google.internal resolves to ${METADATA}`),
+    });
+  });
+
+  it('reaches no server under the policy public when the name resolves to a private address', async () => {
+    const { requests, port } = await aServer();
+    const egress = new Egress('public', resolvingTo('127.0.0.1'));
+    expect(await get(`http://agent.example:${port}/`, egress)).toMatchObject({ stage: 'refused' });
+    expect(requests).toEqual([]);
+  });
+
+  it('connects only to the allowed ones of several addresses', async () => {
+    const { requests, port } = await aServer();
+    const egress = new Egress('private', resolvingTo(METADATA, '127.0.0.1'));
+    expect(await get(`http://agent.example:${port}/`, egress)).toMatchObject({ status: 200 });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('connects to the address that was checked, though the name resolves differently afterwards', async () => {
+    const { requests, port } = await aServer();
+    let looks = 0;
+    const rebinding = ((...args: Parameters<typeof lookup>) => {
+      looks += 1;
+      const answer = resolvingTo(looks === 1 ? '127.0.0.1' : METADATA) as (...all: unknown[]) => void;
+      answer(...args);
+    }) as unknown as typeof lookup;
+    expect(await get(`http://agent.example:${port}/`, new Egress('private', rebinding))).toMatchObject({
+      status: 200,
+    });
+    expect(looks).toBe(1);
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('a redirect', () => {
+  it('carries neither the request nor its credentials to another origin', async () => {
+    const attacker = await aServer();
+    const agent = await aServer(`${attacker.url}/steal`);
+    const answer = await get(agent.url, new Egress(), { authorization: 'Bearer s3cret' });
+    expect(answer).toMatchObject({ kind: 'answer', status: 307 });
+    expect(agent.requests).toMatchObject([{ authorization: 'Bearer s3cret' }]);
+    expect(attacker.requests).toEqual([]);
+  });
+
+  it('to a metadata address is not followed', async () => {
+    const agent = await aServer(`http://${METADATA}/latest/meta-data/`);
+    expect(await get(agent.url, new Egress())).toMatchObject({ kind: 'answer', status: 307 });
+  });
+});
+
+describe('AgentTransport', () => {
+  it('names itself with its version, unless the route has a user-agent of its own', async () => {
+    const { url, requests } = await aServer();
+    await get(url, new Egress());
+    await get(url, new Egress(), { 'User-Agent': 'my-own' });
+    expect(requests.map(({ userAgent }) => userAgent)).toEqual([
+      expect.stringMatching(/^wa2ai\/\d+\.\d+\.\d+$/),
+      'my-own',
+    ]);
+  });
+});

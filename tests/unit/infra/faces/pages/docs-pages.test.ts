@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PROBLEM_CODES } from '../../../../../router/src/infra/faces/rest/problem.ts';
+import { documents } from '../../../../support/documents.ts';
+import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
+
+let api: HttpApi;
+beforeAll(async () => {
+  api = await startHttpApi({ apiKey: ADMIN_KEY });
+});
+afterAll(() => api.close());
+
+/** As a browser that is not logged in. */
+const open = (path: string) => fetch(new URL(path, api.url), { headers: { accept: 'text/html' } });
+
+describe('the pages of the documentation', () => {
+  it('show the entry that an error response links to', async () => {
+    const refused = await fetch(new URL('/api/routes', api.url));
+    const { code, docs } = (await refused.json()) as { code: string; docs: string };
+    const [path, anchor] = docs.split('#');
+    const response = await open(`/${path}`);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain(`<h3 id="${anchor}">${code}</h3>`);
+  });
+
+  it('have an anchor for every code of the API', async () => {
+    const text = await (await open('/docs/troubleshooting.md')).text();
+    for (const code of PROBLEM_CODES) expect(text).toContain(`id="${code.toLowerCase()}"`);
+  });
+
+  it.each(documents().filter(({ path }) => path.startsWith('docs/')))(
+    'are readable: $path',
+    async ({ path }) => {
+      const response = await open(`/${path}`);
+      const text = await response.text();
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toMatch(/^text\/html/);
+      for (const [, target = ''] of text.matchAll(/(?:href|src)="([^"#]+)(?:#[^"]*)?"/g)) {
+        if (/^(https?:|data:|\/$)/.test(target)) continue;
+        expect((await open(new URL(target, `http://x/${path}`).pathname)).status, target).toBe(200);
+      }
+    },
+  );
+
+  it('show markup in code as text', async () => {
+    const text = await (await open('/docs/operations.md')).text();
+    expect(text).toContain('openssl rand -hex 16 &gt; secrets/api_key');
+  });
+
+  it.each([
+    '/docs/none.md',
+    '/docs/..%2Fpackage.json',
+    '/docs/..%2FREADME.md',
+    '/docs/images/..%2F..%2FREADME.md',
+    '/docs/images',
+    '/docs/%2e%2e%2f.env',
+  ])('are nothing else than the pages: %s', async (path) => {
+    expect((await open(path)).status).toBe(404);
+  });
+});
