@@ -10,6 +10,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { InboundMessage } from '../core/ports/inbox.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { StorageHealth } from '../core/ports/storage-health.ts';
+import type { Metrics } from '../infra/faces/rest/metrics/metrics.ts';
 import type { Postgres } from '../infra/storage/postgres.ts';
 import { PostgresAccountStore } from '../infra/storage/stores/postgres-account-store.ts';
 import { PostgresJournal } from '../infra/storage/stores/postgres-journal.ts';
@@ -18,6 +19,7 @@ import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { createBaileysProvider } from '../providers/baileys/baileys-provider.ts';
 import { KeyedLock } from '../providers/baileys/signal/keyed-lock.ts';
 import type { FaultPoints } from './fault-points.ts';
+import { observedProvider } from './observed-provider.ts';
 
 export interface AccountHoldingDeps {
   config: Config;
@@ -29,6 +31,7 @@ export interface AccountHoldingDeps {
   deliveries: Map<string, ReplyDelivery>;
   /** What takes in the messages of an account; they are stored under its lease. */
   receiver(fence: Fence): (message: InboundMessage, log: Logger) => Promise<void>;
+  metrics: Pick<Metrics, 'observeReceived' | 'observeSent'>;
   onStatus(status: AccountStatus): void;
   clock: Clock;
   log: Logger;
@@ -64,7 +67,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
     });
     const delivery = new ReplyDelivery({
       outbox,
-      provider: faults.provider(provider),
+      provider: observedProvider(faults.provider(provider), deps.metrics.observeSent),
       log: deps.log.child({ mod: 'deliver' }),
       ackTimeoutMs: config.ackTimeoutMs,
       clock,
@@ -101,6 +104,7 @@ export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promi
         receive: async (message) => {
           if (!fence.isHeld()) throw new LeaseLostError(accountId);
           await receive(message, log);
+          deps.metrics.observeReceived(accountId);
         },
         receipts: (receipts) => {
           delivery.acknowledged(receipts.map((receipt) => receipt.waMessageId));

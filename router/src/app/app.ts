@@ -6,6 +6,7 @@ import { packageVersion } from '../config/package-version.ts';
 import { unknownVariables } from '../config/unknown-variables.ts';
 import { AccountRegistry } from '../core/cluster/account-registry.ts';
 import { ClusterAccounts } from '../core/cluster/cluster-view.ts';
+import { deleteAccount } from '../core/cluster/delete-account.ts';
 import { LeaseManager } from '../core/cluster/lease-manager.ts';
 import { type NodeMessage, nodeMessageFrom } from '../core/cluster/node-messages.ts';
 import type { ReplyDelivery } from '../core/delivery/deliver-reply.ts';
@@ -14,6 +15,7 @@ import { replayDeadLetter, replayDeadLetters } from '../core/delivery/replay-dea
 import { sendMessage } from '../core/delivery/send-message.ts';
 import { StorageTroubleError, Wa2aiError } from '../core/errors.ts';
 import { receiveMessage } from '../core/messages/receive-message.ts';
+import type { AccountDeletion } from '../core/ports/account-deletion.ts';
 import type { QueuedReply } from '../core/ports/inbox.ts';
 import { explainRoute } from '../core/routing/explain-route.ts';
 import { answerNext } from '../core/turns/answer-message.ts';
@@ -37,6 +39,7 @@ import { DatabaseError, errorMessage } from '../infra/storage/database-errors.ts
 import { nodeIdOf } from '../infra/storage/embedded/node-id.ts';
 import { Postgres } from '../infra/storage/postgres.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
+import { PostgresAccountDeletion } from '../infra/storage/stores/postgres-account-deletion.ts';
 import { PostgresAccountLeases } from '../infra/storage/stores/postgres-account-lease.ts';
 import { PostgresCluster } from '../infra/storage/stores/postgres-cluster.ts';
 import { PostgresDeadLetters } from '../infra/storage/stores/postgres-dead-letters.ts';
@@ -208,6 +211,14 @@ async function start(
     wakeLoop,
     deliver: (reply: QueuedReply) => answerDeps.deliver([reply]),
   };
+  const accountRows = new PostgresAccountDeletion(postgres);
+  const deletion: AccountDeletion = {
+    close: async (accountId) => {
+      await accountRows.close(accountId);
+      accounts.forget(accountId);
+    },
+    deleteRows: (accountId, limit) => accountRows.deleteRows(accountId, limit),
+  };
   let server: Awaited<ReturnType<typeof createHttpServer>> | undefined;
   const faces: RestApiDeps & PagesDeps = {
     config,
@@ -235,6 +246,10 @@ async function start(
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
     storage,
+    deadLetters: replayDeps.deadLetters,
+    deleteAccount: async (accountId) => {
+      await deleteAccount({ accounts, deletion }, { run: (_name, work) => work() }, { accountId });
+    },
   };
   server = await createHttpServer({
     config,
@@ -260,6 +275,7 @@ async function start(
       faults,
       registry,
       deliveries,
+      metrics,
       receiver: (fence) => {
         const intake = faults.inbox(new PostgresInbox(postgres, fence));
         const startLoop = (loop: Loop) => engine.startLoop(loop);

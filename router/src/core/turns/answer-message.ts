@@ -25,7 +25,7 @@ export interface AnswerDeps extends AskRouteDeps {
   /** Stops two programs that answer each other. Absent: every message is answered. */
   loopBreaker?: { history: ChatHistory; settings: LoopSettings };
   /** Told once for each ended turn, for metrics. */
-  observeTurn?(result: TurnResult): void;
+  observeTurn?(result: TurnResult, accountId?: string): void;
 }
 
 /**
@@ -65,7 +65,7 @@ export async function answerNext(
     },
     'turn ended',
   );
-  deps.observeTurn?.(result);
+  deps.observeTurn?.(result, turn.accountId);
   deps.deliver(replies);
   return turn.hasMore ? 'answered' : 'answered-last';
 }

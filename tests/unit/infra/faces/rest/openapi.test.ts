@@ -85,6 +85,9 @@ describe('GET /openapi.json', () => {
         'get /api/messages',
         'post /api/messages',
         'get /api/dead-letters',
+        'get /api/dead-letters/{id}',
+        'post /api/dead-letters/{id}/close',
+        'delete /api/accounts/{id}',
         'get /health/live',
         'get /health/ready',
         'get /health',
@@ -125,6 +128,23 @@ describe('GET /openapi.json', () => {
       expect(operation.tags).toHaveLength(1);
       expect(operation.summary).not.toBe('');
       expect(Object.keys(operation.responses).some((status) => Number(status) < 400)).toBe(true);
+    }
+  });
+
+  it('has an example for every JSON body and for the resources', () => {
+    const { schemas } = document.components;
+    for (const [path, operations] of Object.entries(document.paths)) {
+      for (const [method, { requestBody }] of Object.entries(operations)) {
+        const reference = requestBody?.content['application/json']?.schema.$ref;
+        if (reference === undefined) continue;
+        expect(
+          schemas[String(reference).split('/').at(-1) ?? '']?.examples,
+          `${method} ${path}`,
+        ).toBeDefined();
+      }
+    }
+    for (const name of ['Account', 'Message', 'SentMessage', 'DeadLetter', 'Problem']) {
+      expect(schemas[name]?.examples, name).toBeDefined();
     }
   });
 
