@@ -63,7 +63,7 @@ export function envExample(): string {
 
 const SETTINGS_HEAD = `# Settings
 
-<!-- Generated from the schema in router/src/config/config.ts by scripts/write-env-docs.mjs. Do not edit. -->
+<!-- Generated from the schema in router/src/config/config.ts by scripts/write-docs.mjs. Do not edit. -->
 
 Settings are environment variables, or lines of a file \`.env\` in the working directory (copy \`.env.example\`). A wrong value stops the
 start with one sentence that names the variable. A variable that begins with \`WA2AI_\` and is not in this list is reported as a warning

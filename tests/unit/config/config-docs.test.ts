@@ -10,7 +10,7 @@ const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
 /** A row of a table of docs/settings.md: variable, values, default, meaning. */
 const ROW = /^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$/gm;
 
-describe('the documents written from the settings (node scripts/write-env-docs.mjs)', () => {
+describe('the documents written from the settings (node scripts/write-docs.mjs)', () => {
   it('.env.example is current', () => {
     expect(read('.env.example')).toBe(envExample());
   });

@@ -46,11 +46,11 @@ export const headersField = z
       format: 'password',
     }),
   )
-  .describe('Extra request headers, such as Authorization. Answers show `***` for each value.');
+  .describe('Extra request headers, such as `Authorization`. Stored; the API shows `***` for each value.');
 
 /** Time limit of one attempt, in milliseconds. */
 export const timeoutField = z
   .int()
   .min(100)
   .max(3_600_000)
-  .describe('Longest wait for one answer, in milliseconds. Default: WA2AI_AGENT_TIMEOUT_MS.');
+  .describe('Time limit of one attempt, in milliseconds. Default: WA2AI_AGENT_TIMEOUT_MS.');

@@ -2,9 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import type pg from 'pg';
 import { StorageUnavailableError } from '../../core/errors.ts';
+import { LogThrottle } from '../../core/log-throttle.ts';
 import type { Inbox } from '../../core/ports/inbox.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import { RepeatedComplaints } from '../logging/repeated-complaints.ts';
 import { createPostgresPool } from '../storage/connections/postgres-pool.ts';
 import type { DbosTakeover } from './dbos-takeover.ts';
 import { LoopSweep, loopId } from './loop-sweep.ts';
@@ -324,11 +324,11 @@ function neverEnds(): Promise<never> {
 /** DBOS logs through the service's logger, at debug: an operator acts on wa2ai's own sentences. */
 function dbosLogger(log: Logger) {
   const text = (entry: unknown) => (entry instanceof Error ? entry.message : String(entry));
-  const complaints = new RepeatedComplaints();
+  const throttle = new LogThrottle();
   const complain = (level: 'warn' | 'error', entry: unknown) => {
     const sentence = text(entry);
     // Its first words are the same each time; numbers and causes come behind.
-    const times = complaints.made(/^[^:\d]*/.exec(sentence)?.[0] ?? '');
+    const times = throttle.count(/^[^:\d]*/.exec(sentence)?.[0] ?? '');
     if (times !== undefined) log[level](times > 1 ? { times } : {}, sentence);
   };
   return {

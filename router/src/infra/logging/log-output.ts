@@ -1,29 +1,29 @@
 import { writeSync } from 'node:fs';
 import { Writable } from 'node:stream';
 
-/** A pipe whose reader is slow takes more after a moment. */
+/** Pause before another write to a pipe that is full because its reader is slow. */
 const PAUSE_MS = 5;
 
 export interface LogOutputOptions {
   /** Where the lines go. Default: standard output. */
   fd?: number;
-  /** Writes some of the bytes and says how many. Another one in tests. */
+  /** Writes some of the bytes and returns how many. Replaced in tests. */
   write?: (fd: number, bytes: Uint8Array) => number;
-  /** A pipe that takes nothing for so long loses lines. Default 200 ms. */
+  /** Lines are dropped when a pipe stays full for this long. Default 200 ms. */
   maxStallMs?: number;
 }
 
 /**
- * Writes log lines, one at a time, and loses those that cannot be written: a full disk under the log must neither end nor
- * hang the service. How many were lost is the next line that can be written. (pino's own output throws where nobody
- * catches, and then waits without end for room.)
+ * Writes log lines one at a time and drops those that cannot be written, so that a full disk under the log neither ends
+ * nor blocks the service. The next line that can be written reports how many were dropped. (pino's own output throws an
+ * uncaught error, or waits for space without a limit.)
  */
 export class LogOutput extends Writable {
   readonly #fd: number;
   readonly #write: (fd: number, bytes: Uint8Array) => number;
   readonly #maxStallMs: number;
-  #lost = 0;
-  /** A line was cut off in the middle: the next one must not be taken for its rest. */
+  #dropped = 0;
+  /** The last line was written in part only, so the next one starts with a line break. */
   #isCut = false;
 
   constructor(options: LogOutputOptions = {}) {
@@ -34,22 +34,22 @@ export class LogOutput extends Writable {
   }
 
   override _write(line: Buffer, _encoding: string, done: () => void): void {
-    if (this.#lost > 0 && this.#put(this.#lostLine())) this.#lost = 0;
-    if (this.#lost > 0 || !this.#put(line)) this.#lost += 1;
+    if (this.#dropped > 0 && this.#put(this.#droppedLine())) this.#dropped = 0;
+    if (this.#dropped > 0 || !this.#put(line)) this.#dropped += 1;
     done();
   }
 
-  #lostLine(): Buffer {
+  #droppedLine(): Buffer {
     const line = {
       level: 40,
       time: new Date().toISOString(),
-      lines: this.#lost,
-      msg: 'log lines were lost: they could not be written',
+      lines: this.#dropped,
+      msg: 'log lines dropped, output not writable',
     };
     return Buffer.from(`${JSON.stringify(line)}\n`);
   }
 
-  /** @returns false when it is not written, or not whole */
+  /** @returns false when the line was not written completely */
   #put(line: Buffer): boolean {
     let rest: Uint8Array = this.#isCut ? Buffer.concat([Buffer.from('\n'), line]) : line;
     const whole = rest.length;

@@ -1,10 +1,11 @@
 import { type LoggerOptions, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
 import { build as prettyStream } from 'pino-pretty';
 import { Wa2aiError } from '../../core/errors.ts';
+import { LogThrottle } from '../../core/log-throttle.ts';
 import { LogOutput } from './log-output.ts';
-import { RepeatedComplaints } from './repeated-complaints.ts';
+import { formatForTerminal } from './terminal-format.ts';
 
-/** Fields that may hold a secret wherever they stand; their values never reach a log line. */
+/** Fields that may contain a secret. Their values never reach a log line. */
 const SECRET_FIELDS = [
   'apiKey',
   'password',
@@ -17,8 +18,9 @@ const SECRET_FIELDS = [
 ];
 
 /**
- * The service's logger: one JSON object a line, or coloured lines for people at a terminal. Secrets are redacted one
- * level deep too; message texts are written at trace only, by their writers.
+ * Creates the service's logger: one JSON object per line (`json`), or one readable line per event for a terminal
+ * (`pretty`). Secret fields are redacted, also one level deep. Callers log message texts at trace only.
+ * Lines about an unavailable database are throttled, because many loops repeat them many times a second.
  */
 export function createLogger(options: {
   level: string;
@@ -27,12 +29,12 @@ export function createLogger(options: {
   output?: LogOutput;
 }): PinoLogger {
   const output = options.output ?? new LogOutput();
-  const complaints = new RepeatedComplaints();
+  const throttle = new LogThrottle();
   const base: LoggerOptions = {
     level: options.level,
     hooks: {
       logMethod(args, method) {
-        if (isWorthALine(complaints, args)) method.apply(this, args);
+        if (shouldLog(throttle, args)) method.apply(this, args);
       },
     },
     timestamp: stdTimeFunctions.isoTime,
@@ -45,16 +47,16 @@ export function createLogger(options: {
     prettyStream({
       colorize: process.stdout.isTTY,
       translateTime: 'HH:MM:ss.l',
-      singleLine: true,
+      hideObject: true,
+      messageFormat: (line) => formatForTerminal(line),
       sync: true,
       destination: output,
     }),
   );
 }
 
-/** What a database that is away makes every loop say again and again is told with the logarithm of its count. */
-function isWorthALine(complaints: RepeatedComplaints, [fields, message]: unknown[]): boolean {
+function shouldLog(throttle: LogThrottle, [fields, message]: unknown[]): boolean {
   const error = typeof fields === 'object' && fields !== null && 'err' in fields ? fields.err : undefined;
-  const isOfDatabase = error instanceof Wa2aiError && /^(STORAGE|DATABASE)_/.test(error.code);
-  return !isOfDatabase || complaints.made(`${String(message)} ${error.code}`) !== undefined;
+  const isAboutDatabase = error instanceof Wa2aiError && /^(STORAGE|DATABASE)_/.test(error.code);
+  return !isAboutDatabase || throttle.count(`${String(message)} ${error.code}`) !== undefined;
 }

@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 import { LogOutput } from '../../../../router/src/infra/logging/log-output.ts';
 import { createLogger } from '../../../../router/src/infra/logging/logger.ts';
-import { RepeatedComplaints } from '../../../../router/src/infra/logging/repeated-complaints.ts';
 
-/** A file that takes what a test lets it take. */
+/** An output whose free space a test sets. */
 function aDisk() {
   const disk = {
     text: '',
-    /** Bytes that still fit. */
+    /** Free bytes. */
     room: Number.POSITIVE_INFINITY,
     failure: 'ENOSPC',
     output: new LogOutput({
@@ -26,9 +24,9 @@ function aDisk() {
   return disk;
 }
 
-describe('a disk under the log that is full', () => {
+describe('LogOutput on a full disk', () => {
   it.each(['ENOSPC', 'EIO', 'EPIPE', 'EAGAIN'])(
-    'loses lines and nothing else (%s), and says how many',
+    'drops lines without an error (%s) and reports how many',
     (failure) => {
       const disk = aDisk();
       disk.failure = failure;
@@ -40,13 +38,13 @@ describe('a disk under the log that is full', () => {
       log.info({}, 'two');
       expect(disk.lines().map((line) => JSON.parse(line))).toMatchObject([
         { msg: 'one' },
-        { level: 40, lines: 3, msg: 'log lines were lost: they could not be written' },
+        { level: 40, lines: 3, msg: 'log lines dropped, output not writable' },
         { msg: 'two' },
       ]);
     },
   );
 
-  it('cuts a line off at most, and never joins it with another', () => {
+  it('may cut one line off, but never joins it with another', () => {
     const disk = aDisk();
     const log = createLogger({ level: 'info', format: 'json', output: disk.output });
     disk.room = 10;
@@ -56,12 +54,12 @@ describe('a disk under the log that is full', () => {
     const [cut, ...whole] = disk.lines();
     expect(cut).toHaveLength(10);
     expect(whole.map((line) => JSON.parse(line).msg)).toEqual([
-      'log lines were lost: they could not be written',
+      'log lines dropped, output not writable',
       'whole',
     ]);
   });
 
-  it('loses coloured lines as well', () => {
+  it('drops lines of the terminal format as well', () => {
     const disk = aDisk();
     const log = createLogger({ level: 'info', format: 'pretty', output: disk.output });
     disk.room = 0;
@@ -70,32 +68,5 @@ describe('a disk under the log that is full', () => {
     log.info({}, 'kept');
     expect(disk.text).toMatch(/kept/);
     expect(disk.text).not.toMatch(/"?lost"?\n/);
-  });
-});
-
-describe('a complaint that is made again and again', () => {
-  it('is worth a line at first and then with every doubling, and as new after a minute of silence', () => {
-    let nowMs = 0;
-    const complaints = new RepeatedComplaints(() => nowMs);
-    const told = Array.from({ length: 9 }, () => complaints.made('away'));
-    expect(told).toEqual([1, 2, undefined, 4, undefined, undefined, undefined, 8, undefined]);
-    expect(complaints.made('other')).toBe(1);
-    nowMs = 59_999;
-    expect(complaints.made('away')).toBeUndefined();
-    nowMs += 60_000;
-    expect(complaints.made('away')).toBe(1);
-  });
-
-  it('about the database is kept short in the log, and nothing else is', () => {
-    const disk = aDisk();
-    const log = createLogger({ level: 'info', format: 'json', output: disk.output }).child({ mod: 'x' });
-    const away = new StorageUnavailableError('It is away.');
-    for (let time = 0; time < 1_000; time++) {
-      log.warn({ err: away }, 'it could not be read');
-      log.warn({ err: new Error('an agent') }, 'agent did not answer');
-    }
-    const lines = disk.lines().map((line) => JSON.parse(line).msg as string);
-    expect(lines.filter((line) => line === 'it could not be read')).toHaveLength(10);
-    expect(lines.filter((line) => line === 'agent did not answer')).toHaveLength(1_000);
   });
 });

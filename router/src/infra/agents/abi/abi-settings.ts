@@ -12,12 +12,16 @@ const templateText = z.string().min(1).max(10_000);
 
 /** A reply that is a file; `abiSettingsProblems` checks it against the outputs. */
 const fileOutput = z.strictObject({
-  image: templateText.optional().describe('The output of type bytes that is sent as a picture: `{{chart}}`.'),
-  audio: templateText.optional().describe('The output of type bytes that is sent as a sound.'),
-  document: templateText.optional().describe('The output of type bytes that is sent as a document.'),
-  mimeType: templateText.optional().describe('A template. Default: what the first bytes say.'),
-  fileName: templateText.optional().describe('A template; of documents only.'),
-  caption: templateText.optional().describe('A template; not with audio.'),
+  image: templateText
+    .optional()
+    .describe('The output of type `bytes` that is sent as a picture: `{{chart}}`.'),
+  audio: templateText.optional().describe('The output of type `bytes` that is sent as a sound.'),
+  document: templateText.optional().describe('The output of type `bytes` that is sent as a document.'),
+  mimeType: templateText
+    .optional()
+    .describe('Template of the media type. Default: what the first bytes say.'),
+  fileName: templateText.optional().describe('Template of the file name; documents only.'),
+  caption: templateText.optional().describe('Template of the caption; not with `audio`.'),
 });
 
 /** Settings of an ABI route; `abiSettingsProblems` checks what the schema cannot see. */
@@ -30,21 +34,23 @@ export const abiSettings = z.strictObject({
           : 'must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest',
     })
     .describe(
-      'Signatures such as `function add(uint256 a, uint256 b) returns (uint256 sum)`, structs, JSON ABI entries; or the URL of a manifest, which is fetched at the first message.',
+      'Signatures such as `function add(uint256 a, uint256 b) returns (uint256 sum)`, structs and JSON ABI entries; or the URL of a manifest (`{"abi": [...]}`). A manifest is loaded at the first message and cached for five minutes, or longer while its server is unavailable; it is not checked when the route is saved.',
     ),
   function: z
     .string()
     .min(1)
     .max(10_000)
     .optional()
-    .describe('Called for text that is no command: name, full signature or selector.'),
+    .describe(
+      'Function for text that is not a command: a name, a signature (`f(uint256)`) for overloaded functions, or a selector.',
+    ),
   args: z
     .union([z.array(z.unknown()), z.record(z.string(), z.unknown())], {
       error: 'must be an array or an object',
     })
     .optional()
     .describe(
-      "Argument template, by position or by name, with `{{text}}`, `{{from}}`, `{{phone}}`, `{{name}}`, `{{messageId}}`, `{{channelId}}`, `{{accountId}}`, `{{timestamp}}`, `{{quotedText}}`, `{{isGroup}}`, `{{mediaType}}`, `{{fileName}}`, and `{{media}}` for the bytes of the message's file. Default: commands.",
+      'Argument template, by position or by name: `["{{text}}", "{{from}}"]`. Values: `text`, `from`, `phone`, `name`, `messageId`, `channelId`, `accountId`, `timestamp` (seconds), `quotedText`, `isGroup`, and for files `media`, `mediaType`, `fileName`. With a template every message is a call. Default: commands.',
     ),
   output: z
     .union([templateText, fileOutput], {
@@ -52,12 +58,14 @@ export const abiSettings = z.strictObject({
     })
     .optional()
     .describe(
-      'Template of the reply over the outputs of `function`, such as `The sum is {{sum}}.`; or of a file: `{"image": "{{chart}}", "caption": "{{title}}"}`.',
+      'Template of the reply: `It is {{sum}}.`, `{{user.name}}`, `{{#items}}{{name}} {{/items}}`, `{{^valid}}no{{/valid}}`; or of a file. Default: a single text as it is; several outputs one per line, with their names. A function without outputs sends no reply.',
     ),
   envelope: z
     .enum(['raw', 'json', 'auto'])
     .optional()
-    .describe('`raw` calldata (default), `json` with the calldata in hex, or `auto`.'),
+    .describe(
+      'Form of request and answer: `raw` calldata, `json` (`{requestId, request}` → `{steps, result}`), or `auto`, which detects it. Default: `raw`.',
+    ),
   path: z
     .string()
     .max(2048)
@@ -70,7 +78,9 @@ export const abiSettings = z.strictObject({
   idempotent: z
     .boolean()
     .optional()
-    .describe('A repeated call does no harm: failures and time-outs are tried again. Default: false.'),
+    .describe(
+      '`true`: a failed or timed-out call is tried again. Default: `false`, only 429, 502, 503 and an agent that cannot be reached are.',
+    ),
 });
 
 export type AbiSettings = z.output<typeof abiSettings>;

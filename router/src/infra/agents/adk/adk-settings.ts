@@ -7,12 +7,14 @@ export const adkSettings = z.strictObject({
     .string()
     .max(200)
     .refine(notBlank, 'must not be blank')
-    .describe("The agent's name at the ADK server: its folder."),
+    .describe("The agent's name at the ADK server: its folder. `GET /list-apps` lists the names."),
   baseUrl: httpUrlField.optional().describe('URL of the ADK server. Default: agentEndpoint.'),
   dialect: z
     .enum(['auto', 'snake', 'camel'])
     .optional()
-    .describe('Spelling of the request body; `auto`, the default, learns it per server.'),
+    .describe(
+      'Spelling of the request body: `snake` (`app_name`), `camel` (`appName`), or `auto`, which learns it per server. Default: `auto`.',
+    ),
   media: z
     .boolean()
     .optional()

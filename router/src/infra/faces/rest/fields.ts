@@ -6,7 +6,7 @@ import { ANY_CHANNEL, canonicalChannelId } from '../../../core/chat-id.ts';
 export const accountIdField = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
-  .describe("WhatsApp account; default: the service's own.");
+  .describe("WhatsApp account. Default: the service's own (WA2AI_ACCOUNT_ID).");
 
 /** A chat or the wildcard, converted to its stored form. */
 export const channelIdField = z
@@ -17,7 +17,9 @@ export const channelIdField = z
     context.addIssue('must be *, a phone number with its country code, a JID or a group id');
     return z.NEVER;
   })
-  .describe('`*`, a phone number with country code (`+` allowed), a JID or a group id; stored in one form.');
+  .describe(
+    "The chat: a phone number with country code (`5493777239922`, `+54 9 3777 239922` or a JID), a LID (`…@lid`), a group (`…@g.us`), or `*` for every chat without a route of its own. Stored in one form. A person's number and LID are the same chat.",
+  );
 
 /** A chat, converted to its stored form. The wildcard is refused. */
 export const chatField = channelIdField.refine(

@@ -124,7 +124,11 @@ describe('a file', () => {
   it.each<[string, (made: ReturnType<typeof uploaded>) => { encrypted: Buffer; reference: string }]>([
     [
       'has other bytes',
-      ({ encrypted, reference }) => ({ encrypted: Buffer.from(encrypted).fill(1, 3, 4), reference }),
+      ({ encrypted, reference }) => {
+        const changed = Buffer.from(encrypted);
+        changed.writeUInt8(changed.readUInt8(3) ^ 1, 3);
+        return { encrypted: changed, reference };
+      },
     ],
     ['is cut short', ({ encrypted, reference }) => ({ encrypted: encrypted.subarray(0, 100), reference })],
     ['is empty', ({ reference }) => ({ encrypted: Buffer.alloc(0), reference })],

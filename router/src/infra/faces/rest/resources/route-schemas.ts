@@ -26,18 +26,20 @@ const regexField = z
       params: { [PROBLEM_CODE]: 'INVALID_REGEX_PATTERN' },
     });
   })
-  .describe('An ECMAScript pattern, without flags; the route takes only texts that contain a match.')
+  .describe(
+    'ECMAScript pattern, without flags. The route matches when the text contains a match. A pattern that takes too long counts as not matching and does not delay other chats.',
+  )
   .meta({ minLength: 1, maxLength: MAX_PATTERN_CHARS });
 
 const routeFields = {
   accountId: accountIdField.optional(),
   channelId: channelIdField,
-  agentEndpoint: httpUrlField.describe('URL of the agent.'),
+  agentEndpoint: httpUrlField.describe('Base URL of the agent. A path is kept.'),
   environment: z
     .enum(['lab', 'prod'])
     .optional()
     .describe(
-      "Only routes of the environment that the service runs in match. Default: the service's own (WA2AI_ENVIRONMENT).",
+      "The route matches only in a service whose WA2AI_ENVIRONMENT is the same. Default: the service's own.",
     ),
   regexFilter: regexField.nullish(),
   priority: z
@@ -45,9 +47,9 @@ const routeFields = {
     .min(-1_000_000)
     .max(1_000_000)
     .optional()
-    .describe('Within one channelId higher comes first, then the older route. Default: 0.'),
-  enabled: z.boolean().optional().describe('Default: true.'),
-  name: z.string().max(200).nullish(),
+    .describe('Within one chat the higher number comes first, then the older route. Default: 0.'),
+  enabled: z.boolean().optional().describe('`false`: the route is kept and not used. Default: `true`.'),
+  name: z.string().max(200).nullish().describe('A name for people.'),
 };
 
 /** The bodies of the route resources for these agent kinds. */

@@ -1,0 +1,115 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { repositoryRoot } from '../../support/repository.ts';
+
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\s(?:[^;'"]*?\sfrom\s)?['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)/g;
+
+/** The files of router/src and tests with the files that each imports, types included. Paths from the repository. */
+function importGraph(): Map<string, string[]> {
+  const files = ['router/src', 'tests'].flatMap((folder) =>
+    readdirSync(join(repositoryRoot, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.(ts|mjs|js)$/.test(entry.name))
+      .map((entry) => relative(repositoryRoot, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+      .filter((path) => !/node_modules|\/generated\//.test(path)),
+  );
+  return new Map(
+    files.map((file) => {
+      const text = readFileSync(join(repositoryRoot, file), 'utf8');
+      const imports = [...text.matchAll(IMPORT)].map(([, from, dynamic]) => from ?? dynamic ?? '');
+      return [file, imports.map((path) => posix.join(posix.dirname(file), path))];
+    }),
+  );
+}
+
+/** Each group of files that import one another in a circle (strongly connected components, after Tarjan). */
+function cyclesIn(graph: Map<string, string[]>): string[][] {
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const stack: string[] = [];
+  const cycles: string[][] = [];
+  const visit = (file: string): number => {
+    const index = order.size;
+    order.set(file, index);
+    lowest.set(file, index);
+    stack.push(file);
+    for (const imported of graph.get(file) ?? []) {
+      if (!graph.has(imported)) continue;
+      if (!order.has(imported)) visit(imported);
+      if (!stack.includes(imported)) continue;
+      lowest.set(file, Math.min(lowest.get(file) ?? 0, lowest.get(imported) ?? 0));
+    }
+    if (lowest.get(file) === index) {
+      const group = stack.splice(stack.indexOf(file));
+      if (group.length > 1 || graph.get(file)?.includes(file)) cycles.push(group);
+    }
+    return index;
+  };
+  for (const file of graph.keys()) if (!order.has(file)) visit(file);
+  return cycles;
+}
+
+/** Imports for which `isForbidden` is true, as "file -> imported file". */
+function forbidden(isForbidden: (file: string, imported: string) => boolean): string[] {
+  return [...graph].flatMap(([file, imports]) =>
+    imports.filter((imported) => isForbidden(file, imported)).map((imported) => `${file} -> ${imported}`),
+  );
+}
+
+const graph = importGraph();
+const production = new Map([...graph].filter(([file]) => file.startsWith('router/src/')));
+
+/** The folder of an agent kind that a file belongs to. What kinds share lies in transport/. */
+function agentKind(file: string): string | undefined {
+  const folder = /^router\/src\/infra\/agents\/([^/]+)\//.exec(file)?.[1];
+  return folder === 'transport' ? undefined : folder;
+}
+
+/** Biome checks the rules about rings and libraries (biome.json); these need the whole graph. */
+describe('imports', () => {
+  it('are found by this test', () => {
+    expect(production.size).toBeGreaterThan(150);
+    expect(graph.get('router/src/main.ts')).toContain('router/src/app/app.ts');
+  });
+
+  it('contain no cycle, not even of types', () => {
+    expect(
+      cyclesIn(
+        new Map([
+          ['a', ['b']],
+          ['b', ['c']],
+          ['c', ['b']],
+        ]),
+      ),
+    ).toEqual([['b', 'c']]);
+    expect(cyclesIn(production)).toEqual([]);
+  });
+
+  it('of production code lead to no file outside router/src, so no test double is used', () => {
+    const outside = (file: string, imported: string) =>
+      file.startsWith('router/src/') && !imported.startsWith('router/src/');
+    expect(forbidden(outside)).toEqual([]);
+  });
+
+  it('of an agent kind lead to no other agent kind', () => {
+    const otherKind = (file: string, imported: string) => {
+      const [own, other] = [agentKind(file), agentKind(imported)];
+      const isShared = file.startsWith('router/src/infra/agents/transport/');
+      return other !== undefined && (isShared || (own !== undefined && own !== other));
+    };
+    expect(forbidden(otherKind)).toEqual([]);
+  });
+
+  it('of core lead to core only', () => {
+    const outside = (file: string, imported: string) =>
+      file.startsWith('router/src/core/') && !imported.startsWith('router/src/core/');
+    expect(forbidden(outside)).toEqual([]);
+  });
+
+  it('of files all exist', () => {
+    const isMissing = (_file: string, imported: string) =>
+      /\.(ts|mjs)$/.test(imported) && !imported.includes('/generated/') && !graph.has(imported);
+    expect(forbidden(isMissing)).toEqual([]);
+  });
+});
