@@ -48,7 +48,7 @@ const SENT = sql`
 
 /** Everything of a dead letter but its texts. */
 const DEAD_LETTERS = sql`
-  SELECT d.id, d.account_id, d.chat_id, d.message_id, d.outbox_id, d.reason, d.attempts, d.created_at, d.failed_at,
+  SELECT d.id, d.account_id, d.chat_id, d.message_id, d.outbox_id, d.reason, d.error, d.attempts, d.created_at, d.failed_at,
     d.replayed_at, d.closed_at, o.to_jid, m.id IS NOT NULL AS has_message, m.sender_phone, m.sender_lid, m.push_name,
     c.phone, c.lid, c.group_id, c.reply_to
   FROM dead_letter d LEFT JOIN chat c ON c.id = d.chat_id
@@ -110,6 +110,7 @@ interface DeadLetterColumns extends ChatColumns {
   message_id: bigint | null;
   outbox_id: bigint | null;
   reason: string;
+  error: string;
   attempts: number;
   created_at: Date;
   failed_at: Date;
@@ -278,7 +279,7 @@ export class PostgresMessageLog implements MessageLog {
     const texts = await this.#textsOf(
       rows.map(({ id }) => id),
       (some) => sql`
-        SELECT d.id, d.error, d.trace, CASE WHEN d.outbox_id IS NULL THEN m.text ELSE o.text END AS text
+        SELECT d.id, NULL AS error, d.trace, CASE WHEN d.outbox_id IS NULL THEN m.text ELSE o.text END AS text
         FROM dead_letter d LEFT JOIN message m ON m.id = d.message_id LEFT JOIN outbox o ON o.id = d.outbox_id
         WHERE d.id = ANY(${some}::bigint[])`,
     );
@@ -392,7 +393,7 @@ function deadLetter(row: DeadLetterColumns, texts: Texts): DeadLetterRow {
     outboxId: row.outbox_id === null ? undefined : String(row.outbox_id),
     state: stateOfDeadLetter(row),
     reason: row.reason,
-    error: texts.error ?? '',
+    error: row.error,
     attempts: row.attempts,
     from: row.has_message ? writer : undefined,
     pushName: row.push_name ?? undefined,
