@@ -83,7 +83,7 @@ export class MemoryDeadLetters implements DeadLetters {
       error: undefined,
       attempts: 0,
       sentAt: undefined,
-      holdUntil: undefined,
+      delayedUntil: undefined,
       queuedAt: this.#state.time(),
     });
     Object.assign(letter, { replayedAt: this.#state.time(), closedAt: undefined });

@@ -41,7 +41,7 @@ const MESSAGES = sql`
 /** Everything of a sent message but its texts. */
 const SENT = sql`
   SELECT o.id, o.account_id, o.chat_id, o.message_id, o.to_jid, o.wa_message_id, o.media, o.state, o.attempts,
-    o.queued_at, o.hold_until, o.tried_at, o.sent_at, o.acked_at, o.delivered_at, o.read_at,
+    o.queued_at, o.delayed_until, o.tried_at, o.sent_at, o.acked_at, o.delivered_at, o.read_at,
     c.phone, c.lid, c.group_id, d.id AS dead_letter_id, d.reason
   FROM outbox o JOIN chat c ON c.id = o.chat_id
   LEFT JOIN dead_letter d ON o.state = 'dead' AND coalesce(d.outbox_id, d.message_id) = o.id`;
@@ -93,7 +93,7 @@ interface SentColumns extends ChatColumns {
   state: OutboxState;
   attempts: number;
   queued_at: Date;
-  hold_until: Date | null;
+  delayed_until: Date | null;
   tried_at: Date | null;
   sent_at: Date | null;
   acked_at: Date | null;
@@ -373,7 +373,7 @@ function sentMessage(row: SentColumns, texts: Texts): SentMessageRow {
     attempts: row.attempts,
     error: texts.error ?? undefined,
     queuedAt: row.queued_at,
-    holdUntil: row.hold_until ?? undefined,
+    delayedUntil: row.delayed_until ?? undefined,
     triedAt: row.tried_at ?? undefined,
     sentAt: row.sent_at ?? undefined,
     ackedAt: row.acked_at ?? undefined,

@@ -70,7 +70,7 @@ export const sentMessageView = z
     deadLetterId: z.string().optional().describe('Its dead letter, with which it can be replayed.'),
     attempts: z.int(),
     queuedAt: timeView,
-    holdUntil: timeView.optional().describe('Not sent before this time: WhatsApp limits the account.'),
+    delayedUntil: timeView.optional().describe('Not sent before this time: WhatsApp limits the account.'),
     triedAt: timeView.optional().describe('The last attempt.'),
     sentAt: timeView.optional(),
     ackedAt: timeView.optional(),
