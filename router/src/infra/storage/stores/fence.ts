@@ -13,8 +13,8 @@ export function fenceOf(fence: Fence | undefined): { owner: string | null; epoch
 }
 
 /**
- * Runs one write of an account's owner. One that no longer holds the account does not reach the database; one that
- * finds its lease gone there is told so, and the owner lets the account go.
+ * Runs one write of an account's owner. Without a valid lease it does not reach the database; a write that finds the lease
+ * lost in the database makes the owner disconnect the account.
  * @param write resolves with one row; its statement joins `lease_held`
  * @throws {LeaseLostError} nothing was written
  * @throws {StorageUnavailableError} {StorageRejectedError}

@@ -68,7 +68,7 @@ function translate(what: string, error: unknown): Wa2aiError {
   const trouble = troubleOf(code, error);
   if (trouble) return new StorageTroubleError(trouble.kind, trouble.sentence, cause);
   return new StorageUnavailableError(
-    `The database did not answer while ${what}${code ? ` (${code})` : ''}; it is tried again.`,
+    `The database did not answer while ${what}${code ? ` (${code})` : ''}; retrying.`,
     cause,
   );
 }
