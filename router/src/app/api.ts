@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { replayDeadLetter, replayDeadLetters } from '../core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../core/delivery/send-message.ts';
@@ -5,6 +6,7 @@ import type { Logger } from '../core/ports/logger.ts';
 import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
+import { RouteProbe } from '../infra/agents/route-probe.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
@@ -24,8 +26,8 @@ export async function openApi(
   parts: DatabaseParts & ClusterParts & TurnParts & TaskParts,
   log: Logger,
 ): Promise<Part<{ url: string }>> {
-  const { postgres, nodeId, storage, accounts, replay } = parts;
-  const { routes, matcher, agents, messageLog, metrics, mintId } = parts;
+  const { postgres, nodeId, storage, accounts, replay, tasks } = parts;
+  const { routes, matcher, agents, transport, messageLog, metrics, mintId } = parts;
   const outbox = new PostgresOutbox(postgres);
   const explainDeps: ExplainDeps = {
     routes,
@@ -40,6 +42,7 @@ export async function openApi(
     now: () => systemClock.now(),
     routes,
     agentKinds,
+    routeProbe: new RouteProbe({ clock: systemClock, transport }),
     messageLog,
     accounts,
     nodes: { nodeId, view: () => accounts.view },
@@ -49,6 +52,10 @@ export async function openApi(
     replayDeadLetter: (id) => replayDeadLetter(replay, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replay, filter, limit),
     storage,
+    deadLetters: replay.deadLetters,
+    // A new id: an account of this name may have been deleted before.
+    deleteAccount: (accountId) =>
+      tasks.start('delete-account', `delete-account:${accountId}:${randomUUID()}`, { accountId }),
   };
   const server: HttpServer = await createHttpServer({
     config,

@@ -106,7 +106,9 @@ describe('POST /api/routes', () => {
   it('refuses an account that the service does not hold', async () => {
     const { status, body } = await api.call('POST', '/api/routes', { ...contractRoute, accountId: 'other' });
     expect(status).toBe(400);
-    expect(body.details).toEqual([{ field: 'accountId', message: 'is no WhatsApp account of this service' }]);
+    expect(body.details).toEqual([
+      { field: 'accountId', message: 'is not a WhatsApp account of this service' },
+    ]);
   });
 });
 
@@ -117,6 +119,10 @@ describe('GET /api/routes', () => {
     const { status, body } = await api.call('GET', '/api/routes');
     expect(status).toBe(200);
     expect(body).toEqual({ success: true, data: [first, second], count: 2 });
+    const page = (await api.call('GET', '/api/routes?limit=1')).body;
+    expect(page).toEqual({ success: true, data: [first], count: 1, next: first.id });
+    const last = (await api.call('GET', `/api/routes?limit=1&cursor=${page.next}`)).body;
+    expect(last).toEqual({ success: true, data: [second], count: 1 });
   });
 
   it('narrows to a channelId in any of its spellings', async () => {
@@ -334,6 +340,39 @@ describe('secret headers of an agent', () => {
     const answer = await api.call('POST', '/api/routes', { ...contractRoute, config });
     expect(answer.status).toBe(400);
     expect(answer.body.details[0].field).toBe('config.adk.headers.Authorization');
+  });
+});
+
+describe('the probe of a stored route', () => {
+  const finding = {
+    code: 'AGENT_UNREACHABLE' as const,
+    field: 'agentEndpoint',
+    message: 'The ADK server at http://localhost:8000 cannot be reached: connect ECONNREFUSED.',
+  };
+
+  it('warns in the answer, and the route is stored', async () => {
+    const findings = async () => [finding];
+    const probed = await startHttpApi({ routeProbe: { refusedAddresses: () => [], findings } });
+    const created = await probed.call('POST', '/api/routes', contractRoute);
+    expect(created).toMatchObject({ status: 201, body: { warnings: [finding] } });
+    expect(await probed.routes.list()).toHaveLength(1);
+    const path = `/api/routes/${created.body.data.id}`;
+    expect((await probed.call('PATCH', path, { agentEndpoint: 'http://localhost:9' })).body.warnings).toEqual(
+      [finding],
+    );
+    expect((await probed.call('PATCH', path, { name: 'x' })).body).not.toHaveProperty('warnings');
+    await probed.close();
+  });
+
+  it('refuses an address that the egress policy refuses', async () => {
+    const refused = { field: 'agentEndpoint', message: 'is refused: 169.254.169.254 is a metadata address' };
+    const refusedAddresses = () => [refused];
+    const probed = await startHttpApi({ routeProbe: { refusedAddresses, findings: async () => [] } });
+    const { status, body } = await probed.call('POST', '/api/routes', contractRoute);
+    expect(status).toBe(400);
+    expect(body.details).toEqual([refused]);
+    expect(await probed.routes.list()).toEqual([]);
+    await probed.close();
   });
 });
 
