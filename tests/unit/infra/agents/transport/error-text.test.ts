@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { errorText } from '../../../../../router/src/infra/agents/transport/error-text.ts';
-import { growth, MAX_LINEAR_GROWTH } from '../../../../support/growth.ts';
 
 describe('errorText', () => {
   it.each([
@@ -13,10 +12,9 @@ describe('errorText', () => {
     expect(errorText(body)).toBe(expected);
   });
 
-  it.each<[string, (size: number) => string]>([
-    ['open scripts', (size) => '<script '.repeat(size)],
-    ['titles in a tag', (size) => `<${'<title>'.repeat(size)}`],
-  ])('takes linear time for many %s', async (_name, markup) => {
-    expect(await growth((size) => errorText(markup(size)), 12_500)).toBeLessThan(MAX_LINEAR_GROWTH);
+  it('takes time that grows only with the length of hostile markup', () => {
+    // In time that grows with the square of it, these would take longer than the limit of a test.
+    const pages = ['<script '.repeat(10_000), `<${'<title>'.repeat(10_000)}`, '<p '.repeat(10_000)];
+    for (let time = 0; time < 500; time++) for (const page of pages) errorText(page);
   });
 });
