@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import type { DeadLetterState } from '../../router/src/core/ports/message-log.ts';
 import { MAX_REFUSALS } from '../../router/src/core/ports/outbox.ts';
 import { aMessage, anAccount, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 
@@ -70,7 +71,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
     }
     const receipt = (row: { waMessageId: string }, state: 'acked' | 'delivered' | 'read') =>
       stores.outbox.recordReceipts(accountId, [{ waMessageId: row.waMessageId, state, atMs: Date.now() }]);
-    const letters = (state?: string) => stores.log.deadLetters({ accountId, state, limit: 9 });
+    const letters = (state?: DeadLetterState) => stores.log.deadLetters({ accountId, state, limit: 9 });
 
     it.each(['acked', 'delivered', 'read'] as const)(
       'lives again as %s, and its letter says so',

@@ -53,6 +53,8 @@ export interface BaileysProviderOptions {
   maxMessageAgeMs: number;
   /** Digits of a number: pair by code for it instead of by QR. */
   pairingPhone?: string;
+  /** Makes the socket. Default: a Baileys socket. */
+  connect?: typeof openSocket;
   /** Default Math.random. */
   random?(): number;
   /** A message's delivery receipt was written; for crash tests. */
@@ -147,6 +149,7 @@ class BaileysProvider implements ChatProvider {
       random,
       receive: (message) => events.receive(message),
       onTrouble: (error) => this.#onStorageFailed(error),
+      onStorageFailed: (error) => this.#onStorageFailed(error),
       onRefused: (waMessageId, sentence) => this.#problems.messageRefused(waMessageId, sentence),
       onJournalUnreadable: (waMessageId) => this.#problems.journalUnreadable(waMessageId),
       onOverflow: () => this.#connection.breakOff('More messages came at once than memory may take'),
@@ -299,7 +302,8 @@ class BaileysProvider implements ChatProvider {
     await auth.prepare();
     await this.#replay();
     if (!auth.isLinked()) this.#pairing.show();
-    this.#opened = openSocket({
+    const { connect = openSocket } = this.#options;
+    this.#opened = connect({
       auth,
       memory: this.#memory,
       getMessage: (key) => this.#resend.find(key),
