@@ -37,7 +37,7 @@ describe('Several nodes on one database', () => {
         body: { node: name, holds: name === owner ? ['default'] : [] },
       });
       const metrics = await (await fetch(`${nodes.node(name).url}/metrics`)).text();
-      expect(metrics).toContain(`wa2ai_account_held{account="default",node="${owner}"}`);
+      expect(metrics).toContain(`wa2ai_account_lease_epoch{account="default",node="${owner}"}`);
       for (const each of ['n1', 'n2', 'n3']) expect(metrics).toContain(`wa2ai_node_alive{node="${each}"} 1`);
     }
     const people = Array.from({ length: 24 }, () => bed.person());
@@ -82,7 +82,7 @@ describe('Several nodes on one database', () => {
     mediaHost.faults.failedUploads = Number.MAX_SAFE_INTEGER;
     const isWaiting = nodes
       .node(owner)
-      .untilLog((line) => line.msg === 'file of a reply was not uploaded; it is tried again');
+      .untilLog((line) => line.msg === 'file of a reply not uploaded, retrying');
     await person.say(mediaHost.message('document', bytes), { to: bed.phone });
     await isWaiting;
     await nodes.end(owner, 'SIGKILL');
@@ -169,7 +169,7 @@ describe('Several nodes on one database', () => {
       const bubbles = await person.waitForReceived(2, 60_000);
       expect(bubbles.map((bubble) => bubble.text)).toEqual(['Echo: one', 'Echo: two']);
     }
-    await nodes.node(owner).untilLog((line) => line.msg.startsWith('turns of nodes that are gone'));
+    await nodes.node(owner).untilLog((line) => line.msg === 'restarting chat workers');
   });
 
   it('lose no message and send no reply twice during a rolling restart under load', async () => {

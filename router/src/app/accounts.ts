@@ -5,6 +5,7 @@ import { ReplyDelivery } from '../core/delivery/deliver-reply.ts';
 import type { Fence } from '../core/ports/account-lease.ts';
 import type { AccountStatus } from '../core/ports/chat-provider.ts';
 import type { Logger } from '../core/ports/logger.ts';
+import { firstRouteCommand } from '../core/routing/first-route.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { TerminalPairing } from '../infra/faces/pages/terminal-pairing.ts';
 import { PostgresAccountLeases } from '../infra/storage/stores/postgres-account-lease.ts';
@@ -17,6 +18,7 @@ import { createBaileysProvider } from '../providers/baileys/baileys-provider.ts'
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
+import { observedProvider } from './observed-provider.ts';
 import type { Part } from './part.ts';
 import type { TurnParts } from './turns.ts';
 
@@ -40,7 +42,18 @@ export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager 
     (text) => process.stdout.write(text),
     () => deps.url,
   );
+  const withoutRoute = new Set<string>();
+  /** Logs once per account how to add its first route, when it is connected and has none. */
+  const checkRoutes = async ({ accountId, state }: AccountStatus) => {
+    if (state !== 'open' || withoutRoute.has(accountId)) return;
+    withoutRoute.add(accountId);
+    const found = await deps.routes.list({ accountId }).catch(() => undefined);
+    if (found?.length !== 0) return;
+    const command = firstRouteCommand(deps.url, accountId, config.environment);
+    log.warn({ accountId, command }, 'no route exists, so no message is answered');
+  };
   const onStatus = (status: AccountStatus) => {
+    void checkRoutes(status);
     if (process.stdout.isTTY) void terminal.show(status);
   };
   const leases = new LeaseManager({
@@ -134,7 +147,7 @@ async function holdAccount(
   });
   const delivery = new ReplyDelivery({
     outbox,
-    provider: faults.provider(provider),
+    provider: observedProvider(faults.provider(provider), deps.metrics.observeSent),
     log: deps.log.child({ mod: 'delivery', accountId }),
     ackTimeoutMs: config.ackTimeoutMs,
     clock: systemClock,

@@ -44,11 +44,11 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
       return 'Nothing to do: connected.';
     case 'waiting':
       if (details.isStorageTrouble) {
-        return `Mend the database as the reason says; it is tried again ${at(details.retryAtMs)}. WhatsApp keeps what is sent meanwhile.`;
+        return `Fix the database (see reason). Next attempt ${at(details.retryAtMs)}. WhatsApp queues what is sent meanwhile.`;
       }
       return `Nothing to do: wa2ai connects again ${at(details.retryAtMs)}. If this lasts, check the network.`;
     case 'logged-out':
-      return 'Link this account again, as the reason says: ask for a new pairing code.';
+      return 'Link this account again with a new QR code or pairing code.';
     case 'replaced':
       return 'Stop the other program that uses this link, then restart the account here.';
     case 'outdated':

@@ -1,3 +1,4 @@
+import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 
 const METHODS = ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const;
@@ -18,8 +19,7 @@ export function guardConsole(log: Logger): () => void {
       if (FROM_LIBSIGNAL.test(new Error().stack ?? '')) {
         swallowed += 1;
         // A storm of undecryptable messages prints thousands of lines; the log grows with its logarithm.
-        if (Number.isInteger(Math.log2(swallowed)))
-          log.debug({ swallowed }, 'kept libsignal off the console');
+        if (isLoggedOccurrence(swallowed)) log.debug({ swallowed }, 'kept libsignal off the console');
         return;
       }
       original.apply(target, args);

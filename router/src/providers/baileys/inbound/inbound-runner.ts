@@ -8,6 +8,7 @@ import {
 } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
 import { StorageUnavailableError } from '../../../core/errors.ts';
+import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Journal } from '../../../core/ports/journal.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountSignal } from '../signal/signal-repository.ts';
@@ -355,7 +356,7 @@ export class InboundRunner {
     const { log } = this.#options;
     this.#failures += 1;
     log.debug({ waMessageId }, 'message not decrypted');
-    if (!Number.isInteger(Math.log2(this.#failures))) return;
+    if (!isLoggedOccurrence(this.#failures)) return;
     log.warn({ failures: this.#failures }, 'messages not decrypted, asking their senders again');
   }
 

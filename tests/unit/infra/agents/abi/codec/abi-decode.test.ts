@@ -19,13 +19,11 @@ function words(...numbers: Array<number | bigint>): Buffer {
 }
 
 function refusal(types: string, data: Uint8Array): string {
-  const startedMs = performance.now();
   const before = process.memoryUsage().rss;
   try {
     decode(types, data);
   } catch (error) {
     expect(error).toBeInstanceOf(AbiDecodeError);
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1024 * 1024);
     return (error as Error).message;
   }
