@@ -66,6 +66,8 @@ export class InboundModel {
   readonly #knownBehind = new Map<string, Set<string>>();
   /** Acknowledged a moment ago: the receipt may be lost with the connection. */
   #justAcknowledged: Stanza[] = [];
+  /** Refused stanzas whose refusal waits in the write gate; it is lost with the connection. */
+  #refusals: Stanza[] = [];
 
   /** A person writes. */
   write(chat: number, kind: Kind, bytes: number): void {
@@ -101,6 +103,7 @@ export class InboundModel {
       this.#queue = [...this.#queue, ...this.#justAcknowledged].sort((a, b) => a.serial - b.serial);
     }
     this.#justAcknowledged = [];
+    this.#refusals = [];
     this.#isOpen = false;
     this.#give({ type: 'closed' });
   }
@@ -173,6 +176,7 @@ export class InboundModel {
       if (row.order > this.#lastOrder) this.#lastOrder = row.order;
     }
     this.#durableUnit = this.#lastUnit;
+    for (const stanza of this.#refusals.splice(0)) this.#drop(stanza);
     this.#give({ type: 'committed', unit: this.#durableUnit });
   }
 
@@ -221,6 +225,7 @@ export class InboundModel {
   crash(): void {
     this.#isOpen = false;
     this.#justAcknowledged = [];
+    this.#refusals = [];
     const isRead = (key: string) =>
       this.inbox.includes(key) || [...this.#journal.values()].some(({ stanza }) => stanza.key === key);
     for (const key of this.#failed) {
@@ -350,9 +355,11 @@ export class InboundModel {
   }
 
   #refused(stanza: Stanza): void {
-    const isKnown = [...this.#durable].some((hash) => hash.startsWith(`${stanza.key}/`));
+    const isKnown = [...this.#read].some((hash) => hash.startsWith(`${stanza.key}/`));
     if (!isKnown) throw new BrokenPromise(`${stanza.key} is refused and was never read`);
-    this.#drop(stanza);
+    // The write gate: a refusal leaves the socket when everything that was read before it is durable.
+    if (this.#units.length > 0) this.#refusals.push(stanza);
+    else this.#drop(stanza);
   }
 
   #delivered(effect: Extract<Effect, { type: 'deliver' }>): void {
