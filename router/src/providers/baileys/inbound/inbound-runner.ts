@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import {
   type BinaryNode,
@@ -79,6 +80,7 @@ export class InboundRunner {
   /** LIDs by number: a person's number and LID are one chat once a stanza named both. */
   readonly #lidOf = new LRUCache<string, string>({ max: MAX_PEOPLE });
   readonly #work = new Set<Promise<unknown>>();
+  readonly #context = new AsyncResource('wa2ai-inbound');
   #state = new InboundState<Stanza, Content>(0n);
   #events: Array<InboundEvent<Stanza, Content>> = [];
   #isHandling = false;
@@ -250,7 +252,11 @@ export class InboundRunner {
   /** One event at a time: an effect may give the next one at once. */
   #event(event: InboundEvent<Stanza, Content>): void {
     this.#events.push(event);
-    if (this.#isHandling) return;
+    // A commit may end inside another's work: what it lets out must not count as a part of that.
+    if (!this.#isHandling) this.#context.runInAsyncScope(() => this.#handleEvents());
+  }
+
+  #handleEvents(): void {
     this.#isHandling = true;
     for (let next = this.#events.shift(); next; next = this.#events.shift()) {
       const { state, effects } = inbound(this.#state, next);
