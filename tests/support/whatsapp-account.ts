@@ -1,7 +1,11 @@
 import { EventEmitter } from 'node:events';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
-import type { AccountStatus, ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
+import type {
+  AccountStatus,
+  ChatProvider,
+  MessageReceipt,
+} from '../../router/src/core/ports/chat-provider.ts';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import type { Journal } from '../../router/src/core/ports/journal.ts';
 import type { KeyStore } from '../../router/src/core/ports/key-store.ts';
@@ -65,7 +69,7 @@ export class WhatsAppAccount {
   readonly provider: ChatProvider;
   readonly stores: AccountStores;
   readonly received: InboundMessage[] = [];
-  readonly receipts: Array<{ waMessageId: string; state: string }> = [];
+  readonly receipts: MessageReceipt[] = [];
   readonly refused: Array<{ waMessageId: string; code: string; limitLeftMs?: number }> = [];
   readonly states: string[] = [];
   readonly log: LoggedLine[] = [];
