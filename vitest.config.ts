@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /**
- * Files at a time. Each has a database, a WhatsApp and ports of its own, and waits often: two share even a single
+ * Test files at a time. Each has its own database, WhatsApp and ports, and waits often: two share even a single
  * core well. The processes that each starts set the upper end.
  */
 const maxWorkers = Math.min(Math.max(availableParallelism(), 2), 6);
@@ -19,7 +19,7 @@ export default defineConfig({
           include: ['tests/unit/**/*.test.ts'],
           environment: 'node',
           expect,
-          // Loading the modules anew for each of these short files would cost more than the tests do.
+          // Loading the modules again for each of these short files would take longer than the tests.
           pool: 'threads',
           isolate: false,
           setupFiles: ['tests/support/restore-globals.ts'],

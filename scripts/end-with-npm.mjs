@@ -1,8 +1,8 @@
-// Who ends `npm start` by its process id ends npm and the shell between; the program itself would never hear of it.
+// A signal to the process of `npm start` ends npm and the shell between; the program itself does not receive it.
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Ends this program as SIGTERM does once the shell that npm started it from is gone. Without npm nothing happens. */
+/** Sends SIGTERM to this program when the shell that npm started it from has ended. Without npm it does nothing. */
 export function endWithNpm() {
   if (process.env.npm_lifecycle_event === undefined) return;
   const shell = process.ppid;

@@ -6,10 +6,10 @@ import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The project's folder. Its name may hold spaces. */
+/** The project's folder. Its name may contain spaces. */
 export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]$/, '');
 
-/** Tells the person at the terminal what is being done; results go to stdout, this goes to stderr. */
+/** Prints progress for the user to stderr; results go to stdout. */
 export function say(sentence) {
   process.stderr.write(`wa2ai: ${sentence}\n`);
 }

@@ -1,5 +1,6 @@
 // `npm test`: installs and builds what is missing, then runs the tests of every run; `npm run test:faults` those that take
-// minutes. Arguments go to Vitest: names of files, or `--project NAME`. The last line tells the counts; the exit code is 0 only when at least one test ran and none failed.
+// minutes. Arguments go to Vitest: names of files, or `--project NAME`. The last line reports
+// the counts; the exit code is 0 only when at least one test ran and none failed.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -31,16 +31,13 @@ BEGIN
       AND twin.chat_id = CASE m.chat_id WHEN kept.id THEN gone.id ELSE kept.id END
       AND twin.wa_message_id = m.wa_message_id
       AND (m.chat_id = gone.id OR twin.state <> 'received');
-  UPDATE message m SET wa_message_id = m.wa_message_id || '#' || m.id
-    FROM message twin
-    WHERE m.chat_id = gone.id AND twin.chat_id = kept.id AND twin.wa_message_id = m.wa_message_id;
   -- Messages first: a turn that ends now has locked its message, so the next statement sees its outbox rows.
   UPDATE message SET chat_id = kept.id WHERE chat_id = gone.id;
   UPDATE outbox SET chat_id = kept.id WHERE chat_id = gone.id;
   UPDATE dead_letter SET chat_id = kept.id WHERE chat_id = gone.id;
   DELETE FROM chat WHERE id = gone.id;
-  IF NOT kept.loop_running THEN
-    UPDATE chat SET loop_epoch = greatest(kept.loop_epoch, gone.loop_epoch), reply_to = gone.reply_to
+  IF kept.worker_node IS NULL THEN
+    UPDATE chat SET worker_epoch = greatest(kept.worker_epoch, gone.worker_epoch), reply_to = gone.reply_to
       WHERE id = kept.id;
   END IF;
 END $$;

@@ -2,9 +2,11 @@
 
 -- Queues the message or reply of a dead letter again; `known` if it is not dead (any more). A message moves to the end of
 -- its chat's order; a reply keeps its row and therefore its WhatsApp id. All open dead letters of the same message or
--- reply are marked as replayed: if it fails again, it gets a new one.
-CREATE OR REPLACE FUNCTION dead_letter_replay(p_letter bigint) RETURNS TABLE (
-  outcome text, chat_id bigint, message_id bigint, outbox_id bigint, start_epoch integer
+-- reply are marked as replayed: if it fails again, it gets a new one. The chat of a message is claimed for p_node if it
+-- has no worker.
+CREATE OR REPLACE FUNCTION dead_letter_replay(p_letter bigint, p_node text) RETURNS TABLE (
+  outcome text, chat_id bigint, message_id bigint, outbox_id bigint,
+  worker_node text, worker_epoch integer, is_new_worker boolean
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -42,9 +44,13 @@ BEGIN
     WHERE d.chat_id = l.chat_id AND (d.id = l.id OR d.replayed_at IS NULL)
       AND CASE WHEN l.outbox_id IS NULL THEN d.outbox_id IS NULL AND d.message_id = l.message_id
                ELSE d.outbox_id = l.outbox_id END;
-  IF l.outbox_id IS NULL AND NOT c.loop_running THEN
-    UPDATE chat SET loop_running = true, loop_epoch = loop_epoch + 1 WHERE id = c.id
-      RETURNING loop_epoch INTO start_epoch;
+  is_new_worker := l.outbox_id IS NULL AND c.worker_node IS NULL;
+  IF is_new_worker THEN
+    c.worker_node := p_node;
+    c.worker_epoch := c.worker_epoch + 1;
+    UPDATE chat SET worker_node = c.worker_node, worker_epoch = c.worker_epoch WHERE id = c.id;
   END IF;
+  worker_node := c.worker_node;
+  worker_epoch := c.worker_epoch;
   RETURN NEXT;
 END $$;

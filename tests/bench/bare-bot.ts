@@ -1,4 +1,4 @@
-// The reference of the bench: the least bot one can write on Baileys. It keeps its keys in memory, asks the agent and
+// The reference of the bench: the smallest bot on Baileys. It keeps its keys in memory, asks the agent and
 // answers; it forgets everything when it stops. Prints `qr <text>` and `open`.
 import makeWASocket, {
   type AuthenticationState,

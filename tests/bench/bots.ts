@@ -20,7 +20,7 @@ export interface Bot {
   stop(): Promise<void>;
 }
 
-/** wa2ai with its own PostgreSQL, paired, one wildcard route to the agent. */
+/** wa2ai with its embedded PostgreSQL, paired, with one wildcard route to the agent. */
 export async function startWa2ai(emulator: WhatsAppEmulator, phone: Phone, agentUrl: string): Promise<Bot> {
   const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-bench-'));
   const service = await Wa2aiProcess.start({

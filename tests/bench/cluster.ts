@@ -109,7 +109,7 @@ function postgresPids({ postgres }: BenchGround): number[] {
   return [server, ...children.trim().split(/\s+/).filter(Boolean).map(Number)];
 }
 
-/** 0 for a process that is gone: a connection of PostgreSQL may end at any time. */
+/** 0 for a process that has ended: a connection of PostgreSQL may end at any time. */
 function cpuOf(pid: number): number {
   try {
     return cpuSeconds(pid);

@@ -28,7 +28,7 @@ async function roundTrip({ person, to }: LoadChat, text: string): Promise<number
   }
 }
 
-/** `ratePerSecond` questions a second for that long, spread evenly over the chats, whatever the answers do. */
+/** `ratePerSecond` questions a second for that long, spread evenly over the chats, answered or not. */
 export async function steady(
   chats: readonly LoadChat[],
   ratePerSecond: number,

@@ -13,7 +13,7 @@ const LATEST_MS = 120_000;
 
 /**
  * From the signal to the moment at which another node's connection to WhatsApp is live, in milliseconds. The nodes are
- * as they are by default; one that hung is ended and starts anew for the next round.
+ * as they are by default; a paused one is ended and started again for the next round.
  */
 export async function takeOvers(
   ground: BenchGround,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { DeadLetters } from '../../router/src/core/ports/dead-letters.ts';
 import type {
+  ChatClaim,
   InboundMessage,
   Inbox,
   NewReply,
@@ -109,20 +110,23 @@ export function answered(replies: NewReply[] = []): TurnResult {
   return { state: 'answered', replies };
 }
 
-/** The loop that storing a message asked for; a test that needs one fails here when there is none. */
-export function loopOf(stored: Stored): { chatId: string; epoch: number } {
-  if (!stored.startLoop) throw new Error('no loop was to be started');
-  return stored.startLoop;
+/** The node that claims chats in these tests. */
+export const NODE = 'node-1';
+
+/** The claim that storing a message made; a test that needs one fails here when there is none. */
+export function newClaimOf(stored: Stored): ChatClaim {
+  if (!stored.worker || !stored.isNewWorker) throw new Error('no claim was made');
+  return stored.worker;
 }
 
-/** Takes turns of one loop until it closes; the texts in the order in which they were handed out. */
-export async function drain(inbox: Inbox, loop: { chatId: string; epoch: number }): Promise<string[]> {
+/** Takes turns of one chat until it is idle; the texts in the order in which they were handed out. */
+export async function drain(inbox: Inbox, claim: ChatClaim): Promise<string[]> {
   const texts: string[] = [];
   for (let turns = 0; turns < 1_000; turns++) {
-    const turn = await inbox.nextTurn(loop.chatId, loop.epoch);
+    const turn = await inbox.nextTurn(claim);
     if (!turn) return texts;
     texts.push(turn.message.text);
     await inbox.finishTurn(turn.messageId, answered());
   }
-  throw new Error('the loop does not end');
+  throw new Error('the chat never becomes idle');
 }

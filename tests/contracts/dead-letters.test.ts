@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { TurnResult } from '../../router/src/core/ports/inbox.ts';
-import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, type Stores } from './adapters.ts';
+import type { ChatClaim, TurnResult } from '../../router/src/core/ports/inbox.ts';
+import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, NODE, type Stores } from './adapters.ts';
 
 const died: TurnResult = {
   state: 'dead',
@@ -24,22 +24,22 @@ describe.each(ADAPTERS)('dead letters in $name', ({ open }) => {
   const letters = () => stores.log.deadLetters({ accountId, limit: 20 });
   const openIds = (filter = {}) => stores.deadLetters.open({ accountId, ...filter }, 20);
 
-  /** A message whose turn died; its chat's loop runs no more. */
+  /** A message whose turn died; nobody works on its chat any more. */
   async function deadMessage(person = aPerson(), result: TurnResult = died) {
-    const stored = await stores.inbox.add(aMessage(accountId, person));
-    const messageId = stored.messageId ?? '';
+    const stored = await stores.inbox.add(aMessage(accountId, person), NODE);
+    const messageId = stored.messageId;
     await stores.inbox.finishTurn(messageId, result);
-    if (stored.startLoop) await stores.inbox.nextTurn(stored.startLoop.chatId, stored.startLoop.epoch);
+    if (stored.worker) await stores.inbox.nextTurn(stored.worker);
     const [letter] = await letters();
     if (!letter) throw new Error('a dead letter was stored');
     return { person, messageId, chatId: stored.chatId, letterId: letter.id };
   }
 
   /** The texts of a chat's waiting messages in the order of their turns; ends them. */
-  async function turnsOf(loop: { chatId: string; epoch: number } | undefined) {
+  async function turnsOf(claim: ChatClaim | undefined) {
     const turns = [];
-    for (let n = 0; loop && n < 20; n++) {
-      const turn = await stores.inbox.nextTurn(loop.chatId, loop.epoch);
+    for (let n = 0; claim && n < 20; n++) {
+      const turn = await stores.inbox.nextTurn(claim);
       if (!turn) break;
       turns.push(turn);
       await stores.inbox.finishTurn(turn.messageId, answered());
@@ -47,45 +47,57 @@ describe.each(ADAPTERS)('dead letters in $name', ({ open }) => {
     return turns;
   }
 
-  it('gives a message back to its chat with the loop to start, and the asks made before', async () => {
+  it('gives a message back to its chat with a new claim, and the attempts made before', async () => {
     const { messageId, chatId, letterId } = await deadMessage();
-    const replay = await stores.deadLetters.replay(letterId);
-    expect(replay).toMatchObject({ outcome: 'replayed', messageId, startLoop: { chatId } });
+    const replay = await stores.deadLetters.replay(letterId, NODE);
+    expect(replay).toMatchObject({
+      outcome: 'replayed',
+      messageId,
+      worker: { chatId, node: NODE },
+      isNewWorker: true,
+    });
     expect(await stores.log.message(messageId)).toMatchObject({ state: 'received' });
     expect(await letters()).toMatchObject([{ id: letterId, replayedAt: expect.any(Date) }]);
-    const loop = 'startLoop' in replay ? replay.startLoop : undefined;
-    expect(await turnsOf(loop)).toMatchObject([{ messageId, earlierAttempts: 2 }]);
+    expect(await turnsOf('worker' in replay ? replay.worker : undefined)).toMatchObject([
+      { messageId, earlierAttempts: 2 },
+    ]);
     expect(await stores.log.message(messageId)).toMatchObject({ state: 'answered' });
   });
 
-  it('starts no second loop beside the one that runs, and comes last in it', async () => {
+  it('makes no second claim beside the one that is there, and comes last in its chat', async () => {
     const { person, messageId, chatId, letterId } = await deadMessage();
-    const waiting = await stores.inbox.add(aMessage(accountId, person, { text: 'newer' }));
-    const replay = await stores.deadLetters.replay(letterId);
-    expect(replay).toEqual({ outcome: 'replayed', messageId, chatId });
-    const turns = await turnsOf(waiting.startLoop);
+    const waiting = await stores.inbox.add(aMessage(accountId, person, { text: 'newer' }), NODE);
+    const replay = await stores.deadLetters.replay(letterId, NODE);
+    expect(replay).toEqual({
+      outcome: 'replayed',
+      messageId,
+      chatId,
+      worker: waiting.worker,
+      isNewWorker: false,
+    });
+    const turns = await turnsOf(waiting.worker);
     expect(turns.map((turn) => turn.messageId)).toEqual([waiting.messageId, messageId]);
   });
 
   it('refuses a letter that was replayed and did not die again', async () => {
     const { letterId, messageId } = await deadMessage();
-    await stores.deadLetters.replay(letterId);
-    expect(await stores.deadLetters.replay(letterId)).toEqual({ outcome: 'known' });
+    await stores.deadLetters.replay(letterId, NODE);
+    expect(await stores.deadLetters.replay(letterId, NODE)).toEqual({ outcome: 'known' });
     await stores.inbox.finishTurn(messageId, answered());
-    expect(await stores.deadLetters.replay(letterId)).toEqual({ outcome: 'known' });
-    expect(await stores.deadLetters.replay('999999999999')).toEqual({ outcome: 'missing' });
+    expect(await stores.deadLetters.replay(letterId, NODE)).toEqual({ outcome: 'known' });
+    expect(await stores.deadLetters.replay('999999999999', NODE)).toEqual({ outcome: 'missing' });
   });
 
   it('writes a new letter when the message dies again, and takes it up by either', async () => {
     const { letterId, messageId } = await deadMessage();
-    await stores.deadLetters.replay(letterId);
+    await stores.deadLetters.replay(letterId, NODE);
     await stores.inbox.finishTurn(messageId, { ...died, error: 'Again.' });
     expect(await letters()).toMatchObject([
       { error: 'Again.' },
       { id: letterId, replayedAt: expect.any(Date) },
     ]);
     expect(await openIds()).toHaveLength(1);
-    expect(await stores.deadLetters.replay(letterId)).toMatchObject({ outcome: 'replayed' });
+    expect(await stores.deadLetters.replay(letterId, NODE)).toMatchObject({ outcome: 'replayed' });
     expect(await openIds()).toEqual([]);
   });
 
@@ -94,7 +106,7 @@ describe.each(ADAPTERS)('dead letters in $name', ({ open }) => {
     const to = `${person.phone}@s.whatsapp.net`;
     const sorry = aReply(accountId, to, 'Sorry.');
     const { letterId, messageId } = await deadMessage(person, { ...died, replies: [sorry] });
-    await stores.deadLetters.replay(letterId);
+    await stores.deadLetters.replay(letterId, NODE);
     const replies = await stores.inbox.finishTurn(messageId, answered([aReply(accountId, to, 'hello')]));
     expect(replies.map((reply) => reply.message.text)).toEqual(['hello']);
     const stored = (await stores.log.message(messageId))?.replies.map((reply) => reply.text);
@@ -108,13 +120,13 @@ describe.each(ADAPTERS)('dead letters in $name', ({ open }) => {
     await stores.outbox.markRefused(accountId, reply.waMessageId, 'error 479');
     const [letter] = await letters();
     expect(letter).toMatchObject({ reason: 'send-refused', outboxId: row.id });
-    expect(await stores.deadLetters.replay(letter?.id ?? '')).toEqual({
+    expect(await stores.deadLetters.replay(letter?.id ?? '', NODE)).toEqual({
       outcome: 'replayed',
       reply: { outboxId: row.id, chatId: row.chatId, message: reply },
     });
     expect(await stores.outbox.undelivered(accountId, { limit: 5 })).toHaveLength(1);
     expect(await stores.outbox.markSending(row.id)).toBe(true);
-    expect(await stores.deadLetters.replay(letter?.id ?? '')).toEqual({ outcome: 'known' });
+    expect(await stores.deadLetters.replay(letter?.id ?? '', NODE)).toEqual({ outcome: 'known' });
   });
 
   it('finds the open ones of a filter, oldest first', async () => {
@@ -127,7 +139,7 @@ describe.each(ADAPTERS)('dead letters in $name', ({ open }) => {
     expect(await openIds({ channelId: first.person.phone })).toEqual([ids[0], ids[2]]);
     expect(await openIds({ channelId: `${first.person.lid}@lid`, before: ids[2] })).toEqual([ids[0]]);
     expect(await stores.deadLetters.open({ accountId }, 2)).toEqual(ids.slice(0, 2));
-    await stores.deadLetters.replay(first.letterId);
+    await stores.deadLetters.replay(first.letterId, NODE);
     expect(await openIds()).toEqual(ids.slice(1));
     expect(await openIds({ accountId: anAccount() })).toEqual([]);
     expect(await stores.log.deadLetters({ accountId, state: 'open', limit: 9 })).toHaveLength(2);
@@ -139,12 +151,12 @@ describe.each(ADAPTERS)('dead letters in $name', ({ open }) => {
   it('brings all of a chat back in the order in which they came', async () => {
     const person = aPerson();
     const dead = [await deadMessage(person), await deadMessage(person), await deadMessage(person)];
-    let loop: { chatId: string; epoch: number } | undefined;
+    let claim: ChatClaim | undefined;
     for (const id of await openIds()) {
-      const replay = await stores.deadLetters.replay(id);
-      if ('startLoop' in replay) loop ??= replay.startLoop;
+      const replay = await stores.deadLetters.replay(id, NODE);
+      if ('worker' in replay) claim ??= replay.worker;
     }
-    const turns = await turnsOf(loop);
+    const turns = await turnsOf(claim);
     expect(turns.map((turn) => turn.messageId)).toEqual(dead.map(({ messageId }) => messageId));
   });
 });

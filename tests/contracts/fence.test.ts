@@ -11,7 +11,7 @@ import { PostgresJournal } from '../../router/src/infra/storage/stores/postgres-
 import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { aMessage, anAccount, aPerson, aReply } from './adapters.ts';
+import { aMessage, anAccount, aPerson, aReply, NODE } from './adapters.ts';
 
 let database: TestDatabase;
 let postgres: Postgres;
@@ -99,7 +99,7 @@ const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
       ),
   ],
   ['a journal that drops entries', () => new PostgresJournal(postgres, fence).forget(account, ['old'])],
-  ['a message', () => new PostgresInbox(postgres, fence).add(aMessage(account, aPerson()))],
+  ['a message', () => new PostgresInbox(postgres, fence).add(aMessage(account, aPerson()), NODE)],
   ['account state', () => new PostgresAccountStore(postgres, fence).save(account, { state: 'open' })],
   ['key generation', () => new PostgresAccountStore(postgres, fence).nextGeneration(account)],
   ['a limit', () => new PostgresAccountStore(postgres, fence).beginLimit(account, limit)],

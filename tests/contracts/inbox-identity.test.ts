@@ -8,7 +8,8 @@ import {
   aPerson,
   aReply,
   drain,
-  loopOf,
+  NODE,
+  newClaimOf,
   type Stores,
 } from './adapters.ts';
 
@@ -23,10 +24,10 @@ describe.each(ADAPTERS)('one chat a person, in the inbox in $name', ({ open }) =
     accountId = anAccount();
   });
   const add = (person: { phone?: string; lid?: string }, given: Partial<InboundMessage> = {}) =>
-    stores.inbox.add(aMessage(accountId, person, given));
+    stores.inbox.add(aMessage(accountId, person, given), NODE);
   const rows = () => stores.log.messages({ accountId, limit: 100 });
-  const openLoops = async (chatId: string) =>
-    (await stores.inbox.openLoops()).filter((loop) => loop.chatId === chatId);
+  const openChat = async (chatId: string) =>
+    (await stores.inbox.openChats([])).find((chat) => chat.chatId === chatId);
 
   it.each([
     ['number, LID, both', ['phone', 'lid', 'both']],
@@ -45,12 +46,13 @@ describe.each(ADAPTERS)('one chat a person, in the inbox in $name', ({ open }) =
     for (const form of forms) await add(address[form] ?? {}, { text: form });
     const chatIds = new Set((await rows()).map((row) => row.chatId));
     expect(chatIds.size).toBe(1);
-    const [loop] = await openLoops([...chatIds].join());
-    if (!loop) throw new Error('a loop is open');
-    expect(await drain(stores.inbox, loop)).toEqual(forms);
+    const open = await openChat([...chatIds].join());
+    if (!open?.node) throw new Error('the chat is claimed');
+    const { chatId } = open;
+    expect(await drain(stores.inbox, { ...open, node: open.node })).toEqual(forms);
     expect((await rows()).map((row) => row.channelId)).toEqual([phone, phone, phone]);
-    expect((await add({ lid })).chatId).toBe(loop.chatId);
-    expect((await add({ phone })).chatId).toBe(loop.chatId);
+    expect((await add({ lid })).chatId).toBe(chatId);
+    expect((await add({ phone })).chatId).toBe(chatId);
   });
 
   it('joins number and LID that a group message told of', async () => {
@@ -61,7 +63,7 @@ describe.each(ADAPTERS)('one chat a person, in the inbox in $name', ({ open }) =
     expect(group.chatId).not.toBe(before.chatId);
     const after = await add({ phone: person.phone }, { text: 'by number' });
     expect(after.chatId).toBe(before.chatId);
-    const turn = await stores.inbox.nextTurn(before.chatId, loopOf(before).epoch);
+    const turn = await stores.inbox.nextTurn(newClaimOf(before));
     expect(turn).toMatchObject({
       channelIds: [person.phone, `${person.lid}@lid`],
       message: { from: `${person.phone}@s.whatsapp.net`, fromLid: `${person.lid}@lid` },
@@ -73,7 +75,7 @@ describe.each(ADAPTERS)('one chat a person, in the inbox in $name', ({ open }) =
     await add(person);
     const chat = { kind: 'group' as const, groupId: '120363000000000003' };
     const stored = await add({ lid: person.lid }, { chat });
-    expect(await stores.inbox.nextTurn(stored.chatId, 1)).toMatchObject({
+    expect(await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 })).toMatchObject({
       channelIds: ['120363000000000003@g.us'],
       replyTo: '120363000000000003@g.us',
       message: {
@@ -93,37 +95,37 @@ describe.each(ADAPTERS)('one chat a person, in the inbox in $name', ({ open }) =
     ]);
   });
 
-  it('lets the loop of the older chat go on when two become one', async () => {
+  it('keeps the worker of the older chat when two become one', async () => {
     const { phone, lid } = aPerson();
-    const older = loopOf(await add({ phone }, { text: 'one' }));
-    const younger = loopOf(await add({ lid }, { text: 'two' }));
+    const older = newClaimOf(await add({ phone }, { text: 'one' }));
+    const younger = newClaimOf(await add({ lid }, { text: 'two' }));
     const joined = await add({ phone, lid }, { text: 'three' });
     expect(joined.chatId).toBe(older.chatId);
-    expect(joined.startLoop).toBeUndefined();
-    expect(await stores.inbox.nextTurn(younger.chatId, younger.epoch)).toBeUndefined();
-    expect(await stores.inbox.renewLoop(younger.chatId, younger.epoch)).toBeUndefined();
+    expect(joined).toMatchObject({ worker: older, isNewWorker: false });
+    expect(await stores.inbox.nextTurn(younger)).toBeUndefined();
+    expect(await stores.inbox.claimChats([younger], NODE)).toEqual([]);
     expect(await drain(stores.inbox, older)).toEqual(['one', 'two', 'three']);
   });
 
-  it('starts a loop on the older chat when only the younger one had a loop', async () => {
+  it('claims the older chat when only the younger one was claimed', async () => {
     const { phone, lid } = aPerson();
-    const older = loopOf(await add({ phone }));
+    const older = newClaimOf(await add({ phone }));
     await drain(stores.inbox, older);
-    const younger = loopOf(await add({ lid }, { text: 'waits' }));
+    const younger = newClaimOf(await add({ lid }, { text: 'waits' }));
     // Not answered itself, it still proves that both are one person, and what waits must not wait for a sweep.
     const joined = await add({ phone, lid }, { ignoredReason: 'own-message', sender: aPerson() });
     expect(joined.chatId).toBe(older.chatId);
-    const loop = loopOf(joined);
-    expect(loop.epoch).toBeGreaterThan(Math.max(older.epoch, younger.epoch));
-    expect(await openLoops(older.chatId)).toEqual([loop]);
-    expect(await drain(stores.inbox, loop)).toEqual(['waits']);
+    const claim = newClaimOf(joined);
+    expect(claim.epoch).toBeGreaterThan(Math.max(older.epoch, younger.epoch));
+    expect(await openChat(older.chatId)).toEqual(claim);
+    expect(await drain(stores.inbox, claim)).toEqual(['waits']);
   });
 
   it('ends the turn that was under way when its chat was joined to another', async () => {
     const { phone, lid } = aPerson();
-    const older = loopOf(await add({ phone }, { text: 'one' }));
-    const younger = loopOf(await add({ lid }, { text: 'two' }));
-    const turn = await stores.inbox.nextTurn(younger.chatId, younger.epoch);
+    const older = newClaimOf(await add({ phone }, { text: 'one' }));
+    const younger = newClaimOf(await add({ lid }, { text: 'two' }));
+    const turn = await stores.inbox.nextTurn(younger);
     await add({ phone, lid }, { text: 'three' });
     const [queued] = await stores.inbox.finishTurn(
       turn?.messageId ?? '',
@@ -138,7 +140,7 @@ describe.each(ADAPTERS)('one chat a person, in the inbox in $name', ({ open }) =
     const older = await add({ phone });
     const younger = await add({ lid });
     const result = { state: 'dead' as const, reason: 'X', replies: [aReply(accountId, 'a@lid')] };
-    await stores.inbox.finishTurn(younger.messageId ?? '', result);
+    await stores.inbox.finishTurn(younger.messageId, result);
     await add({ phone, lid });
     expect(await stores.outbox.undelivered(accountId, { limit: 9 })).toMatchObject([
       { chatId: older.chatId },
@@ -154,11 +156,11 @@ describe.each(ADAPTERS)('one chat a person, in the inbox in $name', ({ open }) =
       const older = await add({ phone }, { waMessageId, text: 'copy' });
       const younger = await add({ lid }, { waMessageId, text: 'copy' });
       if (which === 'the older' || which === 'both')
-        await stores.inbox.finishTurn(older.messageId ?? '', answered());
+        await stores.inbox.finishTurn(older.messageId, answered());
       if (which === 'the younger' || which === 'both')
-        await stores.inbox.finishTurn(younger.messageId ?? '', answered());
+        await stores.inbox.finishTurn(younger.messageId, answered());
       await add({ phone, lid }, { text: 'last' });
-      expect(await drain(stores.inbox, loopOf(older))).toEqual(
+      expect(await drain(stores.inbox, newClaimOf(older))).toEqual(
         which === 'neither' ? ['copy', 'last'] : ['last'],
       );
       const states = (await rows()).map((row) => row.reason ?? row.state).sort();
@@ -188,7 +190,7 @@ describe.each(ADAPTERS)('one chat a person, in the inbox in $name', ({ open }) =
   it('keeps the same person of two accounts apart', async () => {
     const person = aPerson();
     const mine = await add(person);
-    const theirs = await stores.inbox.add(aMessage(anAccount(), person));
+    const theirs = await stores.inbox.add(aMessage(anAccount(), person), NODE);
     expect(theirs.chatId).not.toBe(mine.chatId);
   });
 

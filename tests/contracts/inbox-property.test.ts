@@ -1,15 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { InboundMessage, Inbox, Stored } from '../../router/src/core/ports/inbox.ts';
+import type { ChatClaim, InboundMessage, Inbox, Stored } from '../../router/src/core/ports/inbox.ts';
 import { runs } from '../support/property-runs.ts';
-import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, type Stores } from './adapters.ts';
+import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, NODE, type Stores } from './adapters.ts';
 
 const PEOPLE = 3;
 type Form = 'phone' | 'lid' | 'both';
-type Loop = { chatId: string; epoch: number };
 
 const form = fc.constantFrom<Form>('phone', 'lid', 'both');
-/** What happens next: a person writes, WhatsApp repeats an earlier message, a loop takes a turn, or is renewed. */
+/** What happens next: a person writes, WhatsApp repeats an earlier message, a worker takes a turn, or its chat is taken over. */
 const steps = fc.array(
   fc.oneof(
     {
@@ -22,15 +21,15 @@ const steps = fc.array(
       }),
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('repeat' as const), message: fc.nat() }) },
-    { weight: 5, arbitrary: fc.record({ kind: fc.constant('turn' as const), loop: fc.nat() }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('renew' as const), loop: fc.nat() }) },
+    { weight: 5, arbitrary: fc.record({ kind: fc.constant('turn' as const), claim: fc.nat() }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('take over' as const), claim: fc.nat() }) },
   ),
   { minLength: 5, maxLength: 40 },
 );
 
-/** Turn loops as the engine runs them, one turn at a time on request. */
-class Loops {
-  readonly live: Loop[] = [];
+/** Chat workers, one turn at a time on request. */
+class Workers {
+  readonly live: ChatClaim[] = [];
   readonly answeredTexts: string[] = [];
   readonly #inbox: Inbox;
 
@@ -38,24 +37,24 @@ class Loops {
     this.#inbox = inbox;
   }
 
-  start(loop: Loop | undefined): void {
-    if (!loop) return;
-    if (this.isLive(loop)) throw new Error(`the loop ${loop.chatId}:${loop.epoch} was started twice`);
-    this.live.push(loop);
+  start({ worker, isNewWorker }: Partial<Pick<Stored, 'worker' | 'isNewWorker'>>): void {
+    if (!worker || !isNewWorker) return;
+    if (this.isLive(worker)) throw new Error(`chat ${worker.chatId} was claimed twice as ${worker.epoch}`);
+    this.live.push(worker);
   }
 
-  isLive(loop: Loop): boolean {
-    return this.live.some((other) => other.chatId === loop.chatId && other.epoch === loop.epoch);
+  isLive(claim: Pick<ChatClaim, 'chatId' | 'epoch'>): boolean {
+    return this.live.some((other) => other.chatId === claim.chatId && other.epoch === claim.epoch);
   }
 
-  end(loop: Loop): void {
-    this.live.splice(this.live.indexOf(loop), 1);
+  end(claim: ChatClaim): void {
+    this.live.splice(this.live.indexOf(claim), 1);
   }
 
-  async turn(loop: Loop): Promise<void> {
-    const turn = await this.#inbox.nextTurn(loop.chatId, loop.epoch);
+  async turn(claim: ChatClaim): Promise<void> {
+    const turn = await this.#inbox.nextTurn(claim);
     if (!turn) {
-      this.end(loop);
+      this.end(claim);
       return;
     }
     this.answeredTexts.push(turn.message.text);
@@ -63,16 +62,16 @@ class Loops {
     expect(await this.#inbox.finishTurn(turn.messageId, answered([reply]))).toHaveLength(1);
   }
 
-  async renew(loop: Loop): Promise<void> {
-    const epoch = await this.#inbox.renewLoop(loop.chatId, loop.epoch);
-    this.end(loop);
-    this.start(epoch === undefined ? undefined : { ...loop, epoch });
+  async takeOver(claim: ChatClaim): Promise<void> {
+    const [worker] = await this.#inbox.claimChats([claim], 'node-2');
+    this.end(claim);
+    this.start({ worker, isNewWorker: true });
   }
 
   async drain(): Promise<void> {
     for (let turns = 0; this.live.length > 0; turns++) {
-      if (turns > 500) throw new Error('the loops do not end');
-      for (const loop of [...this.live]) await this.turn(loop);
+      if (turns > 500) throw new Error('the workers do not end');
+      for (const claim of [...this.live]) await this.turn(claim);
     }
   }
 }
@@ -91,7 +90,7 @@ describe.each(ADAPTERS)('inbox in $name, whatever happens in whatever order', ({
     const { inbox, outbox, log } = await storesOfRun();
     const accountId = anAccount();
     const people = Array.from({ length: PEOPLE }, aPerson);
-    const loops = new Loops(inbox);
+    const workers = new Workers(inbox);
     const written: InboundMessage[] = [];
     const addressOf = (person: number, as: Form) => {
       const { phone, lid } = people[person] ?? aPerson();
@@ -99,34 +98,34 @@ describe.each(ADAPTERS)('inbox in $name, whatever happens in whatever order', ({
     };
 
     for (const step of script) {
-      const loop = 'loop' in step ? loops.live[step.loop % Math.max(loops.live.length, 1)] : undefined;
+      const claim = 'claim' in step ? workers.live[step.claim % Math.max(workers.live.length, 1)] : undefined;
       let stored: Stored | undefined;
       if (step.kind === 'write') {
         const address = addressOf(step.person, step.form);
         const ignoredReason = step.isIgnored ? 'too-old' : undefined;
         const message = aMessage(accountId, address, { ignoredReason });
         written.push(message);
-        stored = await inbox.add(message);
+        stored = await inbox.add(message, NODE);
       } else if (step.kind === 'repeat' && written.length > 0) {
         const again = written[step.message % written.length];
         if (!again) throw new Error('something was written');
-        stored = await inbox.add(again);
+        stored = await inbox.add(again, NODE);
         expect(stored.outcome).toBe('known');
-      } else if (loop && step.kind === 'turn') await loops.turn(loop);
-      else if (loop && step.kind === 'renew') await loops.renew(loop);
-      loops.start(stored?.startLoop);
+      } else if (claim && step.kind === 'turn') await workers.turn(claim);
+      else if (claim && step.kind === 'take over') await workers.takeOver(claim);
+      workers.start(stored ?? {});
 
       const chatIds = new Set((await log.messages({ accountId, limit: 99 })).map((row) => row.chatId));
-      const open = (await inbox.openLoops()).filter((one) => chatIds.has(one.chatId));
+      const open = (await inbox.openChats([])).filter((one) => chatIds.has(one.chatId));
       for (const one of open)
-        expect(loops.isLive(one), 'a loop runs where something is unanswered').toBe(true);
+        expect(workers.isLive(one), 'a worker runs where something is unanswered').toBe(true);
     }
-    await loops.drain();
+    await workers.drain();
 
     const texts = written.filter((message) => !message.ignoredReason).map((message) => message.text);
-    expect([...loops.answeredTexts].sort()).toEqual([...texts].sort());
+    expect([...workers.answeredTexts].sort()).toEqual([...texts].sort());
     const replies = await outbox.undelivered(accountId, { limit: 100 });
-    expect(replies.map((reply) => reply.message.text)).toEqual(loops.answeredTexts);
+    expect(replies.map((reply) => reply.message.text)).toEqual(workers.answeredTexts);
   });
 
   const tries = runs(name === 'memory' ? 150 : 10);
@@ -144,21 +143,21 @@ describe.each(ADAPTERS)('inbox in $name, whatever happens in whatever order', ({
     const keepsOrder = fc.asyncProperty(script, async (lines) => {
       const { inbox } = await storesOfRun();
       const people = Array.from({ length: PEOPLE }, aPerson);
-      const loops = new Loops(inbox);
+      const workers = new Workers(inbox);
       const inOrder = people.map((): string[] => []);
       for (const { person, turns, late } of lines) {
         // Two lines of a person who writes fast may be stored the other way round: the stanza order counts.
         const pair = [1, 2].map(() => aMessage(accountId, people[person] ?? {}));
         inOrder[person]?.push(...pair.map((message) => message.text));
-        for (const message of late ? pair.reverse() : pair) loops.start((await inbox.add(message)).startLoop);
+        for (const message of late ? pair.reverse() : pair) workers.start(await inbox.add(message, NODE));
         for (let turn = 0; turn < turns; turn++) {
-          const loop = loops.live[0];
-          if (loop) await loops.turn(loop);
+          const claim = workers.live[0];
+          if (claim) await workers.turn(claim);
         }
       }
-      await loops.drain();
+      await workers.drain();
       for (const texts of inOrder)
-        expect(loops.answeredTexts.filter((text) => texts.includes(text))).toEqual(texts);
+        expect(workers.answeredTexts.filter((text) => texts.includes(text))).toEqual(texts);
     });
     await fc.assert(keepsOrder, tries);
   });
@@ -167,9 +166,9 @@ describe.each(ADAPTERS)('inbox in $name, whatever happens in whatever order', ({
     const accountId = anAccount();
     const people = Array.from({ length: 8 }, aPerson);
     const seen = people.map((): string[] => []);
-    const run = async (index: number, loop: Loop | undefined) => {
-      for (let turns = 0; loop && turns < 500; turns++) {
-        const turn = await stores.inbox.nextTurn(loop.chatId, loop.epoch);
+    const run = async (index: number, claim: ChatClaim | undefined) => {
+      for (let turns = 0; claim && turns < 500; turns++) {
+        const turn = await stores.inbox.nextTurn(claim);
         if (!turn) return;
         seen[index]?.push(turn.message.text);
         const reply = aReply(accountId, turn.replyTo, turn.message.text);
@@ -182,8 +181,13 @@ describe.each(ADAPTERS)('inbox in $name, whatever happens in whatever order', ({
       for (let n = 0; n < 20; n++) {
         const message = aMessage(accountId, person);
         texts.push(message.text);
-        const [stored, repeat] = await Promise.all([stores.inbox.add(message), stores.inbox.add(message)]);
-        running.push(run(index, stored.startLoop), run(index, repeat.startLoop));
+        const [stored, repeat] = await Promise.all([
+          stores.inbox.add(message, NODE),
+          stores.inbox.add(message, NODE),
+        ]);
+        for (const one of [stored, repeat]) {
+          if (one.isNewWorker) running.push(run(index, one.worker));
+        }
       }
       return texts;
     });

@@ -1,8 +1,9 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { aMessage, answered, aPerson, drain, loopOf } from './adapters.ts';
+import { aMessage, answered, aPerson, drain, NODE, newClaimOf } from './adapters.ts';
 
 describe('two at once on one chat, in the inbox in PostgreSQL', () => {
   let database: TestDatabase;
@@ -20,75 +21,79 @@ describe('two at once on one chat, in the inbox in PostgreSQL', () => {
     await database.drop();
   });
 
-  it('does not close a loop over a message that is just being stored', async () => {
+  it('does not release a chat while a message is being stored', async () => {
     const person = aPerson();
-    const loop = loopOf(await inbox.add(aMessage('a', person, { text: 'first' })));
-    await answerOldest(loop);
+    const claim = newClaimOf(await inbox.add(aMessage('a', person, { text: 'first' }), NODE));
+    await answerOldest(claim);
     await other.query('BEGIN');
     await storeUncommitted(person.phone, person.lid, 'second');
-    const turn = inbox.nextTurn(loop.chatId, loop.epoch);
+    const turn = inbox.nextTurn(claim);
     await untilSomebodyWaits();
     await other.query('COMMIT');
     expect((await turn)?.message.text).toBe('second');
   });
 
   it.each(['both', 'phone', 'lid'] as const)(
-    'starts a loop for a message that comes by %s while the former loop is just closing',
+    'claims the chat for a message that comes by %s while the former worker releases it',
     async (form) => {
       const { phone, lid } = aPerson();
-      const loop = loopOf(await inbox.add(aMessage('a', { phone, lid })));
-      await answerOldest(loop);
+      const claim = newClaimOf(await inbox.add(aMessage('a', { phone, lid }), NODE));
+      await answerOldest(claim);
       await other.query('BEGIN');
-      const closing = await other.query('SELECT * FROM inbox_next_turn($1, $2)', [loop.chatId, loop.epoch]);
+      const closing = await other.query('SELECT * FROM inbox_next_turn($1, $2, $3, true)', [
+        claim.chatId,
+        claim.node,
+        claim.epoch,
+      ]);
       expect(closing.rows).toEqual([]);
       const address = { both: { phone, lid }, phone: { phone }, lid: { lid } }[form];
-      const stored = inbox.add(aMessage('a', address, { text: 'in time' }));
+      const stored = inbox.add(aMessage('a', address, { text: 'in time' }), NODE);
       await untilSomebodyWaits();
       await other.query('COMMIT');
-      expect(await drain(inbox, loopOf(await stored))).toEqual(['in time']);
+      expect(await drain(inbox, newClaimOf(await stored))).toEqual(['in time']);
     },
   );
 
   it('takes along the reply of a turn that ends while its chat is joined to another', async () => {
     const { phone, lid } = aPerson();
-    const older = await inbox.add(aMessage('a', { phone }));
-    const younger = await inbox.add(aMessage('a', { lid }));
+    const older = await inbox.add(aMessage('a', { phone }), NODE);
+    const younger = await inbox.add(aMessage('a', { lid }), NODE);
     await other.query('BEGIN');
     await other.query(
       `SELECT * FROM inbox_finish_turn($1, 'answered', NULL, NULL, NULL, 1, 1, NULL, '{x@lid}', '{WA1}', '{hello}')`,
       [younger.messageId],
     );
-    const joining = inbox.add(aMessage('a', { phone, lid }));
+    const joining = inbox.add(aMessage('a', { phone, lid }), NODE);
     await untilSomebodyWaits();
     await other.query('COMMIT');
     expect((await joining).chatId).toBe(older.chatId);
-    const [reply] = await inbox.finishTurn(younger.messageId ?? '', answered());
+    const [reply] = await inbox.finishTurn(younger.messageId, answered());
     expect(reply).toMatchObject({ chatId: older.chatId, message: { text: 'hello' } });
   });
 
   it('stores a message for the joined chat when it waited for the join', async () => {
     const { phone, lid } = aPerson();
-    const older = await inbox.add(aMessage('a', { phone }));
-    await inbox.add(aMessage('a', { lid }));
+    const older = await inbox.add(aMessage('a', { phone }), NODE);
+    await inbox.add(aMessage('a', { lid }), NODE);
     await other.query('BEGIN');
     await storeUncommitted(phone, lid, 'joins');
-    const stored = inbox.add(aMessage('a', { lid }, { text: 'waited' }));
+    const stored = inbox.add(aMessage('a', { lid }, { text: 'waited' }), NODE);
     await untilSomebodyWaits();
     await other.query('COMMIT');
     expect((await stored).chatId).toBe(older.chatId);
-    expect(await drain(inbox, loopOf(older))).toHaveLength(4);
+    expect(await drain(inbox, newClaimOf(older))).toHaveLength(4);
   });
 
-  async function answerOldest(loop: { chatId: string; epoch: number }): Promise<void> {
-    const turn = await inbox.nextTurn(loop.chatId, loop.epoch);
+  async function answerOldest(claim: ChatClaim): Promise<void> {
+    const turn = await inbox.nextTurn(claim);
     await inbox.finishTurn(turn?.messageId ?? '', answered());
   }
 
   async function storeUncommitted(phone: string, lid: string, text: string): Promise<void> {
     await other.query(
       `SELECT * FROM inbox_add('a', $3, $1, $2, NULL, $1 || '@s.whatsapp.net', $1, $2, NULL, 'text', $3, NULL, NULL,
-        NULL, 1, 9000000)`,
-      [phone, lid, text],
+        NULL, 1, 9000000, NULL, NULL, $4)`,
+      [phone, lid, text, NODE],
     );
   }
 

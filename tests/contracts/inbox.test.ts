@@ -7,7 +7,8 @@ import {
   aPerson,
   aReply,
   drain,
-  loopOf,
+  NODE,
+  newClaimOf,
   type Stores,
 } from './adapters.ts';
 
@@ -24,32 +25,57 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
   const rows = () => stores.log.messages({ accountId, limit: 100 });
 
   describe('storing', () => {
-    it('asks for a loop with the first message of a chat and not again while it runs', async () => {
+    it('claims a chat with its first message, and keeps the claim while it is held', async () => {
       const person = aPerson();
-      const first = await stores.inbox.add(aMessage(accountId, person));
-      const second = await stores.inbox.add(aMessage(accountId, person));
-      expect(first).toMatchObject({ outcome: 'stored', startLoop: { chatId: first.chatId, epoch: 1 } });
-      expect(second).toMatchObject({ outcome: 'stored', chatId: first.chatId });
-      expect(second.startLoop).toBeUndefined();
+      const first = await stores.inbox.add(aMessage(accountId, person), NODE);
+      const second = await stores.inbox.add(aMessage(accountId, person), NODE);
+      const worker = { chatId: first.chatId, node: NODE, epoch: 1 };
+      expect(first).toMatchObject({ outcome: 'stored', worker, isNewWorker: true });
+      expect(second).toMatchObject({ outcome: 'stored', chatId: first.chatId, worker, isNewWorker: false });
     });
 
     it('keeps one of a message that WhatsApp delivers many times at once', async () => {
       const message = aMessage(accountId, aPerson());
-      const stored = await Promise.all(Array.from({ length: 8 }, () => stores.inbox.add(message)));
+      const stored = await Promise.all(Array.from({ length: 8 }, () => stores.inbox.add(message, NODE)));
       expect(stored.filter((one) => one.outcome === 'stored')).toHaveLength(1);
-      expect(stored.filter((one) => one.startLoop)).toHaveLength(1);
+      expect(stored.filter((one) => one.isNewWorker)).toHaveLength(1);
       expect(new Set(stored.map((one) => one.messageId)).size).toBe(1);
       expect(await rows()).toHaveLength(1);
     });
 
     it('changes nothing for a known id, also after it was answered', async () => {
       const message = aMessage(accountId, aPerson(), { text: 'first' });
-      const loop = loopOf(await stores.inbox.add(message));
-      expect(await drain(stores.inbox, loop)).toEqual(['first']);
-      const again = await stores.inbox.add({ ...message, text: 'other' });
-      expect(again).toMatchObject({ outcome: 'known' });
-      expect(again.startLoop).toBeUndefined();
+      const claim = newClaimOf(await stores.inbox.add(message, NODE));
+      expect(await drain(stores.inbox, claim)).toEqual(['first']);
+      const again = await stores.inbox.add({ ...message, text: 'other' }, NODE);
+      expect(again).toMatchObject({ outcome: 'known', isNewWorker: false });
+      expect(again.worker).toBeUndefined();
       expect(await rows()).toMatchObject([{ text: 'first', state: 'answered' }]);
+    });
+
+    it('takes the id of another member of a group for another message', async () => {
+      const chat = { kind: 'group' as const, groupId: '120363000000000077' };
+      const [ana, mallory] = [aPerson(), aPerson()];
+      const waMessageId = 'CHOSEN';
+      const attack = aMessage(accountId, mallory, { chat, waMessageId, text: 'mine first' });
+      const message = aMessage(accountId, ana, { chat, waMessageId, text: 'real' });
+      const claim = newClaimOf(await stores.inbox.add(attack, NODE));
+      expect(await stores.inbox.add(message, NODE)).toMatchObject({ outcome: 'stored' });
+      for (const again of [attack, message, { ...message, sender: { lid: ana.lid } }]) {
+        expect(await stores.inbox.add(again, NODE)).toMatchObject({ outcome: 'known' });
+      }
+      expect(await drain(stores.inbox, claim)).toEqual(['mine first', 'real']);
+    });
+
+    it('takes the id of an own message in a chat for another message', async () => {
+      const person = aPerson();
+      const own = { ignoredReason: 'own-message', sender: aPerson(), waMessageId: 'SHARED' };
+      await stores.inbox.add(aMessage(accountId, person, own), NODE);
+      const stored = await stores.inbox.add(
+        aMessage(accountId, person, { waMessageId: 'SHARED', text: 'hi' }),
+        NODE,
+      );
+      expect(await drain(stores.inbox, newClaimOf(stored))).toEqual(['hi']);
     });
 
     it('takes the same id in two chats and two accounts for different messages', async () => {
@@ -61,14 +87,14 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
         aMessage(accountId, aPerson(), { waMessageId }),
         aMessage(other, person, { waMessageId }),
       ]) {
-        expect(await stores.inbox.add(message)).toMatchObject({ outcome: 'stored' });
+        expect(await stores.inbox.add(message, NODE)).toMatchObject({ outcome: 'stored' });
       }
     });
 
     it('stores what is not to be answered with its reason and without its text', async () => {
       const message = aMessage(accountId, aPerson(), { ignoredReason: 'own-message', quotedText: 'private' });
-      const stored = await stores.inbox.add(message);
-      expect(stored.startLoop).toBeUndefined();
+      const stored = await stores.inbox.add(message, NODE);
+      expect(stored.worker).toBeUndefined();
       const [row] = await rows();
       expect(row).toMatchObject({ state: 'ignored', reason: 'own-message', text: '' });
       expect(row?.quotedText).toBeUndefined();
@@ -82,22 +108,22 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
         text: '',
         ignoredReason: 'undecryptable',
       });
-      await stores.inbox.add(stub);
+      await stores.inbox.add(stub, NODE);
       const readable = { ...stub, kind: 'text' as const, text: 'now readable', ignoredReason: undefined };
-      const stored = await stores.inbox.add(readable);
+      const stored = await stores.inbox.add(readable, NODE);
       expect(stored.outcome).toBe('stored');
-      expect(await drain(stores.inbox, loopOf(stored))).toEqual(['now readable']);
-      expect(await stores.inbox.add(stub)).toMatchObject({ outcome: 'known' });
+      expect(await drain(stores.inbox, newClaimOf(stored))).toEqual(['now readable']);
+      expect(await stores.inbox.add(stub, NODE)).toMatchObject({ outcome: 'known' });
       expect(await rows()).toMatchObject([{ state: 'answered', text: 'now readable' }]);
     });
 
     it('stores text that no database column holds as it is', async () => {
       const long = 'X'.repeat(5_000);
       const message = aMessage(accountId, aPerson(), { text: 'a\0b\ud800c 👋', waMessageId: long });
-      const stored = await stores.inbox.add(message);
-      const turn = await stores.inbox.nextTurn(stored.chatId, 1);
+      const stored = await stores.inbox.add(message, NODE);
+      const turn = await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 });
       expect(turn?.message.text.endsWith('c 👋')).toBe(true);
-      expect(await stores.inbox.add(message)).toMatchObject({ outcome: 'known' });
+      expect(await stores.inbox.add(message, NODE)).toMatchObject({ outcome: 'known' });
       await stores.inbox.finishTurn(turn?.messageId ?? '', {
         state: 'dead',
         reason: 'X\0',
@@ -114,17 +140,17 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
       const person = aPerson();
       const [one, two, three] = [1, 2, 3].map((n) => aMessage(accountId, person, { text: `line ${n}` }));
       if (!one || !two || !three) throw new Error('three messages');
-      const loop = loopOf(await stores.inbox.add(three));
-      await stores.inbox.add(one);
-      await stores.inbox.add(two);
-      expect(await drain(stores.inbox, loop)).toEqual(['line 1', 'line 2', 'line 3']);
+      const claim = newClaimOf(await stores.inbox.add(three, NODE));
+      await stores.inbox.add(one, NODE);
+      await stores.inbox.add(two, NODE);
+      expect(await drain(stores.inbox, claim)).toEqual(['line 1', 'line 2', 'line 3']);
     });
 
     it('gives the message as agents see it', async () => {
       const person = aPerson();
       const message = aMessage(accountId, person, { text: 'hola', quotedText: 'before' });
-      const stored = await stores.inbox.add(message);
-      expect(await stores.inbox.nextTurn(stored.chatId, 1)).toEqual({
+      const stored = await stores.inbox.add(message, NODE);
+      expect(await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 })).toEqual({
         messageId: stored.messageId,
         chatId: stored.chatId,
         accountId,
@@ -149,45 +175,51 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
     });
 
     it('gives the same message again until its turn is ended', async () => {
-      const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
-      const first = await stores.inbox.nextTurn(stored.chatId, 1);
-      expect(await stores.inbox.nextTurn(stored.chatId, 1)).toEqual(first);
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+      const first = await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 });
+      expect(await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 })).toEqual(first);
     });
 
-    it('closes the loop when nothing is left; the next message starts another', async () => {
+    it('releases the chat when nothing is left; the next message claims it again', async () => {
       const person = aPerson();
-      const loop = loopOf(await stores.inbox.add(aMessage(accountId, person)));
-      await drain(stores.inbox, loop);
-      const next = await stores.inbox.add(aMessage(accountId, person));
-      expect(next.startLoop).toEqual({ chatId: loop.chatId, epoch: loop.epoch + 1 });
+      const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person), NODE));
+      await drain(stores.inbox, claim);
+      const next = await stores.inbox.add(aMessage(accountId, person), NODE);
+      expect(newClaimOf(next)).toEqual({ ...claim, epoch: claim.epoch + 1 });
     });
 
-    it('gives nothing to a loop of another epoch and closes nothing for it', async () => {
+    it('gives nothing for a void claim and releases nothing for it', async () => {
       const person = aPerson();
-      const loop = loopOf(await stores.inbox.add(aMessage(accountId, person)));
-      expect(await stores.inbox.nextTurn(loop.chatId, loop.epoch + 1)).toBeUndefined();
-      expect(await stores.inbox.nextTurn(loop.chatId, loop.epoch - 1)).toBeUndefined();
-      expect(await stores.inbox.nextTurn('999999999', 1)).toBeUndefined();
-      expect((await stores.inbox.add(aMessage(accountId, person))).startLoop).toBeUndefined();
-      expect(await drain(stores.inbox, loop)).toHaveLength(2);
+      const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person), NODE));
+      expect(await stores.inbox.nextTurn({ ...claim, epoch: claim.epoch + 1 })).toBeUndefined();
+      expect(await stores.inbox.nextTurn({ ...claim, epoch: claim.epoch - 1 })).toBeUndefined();
+      expect(await stores.inbox.nextTurn({ chatId: '999999999', node: NODE, epoch: 1 })).toBeUndefined();
+      expect(await stores.inbox.nextTurn({ ...claim, node: 'node-2' })).toBeUndefined();
+      expect((await stores.inbox.add(aMessage(accountId, person), NODE)).isNewWorker).toBe(false);
+      expect(await drain(stores.inbox, claim)).toHaveLength(2);
     });
 
     it('answers to where the chat was last heard from', async () => {
       const person = aPerson();
-      const stored = await stores.inbox.add(aMessage(accountId, person, { replyTo: `${person.lid}@lid` }));
-      expect(await stores.inbox.nextTurn(stored.chatId, 1)).toMatchObject({ replyTo: `${person.lid}@lid` });
-      await stores.inbox.add(aMessage(accountId, person));
+      const stored = await stores.inbox.add(
+        aMessage(accountId, person, { replyTo: `${person.lid}@lid` }),
+        NODE,
+      );
+      expect(await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 })).toMatchObject({
+        replyTo: `${person.lid}@lid`,
+      });
+      await stores.inbox.add(aMessage(accountId, person), NODE);
       const own = { replyTo: `${person.lid}@lid`, ignoredReason: 'own-message' };
-      await stores.inbox.add(aMessage(accountId, person, own));
-      const turn = await stores.inbox.nextTurn(stored.chatId, 1);
+      await stores.inbox.add(aMessage(accountId, person, own), NODE);
+      const turn = await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 });
       expect(turn).toMatchObject({ replyTo: `${person.phone}@s.whatsapp.net` });
     });
   });
 
   describe('ending a turn', () => {
     it('stores the replies once and gives the first ones back to a repeat', async () => {
-      const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
-      const messageId = stored.messageId ?? '';
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+      const messageId = stored.messageId;
       const replies = [aReply(accountId, 'a@lid', 'one'), aReply(accountId, 'a@lid', 'two')];
       const queued = await stores.inbox.finishTurn(messageId, answered(replies));
       expect(queued.map((reply) => reply.message)).toEqual(replies);
@@ -199,10 +231,10 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
     });
 
     it('ends it once when two try at the same moment', async () => {
-      const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       const ends = await Promise.all(
         [1, 2, 3, 4].map((n) =>
-          stores.inbox.finishTurn(stored.messageId ?? '', answered([aReply(accountId, 'a@lid', `${n}`)])),
+          stores.inbox.finishTurn(stored.messageId, answered([aReply(accountId, 'a@lid', `${n}`)])),
         ),
       );
       const queued = await stores.outbox.undelivered(accountId, { limit: 10 });
@@ -211,8 +243,8 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
     });
 
     it('records what became of the message', async () => {
-      const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
-      await stores.inbox.finishTurn(stored.messageId ?? '', {
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+      await stores.inbox.finishTurn(stored.messageId, {
         state: 'answered',
         reason: 'agent-empty',
         routeId: 'r1',
@@ -221,7 +253,7 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
         trace: [{ routeId: 'r1', outcome: 'chosen' }],
         replies: [],
       });
-      const row = await stores.log.message(stored.messageId ?? '');
+      const row = await stores.log.message(stored.messageId);
       expect(row).toMatchObject({
         state: 'answered',
         reason: 'agent-empty',
@@ -234,8 +266,21 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
       expect(await stores.log.deadLetters({ accountId, limit: 10 })).toEqual([]);
     });
 
+    it('counts attempts over all turns of a message, also of one that ended without saying how many', async () => {
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+      const { messageId } = stored;
+      expect(await stores.inbox.noteAttempt(messageId)).toBe(1);
+      expect(await stores.inbox.noteAttempt(messageId)).toBe(2);
+      const turn = await stores.inbox.nextTurn(newClaimOf(stored));
+      expect(turn).toMatchObject({ messageId, earlierAttempts: 2 });
+      await stores.inbox.finishTurn(messageId, { state: 'dead', reason: 'TURN_FAULT', replies: [] });
+      expect(await stores.log.message(messageId)).toMatchObject({ attempts: 2 });
+      expect(await stores.log.deadLetters({ accountId, limit: 10 })).toMatchObject([{ attempts: 2 }]);
+      expect(await stores.inbox.noteAttempt(messageId)).toBe(3);
+    });
+
     it('writes one dead letter for a dead message', async () => {
-      const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       const dead = {
         state: 'dead' as const,
         reason: 'AGENT_TIMEOUT',
@@ -244,8 +289,8 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
         trace: { chosen: 'r1' },
         replies: [aReply(accountId, 'a@lid', 'sorry')],
       };
-      expect(await stores.inbox.finishTurn(stored.messageId ?? '', dead)).toHaveLength(1);
-      await stores.inbox.finishTurn(stored.messageId ?? '', dead);
+      expect(await stores.inbox.finishTurn(stored.messageId, dead)).toHaveLength(1);
+      await stores.inbox.finishTurn(stored.messageId, dead);
       expect(await stores.log.deadLetters({ accountId, limit: 10 })).toMatchObject([
         {
           messageId: stored.messageId,
@@ -259,34 +304,43 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
     });
   });
 
-  describe('loops', () => {
-    it('hands a long loop over to a fresh one, and again the same when asked twice', async () => {
-      const loop = loopOf(await stores.inbox.add(aMessage(accountId, aPerson(), { text: 'left' })));
-      expect(await stores.inbox.renewLoop(loop.chatId, loop.epoch)).toBe(loop.epoch + 1);
-      expect(await stores.inbox.renewLoop(loop.chatId, loop.epoch)).toBe(loop.epoch + 1);
-      expect(await stores.inbox.nextTurn(loop.chatId, loop.epoch)).toBeUndefined();
-      expect(await drain(stores.inbox, { ...loop, epoch: loop.epoch + 1 })).toEqual(['left']);
-    });
-
-    it('closes a loop that has nothing to hand over', async () => {
+  describe('claims', () => {
+    it('keeps the claim of an idle chat as long as its worker wants', async () => {
       const person = aPerson();
-      const stored = await stores.inbox.add(aMessage(accountId, person));
-      const loop = loopOf(stored);
-      await stores.inbox.finishTurn(stored.messageId ?? '', answered());
-      expect(await stores.inbox.renewLoop(loop.chatId, loop.epoch)).toBeUndefined();
-      expect((await stores.inbox.add(aMessage(accountId, person))).startLoop?.epoch).toBe(loop.epoch + 1);
-      expect(await stores.inbox.renewLoop(loop.chatId, loop.epoch + 5)).toBeUndefined();
+      const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person), NODE));
+      const turn = await stores.inbox.nextTurn(claim, { keepClaim: true });
+      await stores.inbox.finishTurn(turn?.messageId ?? '', answered());
+      expect(await stores.inbox.nextTurn(claim, { keepClaim: true })).toBeUndefined();
+      const next = await stores.inbox.add(aMessage(accountId, person), NODE);
+      expect(next).toMatchObject({ worker: claim, isNewWorker: false });
     });
 
-    it('names chats with unanswered messages, each with its epoch, and no others', async () => {
-      const open = loopOf(await stores.inbox.add(aMessage(accountId, aPerson())));
-      const closed = loopOf(await stores.inbox.add(aMessage(accountId, aPerson())));
-      await drain(stores.inbox, closed);
-      const mine = (await stores.inbox.openLoops()).filter((loop) =>
-        [open.chatId, closed.chatId].includes(loop.chatId),
+    it('lets another node take a chat over once, and voids the claim before', async () => {
+      const claim = newClaimOf(
+        await stores.inbox.add(aMessage(accountId, aPerson(), { text: 'left' }), NODE),
       );
-      expect(mine).toEqual([open]);
-      expect((await stores.inbox.openLoops()).filter((loop) => loop.chatId === open.chatId)).toEqual([open]);
+      const taken = await Promise.all(
+        ['node-2', 'node-3'].map((node) => stores.inbox.claimChats([claim], node)),
+      );
+      const [winner, ...others] = taken.flat();
+      if (!winner) throw new Error('one node took the chat');
+      expect(others).toEqual([]);
+      expect(winner).toMatchObject({ chatId: claim.chatId, epoch: claim.epoch + 1 });
+      expect(await stores.inbox.nextTurn(claim)).toBeUndefined();
+      expect(await drain(stores.inbox, winner)).toEqual(['left']);
+    });
+
+    it('names chats with unanswered messages and their claims, except those of the given nodes', async () => {
+      const open = newClaimOf(await stores.inbox.add(aMessage(accountId, aPerson()), NODE));
+      const other = newClaimOf(await stores.inbox.add(aMessage(accountId, aPerson()), 'node-2'));
+      const idle = newClaimOf(await stores.inbox.add(aMessage(accountId, aPerson()), NODE));
+      await drain(stores.inbox, idle);
+      const own = [open.chatId, other.chatId, idle.chatId];
+      const openChats = async (except: string[]) =>
+        (await stores.inbox.openChats(except)).filter((chat) => own.includes(chat.chatId));
+      expect(await openChats([])).toEqual([open, other]);
+      expect(await openChats(['node-2', 'node-9'])).toEqual([open]);
+      expect(await openChats([NODE, 'node-2'])).toEqual([]);
     });
   });
 
@@ -295,22 +349,26 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
 
     it('makes the oldest one dead, with a letter, and the next one has its turn', async () => {
       const person = aPerson();
-      const loop = loopOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' })));
-      await stores.inbox.add(aMessage(accountId, person, { text: 'second' }));
-      const buried = await stores.inbox.deadLetterUnreadable(loop.chatId, loop.epoch, why);
-      expect(await drain(stores.inbox, loop)).toEqual(['second']);
+      const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' }), NODE));
+      await stores.inbox.add(aMessage(accountId, person, { text: 'second' }), NODE);
+      const buried = await stores.inbox.deadLetterUnreadable(claim, why);
+      expect(await drain(stores.inbox, claim)).toEqual(['second']);
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
-        { messageId: buried, chatId: loop.chatId, ...why },
+        { messageId: buried, chatId: claim.chatId, ...why },
       ]);
       expect((await rows()).find((row) => row.id === buried)).toMatchObject({ state: 'dead', ...why });
     });
 
-    it('does nothing for a loop that is not the chat’s any more, or has nothing left', async () => {
-      const loop = loopOf(await stores.inbox.add(aMessage(accountId, aPerson())));
-      expect(await stores.inbox.deadLetterUnreadable(loop.chatId, loop.epoch + 1, why)).toBeUndefined();
-      expect(await stores.inbox.deadLetterUnreadable('999999999', 1, why)).toBeUndefined();
-      await drain(stores.inbox, loop);
-      expect(await stores.inbox.deadLetterUnreadable(loop.chatId, loop.epoch, why)).toBeUndefined();
+    it('does nothing for a void claim, or when nothing is left', async () => {
+      const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, aPerson()), NODE));
+      expect(
+        await stores.inbox.deadLetterUnreadable({ ...claim, epoch: claim.epoch + 1 }, why),
+      ).toBeUndefined();
+      expect(
+        await stores.inbox.deadLetterUnreadable({ chatId: '999999999', node: NODE, epoch: 1 }, why),
+      ).toBeUndefined();
+      await drain(stores.inbox, claim);
+      expect(await stores.inbox.deadLetterUnreadable(claim, why)).toBeUndefined();
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toEqual([]);
     });
   });
@@ -318,46 +376,54 @@ describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
   describe('edits', () => {
     it('puts the new text into a message that waits behind another', async () => {
       const person = aPerson();
-      const loop = loopOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' })));
+      const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' }), NODE));
       const waiting = aMessage(accountId, person, { text: 'secnod' });
-      await stores.inbox.add(waiting);
-      await stores.inbox.add(aMessage(accountId, person, { text: 'second', editOf: waiting.waMessageId }));
-      expect(await drain(stores.inbox, loop)).toEqual(['first', 'second']);
+      await stores.inbox.add(waiting, NODE);
+      await stores.inbox.add(
+        aMessage(accountId, person, { text: 'second', editOf: waiting.waMessageId }),
+        NODE,
+      );
+      expect(await drain(stores.inbox, claim)).toEqual(['first', 'second']);
       expect((await rows())[0]).toMatchObject({ state: 'ignored', reason: 'edit-applied' });
     });
 
     it('answers the edit of a message that an agent may be reading, or that was answered', async () => {
       const person = aPerson();
       const message = aMessage(accountId, person, { text: 'helo' });
-      const loop = loopOf(await stores.inbox.add(message));
+      const claim = newClaimOf(await stores.inbox.add(message, NODE));
       const edit = aMessage(accountId, person, { text: 'hello', editOf: message.waMessageId });
-      expect(await stores.inbox.add(edit)).toMatchObject({ outcome: 'stored' });
-      expect(await drain(stores.inbox, loop)).toEqual(['helo', 'hello']);
+      expect(await stores.inbox.add(edit, NODE)).toMatchObject({ outcome: 'stored' });
+      expect(await drain(stores.inbox, claim)).toEqual(['helo', 'hello']);
       const late = aMessage(accountId, person, { text: 'hello!', editOf: message.waMessageId });
-      expect(await drain(stores.inbox, loopOf(await stores.inbox.add(late)))).toEqual(['hello!']);
+      expect(await drain(stores.inbox, newClaimOf(await stores.inbox.add(late, NODE)))).toEqual(['hello!']);
     });
 
     it('keeps the last of several edits, also when an earlier one is delivered again', async () => {
       const person = aPerson();
-      const loop = loopOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' })));
+      const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' }), NODE));
       const waiting = aMessage(accountId, person, { text: 'v1' });
       const [v2, v3] = ['v2', 'v3'].map((text) =>
         aMessage(accountId, person, { text, editOf: waiting.waMessageId }),
       );
       if (!v2 || !v3) throw new Error('two edits');
-      for (const message of [waiting, v2, v3]) await stores.inbox.add(message);
-      expect(await stores.inbox.add(v2)).toMatchObject({ outcome: 'known' });
-      expect(await drain(stores.inbox, loop)).toEqual(['first', 'v3']);
+      for (const message of [waiting, v2, v3]) await stores.inbox.add(message, NODE);
+      expect(await stores.inbox.add(v2, NODE)).toMatchObject({ outcome: 'known' });
+      expect(await drain(stores.inbox, claim)).toEqual(['first', 'v3']);
     });
 
     it('lets nobody edit what another member of a group wrote', async () => {
       const chat = { kind: 'group' as const, groupId: '120363000000000001' };
       const [ana, ben] = [aPerson(), aPerson()];
-      const loop = loopOf(await stores.inbox.add(aMessage(accountId, ana, { chat, text: 'first' })));
+      const claim = newClaimOf(
+        await stores.inbox.add(aMessage(accountId, ana, { chat, text: 'first' }), NODE),
+      );
       const waiting = aMessage(accountId, ana, { chat, text: 'mine' });
-      await stores.inbox.add(waiting);
-      await stores.inbox.add(aMessage(accountId, ben, { chat, text: 'theirs', editOf: waiting.waMessageId }));
-      expect(await drain(stores.inbox, loop)).toEqual(['first', 'mine', 'theirs']);
+      await stores.inbox.add(waiting, NODE);
+      await stores.inbox.add(
+        aMessage(accountId, ben, { chat, text: 'theirs', editOf: waiting.waMessageId }),
+        NODE,
+      );
+      expect(await drain(stores.inbox, claim)).toEqual(['first', 'mine', 'theirs']);
     });
   });
 });

@@ -2,7 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_MEDIA_BYTES, type ReplyMedia } from '../../router/src/core/models.ts';
 import type { InboundMedia, NewReply } from '../../router/src/core/ports/inbox.ts';
-import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, loopOf, type Stores } from './adapters.ts';
+import {
+  ADAPTERS,
+  aMessage,
+  anAccount,
+  answered,
+  aPerson,
+  aReply,
+  NODE,
+  newClaimOf,
+  type Stores,
+} from './adapters.ts';
 
 const picture: InboundMedia = {
   kind: 'image',
@@ -38,29 +48,27 @@ describe.each(ADAPTERS)('files in $name', ({ open }) => {
     const withPicture = () => aMessage(accountId, aPerson(), { text: '/analyze', media: picture });
 
     it('are described to the turn and the log, without the way to them', async () => {
-      const stored = await stores.inbox.add(withPicture());
-      const { chatId, epoch } = loopOf(stored);
-      const turn = await stores.inbox.nextTurn(chatId, epoch);
+      const stored = await stores.inbox.add(withPicture(), NODE);
+      const turn = await stores.inbox.nextTurn(newClaimOf(stored));
       expect(turn?.message).toMatchObject({ text: '/analyze', media: pictureInfo });
-      const row = await stores.log.message(stored.messageId ?? '');
+      const row = await stores.log.message(stored.messageId);
       expect(row).toMatchObject({ text: '/analyze', media: pictureInfo });
       for (const shown of [turn, row, await stores.log.messages({ accountId, limit: 5 })]) {
         expect(JSON.stringify(shown)).not.toContain('secret');
       }
-      expect(await stores.inbox.mediaReference(stored.messageId ?? '')).toBe(reference);
+      expect(await stores.inbox.mediaReference(stored.messageId)).toBe(reference);
     });
 
     it('are absent from a message of words', async () => {
-      const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
-      const { chatId, epoch } = loopOf(stored);
-      expect((await stores.inbox.nextTurn(chatId, epoch))?.message).not.toHaveProperty('media');
-      expect(await stores.inbox.mediaReference(stored.messageId ?? '')).toBeUndefined();
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+      expect((await stores.inbox.nextTurn(newClaimOf(stored)))?.message).not.toHaveProperty('media');
+      expect(await stores.inbox.mediaReference(stored.messageId)).toBeUndefined();
     });
 
     it('cannot be fetched any more once the turn has ended, except to replay a dead one', async () => {
       const [done, dead] = [withPicture(), withPicture()];
-      const doneId = (await stores.inbox.add(done)).messageId ?? '';
-      const deadId = (await stores.inbox.add(dead)).messageId ?? '';
+      const doneId = (await stores.inbox.add(done, NODE)).messageId;
+      const deadId = (await stores.inbox.add(dead, NODE)).messageId;
       await stores.inbox.finishTurn(doneId, answered());
       await stores.inbox.finishTurn(deadId, { state: 'dead', reason: 'AGENT_TIMEOUT', replies: [] });
       expect(await stores.inbox.mediaReference(doneId)).toBeUndefined();
@@ -69,24 +77,24 @@ describe.each(ADAPTERS)('files in $name', ({ open }) => {
     });
 
     it('are not kept of a message that is never answered', async () => {
-      const stored = await stores.inbox.add({ ...withPicture(), ignoredReason: 'own-message' });
-      expect(await stores.inbox.mediaReference(stored.messageId ?? '')).toBeUndefined();
-      expect((await stores.log.message(stored.messageId ?? ''))?.media).toBeUndefined();
+      const stored = await stores.inbox.add({ ...withPicture(), ignoredReason: 'own-message' }, NODE);
+      expect(await stores.inbox.mediaReference(stored.messageId)).toBeUndefined();
+      expect((await stores.log.message(stored.messageId))?.media).toBeUndefined();
     });
 
     it('come with the copy that can be read', async () => {
       const message = withPicture();
       const first = { ...message, kind: 'undecryptable' as const, text: '', media: undefined };
-      await stores.inbox.add({ ...first, ignoredReason: 'undecryptable' });
-      const stored = await stores.inbox.add(message);
-      expect(await stores.inbox.mediaReference(stored.messageId ?? '')).toBe(reference);
+      await stores.inbox.add({ ...first, ignoredReason: 'undecryptable' }, NODE);
+      const stored = await stores.inbox.add(message, NODE);
+      expect(await stores.inbox.mediaReference(stored.messageId)).toBe(reference);
     });
   });
 
   describe('of a reply', () => {
     async function queued(...replies: NewReply[]) {
-      const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
-      const messageId = stored.messageId ?? '';
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+      const messageId = stored.messageId;
       return { messageId, rows: await stores.inbox.finishTurn(messageId, answered(replies)) };
     }
 

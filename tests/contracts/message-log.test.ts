@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, type Stores } from './adapters.ts';
+import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, NODE, type Stores } from './adapters.ts';
 
 describe.each(ADAPTERS)('message log in $name', ({ open }) => {
   let stores: Stores;
@@ -15,20 +15,20 @@ describe.each(ADAPTERS)('message log in $name', ({ open }) => {
     accountId = anAccount();
   });
   const add = async (person = aPerson(), given: Parameters<typeof aMessage>[2] = {}) =>
-    (await stores.inbox.add(aMessage(accountId, person, given))).messageId ?? '';
+    (await stores.inbox.add(aMessage(accountId, person, given), NODE)).messageId;
 
   it('shows a message with what became of it and its replies', async () => {
     const person = aPerson();
     const message = aMessage(accountId, person, { text: 'hola', quotedText: 'before' });
-    const { messageId, chatId } = await stores.inbox.add(message);
+    const { messageId, chatId } = await stores.inbox.add(message, NODE);
     const replies = [aReply(accountId, 'a@lid', 'one'), aReply(accountId, 'a@lid', 'two')];
-    await stores.inbox.finishTurn(messageId ?? '', {
+    await stores.inbox.finishTurn(messageId, {
       ...answered(replies),
       routeId: 'r1',
       attempts: 1,
       agentMs: 5,
     });
-    const row = await stores.log.message(messageId ?? '');
+    const row = await stores.log.message(messageId);
     expect(row).toMatchObject({
       id: messageId,
       accountId,
@@ -149,11 +149,13 @@ describe('message log in PostgreSQL', () => {
       const inbox = new PostgresInbox(postgres);
       const beforeMs = Date.now();
       const message = aMessage('a', aPerson());
-      const { messageId, chatId } = await inbox.add(message);
-      const row = await new PostgresMessageLog(postgres).message(messageId ?? '');
+      const { messageId, chatId } = await inbox.add(message, NODE);
+      const row = await new PostgresMessageLog(postgres).message(messageId);
       expect(row?.sentAt).toEqual(new Date(message.sentAtMs));
       expect(Math.abs((row?.receivedAt.getTime() ?? 0) - beforeMs)).toBeLessThan(60_000);
-      expect((await inbox.nextTurn(chatId, 1))?.message.timestamp).toEqual(new Date(message.sentAtMs));
+      expect((await inbox.nextTurn({ chatId, node: NODE, epoch: 1 }))?.message.timestamp).toEqual(
+        new Date(message.sentAtMs),
+      );
     } finally {
       await database.drop();
     }
@@ -165,8 +167,8 @@ describe('message log in PostgreSQL', () => {
       const postgres = database.open();
       const inbox = new PostgresInbox(postgres);
       for (let n = 0; n < 30; n++) {
-        const { messageId } = await inbox.add(aMessage('a', aPerson()));
-        await inbox.finishTurn(messageId ?? '', answered([aReply('a', 'a@lid')]));
+        const { messageId } = await inbox.add(aMessage('a', aPerson()), NODE);
+        await inbox.finishTurn(messageId, answered([aReply('a', 'a@lid')]));
       }
       let statements = 0;
       const counting = postgres.prisma.$extends({
@@ -197,7 +199,7 @@ describe('message log in PostgreSQL', () => {
       const postgres = database.open({ poolSize: 1 });
       const { prisma } = postgres;
       const inbox = new PostgresInbox(postgres);
-      const { chatId } = await inbox.add(aMessage('a', aPerson()));
+      const { chatId } = await inbox.add(aMessage('a', aPerson()), NODE);
       await prisma.$executeRaw`
         INSERT INTO message (account_id, chat_id, wa_message_id, kind, text, state, stanza_order, sent_at, finished_at)
         SELECT 'a', ${BigInt(chatId)}, 'M' || i, 'text', 'hello', 'answered', i, now(), now() FROM generate_series(1, 5000) i`;

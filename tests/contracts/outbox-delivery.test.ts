@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { ChatAddress } from '../../router/src/core/ports/inbox.ts';
 import { MAX_REFUSALS } from '../../router/src/core/ports/outbox.ts';
-import { ADAPTERS, aMessage, anAccount, aPerson, aReply, type Stores } from './adapters.ts';
+import { ADAPTERS, aMessage, anAccount, aPerson, aReply, NODE, type Stores } from './adapters.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -133,7 +133,7 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
       expect(await stores.outbox.undelivered(accountId, { limit: 9 })).toEqual([]);
       expect(await overdue(0)).toEqual([]);
       expect(await stores.outbox.markSending(row.id)).toBe(false);
-      expect(await stores.deadLetters.replay(letter?.id ?? '')).toEqual({ outcome: 'known' });
+      expect(await stores.deadLetters.replay(letter?.id ?? '', NODE)).toEqual({ outcome: 'known' });
       await receipt(row, 'acked');
       expect(await row.read()).toMatchObject({ state: 'delivered' });
     });
@@ -141,7 +141,7 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
     it('is not sent although its letter was replayed just before', async () => {
       const row = await givenUp();
       const [letter] = await letters('open');
-      expect(await stores.deadLetters.replay(letter?.id ?? '')).toMatchObject({ outcome: 'replayed' });
+      expect(await stores.deadLetters.replay(letter?.id ?? '', NODE)).toMatchObject({ outcome: 'replayed' });
       await receipt(row, 'acked');
       expect(await stores.outbox.markSending(row.id)).toBe(false);
       expect((await letters('replayed'))[0]?.error).toBe('Never.');
@@ -235,9 +235,9 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
     it('is cold until its person wrote, by whichever address', async () => {
       const { phone, lid } = aPerson();
       expect(await isColdTo(`${phone}@s.whatsapp.net`)).toBe(true);
-      await stores.inbox.add(aMessage(accountId, { phone, lid }, { ignoredReason: 'own-message' }));
+      await stores.inbox.add(aMessage(accountId, { phone, lid }, { ignoredReason: 'own-message' }), NODE);
       expect(await isColdTo(`${phone}@s.whatsapp.net`)).toBe(true);
-      await stores.inbox.add(aMessage(accountId, { phone, lid }));
+      await stores.inbox.add(aMessage(accountId, { phone, lid }), NODE);
       expect(await isColdTo(`${phone}@s.whatsapp.net`)).toBe(false);
       expect(await isColdTo(`${lid}@lid`)).toBe(false);
     });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
-import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, type Stores } from './adapters.ts';
+import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, NODE, type Stores } from './adapters.ts';
 
 const AT_MS = Date.UTC(2026, 5, 1, 10);
 
@@ -18,8 +18,8 @@ describe.each(ADAPTERS)('outbox in $name', ({ open }) => {
 
   /** The reply of one answered message. */
   async function queued(reply: OutgoingMessage = aReply(accountId, '5493777000111@s.whatsapp.net')) {
-    const stored = await stores.inbox.add(aMessage(accountId, aPerson()));
-    const messageId = stored.messageId ?? '';
+    const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+    const messageId = stored.messageId;
     const [row] = await stores.inbox.finishTurn(messageId, answered([reply]));
     if (!row) throw new Error('a reply was stored');
     const read = async (): Promise<OutboxRow> => {
@@ -201,7 +201,7 @@ describe.each(ADAPTERS)('outbox in $name', ({ open }) => {
   describe('messages no turn asked for', () => {
     it('are queued for the chat of their address, which is made when there is none', async () => {
       const { phone, lid } = aPerson();
-      const known = await stores.inbox.add(aMessage(accountId, { phone, lid }));
+      const known = await stores.inbox.add(aMessage(accountId, { phone, lid }), NODE);
       const byLid = await stores.outbox.addDirect(aReply(accountId, `${lid}@lid`));
       expect(byLid).toMatchObject({ outcome: 'queued', row: { chatId: known.chatId, state: 'queued' } });
 
@@ -210,7 +210,7 @@ describe.each(ADAPTERS)('outbox in $name', ({ open }) => {
       const { row } = await stores.outbox.addDirect(message);
       expect(row).toMatchObject({ ...message, attempts: 0, queuedAt: expect.any(Date) });
       expect(row.chatId).not.toBe(known.chatId);
-      expect((await stores.inbox.add(aMessage(accountId, stranger))).chatId).toBe(row.chatId);
+      expect((await stores.inbox.add(aMessage(accountId, stranger), NODE)).chatId).toBe(row.chatId);
       expect(await undelivered()).toEqual([byLid.row.id, row.id]);
 
       const group = await stores.outbox.addDirect(aReply(accountId, '120363000000000009@g.us'));

@@ -13,7 +13,7 @@ import {
   withStorage,
 } from '../../router/src/infra/storage/stores/storage-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { aMessage, aPerson, aReply } from './adapters.ts';
+import { aMessage, aPerson, aReply, NODE } from './adapters.ts';
 
 describe('a database in trouble', () => {
   let database: TestDatabase;
@@ -33,14 +33,15 @@ describe('a database in trouble', () => {
     const outbox = new PostgresOutbox(postgres);
     const routes = new PrismaRouteStore(postgres);
     const log = new PostgresMessageLog(postgres);
+    const claim = { chatId: '1', node: NODE, epoch: 1 };
     const id = '00000000-0000-4000-8000-000000000000';
     const calls: Array<() => Promise<unknown>> = [
-      () => inbox.add(aMessage('a', aPerson())),
-      () => inbox.nextTurn('1', 1),
+      () => inbox.add(aMessage('a', aPerson()), NODE),
+      () => inbox.nextTurn(claim),
       () => inbox.finishTurn('1', { state: 'answered', replies: [] }),
-      () => inbox.deadLetterUnreadable('1', 1, { reason: 'x', error: 'x' }),
-      () => inbox.renewLoop('1', 1),
-      () => inbox.openLoops(),
+      () => inbox.deadLetterUnreadable(claim, { reason: 'x', error: 'x' }),
+      () => inbox.openChats([]),
+      () => inbox.claimChats([claim], NODE),
       () => outbox.addDirect(aReply('a', '5493777000111@s.whatsapp.net')),
       () => outbox.undelivered('a', { limit: 1 }),
       () => outbox.markSending('1'),

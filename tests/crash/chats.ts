@@ -3,15 +3,15 @@ import { createGroup } from '../whatsapp-emulator/group.ts';
 import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
 import type { Phone } from '../whatsapp-emulator/phone.ts';
 
-/** One chat with the account, as the judge knows it. */
+/** One chat with the account, as the transcript check sees it. */
 export interface Chat {
   name: string;
   kind: 'number' | 'lid' | 'group';
   /** A person's phone number JID, or the group's JID. */
   key: string;
-  /** Whom its writers address. */
+  /** The JID its writers send to. */
   to: string;
-  /** Who writes in it, and reads every reply. */
+  /** The people who write in the chat and read every reply. */
   people: readonly Person[];
 }
 

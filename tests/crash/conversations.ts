@@ -8,8 +8,8 @@ import type { SeededRandom } from './random.ts';
 const MOST_OPEN_IN_A_CHAT = 4;
 
 /**
- * Lets people write in many chats at once: as soon as a message is answered the next is said, in a chat chosen by the
- * seed, as long as the allowance lasts. People write on while the service is away.
+ * People who write in many chats at once. When a message is answered the next one is sent, in a chat chosen by the
+ * seed, until the allowed number is reached. People also write while the service is down.
  */
 export class Conversations {
   readonly #chats: readonly Chat[];
@@ -20,7 +20,7 @@ export class Conversations {
   #said = 0;
   #allowance = 0;
   #mostOpen = 1;
-  #isWrittenOn = false;
+  #isPeriodic = false;
   #answered = 0;
 
   constructor(emulator: WhatsAppEmulator, chats: readonly Chat[], random: SeededRandom) {
@@ -38,14 +38,14 @@ export class Conversations {
     return this.#answered;
   }
 
-  /** Messages that were said and not answered, their texts. */
+  /** Texts of the messages that were sent and not answered. */
   unanswered(): string[] {
     return [...this.#open.values()].flatMap((answers) =>
       [...answers].map((text) => text.replace(/^Echo: /, '')),
     );
   }
 
-  /** Lets people say messages until there are `total` in all, with `mostOpen` unanswered at a time. */
+  /** Lets people send messages until there are `total`, with at most `mostOpen` unanswered at a time. */
   allow(total: number, mostOpen: number): void {
     this.#allowance = Math.max(total, this.#said);
     this.#mostOpen = mostOpen;
@@ -53,31 +53,31 @@ export class Conversations {
   }
 
   /**
-   * Lets people write on whatever becomes of the answers: a message every `everyMs` in a chat chosen by the seed, until
-   * the returned function is called.
+   * Sends a message every `everyMs` in a chat chosen by the seed, answered or not, until the returned function is
+   * called.
    */
-  writeOn(everyMs: number): () => void {
+  writePeriodically(everyMs: number): () => void {
     const timer = setInterval(() => {
       const free = this.#chats.filter((chat) => !this.#writing.has(chat));
       if (free.length === 0) return;
       this.#allowance = Math.max(this.#allowance, this.#said + 1);
       this.#say(this.#random.oneOf(free));
     }, everyMs);
-    this.#isWrittenOn = true;
+    this.#isPeriodic = true;
     return () => {
-      this.#isWrittenOn = false;
+      this.#isPeriodic = false;
       clearInterval(timer);
     };
   }
 
   /** One more message in every chat. */
-  lastWords(): void {
+  writeInEveryChat(): void {
     this.#allowance += this.#chats.length;
     for (const chat of this.#chats) this.#say(chat);
   }
 
   /**
-   * Resolves when everything allowed was said and answered.
+   * Resolves when every allowed message was sent and answered.
    * @returns false when nothing was answered for `stuckAfterMs`
    */
   untilAllAnswered(stuckAfterMs: number, signal?: AbortSignal): Promise<boolean> {
@@ -99,7 +99,7 @@ export class Conversations {
       const look = () => {
         clearTimeout(timer);
         timer = setTimeout(stuck, stuckAfterMs);
-        const all = this.#isWrittenOn ? Number.POSITIVE_INFINITY : this.#allowance;
+        const all = this.#isPeriodic ? Number.POSITIVE_INFINITY : this.#allowance;
         if (this.#answered >= Math.min(count, all)) end(true);
       };
       this.#events.on('answered', look);

@@ -19,20 +19,20 @@ const { values } = parseArgs({
 });
 if (values.help) {
   console.log(`npm run test:crash -- [--messages 1000] [--kills 25] [--seed N] [--minutes M] [--long]
-  Kills wa2ai with SIGKILL again and again, at random moments and at each fault point, while people write in many chats
-  of the WhatsApp emulator, and judges what they saw. --long is 10,000 messages and 200 kills.`);
+  Kills wa2ai with SIGKILL repeatedly, at random moments and at each fault point, while people write in many chats
+  of the WhatsApp emulator, and checks what they saw. --long is 10,000 messages and 200 kills.`);
   process.exit(0);
 }
 
-let isGood = false;
+let isPassed = false;
 try {
-  isGood = await run();
+  isPassed = await run();
 } catch (error) {
   console.error(error);
 }
-// One test, in the form in which every test command of the project tells its counts.
-console.log(isGood ? '1 passed, 0 failed' : '0 passed, 1 failed');
-process.exitCode = isGood ? 0 : 1;
+// one test, in the form in which every test command of the project reports its counts
+console.log(isPassed ? '1 passed, 0 failed' : '0 passed, 1 failed');
+process.exitCode = isPassed ? 0 : 1;
 
 async function run(): Promise<boolean> {
   const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-crash-'));
@@ -44,14 +44,14 @@ async function run(): Promise<boolean> {
       kills: values.long ? 200 : Number(values.kills),
       seed: Number(values.seed),
       minutes: values.minutes === undefined ? undefined : Number(values.minutes),
-      onLife: ({ number, plan, end, readyMs, liveMs }, { said, answered }) =>
+      onRun: ({ number, plan, end, readyMs, liveMs }, { said, answered }) =>
         console.log(
-          `life ${number}: ${plan}, ended ${end}; ready ${readyMs ?? '-'} ms, live ${liveMs ?? '-'} ms; ${answered} of ${said} answered`,
+          `run ${number}: ${plan}, ended ${end}; ready ${readyMs ?? '-'} ms, live ${liveMs ?? '-'} ms; ${answered} of ${said} answered`,
         ),
     });
     console.log(`\n${summary(report)}`);
-    for (const told of [report.waits, report.journeys]) if (told) console.log(`\n${told}\n`);
-    return report.isGood;
+    for (const reported of [report.waits, report.traces]) if (reported) console.log(`\n${reported}\n`);
+    return report.isPassed;
   } finally {
     await postgres.stop();
     await rm(dataDir, { recursive: true, force: true });

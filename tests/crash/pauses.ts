@@ -1,16 +1,16 @@
 import type { TranscriptEntry } from '../whatsapp-emulator/transcript.ts';
 
-/** How long people waited in a span of time, in milliseconds. */
+/** How long people waited in an interval, in milliseconds. */
 export interface Pauses {
-  /** Longest time in which nobody was answered. */
+  /** Longest time without any reply. */
   silenceMs: number;
-  /** Longest time from a question to its answer. */
+  /** Longest time from a message to its reply. */
   slowestMs: number;
-  /** Questions that were asked in the span and answered, then or later. */
+  /** Messages sent in the interval and answered, then or later. */
   answered: number;
 }
 
-/** Reads from the judge's record how long people waited between two moments. It counts as silence only if they write on. */
+/** Computes how long people waited between two moments. Meaningful only while people keep writing. */
 export function pausesOf(entries: readonly TranscriptEntry[], fromMs: number, untilMs: number): Pauses {
   const answeredAtMs = new Map<string, number>();
   for (const { kind, text, atMs } of entries) {

@@ -2,94 +2,94 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type LogLine, Wa2aiProcess } from '../support/wa2ai-process.ts';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Conversations } from './conversations.ts';
-import { type LifePlan, planName } from './kill-plan.ts';
+import { planName, type RunPlan } from './kill-plan.ts';
 
-/** A life that has not come to its end by then is ended all the same: from its start, and once it is live. */
+/** A run that has not reached its planned end is killed after this time: from its start, and from when it is live. */
 const LONGEST_START_MS = 120_000;
 const LONGEST_LIVE_MS = 30_000;
-/** Longer than any life. */
+/** Longer than any run. */
 const NEVER_MS = 600_000;
-/** The writers answer the moment they are answered, as programs do; the service would stop talking to them. */
+/** The writers answer at once, as programs do, so the auto-reply-loop policy must be off. */
 export const LIKE_PROGRAMS = { WA2AI_LOOP_TURNS: '0' };
 /** pino's number of a warning. */
 const WARN = 40;
 
-/** One life of a node, from start to end. */
-export interface Life {
+/** One run of a node, from start to end. */
+export interface ProcessRun {
   number: number;
   node: string;
   plan: string;
-  /** SIGKILL at the planned point or moment, when all was answered before it (`idle`) or neither came (`late`); or a stop. */
+  /** Killed at the planned point or moment, when all was answered before it (`idle`), or after too long (`late`); or stopped. */
   end: 'fault' | 'moment' | 'idle' | 'late' | 'as asked';
   startedAtMs: number;
-  /** From start to the log's "ready", and to the end of WhatsApp's offline phase; undefined when it did not get there. */
+  /** Time from start to ready, and to the end of WhatsApp's offline phase; undefined when not reached. */
   readyMs?: number;
   liveMs?: number;
-  /** When it was `late`: the messages that were not answered, their texts. */
+  /** With `late`: texts of the messages that were not answered. */
   waiting?: string[];
-  /** What it said that belongs to a message, and everything from warnings up. */
+  /** Its log lines that name a message, and all of level warn and above. */
   lines: LogLine[];
 }
 
-/** The node that lives when a trial names none. */
+/** Name of the node when a trial names none. */
 export const ONLY_NODE = 'crash';
 
-export interface LivesOptions {
+export interface ProcessRunsOptions {
   emulator: WhatsAppEmulator;
   databaseUrl: string;
   env?: Record<string, string>;
 }
 
-/** How one life differs from the others. */
-export interface LifeSettings {
+/** How one run differs from the others. */
+export interface RunSettings {
   node?: string;
   env?: Record<string, string>;
-  /** Its own way to WhatsApp. */
+  /** Address of WhatsApp, when it differs from the other runs'. */
   whatsappWsUrl?: string;
-  /** Its own way to the database. */
+  /** Address of the database, when it differs from the other runs'. */
   databaseUrl?: string;
 }
 
-/** A life that nothing ends by itself. */
-export interface StartedLife {
+/** A run that the caller ends. */
+export interface StartedRun {
   service: Wa2aiProcess;
-  life: Life;
-  /** It serves its API; rejects when it ends before. */
+  run: ProcessRun;
+  /** Resolves when the API is served; rejects when the process ends before. */
   isReady: Promise<void>;
-  /** WhatsApp gave some node everything that waited. */
+  /** Resolves when WhatsApp has delivered the offline messages to some node. */
   isLive: Promise<void>;
 }
 
-/** Lives of one or more nodes on one database. */
-export class Lives {
-  readonly all: Life[] = [];
-  readonly #options: LivesOptions;
+/** ProcessRuns of one or more nodes on one database. */
+export class ProcessRuns {
+  readonly all: ProcessRun[] = [];
+  readonly #options: ProcessRunsOptions;
 
-  constructor(options: LivesOptions) {
+  constructor(options: ProcessRunsOptions) {
     this.#options = options;
   }
 
   /**
-   * Runs one life to its planned end, or until everything that people may say is answered.
-   * @throws when the service ends by itself
+   * Runs the service until its planned end, or until every allowed message is answered.
+   * @throws when the service ends unexpectedly
    */
-  async live(plan: LifePlan, conversations: Conversations): Promise<Life> {
-    const { service, life, isLive } = this.start(planName(plan), {
+  async run(plan: RunPlan, conversations: Conversations): Promise<ProcessRun> {
+    const { service, run, isLive } = this.start(planName(plan), {
       env: plan.kind === 'fault' ? { WA2AI_FAULT_POINT: `${plan.fault.point}:${plan.fault.pass}` } : {},
     });
     const over = new AbortController();
     const { signal } = over;
     // The moment of the kill is what is tested: any time on the clock, tied to no event.
     const after = (ms: number) => wait(ms, undefined, { signal });
-    // A start that takes too long ends the life as late.
+    // a start that takes too long ends the run as late
     const live = isLive.catch(() => new Promise<never>(() => undefined));
-    const endings: Array<Promise<Life['end']>> = [
+    const endings: Array<Promise<ProcessRun['end']>> = [
       conversations.untilAllAnswered(NEVER_MS, signal).then(() => 'idle'),
       after(LONGEST_START_MS).then(() => 'late'),
       live.then(() => after(LONGEST_LIVE_MS)).then(() => 'late'),
       service.untilExit().then((code) => {
         if (code === null && plan.kind === 'fault') return 'fault';
-        throw new Error(`wa2ai ended by itself in life ${life.number}, code ${code}:\n${service.tail()}`);
+        throw new Error(`wa2ai ended by itself in run ${run.number}, code ${code}:\n${service.tail()}`);
       }),
     ];
     if (plan.kind === 'start') endings.push(after(plan.afterMs).then(() => 'moment'));
@@ -105,23 +105,30 @@ export class Lives {
     }
     for (const ending of endings) ending.catch(() => undefined);
     try {
-      life.end = await Promise.race(endings);
-      if (life.end === 'late') life.waiting = conversations.unanswered();
+      run.end = await Promise.race(endings);
+      if (run.end === 'late') run.waiting = conversations.unanswered();
     } finally {
       over.abort();
       await service.end('SIGKILL');
     }
-    return life;
+    return run;
   }
 
-  /** Starts a life; whoever asked for it ends its process. */
-  start(plan: string, { node = ONLY_NODE, env, ...ways }: LifeSettings = {}): StartedLife {
+  /** Starts a run. The caller ends its process. */
+  start(plan: string, { node = ONLY_NODE, env, ...ways }: RunSettings = {}): StartedRun {
     const { emulator, databaseUrl } = this.#options;
     const startedAtMs = Date.now();
-    const life: Life = { number: this.all.length + 1, node, plan, end: 'as asked', startedAtMs, lines: [] };
-    this.all.push(life);
+    const run: ProcessRun = {
+      number: this.all.length + 1,
+      node,
+      plan,
+      end: 'as asked',
+      startedAtMs,
+      lines: [],
+    };
+    this.all.push(run);
     const isLive = emulator.waitFor('live', undefined, LONGEST_START_MS).then(() => {
-      life.liveMs = Date.now() - startedAtMs;
+      run.liveMs = Date.now() - startedAtMs;
     });
     const service = Wa2aiProcess.spawn({
       whatsappWsUrl: emulator.url,
@@ -133,15 +140,15 @@ export class Lives {
       .untilLog((line) => line.msg === 'wa2ai is ready', LONGEST_START_MS)
       .then((line) => {
         service.url = String(line.url);
-        life.readyMs = Date.now() - startedAtMs;
+        run.readyMs = Date.now() - startedAtMs;
       });
     for (const event of [isLive, isReady]) event.catch(() => undefined);
-    void service.untilExit().then(() => this.#keepLines(life, service));
-    return { service, life, isReady, isLive };
+    void service.untilExit().then(() => this.#keepLines(run, service));
+    return { service, run, isReady, isLive };
   }
 
-  #keepLines(life: Life, service: Wa2aiProcess): void {
-    life.lines = service.lines.filter(
+  #keepLines(run: ProcessRun, service: Wa2aiProcess): void {
+    run.lines = service.lines.filter(
       (line) =>
         line.level >= WARN ||
         line.said !== undefined ||

@@ -7,65 +7,65 @@ import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import { type ChatCounts, makeChats } from './chats.ts';
+import { checkTranscript, type TranscriptCheck } from './check-transcript.ts';
 import { Conversations } from './conversations.ts';
-import { journeys, waits } from './journey.ts';
-import { judge, type Verdict } from './judge.ts';
-import { LIKE_PROGRAMS, type Life, type LifeSettings, Lives, ONLY_NODE } from './process-runs.ts';
+import { traces, waits } from './message-trace.ts';
+import { LIKE_PROGRAMS, ONLY_NODE, type ProcessRun, ProcessRuns, type RunSettings } from './process-runs.ts';
 import { SeededRandom } from './random.ts';
 
-/** Nothing was answered for so long while the service was up: it never will be. */
+/** Without a reply for this long while the service runs, the run counts as stuck. */
 export const STUCK_AFTER_MS = 45_000;
 const AGENT_SWITCHES = ['--delay-ms', '10'];
 
 export interface TrialOptions {
   /** As the service reaches it. */
   databaseUrl: string;
-  /** As the report reads it, when the service's way is a disturbed one. */
+  /** The address that the report uses, when the service's connection is disturbed. */
   reportDatabaseUrl?: string;
-  /** Who serves people when the disturbance is over. Default: one node. */
+  /** Nodes that run after the disturbance. Default: one node. */
   nodes?: readonly string[];
   messages: number;
   seed: number;
   chats?: ChatCounts;
-  /** More of the service's environment. */
+  /** Environment variables of the service, added to the defaults. */
   env?: Record<string, string>;
-  /** More of the route to the agent. */
+  /** Fields of the route to the agent, added to the defaults. */
   route?: Record<string, unknown>;
 }
 
-/** What a disturbance has at hand. */
+/** What a disturbance can use. */
 export interface Trial {
   emulator: WhatsAppEmulator;
   account: Phone;
-  lives: Lives;
+  runs: ProcessRuns;
   conversations: Conversations;
   random: SeededRandom;
   /** The account's linked device. */
   device(): string;
-  /** Nodes of this trial, none started; `settingsOf` says how a node's lives differ. */
-  nodes(plan: string, settingsOf?: (name: string) => Omit<LifeSettings, 'node'>): Nodes;
-  /** Ends the agent; the returned function starts it again at the same place. */
+  /** Nodes of this trial, none started; `settingsOf` says how a node's runs differ. */
+  nodes(plan: string, settingsOf?: (name: string) => Omit<RunSettings, 'node'>): Nodes;
+  /** Stops the agent; the returned function starts it again at the same address. */
   stopAgent(): Promise<() => Promise<void>>;
 }
 
 export interface TrialReport {
   seed: number;
   seconds: number;
-  /** Of them, those of the disturbance. */
+  /** The part of `seconds` that the disturbance took. */
   disturbedSeconds: number;
-  lives: Life[];
-  verdict: Verdict;
-  /** How the messages complained of came to it, in words; empty when all is good. */
-  journeys: string;
-  /** The same of messages that waited long in a life; they were answered in a later one. */
+  runs: ProcessRun[];
+  check: TranscriptCheck;
+  /** Traces of the messages with a violation; empty when there is none. */
+  traces: string;
+  /** Traces of messages that waited long in a run and were answered in a later one. */
   waits: string;
 }
 
 /**
- * Lets people write to wa2ai while it is disturbed, and judges what they saw. Each node runs as its own process, always
- * on the same database; the emulator delivers again what was not acknowledged.
- * @param disturb has no life running when it begins, and must leave none; what it allowed people to say need not be
- *   answered when it ends
+ * Runs wa2ai under a disturbance while people write, then checks what they saw. Each node is a process of its own on the
+ * same database; the emulator redelivers what was not acknowledged.
+ * @param disturb starts without a running process and must leave none; the messages that it allowed need not be answered
+ *   when it ends
  */
 export async function runTrial(
   options: TrialOptions,
@@ -81,18 +81,18 @@ export async function runTrial(
     const account = createPhone(emulator, { phone: '34670000000', name: 'Shop' });
     const random = new SeededRandom(seed);
     const chats = makeChats(emulator, account, options.chats ?? { numbers: 8, lids: 6, groups: 3 });
-    const lives = new Lives({ emulator, databaseUrl, env: options.env });
+    const runs = new ProcessRuns({ emulator, databaseUrl, env: options.env });
     const conversations = new Conversations(emulator, chats, random);
     const trial: Trial = {
       emulator,
       account,
-      lives,
+      runs,
       conversations,
       random,
       device: () => emulator.linkedDevices(account.pn)[0]?.pn ?? '',
       nodes: (plan, settingsOf) =>
         new Nodes(emulator, async (node) => {
-          const { service, isReady } = lives.start(plan, { ...settingsOf?.(node), node });
+          const { service, isReady } = runs.start(plan, { ...settingsOf?.(node), node });
           await isReady.catch(async (error: unknown) => {
             await service.end('SIGKILL');
             throw error;
@@ -111,23 +111,23 @@ export async function runTrial(
     const disturbedAtMs = Date.now();
     await disturb(trial);
     const disturbedSeconds = (Date.now() - disturbedAtMs) / 1_000;
-    await comeToRest(options, trial);
+    await finishConversations(options, trial);
 
-    const verdict = judge(emulator, chats);
-    const told = {
+    const check = checkTranscript(emulator, chats);
+    const reported = {
       emulator,
-      verdict,
-      lives: lives.all,
+      check,
+      runs: runs.all,
       databaseUrl: options.reportDatabaseUrl ?? databaseUrl,
     };
     return {
       seed,
       seconds: (Date.now() - startedAtMs) / 1_000,
       disturbedSeconds,
-      lives: lives.all,
-      verdict,
-      journeys: await journeys(told),
-      waits: await waits(told),
+      runs: runs.all,
+      check,
+      traces: await traces(reported),
+      waits: await waits(reported),
     };
   } finally {
     await agent.stop();
@@ -154,10 +154,10 @@ async function prepare(
 }
 
 /**
- * The last life of each node: everything is said and answered. One more start after it lets whatever was left unfinished
- * show itself, before one last word in every chat.
+ * Runs the nodes until every message is sent and answered. Then starts them once more, so that unfinished work shows, and
+ * sends a last message in every chat.
  */
-async function comeToRest(
+async function finishConversations(
   { messages, nodes: names = [ONLY_NODE] }: TrialOptions,
   trial: Trial,
 ): Promise<void> {
@@ -170,7 +170,7 @@ async function comeToRest(
       const live = emulator.waitFor('live', undefined, 60_000);
       await Promise.all([nodes.addAll(names), live]);
       await nodes.untilOpen();
-      if (round === 'once more') conversations.lastWords();
+      if (round === 'once more') conversations.writeInEveryChat();
       const isAnswered = await conversations.untilAllAnswered(STUCK_AFTER_MS);
       if (isAnswered) await emulator.waitUntilSettled(trial.device(), 30_000).catch(() => undefined);
     } finally {
@@ -179,14 +179,14 @@ async function comeToRest(
   }
 }
 
-/** One life of the service through which people write, disturbed once they were answered a third of what they say. */
-export function inOneLife(
+/** One run of the service, disturbed after a third of the messages was answered. */
+export function inOneRun(
   messages: number,
   disturb: (trial: Trial, service: Wa2aiProcess) => Promise<void>,
 ): (trial: Trial) => Promise<void> {
   return async (trial) => {
-    const { lives, conversations } = trial;
-    const { service, isLive } = lives.start('disturbed');
+    const { runs, conversations } = trial;
+    const { service, isLive } = runs.start('disturbed');
     try {
       await isLive;
       await untilState(service, 'open');

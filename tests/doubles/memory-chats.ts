@@ -1,4 +1,4 @@
-import type { ChatAddress } from '../../router/src/core/ports/inbox.ts';
+import type { ChatAddress, ChatClaim } from '../../router/src/core/ports/inbox.ts';
 import type { MemoryChat, MemoryState } from './memory-state.ts';
 
 /** Notes that a LID and a number are one person. Each has one partner: what was learned last holds. */
@@ -18,6 +18,18 @@ export function lidOfPhone(state: MemoryState, accountId: string, phone: string)
     if (known === phone && key.startsWith(`${accountId} `)) return key.slice(accountId.length + 1);
   }
   return undefined;
+}
+
+/** Claims a chat for a node under its next epoch. */
+export function claimChat(chat: MemoryChat, node: string): ChatClaim {
+  chat.workerNode = node;
+  chat.workerEpoch += 1;
+  return { chatId: String(chat.id), node, epoch: chat.workerEpoch };
+}
+
+/** The claim on a chat; undefined when nobody works on it. */
+export function claimOf({ id, workerNode, workerEpoch }: MemoryChat): ChatClaim | undefined {
+  return workerNode === undefined ? undefined : { chatId: String(id), node: workerNode, epoch: workerEpoch };
 }
 
 /** The chat of an address; made when there is none, joined with what else is known of the person (as SQL's `chat_of`). */
@@ -58,8 +70,11 @@ export function chatOf(
   return kept;
 }
 
-function newChat(state: MemoryState, chat: Omit<MemoryChat, 'id' | 'loopEpoch' | 'loopRunning'>): MemoryChat {
-  const made = { ...chat, id: state.nextId(), loopEpoch: 0, loopRunning: false };
+function newChat(
+  state: MemoryState,
+  chat: Omit<MemoryChat, 'id' | 'workerNode' | 'workerEpoch'>,
+): MemoryChat {
+  const made = { ...chat, id: state.nextId(), workerEpoch: 0 };
   state.chats.set(made.id, made);
   return made;
 }
@@ -72,7 +87,6 @@ function mergeChats(state: MemoryState, kept: MemoryChat, gone: MemoryChat): voi
       if (copy.state === 'received') {
         Object.assign(copy, { state: 'ignored', reason: 'duplicate', finishedAt: state.time() });
       }
-      message.waMessageId += `#${message.id}`;
     }
     message.chatId = kept.id;
   }
@@ -81,7 +95,7 @@ function mergeChats(state: MemoryState, kept: MemoryChat, gone: MemoryChat): voi
   }
   for (const letter of state.deadLetters) if (letter.chatId === gone.id) letter.chatId = kept.id;
   state.chats.delete(gone.id);
-  if (kept.loopRunning) return;
-  kept.loopEpoch = Math.max(kept.loopEpoch, gone.loopEpoch);
+  if (kept.workerNode !== undefined) return;
+  kept.workerEpoch = Math.max(kept.workerEpoch, gone.workerEpoch);
   kept.replyTo = gone.replyTo;
 }

@@ -1,6 +1,7 @@
 import { canonicalChannelId } from '../../router/src/core/chat-id.ts';
 import { channelIdsOf } from '../../router/src/core/messages/chat-identity.ts';
 import type { DeadLetterFilter, DeadLetters, Replay } from '../../router/src/core/ports/dead-letters.ts';
+import { claimChat, claimOf } from './memory-chats.ts';
 import { queuedReplyOf } from './memory-inbox.ts';
 import type { MemoryDeadLetter, MemoryState } from './memory-state.ts';
 
@@ -12,10 +13,12 @@ export class MemoryDeadLetters implements DeadLetters {
     this.#state = state;
   }
 
-  async replay(id: string): Promise<Replay> {
+  async replay(id: string, node: string): Promise<Replay> {
     const letter = this.#state.deadLetters.find((row) => String(row.id) === id);
     if (!letter) return { outcome: 'missing' };
-    return letter.outboxId === undefined ? this.#replayMessage(letter) : this.#replayReply(letter.outboxId);
+    return letter.outboxId === undefined
+      ? this.#replayMessage(letter, node)
+      : this.#replayReply(letter.outboxId);
   }
 
   async open(filter: DeadLetterFilter, limit: number): Promise<string[]> {
@@ -40,7 +43,7 @@ export class MemoryDeadLetters implements DeadLetters {
       .map((letter) => String(letter.id));
   }
 
-  #replayMessage(letter: MemoryDeadLetter): Replay {
+  #replayMessage(letter: MemoryDeadLetter, node: string): Replay {
     const state = this.#state;
     const message = state.messages.get(Number(letter.messageId));
     const chat = state.chats.get(letter.chatId);
@@ -56,10 +59,14 @@ export class MemoryDeadLetters implements DeadLetters {
     this.#settle((other) => other.outboxId === undefined && other.messageId === letter.messageId, letter);
     const messageId = String(message.id);
     const chatId = String(chat.id);
-    if (chat.loopRunning) return { outcome: 'replayed', messageId, chatId };
-    chat.loopRunning = true;
-    chat.loopEpoch += 1;
-    return { outcome: 'replayed', messageId, chatId, startLoop: { chatId, epoch: chat.loopEpoch } };
+    const worker = claimOf(chat);
+    return {
+      outcome: 'replayed',
+      messageId,
+      chatId,
+      worker: worker ?? claimChat(chat, node),
+      isNewWorker: worker === undefined,
+    };
   }
 
   #replayReply(outboxId: string): Replay {

@@ -1,14 +1,16 @@
 import { pendingTurn, replyToOf } from '../../router/src/core/messages/chat-identity.ts';
 import type {
+  ChatClaim,
   InboundMessage,
   Inbox,
+  OpenChat,
   PendingTurn,
   QueuedReply,
   Stored,
   TurnResult,
 } from '../../router/src/core/ports/inbox.ts';
 import { mediaColumns } from '../../router/src/infra/storage/stores/media-columns.ts';
-import { chatOf, learnLid, lidOfPhone, phoneOfLid } from './memory-chats.ts';
+import { chatOf, claimChat, claimOf, learnLid, lidOfPhone, phoneOfLid } from './memory-chats.ts';
 import type { MemoryChat, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';
 
 /** The inbox in memory, for tests: the same promises as PostgresInbox, and nothing survives the process. */
@@ -19,7 +21,7 @@ export class MemoryInbox implements Inbox {
     this.#state = state;
   }
 
-  async add(message: InboundMessage): Promise<Stored> {
+  async add(message: InboundMessage, node: string): Promise<Stored> {
     const state = this.#state;
     const sender = this.#writerInGroup(message);
     const replyTo = replyToOf(message);
@@ -28,7 +30,9 @@ export class MemoryInbox implements Inbox {
       sender.phone = chat.phone ?? sender.phone;
       sender.lid = chat.lid ?? sender.lid;
     }
-    const known = state.messagesOf(chat.id).find((other) => other.waMessageId === message.waMessageId);
+    const known = state
+      .messagesOf(chat.id)
+      .find((other) => other.waMessageId === message.waMessageId && isSameSender(other, sender));
     const isReadableNow =
       known?.kind === 'undecryptable' && known.state === 'ignored' && message.kind !== 'undecryptable';
     const isStored = !known || isReadableNow;
@@ -67,27 +71,25 @@ export class MemoryInbox implements Inbox {
 
     const isWaiting = isStored && row.state === 'received';
     if (isWaiting) chat.replyTo = replyTo;
-    const stored: Stored = {
+    const worker = claimOf(chat);
+    const isNewWorker = !worker && state.received(chat.id).length > 0;
+    const claim = isNewWorker ? claimChat(chat, node) : worker;
+    return {
       outcome: isStored ? 'stored' : 'known',
       messageId: String(row.id),
       chatId: String(chat.id),
+      ...(claim && { worker: claim }),
+      isNewWorker,
     };
-    if (!chat.loopRunning && state.received(chat.id).length > 0) {
-      stored.startLoop = { chatId: String(chat.id), epoch: startLoop(chat) };
-    }
-    return stored;
   }
 
-  async nextTurn(
-    chatId: string,
-    epoch: number,
-    options: { keepOpen?: boolean } = {},
-  ): Promise<PendingTurn | undefined> {
-    const chat = this.#state.chats.get(Number(chatId));
-    if (!chat || chat.loopEpoch !== epoch || !chat.loopRunning) return undefined;
+  async nextTurn(claim: ChatClaim, options: { keepClaim?: boolean } = {}): Promise<PendingTurn | undefined> {
+    const chat = this.#claimed(claim);
+    if (!chat) return undefined;
+    const { chatId } = claim;
     const [message, ...more] = this.#state.received(chat.id);
     if (!message) {
-      if (!options.keepOpen) chat.loopRunning = false;
+      if (!options.keepClaim) chat.workerNode = undefined;
       return undefined;
     }
     const replies = [...this.#state.outbox.values()].filter((reply) => reply.chatId === chatId);
@@ -103,6 +105,13 @@ export class MemoryInbox implements Inbox {
     });
   }
 
+  async noteAttempt(messageId: string): Promise<number> {
+    const message = this.#state.messages.get(Number(messageId));
+    if (!message) return 1;
+    message.attempts += 1;
+    return message.attempts;
+  }
+
   async finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]> {
     const state = this.#state;
     const message = state.messages.get(Number(messageId));
@@ -112,7 +121,12 @@ export class MemoryInbox implements Inbox {
       earlier = repliesNow().length;
       const { replies, ...end } = result;
       const reason = end.reason ?? (end.state === 'answered' ? undefined : 'unspecified');
-      Object.assign(message, { ...end, reason, attempts: end.attempts ?? 0, finishedAt: state.time() });
+      Object.assign(message, {
+        ...end,
+        reason,
+        attempts: end.attempts ?? message.attempts,
+        finishedAt: state.time(),
+      });
       if (end.state !== 'dead') message.mediaRef = undefined;
       for (const reply of replies) queueReply(state, message, reply);
       if (end.state === 'dead' && reason) {
@@ -133,12 +147,11 @@ export class MemoryInbox implements Inbox {
   }
 
   async deadLetterUnreadable(
-    chatId: string,
-    epoch: number,
+    claim: ChatClaim,
     why: { reason: string; error: string },
   ): Promise<string | undefined> {
-    const chat = this.#state.chats.get(Number(chatId));
-    if (!chat || chat.loopEpoch !== epoch || !chat.loopRunning) return undefined;
+    const chat = this.#claimed(claim);
+    if (!chat) return undefined;
     const [message] = this.#state.received(chat.id);
     if (!message) return undefined;
     await this.finishTurn(String(message.id), { state: 'dead', ...why, replies: [] });
@@ -149,25 +162,33 @@ export class MemoryInbox implements Inbox {
     return this.#state.messages.get(Number(messageId))?.mediaRef;
   }
 
-  async renewLoop(chatId: string, epoch: number): Promise<number | undefined> {
-    const chat = this.#state.chats.get(Number(chatId));
-    if (!chat || (chat.loopEpoch !== epoch && chat.loopEpoch !== epoch + 1)) return undefined;
-    const isOpen = this.#state.received(chat.id).length > 0;
-    if (chat.loopEpoch === epoch) {
-      chat.loopRunning = isOpen;
-      if (isOpen) chat.loopEpoch += 1;
-    }
-    return isOpen ? epoch + 1 : undefined;
+  async openChats(exceptNodes: readonly string[]): Promise<OpenChat[]> {
+    return [...this.#state.chats.values()]
+      .filter(
+        ({ id, workerNode }) =>
+          this.#state.received(id).length > 0 && !(workerNode && exceptNodes.includes(workerNode)),
+      )
+      .sort((a, b) => a.id - b.id)
+      .map(({ id, workerNode, workerEpoch }) => ({
+        chatId: String(id),
+        ...(workerNode !== undefined && { node: workerNode }),
+        epoch: workerEpoch,
+      }));
   }
 
-  async openLoops(): Promise<Array<{ chatId: string; epoch: number }>> {
-    const open = [...this.#state.chats.values()].filter((chat) => this.#state.received(chat.id).length > 0);
-    return open
-      .sort((a, b) => a.id - b.id)
-      .map((chat) => ({
-        chatId: String(chat.id),
-        epoch: chat.loopRunning ? chat.loopEpoch : startLoop(chat),
-      }));
+  async claimChats(
+    chats: ReadonlyArray<Pick<OpenChat, 'chatId' | 'epoch'>>,
+    node: string,
+  ): Promise<ChatClaim[]> {
+    return chats.flatMap(({ chatId, epoch }) => {
+      const chat = this.#state.chats.get(Number(chatId));
+      return chat?.workerEpoch === epoch ? [claimChat(chat, node)] : [];
+    });
+  }
+
+  #claimed({ chatId, node, epoch }: ChatClaim): MemoryChat | undefined {
+    const chat = this.#state.chats.get(Number(chatId));
+    return chat?.workerNode === node && chat.workerEpoch === epoch ? chat : undefined;
   }
 
   /** The writer with the address that the message did not name; what the message tells of a group's member is noted. */
@@ -185,7 +206,7 @@ export class MemoryInbox implements Inbox {
   #applyEdit(chat: MemoryChat, edit: InboundMessage, sender: { phone?: string; lid?: string }): boolean {
     const received = this.#state.received(chat.id);
     const target = received
-      .slice(chat.loopRunning ? 1 : 0)
+      .slice(chat.workerNode === undefined ? 0 : 1)
       .filter(
         (message) =>
           (message.waMessageId === edit.editOf || message.editOf === edit.editOf) &&
@@ -200,8 +221,14 @@ export class MemoryInbox implements Inbox {
 
 /** An outbox row as the deliverer takes it. */
 export function queuedReplyOf(reply: MemoryReply): QueuedReply {
-  const { id, chatId, accountId, to, waMessageId, text, media } = reply;
-  return { outboxId: id, chatId, message: { accountId, to, waMessageId, text, ...(media && { media }) } };
+  const { id, chatId, messageId, accountId, to, waMessageId, text, media } = reply;
+  const answers = messageId !== undefined && { messageId };
+  return {
+    outboxId: id,
+    chatId,
+    ...answers,
+    message: { accountId, to, waMessageId, text, ...(media && { media }) },
+  };
 }
 
 function queueReply(state: MemoryState, message: MemoryMessage, reply: TurnResult['replies'][number]): void {
@@ -222,10 +249,14 @@ function queueReply(state: MemoryState, message: MemoryMessage, reply: TurnResul
   });
 }
 
-function startLoop(chat: MemoryChat): number {
-  chat.loopRunning = true;
-  chat.loopEpoch += 1;
-  return chat.loopEpoch;
+/** A message id belongs to its sender; where no sender is known, the id alone counts. */
+function isSameSender(
+  message: Pick<MemoryMessage, 'senderPhone' | 'senderLid'>,
+  sender: { phone?: string; lid?: string },
+): boolean {
+  const { senderPhone: phone, senderLid: lid } = message;
+  if (!phone && !lid) return !sender.phone && !sender.lid;
+  return isSamePerson(sender, { phone, lid });
 }
 
 function isSamePerson(a: { phone?: string; lid?: string }, b: { phone?: string; lid?: string }): boolean {

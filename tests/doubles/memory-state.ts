@@ -9,8 +9,8 @@ export interface MemoryChat {
   lid?: string;
   groupId?: string;
   replyTo: string;
-  loopEpoch: number;
-  loopRunning: boolean;
+  workerNode?: string;
+  workerEpoch: number;
 }
 
 export interface MemoryMessage {

@@ -34,8 +34,8 @@ async function personAt(url: string, abi: Record<string, unknown> = {}): Promise
   return person;
 }
 
-describe('an ABI agent that cannot take a call', () => {
-  it('for a while, with 503, is asked again and answers once', async () => {
+describe('An ABI agent that is unavailable', () => {
+  it('with 503 for a while is called again and answers once', async () => {
     const agent = await mockAgent();
     const person = await personAt(agent.url);
     agent.change({ fail: 503 });
@@ -48,7 +48,7 @@ describe('an ABI agent that cannot take a call', () => {
     expect(person.received).toHaveLength(1);
   });
 
-  it('because it is not up yet is asked when it is, and answers once', async () => {
+  it('because it has not started is called when it has, and answers once', async () => {
     const port = await freePort();
     const person = await personAt(`http://127.0.0.1:${port}`);
     const id = await person.say('/add 2 40', { to: bed.phone });
@@ -62,7 +62,7 @@ describe('an ABI agent that cannot take a call', () => {
   });
 });
 
-describe('an ABI agent that refuses a call', () => {
+describe('An ABI agent that rejects a call', () => {
   it.each([
     [400, {}, 1],
     [500, {}, 1],
@@ -93,8 +93,8 @@ describe('an ABI agent that refuses a call', () => {
   );
 });
 
-describe('a dead letter of an ABI agent', () => {
-  it('is answered once when it is replayed to the mended agent', async () => {
+describe('A dead letter of an ABI agent', () => {
+  it('is answered once when it is replayed after the agent was repaired', async () => {
     const agent = await mockAgent();
     agent.change({ fail: 500 });
     const person = await personAt(agent.url);
@@ -112,8 +112,8 @@ describe('a dead letter of an ABI agent', () => {
   });
 });
 
-describe('hostile outputs', () => {
-  it('end in a dead letter with the reason, and the service answers others meanwhile', async () => {
+describe('Hostile outputs of an ABI agent', () => {
+  it('end in a dead letter with the reason, while other chats are answered', async () => {
     const [hostile, kind] = [await mockAgent(), await mockAgent()];
     const [victim, other] = [await personAt(hostile.url), await personAt(kind.url)];
     const every32 = Buffer.alloc(10 * 1024 * 1024);
@@ -142,7 +142,7 @@ describe('hostile outputs', () => {
   }
 });
 
-describe('a crash', () => {
+describe('A crash', () => {
   it.each([
     ['in the middle of an ABI call', { delayMs: 60_000 }],
     ['between two tries of an ABI call', { fail: 503 }],

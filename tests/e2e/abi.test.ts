@@ -39,7 +39,7 @@ async function abiRoute(channelId: string, agent: AbiStandIn, abi: Record<string
 
 type AgentName = 'viem' | 'ethers' | 'a first example';
 
-/** What this agent does with the text: a reply, or a failure that says so. */
+/** What this agent does with the text: a reply, or an error with this text. */
 function expectedOf({ reply, naive }: AbiExchange, agent: AgentName): string | RegExp {
   return (agent === 'a first example' ? naive : undefined) ?? reply;
 }
@@ -50,7 +50,7 @@ function agentOf(name: AgentName): AbiStandIn {
 
 const agentNames: AgentName[] = ['viem', 'ethers', 'a first example'];
 
-describe('an ABI agent through WhatsApp', () => {
+describe('An ABI agent on WhatsApp', () => {
   it.each(agentNames)('on %s answers every type in a 1:1 chat', async (name) => {
     const person = bed.person();
     await abiRoute(person.phone, agentOf(name));
@@ -87,7 +87,7 @@ describe('an ABI agent through WhatsApp', () => {
     }
   });
 
-  it("tells a person's mistake in one sentence, and lists the functions to who asks", async () => {
+  it('explains a user error in one sentence and lists its functions on request', async () => {
     const person = bed.person();
     await abiRoute(person.phone, mock);
     const before = mock.requests.length;
@@ -105,7 +105,7 @@ describe('an ABI agent through WhatsApp', () => {
     expect(mock.requests).toHaveLength(before);
   });
 
-  it('whose function has no outputs is called, and the chat stays silent', async () => {
+  it('whose function has no outputs is called and sends no reply', async () => {
     const person = bed.person();
     const agent = await startAbiMockAgent();
     agent.change({ body: Buffer.alloc(0) });
@@ -117,7 +117,7 @@ describe('an ABI agent through WhatsApp', () => {
     await agent.close();
   });
 
-  it('is explained before it is asked, and its call is in the message log after', async () => {
+  it('is shown by explain before the call and in the message log after it', async () => {
     const person = bed.person();
     await abiRoute(person.phone, mock, {
       function: 'greet',
@@ -151,8 +151,8 @@ describe('an ABI agent through WhatsApp', () => {
   });
 });
 
-describe('saving an ABI route', () => {
-  it('names each mistake with its path and a sentence', async () => {
+describe('Saving an ABI route', () => {
+  it('reports each invalid field with its path and a sentence', async () => {
     const save = (abi: Record<string, unknown>) =>
       bed.service.api('POST', '/api/routes', {
         channelId: '*',

@@ -28,30 +28,30 @@ async function personAt(appName: string) {
   return { person, ask };
 }
 
-describe('a real Google ADK agent on WhatsApp', () => {
-  it('answers plain text, in one session over several messages', async () => {
+describe('A real Google ADK agent on WhatsApp', () => {
+  it('answers plain text in one session across several messages', async () => {
     const { ask } = await personAt('front_desk');
     expect(await ask('hello')).toBe('turn 1: you said "hello"');
     expect(await ask('again')).toBe('turn 2: you said "again"');
   });
 
-  it('answers after a tool call, without the words before it', async () => {
+  it('answers after a tool call without the text before it', async () => {
     const { ask } = await personAt('front_desk');
     expect(await ask('weather please')).toBe('get_weather said {"city":"Lima","celsius":25,"sky":"sunny"}');
   });
 
-  it('hands the chat to a sub-agent, which keeps it', async () => {
+  it('transfers the chat to a sub-agent, which keeps it', async () => {
     const { ask } = await personAt('front_desk');
     expect(await ask('billing please')).toBe('billing here: you said "billing please"');
     expect(await ask('and now?')).toBe('billing here: you said "and now?"');
   });
 
-  it('keeps its thoughts to itself', async () => {
+  it('does not send its thoughts', async () => {
     const { ask } = await personAt('front_desk');
     expect(await ask('think hard')).toBe('The answer is 42.');
   });
 
-  it('tells the chat nothing when its model fails, and the admin why', async () => {
+  it('sends nothing to the chat when its model fails, and records the reason', async () => {
     const { person, ask } = await personAt('front_desk');
     const id = await person.say('fail', { to: bed.phone });
     expect(await ask('hello')).toContain('you said "hello"');
@@ -62,7 +62,7 @@ describe('a real Google ADK agent on WhatsApp', () => {
     });
   });
 
-  it('names the agents of the server when the route names another', async () => {
+  it('is reported with the apps of its server when the route names an unknown app', async () => {
     const { person } = await personAt('front_dsek');
     const id = await person.say('hello', { to: bed.phone });
     await expect.poll(async () => (await bed.message(id))?.error).toMatch(/front_dsek.*front_desk/);

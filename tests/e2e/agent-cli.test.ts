@@ -66,7 +66,7 @@ async function checkOf(url: string, abi = abiFile) {
 }
 
 describe('wa2ai agent', () => {
-  it('test calls a function and shows the answer', async () => {
+  it('test calls a function and prints its result', async () => {
     const input = '{"name":"Alice"}';
     const shown = await wa2ai(
       'agent',
@@ -101,7 +101,7 @@ describe('wa2ai agent', () => {
     });
   });
 
-  it('test says a mistake of the person, and a defect of the agent, in one sentence', async () => {
+  it('test prints a user error and an agent defect as one sentence each', async () => {
     const args = ['agent', 'test', naive.url, '--abi', abiFile, '--method'];
     expect(await wa2ai(...args, 'add', '--input', '{"a":1,"b":"x"}')).toMatchObject({
       code: 1,
@@ -117,7 +117,7 @@ describe('wa2ai agent', () => {
     ).toBe(1);
   });
 
-  it('inspect shows health, methods, envelope and selectors without a call', async () => {
+  it('inspect prints health, methods, envelope and selectors without calling a function', async () => {
     const { code, output } = await wa2ai('agent', 'inspect', mock.url, '--abi', abiFile, '--json');
     expect(code).toBe(0);
     expect(JSON.parse(output)).toMatchObject({
@@ -132,7 +132,7 @@ describe('wa2ai agent', () => {
     expect((await wa2ai('agent', 'inspect', 'http://127.0.0.1:9')).code).toBe(1);
   });
 
-  it('check passes an agent that keeps the specification', async () => {
+  it('check passes an agent that follows the specification', async () => {
     const { code, failed, report } = await checkOf(mock.url);
     expect(failed).toEqual([]);
     expect(code).toBe(0);
@@ -141,14 +141,14 @@ describe('wa2ai agent', () => {
     expect(table.output).toMatch(/^PASS {2}health: GET \/health[\s\S]*The agent conforms\.\n$/);
   });
 
-  it('check names what an agent after a first example does wrong', async () => {
+  it('check lists the defects of an agent written after a naive example', async () => {
     const { code, failed } = await checkOf(naive.url);
     expect(code).toBe(1);
     expect(failed).toContain("processUser: a call answers 200 with the ABI's outputs");
     expect(failed).toContain('greet: broken ABI encoding is refused with 400');
   });
 
-  it('check passes an agent that speaks the JSON envelope, and inspect finds that it does', async () => {
+  it('check passes an agent with the JSON envelope, and inspect detects the envelope', async () => {
     const agent = await startAbiMockAgent();
     agent.change({ mode: 'json' });
     expect((await wa2ai('agent', 'inspect', agent.url)).output).toMatch(/^envelope {2}json$/m);
@@ -160,7 +160,7 @@ describe('wa2ai agent', () => {
     await agent.close();
   });
 
-  it('says so, and tries nothing else, when there is no agent', async () => {
+  it('reports that no agent answers and stops', async () => {
     const gone = await startAbiMockAgent();
     await gone.close();
     const { code, report } = await checkOf(gone.url);
@@ -182,7 +182,7 @@ describe('wa2ai agent', () => {
     expect(inspected).toMatchObject({ code: 1, output: expect.not.stringContaining('not listed') });
   });
 
-  it('does not wait for ever, and takes silence for no refusal', async () => {
+  it('times out, and does not count a time-out as a rejection', async () => {
     const silent = await serverOf((request, response) => {
       if (request.method === 'GET') response.end('{}');
       else request.resume();
@@ -199,7 +199,7 @@ describe('wa2ai agent', () => {
     expect((await wa2ai('agent', 'inspect', health.url, '--timeout', '100')).code).toBe(1);
   });
 
-  it('inspects the mock agent as it is started by hand', async () => {
+  it('inspects the mock agent started from the command line', async () => {
     const child = spawn(process.execPath, [join(repositoryRoot, 'tests/fixtures/abi-mock-agent.js'), '0'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -222,7 +222,7 @@ describe('wa2ai agent', () => {
     });
   });
 
-  it('speaks https, with a path', async () => {
+  it('supports https with a path', async () => {
     const pass: RequestListener = async (request, response) => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk);
@@ -252,7 +252,7 @@ describe('wa2ai agent', () => {
     await agent.close();
   });
 
-  it('takes an address without http:// for a mistake on the command line', async () => {
+  it('reports an address without http:// as a usage error', async () => {
     for (const address of ['localhost:8080', 'ftp://agent', 'agent']) {
       expect(await wa2ai('agent', 'check', address, '--abi', abiFile)).toMatchObject({
         code: 2,
@@ -261,7 +261,7 @@ describe('wa2ai agent', () => {
     }
   });
 
-  it("check passes the repository's own example, whose functions file is its own", async () => {
+  it('check passes the example agent of the repository', async () => {
     const example = join(repositoryRoot, 'examples/abi-agent');
     const child = spawn(process.execPath, [join(example, 'server.js')], {
       stdio: ['ignore', 'pipe', 'inherit'],

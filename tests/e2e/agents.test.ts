@@ -21,7 +21,7 @@ async function personWith(switches: string[]) {
   return { person, agent };
 }
 
-describe('agents that misbehave', () => {
+describe('Misbehaving agents', () => {
   it.each([
     ['is broken (500)', ['--fail', '500'], 'dead'],
     ['answers bad JSON', ['--mode', 'bad-json'], 'dead'],
@@ -38,7 +38,7 @@ describe('agents that misbehave', () => {
     expect(person.received).toHaveLength(0);
   });
 
-  it('leave the chat silent when the agent is down, and answer when it is up again', async () => {
+  it('leave the chat without a reply while they are down, and answer when they are up again', async () => {
     const { person, agent } = await personWith([]);
     const port = Number(new URL(agent.url).port);
     await agent.stop();
@@ -53,7 +53,7 @@ describe('agents that misbehave', () => {
     expect((await person.nextReply()).text).toBe('Echo: and now?');
   });
 
-  it('keep the chat waiting while the agent restarts, and answer what was said in its order', async () => {
+  it('that restart delay the chat, and answer its messages in order afterwards', async () => {
     const agent = await bed.anotherAgent([]);
     const person = bed.person();
     await bed.service.addRoute(person.phone, agent.url, { config: { failure: { patienceMs: 60_000 } } });
@@ -77,15 +77,15 @@ describe('agents that misbehave', () => {
     expect(Number(row?.attempts)).toBeGreaterThan(3);
   });
 
-  it('may answer slowly within the limit', async () => {
+  it('may answer slowly within the time limit', async () => {
     const { person } = await personWith(['--delay-ms', '1000']);
     await person.say('slow', { to: bed.phone });
     expect((await person.nextReply()).text).toBe('Echo: slow');
   });
 });
 
-describe('routes through WhatsApp', () => {
-  it('choose by pattern, fall back to the wildcard, and say nothing without a route', async () => {
+describe('Routes on WhatsApp', () => {
+  it('are chosen by pattern, fall back to the wildcard, and leave a message without a route unanswered', async () => {
     const bills = await bed.anotherAgent(['--reply', 'bills: {text}']);
     const person = bed.person();
     await bed.service.addRoute(person.phone, bills.url, { regexFilter: '^bill', priority: 10 });
@@ -111,7 +111,7 @@ describe('routes through WhatsApp', () => {
     expect((await person.nextReply()).text).toBe('Echo: third time');
   });
 
-  it('let a hostile pattern delay no other chat', async () => {
+  it('with a hostile pattern delay no other chat', async () => {
     const hostile = bed.person();
     const other = bed.person();
     await bed.service.addRoute(hostile.phone, bed.agent.url, { regexFilter: '^(a+)+$' });

@@ -12,14 +12,14 @@ afterAll(async () => {
   await bed.close();
 });
 
-/** Resolves when the message's turn ended without an answer; an answered one is told by its reply. */
+/** Resolves when the message's turn ended without a reply. */
 async function untilUnanswered(waMessageId: string): Promise<undefined> {
   const { state } = await bed.untilTurnEnded(waMessageId);
   if (state === 'answered') await new Promise(() => undefined);
 }
 
 /** A program behind a number: it answers every message at once, until none comes. */
-async function robot(person: Person, answer: (text: string) => string): Promise<number> {
+async function autoReply(person: Person, answer: (text: string) => string): Promise<number> {
   let id = await person.say('Hello, this is an automatic answer.', { to: bed.phone });
   for (let said = 1; ; said++) {
     const reply = await Promise.race([person.nextReply(), untilUnanswered(id)]);
@@ -28,12 +28,12 @@ async function robot(person: Person, answer: (text: string) => string): Promise<
   }
 }
 
-describe('two programs that answer each other', () => {
-  it('stop after a few turns with a recorded reason, while people are answered', async () => {
+describe('Two programs that answer each other', () => {
+  it('are stopped after a few turns with a recorded reason, while people are answered', async () => {
     const [parrot, recorder, ana] = [bed.person(), bed.person(), bed.person()];
     const talks = Promise.all([
-      robot(parrot, (text) => text),
-      robot(recorder, () => 'We are out of the office until Monday.'),
+      autoReply(parrot, (text) => text),
+      autoReply(recorder, () => 'We are out of the office until Monday.'),
     ]);
     for (const text of ['hola', 'how are you?']) {
       await ana.say(text, { to: bed.phone });
@@ -42,7 +42,7 @@ describe('two programs that answer each other', () => {
     for (const said of await talks) expect(said).toBeLessThanOrEqual(13);
     for (const person of [parrot, recorder]) {
       const { body } = await bed.service.api('GET', `/api/messages?channelId=${person.phone}&limit=1`);
-      expect(body.data).toMatchObject([{ state: 'ignored', reason: 'loop-breaker' }]);
+      expect(body.data).toMatchObject([{ state: 'ignored', reason: 'auto-reply-loop' }]);
     }
   });
 });

@@ -25,8 +25,8 @@ async function expectAnAnswer(text: string): Promise<void> {
   expect((await ana.nextReply(20_000)).text).toBe(`Echo: ${text}`);
 }
 
-describe('a clock that is set', () => {
-  it('days ahead and back again leaves every message answered, in its order', async () => {
+describe('A clock that is set', () => {
+  it('days ahead and back again leaves every message answered in order', async () => {
     const said = ['before'];
     await expectAnAnswer('before');
     for (const [text, shiftMs] of [
@@ -45,7 +45,7 @@ describe('a clock that is set', () => {
     );
   });
 
-  it('back between two lives of the process does not turn the order of a chat around', async () => {
+  it('back between two runs of the process does not reverse the order of a chat', async () => {
     const { env, nodeArgs } = clock.process;
     await bed.service.end();
     await clock.set(30 * HOUR_MS);

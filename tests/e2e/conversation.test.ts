@@ -20,7 +20,7 @@ async function untilEnded(waMessageId: string) {
   expect(stored.outcome).toBe('stored');
 }
 
-describe('a conversation through WhatsApp', () => {
+describe('wa2ai on WhatsApp', () => {
   it('answers a person who writes by phone number', async () => {
     const ana = bed.person();
     await ana.say('hola', { to: bed.phone });
@@ -33,7 +33,7 @@ describe('a conversation through WhatsApp', () => {
     expect(await bo.nextReply()).toMatchObject({ text: 'Echo: hola', chat: bed.phone.pn });
   });
 
-  it('takes a person for the same one whether they write by number or by LID', async () => {
+  it('recognises a person by number and by LID', async () => {
     const cleo = bed.person();
     const route = await bed.service.addRoute(cleo.phone, bed.agent.url, { name: 'cleo' });
     const first = await cleo.say('by number', { to: bed.phone, via: 'pn' });
@@ -50,7 +50,7 @@ describe('a conversation through WhatsApp', () => {
     expect(body.data).toMatchObject({ decision: 'route', route: { id: route.id } });
   });
 
-  it.each(['lid', 'pn'] as const)('answers in a group whose members go by %s', async (addressing) => {
+  it.each(['lid', 'pn'] as const)('answers in a group with %s addressing', async (addressing) => {
     const [dan, eva] = [bed.person(), bed.person()];
     const group = createGroup(bed.emulator, {
       subject: 'Friends',
@@ -63,7 +63,7 @@ describe('a conversation through WhatsApp', () => {
     }
   });
 
-  it('keeps the order of many lines, and one bubble for each', async () => {
+  it('answers many messages in order with one reply each', async () => {
     const finn = bed.person();
     const texts = Array.from({ length: 25 }, (_, index) => `line ${index}`);
     for (const text of texts) await finn.say(text, { to: bed.phone });
@@ -83,7 +83,7 @@ describe('a conversation through WhatsApp', () => {
     expect(gil.received.map((bubble) => bubble.text)).toEqual(['Echo: once', 'Echo: next']);
   });
 
-  it('asks again for a message that does not decrypt, and answers it', async () => {
+  it('requests a message that does not decrypt again, and answers it', async () => {
     const hana = bed.person();
     await hana.say('warm-up', { to: bed.phone });
     await hana.nextReply();
@@ -100,7 +100,7 @@ describe('a conversation through WhatsApp', () => {
     expect((await ida.nextReply()).text).toBe('Echo: second');
   });
 
-  it('shows that the agent works, when it takes its time', async () => {
+  it('shows typing while the agent works', async () => {
     const slow = await bed.anotherAgent(['--delay-ms', '1200']);
     const jon = bed.person();
     await bed.service.addRoute(jon.phone, slow.url);
@@ -109,7 +109,7 @@ describe('a conversation through WhatsApp', () => {
     expect((await jon.nextReply()).text).toBe('Echo: think');
   });
 
-  it('says nothing to the own messages of the account, and records why', async () => {
+  it("does not answer the account's own messages, and records the reason", async () => {
     const kim = bed.person();
     await kim.say('hello', { to: bed.phone });
     await kim.nextReply();
@@ -118,7 +118,7 @@ describe('a conversation through WhatsApp', () => {
     expect(await bed.message(own)).toMatchObject({ state: 'ignored', reason: 'own-message' });
   });
 
-  it('stores what has no text and says nothing, unless the route has a notice', async () => {
+  it('stores a message without text and answers it only when the route has a notice', async () => {
     const leo = bed.person();
     await bed.service.addRoute(leo.phone, bed.agent.url, {
       config: { unsupportedNotice: 'I can only read text.' },
@@ -131,11 +131,11 @@ describe('a conversation through WhatsApp', () => {
     expect(await bed.message(id)).toMatchObject({ state: 'ignored', kind: 'audio' });
   });
 
-  it('notes acknowledgement, delivery and reading of a reply', async () => {
+  it('records acknowledgement, delivery and reading of a reply', async () => {
     const mia = bed.person({ habit: { receipts: 'read' } });
     const id = await mia.say('read me', { to: bed.phone });
     const reply = await mia.nextReply();
-    // The next exchange is answered after the receipts of the first were taken, which come before it on the wire.
+    // the receipts of the first exchange arrive before the next message, so they are processed before its reply
     await mia.say('and then', { to: bed.phone });
     await mia.nextReply();
     await expect
@@ -143,7 +143,7 @@ describe('a conversation through WhatsApp', () => {
       .toMatchObject([{ waMessageId: reply.id, state: 'read' }]);
   });
 
-  it('sends a message that an admin asks for, once for one key', async () => {
+  it('sends a message of the API once per idempotency key', async () => {
     const nia = bed.person();
     const send = () =>
       bed.service.api(

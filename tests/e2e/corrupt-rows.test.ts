@@ -12,7 +12,7 @@ afterEach(async () => {
   await bed.close();
 });
 
-/** Somebody edits the database by hand, or a restore went wrong. */
+/** Corrupts the database, as an edit by hand or a failed restore would. */
 async function sql(text: string, values: unknown[] = []): Promise<number> {
   const client = new pg.Client({ connectionString: bed.database.url });
   await client.connect();
@@ -35,8 +35,8 @@ async function account(): Promise<Record<string, unknown>> {
 
 const BROKEN_CONFIGS = ['{}', '"x"', 'null', '{"adk":{"appName":5}}', '{"adk":{}}', '{"fax":{"number":"1"}}'];
 
-describe('routes with a config that nobody can have written', () => {
-  it('leave their messages as dead letters that say so, all others answered; mended, they answer the same', async () => {
+describe('Routes with a corrupted config', () => {
+  it('turn their messages into dead letters with the reason, and answer them on replay after a repair', async () => {
     bed = await TestBed.startPaired();
     const [other, ...people] = [undefined, ...BROKEN_CONFIGS].map(() => bed.person());
     const routes: string[] = [];
@@ -70,7 +70,7 @@ describe('routes with a config that nobody can have written', () => {
   });
 });
 
-describe('found at the start', () => {
+describe('At the start', () => {
   beforeEach(async () => {
     bed = await TestBed.startPaired();
     [ana, bo] = [bed.person(), bed.person({ via: 'lid' })];
@@ -79,7 +79,7 @@ describe('found at the start', () => {
     await bed.service.end();
   });
 
-  it('noise in the journal is a sentence of the account, and everybody is answered', async () => {
+  it('a corrupted journal is reported for the account, and every chat is answered', async () => {
     await sql(
       `INSERT INTO journal (account_id, ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza)
        VALUES ('default', 'h1', 1, 'NOISE', '\\x00', '\\x00'), ('default', 'h2', 2, 'NOISE2', '\\xff', '{}')`,
@@ -97,7 +97,7 @@ describe('found at the start', () => {
     expect((await bed.service.api('GET', '/health/ready')).status).toBe(200);
   });
 
-  it('garbage in every Signal key is mended by asking again, and is said', async () => {
+  it('corrupted Signal keys are reported and replaced by requesting the messages again', async () => {
     const damaged = await sql(
       `UPDATE auth_key SET value = left(value, 7) || '☠' WHERE category IN
          ('session', 'lid-mapping', 'device-list', 'tctoken', 'pre-key', 'sender-key')`,
@@ -106,12 +106,12 @@ describe('found at the start', () => {
     await bed.restartService();
     await expectAnAnswer(ana, 'after');
     await expectAnAnswer(bo, 'after');
-    // Somebody new takes one of the keys that are given out to strangers.
+    // a new contact uses one of the one-time keys
     await expectAnAnswer(bed.person(), 'I am new');
     expect((await account()).problems).toEqual([expect.stringMatching(/keys cannot be read.*session/)]);
   });
 
-  it('credentials that cannot be read are a state that asks to link again; restored, they log in', async () => {
+  it('unreadable credentials lead to a state that asks to link again, and log in once restored', async () => {
     await sql(`CREATE TABLE saved AS SELECT * FROM auth_key WHERE category = 'creds'`);
     await sql(`UPDATE auth_key SET value = left(value, 100) WHERE category = 'creds'`);
     await bed.startService();
@@ -130,7 +130,7 @@ describe('found at the start', () => {
     await expectAnAnswer(ana, 'restored');
   });
 
-  it('credentials that cannot be read are put aside when a person links again', async () => {
+  it('unreadable credentials are set aside when the account is linked again', async () => {
     await sql(`UPDATE auth_key SET value = '{}' WHERE category = 'creds'`);
     await bed.startService();
     await untilState(bed.service, 'logged-out');

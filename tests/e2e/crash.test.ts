@@ -20,9 +20,9 @@ describe(`wa2ai killed ${KILLS} times while people write ${MESSAGES} messages`, 
         seed: SEED,
       });
       console.log(summary(report));
-      expect(report.journeys).toBe('');
-      expect(report.isGood).toBe(true);
-      expect(report.verdict.messages).toBeGreaterThanOrEqual(MESSAGES);
+      expect(report.traces).toBe('');
+      expect(report.isPassed).toBe(true);
+      expect(report.check.messages).toBeGreaterThanOrEqual(MESSAGES);
       expect(report.kills).toBeGreaterThanOrEqual(KILLS);
     } finally {
       await database.drop();

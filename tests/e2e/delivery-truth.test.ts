@@ -16,7 +16,7 @@ async function metric(name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
-describe('a message that WhatsApp takes and does not acknowledge', () => {
+describe('A reply that WhatsApp receives and does not acknowledge', () => {
   it('is sent again with the same id until it is acknowledged, as one bubble', async () => {
     const ana = bed.person();
     bed.emulator.faults.withheldAcks = 1;
@@ -35,8 +35,8 @@ describe('a message that WhatsApp takes and does not acknowledge', () => {
   });
 });
 
-describe('an account that WhatsApp limits with error 463', () => {
-  it('is still limited after a restart, says until when, and writes to strangers no sooner', async () => {
+describe('An account that WhatsApp restricts with error 463', () => {
+  it('is still restricted after a restart, shows until when, and writes to strangers only then', async () => {
     const [stranger, another, friend] = [bed.person(), bed.person(), bed.person()];
     await friend.say('hola', { to: bed.phone });
     await friend.nextReply();
@@ -61,13 +61,13 @@ describe('an account that WhatsApp limits with error 463', () => {
     expect((await friend.nextReply()).text).toBe('Echo: still there?');
     expect([...stranger.received, ...another.received]).toEqual([]);
 
-    // A person who knows better starts anew: what waited goes out.
+    // an operator restarts the account: the delayed messages are sent
     await bed.service.api('POST', '/api/accounts/default/restart', {});
     expect((await stranger.nextReply(20_000)).text).toBe('Good morning');
     expect((await another.nextReply(20_000)).text).toBe('Good morning');
   });
 
-  it('holds what goes to strangers, says until when, and goes on answering', async () => {
+  it('delays messages to strangers, shows until when, and keeps answering', async () => {
     const [stranger, another, friend] = [bed.person(), bed.person(), bed.person()];
     await friend.say('hola', { to: bed.phone });
     await friend.nextReply();

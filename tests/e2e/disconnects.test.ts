@@ -33,7 +33,7 @@ async function expectAnAnswer(): Promise<void> {
   expect((await ana.nextReply(20_000)).text).toBe(`Echo: ${text}`);
 }
 
-/** Does something that ends the connection, and resolves when the service is logged in again by itself. */
+/** Runs an action that ends the connection, and resolves when the service has logged in again. */
 async function reconnected(cause: () => void): Promise<void> {
   const live = bed.emulator.waitFor('live', undefined, 60_000);
   cause();
@@ -48,15 +48,15 @@ async function nextState(state: string): Promise<void> {
   await bed.service.untilLog(isState, 20_000, bed.service.lines.length);
 }
 
-describe('a connection that ends', () => {
-  it.each([408, 428, 500, 503, 515] as const)('comes back by itself after stream error %i', async (code) => {
+describe('A connection that ends', () => {
+  it.each([408, 428, 500, 503, 515] as const)('is restored after stream error %i', async (code) => {
     const { pid } = bed.service;
     await reconnected(() => bed.emulator.endStream(code));
     await expectAnAnswer();
     expect(bed.service.pid).toBe(pid);
   });
 
-  it('comes back after a dropped connection, and answers what was sent meanwhile', async () => {
+  it('is restored after a network failure, and messages of the meantime are answered', async () => {
     const live = bed.emulator.waitFor('live', undefined, 60_000);
     bed.emulator.drop();
     await ana.say('into the gap', { to: bed.phone });
@@ -64,7 +64,7 @@ describe('a connection that ends', () => {
     expect((await ana.nextReply(20_000)).text).toBe('Echo: into the gap');
   });
 
-  it('comes back after refused upgrades, which Baileys itself would wait on for ever', async () => {
+  it('is restored after rejected upgrades, for which Baileys would wait without a limit', async () => {
     bed.emulator.faults.refusalStatus = 503;
     bed.emulator.faults.refusedUpgrades = 2;
     await reconnected(() => bed.emulator.drop());
@@ -72,7 +72,7 @@ describe('a connection that ends', () => {
     await expectAnAnswer();
   });
 
-  it('sends a reply again, as the same bubble, whose ack was lost with the connection', async () => {
+  it('before the acknowledgement of a reply makes wa2ai send the same reply again', async () => {
     bed.emulator.faults.withheldAcks = 1;
     await expectAnAnswer();
     const bubbles = ana.received.length;
@@ -81,7 +81,7 @@ describe('a connection that ends', () => {
     expect(ana.received).toHaveLength(bubbles + 1);
   });
 
-  it('stops as replaced when another client takes over, and starts again when told to', async () => {
+  it('because another client took over stays in state replaced until it is restarted', async () => {
     const replaced = nextState('replaced');
     bed.emulator.endStream(440);
     await replaced;
@@ -90,7 +90,7 @@ describe('a connection that ends', () => {
     await expectAnAnswer();
   });
 
-  it('says that the client is outdated', async () => {
+  it('because the client is outdated is reported as such', async () => {
     const outdated = nextState('outdated');
     bed.emulator.endStream(405);
     await outdated;

@@ -13,8 +13,8 @@ afterAll(async () => {
   await bed.close();
 });
 
-describe('many chats at once', () => {
-  it('answers 40 chats side by side and keeps the order in each', async () => {
+describe('wa2ai with many chats at once', () => {
+  it('answers 40 chats concurrently and in order within each', async () => {
     const people = Array.from({ length: 40 }, () => bed.person());
     // First contact costs a key agreement a person; this is about chats, not about strangers.
     await Promise.all(people.map((person) => person.say('hello', { to: bed.phone })));

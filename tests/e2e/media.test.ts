@@ -20,7 +20,7 @@ const LATER = 'I could not load your file just now. Please send it again in a wh
 
 let bed: TestBed;
 let analyst: AbiStandIn;
-/** Answers bytes to whatever it is asked. */
+/** Answers every request with bytes. */
 let artist: AbiStandIn;
 
 beforeAll(async () => {
@@ -72,8 +72,8 @@ function fileIn({ message }: ReceivedMessage): Buffer {
 
 const drawing = { functions: ['function draw(string what) returns (bytes)'] };
 
-describe("a person's file", () => {
-  it('is the argument of a command in its caption, in a 1:1 chat and in a group', async () => {
+describe('A file that a person sends', () => {
+  it('is the argument of the command in its caption, in a 1:1 chat and in a group', async () => {
     const [ann, bo] = [bed.person(), bed.person()];
     const group = createGroup(bed.emulator, { subject: 'Files', members: [ann, bo, bed.phone] });
     const abi = { functions: specificationFunctions };
@@ -106,7 +106,7 @@ describe("a person's file", () => {
     }
   });
 
-  it('needs no words where the only function takes one: a voice message, a picture, a sticker', async () => {
+  it('needs no caption when the only function takes a file: voice message, picture, sticker', async () => {
     const person = bed.person();
     await abiRoute(person.phone, analyst, { functions: specificationFunctions, function: 'analyze' });
     for (const [kind, options] of [
@@ -121,7 +121,7 @@ describe("a person's file", () => {
     }
   });
 
-  it('goes where the template says, with its type', async () => {
+  it('is passed where the template says, with its type', async () => {
     const person = bed.person();
     await abiRoute(person.phone, analyst, {
       functions: [
@@ -140,7 +140,7 @@ describe("a person's file", () => {
     expect((await person.nextReply()).text).toBe(`${png.length} bytes`);
   });
 
-  it("is fetched from our host, whatever host a stranger's message names", async () => {
+  it('is fetched from the configured host, whatever host the message names', async () => {
     const person = bed.person();
     await abiRoute(person.phone, analyst, { functions: specificationFunctions });
     const message = bed.emulator.mediaHost.message('image', png, {
@@ -168,7 +168,7 @@ describe("a person's file", () => {
     expect(bed.emulator.mediaHost.downloads).toHaveLength(downloads);
   });
 
-  it('that WhatsApp dropped meanwhile is asked of the phone once more', async () => {
+  it('that WhatsApp has deleted is requested from the phone again', async () => {
     const person = bed.person();
     await abiRoute(person.phone, analyst, { functions: specificationFunctions });
     const message = bed.emulator.mediaHost.message('image', png, { caption: '/analyze' });
@@ -177,7 +177,7 @@ describe("a person's file", () => {
     expect((await person.nextReply()).text).toBe(analysis(png));
   });
 
-  it('is not fetched for an agent that does not want it', async () => {
+  it('is not fetched for an agent without media', async () => {
     const person = bed.person();
     const before = bed.emulator.mediaHost.downloads.length;
     await abiRoute(person.phone, analyst, { functions: specificationFunctions });
@@ -191,7 +191,7 @@ describe("a person's file", () => {
   });
 });
 
-describe('a file that does not come', () => {
+describe('A file that cannot be loaded', () => {
   const cases: Array<[string, string, string, (person: Person) => Promise<string>]> = [
     [
       'was deleted',
@@ -270,7 +270,7 @@ describe('a file that does not come', () => {
   );
 });
 
-describe("an agent's file", () => {
+describe('A file that an agent sends', () => {
   it.each([
     ['image', { image: '{{0}}', caption: 'A drawing of {{0}}' }, 'imageMessage', 'image/png'],
     ['audio', { audio: '{{0}}', mimeType: 'audio/mpeg' }, 'audioMessage', 'audio/mpeg'],
@@ -304,7 +304,7 @@ describe("an agent's file", () => {
     },
   );
 
-  it('of nearly 10 MB goes there and back byte for byte, and others are answered meanwhile', async () => {
+  it('of nearly 10 MB is received and sent byte for byte while other chats are answered', async () => {
     const [person, other] = [bed.person(), bed.person()];
     const mirror = await startAbiServer({ methods: ['mirror'], answer: (calldata) => calldata.subarray(4) });
     const functions = ['function mirror(bytes data) returns (bytes same)'];
@@ -322,7 +322,7 @@ describe("an agent's file", () => {
     await mirror.close();
   });
 
-  it('comes from an ADK route with media too, which sees what people send', async () => {
+  it('is supported by ADK routes with media, which also receive what people send', async () => {
     const person = bed.person();
     const bodies: Array<{ new_message: { parts: Array<Record<string, unknown>> } }> = [];
     const adk = createServer(async (request, response) => {
@@ -349,7 +349,7 @@ describe("an agent's file", () => {
     await new Promise((resolve) => adk.close(resolve).closeAllConnections());
   });
 
-  it('is explained before anything is asked, as is the file that a message would carry', async () => {
+  it('is shown by explain before a call, like the file of a message', async () => {
     const person = bed.person();
     const output = { image: '{{picture}}', caption: '{{words}}' };
     const functions = ['function frame(bytes data) returns (bytes picture, string words)'];
@@ -371,7 +371,7 @@ describe("an agent's file", () => {
     });
   });
 
-  it('waits and goes when the upload failed', async () => {
+  it('is sent later when its upload failed', async () => {
     const person = bed.person();
     await abiRoute(person.phone, artist, { ...drawing, output: { image: '{{0}}' } });
     bed.emulator.mediaHost.faults.failedUploads = 1;
@@ -380,7 +380,7 @@ describe("an agent's file", () => {
     expect(person.received).toHaveLength(1);
   });
 
-  it('is one bubble after a crash, uploaded once, and is given again to a phone that lost it', async () => {
+  it('is sent and uploaded once across a crash, and sent again to a phone that lost it', async () => {
     const person = bed.person();
     await abiRoute(person.phone, artist, { ...drawing, output: { image: '{{0}}' } });
     const { uploads } = bed.emulator.mediaHost;

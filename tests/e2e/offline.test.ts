@@ -12,7 +12,7 @@ afterEach(async () => {
   await bed.close();
 });
 
-describe('messages sent while wa2ai was down', () => {
+describe('Messages sent while wa2ai was down', () => {
   it.each(['SIGTERM', 'SIGKILL'] as const)(
     'are answered after the next start, in order (%s)',
     async (signal) => {
@@ -51,7 +51,7 @@ describe('messages sent while wa2ai was down', () => {
     expect(await bed.message(old)).toMatchObject({ state: 'ignored', reason: 'too-old' });
   });
 
-  it('are answered by a turn that a kill interrupted', async () => {
+  it('are answered when a kill interrupted their turn', async () => {
     const slow = await bed.anotherAgent(['--delay-ms', '800']);
     const ana = bed.person();
     await bed.service.addRoute(ana.phone, slow.url);

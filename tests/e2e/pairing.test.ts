@@ -19,7 +19,7 @@ afterEach(async () => {
   await bed.close();
 });
 
-describe('pairing', () => {
+describe('wa2ai', () => {
   it('pairs by QR, and logs in after a restart without pairing', async () => {
     const service = await bed.startService();
     await untilStatus(service, (status) => status.qr !== undefined);
@@ -51,7 +51,7 @@ describe('pairing', () => {
     await untilState(service, 'open');
   });
 
-  it('runs on its own PostgreSQL, and refuses a second one on the same data folder with a sentence', async () => {
+  it('runs on its embedded PostgreSQL and refuses a second start on the same data folder with one sentence', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai e2e '));
     try {
       const first = await Wa2aiProcess.start({ whatsappWsUrl: bed.emulator.url, dataDir });
@@ -65,7 +65,7 @@ describe('pairing', () => {
     }
   });
 
-  it('stops at a wrong setting with one sentence naming it', async () => {
+  it('refuses to start with a wrong setting and names it in one sentence', async () => {
     const service = Wa2aiProcess.spawn({
       whatsappWsUrl: bed.emulator.url,
       env: { WA2AI_AGENT_TIMEOUT_MS: 'soon', WA2AI_HOST: '0.0.0.0' },

@@ -6,10 +6,10 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { asOwner, createRole, type DatabaseRole } from '../support/database-role.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 
-/** Nobody listens there: a start that gets as far as WhatsApp is not what is tested. */
+/** Nothing listens there: these tests do not reach WhatsApp. */
 const NO_WHATSAPP = 'ws://127.0.0.1:9';
 
-/** Starts the service, which must end by itself with code 1; its sentence. */
+/** Starts the service, which must end with code 1, and returns its sentence. */
 async function refusal(databaseUrl: string): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-refused-'));
   const service = Wa2aiProcess.spawn({ whatsappWsUrl: NO_WHATSAPP, databaseUrl, dataDir });
@@ -37,8 +37,8 @@ afterEach(async () => {
   await database.drop();
 });
 
-describe('the start is refused with one sentence', () => {
-  it('when the user may not create schemas, before there are any', async () => {
+describe('wa2ai refuses to start with one sentence', () => {
+  it('when the database user may not create schemas and there are none', async () => {
     const name = new URL(database.url).pathname.slice(1);
     await asOwner(database, `REVOKE CREATE ON DATABASE ${name} FROM ${role.name}`);
     expect(await refusal(role.url)).toMatch(
@@ -46,7 +46,7 @@ describe('the start is refused with one sentence', () => {
     );
   });
 
-  it('when the user may not create tables, before there are any', async () => {
+  it('when the database user may not create tables and there are none', async () => {
     const empty = await createTestDatabase({ template: 'empty' });
     const poor = await createRole(empty);
     await asOwner(
@@ -61,14 +61,14 @@ describe('the start is refused with one sentence', () => {
     await empty.drop();
   });
 
-  it('when the user lacks a right on one table', async () => {
+  it('when the database user lacks a privilege on one table', async () => {
     await asOwner(database, `REVOKE INSERT ON message FROM ${role.name}`);
     expect(await refusal(role.url)).toMatch(
       /^wa2ai: The database user lacks the right INSERT on "message".*GRANT INSERT ON message/,
     );
   });
 
-  it('when the database takes no writes', async () => {
+  it('when the database is read-only', async () => {
     await asOwner(database, `ALTER ROLE ${role.name} SET default_transaction_read_only = on`);
     expect(await refusal(role.url)).toMatch(
       /^wa2ai: DATABASE_URL: .*takes no writes.*default_transaction_read_only/,
@@ -92,7 +92,7 @@ describe('the start is refused with one sentence', () => {
     );
   });
 
-  it('when the database is of another program', async () => {
+  it('when the database belongs to another program', async () => {
     const other = await createTestDatabase({ template: 'empty' });
     await asOwner(other, 'CREATE TABLE message (body text)');
     expect(await refusal(other.url)).toMatch(
@@ -101,15 +101,8 @@ describe('the start is refused with one sentence', () => {
     await other.drop();
   });
 
-  it('when a table is gone', async () => {
+  it('when a table is missing', async () => {
     await asOwner(database, 'DROP TABLE auth_key');
     expect(await refusal(role.url)).toMatch(/^wa2ai: The table "auth_key" is not in the database.*backup/);
-  });
-
-  it("when the turns' own schema may not be used", async () => {
-    await asOwner(database, 'CREATE SCHEMA dbos');
-    expect(await refusal(role.url)).toMatch(
-      /^wa2ai: The tables of the turns \(schema "dbos"\) cannot be used.*Grant/,
-    );
   });
 });

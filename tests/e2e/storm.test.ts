@@ -22,7 +22,7 @@ it('answers somebody in turn with those who send what nobody can read, and says 
   const friend = bed.person();
   await friend.say('before', { to: bed.phone });
   await friend.nextReply(20_000);
-  // Their phones never answer a request to send a message again.
+  // their phones never answer a retry receipt
   const senders = Array.from({ length: SENDERS }, () =>
     Object.assign(bed.person(), { onReceipt: async () => undefined }),
   );

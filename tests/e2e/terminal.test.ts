@@ -19,8 +19,8 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-describe('wa2ai with its own PostgreSQL in a terminal', () => {
-  it.each(['SIGINT', 'SIGHUP'] as const)('leaves nothing running behind after %s', async (signal) => {
+describe('wa2ai with its embedded PostgreSQL in a terminal', () => {
+  it.each(['SIGINT', 'SIGHUP'] as const)('leaves no process running after %s', async (signal) => {
     const service = await Wa2aiProcess.start({ whatsappWsUrl: emulator.url, dataDir });
     expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(true);
     expect(await service.end(signal)).toBe(0);
@@ -28,7 +28,7 @@ describe('wa2ai with its own PostgreSQL in a terminal', () => {
     expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(false);
   });
 
-  it('ends at once, its PostgreSQL soon after, when it is told to end twice', async () => {
+  it('ends at once, and its PostgreSQL soon after, at a second signal', async () => {
     const service = await Wa2aiProcess.start({ whatsappWsUrl: emulator.url, dataDir });
     // two kinds, since two signals of one kind may arrive as one
     process.kill(service.pid, 'SIGINT');

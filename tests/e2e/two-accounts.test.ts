@@ -17,7 +17,7 @@ interface Row {
 let bed: TestBed;
 let nodes: Nodes;
 let service: Wa2aiProcess;
-/** The phones of the accounts "default" and "sales", both held by the one node. */
+/** The phones of the accounts "default" and "sales", both owned by the one node. */
 let phones: Record<string, Phone>;
 
 beforeEach(async () => {
@@ -46,8 +46,8 @@ async function received(accountId: string): Promise<Row[]> {
   return (body.data as Row[]).reverse();
 }
 
-describe('two accounts of one node', () => {
-  it('read all that they write to each other at the same time, in its order', async () => {
+describe('Two accounts of one node', () => {
+  it('receive in order everything that they write to each other at the same time', async () => {
     const texts = Array.from({ length: EACH }, (_, index) => `line ${index + 1}`);
     // What is written while neither is connected goes out in one burst, both ways.
     bed.emulator.faults.refusedUpgrades = Number.POSITIVE_INFINITY;
@@ -72,7 +72,7 @@ describe('two accounts of one node', () => {
     await send('default', 'Hello, this is an automatic answer.');
     const stopped = async () => {
       const rows = [...(await received('default')), ...(await received('sales'))];
-      return rows.some(({ reason }) => reason === 'loop-breaker') ? rows : undefined;
+      return rows.some(({ reason }) => reason === 'auto-reply-loop') ? rows : undefined;
     };
     expect((await until('the end of the talk', stopped, 90_000)).length).toBeLessThanOrEqual(40);
   });

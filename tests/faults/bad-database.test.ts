@@ -43,7 +43,7 @@ async function readiness(): Promise<{ status: number; message: string }> {
   return { status, message: reasons.find(({ name }) => name === 'database')?.message ?? '' };
 }
 
-/** The account waits and says why, in the log too, and WhatsApp keeps what comes. */
+/** The account waits and reports the reason, also in the log, and WhatsApp queues the messages. */
 async function expectIntakeToStop(sentence: RegExp): Promise<void> {
   await expect.poll(account, { timeout: 30_000 }).toMatchObject({
     state: expect.stringMatching(/^(waiting|stopped)$/),
@@ -56,7 +56,7 @@ async function expectIntakeToStop(sentence: RegExp): Promise<void> {
   );
 }
 
-/** Everything that was said is answered once, in its order. */
+/** Every message is answered once, in order. */
 async function expectAllAnswered(texts: string[]): Promise<void> {
   const bubbles = await ana.waitForReceived(1 + texts.length, 60_000);
   expect(bubbles.map(({ text }) => text)).toEqual(['before', ...texts].map((text) => `Echo: ${text}`));
@@ -64,8 +64,8 @@ async function expectAllAnswered(texts: string[]): Promise<void> {
   expect((await bed.service.api('GET', '/api/dead-letters')).body.data).toEqual([]);
 }
 
-describe('a right that is taken away while the service runs', () => {
-  it('stops intake before anything is acknowledged, and all goes on when it is given back', async () => {
+describe('A privilege revoked while the service runs', () => {
+  it('stops receiving before any message is acknowledged, and service resumes when it is granted again', async () => {
     await asOwner(bed.database, `REVOKE INSERT ON journal FROM ${role.name}`);
     const texts = ['one', 'two', 'three'];
     const ids: string[] = [];
@@ -80,20 +80,20 @@ describe('a right that is taken away while the service runs', () => {
     expect(await readiness()).toMatchObject({ status: 200 });
   });
 
-  it('on the inbox leaves what was acknowledged in the journal, and takes no more', async () => {
+  it('on the inbox leaves acknowledged messages in the journal and stops receiving', async () => {
     await asOwner(bed.database, `REVOKE INSERT ON message FROM ${role.name}`);
     await ana.say('one', { to: bed.phone });
     await expectIntakeToStop(/lacks the right INSERT on "message"/);
     for (const text of ['two', 'three']) await ana.say(text, { to: bed.phone });
     expect(bed.emulator.waitingFor(device())).toBeGreaterThanOrEqual(2);
-    // Nothing of it hangs on this process.
+    // none of it depends on this process
     await bed.service.end('SIGKILL');
     await asOwner(bed.database, `GRANT INSERT ON message TO ${role.name}`);
     await bed.restartService({ DATABASE_URL: role.url });
     await expectAllAnswered(['one', 'two', 'three']);
   });
 
-  it('on the outbox leaves every reply where it is, and says so', async () => {
+  it('on the outbox leaves every reply stored and reports the problem', async () => {
     await asOwner(bed.database, `REVOKE UPDATE ON outbox FROM ${role.name}`);
     await ana.say('one', { to: bed.phone });
     await expect
@@ -104,7 +104,7 @@ describe('a right that is taken away while the service runs', () => {
   });
 });
 
-describe('a database that becomes read-only', () => {
+describe('A database that becomes read-only', () => {
   /** As a managed PostgreSQL does when its disk runs full, or a fail-over to a replica. */
   async function makeReadOnly(isOn: boolean): Promise<void> {
     const name = new URL(bed.database.url).pathname.slice(1);
@@ -119,7 +119,7 @@ describe('a database that becomes read-only', () => {
     await client.end();
   }
 
-  it('stops intake, is said so, and all goes on by itself when it is writable again', async () => {
+  it('stops receiving, is reported, and service resumes when it is writable again', async () => {
     await makeReadOnly(true);
     const texts = ['one', 'two'];
     for (const text of texts) await ana.say(text, { to: bed.phone });
@@ -131,7 +131,7 @@ describe('a database that becomes read-only', () => {
   });
 });
 
-describe('a newer version that joins', () => {
+describe('A newer version that joins', () => {
   let folder: string;
 
   /** This build, as it will be with one more migration. */
@@ -149,7 +149,7 @@ describe('a newer version that joins', () => {
 
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('is handed everything, and the older node ends with a sentence', async () => {
+  it('receives all accounts, and the older node stops with a sentence', async () => {
     const older = bed.service;
     const newer = await Wa2aiProcess.start({
       main: await nextVersion(),

@@ -7,7 +7,7 @@ import type { Person } from '../whatsapp-emulator/person.ts';
 const PEOPLE = 10;
 const EACH = 50;
 const BURST = PEOPLE * EACH;
-/** Receipts that may be out while the inbox takes nothing: the messages that wait for it are so many at most. */
+/** Receipts that may be sent while the inbox rejects writes: the most messages that may wait for it. */
 const MOST_UNSTORED = 210;
 /** The pool, DBOS's, and the connections that hold locks and listen. */
 const MOST_CONNECTIONS = 25;
@@ -49,7 +49,7 @@ async function count(sql: string): Promise<number> {
 const writesThatWait = (table: string) =>
   count(`pg_locks WHERE NOT granted AND relation = '${table}'::regclass`);
 
-/** Starts the service while `table` takes no write, and lets it go when `untilSeen` has resolved. */
+/** Starts the service while writes to `table` block, and unblocks them when `untilSeen` has resolved. */
 async function startWhileLocked(table: string, untilSeen: () => Promise<void>): Promise<void> {
   await client.query('BEGIN');
   await client.query(`LOCK TABLE ${table} IN EXCLUSIVE MODE`);
@@ -62,7 +62,7 @@ async function startWhileLocked(table: string, untilSeen: () => Promise<void>): 
   }
 }
 
-/** Resolves when the service has done all that it can: nothing more was acknowledged during many turns of its loop. */
+/** Resolves when the service makes no progress: nothing was acknowledged during many turns of its event loop. */
 async function untilNothingMoves(): Promise<void> {
   let before: number;
   do {
@@ -80,7 +80,7 @@ async function expectAllAnswered(): Promise<void> {
   await bed.emulator.waitUntilSettled(device(), 30_000);
 }
 
-it('is not acknowledged before the journal has it, needs no more connections and no memory', {
+it('a burst of messages is acknowledged only after it is in the journal, with constant connections and memory', {
   timeout: 240_000,
 }, async () => {
   expect(unacknowledged()).toBe(BURST);
@@ -98,7 +98,9 @@ it('is not acknowledged before the journal has it, needs no more connections and
   expect(failed).toEqual([]);
 });
 
-it('is acknowledged no further than messages may wait for the inbox', { timeout: 240_000 }, async () => {
+it('a burst of messages is acknowledged only as far as messages may wait for the inbox', {
+  timeout: 240_000,
+}, async () => {
   await startWhileLocked('message', async () => {
     await expect.poll(unacknowledged, { timeout: 30_000 }).toBeLessThan(BURST - 100);
     await untilNothingMoves();

@@ -30,19 +30,21 @@ async function sql(text: string, values: unknown[] = []): Promise<number> {
   }
 }
 
-describe('a row that somebody edited by hand', () => {
-  it('a workflow whose input is garbage is begun anew, and its chat is answered', async () => {
+describe('A row that was corrupted by hand', () => {
+  it('of a chat, claimed for a node that does not exist, is taken over and answered', async () => {
     const slow = await bed.anotherAgent(['--delay-ms', '1500']);
     await bed.service.addRoute(ana.phone, slow.url);
     await ana.say('slowly', { to: bed.phone });
     await ana.waitForPresence('composing', 20_000);
     await bed.service.end('SIGKILL');
-    expect(await sql(`UPDATE dbos.workflow_input SET inputs = 'garbage'`)).toBeGreaterThan(0);
+    expect(
+      await sql(`UPDATE chat SET worker_node = 'nowhere', worker_epoch = worker_epoch + 7`),
+    ).toBeGreaterThan(0);
     await bed.restartService();
     expect((await ana.nextReply(30_000)).text).toBe('Echo: slowly');
   });
 
-  it('a chat whose address is garbage ends its replies as dead letters', async () => {
+  it('of a chat, with an invalid address, turns its replies into dead letters', async () => {
     await sql(`UPDATE chat SET reply_to = 'nowhere' WHERE phone = $1`, [ana.phone]);
     const { status } = await bed.service.api('POST', '/api/messages', { to: bo.phone, text: 'News.' });
     expect(status).toBe(202);

@@ -8,8 +8,8 @@ afterEach(async () => {
   await close();
 });
 
-describe('a message that was given up as never acknowledged', () => {
-  it('counts as delivered when the phone says so later, is sent no more, and its dead letter is closed', async () => {
+describe('A reply given up because WhatsApp never acknowledged it', () => {
+  it('counts as delivered when a receipt arrives later: it is not sent again and its dead letter is closed', async () => {
     const bed = await TestBed.startPaired({ env: { WA2AI_ACK_TIMEOUT_MS: '1000' } });
     close = () => bed.close();
     const ana = bed.person({ habit: { receipts: 'hold' } });
@@ -42,7 +42,7 @@ describe('a message that was given up as never acknowledged', () => {
   });
 });
 
-describe('an account that WhatsApp limits with error 463', () => {
+describe('An account that WhatsApp restricts with error 463', () => {
   it.each(['SIGKILL', 'SIGTERM'] as const)(
     'is limited on the node that takes it over too, until the same time (%s)',
     async (signal) => {

@@ -14,7 +14,7 @@ import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 /** Room for a fresh built-in database, its WAL, and little else. */
 const DISK_MB = 200;
 
-/** More than the free places in the pages of a young database can take. */
+/** More than the free space in the pages of a new database can store. */
 const MOST_MESSAGES = 1_000;
 
 const FULL = /disk.*full: free space/i;
@@ -41,7 +41,7 @@ function spawnService(env: Record<string, string> = {}): Wa2aiProcess {
   return Wa2aiProcess.spawn({ whatsappWsUrl: emulator.url, dataDir: disk.path, env });
 }
 
-describe('the disk of the built-in database runs full', () => {
+describe('A full disk of the embedded database', () => {
   let service: Wa2aiProcess;
   let ana: Person;
 
@@ -68,7 +68,7 @@ describe('the disk of the built-in database runs full', () => {
     return { status, message: reasons.find(({ name }) => name === 'database')?.message ?? '' };
   }
 
-  /** The account says what is wrong, so do the probe and the log; WhatsApp keeps what nobody stored. */
+  /** The account, the probe and the log report the problem; WhatsApp queues what was not stored. */
   async function expectIntakeToStop(ids: string[]): Promise<void> {
     await expect.poll(account, { timeout: 60_000 }).toMatchObject({
       state: expect.stringMatching(/^(waiting|stopped)$/),
@@ -113,14 +113,14 @@ describe('the disk of the built-in database runs full', () => {
     expect((await service.api('GET', '/api/dead-letters')).body.data).toEqual([]);
   }
 
-  it('under its tables: nothing more is acknowledged, and all is answered when there is room', async () => {
+  it('under its tables stops acknowledgements, and every message is answered when there is space', async () => {
     await disk.fill();
     const ids = await sayUntilRefused();
     await expectIntakeToStop(ids);
     await expectAllAnswered(ids.length);
   });
 
-  it('under its write-ahead log: the server goes down, and all is answered when there is room', async () => {
+  it('under its write-ahead log stops the server, and every message is answered when there is space', async () => {
     await disk.fill();
     const before = await sayMany(5);
     await useUpWal();
@@ -128,7 +128,7 @@ describe('the disk of the built-in database runs full', () => {
     await expectAllAnswered(5);
   });
 
-  it('is not told again and again', async () => {
+  it('is not logged repeatedly', async () => {
     await disk.fill();
     const ids = await sayUntilRefused();
     await expectIntakeToStop(ids);
@@ -159,7 +159,7 @@ describe('the disk of the built-in database runs full', () => {
   }
 });
 
-describe('a start on a full disk', () => {
+describe('A start on a full disk', () => {
   async function refusal(service: Wa2aiProcess): Promise<string> {
     try {
       expect(await service.untilExit()).toBe(1);
@@ -183,7 +183,7 @@ describe('a start on a full disk', () => {
     },
   );
 
-  it('is refused with one sentence when there is a database already', async () => {
+  it('is refused with one sentence when the database exists', async () => {
     const service = await Wa2aiProcess.start({ whatsappWsUrl: emulator.url, dataDir: disk.path });
     await service.end();
     await disk.fill();

@@ -21,8 +21,8 @@ afterEach(async () => {
 /** pino's numbers: info and above is what an operator reads. */
 const INFO = 30;
 
-describe('a storm of Bad MAC', () => {
-  it('fills neither log nor memory, keeps no other chat waiting, and every message is asked for again', {
+describe('Thousands of stanzas with a bad MAC', () => {
+  it('fill neither log nor memory, delay no other chat, and are each requested again', {
     timeout: 240_000,
   }, async () => {
     bed = await TestBed.startPaired();
@@ -33,9 +33,9 @@ describe('a storm of Bad MAC', () => {
     }
     const { service } = bed;
     const before = { mb: residentMb(service.pid), lines: service.lines.length };
-    const askedAgain = new Set<string>();
+    const requestedAgain = new Set<string>();
     bed.emulator.events.on('receipt', ({ id, type }) => {
-      if (type === 'retry') askedAgain.add(id);
+      if (type === 'retry') requestedAgain.add(id);
     });
     const storm = Array.from({ length: 200 }, (_, index) => `garbled ${index}`);
     const said = storm.map((text) => broken.say(text, { to: bed.phone, isCorrupt: true }));
@@ -45,16 +45,16 @@ describe('a storm of Bad MAC', () => {
       expect((await other.nextReply(60_000)).text).toBe(`Echo: ${text}`);
     }
     const ids = await Promise.all(said);
-    await expect.poll(() => ids.every((id) => askedAgain.has(id)), { timeout: 150_000 }).toBe(true);
-    const told = service.lines
+    await expect.poll(() => ids.every((id) => requestedAgain.has(id)), { timeout: 150_000 }).toBe(true);
+    const reported = service.lines
       .slice(before.lines)
       .filter((line) => line.level >= INFO && /decrypt|session|MAC/i.test(JSON.stringify(line)));
-    expect(told.length).toBeLessThan(20);
+    expect(reported.length).toBeLessThan(20);
     expect(residentMb(service.pid) - before.mb).toBeLessThan(200);
   });
 });
 
-describe('a message that WhatsApp delivers again after a restart', () => {
+describe('A message that WhatsApp delivers again after a restart', () => {
   it.each(['SIGTERM', 'SIGKILL'] as const)('is answered once (%s)', async (signal) => {
     bed = await TestBed.startPaired();
     const ana = bed.person();
@@ -70,8 +70,8 @@ describe('a message that WhatsApp delivers again after a restart', () => {
   });
 });
 
-describe('a reconnect', () => {
-  it('leaves one socket, never two that throw each other out', async () => {
+describe('A reconnect', () => {
+  it('leaves one socket, never two that replace each other', async () => {
     bed = await TestBed.startPaired();
     const ana = bed.person();
     const logins: string[] = [];
@@ -94,8 +94,8 @@ describe('a reconnect', () => {
   });
 });
 
-describe('another client that takes the account over (440)', () => {
-  it('is let have it: wa2ai does not fight for it, and says so', async () => {
+describe('Another client that takes over the account (440)', () => {
+  it('makes wa2ai stop and report the state replaced', async () => {
     bed = await TestBed.startPaired();
     const logins: string[] = [];
     bed.emulator.events.on('logged-in', (login) => logins.push(login.device));
@@ -105,7 +105,7 @@ describe('another client that takes the account over (440)', () => {
     );
     bed.emulator.endStream(440);
     await replaced;
-    // The routes are still served, and whoever asks is told what to do.
+    // the routes are still served, and the API reports what to do
     const { body } = await bed.service.api('GET', '/api/accounts');
     expect(body.data).toMatchObject([{ state: 'replaced' }]);
     expect(logins).toEqual([]);
@@ -116,8 +116,8 @@ describe('another client that takes the account over (440)', () => {
   });
 });
 
-describe('credentials saved many times at once', () => {
-  it('still log in after a kill in the middle of it', { timeout: 120_000 }, async () => {
+describe('Credentials that are saved many times at once', () => {
+  it('still log in after a kill between two writes', { timeout: 120_000 }, async () => {
     bed = await TestBed.startPaired();
     const ana = bed.person();
     for (const round of [1, 2, 3]) {
@@ -137,8 +137,8 @@ describe('credentials saved many times at once', () => {
   });
 });
 
-describe('a buffer of Baileys that is never emptied', () => {
-  it('does not keep a message from being answered', { timeout: 120_000 }, async () => {
+describe('An event buffer of Baileys that is never flushed', () => {
+  it('does not prevent a reply', { timeout: 120_000 }, async () => {
     bed = await TestBed.startPaired();
     const ana = bed.person();
     await ana.say('before', { to: bed.phone });

@@ -22,7 +22,7 @@ afterEach(async () => {
   await way.close();
 });
 
-describe('a database that is away', () => {
+describe('wa2ai without its database', () => {
   it.each([
     ['cut', 'mend'],
     ['silence', 'mend'],
@@ -46,7 +46,7 @@ describe('a database that is away', () => {
           timeout: 10_000,
         })
         .toMatchObject({ state: 'stopped', reason: expect.stringContaining('database does not answer') });
-      // WhatsApp keeps what nobody acknowledged.
+      // WhatsApp queues what was not acknowledged
       await ana.say('while it is away', { to: bed.phone });
       const live = bed.emulator.waitFor('live', undefined, 90_000);
       way[back]();

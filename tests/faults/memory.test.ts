@@ -4,7 +4,7 @@ import { TestBed } from '../support/test-bed.ts';
 import type { LogLine } from '../support/wa2ai-process.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
-/** Messages of the storm that nobody can read, and of the backlog; WA2AI_STORM is for a quick look. */
+/** Undecryptable messages of the storm, and messages of the backlog. WA2AI_STORM sets fewer for a quick run. */
 const STORM = Number(process.env.WA2AI_STORM ?? 10_000);
 const PEOPLE = 20;
 /** V8 collects late while there is memory: a service that keeps more than this would end in the storm. */
@@ -20,7 +20,7 @@ const LARGE = 'm'.repeat(60_000);
 /** Together six times what may wait in memory. */
 const LARGE_STORM = 3_600;
 
-/** Everybody asks again and again. */
+/** Every phone requests its message again repeatedly. */
 const env = { WA2AI_LOOP_TURNS: '0' };
 const nodeArgs = [`--max-old-space-size=${HEAP_MB}`];
 
@@ -61,8 +61,8 @@ async function growthDuring(work: () => Promise<void>): Promise<number> {
   return mostMb - beforeMb;
 }
 
-describe('what the service keeps', () => {
-  it('is no pre-key that somebody used', async () => {
+describe('The service', () => {
+  it('deletes a pre-key after its use', async () => {
     const prisma = bed.database.prisma();
     const preKeys = () => prisma.authKey.count({ where: { category: 'pre-key' } });
     const before = await preKeys();
@@ -94,7 +94,7 @@ describe('what the service keeps', () => {
         await asks(friend, 'during');
         await storm;
         await asks(friend, 'behind all of it');
-        // In turn with those that nobody can read, not behind them.
+        // in turn with the undecryptable messages, not after them
         expect(refused()).toBeLessThan(STORM);
         for (let part = 1; part <= PARTS; part++) {
           const due = (STORM * part) / PARTS;
@@ -103,9 +103,9 @@ describe('what the service keeps', () => {
         }
       });
 
-      const told = bed.service.lines.slice(beforeLines).filter(({ level }) => level >= 40);
-      expect(told.length).toBeGreaterThan(0);
-      expect(told.length).toBeLessThan(40);
+      const reported = bed.service.lines.slice(beforeLines).filter(({ level }) => level >= 40);
+      expect(reported.length).toBeGreaterThan(0);
+      expect(reported.length).toBeLessThan(40);
       expect(grownMb).toBeLessThan(GROWTH_MB);
       expect(senders.flatMap((sender) => sender.received)).toEqual([]);
       await bed.service.end();
@@ -113,7 +113,7 @@ describe('what the service keeps', () => {
     240_000 + PARTS * PART_MS,
   );
 
-  it('stays small when they are large, though WhatsApp has more of them than may wait in memory', {
+  it('limits its memory when WhatsApp delivers more large messages than may wait in memory', {
     timeout: 240_000 + PART_MS,
   }, async () => {
     const friend = bed.person();
@@ -130,13 +130,13 @@ describe('what the service keeps', () => {
       await bed.emulator.waitUntilSettled(device?.pn ?? '', PART_MS);
     });
 
-    const told = bed.service.lines.slice(beforeLines).map(({ msg }) => msg);
-    expect(told.filter((msg) => msg.startsWith('more messages came'))).not.toEqual([]);
+    const reported = bed.service.lines.slice(beforeLines).map(({ msg }) => msg);
+    expect(reported.filter((msg) => msg.startsWith('more messages came'))).not.toEqual([]);
     expect(grownMb).toBeLessThan(GROWTH_MB);
     expect(friend.received.map(({ text }) => text)).toEqual(['Echo: before', 'Echo: behind all of it']);
   });
 
-  it('stays small while it answers what waited for it over a weekend, each once and in order', {
+  it('limits its memory while it answers the messages of a weekend, each once and in order', {
     timeout: 240_000 + STORM * 100,
   }, async () => {
     const people = Array.from({ length: PEOPLE }, (_, index) =>

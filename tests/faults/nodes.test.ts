@@ -25,8 +25,8 @@ async function paired(names: string[], agent: string[] = []): Promise<string> {
   return nodes.untilHeld();
 }
 
-describe('several nodes on one database', () => {
-  it('hold an account on exactly one node, answer from all, and show it everywhere', async () => {
+describe('Several nodes on one database', () => {
+  it('run an account on exactly one node, run turns on all nodes, and show the account on all', async () => {
     const owner = await paired(['n1', 'n2', 'n3'], ['--delay-ms', '400']);
     for (const name of ['n1', 'n2', 'n3']) {
       expect(await nodes.holdersOf('default', nodes.node(name))).toEqual([owner]);
@@ -54,7 +54,7 @@ describe('several nodes on one database', () => {
     expect(bed.emulator.linkedDevices(bed.phone.pn)).toHaveLength(1);
   });
 
-  it('take files in and give them out on all, though the owner alone uploads, and its heir what it left', async () => {
+  it('receive and send files on all nodes, while only the owner uploads, and its successor uploads what remained', async () => {
     const owner = await paired(['n1', 'n2', 'n3']);
     const { mediaHost } = bed.emulator;
     const mirror = await startAbiServer({ methods: ['mirror'], answer: (calldata) => calldata.subarray(4) });
@@ -93,7 +93,7 @@ describe('several nodes on one database', () => {
     await mirror.close();
   });
 
-  it('replace a killed owner, and answer what was said meanwhile, once and in order', async () => {
+  it('replace a killed owner and answer the messages of the meantime once and in order', async () => {
     const owner = await paired(['n1', 'n2', 'n3'], ['--delay-ms', '300']);
     const [ana, bo] = [bed.person(), bed.person({ via: 'lid' })];
     await ana.say('before', { to: bed.phone });
@@ -117,7 +117,7 @@ describe('several nodes on one database', () => {
     expect(tookMs).toBeLessThan(10_000);
   });
 
-  it('replace an owner that hangs, which writes nothing and closes its socket when it wakes', async () => {
+  it('replace a paused owner, which writes nothing and closes its socket when it resumes', async () => {
     const owner = await paired(['n1', 'n2']);
     const hung = nodes.node(owner);
     const ana = bed.person();
@@ -145,7 +145,7 @@ describe('several nodes on one database', () => {
       await ana.say(text, { to: bed.phone });
       expect((await ana.nextReply(20_000)).text).toBe(`Echo: ${text}`);
     }
-    // The one that woke sees the same, and no socket of its own was opened again.
+    // the resumed node sees the same, and has not opened a socket again
     await expect.poll(() => nodes.holdersOf('default', hung)).toEqual([heir]);
     expect(await nodes.account('default', nodes.node(heir))).toMatchObject({ state: 'open' });
     expect(ana.received.map((bubble) => bubble.text)).toEqual(
@@ -153,7 +153,7 @@ describe('several nodes on one database', () => {
     );
   });
 
-  it('take over the turns of a node that was killed, in the order of each chat', async () => {
+  it('take over the turns of a killed node in the order of each chat', async () => {
     const owner = await paired(['n1', 'n2'], ['--delay-ms', '1500']);
     const other = owner === 'n1' ? 'n2' : 'n1';
     const people = Array.from({ length: 12 }, () => bed.person());
@@ -172,7 +172,7 @@ describe('several nodes on one database', () => {
     await nodes.node(owner).untilLog((line) => line.msg.startsWith('turns of nodes that are gone'));
   });
 
-  it('lose nothing and say nothing twice in a rolling restart under load', async () => {
+  it('lose no message and send no reply twice during a rolling restart under load', async () => {
     await paired(['n1', 'n2', 'n3'], ['--delay-ms', '200']);
     const people = Array.from({ length: 6 }, () => bed.person());
     const said: string[] = [];
@@ -199,7 +199,7 @@ describe('several nodes on one database', () => {
     expect(said.length).toBeGreaterThan(5);
   });
 
-  it('spread accounts, pair them from any node, and even them out when a node joins or leaves', async () => {
+  it('distribute accounts, pair them from any node, and rebalance when a node joins or leaves', async () => {
     await paired(['n1']);
     const [n1] = [nodes.node('n1')];
     for (const id of ['sales', 'support', 'press']) {
@@ -212,7 +212,7 @@ describe('several nodes on one database', () => {
     await nodes.add('n2');
     await expect.poll(counts, { timeout: 20_000 }).toEqual({ n1: 2, n2: 2 });
 
-    // Each account is paired by way of a node that does not hold it.
+    // each account is paired through a node that is not its owner
     const phone = createPhone(bed.emulator, { phone: newNumber('349') });
     const holder = await nodes.untilHeld('sales');
     const stranger = nodes.any(holder);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startEmbeddedPostgres } from '../../router/src/infra/storage/embedded/embedded-postgres.ts';
-import { inOneLife, runTrial, type TrialOptions, type TrialReport } from '../crash/trial.ts';
+import { inOneRun, runTrial, type TrialOptions, type TrialReport } from '../crash/trial.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
@@ -31,23 +31,23 @@ const trialOptions = (more: Partial<TrialOptions> = {}): TrialOptions => ({
   ...more,
 });
 
-/** Pauses in this file are outages of that length: nothing is waited for in them. */
+/** Pauses in this file are outages of that length; no event is awaited in them. */
 const outage = wait;
 
 /** Every message answered, once, in order, in front of everyone. */
 function expectAsPromised(report: TrialReport): void {
-  expect(report.journeys).toBe('');
-  expect(report.verdict.isGood).toBe(true);
-  expect(report.verdict.messages).toBe(MESSAGES + chats.numbers + chats.lids + chats.groups);
+  expect(report.traces).toBe('');
+  expect(report.check.isPassed).toBe(true);
+  expect(report.check.messages).toBe(MESSAGES + chats.numbers + chats.lids + chats.groups);
 }
 
-describe('people notice nothing but a pause', () => {
-  it('when the way to PostgreSQL is cut for some seconds', TIMEOUT, async () => {
+describe('People get every reply once and in order', () => {
+  it('when the connection to PostgreSQL is cut for some seconds', TIMEOUT, async () => {
     const proxy = await TcpProxy.to(database.url);
     try {
       const report = await runTrial(
         trialOptions({ databaseUrl: proxy.through(database.url), reportDatabaseUrl: database.url }),
-        inOneLife(MESSAGES, async () => {
+        inOneRun(MESSAGES, async () => {
           proxy.cut();
           await outage(5_000);
           proxy.mend();
@@ -65,7 +65,7 @@ describe('people notice nothing but a pause', () => {
     try {
       const report = await runTrial(
         trialOptions({ databaseUrl: postgres.url }),
-        inOneLife(MESSAGES, async ({ conversations }) => {
+        inOneRun(MESSAGES, async ({ conversations }) => {
           for (const _ of [1, 2]) {
             const pidFile = await readFile(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8');
             process.kill(Number(pidFile.split('\n')[0]), 'SIGKILL');
@@ -80,11 +80,11 @@ describe('people notice nothing but a pause', () => {
     }
   });
 
-  it('when every connection to PostgreSQL is ended, again and again', TIMEOUT, async () => {
+  it('when every connection to PostgreSQL is closed repeatedly', TIMEOUT, async () => {
     const prisma = database.prisma();
     const report = await runTrial(
       trialOptions(),
-      inOneLife(MESSAGES, async ({ conversations }) => {
+      inOneRun(MESSAGES, async ({ conversations }) => {
         for (const _ of [1, 2, 3, 4]) {
           await prisma.$queryRaw`
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -96,10 +96,10 @@ describe('people notice nothing but a pause', () => {
     expectAsPromised(report);
   });
 
-  it('when the network to WhatsApp is cut again and again', TIMEOUT, async () => {
+  it('when the network to WhatsApp is cut repeatedly', TIMEOUT, async () => {
     const report = await runTrial(
       trialOptions(),
-      inOneLife(MESSAGES, async ({ conversations, emulator, device }) => {
+      inOneRun(MESSAGES, async ({ conversations, emulator, device }) => {
         for (const _ of [1, 2, 3, 4, 5]) {
           emulator.drop(device());
           await emulator.waitFor('live', undefined, 45_000);
@@ -113,7 +113,7 @@ describe('people notice nothing but a pause', () => {
   it('when the agent is down for a while', TIMEOUT, async () => {
     const report = await runTrial(
       trialOptions(),
-      inOneLife(MESSAGES, async ({ stopAgent }) => {
+      inOneRun(MESSAGES, async ({ stopAgent }) => {
         const startAgent = await stopAgent();
         await outage(4_000);
         await startAgent();
@@ -122,10 +122,10 @@ describe('people notice nothing but a pause', () => {
     expectAsPromised(report);
   });
 
-  it('when WhatsApp falls silent, and what was sent to it meanwhile is lost', TIMEOUT, async () => {
+  it('when WhatsApp stops answering and loses what was sent to it', TIMEOUT, async () => {
     const report = await runTrial(
       trialOptions(),
-      inOneLife(MESSAGES, async ({ conversations, emulator, device }) => {
+      inOneRun(MESSAGES, async ({ conversations, emulator, device }) => {
         for (const withheldAcks of [6, 0, 6]) {
           emulator.faults.withheldAcks = withheldAcks;
           await conversations.untilAnswered(conversations.answered + 6, 45_000);

@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => bed.close());
 
-it('goes on from an older backup without pairing: everybody is answered once and in order, whatever keys moved on since', async () => {
+it('wa2ai restored from an older backup works without pairing and answers every message once and in order', async () => {
   const [ana, bo, cy] = [bed.person(), bed.person({ via: 'lid' }), bed.person()];
   const group = createGroup(bed.emulator, { subject: 'Team', members: [cy, bo, bed.phone] });
   let rounds = 0;

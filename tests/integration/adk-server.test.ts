@@ -62,6 +62,32 @@ function recordRequests(): string[] {
   return made;
 }
 
+describe('what the agent is told about a message', () => {
+  it('is in the state of its session, and replaced by the next message', async () => {
+    const person = aPerson();
+    const [user] = person.sessionId.split('_');
+    const state = async () => {
+      const path = `apps/front_desk/users/${user}/sessions/${person.sessionId}`;
+      return ((await (await fetch(`${server.url}/${path}`)).json()) as { state: object }).state;
+    };
+    const client = aClient('front_desk');
+    const timestamp = new Date(Date.UTC(2026, 10, 22, 12, 0, 0));
+    const told = { pushName: 'Ana', quotedText: 'The sum is 4.', editOf: '3EB0OLD', timestamp };
+    const first = { ...person.says('and this?'), ...told };
+    expect((await client.sendMessage(server.url, first)).response).toBe('turn 1: you said "and this?"');
+    expect(await state()).toMatchObject({
+      wa2ai_msg: first.id,
+      wa2ai_time: '2026-11-22T12:00:00.000Z',
+      wa2ai_name: 'Ana',
+      wa2ai_chat: 'person',
+      wa2ai_quoted: 'The sum is 4.',
+      wa2ai_edit_of: '3EB0OLD',
+    });
+    await client.sendMessage(server.url, person.says('thanks'));
+    expect(await state()).toMatchObject({ wa2ai_name: '', wa2ai_quoted: '', wa2ai_edit_of: '' });
+  });
+});
+
 describe('first contact', () => {
   it('learns the spelling and creates the session in three requests, then needs one', async () => {
     const client = aClient('front_desk');

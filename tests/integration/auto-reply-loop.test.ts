@@ -23,7 +23,7 @@ async function untilDropped(router: TestRouter, person: string): Promise<number>
     await router.receive(message);
     const [row] = await router.log.messages({ channelId: person, limit: 1 });
     if (row?.state === 'ignored') {
-      expect(row).toMatchObject({ reason: 'loop-breaker', trace: [{}, { step: 'loop-breaker' }] });
+      expect(row).toMatchObject({ reason: 'auto-reply-loop', trace: [{}, { step: 'auto-reply-loop' }] });
       return turns;
     }
   }

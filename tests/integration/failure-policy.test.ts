@@ -54,7 +54,7 @@ describe('the failure policy of a route', () => {
       {
         step: 'agent',
         outcome: 'AGENT_UNAVAILABLE',
-        asks: [{ attempt: 1 }, { attempt: 2 }, { attempt: 3 }, { attempt: 4, code: 'AGENT_UNAVAILABLE' }],
+        attempts: [{ attempt: 1 }, { attempt: 2 }, { attempt: 3 }, { attempt: 4, code: 'AGENT_UNAVAILABLE' }],
       },
     ]);
   });
@@ -95,7 +95,7 @@ describe('a replay', () => {
     await router.routes.update(route.id, { agentEndpoint: working.url });
     expect(await router.replay(letter?.id ?? '')).toBe('replayed');
     expect(router.textsTo(`${person}@s.whatsapp.net`)).toEqual(['Sorry.', 'spare: still there?']);
-    expect(await router.log.message(row?.id ?? '')).toMatchObject({ state: 'answered', attempts: 1 });
+    expect(await router.log.message(row?.id ?? '')).toMatchObject({ state: 'answered', attempts: 2 });
     expect(await router.replay(letter?.id ?? '')).toBe('known');
   });
 });

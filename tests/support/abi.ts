@@ -9,7 +9,7 @@ import type { AbiSettings } from '../../router/src/infra/agents/abi/abi-settings
 import { echoFunctions, specificationFunctions } from '../fixtures/abi-echo-types.js';
 import { makeTestCertificate } from '../whatsapp-emulator/certificate.ts';
 
-/** What every stand-in ABI agent can do. */
+/** The functions of every ABI agent of the tests. */
 export const abiFunctions = [...specificationFunctions, ...echoFunctions];
 
 export const vitalik = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
@@ -22,7 +22,7 @@ const wrapped = /may wrap its single \w+ output in a list/;
 export interface AbiExchange {
   text: string;
   reply: string;
-  /** What the agent with the defects of a first example does instead: another reply, or a failure that says this. */
+  /** What the agent with the defects of a naive example does instead: another reply, or an error with this text. */
   naive?: string | RegExp;
 }
 
@@ -47,7 +47,7 @@ export const abiConversation: AbiExchange[] = [
   { text: `/echoAddress ${vitalik.toLowerCase()}`, reply: vitalik, naive: wrapped },
   { text: '/echoBytes4 0x01020304', reply: '0x01020304', naive: wrapped },
   { text: `/echoBytes32 0x${'ab'.repeat(32)}`, reply: `0x${'ab'.repeat(32)}`, naive: wrapped },
-  // A list around single bytes is encoded as one zero byte: it cannot be told from an answer.
+  // A list around single bytes is encoded as one zero byte: it looks the same as an answer.
   { text: '/echoBytes aGVsbG8=', reply: '0x68656c6c6f', naive: '0x00' },
   { text: '/echoString ¿Qué tal? 😀', reply: '¿Qué tal? 😀' },
   { text: '/echoList [1, 0xff]', reply: '1, 255' },
@@ -82,7 +82,7 @@ export function saying(text: string, more: Partial<IncomingMessage> = {}): Incom
   };
 }
 
-/** A client that knows `abiFunctions`, unless told others. */
+/** A client that knows `abiFunctions`, unless others are given. */
 export function abiClient(config: Partial<AbiSettings> = {}, timeoutMs = 5_000): AbiAgentClient {
   return new AbiAgentClient({ abi: { functions: abiFunctions, ...config }, timeoutMs });
 }

@@ -50,7 +50,14 @@ export const camelBody = {
   sessionId,
   newMessage: { role: 'user', parts: [{ text: 'Hello' }] },
   streaming: false,
-  stateDelta: { wa2ai_msg: 'msg_001' },
+  stateDelta: {
+    wa2ai_msg: 'msg_001',
+    wa2ai_time: '1970-01-01T00:00:00.000Z',
+    wa2ai_name: '',
+    wa2ai_chat: 'person',
+    wa2ai_quoted: '',
+    wa2ai_edit_of: '',
+  },
 };
 
 export const isSnake = (body: object) => 'app_name' in body;
@@ -78,7 +85,7 @@ export async function errorOf(asked: Promise<unknown>): Promise<Wa2aiError> {
   throw new Error(`it answered ${JSON.stringify(outcome.answer)}`);
 }
 
-/** Answers every look at a session with "there is none" and keeps what was asked. */
+/** Answers every session request with 404 and records the requests. */
 export function watchSessions(): { asked: string[] } {
   const asked: string[] = [];
   for (const method of ['GET', 'POST']) {
@@ -93,7 +100,7 @@ export function watchSessions(): { asked: string[] } {
   return { asked };
 }
 
-/** A session that holds our message msg_001 and these events of its run. */
+/** A session that contains our message msg_001 and these events of its run. */
 export function aSession(events: object[]) {
   const own = { author: 'user', invocationId: 'e-7e18', actions: { stateDelta: { wa2ai_msg: 'msg_001' } } };
   return { id: sessionId, events: [anEvent('of an older turn', { invocationId: 'e-0' }), own, ...events] };
@@ -104,7 +111,7 @@ export function aToolCall() {
   return anEvent('', { author: 'front_desk', content: { role: 'model', parts } });
 }
 
-/** A clock whose pauses are over at once, while its limits (5 s and more) end only when told to. */
+/** A clock whose pauses end at once; its time limits (5 s and more) end only when the test ends them. */
 export class JumpingClock {
   #nowMs = 0;
   #limits: Array<() => void> = [];

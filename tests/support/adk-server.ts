@@ -27,8 +27,8 @@ export interface AdkServer {
 
 /**
  * Starts the real Google ADK API server with the agents of tests/adk-server on a free loopback port, with sessions in
- * memory. Installs the server first when it is missing, and says so. It is given no credentials and no telemetry target.
- * @throws when it does not come up within a minute; the message holds its output
+ * memory. Installs the server first when it is missing, with a message. It gets no credentials and no telemetry target.
+ * @throws when it does not start within a minute; the message contains its output
  */
 export async function startAdkServer(): Promise<AdkServer> {
   await install();

@@ -14,7 +14,7 @@ import {
 import { DATABASE_NAME, launchServer } from '../../router/src/infra/storage/embedded/postgres-server.ts';
 import { until } from './until.ts';
 
-/** A PostgreSQL of a test's own that stays away for as long as the test wants: nothing starts it again by itself. */
+/** A PostgreSQL for one test, which stays down until the test starts it again. */
 export class BreakablePostgres {
   readonly url: string;
   readonly #prepared: PreparedPostgres;
@@ -28,7 +28,7 @@ export class BreakablePostgres {
     this.url = `postgresql://${DATABASE_NAME}:${prepared.password}@127.0.0.1:${port}/${DATABASE_NAME}`;
   }
 
-  /** Makes an empty database in a folder of its own and starts its server, as safe as the built-in one. */
+  /** Creates an empty database in a temporary folder and starts its server with the settings of the embedded one. */
   static async start(): Promise<BreakablePostgres> {
     const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-breakable-'));
     const prepared = await preparePostgres(dataDir, () => undefined);
@@ -47,7 +47,7 @@ export class BreakablePostgres {
     await until(
       'PostgreSQL to answer',
       async () => {
-        // Processes of a killed server may hold its memory for a moment.
+        // processes of a killed server may use its shared memory for a moment
         if (server.ended() !== undefined) server = await launchOnce();
         return (await this.#answers()) || undefined;
       },
@@ -55,7 +55,7 @@ export class BreakablePostgres {
     );
   }
 
-  /** Ends the server: `SIGKILL` as a crash, `SIGINT` as an operator's fast shutdown; resolves when it is gone. */
+  /** Ends the server: `SIGKILL` as a crash, `SIGINT` as an operator's fast shutdown; resolves when its process has ended. */
   async end(signal: 'SIGKILL' | 'SIGINT'): Promise<void> {
     const { pid } = (await readPidFile(this.#prepared.folder)) ?? {};
     if (pid === undefined) return;

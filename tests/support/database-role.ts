@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { TestDatabase } from './database.ts';
 
-/** A user of a test database who is not its owner and has the rights that a test gives. */
+/** A user of a test database who is not its owner and has the privileges that a test grants. */
 export interface DatabaseRole {
   name: string;
   /** The database's URL with this user. */

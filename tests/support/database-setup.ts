@@ -70,7 +70,7 @@ async function makeTemplate(adminUrl: string): Promise<void> {
   await applyMigrations(url.href, join(import.meta.dirname, '../../prisma'));
 }
 
-/** A run that was killed leaves its server running: it is taken over and stopped, as wa2ai itself would. */
+/** Stops the server that a killed test run left running, after taking it over as wa2ai would. */
 async function removeLeftBehind(): Promise<void> {
   const names = (await readdir(tmpdir())).filter((name) => name.startsWith(FOLDER_PREFIX));
   for (const name of names) {
@@ -81,7 +81,7 @@ async function removeLeftBehind(): Promise<void> {
       await postgres.stop();
       await rm(folder, { recursive: true, force: true });
     } catch {
-      // another user's folder, or half removed: not this run's to mend
+      // another user's folder, or partly removed: not this run's to repair
     }
   }
 }

@@ -5,15 +5,15 @@ import type { PrismaClient } from '../../router/src/infra/storage/generated/clie
 import { Postgres, type PostgresOptions } from '../../router/src/infra/storage/postgres.ts';
 import { TEMPLATE_NAME } from './database-setup.ts';
 
-/** A migrated, empty database of its own for one test file or one test. */
+/** A migrated, empty database for one test file or one test. */
 export interface TestDatabase {
-  /** For code that connects by itself, also in another process. */
+  /** For code that opens its own connections, also in another process. */
   url: string;
   /** New connections to it; `drop` closes them. */
   open(options?: PostgresOptions): Postgres;
   /** A new Prisma client on it; `drop` ends it. */
   prisma(options?: PostgresOptions): PrismaClient;
-  /** Another one with all that is in it now, as from a backup. Nobody may be connected. */
+  /** Copies the database, as a backup would. There must be no connection to it. */
   copy(): Promise<TestDatabase>;
   /** Closes the connections of `open` and `prisma`, throws out everyone else and removes the database. Idempotent. */
   drop(): Promise<void>;

@@ -63,7 +63,7 @@ export class FakeClock implements Clock {
     return new Promise((resolve) => this.#asleep.push(resolve));
   }
 
-  /** Moves the time and wakes whoever's wait is over, letting each run before the next wakes. */
+  /** Advances the time. Waits that are over resolve one by one, and each continuation runs before the next. */
   async advanceMs(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     for (;;) {
@@ -79,7 +79,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets everything that can go on without time passing go on. */
+/** Runs everything that can proceed without time passing. */
 export async function settle(): Promise<void> {
   for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve));
 }

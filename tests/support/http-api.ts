@@ -5,7 +5,7 @@ import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
 import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
-import type { QueuedReply } from '../../router/src/core/ports/inbox.ts';
+import type { ChatClaim, QueuedReply } from '../../router/src/core/ports/inbox.ts';
 import type {
   DeadLetterRow,
   LogQuery,
@@ -127,7 +127,7 @@ export function anOutboxRow(change: Partial<OutboxRow> = {}): OutboxRow {
   };
 }
 
-/** The REST API on a free port over in-memory stand-ins. */
+/** The REST API on a free port over in-memory doubles. */
 export interface HttpApi {
   url: string;
   accounts: FakeAccounts;
@@ -136,8 +136,8 @@ export interface HttpApi {
   routes: RouteStore;
   /** What went on its way to WhatsApp. */
   sent: OutgoingMessage[];
-  /** Turn loops that a call asked for. */
-  startedLoops: Array<{ chatId: string; epoch: number }>;
+  /** Claims of chats that a call asked to serve. */
+  served: ChatClaim[];
   /** Contents of the in-memory inbox, outbox and dead letters. */
   state: MemoryState;
   log: ReturnType<typeof recordingLog>;
@@ -177,7 +177,7 @@ export async function startHttpApi(
   const state = new MemoryState(() => clock.nowMs);
   const outbox = new MemoryOutbox(state);
   const sent: OutgoingMessage[] = [];
-  const startedLoops: HttpApi['startedLoops'] = [];
+  const served: ChatClaim[] = [];
   const log = recordingLog();
   const database: HttpApi['database'] = { failure: undefined };
   const matcher = {
@@ -186,8 +186,7 @@ export async function startHttpApi(
   };
   const replayDeps = {
     deadLetters: new MemoryDeadLetters(state),
-    startLoop: (loop: { chatId: string; epoch: number }) => startedLoops.push(loop),
-    wakeLoop: () => undefined,
+    workers: { nodeForNextChat: () => 'n1', serve: (claim: ChatClaim) => void served.push(claim) },
     deliver: (reply: QueuedReply) => sent.push(reply.message),
   };
   const view: ClusterView = { nodes: [], accounts: [] };
@@ -231,7 +230,7 @@ export async function startHttpApi(
     metrics,
     routes,
     sent,
-    startedLoops,
+    served,
     state,
     log,
     endpoints,
@@ -269,7 +268,7 @@ export function pathMatches(template: string, path: string): boolean {
   );
 }
 
-/** Every answer of every test must be what /openapi.json says, without a field that it does not know. */
+/** Every response of every test must match /openapi.json, without unknown fields. */
 function expectAsDescribed(
   endpoints: readonly Endpoint[],
   answer: { method: string; path: string; status: number; body: unknown },

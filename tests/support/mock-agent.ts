@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { repositoryRoot } from './repository.ts';
 import { END_WITH_PARENT } from './wa2ai-process.ts';
 
-/** The stand-in ADK agent as its own process; see tests/fixtures/adk-mock-agent.js for its switches. */
+/** The mock ADK agent as its own process; see tests/fixtures/adk-mock-agent.js for its switches. */
 export class MockAgent {
   readonly #child: ChildProcess;
   readonly url: string;

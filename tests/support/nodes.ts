@@ -65,13 +65,13 @@ export class Nodes {
     return body.data as ShownNode[];
   }
 
-  /** Names of the nodes that hold the account, as one node sees it. */
+  /** Names of the nodes that own the account, as one node sees it. */
   async holdersOf(accountId = 'default', via: Wa2aiProcess = this.any()): Promise<string[]> {
     const held = (node: ShownNode) => node.accounts.some((account) => account.accountId === accountId);
     return (await this.shown(via)).filter(held).map(({ nodeId }) => nodeId);
   }
 
-  /** The epoch under which a node holds the account. @throws {Error} it does not hold it */
+  /** The epoch of a node's lease of the account. @throws {Error} it has no lease */
   async epochOf(accountId: string, name: string): Promise<string> {
     const node = (await this.shown(this.node(name))).find(({ nodeId }) => nodeId === name);
     const account = node?.accounts.find((each) => each.accountId === accountId);
@@ -79,7 +79,7 @@ export class Nodes {
     return account.epoch;
   }
 
-  /** Resolves with the one node that holds the account, once one does that is not excepted. */
+  /** Resolves with the node that owns the account, once there is one that is not excluded. */
   untilHeld(accountId = 'default', except: string[] = [], via?: Wa2aiProcess): Promise<string> {
     return until(`a node that holds ${accountId}`, async () => {
       const [holder] = await this.holdersOf(accountId, via ?? this.any(...except));
@@ -87,7 +87,7 @@ export class Nodes {
     });
   }
 
-  /** Resolves with the epoch under which the account is held, once it is, by whichever node. */
+  /** Resolves with the epoch of the account's lease, once some node has it. */
   untilEpoch(accountId = 'default'): Promise<number> {
     return until(`an owner of ${accountId}`, async () => {
       const held = (await this.shown()).flatMap(({ accounts }) => accounts);
@@ -101,7 +101,7 @@ export class Nodes {
     return body.data as Record<string, unknown>;
   }
 
-  /** Pairs an account through any node's page, wherever it is held, and waits until it is open. */
+  /** Pairs an account through any node's page, whichever node owns it, and waits until it is open. */
   async pair(phone: Phone, accountId = 'default', via?: Wa2aiProcess): Promise<void> {
     const qr = await until(`a QR code of ${accountId}`, async () => {
       const account = await this.account(accountId, via);

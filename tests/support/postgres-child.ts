@@ -3,7 +3,7 @@ import { startEmbeddedPostgres } from '../../router/src/infra/storage/embedded/e
 import { quietLog } from './quiet-log.ts';
 
 /**
- * A process of its own that holds the built-in database in the folder of its first argument, for tests that kill it.
+ * A process that runs the embedded database in the folder of its first argument, for tests that kill it.
  * Sends one `ChildReport` over IPC when it is ready or has given up, and stops cleanly on any message.
  */
 export type ChildReport =

@@ -1,6 +1,6 @@
 /**
  * How many random values a property is tried with, as fast-check takes it: `usual` in every test run, and
- * `WA2AI_PROPERTY_RUNS` times as many for whoever sets that, from 1.
+ * `WA2AI_PROPERTY_RUNS` times as many when that variable is set, from 1.
  * @throws {Error} it is set to something else than a whole number
  */
 export function runs(usual: number): { numRuns: number } {

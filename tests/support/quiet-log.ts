@@ -6,7 +6,7 @@ export interface LoggedLine {
   message: string;
 }
 
-/** A logger that keeps its lines for a test to look at and writes nothing. */
+/** A logger that records its lines for a test and writes nothing. */
 export function recordingLog(lines: LoggedLine[] = []): Logger & { lines: LoggedLine[] } {
   const at = (level: string) => (fields: object, message: string) => {
     lines.push({ level, fields: { ...fields }, message });
@@ -24,7 +24,7 @@ export function recordingLog(lines: LoggedLine[] = []): Logger & { lines: Logged
 
 const nothing = () => undefined;
 
-/** A logger that writes and keeps nothing. */
+/** A logger that discards its lines. */
 export const quietLog: Logger = {
   trace: nothing,
   debug: nothing,

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterAll, afterEach, vi } from 'vitest';
 
-/** What the worker was before its first file; this module itself is run anew for each. */
+/** The globals before the worker's first file. This module runs again for each file. */
 interface Found {
   timers: Record<'setTimeout' | 'setInterval' | 'setImmediate', unknown>;
   /** Used by the test that runs. */

@@ -1,19 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
+import { AccountRegistry } from '../../router/src/core/cluster/account-registry.ts';
+import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
 import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../../router/src/core/delivery/message-id.ts';
 import { replayDeadLetter } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { MediaError } from '../../router/src/core/errors.ts';
 import { receiveMessage } from '../../router/src/core/messages/receive-message.ts';
 import type { Environment, OutgoingMessage, RouteConfig } from '../../router/src/core/models.ts';
-import type { LoopSettings } from '../../router/src/core/policies/auto-reply-loop.ts';
+import type { AutoReplyLoopSettings } from '../../router/src/core/policies/auto-reply-loop.ts';
+import { chatPolicies } from '../../router/src/core/policies/policies.ts';
+import type { ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
-import { type AnswerDeps, answerNext } from '../../router/src/core/turns/answer-message.ts';
+import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
 import { createAgentClients } from '../../router/src/infra/agents/agent-clients.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import { TurnEngine } from '../../router/src/infra/engine/turn-engine.ts';
 import { RegexMatcher } from '../../router/src/infra/matching/regex-matcher.ts';
 import { PostgresChatHistory } from '../../router/src/infra/storage/stores/postgres-chat-history.ts';
 import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postgres-dead-letters.ts';
@@ -21,6 +24,7 @@ import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-in
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { PrismaRouteStore } from '../../router/src/infra/storage/stores/prisma-route-store.ts';
+import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import type { TestDatabase } from './database.ts';
 import { quietLog } from './quiet-log.ts';
 
@@ -42,7 +46,7 @@ export function inbound(fields: Partial<InboundMessage> & { person: string; text
   };
 }
 
-/** The whole way of a message on a real database and real agents, with a provider that only notes what it would send. */
+/** The whole way of a message on a real database and real agents, with a provider that only records what it would send. */
 export class TestRouter {
   readonly inbox: PostgresInbox;
   readonly outbox: PostgresOutbox;
@@ -51,10 +55,9 @@ export class TestRouter {
   readonly deadLetters: PostgresDeadLetters;
   readonly sent: OutgoingMessage[] = [];
   readonly #events = new EventEmitter();
-  readonly #engine: TurnEngine;
+  readonly #workers: ChatWorkers;
   readonly #delivery: ReplyDelivery;
   readonly #matcher = new RegexMatcher();
-  readonly #stopping = new AbortController();
 
   private constructor(database: TestDatabase, options: RouterOptions) {
     const postgres = database.open({ poolSize: 10 });
@@ -63,60 +66,72 @@ export class TestRouter {
     this.routes = new PrismaRouteStore(postgres);
     this.log = new PostgresMessageLog(postgres);
     this.deadLetters = new PostgresDeadLetters(postgres);
+    const provider: Pick<ChatProvider, 'accountId' | 'status' | 'send' | 'upload' | 'setTyping'> = {
+      accountId: 'default',
+      status: () => ({ accountId: 'default', state: 'open', nextAction: '', sinceMs: 0 }),
+      send: async (message) => {
+        this.sent.push(message);
+        this.#events.emit('sent', message);
+      },
+      upload: async (_message, bytes) => bytes,
+      setTyping: async () => undefined,
+    };
     this.#delivery = new ReplyDelivery({
       outbox: this.outbox,
       log: quietLog,
-      provider: {
-        accountId: 'default',
-        status: () => ({ accountId: 'default', state: 'open', nextAction: '', sinceMs: 0 }),
-        send: async (message) => {
-          this.sent.push(message);
-          this.#events.emit('sent', message);
-        },
-        upload: async (_message, bytes) => bytes,
-      },
-    });
-    const deps: AnswerDeps = {
-      inbox: this.inbox,
-      routes: this.routes,
-      matcher: this.#matcher,
-      agents: createAgentClients({
-        defaultTimeoutMs: options.agentTimeoutMs ?? 5_000,
-        log: quietLog,
-        clock: systemClock,
-        transport: new AgentTransport(),
-      }),
-      environment: options.environment ?? 'lab',
-      media: {
-        load: async () => {
-          throw new MediaError('MEDIA_GONE', 'There are no files here.');
-        },
-      },
-      policy: { attempts: options.attempts ?? 2, backoffMs: () => 20 },
-      circuits: new CircuitBreakers(),
       clock: systemClock,
-      log: quietLog,
-      mintId: () => mintWaMessageId(randomBytes(9)),
-      setTyping: async () => undefined,
-      loopBreaker: options.loop && { history: new PostgresChatHistory(postgres), settings: options.loop },
-      deliver: (replies) => this.#delivery.deliver(replies),
-      observeTurn: (result) => this.#events.emit('turn', result),
-      stopping: this.#stopping.signal,
-    };
-    this.#engine = new TurnEngine({
-      databaseUrl: database.url,
+      provider,
+    });
+    const accounts = new AccountRegistry();
+    accounts.add({ provider: provider as ChatProvider, delivery: this.#delivery });
+    const bus = new MemoryNodeHub().connect('test-node');
+    const stopping = new AbortController();
+    this.#workers = new ChatWorkers({
       nodeId: 'test-node',
-      inbox: this.inbox,
-      answerNext: (loop) => answerNext(deps, loop),
-      log: quietLog,
-      stopping: this.#stopping.signal,
+      placement: new ChatPlacement('test-node', systemClock),
+      bus,
+      clock: systemClock,
+      stopping,
+      answer: {
+        inbox: this.inbox,
+        routes: this.routes,
+        matcher: this.#matcher,
+        agents: createAgentClients({
+          defaultTimeoutMs: options.agentTimeoutMs ?? 5_000,
+          log: quietLog,
+          clock: systemClock,
+          transport: new AgentTransport(),
+        }),
+        environment: options.environment ?? 'lab',
+        media: {
+          load: async () => {
+            throw new MediaError('MEDIA_GONE', 'There are no files here.');
+          },
+        },
+        policies: chatPolicies({
+          history: new PostgresChatHistory(postgres),
+          autoReplyLoop: options.loop ?? { turns: 0, replyMs: 0 },
+          accounts,
+          bus,
+          clock: systemClock,
+        }),
+        policy: { attempts: options.attempts ?? 2, backoffMs: () => 20 },
+        circuits: new CircuitBreakers(),
+        accounts,
+        bus,
+        clock: systemClock,
+        log: quietLog,
+        mintId: () => mintWaMessageId(randomBytes(9)),
+        observeTurn: (result) => this.#events.emit('turn', result),
+        stopping: stopping.signal,
+      },
     });
   }
 
   static async start(database: TestDatabase, options: RouterOptions = {}): Promise<TestRouter> {
     const router = new TestRouter(database, options);
     router.#events.setMaxListeners(0);
-    await router.#engine.start();
+    await router.#workers.start();
     return router;
   }
 
@@ -139,36 +154,27 @@ export class TestRouter {
     const ended = message.ignoredReason === undefined ? once(this.#events, 'turn') : undefined;
     await this.receiveOnly(message);
     await ended;
-    await this.#delivery.settled();
+    await this.#delivery.idle();
   }
 
   /** Receives a message without waiting for its turn. */
   async receiveOnly(message: InboundMessage): Promise<void> {
-    await receiveMessage(
-      {
-        inbox: this.inbox,
-        startLoop: (loop) => this.#engine.startLoop(loop),
-        wakeLoop: (chatId) => this.#engine.wakeLoop(chatId),
-        log: quietLog,
-      },
-      message,
-    );
+    await receiveMessage({ inbox: this.inbox, workers: this.#workers, log: quietLog }, message);
   }
 
-  /** Replays a dead letter and resolves when what it set going ended. */
+  /** Replays a dead letter and resolves when its turn has ended. */
   async replay(deadLetterId: string): Promise<string> {
     const ended = once(this.#events, 'turn');
     const outcome = await replayDeadLetter(
       {
         deadLetters: this.deadLetters,
-        startLoop: (loop) => this.#engine.startLoop(loop),
-        wakeLoop: (chatId) => this.#engine.wakeLoop(chatId),
+        workers: this.#workers,
         deliver: (reply) => this.#delivery.deliver([reply]),
       },
       deadLetterId,
     );
     if (outcome === 'replayed') await ended;
-    await this.#delivery.settled();
+    await this.#delivery.idle();
     return outcome;
   }
 
@@ -184,17 +190,15 @@ export class TestRouter {
   }
 
   async stop(): Promise<void> {
-    await this.#engine.stop(2_000);
-    this.#stopping.abort(new Error('the test ends'));
-    await this.#delivery.settled();
-    await this.#engine.close();
+    await this.#workers.stop(2_000);
+    await this.#delivery.idle();
     await this.#matcher.close();
   }
 }
 
 interface RouterOptions {
-  /** Absent: no loop is stopped. */
-  loop?: LoopSettings;
+  /** Absent: every message is answered. */
+  loop?: AutoReplyLoopSettings;
   agentTimeoutMs?: number;
   attempts?: number;
   environment?: Environment;

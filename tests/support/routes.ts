@@ -5,7 +5,7 @@ import type { MatchResult } from '../../router/src/core/routing/route-table.ts';
 
 let made = 0;
 
-/** A rule for the chat 5493777239922 of account `main`, environment lab; each with an id of its own. */
+/** A rule for the chat 5493777239922 of account `main`, environment lab; each with another id. */
 export function aRoute(fields: Partial<Route> = {}): Route {
   made += 1;
   const at = new Date(Date.UTC(2026, 0, 1));

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A way to a TCP server that a test can cut and mend: what is behind it seems to be gone, or only silent. */
+/** A proxy to a TCP server that a test can interrupt and restore: the server seems to be down, or silent. */
 export class TcpProxy {
   readonly #server: Server;
   readonly #pairs = new Set<[Socket, Socket]>();
-  /** Connections whose host is gone. */
+  /** Connections whose host does not exist any more. */
   readonly #left = new Set<Socket>();
   #state: 'open' | 'cut' | 'silent' = 'open';
 
@@ -62,8 +62,8 @@ export class TcpProxy {
   }
 
   /**
-   * As when another host takes the place of one that is gone without a word: new connections work; those from before are
-   * open for whoever made them, and silent for ever.
+   * As when another host replaces one that vanished: new connections work; earlier ones stay open for their client and
+   * silent.
    */
   replace(): void {
     for (const [near, far] of this.#pairs) {

@@ -9,7 +9,7 @@ import { Wa2aiProcess } from './wa2ai-process.ts';
 
 let numbers = 0;
 
-/** The environment of one e2e test: an emulated WhatsApp, a database of its own, an agent, and the service when started. */
+/** The environment of one e2e test: an emulated WhatsApp, a database, an agent, and the service when started. */
 export class TestBed {
   readonly emulator: WhatsAppEmulator;
   readonly database: TestDatabase;
@@ -70,12 +70,12 @@ export class TestBed {
     return service;
   }
 
-  /** A person with a number of their own. */
+  /** A person with a new number. */
   person(options: Partial<Parameters<typeof createPerson>[1]> = {}): Person {
     return createPerson(this.emulator, { phone: newNumber('346'), ...options });
   }
 
-  /** Another stand-in agent, ended with the bed. */
+  /** Another mock agent, stopped with the test bed. */
   async anotherAgent(switches: string[], port?: number): Promise<MockAgent> {
     const agent = await MockAgent.start({ switches, port });
     this.#agents.push(agent);
@@ -105,7 +105,7 @@ export class TestBed {
   }
 }
 
-/** A phone number nobody else has in this process. */
+/** A phone number that is unique in this process. */
 export function newNumber(prefix: string): string {
   numbers += 1;
   return `${prefix}${String(process.pid % 10_000).padStart(4, '0')}${String(numbers).padStart(4, '0')}`;

@@ -10,14 +10,14 @@ const IDLE = 'I'.charCodeAt(0);
 const TERMINATE = 'X'.charCodeAt(0);
 
 /**
- * A stand-in for PgBouncer in front of a PostgreSQL: clients of no password share its few sessions. With
+ * Replaces PgBouncer in front of a PostgreSQL: clients of no password share its few sessions. With
  * `transaction` a client has one from its first message until the server is idle again, with `session` until it goes.
  */
 export class TransactionPooler {
   readonly #server: Server;
   readonly #databaseUrl: string;
   readonly #mode: 'transaction' | 'session';
-  /** Sessions nobody has; the one given back last is lent first, as PgBouncer does. */
+  /** Free sessions. The one released last is used first, as in PgBouncer. */
   readonly #idle: Socket[] = [];
   readonly #sockets = new Set<Socket>();
 

@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 
 /**
  * The first event to come that fits.
- * @param problem says at the end of the time what was missing
+ * @param problem returns the error text after the time-out
  * @throws {Error} after `timeoutMs`
  */
 export function untilEvent<T>(

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 /**
- * Asks again and again until `look` gives something, for what no event tells: the state of another process.
+ * Polls until `look` returns a value, for state without an event, such as that of another process.
  * @param what goes into the error: "waited <timeoutMs> ms for <what>", as it is known then
  * @throws {Error} after `timeoutMs`, with the error of the last look if that one failed
  */

@@ -64,7 +64,7 @@ export function unevenStores(): AccountStores {
 
 let sent = 0;
 
-/** A provider on the emulator with what it told, and core's part played by the test. */
+/** A provider on the emulator, with its events recorded and core replaced by the test. */
 export class WhatsAppAccount {
   readonly provider: ChatProvider;
   readonly stores: AccountStores;
@@ -186,7 +186,7 @@ export class WhatsAppAccount {
   }
 }
 
-/** Where an answer to a message goes: the address it came from is not told, so the number, or the LID. */
+/** Where the reply to a message goes: the number, or the LID. */
 export function replyAddress(message: InboundMessage): string {
   if (message.chat.kind === 'group') return `${message.chat.groupId}@g.us`;
   return message.chat.phone ? `${message.chat.phone}@s.whatsapp.net` : `${message.chat.lid}@lid`;

@@ -10,8 +10,8 @@ const OWNERS_WRITES = {
 };
 
 /**
- * Lets a database note itself which node made which write of an account's owner. Nodes are told apart by the name of
- * their connections, so each must come by its own `urlOf`.
+ * Makes a database record which node wrote what for an account's owner. Nodes are identified by the name of their
+ * connections, so each must connect with its own `urlOf`.
  */
 export class WriteAudit {
   readonly #databaseUrl: string;

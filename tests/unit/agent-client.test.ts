@@ -328,9 +328,9 @@ describe('log', () => {
       .reply(200, [anEvent('Hi there')]);
     await aClient({ log }).sendMessage(url, aMessage({ text: 'private words' }));
     expect(log.lines.map((line) => line.message)).toEqual([
-      '[HttpAgentClient] Sending ADK message',
-      '[HttpAgentClient] ADK response processed',
-      '[HttpAgentClient] ADK message sent successfully',
+      'sending ADK message',
+      'ADK response processed',
+      'ADK message sent',
     ]);
     expect(JSON.stringify(log.lines)).not.toMatch(/private words|Hi there|5493777239922/);
   });

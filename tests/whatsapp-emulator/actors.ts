@@ -66,7 +66,7 @@ export type Reading =
   | { readonly kind: 'read'; readonly message: proto.IMessage }
   /** Nothing for the eye: a sender key alone, a protocol message (given along, since edits change what is seen). */
   | { readonly kind: 'silent'; readonly message?: proto.IMessage }
-  /** Already shown under this id: a resend. The server counts bubbles itself; this only tells why. */
+  /** Already shown under this id: a resend. The server counts bubbles itself; this is the reason. */
   | { readonly kind: 'repeat'; readonly message: proto.IMessage }
   | { readonly kind: 'unreadable'; readonly reason: string };
 
@@ -90,7 +90,7 @@ export interface Actor {
   /** User JID, LID form. */
   readonly lid: string;
   readonly pushName: string;
-  /** Device numbers to encrypt for; 0 is the phone. Empty: nobody encrypts for this actor. */
+  /** Device numbers to encrypt for; 0 is the phone. Empty: no device encrypts for this actor. */
   readonly devices: readonly number[];
   /** A bundle for a new session; called once per `encrypt` query, so a one-time key may be spent. */
   keyBundle(device: number): KeyBundle;
@@ -226,7 +226,7 @@ export interface ServerSide {
   sendChatState(from: Actor, to: string, chat: ReceiptToDevice['chat'], state: 'composing' | 'paused'): void;
 
   /**
-   * Links the client that shows `ref`: pair-success, its signed reply, 515. The client logs in by itself afterwards.
+   * Links the client that shows `ref`: pair-success, its signed reply, 515. The client logs in afterwards.
    * @returns the new device JID, phone number form, once the client signed
    * @throws when no connected client shows that ref, or it hung up or took over 20 s
    */

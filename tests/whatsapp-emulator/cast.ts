@@ -44,14 +44,14 @@ export class Cast {
     return person;
   }
 
-  /** @throws {EmulatorError} when nobody has that number */
+  /** @throws {EmulatorError} when the number is unknown */
   person(number: string): Person {
     const person = this.#people.get(number);
     if (!person) throw new EmulatorError(`there is no person ${number}`);
     return person;
   }
 
-  /** @param members phone numbers of people and accounts; @throws {EmulatorError} when one of them is nobody's */
+  /** @param members phone numbers of people and accounts; @throws {EmulatorError} when one of them is unknown */
   addGroup(options: Omit<GroupOptions, 'members'> & { members: readonly string[] }): GroupInfo {
     const members = options.members.map((number) => this.#phones.get(number) ?? this.person(number));
     const group = createGroup(this.#server, { ...options, members });

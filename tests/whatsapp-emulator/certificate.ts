@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
-/** A self-signed certificate for 127.0.0.1 and its key, both PEM. For tests: made anew each time, trusted by nobody else. */
+/** A self-signed certificate for 127.0.0.1 and its key, both PEM. For tests: created each time, trusted by nothing else. */
 export interface TestCertificate {
   cert: string;
   key: string;

@@ -5,7 +5,7 @@ import type { Directory } from './directory.ts';
 import { bytesOf, children, deviceJid, deviceOf, isGroupJid, isLidJid, node, userJid } from './nodes.ts';
 import { groupAddress } from './to-device.ts';
 
-/** A client's `<message>`, taken apart: what goes to whom. */
+/** A client's `<message>`, parsed: which part goes to which device. */
 export interface Fanout {
   readonly toActors: readonly { readonly actor: Actor; readonly message: MessageToActor }[];
   /** Stanzas for linked devices: other accounts, or other devices of the same one. */

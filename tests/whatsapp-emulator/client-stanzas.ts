@@ -68,7 +68,7 @@ export class ClientStanzas {
     if (xmlns === 'encrypt' && type === 'get') this.#warnOfLowKeys();
   }
 
-  /** Ends a device for good: its client is told, its phone too. */
+  /** Unlinks a device and notifies its client and its phone. */
   unlink(device: Device): void {
     this.#world.directory.removeDevice(device);
     device.connection?.sendAndClose(streamError(401), 'unlinked');

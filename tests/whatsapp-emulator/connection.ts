@@ -3,7 +3,7 @@ import type { RawData, WebSocket } from 'ws';
 import { FrameReader, frameOf } from './frames.ts';
 import { type ClientFinish, NoiseServer, type ServerIdentity } from './noise-server.ts';
 
-/** Who hears of a connection. */
+/** Handlers of a connection's events. */
 export interface ConnectionListener {
   onClient(connection: Connection, client: ClientFinish): void;
   /** Stanzas come one at a time, in the order of the wire. */
@@ -62,7 +62,7 @@ export class Connection {
     this.#socket.close();
   }
 
-  /** Breaks the TCP connection without a word. */
+  /** Breaks the TCP connection without a stream error. */
   drop(reason = 'dropped'): void {
     this.#closed(reason);
     this.#socket.terminate();

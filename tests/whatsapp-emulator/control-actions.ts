@@ -6,7 +6,7 @@ import { document, ephemeralText, extendedText, image, viewOnceImage } from './m
 import type { Person } from './person.ts';
 import type { Phone } from './phone.ts';
 
-/** A person says what a request asks for. @returns the message's WhatsApp id */
+/** Sends a message of a person as a request asks. @returns the message's WhatsApp id */
 export function sayAsAsked(cast: Cast, person: Person, request: SayRequest): Promise<string> {
   const { to, text, kind, quoted, ...options } = request;
   const content = kind === 'plain' ? text : contentOf(kind, text);

@@ -54,7 +54,7 @@ export class Device implements LinkedDevice {
     return this.#oneTimeKeys.length;
   }
 
-  /** True once per shortage of one-time keys: the client is to be told. */
+  /** True once per shortage of one-time keys: the client must be notified. */
   isToBeWarned(): boolean {
     if (this.#isWarned || this.#oneTimeKeys.length >= LOW_KEY_COUNT) return false;
     this.#isWarned = true;
@@ -65,7 +65,7 @@ export class Device implements LinkedDevice {
     return this.#keys;
   }
 
-  /** Takes in an `encrypt` set query: everything anew, or a rotated signed key alone. */
+  /** Stores an `encrypt` set query: all keys, or a rotated signed key alone. */
   storeKeys(iq: BinaryNode): void {
     const rotate = children(iq).find((child) => child.tag === 'rotate');
     const skey = children(rotate ?? iq).find((child) => child.tag === 'skey');

@@ -114,7 +114,7 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     return this.#world.events.waitFor(event, fits, timeoutMs);
   }
 
-  /** The judge's record so far. */
+  /** The transcript so far. */
   transcript(): TranscriptEntry[] {
     return this.#world.transcript.entries();
   }
@@ -140,7 +140,7 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     if (mailbox.size > 0) await this.waitFor('settled', () => mailbox.size === 0, timeoutMs);
   }
 
-  /** Breaks TCP connections without a word: of one device, or of all clients. */
+  /** Breaks TCP connections without a stream error: of one device, or of all clients. */
   drop(devicePn?: string): void {
     for (const connection of this.#connectionsOf(devicePn)) connection.drop();
   }
@@ -152,7 +152,7 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     }
   }
 
-  /** Keeps connections up but neither sends nor hears anything on them. */
+  /** Keeps connections open but neither sends nor reads on them. */
   silence(devicePn?: string): void {
     for (const connection of this.#connectionsOf(devicePn)) connection.isSilent = true;
   }

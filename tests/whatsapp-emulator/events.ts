@@ -21,7 +21,7 @@ export interface Reply {
 
 /** What the emulator reports; `device` is a device JID in phone number form. */
 export interface EmulatorEvents {
-  /** A client finished its handshake; nobody knows yet which one. */
+  /** A client finished its handshake; its account is not known yet. */
   connected: { readonly isRegistration: boolean };
   /** A client asks to be linked: its QR refs are out. */
   pairing: { readonly refs: readonly string[] };

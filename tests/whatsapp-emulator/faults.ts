@@ -1,7 +1,7 @@
 import type { BinaryNode } from '@whiskeysockets/baileys';
 import { node } from './nodes.ts';
 
-/** The ways a connection is ended by the server with a word about it. */
+/** How the server can end a connection with a stream error. */
 export type StreamErrorCode = 401 | 403 | 405 | 408 | 428 | 440 | 500 | 503 | 515;
 
 /**
@@ -18,7 +18,7 @@ export class Faults {
   /** Messages of clients that get no ack; `isLost` ones do not reach anyone either. */
   withheldAcks = 0;
   isWithheldLost = false;
-  /** Messages of clients that get `<ack error>` and reach nobody. */
+  /** Messages of clients that get `<ack error>` and are not delivered. */
   refusedMessages = 0;
   refusalCode = 463;
   /** Messages to clients that are sent twice, byte for byte. */

@@ -4,7 +4,7 @@ import { EmulatorError } from './emulator-error.ts';
 const ROUTING_HEADER_BYTES = 7;
 
 /**
- * Cuts a client's byte stream into frames of 3 length bytes and a body, whatever pieces it arrives in. The stream opens
+ * Cuts a client's byte stream into frames of 3 length bytes and a body, in whatever chunks it arrives. The stream opens
  * with the WA header, before it an `ED` block when the client kept routing information of an earlier login.
  */
 export class FrameReader {

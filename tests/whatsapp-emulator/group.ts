@@ -12,7 +12,7 @@ export interface GroupOptions {
   jid?: string;
 }
 
-/** Makes a group, or replaces the one of the same JID: whoever is not among the members has left. */
+/** Creates a group, or replaces the one with the same JID: people who are no longer members have left. */
 export function createGroup(server: ServerSide, options: GroupOptions): GroupInfo {
   const group: GroupInfo = {
     jid: options.jid ?? newGroupJid(),

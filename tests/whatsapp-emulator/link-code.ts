@@ -46,7 +46,7 @@ export async function answerLinkCode(
 /**
  * Ends the exchange: opens the companion's key bundle and derives the ADV secret both sides now share.
  * @param wrappedKeyBundle salt (32) + IV (12) + AES-GCM of both identity keys and 32 random bytes
- * @throws {EmulatorError} when the code was wrong, or the bundle names other identities than the ones at hand
+ * @throws {EmulatorError} when the code was wrong, or the bundle names other identities than the current ones
  */
 export function openLinkCodeKeyBundle(
   sharedEphemeral: Buffer,

@@ -9,7 +9,7 @@ import type { World } from './world.ts';
 const NOT_LINKED = 401;
 
 /**
- * Lets a linked device in, by its Noise key, or turns the client away with `<failure reason>`. A device that is online
+ * Logs a linked device in by its Noise key, or rejects the client with `<failure reason>`. A device that is online
  * already loses its older connection as replaced.
  * @returns the device, or `undefined` when the connection was ended
  */

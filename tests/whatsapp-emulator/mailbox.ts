@@ -15,8 +15,8 @@ export class Mailbox {
   }
 
   /**
-   * Keeps a stanza until it is acknowledged; one of the same key takes the place of the earlier one.
-   * @throws {EmulatorError} when 20,000 wait already: nobody reads this mailbox
+   * Keeps a stanza until it is acknowledged; one with the same key replaces the earlier one.
+   * @throws {EmulatorError} when 20,000 wait already: no client reads this mailbox
    */
   put(stanza: BinaryNode): void {
     if (this.#waiting.size >= MAX_WAITING)
@@ -60,7 +60,7 @@ export class Mailbox {
     return stanza;
   }
 
-  /** Receipts for messages of one's own phone name the chat, not the sender; some name nobody. */
+  /** Receipts for messages of one's own phone name the chat, not the sender; some name neither. */
   #ownMessageKey(tag: string, attrs: BinaryNode['attrs']): string | undefined {
     if (tag !== 'message') return undefined;
     for (const [key, stanza] of this.#waiting) {
@@ -71,7 +71,7 @@ export class Mailbox {
   }
 }
 
-/** Messages are told apart by chat and id; receipts also by who sent them and by their type. */
+/** Messages are identified by chat and id; receipts also by sender and type. */
 function keyOf(tag: string, attrs: BinaryNode['attrs'], chat: string | undefined): string {
   const sender = attrs.participant ? userJid(attrs.participant) : '';
   const kind = tag === 'receipt' ? (attrs.type ?? '') : '';

@@ -11,7 +11,7 @@ const INFO: Record<MediaType, string> = {
 };
 const MAC_BYTES = 10;
 
-/** A file as WhatsApp's servers hold it, and what a message says of it. */
+/** A file as WhatsApp's servers store it, and the fields of a message about it. */
 export interface EncryptedFile {
   encrypted: Buffer;
   mediaKey: Buffer;
@@ -36,7 +36,7 @@ export function encryptFile(bytes: Uint8Array, type: MediaType): EncryptedFile {
   };
 }
 
-/** The file in what a server holds. @throws when the MAC or the padding is wrong */
+/** Decrypts what a server stores. @throws when the MAC or the padding is wrong */
 export function decryptFile(encrypted: Buffer, mediaKey: Uint8Array, type: MediaType): Buffer {
   const { iv, cipherKey, macKey } = keysOf(mediaKey, type);
   const ciphertext = encrypted.subarray(0, -MAC_BYTES);

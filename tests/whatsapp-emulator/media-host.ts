@@ -22,7 +22,7 @@ export interface MediaFaults {
   failedUploads: number;
 }
 
-/** What a sent file says of itself. */
+/** Properties of a sent file. */
 export interface SentFileOptions {
   mimeType?: string;
   caption?: string;
@@ -38,7 +38,7 @@ const UPLOAD = /^\/mms\/(image|video|document|audio)\/([A-Za-z0-9_-]{43})$/;
 const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
 
 /**
- * WhatsApp's media servers on loopback, over TLS with a certificate of its own: files go up with the token that
+ * WhatsApp's media servers on loopback, over TLS with a self-signed certificate: files go up with the token that
  * `media_conn` gave, and down by their path. Clients trust it through NODE_EXTRA_CA_CERTS = `caFile`.
  */
 export class MediaHost {
@@ -97,7 +97,7 @@ export class MediaHost {
     ]);
   }
 
-  /** Encrypts a file, uploads it as a phone would, and gives the message that says so. */
+  /** Encrypts a file, uploads it as a phone would, and returns the message with it. */
   message(kind: MediaType | 'sticker', bytes: Uint8Array, options: SentFileOptions = {}): proto.IMessage {
     const file = encryptFile(bytes, kind === 'sticker' ? 'image' : kind);
     const directPath = `/v/t62.7118-24/${randomBytes(12).toString('hex')}.enc?ccb=11-4`;
@@ -148,14 +148,14 @@ export class MediaHost {
     this.#files.delete(mediaOf(message).directPath);
   }
 
-  /** Nobody has the file any more. */
+  /** Deletes the file everywhere. */
   forget(message: proto.IMessage): void {
     this.expire(message);
     const { mediaKey } = mediaOf(message);
     for (const key of this.#originals.keys()) if (key.equals(mediaKey)) this.#originals.delete(key);
   }
 
-  /** A phone's answer to a client that asks for a file once more: it uploads it anew, or does not have it. */
+  /** A phone's answer to a media retry request: it uploads the file again, or does not have it. */
   answerRetry(id: string, request: BinaryNode | undefined): BinaryNode {
     const ciphertext = childBytes(request, 'enc_p');
     const iv = childBytes(request, 'enc_iv');

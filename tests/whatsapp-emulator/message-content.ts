@@ -41,7 +41,7 @@ export function ephemeralText(text: string, expirationS = 86_400): proto.IMessag
   return { ephemeralMessage: { message: extendedText(text, { expiration: expirationS }) } };
 }
 
-/** A picture that names a file no server holds. */
+/** A picture whose file exists on no server. */
 export function image(caption?: string): proto.IMessage {
   return { imageMessage: { ...media('image/jpeg'), caption, height: 640, width: 480 } };
 }

@@ -59,7 +59,7 @@ export class MessageSender {
     for (const stanza of sent.stanzas.values()) this.#server.sendMessage(stanza);
   }
 
-  /** Encrypts an earlier message anew under its id, as a phone does that doubts its first send. */
+  /** Encrypts an earlier message again under its id, as a phone does that doubts its first send. */
   resend(id: string): Promise<void> {
     const sent = this.#sent.get(id);
     if (!sent) throw new EmulatorError(`no message ${id} was sent lately`);

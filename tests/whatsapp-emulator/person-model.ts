@@ -17,7 +17,7 @@ export interface ReceivedMessage {
   repeats: number;
 }
 
-/** A receipt for something this person said. */
+/** A receipt for a message of this person. */
 export interface ReceivedReceipt {
   id: string;
   /** undefined is delivery */
@@ -59,7 +59,7 @@ export interface ReceiptHabit {
   receiptDelayMs: number;
 }
 
-/** Who a person is. */
+/** Properties of a person. */
 export interface PersonOptions {
   /** digits of the phone number */
   phone: string;

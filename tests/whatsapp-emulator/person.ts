@@ -118,7 +118,7 @@ export class Person implements Actor {
     this.#sender.redeliver(id);
   }
 
-  /** The phone sends an earlier message once more under its id, encrypted anew. */
+  /** The phone sends an earlier message again under its id, with a new encryption. */
   sayAgain(id: string): Promise<void> {
     return this.#sender.resend(id);
   }
@@ -167,7 +167,7 @@ export class Person implements Actor {
     this.#reader.askAgain(id);
   }
 
-  /** Sends the receipts kept back under the habit `hold`. */
+  /** Sends the receipts delayed under the habit `hold`. */
   releaseReceipts(): void {
     for (const receipt of this.#heldReceipts.splice(0)) this.#server.sendReceipt(receipt);
   }
@@ -278,7 +278,7 @@ export class Person implements Actor {
   }
 }
 
-/** Makes a person and lets the server know them. */
+/** Creates a person and registers them with the server. */
 export function createPerson(server: ServerSide, options: PersonOptions): Person {
   const person = new Person(server, options);
   server.addActor(person);

@@ -113,7 +113,7 @@ export class Phone implements PhoneActor {
     });
   }
 
-  /** The owner writes to somebody on the phone; linked devices see it as their own message. */
+  /** The owner writes to a person on the phone; linked devices see it as their own message. */
   async say(
     content: string | proto.IMessage,
     options: { to: string | { readonly pn: string } | { readonly jid: string }; id?: string },
@@ -188,7 +188,7 @@ export class Phone implements PhoneActor {
   }
 }
 
-/** Makes the phone of an account and lets the server know it: the account can be paired now. */
+/** Creates the phone of an account and registers it with the server: the account can be paired now. */
 export function createPhone(server: ServerSide, options: PhoneOptions): Phone {
   const phone = new Phone(server, options);
   server.addPhone(phone);

@@ -13,7 +13,7 @@ export interface QueryContext {
   readonly mediaHost: MediaHost;
 }
 
-/** The content of a result, an error code with its text, or `undefined`: nobody knows this query. */
+/** The content of a result, an error code with its text, or `undefined` for an unknown query. */
 export type Answer = readonly BinaryNode[] | { readonly code: number; readonly text: string } | undefined;
 
 type Handler = (iq: BinaryNode, context: QueryContext) => Answer;

@@ -24,7 +24,7 @@ export class SignalIdentity {
     this.identityKey = identityKey;
   }
 
-  /** A bundle with a one-time key that no other bundle holds. */
+  /** A bundle with a one-time key that no other bundle contains. */
   newBundle(): KeyBundle {
     const keyId = this.#nextKeyId++;
     const oneTimeKey = Curve.generateKeyPair();

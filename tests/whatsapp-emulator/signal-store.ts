@@ -135,7 +135,7 @@ export class SignalStore implements SignalStorage {
   }
 }
 
-/** libsignal keeps a receiving chain for ever; one without keys decrypts nothing and only slows a long chat down. */
+/** libsignal never deletes a receiving chain; one without keys decrypts nothing and slows a long chat down. */
 function dropFinishedChains(record: StoredRecord): void {
   for (const session of Object.values(record._sessions)) {
     for (const [key, chain] of Object.entries(session._chains)) {

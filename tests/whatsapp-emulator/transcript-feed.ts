@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { WhatsAppEmulator } from './emulator.ts';
 import type { TranscriptEntry } from './transcript.ts';
 
-/** Tells those who watch the transcript what is new in it. */
+/** Sends new lines of the transcript to its watchers. */
 export class TranscriptFeed {
   readonly #emulator: WhatsAppEmulator;
   readonly #watchers = new Set<() => void>();
@@ -15,7 +15,7 @@ export class TranscriptFeed {
     }
   }
 
-  /** Something may have been added: watchers look once the work at hand is done. */
+  /** Called when lines may have been added; watchers are notified after the current work. */
   nudge(): void {
     if (this.#isPending || this.#watchers.size === 0) return;
     this.#isPending = true;

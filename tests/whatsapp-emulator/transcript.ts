@@ -1,7 +1,7 @@
 import { type BinaryNode, normalizeMessageContent, type proto } from '@whiskeysockets/baileys';
 import type { Reading } from './actors.ts';
 
-/** One line of the judge's record, in the order in which things happened. */
+/** One line of the transcript, in the order of events. */
 export interface TranscriptEntry {
   readonly seq: number;
   readonly atMs: number;
@@ -47,7 +47,7 @@ export interface Bubble {
   isDeleted: boolean;
 }
 
-/** The record of everything said and delivered, kept for tests to judge by. */
+/** The record of every message sent and delivered, which tests check. */
 export class Transcript {
   readonly #entries: TranscriptEntry[] = [];
   readonly #stanzas: ArrivedStanza[] = [];
@@ -86,7 +86,7 @@ export class Transcript {
     if (!chat.has(entry.id)) chat.set(entry.id, bubble(entry.id, entry.person, entry.account, text));
   }
 
-  /** A client sent a message to a chat; nobody has read it yet. */
+  /** A client sent a message to a chat; no reader has it yet. */
   sent(entry: { id: string; account: string; chat: string }): void {
     this.#add({ kind: 'out', person: entry.chat, ...entry });
   }

@@ -1,134 +1,160 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
-import type { AccountRegistry } from '../core/cluster/account-registry.ts';
-import type { HeldAccount } from '../core/cluster/lease-manager.ts';
+import { AccountEvents } from '../core/cluster/account-events.ts';
+import { type HeldAccount, LeaseManager } from '../core/cluster/lease-manager.ts';
 import { ReplyDelivery } from '../core/delivery/deliver-reply.ts';
-import { LeaseLostError } from '../core/errors.ts';
 import type { Fence } from '../core/ports/account-lease.ts';
-import type { AccountStatus, ProviderEvents } from '../core/ports/chat-provider.ts';
-import type { Clock } from '../core/ports/clock.ts';
-import type { InboundMessage } from '../core/ports/inbox.ts';
+import type { AccountStatus } from '../core/ports/chat-provider.ts';
 import type { Logger } from '../core/ports/logger.ts';
-import type { StorageHealth } from '../core/ports/storage-health.ts';
-import type { Postgres } from '../infra/storage/postgres.ts';
+import { systemClock } from '../infra/clock/system-clock.ts';
+import { TerminalPairing } from '../infra/faces/pages/terminal-pairing.ts';
+import { PostgresAccountLeases } from '../infra/storage/stores/postgres-account-lease.ts';
 import { PostgresAccountStore } from '../infra/storage/stores/postgres-account-store.ts';
+import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresJournal } from '../infra/storage/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../infra/storage/stores/postgres-key-store.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { createBaileysProvider } from '../providers/baileys/baileys-provider.ts';
+import type { ClusterParts } from './cluster.ts';
+import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
+import type { Part } from './part.ts';
+import type { TurnParts } from './turns.ts';
 
-export interface AccountHoldingDeps {
+/** How long turns that run may take to end when the service stops; the others continue at the next start. */
+const STOP_GRACE_MS = 5_000;
+/** How often the outbox is read for replies of other nodes, whose message was lost, and for missing acks. */
+const POLL_EVERY_MS = 5_000;
+
+export interface AccountsDeps extends DatabaseParts, ClusterParts, TurnParts {
   config: Config;
-  postgres: Postgres;
-  storage: StorageHealth;
   faults: FaultPoints;
-  /** The accounts held here; what is held is added and taken off again. */
-  registry: AccountRegistry;
-  deliveries: Map<string, ReplyDelivery>;
-  /** What takes in the messages of an account; they are stored under its lease. */
-  receiver(fence: Fence): (message: InboundMessage, log: Logger) => Promise<void>;
-  onStatus(status: AccountStatus): void;
-  clock: Clock;
+  /** Where the pages are. */
+  url: string;
   log: Logger;
 }
 
-/** Puts the parts of one held account together: its socket and what it writes, all under its lease. */
-export function accountHolder(deps: AccountHoldingDeps): (fence: Fence) => Promise<HeldAccount> {
-  const { config, postgres, faults, registry, deliveries, clock } = deps;
-
-  return async (fence) => {
-    const { accountId } = fence;
-    const log = deps.log.child({ mod: 'whatsapp', accountId });
-    const outbox = new PostgresOutbox(postgres, fence);
-    const receive = deps.receiver(fence);
-    const provider = createBaileysProvider({
-      accountId,
-      events: faults.events(events()),
-      keyStore: faults.keyStore(new PostgresKeyStore(postgres, fence)),
-      accountStore: new PostgresAccountStore(postgres, fence),
-      journal: new PostgresJournal(postgres, fence),
-      findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
-      clock,
-      log,
-      whatsappWsUrl: config.whatsappWsUrl,
-      version: config.whatsappVersion,
-      maxMessageAgeMs: config.maxMessageAgeMs,
-      pairingPhone: accountId === config.accountId ? config.pairingPhone : undefined,
-      storage: deps.storage,
-      fence,
-      onReceiptSent: () => faults.pass('after-receipt'),
-    });
-    const delivery = new ReplyDelivery({
-      outbox,
-      provider: faults.provider(provider),
-      log: deps.log.child({ mod: 'deliver' }),
-      ackTimeoutMs: config.ackTimeoutMs,
-      clock,
-    });
-    const leave = () => {
-      registry.remove(provider);
-      if (deliveries.get(accountId) === delivery) deliveries.delete(accountId);
-    };
-    registry.add(provider);
-    deliveries.set(accountId, delivery);
-    try {
-      await provider.start();
-    } catch (error) {
-      leave();
-      throw error;
+/** The WhatsApp accounts: started, this node takes its share of them, and answers their messages. */
+export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager }> {
+  const { config, postgres, nodeId, bus, cluster, placement, registry, accounts, workers, log } = deps;
+  const terminal = new TerminalPairing(
+    (text) => process.stdout.write(text),
+    () => deps.url,
+  );
+  const onStatus = (status: AccountStatus) => {
+    if (process.stdout.isTTY) void terminal.show(status);
+  };
+  const leases = new LeaseManager({
+    nodeId,
+    leases: new PostgresAccountLeases(postgres, { owner: nodeId, ttlMs: config.leaseTtlMs }),
+    cluster,
+    hold: (fence) => holdAccount({ ...deps, onStatus }, fence),
+    turns: () => workers.turns,
+    onView: (view) => {
+      accounts.seen(view);
+      workers.seen(view);
+    },
+    nudgeOthers: () => bus.publish({ kind: 'accounts-changed' }),
+    connectedForMs: () => bus.transport.upForMs,
+    clock: systemClock,
+    monotonicMs: () => performance.now(),
+    ttlMs: config.leaseTtlMs,
+    log: log.child({ mod: 'nodes' }),
+  });
+  const pollOutbox = () => {
+    for (const delivery of registry.deliveries()) {
+      delivery.pollQueue();
+      void delivery.resendUnacknowledged();
     }
-    return {
-      async stop() {
-        await delivery.finish();
-        await provider.stop();
-        leave();
-      },
-      async abandon() {
-        leave();
-        await provider.abandon();
-      },
-    };
+  };
+  const greet = () => {
+    bus.broadcast({ kind: 'accounts-changed' });
+    bus.publish({ kind: 'status-request' });
+    pollOutbox();
+  };
+  bus.on('accounts-changed', () => leases.nudge());
+  bus.onBack(greet);
+  const stopping = new AbortController();
+  return {
+    parts: { leases },
+    start: async () => {
+      cluster.join(deps.url);
+      await cluster.addAccount(config.accountId);
+      workers.seen(await cluster.beat({ turns: 0, isDraining: false }));
+      await workers.start();
+      await leases.start();
+      void every(POLL_EVERY_MS, stopping.signal, pollOutbox);
+      greet();
+    },
+    stop: async () => {
+      stopping.abort();
+      // Alone, this node still sends the last replies; among others, accounts move first and their new nodes send them.
+      if (placement.hasOthers) await Promise.all([leases.drain(), workers.stop(STOP_GRACE_MS)]);
+      else await workers.stop(STOP_GRACE_MS);
+      await leases.drain();
+      await leases.stop();
+    },
+  };
+}
 
-    function events(): ProviderEvents {
-      let wasConnected = false;
-      let wasLimited = false;
-      let lastTold: object | undefined;
-      return {
-        receive: async (message) => {
-          if (!fence.isHeld()) throw new LeaseLostError(accountId);
-          await receive(message, log);
-        },
-        receipts: (receipts) => {
-          // Others' receipts count in the store alone, which knows the chat that they must come from.
-          const acked = receipts.filter((receipt) => receipt.state === 'acked');
-          delivery.acknowledged(acked.map((receipt) => receipt.waMessageId));
-          return outbox.recordReceipts(accountId, receipts);
-        },
-        refused: (waMessageId, code, limitLeftMs) =>
-          outbox.markRefused(accountId, waMessageId, `WhatsApp refused it with error ${code}.`, limitLeftMs),
-        status: (status) => {
-          const { state, reason, nextAction, retryAtMs, problems } = status;
-          const told = { accountId, state, reason, nextAction, retryAtMs, problems };
-          // A new QR code, every few seconds, is no news in a log.
-          const level = isDeepStrictEqual(told, lastTold) ? 'debug' : 'info';
-          lastTold = told;
-          deps.log[level](told, 'account state');
-          const isConnected = status.isConnected ?? state === 'open';
-          const isLimited = status.limitLeftMs !== undefined;
-          if (isConnected && wasConnected) {
-            if (isLimited !== wasLimited) void delivery.limitChanged();
-            else delivery.look();
-          } else if (isConnected) {
-            delivery.resume().catch((error: unknown) => {
-              log.warn({ err: error }, 'stored replies could not be read; they go with the next opening');
-            });
-          }
-          wasConnected = isConnected;
-          wasLimited = isLimited;
-          deps.onStatus(status);
-        },
-      };
-    }
+async function every(ms: number, stopping: AbortSignal, work: () => void): Promise<void> {
+  while (!stopping.aborted) {
+    await systemClock.sleep(ms, stopping).catch(() => undefined);
+    if (!stopping.aborted) work();
+  }
+}
+
+/** Connects one account under its lease: a provider, the delivery of its replies, and what both store. */
+async function holdAccount(
+  deps: AccountsDeps & { onStatus(status: AccountStatus): void },
+  fence: Fence,
+): Promise<HeldAccount> {
+  const { config, postgres, faults, registry } = deps;
+  const { accountId } = fence;
+  const log = deps.log.child({ mod: 'whatsapp', accountId });
+  const outbox = new PostgresOutbox(postgres, fence);
+  const inbox = faults.inbox(new PostgresInbox(postgres, fence));
+  const events = new AccountEvents({ ...deps, fence, inbox, outbox, log });
+  const provider = createBaileysProvider({
+    accountId,
+    events: faults.events(events),
+    keyStore: faults.keyStore(new PostgresKeyStore(postgres, fence)),
+    accountStore: new PostgresAccountStore(postgres, fence),
+    journal: new PostgresJournal(postgres, fence),
+    findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
+    clock: systemClock,
+    log,
+    whatsappWsUrl: config.whatsappWsUrl,
+    version: config.whatsappVersion,
+    maxMessageAgeMs: config.maxMessageAgeMs,
+    pairingPhone: accountId === config.accountId ? config.pairingPhone : undefined,
+    storage: deps.storage,
+    fence,
+    onReceiptSent: () => faults.pass('after-receipt'),
+  });
+  const delivery = new ReplyDelivery({
+    outbox,
+    provider: faults.provider(provider),
+    log: deps.log.child({ mod: 'delivery', accountId }),
+    ackTimeoutMs: config.ackTimeoutMs,
+    clock: systemClock,
+  });
+  const account = { provider, delivery };
+  registry.add(account);
+  try {
+    await provider.start();
+  } catch (error) {
+    registry.remove(account);
+    throw error;
+  }
+  return {
+    async stop() {
+      await delivery.finish();
+      await provider.stop();
+      registry.remove(account);
+    },
+    async abandon() {
+      registry.remove(account);
+      await provider.abandon();
+    },
   };
 }

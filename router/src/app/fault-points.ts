@@ -72,8 +72,8 @@ export class FaultPoints {
 
   inbox(inner: Inbox): Inbox {
     return this.#wrapped(inner, {
-      add: async (message) => {
-        const stored = await inner.add(message);
+      add: async (...message) => {
+        const stored = await inner.add(...message);
         this.pass('after-inbox-commit');
         return stored;
       },

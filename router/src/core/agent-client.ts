@@ -1,13 +1,18 @@
 import type { AgentResponse, IncomingMessage, Route } from './models.ts';
 
-/** Limits and identity of one ask. */
-export interface AskOptions {
-  /** Ends the ask early, e.g. at shutdown. */
+/** Limits and identity of one attempt. */
+export interface AttemptOptions {
+  /** Ends the attempt early, e.g. at shutdown. */
   signal?: AbortSignal;
-  /** An earlier ask of this message may have reached the agent (a crash came between): look before asking again. */
+  /** An earlier attempt of this message may have reached the agent (a crash came between): look before sending again. */
   isRepeat?: boolean;
   /**
-   * The bytes of the message's file, fetched when this is called and at most once. Absent: the message carries none.
+   * What to do when an earlier attempt may have reached the agent and its session cannot be read: `retry` (default) sends
+   * again, `dead-letter` throws AgentUncertainError.
+   */
+  uncertain?: 'retry' | 'dead-letter';
+  /**
+   * The bytes of the message's file, fetched when this is called and at most once. Absent: the message has none.
    * @throws {MediaError}
    */
   loadMedia?(): Promise<Uint8Array>;
@@ -16,17 +21,18 @@ export interface AskOptions {
 /**
  * Port to one agent protocol (path and name fixed by the agent contract).
  *
- * `sendMessage` asks once and returns the answer.
- * @throws {AgentUnavailableError} the agent did not take the request; asking again is safe
- * @throws {AgentTimeoutError} the agent may have taken it; never asked again blindly
- * @throws {AgentProtocolError} no repeat helps
- * @throws {MediaError} the message's file could not be had; the agent was not asked
+ * `sendMessage` makes one attempt and returns the answer.
+ * @throws {AgentUnavailableError} the agent did not take the request; sending it again is safe
+ * @throws {AgentTimeoutError} the agent may have taken it; never sent again blindly
+ * @throws {AgentUncertainError} an earlier attempt may have been taken, and nothing was sent
+ * @throws {AgentProtocolError} no retry helps
+ * @throws {MediaError} the message's file could not be loaded; the agent was not called
  */
 export interface AgentClient {
-  sendMessage(endpoint: string, message: IncomingMessage, options?: AskOptions): Promise<AgentResponse>;
-  /** Whether a message that is a file without words means something to this agent. Absent: it does not. */
+  sendMessage(endpoint: string, message: IncomingMessage, options?: AttemptOptions): Promise<AgentResponse>;
+  /** Whether a file without text means something to this agent. Absent: it does not. */
   takesFile?(message: IncomingMessage): Promise<boolean>;
-  /** What `sendMessage` would ask for this message, for an admin's eyes; the agent is not asked. */
+  /** What `sendMessage` would send for this message, for an admin; the agent is not called. */
   preview?(message: IncomingMessage): Promise<Record<string, unknown>>;
 }
 

@@ -31,6 +31,11 @@ export class Wa2aiError extends Error {
   }
 }
 
+/** Whether repeating what threw this can help. Any error that is not wa2ai's own is a fault, which repeats. */
+export function isRetryable(error: unknown): boolean {
+  return error instanceof Wa2aiError && error.disposition === 'retry';
+}
+
 /** The database did not take or give something; nothing was stored and the caller may call again. */
 export class StorageUnavailableError extends Wa2aiError {
   constructor(message: string, options?: { cause?: unknown; code?: string }) {
@@ -158,10 +163,10 @@ export class MediaError extends Wa2aiError {
   }
 }
 
-/** The agent did not take the request: asking again is safe. */
+/** The agent did not take the request: sending it again is safe. */
 export class AgentUnavailableError extends Wa2aiError {
   readonly retryAfterMs: number | undefined;
-  /** Nobody was there to ask (no connection, or a 429, 502 or 503): it may be starting, and costs nothing to ask again. */
+  /** The agent is not there (no connection, or a 429, 502 or 503): it may be starting, and a retry costs nothing. */
   readonly isAway: boolean;
   constructor(message: string, options?: { cause?: unknown; retryAfterMs?: number; isAway?: boolean }) {
     super('AGENT_UNAVAILABLE', 'retry', message, options);
@@ -170,40 +175,51 @@ export class AgentUnavailableError extends Wa2aiError {
   }
 }
 
-/** The agent may have taken the request and gave no usable end in time; a blind repeat could run the turn twice. */
+/** The agent may have taken the request and gave no usable end in time; a blind retry could run the turn twice. */
 export class AgentTimeoutError extends Wa2aiError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('AGENT_TIMEOUT', 'uncertain', message, options);
   }
 }
 
-/** The agent answered with something that no repeat will mend (4xx, not the protocol, too large, its own failure). */
+/** An earlier attempt may have run and nobody can say; the route forbids another one, so nothing was sent. */
+export class AgentUncertainError extends Wa2aiError {
+  constructor() {
+    super(
+      'AGENT_UNCERTAIN',
+      'uncertain',
+      "An earlier attempt may have reached the agent, and the agent's session cannot be read. The route's config.failure.uncertain is dead-letter, so the agent was not called again. Check the agent, then replay the message.",
+    );
+  }
+}
+
+/** The agent answered with something that no retry changes (4xx, not the protocol, too large, its own failure). */
 export class AgentProtocolError extends Wa2aiError {
   constructor(message: string, options?: { cause?: unknown; code?: string }) {
     super(options?.code ?? 'AGENT_PROTOCOL', 'dead', message, options);
   }
 }
 
-/** A stored route that cannot be used until an admin writes it anew. */
+/** A stored route that cannot be used until an admin writes it again. */
 export class RouteDamagedError extends Wa2aiError {
   /** @param why part of a sentence: "adk.appName is missing" */
   constructor(routeId: string, why: string, options?: { cause?: unknown }) {
     super(
       'ROUTE_DAMAGED',
       'dead',
-      `What is stored of route ${routeId} cannot be used: ${why}. Write its config anew, then replay.`,
+      `The stored config of route ${routeId} cannot be used: ${why}. Write the config again, then replay.`,
       options,
     );
   }
 }
 
-/** The agent's endpoint failed too often of late: it was not asked. */
+/** The circuit of the agent's endpoint is open: it was not called. */
 export class AgentCircuitOpenError extends Wa2aiError {
   constructor() {
     super(
       'AGENT_CIRCUIT_OPEN',
       'dead',
-      'The agent was not asked: its endpoint failed several times in a row and is left alone for a while.',
+      'The agent was not called: its endpoint failed several times in a row, and its circuit is open for a while.',
     );
   }
 }

@@ -71,6 +71,8 @@ export interface IncomingMessage {
   pushName?: string;
   kind?: MessageKind;
   quotedText?: string;
+  /** WhatsApp's id of the message that this one edits. */
+  editOf?: string;
   /** The file it carries; a caption is the text. */
   media?: MediaInfo;
 }
@@ -91,24 +93,30 @@ export type Environment = 'lab' | 'prod';
 
 /** What happens when a route's agent does not answer. Absent fields: the service's own settings. */
 export interface FailurePolicy {
-  /** Asks of one message in all, from 1. Only an agent that did not take the request is asked again. */
+  /** Minimum number of attempts per message when the agent rejects it, from 1. */
   attempts?: number;
   /**
-   * An agent that is away (no connection, or a 429, 502 or 503) is asked again for so long, in milliseconds, though the
-   * asks are used up. Default: 0 for a route that says how many asks or what to fall back on.
+   * Keep retrying an unavailable agent (no connection, 429, 502, 503) for this long, in milliseconds, even after
+   * `attempts`; also the limit of all waits that the agent asks for with `Retry-After`. Default: 0 for a route that sets
+   * attempts or a fallback, else the service's own.
    */
   patienceMs?: number;
-  /** Ceiling of the first wait between asks; it doubles with each. Default 500. */
+  /** Upper limit of the first wait between attempts; it doubles with each. Default 500. */
   backoffMs?: number;
-  /** Ceiling of every such wait. Default 10,000. */
+  /** Upper limit of every such wait. Default 10,000. */
   maxBackoffMs?: number;
-  /** Longest `Retry-After` that is waited out in full. Default 120,000. */
+  /** Longest `Retry-After` that is waited in full. Default 120,000. */
   maxRetryAfterMs?: number;
-  /** Leaves an endpoint alone that failed so often in a row. Default: it is asked every time. */
+  /**
+   * What to do when a run may have happened and the agent's session cannot be read. Default: `retry` after a crash of wa2ai
+   * or a lost connection, `dead-letter` after a time-out.
+   */
+  uncertain?: 'retry' | 'dead-letter';
+  /** Stops calling an endpoint that failed so often in a row. Default: every message is an attempt. */
   circuit?: { failures: number; openMs: number };
-  /** Asked once, with the same message, when this route's agent failed for good. Its own fallback is not followed. */
+  /** Gets one attempt, with the same message, when this route's agent has failed. Its own fallback is not used. */
   fallbackRouteId?: string;
-  /** Sent as the answer when the agent failed for good; the message then counts as answered. */
+  /** Sent as the reply when the agent has failed; the message then counts as answered. */
   fallbackText?: string;
 }
 
@@ -152,6 +160,8 @@ export interface Route {
 /** What an agent answered. `response` absent: the agent chose to say nothing. */
 export interface AgentResponse {
   success: boolean;
+  /** The answer of an earlier attempt, which was found at the agent; no request to answer the message was sent now. */
+  isOfEarlierAttempt?: true;
   response?: string;
   /** Sent after each other; the response is the caption of the first one that can have one. */
   files?: ReplyFile[];

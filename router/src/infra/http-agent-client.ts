@@ -1,6 +1,12 @@
-import type { AgentClient, AskOptions } from '../core/agent-client.ts';
+import type { AgentClient, AttemptOptions } from '../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../core/chat-id.ts';
-import { AgentTimeoutError, AgentUnavailableError, MediaError, Wa2aiError } from '../core/errors.ts';
+import {
+  AgentTimeoutError,
+  AgentUnavailableError,
+  AgentUncertainError,
+  MediaError,
+  Wa2aiError,
+} from '../core/errors.ts';
 import type { AgentResponse, IncomingMessage, ReplyFile } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
@@ -17,6 +23,7 @@ import {
   type RunAnswer,
   type RunRequest,
   readAnswer,
+  sessionStateOf,
 } from './agents/adk/adk-wire.ts';
 import { AgentTransport } from './agents/transport/agent-transport.ts';
 import { redactor } from './agents/transport/redaction.ts';
@@ -101,13 +108,13 @@ export class HttpAgentClient implements AgentClient {
   async sendMessage(
     endpoint: string,
     message: IncomingMessage,
-    options: AskOptions = {},
+    options: AttemptOptions = {},
   ): Promise<AgentResponse> {
     const question = this.#questionOf(endpoint, message, options.signal);
     const { sessionKey, run } = question;
     return await this.#state.runAlone(sessionKey, options.signal, async () => {
       if (options.isRepeat || this.#state.isInDoubt(sessionKey, run.messageId)) {
-        const earlier = await this.#earlierAnswer(question);
+        const earlier = await this.#earlierAnswer(question, options);
         if (earlier) return earlier;
       }
       const file = await this.#fileOf(message, options);
@@ -125,7 +132,7 @@ export class HttpAgentClient implements AgentClient {
   }
 
   /** @throws {MediaError} */
-  async #fileOf({ media }: IncomingMessage, { loadMedia }: AskOptions): Promise<InlineData | undefined> {
+  async #fileOf({ media }: IncomingMessage, { loadMedia }: AttemptOptions): Promise<InlineData | undefined> {
     if (!this.#adk.media || !media) return undefined;
     if (!loadMedia) throw new MediaError('MEDIA_GONE', 'There is no way to the file of the message.');
     return inlineDataOf(media, await loadMedia());
@@ -140,6 +147,7 @@ export class HttpAgentClient implements AgentClient {
       sessionId: contractSessionId(message.from, message.channelId),
       text: message.text,
       messageId: message.id,
+      state: sessionStateOf(message),
     };
     return {
       server,
@@ -153,12 +161,12 @@ export class HttpAgentClient implements AgentClient {
 
   async #ask(ask: AdkAsk): Promise<AgentResponse> {
     const startedMs = this.#clock.monotonicMs();
-    ask.log?.info({}, '[HttpAgentClient] Sending ADK message');
+    ask.log?.info({}, 'sending ADK message');
     try {
       const events = await this.#runs.send(ask);
       const response = this.#read(ask, events);
       const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
-      ask.log?.info({ durationMs }, '[HttpAgentClient] ADK message sent successfully');
+      ask.log?.info({ durationMs }, 'ADK message sent');
       return response;
     } catch (error) {
       ask.outer?.throwIfAborted();
@@ -166,7 +174,7 @@ export class HttpAgentClient implements AgentClient {
       const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
       const fields = { error: error.message, durationMs };
       const timeout = ask.limited.aborted ? { timeout: true } : {};
-      ask.log?.error({ ...fields, ...timeout }, '[HttpAgentClient] ADK message failed');
+      ask.log?.error({ ...fields, ...timeout }, 'ADK message failed');
       if (error.disposition !== 'uncertain') throw error;
       return await this.#settle(ask, error);
     }
@@ -176,7 +184,7 @@ export class HttpAgentClient implements AgentClient {
   #read({ run, log, redact }: AdkQuestion, events: AdkEvent[]): AgentResponse {
     const answer = readAnswer(events);
     const { eventCount, author } = answer;
-    log?.info({ eventCount, answer: answer.kind, author }, '[HttpAgentClient] ADK response processed');
+    log?.info({ eventCount, answer: answer.kind, author }, 'ADK response processed');
     if (answer.kind === 'failed') throw reportedError(answer, redact);
     return responseOf(run, answer, this.#adk.media ? filesIn(events) : []);
   }
@@ -192,19 +200,26 @@ export class HttpAgentClient implements AgentClient {
       throw new AgentUnavailableError(failure.message, { cause: failure });
     }
     if (found.kind !== 'finished') throw failure;
-    ask.log?.info({}, '[HttpAgentClient] late ADK answer found in the session');
+    ask.log?.info({}, 'late ADK answer found in the session');
     return this.#read(ask, found.events);
   }
 
-  /** What the session holds of an earlier ask of this message; undefined when it is to be asked (again). */
-  async #earlierAnswer(question: AdkQuestion): Promise<AgentResponse | undefined> {
+  /**
+   * The answer that the session holds of an earlier attempt of this message; undefined when the agent is to be called.
+   * @throws {AgentUncertainError} the session cannot be read, and the route forbids another attempt then
+   */
+  async #earlierAnswer(
+    question: AdkQuestion,
+    { uncertain }: AttemptOptions,
+  ): Promise<AgentResponse | undefined> {
     const found = await this.#watch(question, this.#timeoutMs);
     if (found.kind === 'running') throw new AgentTimeoutError(timeoutSentence(this.#timeoutMs));
+    if (found.kind === 'unknown' && uncertain === 'dead-letter') throw new AgentUncertainError();
     if (found.kind !== 'finished') return undefined;
     const answer = readAnswer(found.events);
     if (answer.kind === 'failed' && answer.isRepeatable) return undefined;
-    question.log?.info({}, '[HttpAgentClient] ADK answer of an earlier ask found in the session');
-    return this.#read(question, found.events);
+    question.log?.info({}, 'ADK answer of an earlier attempt found in the session');
+    return { ...this.#read(question, found.events), isOfEarlierAttempt: true };
   }
 
   #watch({ server, run, outer }: AdkQuestion, limitMs: number) {

@@ -3,6 +3,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ChatClaim } from '../../../router/src/core/ports/inbox.ts';
 import { DAMAGED_VALUE } from '../../../router/src/core/ports/key-store.ts';
 import {
   type EmbeddedPostgres,
@@ -18,7 +19,7 @@ import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgre
 import { PrismaRouteStore } from '../../../router/src/infra/storage/stores/prisma-route-store.ts';
 import { StorageDamagedError } from '../../../router/src/infra/storage/stores/storage-errors.ts';
 import { applyMigrations } from '../../../router/src/infra/storage/upkeep/migrations.ts';
-import { aMessage, aPerson, aReply, loopOf } from '../../contracts/adapters.ts';
+import { aMessage, aPerson, aReply, NODE, newClaimOf } from '../../contracts/adapters.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 
 const BLOCK_BYTES = 8_192;
@@ -33,8 +34,8 @@ const long = () => randomBytes(24_000).toString('base64');
 let dataDir: string;
 let server: EmbeddedPostgres;
 let postgres: Postgres;
-let loop: { chatId: string; epoch: number };
-let otherLoop: { chatId: string; epoch: number };
+let claim: ChatClaim;
+let otherClaim: ChatClaim;
 const rows = { route: '', victimReply: '', otherReply: '' };
 
 /**
@@ -106,9 +107,9 @@ async function fill(): Promise<void> {
   });
 
   const inbox = new PostgresInbox(postgres);
-  loop = loopOf(await inbox.add(aMessage(ACCOUNT, ana, { text: long() })));
-  await inbox.add(aMessage(ACCOUNT, ana, { text: 'second' }));
-  otherLoop = loopOf(await inbox.add(aMessage(ACCOUNT, bo, { text: 'of another chat' })));
+  claim = newClaimOf(await inbox.add(aMessage(ACCOUNT, ana, { text: long() }), NODE));
+  await inbox.add(aMessage(ACCOUNT, ana, { text: 'second' }), NODE);
+  otherClaim = newClaimOf(await inbox.add(aMessage(ACCOUNT, bo, { text: 'of another chat' }), NODE));
 
   const outbox = new PostgresOutbox(postgres);
   const reply = (text: string) => outbox.addDirect(aReply(ACCOUNT, `${bo.phone}@s.whatsapp.net`, text));
@@ -175,11 +176,11 @@ describe('one damaged row', () => {
 
   it('of the inbox can be ended unread, after which its chat goes on; other chats never wait for it', async () => {
     const inbox = new PostgresInbox(postgres);
-    expect((await inbox.nextTurn(otherLoop.chatId, otherLoop.epoch))?.message.text).toBe('of another chat');
-    await expect(inbox.nextTurn(loop.chatId, loop.epoch)).rejects.toThrow(StorageDamagedError);
+    expect((await inbox.nextTurn(otherClaim))?.message.text).toBe('of another chat');
+    await expect(inbox.nextTurn(claim)).rejects.toThrow(StorageDamagedError);
     const why = { reason: 'STORAGE_DAMAGED', error: 'It cannot be read.' };
-    const messageId = await inbox.deadLetterUnreadable(loop.chatId, loop.epoch, why);
-    expect((await inbox.nextTurn(loop.chatId, loop.epoch))?.message.text).toBe('second');
+    const messageId = await inbox.deadLetterUnreadable(claim, why);
+    expect((await inbox.nextTurn(claim))?.message.text).toBe('second');
     const log = new PostgresMessageLog(postgres);
     expect(await log.deadLetters({ limit: 5 })).toMatchObject([{ messageId, ...why }]);
     expect(await log.messages({ limit: 5 })).toMatchObject([
@@ -189,7 +190,7 @@ describe('one damaged row', () => {
     ]);
     // A replay finds it as it was, and it is ended again.
     const [letter] = await log.deadLetters({ limit: 1 });
-    expect(await new PostgresDeadLetters(postgres).replay(letter?.id ?? '')).toMatchObject({
+    expect(await new PostgresDeadLetters(postgres).replay(letter?.id ?? '', NODE)).toMatchObject({
       outcome: 'replayed',
     });
   });

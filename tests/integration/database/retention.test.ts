@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RetentionDays } from '../../../router/src/config/config.ts';
+import { DbosTasks } from '../../../router/src/infra/engine/dbos-tasks.ts';
 import type { PrismaClient } from '../../../router/src/infra/storage/generated/client.ts';
 import type { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { PostgresAccountStore } from '../../../router/src/infra/storage/stores/postgres-account-store.ts';
@@ -10,12 +11,10 @@ import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postg
 import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { Retention } from '../../../router/src/infra/storage/upkeep/retention.ts';
-import { aMessage, anAccount, answered, aPerson, aReply } from '../../contracts/adapters.ts';
+import { aMessage, anAccount, answered, aPerson, aReply, NODE } from '../../contracts/adapters.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { MockAgent } from '../../support/mock-agent.ts';
 import { quietLog } from '../../support/quiet-log.ts';
-import { inbound, TestRouter } from '../../support/router.ts';
 
 const DAY_MS = 86_400_000;
 const limits: RetentionDays = {
@@ -34,7 +33,6 @@ let inbox: PostgresInbox;
 let outbox: PostgresOutbox;
 let log: PostgresMessageLog;
 let accountId: string;
-let workflows: MockAgent;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -43,16 +41,20 @@ beforeAll(async () => {
   inbox = new PostgresInbox(postgres);
   outbox = new PostgresOutbox(postgres);
   log = new PostgresMessageLog(postgres);
-  workflows = await MockAgent.start();
-  // DBOS makes its own tables when an engine starts.
-  const router = await TestRouter.start(database);
-  await router.addRoute('*', workflows.url);
-  await router.receive(inbound({ person: '5491177770001', text: 'hola' }));
-  await router.stop();
+  // DBOS creates its tables with the first task.
+  const tasks = new DbosTasks({
+    databaseUrl: database.url,
+    postgres,
+    nodeId: 'n1',
+    functions: { 'delete-account': async () => ({ deletedRows: 0 }) },
+    exclusively: (work) => work(),
+    log: quietLog,
+  });
+  await tasks.start('delete-account', 'first', { accountId: 'none' });
+  await tasks.stop();
 });
 
 afterAll(async () => {
-  await workflows.stop();
   await database.drop();
 });
 
@@ -74,9 +76,9 @@ function runIn(days: number, change: Partial<RetentionDays> = {}, client = postg
 async function answeredMessage(state: 'acked' | 'sent' = 'acked') {
   const person = aPerson();
   const message = aMessage(accountId, person, { text: 'secret', quotedText: 'quoted' });
-  const stored = await inbox.add(message);
+  const stored = await inbox.add(message, NODE);
   const reply = aReply(accountId, `${person.phone}@s.whatsapp.net`, 'answer');
-  const [row] = await inbox.finishTurn(stored.messageId ?? '', { ...answered([reply]), trace: [{ a: 1 }] });
+  const [row] = await inbox.finishTurn(stored.messageId, { ...answered([reply]), trace: [{ a: 1 }] });
   await outbox.markSending(row?.outboxId ?? '');
   await outbox.markSent(row?.outboxId ?? '');
   if (state === 'acked') {
@@ -84,7 +86,7 @@ async function answeredMessage(state: 'acked' | 'sent' = 'acked') {
       { waMessageId: reply.waMessageId, state: 'acked', atMs: Date.now() },
     ]);
   }
-  return { message, reply, messageId: stored.messageId ?? '' };
+  return { message, reply, messageId: stored.messageId };
 }
 
 describe('retention', () => {
@@ -112,7 +114,7 @@ describe('retention', () => {
     const { message, messageId } = await answeredMessage();
     expect((await runIn(91)).text).toBeGreaterThan(0);
     expect(await log.message(messageId)).toMatchObject({ text: '', quotedText: undefined, trace: undefined });
-    expect(await inbox.add(message)).toMatchObject({ outcome: 'known' });
+    expect(await inbox.add(message, NODE)).toMatchObject({ outcome: 'known' });
     expect((await runIn(91)).text).toBe(0);
   });
 
@@ -120,8 +122,9 @@ describe('retention', () => {
     const media = { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 3 };
     const stored = await inbox.add(
       aMessage(accountId, aPerson(), { text: '', media: { ...media, reference: 'the way' } }),
+      NODE,
     );
-    const messageId = stored.messageId ?? '';
+    const messageId = stored.messageId;
     const file = { ...aReply(accountId, `${aPerson().phone}@s.whatsapp.net`, ''), media };
     const [row] = await inbox.finishTurn(messageId, answered([{ ...file, file: Buffer.from('png') }]));
     await outbox.recordReceipts(accountId, [
@@ -138,11 +141,11 @@ describe('retention', () => {
   });
 
   it('never touches what is unfinished, however old', async () => {
-    const waiting = await inbox.add(aMessage(accountId, aPerson(), { text: 'unanswered' }));
+    const waiting = await inbox.add(aMessage(accountId, aPerson(), { text: 'unanswered' }), NODE);
     const { reply } = await answeredMessage('sent');
     const { row } = await outbox.addDirect(aReply(accountId, `${aPerson().phone}@s.whatsapp.net`));
     await runIn(3_000);
-    expect(await log.message(waiting.messageId ?? '')).toMatchObject({ text: 'unanswered' });
+    expect(await log.message(waiting.messageId)).toMatchObject({ text: 'unanswered' });
     expect(await outbox.findByWaId(accountId, reply.waMessageId)).toBeDefined();
     expect(await outbox.findByWaId(accountId, row.waMessageId)).toBeDefined();
   });
@@ -154,24 +157,24 @@ describe('retention', () => {
   });
 
   it('keeps what a dead letter can replay as long as the letter, and then lets all of it go', async () => {
-    const stored = await inbox.add(aMessage(accountId, aPerson(), { text: 'died' }));
-    await inbox.finishTurn(stored.messageId ?? '', { state: 'dead', reason: 'AGENT_TIMEOUT', replies: [] });
+    const stored = await inbox.add(aMessage(accountId, aPerson(), { text: 'died' }), NODE);
+    await inbox.finishTurn(stored.messageId, { state: 'dead', reason: 'AGENT_TIMEOUT', replies: [] });
     const { row } = await outbox.addDirect(aReply(accountId, `${aPerson().phone}@s.whatsapp.net`));
     await outbox.markDead(row.id, 'No such chat.');
 
     await runIn(59, { text: 1, outbox: 14 });
     const open = await new PostgresDeadLetters(postgres).open({ accountId }, 9);
     expect(open).toHaveLength(2);
-    expect(await log.message(stored.messageId ?? '')).toMatchObject({ text: 'died' });
+    expect(await log.message(stored.messageId)).toMatchObject({ text: 'died' });
     expect(await outbox.findByWaId(accountId, row.waMessageId)).toBeDefined();
 
     await runIn(61, { text: 1, outbox: 14 });
     expect(await log.deadLetters({ accountId, limit: 9 })).toEqual([]);
-    expect(await log.message(stored.messageId ?? '')).toMatchObject({ text: '', state: 'dead' });
+    expect(await log.message(stored.messageId)).toMatchObject({ text: '', state: 'dead' });
     expect(await outbox.findByWaId(accountId, row.waMessageId)).toBeUndefined();
   });
 
-  it('removes records of ended turn loops with their inputs and steps', async () => {
+  it('removes records of ended tasks with their inputs and steps', async () => {
     const rowsOf = async (id: string) => {
       const [row] = await prisma.$queryRaw<Array<{ rows: number }>>`
         SELECT count(*)::integer AS rows FROM (
@@ -185,7 +188,7 @@ describe('retention', () => {
       ['still-runs', 'PENDING'],
     ] as const) {
       await prisma.$executeRaw`INSERT INTO dbos.workflow_status (workflow_uuid, status, name, created_at, updated_at)
-        VALUES (${id}, ${status}, 'turnLoop', 1, 1)`;
+        VALUES (${id}, ${status}, 'delete-account', 1, 1)`;
       await prisma.$executeRaw`INSERT INTO dbos.workflow_input (workflow_uuid, inputs) VALUES (${id}, '[]')`;
       await prisma.$executeRaw`INSERT INTO dbos.workflow_output (workflow_uuid, output) VALUES (${id}, '1')`;
       await prisma.$executeRaw`INSERT INTO dbos.operation_outputs (workflow_uuid, function_id) VALUES (${id}, 0)`;
@@ -217,7 +220,7 @@ describe('retention', () => {
 
   it('removes journal leftovers whose message is stored, and no others', async () => {
     const message = aMessage(accountId, aPerson());
-    await inbox.add(message);
+    await inbox.add(message, NODE);
     const entry = (waMessageId: string) => ({
       ciphertextHash: `hash of ${waMessageId}`,
       stanzaOrder: 1n,
@@ -269,9 +272,7 @@ describe('retention', () => {
     try {
       const connection = own.open({ poolSize: 1 });
       const client = connection.prisma;
-      const router = await TestRouter.start(own);
-      await router.stop();
-      const { chatId } = await new PostgresInbox(connection).add(aMessage('a', aPerson()));
+      const { chatId } = await new PostgresInbox(connection).add(aMessage('a', aPerson()), NODE);
       await client.$executeRaw`
         INSERT INTO message (account_id, chat_id, wa_message_id, kind, text, state, stanza_order, sent_at, finished_at)
         SELECT 'a', ${BigInt(chatId)}, 'M' || i, 'text', 'hello', 'answered', i, now(), now() FROM generate_series(1, 5000) i`;

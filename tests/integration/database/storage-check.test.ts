@@ -19,13 +19,11 @@ beforeEach(async () => {
   database = await createTestDatabase();
   role = await createRole(database);
   log = recordingLog();
-  const postgres = new Postgres(role.url, {
-    poolSize: 2,
-    onError: (error) => check.note(error),
-  });
+  const postgres = new Postgres(role.url, { poolSize: 2 });
   end = () => postgres.close();
   const migrations = await migrationNames(join(import.meta.dirname, '../../../prisma'));
   check = new StorageCheck({ postgres, nodeId: 'n1', migrations, log });
+  postgres.onError((error) => check.note(error));
 });
 
 afterEach(async () => {

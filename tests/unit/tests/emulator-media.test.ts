@@ -28,8 +28,8 @@ async function call(method: 'GET' | 'POST', path: string, body?: Buffer) {
   });
 }
 
-describe('the emulated media host', () => {
-  it('is trusted by who has its certificate, and gives what a person uploaded', async () => {
+describe('The emulated media host', () => {
+  it('is trusted with its certificate and serves what a person uploaded', async () => {
     const { imageMessage } = host.message('image', bytes, { caption: 'look' });
     const answer = await call('GET', imageMessage?.directPath ?? '');
     expect(answer.status).toBe(200);
@@ -37,7 +37,7 @@ describe('the emulated media host', () => {
     expect(sha256(answer.body)).toEqual(imageMessage?.fileEncSha256);
   });
 
-  it('takes only what the token is the hash of, from who was given the auth', async () => {
+  it('accepts only uploads whose hash is the token, with the issued auth', async () => {
     const { encrypted, fileEncSha256 } = encryptFile(bytes, 'document');
     const token = fileEncSha256.toString('base64url');
     const auth = host.connectionNode().attrs.auth ?? '';

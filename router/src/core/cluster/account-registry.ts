@@ -1,40 +1,57 @@
+import type { ReplyDelivery } from '../delivery/deliver-reply.ts';
 import type { PairBy } from '../ports/account-control.ts';
 import type { AccountStatus, ChatProvider } from '../ports/chat-provider.ts';
 
-/** The providers of the accounts that this node holds, by account id. */
-export class AccountRegistry {
-  readonly #providers = new Map<string, ChatProvider>();
+/** An account that this node holds: its connection, and the delivery of its replies. */
+export interface RegisteredAccount {
+  provider: ChatProvider;
+  delivery: ReplyDelivery;
+}
 
-  add(provider: ChatProvider): void {
-    this.#providers.set(provider.accountId, provider);
+/** The accounts that this node holds, by account id. */
+export class AccountRegistry {
+  readonly #accounts = new Map<string, RegisteredAccount>();
+
+  add(account: RegisteredAccount): void {
+    this.#accounts.set(account.provider.accountId, account);
   }
 
-  /** Takes the provider off, unless another one of the same account took its place. */
-  remove(provider: ChatProvider): void {
-    if (this.#providers.get(provider.accountId) === provider) this.#providers.delete(provider.accountId);
+  /** Removes an account, unless it was added again meanwhile. */
+  remove(account: RegisteredAccount): void {
+    const { accountId } = account.provider;
+    if (this.#accounts.get(accountId) === account) this.#accounts.delete(accountId);
   }
 
   provider(accountId: string): ChatProvider | undefined {
-    return this.#providers.get(accountId);
+    return this.#accounts.get(accountId)?.provider;
+  }
+
+  delivery(accountId: string): ReplyDelivery | undefined {
+    return this.#accounts.get(accountId)?.delivery;
+  }
+
+  /** Deliveries of all accounts. */
+  deliveries(): ReplyDelivery[] {
+    return [...this.#accounts.values()].map(({ delivery }) => delivery);
   }
 
   list(): AccountStatus[] {
-    return [...this.#providers.values()].map((provider) => provider.status());
+    return [...this.#accounts.values()].map(({ provider }) => provider.status());
   }
 
   get(accountId: string): AccountStatus | undefined {
-    return this.#providers.get(accountId)?.status();
+    return this.provider(accountId)?.status();
   }
 
   async pair(accountId: string, by: PairBy): Promise<AccountStatus | undefined> {
-    return this.#providers.get(accountId)?.pair(by);
+    return this.provider(accountId)?.pair(by);
   }
 
   async logout(accountId: string): Promise<AccountStatus | undefined> {
-    return this.#providers.get(accountId)?.logout();
+    return this.provider(accountId)?.logout();
   }
 
   async restart(accountId: string): Promise<AccountStatus | undefined> {
-    return this.#providers.get(accountId)?.restart();
+    return this.provider(accountId)?.restart();
   }
 }

@@ -5,48 +5,54 @@ import type { Clock } from '../ports/clock.ts';
 import type { AccountView, Cluster, ClusterView } from '../ports/cluster.ts';
 import type { AccountRegistry } from './account-registry.ts';
 import { nextActionOf } from './account-state.ts';
-import type { NodeBus, NodeMessage } from './node-messages.ts';
+import type { NodeBus, NodeMessage } from './node-bus.ts';
 
 export interface ClusterAccountsDeps {
-  nodeId: string;
   /** The accounts that this node holds. */
   registry: AccountRegistry;
-  notes: NodeBus;
+  bus: NodeBus;
   cluster: Pick<Cluster, 'addAccount'>;
-  /** There is something to take: this node and the others look at once. */
-  nudge(): void;
-  /** A fresh name for a question to another node. */
+  /** A fresh id for a command to another node. */
   newId(): string;
   clock: Clock;
   /** What is known to be wrong with the database; a sentence. */
   storageTrouble(): string | undefined;
-  /** A look at the others that was not renewed for this long says nothing any more: the database is away. */
+  /** A view of the other nodes that is older than this says nothing: the database does not answer. */
   viewLifetimeMs: number;
 }
 
 type Command = Extract<NodeMessage, { kind: 'command' }>;
-type Reply = Extract<NodeMessage, { kind: 'answer' }>;
+type CommandResult = Extract<NodeMessage, { kind: 'command-result' }>;
 
 /** A little longer than a pairing code takes to come. */
-const ANSWER_WAIT_MS = 25_000;
+const RESULT_WAIT_MS = 25_000;
 
-/** A holder that has told nothing for so long, or something else than it stored, is asked: its word may have been lost. */
+/** A node whose published status is missing or differs from the stored one for so long is asked: a message was lost. */
 const DOUBT_MS = 3_000;
 
 /**
- * All accounts of the database, wherever they are held: those of this node directly, those of others by what their
- * holders tell. What an admin asks for is passed on to the node that holds the account.
+ * All accounts of the database on whichever node: the status of own accounts directly, of others as their nodes publish
+ * it. A command for an account is passed on to the node that holds it.
  */
 export class ClusterAccounts implements AccountControl {
   readonly #deps: ClusterAccountsDeps;
-  readonly #told = new Map<string, { from: string; status: AccountStatus }>();
-  readonly #questions = new Map<string, (reply: Reply) => void>();
+  readonly #published = new Map<string, { from: string; status: AccountStatus }>();
+  readonly #commands = new Map<string, (result: CommandResult) => void>();
   #view: ClusterView = { nodes: [], accounts: [] };
   #seenAtMs = Number.NEGATIVE_INFINITY;
   #doubtSinceMs: number | undefined;
 
   constructor(deps: ClusterAccountsDeps) {
     this.#deps = deps;
+    const { bus, registry } = deps;
+    bus.on('status', ({ status }, from) => this.#published.set(status.accountId, { from, status }));
+    bus.on('status-request', () => {
+      for (const status of registry.list()) bus.publish({ kind: 'status', status });
+    });
+    bus.on('command-result', (result) => this.#commands.get(result.id)?.(result));
+    bus.on('command', (command) => {
+      if (registry.provider(command.accountId)) void this.#obey(command);
+    });
   }
 
   /** What was seen last of nodes and accounts. */
@@ -54,33 +60,23 @@ export class ClusterAccounts implements AccountControl {
     return this.#view;
   }
 
-  /** Takes a fresh look at nodes and accounts. */
+  /** Takes a fresh view of nodes and accounts. */
   seen(view: ClusterView): void {
     this.#view = view;
     this.#seenAtMs = this.#deps.clock.monotonicMs();
     const holders = new Map(view.accounts.map(({ accountId, holder }) => [accountId, holder?.nodeId]));
-    for (const [accountId, { from }] of this.#told) {
-      if (holders.get(accountId) !== from) this.#told.delete(accountId);
+    for (const [accountId, { from }] of this.#published) {
+      if (holders.get(accountId) !== from) this.#published.delete(accountId);
     }
     this.#doubtSinceMs = this.#isInDoubt() ? (this.#doubtSinceMs ?? this.#seenAtMs) : undefined;
     if (this.#doubtSinceMs === undefined || this.#seenAtMs - this.#doubtSinceMs < DOUBT_MS) return;
     this.#doubtSinceMs = this.#seenAtMs;
-    this.#deps.notes.publish({ kind: 'who' });
+    this.#deps.bus.publish({ kind: 'status-request' });
   }
 
-  /** A status of an account held here changed: other nodes show it too. */
+  /** The status of an account of this node changed: other nodes show it too. */
   changed(status: AccountStatus): void {
-    if (this.#hasOthers()) this.#deps.notes.publish({ kind: 'status', status });
-  }
-
-  /** Takes a note of another node; those that are not about statuses and commands are left alone. */
-  take(note: NodeMessage, from: string): void {
-    if (note.kind === 'status') this.#told.set(note.status.accountId, { from, status: note.status });
-    if (note.kind === 'who') {
-      for (const status of this.#deps.registry.list()) this.#deps.notes.publish({ kind: 'status', status });
-    }
-    if (note.kind === 'answer') this.#questions.get(note.id)?.(note);
-    if (note.kind === 'command' && this.#deps.registry.provider(note.accountId)) void this.#obey(note);
+    if (this.#hasOthers()) this.#deps.bus.publish({ kind: 'status', status });
   }
 
   list(): AccountStatus[] {
@@ -91,14 +87,14 @@ export class ClusterAccounts implements AccountControl {
   }
 
   get(accountId: string): AccountStatus | undefined {
-    const { registry, nodeId } = this.#deps;
+    const { registry, bus } = this.#deps;
     const own = registry.get(accountId);
-    if (own) return { ...own, node: nodeId };
+    if (own) return { ...own, node: bus.nodeId };
     const account = this.#view.accounts.find((each) => each.accountId === accountId);
     if (!account) return undefined;
     const node = account.availability === 'held' ? account.holder?.nodeId : undefined;
-    const told = this.#told.get(accountId);
-    if (told && told.from === node && !this.#isBlind()) return { ...told.status, node };
+    const published = this.#published.get(accountId);
+    if (published && published.from === node && !this.#isBlind()) return { ...published.status, node };
     return this.#statusOf(account, node);
   }
 
@@ -110,10 +106,10 @@ export class ClusterAccounts implements AccountControl {
       changedAtMs: this.#deps.clock.now(),
       availability: 'free',
     };
-    // Known here from now on, without waiting for the next look.
+    // Known here from now on, without waiting for the next view.
     if (outcome === 'added') {
       this.#view = { ...this.#view, accounts: [...this.#view.accounts, account] };
-      this.#deps.nudge();
+      this.#deps.bus.broadcast({ kind: 'accounts-changed' });
     }
     return outcome;
   }
@@ -130,7 +126,7 @@ export class ClusterAccounts implements AccountControl {
     return this.#command({ accountId, action: 'restart' });
   }
 
-  /** Of an account that nobody told of: what its last holder stored, as far as it can still be true. */
+  /** The status of an account whose node published none: what was stored last, as far as it can still be true. */
   #statusOf(account: AccountView, node: string | undefined): AccountStatus {
     const { accountId, record, changedAtMs } = account;
     const { state: stored, phone, lid, pushName } = record;
@@ -146,15 +142,15 @@ export class ClusterAccounts implements AccountControl {
         ...base,
         state: 'stopped',
         nextAction:
-          'Mend the database as the reason says: wa2ai connects again by itself. WhatsApp keeps what is sent meanwhile.',
-        reason: this.#deps.storageTrouble() ?? 'The database does not answer, so no message is taken in.',
+          'Fix the database (see reason): wa2ai then connects again. WhatsApp queues what is sent meanwhile.',
+        reason: this.#deps.storageTrouble() ?? 'The database does not answer, so no message is received.',
       };
     }
-    if (node === undefined || node === this.#deps.nodeId) {
+    if (node === undefined || node === this.#deps.bus.nodeId) {
       return {
         ...base,
         state: 'starting',
-        nextAction: 'Nothing to do: a node is about to take this account.',
+        nextAction: 'Nothing to do: a node is about to connect this account.',
       };
     }
     return {
@@ -168,8 +164,8 @@ export class ClusterAccounts implements AccountControl {
 
   #isInDoubt(): boolean {
     return this.#view.accounts.some(({ accountId, availability, holder, record }) => {
-      if (availability !== 'held' || holder?.nodeId === this.#deps.nodeId) return false;
-      return this.#told.get(accountId)?.status.state !== record.state;
+      if (availability !== 'held' || holder?.nodeId === this.#deps.bus.nodeId) return false;
+      return this.#published.get(accountId)?.status.state !== record.state;
     });
   }
 
@@ -178,7 +174,7 @@ export class ClusterAccounts implements AccountControl {
   }
 
   #hasOthers(): boolean {
-    return this.#view.nodes.some(({ nodeId, isAlive }) => isAlive && nodeId !== this.#deps.nodeId);
+    return this.#view.nodes.some(({ nodeId, isAlive }) => isAlive && nodeId !== this.#deps.bus.nodeId);
   }
 
   async #command(asked: Omit<Command, 'kind' | 'id'>): Promise<AccountStatus | undefined> {
@@ -191,22 +187,22 @@ export class ClusterAccounts implements AccountControl {
   }
 
   async #run({ accountId, action, by }: Omit<Command, 'kind' | 'id'>): Promise<AccountStatus | undefined> {
-    const { registry, nodeId } = this.#deps;
+    const { registry, bus } = this.#deps;
     const status =
       action === 'pair'
         ? await registry.pair(accountId, by ?? { method: 'qr' })
         : await registry[action](accountId);
-    return status && { ...status, node: nodeId };
+    return status && { ...status, node: bus.nodeId };
   }
 
   async #ask(asked: Omit<Command, 'kind' | 'id'>, node: string): Promise<AccountStatus | undefined> {
     const id = this.#deps.newId();
     const answered = new AbortController();
     try {
-      const reply = new Promise<Reply>((resolve) => this.#questions.set(id, resolve));
-      this.#deps.notes.publish({ kind: 'command', id, ...asked });
-      const late = this.#deps.clock.sleep(ANSWER_WAIT_MS, answered.signal).then(() => undefined);
-      const { error, status } = (await Promise.race([reply, late])) ?? {
+      const result = new Promise<CommandResult>((resolve) => this.#commands.set(id, resolve));
+      this.#deps.bus.publish({ kind: 'command', id, ...asked });
+      const late = this.#deps.clock.sleep(RESULT_WAIT_MS, answered.signal).then(() => undefined);
+      const { error, status } = (await Promise.race([result, late])) ?? {
         error: new AccountNotHeldError(asked.accountId, node),
       };
       if (!error) return status && { ...status, node };
@@ -214,26 +210,25 @@ export class ClusterAccounts implements AccountControl {
       throw new Wa2aiError(error.code, error.isLater ? 'retry' : 'dead', error.message);
     } finally {
       answered.abort();
-      this.#questions.delete(id);
+      this.#commands.delete(id);
     }
   }
 
   async #obey(command: Command): Promise<void> {
-    const { notes } = this.#deps;
+    const { bus } = this.#deps;
     const { id } = command;
     try {
       const status = await this.#run(command);
-      notes.publish({ kind: 'answer', id, ...(status && { status }) });
+      bus.publish({ kind: 'command-result', id, ...(status && { status }) });
     } catch (error) {
       const known = error instanceof Wa2aiError ? error : undefined;
-      notes.publish({
-        kind: 'answer',
+      bus.publish({
+        kind: 'command-result',
         id,
         error: {
           code: known?.code ?? 'INTERNAL',
           isLater: known?.disposition !== 'dead',
-          message:
-            known?.message ?? 'The node that holds the account could not do it; its log has the cause.',
+          message: known?.message ?? 'The node that holds the account failed; its log has the cause.',
         },
       });
     }

@@ -1,75 +1,96 @@
+import type { NodeBus } from '../cluster/node-bus.ts';
+import { KeyedLock } from '../keyed-lock.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { QueuedReply } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
-import { ReplySending } from './send-reply.ts';
-import { SentNotes } from './sent-notes.ts';
+import { ReplySender } from './send-reply.ts';
+import { SentMarker } from './sent-marker.ts';
 
 /** Rows read at once when a connection opens; more follow in further pages. */
 const PAGE = 200;
-/** Replies kept in memory while older ones are read; more of them are found in the outbox afterwards. */
-const MAX_HELD = 1_000;
-
-/** Sends of one message in all that WhatsApp did not acknowledge before it is dead. */
+/** New replies kept in memory while older ones are read; further ones are found in the outbox afterwards. */
+const MAX_WAITING = 1_000;
+/** Sends of one message that WhatsApp did not acknowledge before it is dead. */
 const MAX_UNACKNOWLEDGED = 5;
 const DEFAULT_ACK_TIMEOUT_MS = 30_000;
+
+export interface DeliverRepliesDeps {
+  /** The accounts of this node. */
+  accounts: { delivery(accountId: string): Pick<ReplyDelivery, 'deliver'> | undefined };
+  /** For accounts of other nodes. */
+  bus: Pick<NodeBus, 'publish'>;
+}
+
+/**
+ * Starts the delivery of stored replies on the node that holds their account. Returns at once. Nothing is lost when that
+ * node does not hear of them, because it looks in the outbox from time to time.
+ */
+export function deliverReplies({ accounts, bus }: DeliverRepliesDeps, replies: readonly QueuedReply[]): void {
+  for (const reply of replies) {
+    const { accountId } = reply.message;
+    const delivery = accounts.delivery(accountId);
+    if (delivery) delivery.deliver([reply]);
+    else bus.publish({ kind: 'replies-queued', accountId });
+  }
+}
 
 export interface DeliverDeps {
   outbox: Outbox;
   provider: Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status'>;
+  clock: Clock;
   log: Logger;
   /** How long WhatsApp may take to acknowledge a message before it is sent again, in milliseconds. Default 30,000. */
   ackTimeoutMs?: number;
-  /** As SentNotesDeps; without it nothing is sent again before the next opening or `chase`. */
-  clock?: Clock;
 }
 
 /**
- * Outbox → provider for one account: one send at a time in a chat, in outbox order, chats side by side. The row is the
- * truth; what is in memory here is only the way to it. Whatever a crash or a drop left unacknowledged goes again, with
+ * Outbox → provider for one account: one send at a time in a chat, in outbox order; chats in parallel. The row is the
+ * truth, memory only speeds up its way. A message that a crash or a lost connection left unacknowledged is sent again, with
  * the same WhatsApp id, when the connection opens.
  */
 export class ReplyDelivery {
   readonly #deps: DeliverDeps;
-  readonly #lanes = new Map<string, Promise<void>>();
-  /** Rows on their way in this process: a row taken from the turn and again by `resume` goes once. */
-  readonly #underway = new Set<string>();
-  /** Replies that arrive while `resume` reads the older ones wait here, so that they do not overtake. */
-  #held: QueuedReply[] | undefined;
-  readonly #notes: SentNotes;
-  readonly #sending: ReplySending;
+  /** The send queue of each chat, by chat id. */
+  readonly #queues = new KeyedLock();
+  /** Rows that are queued or being sent in this process: a row taken from its turn and again by `resume` is sent once. */
+  readonly #queued = new Set<string>();
+  /** New replies wait here while `resume` reads the older ones, so that they do not overtake them. */
+  #waiting: QueuedReply[] | undefined;
+  readonly #marker: SentMarker;
+  readonly #sender: ReplySender;
   #resuming: Promise<void> | undefined;
-  #looking: Promise<void> | undefined;
-  #chasing: Promise<void> | undefined;
-  #isLooking = false;
-  #mustLookAgain = false;
+  #polling: Promise<void> | undefined;
+  #resending: Promise<void> | undefined;
+  #isPolling = false;
+  #mustPollAgain = false;
   readonly #finishing = new AbortController();
 
   constructor(deps: DeliverDeps) {
     this.#deps = deps;
-    this.#notes = new SentNotes(deps);
-    this.#sending = new ReplySending({
+    this.#marker = new SentMarker(deps);
+    this.#sender = new ReplySender({
       ...deps,
-      notes: this.#notes,
+      marker: this.#marker,
       isConnected: () => this.#isConnected,
-      look: () => this.look(),
+      pollQueue: () => this.pollQueue(),
       finishing: this.#finishing.signal,
     });
   }
 
-  /** Takes replies just stored. When the account is not open they stay in the outbox until `resume`. */
-  deliver(replies: QueuedReply[]): void {
-    if (this.#held) {
-      if (this.#held.length < MAX_HELD) this.#held.push(...replies);
-      else this.#mustLookAgain = true;
+  /** Queues replies that were just stored. While the account is not open they stay in the outbox until `resume`. */
+  deliver(replies: readonly QueuedReply[]): void {
+    if (this.#waiting) {
+      if (this.#waiting.length < MAX_WAITING) this.#waiting.push(...replies);
+      else this.#mustPollAgain = true;
       return;
     }
     if (!this.#isConnected) return;
     for (const reply of replies) this.#enqueue(reply);
   }
 
-  /** The connection opened: sends everything not yet acknowledged, oldest first, then what came meanwhile. */
+  /** The connection opened: sends everything that is not acknowledged, oldest first, then the replies that came meanwhile. */
   resume(): Promise<void> {
     this.#resuming ??= this.#resume().finally(() => {
       this.#resuming = undefined;
@@ -78,87 +99,81 @@ export class ReplyDelivery {
   }
 
   /**
-   * Takes rows that nobody tried yet: written by other nodes, or behind one that was. Does nothing while the account is
-   * not open, since `resume` takes them then. A failure is mended by the next look.
+   * Queues rows that were never tried: written by other nodes, or behind one that was. Does nothing while the account is
+   * not open, since `resume` queues them then. Never throws; after a failure the next call reads them.
    */
-  look(): void {
-    this.#mustLookAgain = true;
-    if (!this.#isLooking) this.#looking = this.#lookUntilSeen();
+  pollQueue(): void {
+    this.#mustPollAgain = true;
+    if (!this.#isPolling) this.#polling = this.#pollUntilSeen();
   }
 
   /**
-   * Sends again, with the same id, what WhatsApp took and never acknowledged, and gives up what it did not acknowledge
-   * five times over five such times. To be called now and then; does nothing while the account is not open. One look at a
-   * time.
+   * Sends messages again, with the same id, that WhatsApp took and did not acknowledge in time; those that it did not
+   * acknowledge five times in five such times end as dead letters. Does nothing while the account is not open. Never
+   * rejects.
    */
-  chase(): Promise<void> {
-    this.#chasing ??= this.#chase().finally(() => {
-      this.#chasing = undefined;
+  resendUnacknowledged(): Promise<void> {
+    this.#resending ??= this.#resend().finally(() => {
+      this.#resending = undefined;
     });
-    return this.#chasing;
+    return this.#resending;
   }
 
-  async #chase(): Promise<void> {
+  async #resend(): Promise<void> {
     const { outbox, provider, log, ackTimeoutMs = DEFAULT_ACK_TIMEOUT_MS } = this.#deps;
-    if (this.#held || !this.#isConnected) return;
+    if (this.#waiting || !this.#isConnected) return;
     try {
-      const late = await outbox.overdue(provider.accountId, { ackTimeoutMs, limit: PAGE });
-      for (const { reply, attempts, openForMs } of late) {
-        if (this.#underway.has(reply.outboxId)) continue;
-        const { outboxId } = reply;
+      const overdue = await outbox.overdue(provider.accountId, { ackTimeoutMs, limit: PAGE });
+      for (const { reply, attempts, openForMs } of overdue) {
+        const { outboxId, messageId } = reply;
+        if (this.#queued.has(outboxId)) continue;
         if (attempts >= MAX_UNACKNOWLEDGED && openForMs >= MAX_UNACKNOWLEDGED * ackTimeoutMs) {
           const error = `WhatsApp took it ${attempts} times and never acknowledged it.`;
           await outbox.markDead(outboxId, error, 'never-acknowledged');
-          log.error({ outboxId, attempts }, 'reply never acknowledged');
+          log.error({ outboxId, messageId, attempts }, 'reply never acknowledged');
         } else {
-          log.warn(
-            { outboxId, attempts },
-            'reply not acknowledged in time; it is sent again with the same id',
-          );
+          log.warn({ outboxId, messageId, attempts }, 'reply not acknowledged in time, sending it again');
           this.#enqueue(reply);
         }
       }
     } catch (error) {
-      log.warn({ err: error }, 'unacknowledged replies could not be looked for; it is tried again');
+      log.warn({ err: error }, 'cannot look for unacknowledged replies, retrying');
     }
   }
 
   /**
-   * A limit of WhatsApp on the account began or ended while it is connected: with the last one gone, what was on hold goes
-   * out. Never rejects; a failure is mended by the next opening.
+   * A limit of WhatsApp on the account started or ended while it is connected: when the last one ended, delayed rows are
+   * sent. Never rejects; after a failure the next opening of the connection sends them.
    */
   async limitChanged(): Promise<void> {
     try {
-      await this.#endHoldsUnlessLimited();
+      await this.#endDelaysUnlessLimited();
     } catch (error) {
-      this.#deps.log.warn(
-        { err: error },
-        'replies on hold could not be taken up; they go with the next opening',
-      );
+      this.#deps.log.warn({ err: error }, 'cannot end the delay of replies, retrying at the next connection');
     }
-    this.look();
+    this.pollQueue();
   }
 
-  /** WhatsApp acknowledged these: whoever records the acks has noted the sends with them. */
+  /** WhatsApp acknowledged these; the acks are stored by the caller. */
   acknowledged(waMessageIds: readonly string[]): void {
-    this.#notes.acknowledged(waMessageIds);
+    this.#marker.acknowledged(waMessageIds);
   }
 
   /**
-   * The account is about to be given up: takes nothing more, and resolves when what it had taken is sent and noted. What
-   * comes later stays in the outbox for the next owner, who would else wait for as long as people keep writing.
+   * The account is about to be given up: takes nothing more, and resolves when everything queued is sent and marked.
+   * Replies that come later stay in the outbox for the next node.
    */
   async finish(): Promise<void> {
     this.#finishing.abort();
-    await this.settled();
+    await this.idle();
   }
 
-  /** Resolves when nothing is being sent and every send is noted. */
-  async settled(): Promise<void> {
+  /** Resolves when nothing is being sent and every send is marked. */
+  async idle(): Promise<void> {
     await this.#resuming?.catch(() => undefined);
-    await this.#looking;
-    await Promise.all(this.#lanes.values());
-    await this.#notes.finish();
+    await this.#polling;
+    await this.#queues.idle();
+    await this.#marker.finish();
   }
 
   get #isFinishing(): boolean {
@@ -167,69 +182,65 @@ export class ReplyDelivery {
 
   async #resume(): Promise<void> {
     const { outbox, provider } = this.#deps;
-    this.#held = [];
+    this.#waiting = [];
     try {
-      await this.#endHoldsUnlessLimited();
+      await this.#endDelaysUnlessLimited();
       let afterId: string | undefined;
       for (;;) {
         const rows = await outbox.undelivered(provider.accountId, { limit: PAGE, afterId });
         for (const row of rows) this.#enqueue(row);
         if (rows.length < PAGE || this.#isFinishing) break;
         afterId = rows.at(-1)?.outboxId;
-        // A page at a time keeps memory flat however much piled up while the account was closed.
-        await Promise.all(this.#lanes.values());
+        // One page at a time keeps memory flat, however many rows were stored while the account was closed.
+        await this.#queues.idle();
       }
     } finally {
-      const held = this.#held;
-      this.#held = undefined;
-      this.deliver(held);
-      if (this.#mustLookAgain) this.look();
+      const waiting = this.#waiting;
+      this.#waiting = undefined;
+      this.deliver(waiting);
+      if (this.#mustPollAgain) this.pollQueue();
     }
   }
 
-  async #lookUntilSeen(): Promise<void> {
+  async #pollUntilSeen(): Promise<void> {
     const { outbox, provider, log } = this.#deps;
-    this.#isLooking = true;
+    this.#isPolling = true;
     try {
-      while (this.#mustLookAgain) {
-        this.#mustLookAgain = false;
-        if (this.#held || this.#isFinishing || !this.#isConnected) return;
+      while (this.#mustPollAgain) {
+        this.#mustPollAgain = false;
+        if (this.#waiting || this.#isFinishing || !this.#isConnected) return;
         const rows = await outbox.queued(provider.accountId, PAGE);
         for (const row of rows) this.#enqueue(row);
         if (rows.length < PAGE) continue;
-        await Promise.all(this.#lanes.values());
-        this.#mustLookAgain = true;
+        await this.#queues.idle();
+        this.#mustPollAgain = true;
       }
     } catch (error) {
-      log.warn({ err: error }, 'queued replies could not be read; they are looked for again');
+      log.warn({ err: error }, 'cannot read queued replies, retrying');
     } finally {
-      // In the same step that found nothing more to do: who asks next begins anew.
-      this.#isLooking = false;
+      // In the same step that found nothing more to do, so that the next call starts again.
+      this.#isPolling = false;
     }
   }
 
-  /** Holds are for as long as the limit, which may be ended sooner or have been seen by another clock. */
-  async #endHoldsUnlessLimited(): Promise<void> {
+  /** A delay lasts as long as its limit, which may end sooner or have been measured by another clock. */
+  async #endDelaysUnlessLimited(): Promise<void> {
     const { outbox, provider } = this.#deps;
     if (provider.status().limitLeftMs === undefined) await outbox.endHolds(provider.accountId);
   }
 
-  /** A restricted account is connected too: WhatsApp limits what goes to strangers only. */
+  /** A restricted account is connected too: WhatsApp limits messages to strangers only. */
   get #isConnected(): boolean {
     const { state, isConnected } = this.#deps.provider.status();
     return isConnected ?? state === 'open';
   }
 
   #enqueue(reply: QueuedReply): void {
-    if (this.#isFinishing || this.#underway.has(reply.outboxId)) return;
-    this.#underway.add(reply.outboxId);
-    const before = this.#lanes.get(reply.chatId) ?? Promise.resolve();
-    const lane = before
-      .then(() => this.#sending.send(reply))
-      .finally(() => {
-        this.#underway.delete(reply.outboxId);
-        if (this.#lanes.get(reply.chatId) === lane) this.#lanes.delete(reply.chatId);
-      });
-    this.#lanes.set(reply.chatId, lane);
+    const { outboxId, chatId } = reply;
+    if (this.#isFinishing || this.#queued.has(outboxId)) return;
+    this.#queued.add(outboxId);
+    void this.#queues
+      .run([chatId], () => this.#sender.send(reply))
+      .finally(() => this.#queued.delete(outboxId));
   }
 }

@@ -1,11 +1,11 @@
 import type { DeadLetterFilter, DeadLetters, Replay } from '../ports/dead-letters.ts';
+import type { TaskResult, TaskSteps } from '../ports/durable-tasks.ts';
 import type { QueuedReply } from '../ports/inbox.ts';
+import type { ChatWorkers } from '../turns/chat-workers.ts';
 
 export interface ReplayDeps {
   deadLetters: DeadLetters;
-  startLoop(loop: { chatId: string; epoch: number }): void;
-  /** Tells the loop that runs on a chat that there is a message. */
-  wakeLoop(chatId: string): void;
+  workers: Pick<ChatWorkers, 'nodeForNextChat' | 'serve'>;
   deliver(reply: QueuedReply): void;
 }
 
@@ -14,12 +14,9 @@ export interface ReplayDeps {
  * @throws {StorageUnavailableError} nothing was changed
  */
 export async function replayDeadLetter(deps: ReplayDeps, id: string): Promise<Replay['outcome']> {
-  const replay = await deps.deadLetters.replay(id);
+  const replay = await deps.deadLetters.replay(id, deps.workers.nodeForNextChat());
   if ('reply' in replay) deps.deliver(replay.reply);
-  else if (replay.outcome === 'replayed') {
-    if (replay.startLoop) deps.startLoop(replay.startLoop);
-    else deps.wakeLoop(replay.chatId);
-  }
+  else if (replay.outcome === 'replayed') deps.workers.serve(replay.worker, !replay.isNewWorker);
   return replay.outcome;
 }
 
@@ -39,4 +36,31 @@ export async function replayDeadLetters(
     if ((await replayDeadLetter(deps, id)) === 'replayed') replayed += 1;
   }
   return { replayed, hasMore: ids.length > limit };
+}
+
+/** Dead letters of one task, and of one of its steps. */
+const MAX_REPLAYED = 10_000;
+const STEP_SIZE = 100;
+
+/**
+ * Replays the dead letters that match a filter now, as a durable task: those that fail again meanwhile are not replayed
+ * twice. More than 10,000 are left for another task.
+ */
+export async function replayAllDeadLetters(
+  deps: ReplayDeps,
+  steps: TaskSteps,
+  filter: DeadLetterFilter,
+): Promise<TaskResult<'replay-dead-letters'>> {
+  const ids = await steps.run('collect', () => deps.deadLetters.open(filter, MAX_REPLAYED));
+  let replayed = 0;
+  for (let start = 0; start < ids.length; start += STEP_SIZE) {
+    replayed += await steps.run(`replay from ${start}`, async () => {
+      let count = 0;
+      for (const id of ids.slice(start, start + STEP_SIZE)) {
+        if ((await replayDeadLetter(deps, id)) === 'replayed') count += 1;
+      }
+      return count;
+    });
+  }
+  return { replayed };
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import { Slots } from '../slots.ts';
 
-/** Uploads of one file in all before its row is dead, and the wait after the first that failed; it doubles. */
+/** Uploads of one file before its row is dead, and the wait after the first failure; it doubles with each. */
 const MAX_UPLOADS = 5;
 const UPLOAD_BACKOFF_MS = 2_000;
 /** Files in memory at once, however many chats wait for one. */
@@ -16,11 +16,11 @@ export interface ReplyFilesDeps {
   provider: Pick<ChatProvider, 'upload'>;
 }
 
-/** The files of replies on their way to WhatsApp, a few at a time. */
+/** Uploads the files of replies to WhatsApp, a few at a time. */
 export class ReplyFiles {
   readonly #deps: ReplyFilesDeps;
   readonly #slots = new Slots(UPLOADS_AT_ONCE);
-  /** Failed uploads by row, while this process lives. */
+  /** Failed uploads by row, in this process. */
   readonly #failures = new Map<string, number>();
 
   constructor(deps: ReplyFilesDeps) {
@@ -28,7 +28,7 @@ export class ReplyFiles {
   }
 
   /**
-   * The uploaded form of a reply's file, kept before anything is sent, so that every try sends the very same message.
+   * The uploaded form of a reply's file, stored before anything is sent, so that every attempt sends the same message.
    * @throws {UploadFailedError} {SendRefusedError} {StorageUnavailableError}
    */
   contentOf(reply: QueuedReply): Promise<Uint8Array> {
@@ -45,19 +45,19 @@ export class ReplyFiles {
     return content;
   }
 
-  /** Nothing was sent: the row waits a while, and with it what is behind it in its chat. */
+  /** Nothing was sent: the row waits a while, and with it the messages behind it in its chat. */
   async uploadFailed({ outboxId }: QueuedReply, reason: string, log: Logger): Promise<void> {
     const { outbox } = this.#deps;
     const failures = (this.#failures.get(outboxId) ?? 0) + 1;
     if (failures >= MAX_UPLOADS) {
       this.#failures.delete(outboxId);
-      await outbox.markDead(outboxId, `${reason} It was tried ${failures} times.`);
-      log.error({ reason, failures }, 'file of a reply could not be uploaded');
+      await outbox.markDead(outboxId, `${reason} There were ${failures} attempts.`);
+      log.error({ reason, failures }, 'file of a reply not uploaded, giving up');
       return;
     }
     this.#failures.set(outboxId, failures);
     await outbox.release(outboxId, reason);
     await outbox.hold(outboxId, UPLOAD_BACKOFF_MS * 2 ** (failures - 1), reason);
-    log.warn({ reason, failures }, 'file of a reply was not uploaded; it is tried again');
+    log.warn({ reason, failures }, 'file of a reply not uploaded, retrying');
   }
 }

@@ -58,6 +58,7 @@ export interface StoredTurn {
   kind: string;
   text: string;
   quotedText?: string | null;
+  editOf?: string | null;
   media?: MediaInfo;
   sentAtMs: number;
   chat: ChatIdentity;
@@ -89,6 +90,7 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     pushName: row.pushName ?? undefined,
     kind: row.kind as MessageKind,
     quotedText: row.quotedText ?? undefined,
+    ...(row.editOf && { editOf: row.editOf }),
     ...(row.media && { media: row.media }),
   };
   const { messageId, chatId, accountId, replyTo, receivedAtMs, repliedAtMs } = row;

@@ -1,26 +1,28 @@
+import { chatHash } from '../chat-hash.ts';
 import type { InboundMessage, Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
+import type { ChatWorkers } from '../turns/chat-workers.ts';
+import { replyToOf } from './chat-identity.ts';
 
 export interface ReceiveDeps {
-  inbox: Inbox;
-  /** Starts the turn loop of a chat; a failure is mended by the sweep, so it is not awaited. */
-  startLoop(loop: { chatId: string; epoch: number }): void;
-  /** Tells the loop that is running on a chat that a message came. */
-  wakeLoop(chatId: string): void;
+  inbox: Pick<Inbox, 'add'>;
+  workers: Pick<ChatWorkers, 'nodeForNextChat' | 'serve'>;
   log: Logger;
 }
 
 /**
- * Provider → inbox: stores the message together with what starts its turn, then starts the chat's turn loop, or
- * wakes the one that runs. A message that was stored before changes nothing.
- * @throws {StorageUnavailableError} nothing was stored; the provider keeps the message and calls again
+ * Provider → inbox → chat worker: stores a message and, in the same transaction, claims its chat when nobody works on it;
+ * then starts or wakes the chat's worker, which is not awaited. Idempotent: a message that is stored already changes
+ * nothing.
+ * @throws {StorageUnavailableError} nothing was stored; call again
  */
-export async function receiveMessage(deps: ReceiveDeps, message: InboundMessage): Promise<void> {
-  const stored = await deps.inbox.add(message);
-  deps.log.debug(
-    { waMessageId: message.waMessageId, outcome: stored.outcome, ignoredReason: message.ignoredReason },
-    'message received',
-  );
-  if (stored.startLoop) deps.startLoop(stored.startLoop);
-  else if (stored.outcome === 'stored') deps.wakeLoop(stored.chatId);
+export async function receiveMessage(
+  { inbox, workers, log }: ReceiveDeps,
+  message: InboundMessage,
+): Promise<void> {
+  const { messageId, outcome, worker, isNewWorker } = await inbox.add(message, workers.nodeForNextChat());
+  const { accountId, waMessageId, ignoredReason } = message;
+  const chat = chatHash(accountId, replyToOf(message));
+  log.info({ messageId, waMessageId, chat, outcome, ignoredReason }, 'message received');
+  if (worker) workers.serve(worker, !isNewWorker);
 }

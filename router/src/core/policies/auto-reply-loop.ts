@@ -1,18 +1,25 @@
+import { isRetryable } from '../errors.ts';
 import type { ChatHistory, EarlierTurn } from '../ports/chat-history.ts';
+import type { ChatPolicy } from './policy.ts';
 
-/** When a chat counts as two programs answering each other. */
-export interface LoopSettings {
-  /** Automatic-looking turns in a row that are answered; the next one is not. 0: every one is. */
+/** When a chat counts as an auto-reply loop: two programs that answer each other. */
+export interface AutoReplyLoopSettings {
+  /** Automatic-looking turns in a row that are answered; the next one is not. 0: every message is answered. */
   turns: number;
-  /** Longest wait between our reply and an answer that no person gives so often in a row, in milliseconds. */
+  /** Longest time from our reply to the next message that counts as automatic, in milliseconds. */
   replyMs: number;
 }
 
-/** Nobody types faster for long; what was dictated or pasted is rarer than one message after the other. */
+export interface AutoReplyLoopDeps {
+  history: ChatHistory;
+  autoReplyLoop: AutoReplyLoopSettings;
+}
+
+/** Nobody types faster for long; dictated or pasted texts rarely follow each other. */
 const TYPED_CHARS_PER_SECOND = 15;
-/** Shorter texts may have been typed while our reply was still being read. */
+/** Shorter texts may have been typed while the person read our reply. */
 const MIN_CHARS = 20;
-/** A slower program (it may be an agent with a language model) is told by more turns in a row. */
+/** A slower program (for example an agent with a language model) needs more turns in a row to be recognised. */
 const SLOW_FACTOR = 10;
 const SLOW_TURNS_FACTOR = 3;
 
@@ -28,18 +35,39 @@ export interface TurnNow {
 }
 
 /**
+ * Ends turns of an auto-reply loop without an answer (reason `auto-reply-loop`). A chat history that is damaged skips the
+ * check: the message is answered.
+ */
+export function autoReplyLoopPolicy({ history, autoReplyLoop: settings }: AutoReplyLoopDeps): ChatPolicy {
+  return {
+    before: async (turn, log) => {
+      try {
+        const { isLoop, turns } = await findLoop({ history, settings }, { ...turn, text: turn.message.text });
+        if (!isLoop) return undefined;
+        const sentence = `The last ${turns} turns look like two programs answering each other.`;
+        return { reason: 'auto-reply-loop', step: { step: 'auto-reply-loop', outcome: 'stopped', sentence } };
+      } catch (error) {
+        if (isRetryable(error)) throw error;
+        log.warn({ err: error }, 'auto-reply-loop check skipped: chat history unreadable');
+        return undefined;
+      }
+    },
+  };
+}
+
+/**
  * Whether a message is the next of a run of automatic turns, and how long that run is.
  *
- * A turn looks automatic when it came after our reply to the turn before, within `replyMs`, and repeats that turn, says
- * our own reply back, or holds more than can be typed in that time; or within ten times `replyMs` with more than can be
- * typed. What was written before our reply came is no answer to it: it neither counts nor ends the run. `turns` quick ones
- * in a row, or three times as many of either sort, make a loop; the first message that looks written by a person ends it.
+ * A turn looks automatic when it came after our reply to the previous turn, within `replyMs`, and repeats that turn, or
+ * repeats our own reply, or is longer than can be typed in that time; or within ten times `replyMs` and longer than can be
+ * typed. A message written before our reply is no answer to it: it neither counts nor ends the run. `turns` quick turns in
+ * a row, or three times as many of either sort, make a loop; the first message that looks typed by a person ends it.
  * @param earlier answered turns of the chat, newest first
  */
 export function loopOf(
   now: Omit<TurnNow, 'chatId'>,
   earlier: readonly EarlierTurn[],
-  settings: LoopSettings,
+  settings: AutoReplyLoopSettings,
 ): { isLoop: boolean; turns: number } {
   let turns = 0;
   let quickTurns = 0;
@@ -74,17 +102,17 @@ function paceOf(
 }
 
 /**
- * Looks whether a message belongs to a loop; the stored turns are read only when it came soon enough after a reply.
+ * Whether a message belongs to a loop. Stored turns are read only when it came soon enough after a reply.
  * @throws {StorageUnavailableError} the turns could not be read
  */
 export async function findLoop(
-  deps: { history: ChatHistory; settings: LoopSettings },
+  deps: { history: ChatHistory; settings: AutoReplyLoopSettings },
   now: TurnNow,
 ): Promise<{ isLoop: boolean; turns: number }> {
   const { turns, replyMs } = deps.settings;
   const sinceReplyMs = now.receivedAtMs - (now.repliedAtMs ?? Number.NEGATIVE_INFINITY);
   if (turns === 0 || sinceReplyMs > replyMs * SLOW_FACTOR) return { isLoop: false, turns: 0 };
-  // Twice as many as the longest run needs, since turns that say nothing stand between.
+  // Twice as many as the longest run needs, because turns that do not count stand between them.
   const earlier = await deps.history.answeredTurns(now.chatId, turns * SLOW_TURNS_FACTOR * 2 + 2);
   return loopOf(now, earlier, deps.settings);
 }

@@ -1,13 +1,38 @@
+import type { NodeBus } from '../cluster/node-bus.ts';
+import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { ChatPolicy } from './policy.ts';
 
 /** Agents that answer faster than this show no "typing...": it would only flicker, and cost a stanza each way. */
 const APPEARS_AFTER_MS = 400;
 /** WhatsApp drops the indicator after about 25 s without a repeat. */
 const REPEAT_EVERY_MS = 15_000;
 
+export interface TypingDeps {
+  clock: Clock;
+  /** The accounts of this node. */
+  accounts: { provider(accountId: string): Pick<ChatProvider, 'setTyping'> | undefined };
+  /** For accounts of other nodes. */
+  bus: Pick<NodeBus, 'publish'>;
+}
+
+/** Shows "typing..." in the chat while its agent works, on whichever node holds the account. */
+export function typingPolicy({ clock, accounts, bus }: TypingDeps): ChatPolicy {
+  return {
+    during: ({ accountId, replyTo: to }, work) => {
+      const setTyping = async (isTyping: boolean) => {
+        const provider = accounts.provider(accountId);
+        if (provider) await provider.setTyping(to, isTyping);
+        else bus.publish({ kind: 'typing', accountId, to, isTyping });
+      };
+      return whileTyping(clock, setTyping, work);
+    },
+  };
+}
+
 /**
- * Shows "typing..." while `work` runs. The indicator is best effort: its failures never reach the caller, and it is
- * taken back when the work ends without being waited for.
+ * Shows "typing..." while `work` runs. Best effort: a failure never reaches the caller. The indicator is hidden when the
+ * work ends; hiding it is not awaited.
  */
 export async function whileTyping<T>(
   clock: Clock,

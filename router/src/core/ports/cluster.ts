@@ -43,10 +43,12 @@ export interface ClusterView {
  * @throws {StorageUnavailableError} from every method
  */
 export interface Cluster {
-  /** Shows this node to the others and looks at them. */
+  /** Sets where this node's REST API listens; before the first beat. */
+  join(url: string): void;
+  /** Shows this node to the others and reads theirs. */
   beat(own: { turns: number; isDraining: boolean }): Promise<ClusterView>;
-  /** Takes this node off the list: what it had begun is for the others. */
+  /** Removes this node from the list: the others take over what it left. */
   leave(): Promise<void>;
-  /** Adds an account for some node to hold. */
+  /** Adds an account for a node to take. `known` also while it is being deleted. */
   addAccount(accountId: string): Promise<'added' | 'known'>;
 }

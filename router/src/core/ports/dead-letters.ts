@@ -1,4 +1,4 @@
-import type { QueuedReply } from './inbox.ts';
+import type { ChatClaim, QueuedReply } from './inbox.ts';
 
 /** Which dead letters: all of a filter, oldest first. */
 export interface DeadLetterFilter {
@@ -10,9 +10,9 @@ export interface DeadLetterFilter {
   before?: string;
 }
 
-/** What a replay set going: the loop to start for a message, or the reply to deliver. */
+/** What a replay queued: a message with the claim on its chat, or the reply to deliver. */
 export type Replay =
-  | { outcome: 'replayed'; messageId: string; chatId: string; startLoop?: { chatId: string; epoch: number } }
+  | { outcome: 'replayed'; messageId: string; chatId: string; worker: ChatClaim; isNewWorker: boolean }
   | { outcome: 'replayed'; reply: QueuedReply }
   /** What the letter tells of is not dead: it was replayed before, and has not died again. */
   | { outcome: 'known' }
@@ -25,9 +25,10 @@ export type Replay =
 export interface DeadLetters {
   /**
    * Puts a message back to `received` at the end of its chat's order, or a reply back to `queued` in its old row, with
-   * its old WhatsApp id. All open letters of the same thing count as replayed; what dies again gets a new letter.
+   * its old WhatsApp id. All open letters of the same thing count as replayed; what dies again gets a new letter. A chat
+   * that nobody works on is claimed for `node`.
    */
-  replay(id: string): Promise<Replay>;
+  replay(id: string, node: string): Promise<Replay>;
   /** Ids of letters that were not replayed, oldest first, at most `limit`. */
   open(filter: DeadLetterFilter, limit: number): Promise<string[]>;
 }

@@ -37,12 +37,31 @@ export interface InboundMessage {
 /** What became of a stored message. */
 export type MessageState = 'received' | 'answered' | 'ignored' | 'dead';
 
-/** `startLoop` is set when nobody works on the chat: start its turn loop under exactly this epoch. */
+/**
+ * The right of one node to run the turns of a chat. The epoch grows with each claim of the chat, so that a worker whose
+ * chat was taken over finds its claim void at its next read.
+ */
+export interface ChatClaim {
+  chatId: string;
+  node: string;
+  epoch: number;
+}
+
+/** A chat with unanswered messages; `node` and `epoch` are those of its last claim, `node` absent when it was released. */
+export interface OpenChat {
+  chatId: string;
+  node?: string;
+  epoch: number;
+}
+
+/** `worker` is the claim on the chat after the call; absent when nobody works on the chat and nothing is unanswered. */
 export interface Stored {
   outcome: 'stored' | 'known';
-  messageId?: string;
+  messageId: string;
   chatId: string;
-  startLoop?: { chatId: string; epoch: number };
+  worker?: ChatClaim;
+  /** This call made the claim: no worker runs yet. */
+  isNewWorker: boolean;
 }
 
 /** The oldest unanswered message of a chat, as the turn needs it. */
@@ -55,7 +74,7 @@ export interface PendingTurn {
   channelIds: string[];
   /** Where the reply goes: the JID the chat was last heard from. */
   replyTo: string;
-  /** Asks of an earlier turn that ended in a dead letter; absent when there were none. */
+  /** Attempts noted before this turn began: of a turn that a crash ended, or before a replay. Absent: none. */
   earlierAttempts?: number;
   /** Who wrote it: LID, else number; bare digits. */
   sender: string;
@@ -74,6 +93,7 @@ export interface TurnResult {
   /** Operator's sentence for a dead letter. */
   error?: string;
   routeId?: string;
+  /** Attempts of this message so far, over all its turns. Absent: as many as were noted. */
   attempts?: number;
   agentMs?: number;
   /** Rule-by-rule trace of the route choice and, where its client tells, what the agent was asked; as JSON. */
@@ -90,6 +110,8 @@ export interface NewReply extends OutgoingMessage {
 export interface QueuedReply {
   outboxId: string;
   chatId: string;
+  /** The message that it answers; absent for a message that an admin sends. */
+  messageId?: string;
   message: OutgoingMessage;
 }
 
@@ -99,38 +121,42 @@ export interface QueuedReply {
  */
 export interface Inbox {
   /**
-   * Stores a message and, in the same transaction, what starts its turn. Dedupe on (account, chat, WhatsApp id): a
-   * known one changes nothing. Joins a person's number and LID into one chat, merging two chats that prove to be one.
+   * Stores a message and, in the same transaction, claims its chat for `node` when nobody works on it. Idempotent: a
+   * message that is known for (account, chat, sender, WhatsApp id) changes nothing. Joins a person's number and LID into
+   * one chat, merging two chats that prove to be one.
    */
-  add(message: InboundMessage): Promise<Stored>;
+  add(message: InboundMessage, node: string): Promise<Stored>;
   /**
-   * The oldest unanswered message of the chat by stanza order. Undefined closes the loop `epoch` under the chat's lock,
-   * unless `keepOpen`; also for a chat that was merged away and an epoch that is no longer the chat's.
+   * The oldest unanswered message of the chat by stanza order. Undefined when there is none, when the chat was merged into
+   * another one, or when the claim is void. When there is none the claim is released in the same transaction, unless
+   * `keepClaim`: a message that is stored later makes a new claim.
    */
-  nextTurn(chatId: string, epoch: number, options?: { keepOpen?: boolean }): Promise<PendingTurn | undefined>;
+  nextTurn(claim: ChatClaim, options?: { keepClaim?: boolean }): Promise<PendingTurn | undefined>;
   /**
-   * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). A turn that was
-   * ended before changes nothing and returns the replies stored then. Else those of this end only, although a replayed
-   * message may have some of its first end.
+   * Counts an attempt to call an agent for this message, before its request is sent, so that the count includes requests
+   * of a process that crashed meanwhile. An attempt may be lost when the database server itself crashes.
+   * @returns the attempts of this message so far, over all its turns
+   */
+  noteAttempt(messageId: string): Promise<number>;
+  /**
+   * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). Idempotent: a turn that
+   * was ended before changes nothing and returns the replies stored then. Otherwise returns the replies of this end only,
+   * although a replayed message may have some of its first end.
    */
   finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]>;
   /**
    * Ends the oldest unanswered message of the chat as dead, with a dead letter, without reading what it says: for one that
-   * cannot be read. Does nothing for an epoch that is no longer the chat's.
+   * cannot be read. Does nothing when the claim is void.
    * @returns its id; undefined when there was none
    */
-  deadLetterUnreadable(
-    chatId: string,
-    epoch: number,
-    why: { reason: string; error: string },
-  ): Promise<string | undefined>;
+  deadLetterUnreadable(claim: ChatClaim, why: { reason: string; error: string }): Promise<string | undefined>;
   /**
-   * The provider's reference to the file of a message; undefined when it has none, or none any more. It is forgotten
+   * The provider's reference to the file of a message; undefined when it has none, or none any more. It is deleted
    * when the message's turn ends, except in a dead letter, which may be replayed.
    */
   mediaReference(messageId: string): Promise<string | undefined>;
-  /** Hands the chat from a long loop to a fresh one; returns the new epoch, or undefined when nothing is left to do. */
-  renewLoop(chatId: string, epoch: number): Promise<number | undefined>;
-  /** Chats that hold unanswered messages, with the epoch whose loop should be running; for the sweep. */
-  openLoops(): Promise<Array<{ chatId: string; epoch: number }>>;
+  /** Chats with unanswered messages, except those claimed by one of these nodes; by chat id. */
+  openChats(exceptNodes: readonly string[]): Promise<OpenChat[]>;
+  /** Claims for `node` those of the chats whose epoch is still the given one. @returns the new claims */
+  claimChats(chats: ReadonlyArray<Pick<OpenChat, 'chatId' | 'epoch'>>, node: string): Promise<ChatClaim[]>;
 }

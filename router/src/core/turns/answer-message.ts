@@ -1,9 +1,9 @@
-import { MediaError, Wa2aiError } from '../errors.ts';
+import { chatHash } from '../chat-hash.ts';
+import { type DeliverRepliesDeps, deliverReplies } from '../delivery/deliver-reply.ts';
+import { isRetryable, MediaError, Wa2aiError } from '../errors.ts';
 import type { Environment, Route } from '../models.ts';
-import { findLoop, type LoopSettings } from '../policies/auto-reply-loop.ts';
-import { whileTyping } from '../policies/typing.ts';
-import type { ChatHistory } from '../ports/chat-history.ts';
-import type { Inbox, NewReply, PendingTurn, QueuedReply, TurnResult } from '../ports/inbox.ts';
+import type { ChatPolicy, PolicyStop } from '../policies/policy.ts';
+import type { ChatClaim, Inbox, NewReply, PendingTurn, QueuedReply, TurnResult } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { TextMatcher } from '../ports/text-matcher.ts';
@@ -11,48 +11,53 @@ import { type RouteChoice, routeMessage } from '../routing/route-message.ts';
 import { type AskRouteDeps, askRoute } from './ask-route.ts';
 import { repliesOf } from './replies-of.ts';
 
-export interface AnswerDeps extends AskRouteDeps {
+export interface AnswerDeps extends AskRouteDeps, DeliverRepliesDeps {
   inbox: Inbox;
   routes: RouteStore;
   matcher: TextMatcher;
   environment: Environment;
   media: MediaSource;
-  /** A fresh WhatsApp id for a reply. */
+  /** In the order of their evaluation. */
+  policies: readonly ChatPolicy[];
+  /** A new WhatsApp id for a reply. */
   mintId(): string;
-  setTyping(accountId: string, to: string, isTyping: boolean): Promise<void>;
-  /** Takes stored replies on their way; delivery itself is not awaited, the outbox holds them. */
-  deliver(replies: QueuedReply[]): void;
-  /** Stops two programs that answer each other. Absent: every message is answered. */
-  loopBreaker?: { history: ChatHistory; settings: LoopSettings };
-  /** Told once for each ended turn, for metrics. */
+  /** Called once for each ended turn, for metrics. */
   observeTurn?(result: TurnResult): void;
 }
 
+/** `answered-last`: no further message waited when the turn started. `idle`: the chat has no unanswered message. */
+export type TurnOutcome = 'answered' | 'answered-last' | 'idle';
+
 /**
- * Inbox → route → agent → outbox, for the oldest unanswered message of one chat. Safe to repeat after a crash: a turn
- * that was ended before changes nothing, and the WhatsApp id of its reply stays the one stored first. `isRepeat` says
- * that a crash may have cut this turn off: the agent's client then looks for an answer before it asks, as it does for a
- * replayed message that was asked about before.
- * A turn that no repeat will end well (its message cannot be read, a fault of wa2ai's own) ends as a dead letter, so that
- * those behind it get theirs.
- * @returns 'answered', or 'answered-last' when no further message waited at its start; 'idle' when nothing was left: the
- * chat's loop `epoch` is then closed, unless `keepOpen`
- * @throws {StorageUnavailableError} the turn was not ended; call again
+ * Inbox → route → policies → agent → outbox, for the oldest unanswered message of one chat. Idempotent: a turn that was
+ * ended before changes nothing, and the WhatsApp id of its reply stays the one stored first.
+ * A turn that no repeat ends well (its message cannot be read, a fault of wa2ai itself) ends as a dead letter, so that the
+ * messages behind it are answered.
+ * @param options.isRepeat a crash may have interrupted this turn: the agent's client then looks for an answer before it
+ *   asks, as it does for a replayed message that was asked about before
+ * @param options.keepClaim without it the claim is released when nothing is left to answer
+ * @throws {StorageUnavailableError} the turn was not ended; call again with `isRepeat`
+ * @throws the stopping signal's reason when the service stops meanwhile
  */
-export async function answerNext(
+export async function answerMessage(
   deps: AnswerDeps,
-  loop: { chatId: string; epoch: number; isRepeat?: boolean; keepOpen?: boolean },
-): Promise<'answered' | 'answered-last' | 'idle'> {
-  const { chatId, epoch, isRepeat = false, keepOpen = false } = loop;
+  claim: ChatClaim,
+  options: { isRepeat?: boolean; keepClaim?: boolean } = {},
+): Promise<TurnOutcome> {
+  const { isRepeat = false, keepClaim = false } = options;
   let turn: PendingTurn | undefined;
   try {
-    turn = await deps.inbox.nextTurn(chatId, epoch, { keepOpen });
+    turn = await deps.inbox.nextTurn(claim, { keepClaim });
   } catch (error) {
-    if (!isForGood(error)) throw error;
-    return deadLetterUnreadable(deps, loop, error);
+    if (isRetryable(error)) throw error;
+    return deadLetterUnreadable(deps, claim, error);
   }
   if (!turn) return 'idle';
-  const log = deps.log.child({ messageId: turn.messageId, chatId });
+  const log = deps.log.child({
+    messageId: turn.messageId,
+    waMessageId: turn.message.id,
+    chat: chatHash(turn.accountId, turn.replyTo),
+  });
   const { result, replies } = await endTurn({ ...deps, log }, turn, isRepeat);
   log.info(
     {
@@ -66,11 +71,11 @@ export async function answerNext(
     'turn ended',
   );
   deps.observeTurn?.(result);
-  deps.deliver(replies);
+  deliverReplies(deps, replies);
   return turn.hasMore ? 'answered' : 'answered-last';
 }
 
-/** Takes the turn and stores its end; whatever is thrown that a repeat would not change is the turn's end too. */
+/** Takes the turn and stores its end; an error that a repeat would not change is an end too. */
 async function endTurn(
   deps: AnswerDeps,
   turn: PendingTurn,
@@ -82,38 +87,32 @@ async function endTurn(
     result = await takeTurn(deps, turn, isRepeat);
   } catch (error) {
     deps.stopping.throwIfAborted();
-    if (!isForGood(error)) throw error;
-    deps.log.error({ err: error }, 'turn failed for good');
+    if (isRetryable(error)) throw error;
+    deps.log.error({ err: error }, 'turn failed, storing a dead letter');
     result = faultResult(error);
   }
   try {
     return { result, replies: await deps.inbox.finishTurn(messageId, result) };
   } catch (error) {
-    if (!isForGood(error)) throw error;
-    deps.log.error({ err: error }, 'the end of a turn was not storable; it is stored as failed');
+    if (isRetryable(error)) throw error;
+    deps.log.error({ err: error }, 'end of turn rejected by the database, storing a dead letter');
     const fault = faultResult(error);
     return { result: fault, replies: await deps.inbox.finishTurn(messageId, fault) };
   }
 }
 
-/** The oldest message cannot be read: it ends as a dead letter unread, and the chat goes on with the next. */
-async function deadLetterUnreadable(
-  deps: AnswerDeps,
-  { chatId, epoch }: { chatId: string; epoch: number },
-  cause: unknown,
-): Promise<'answered'> {
+/** The oldest message cannot be read: it ends as a dead letter, and the chat continues with the next one. */
+async function deadLetterUnreadable(deps: AnswerDeps, claim: ChatClaim, cause: unknown): Promise<'answered'> {
   const { reason, error } = faultResult(cause);
-  const messageId = await deps.inbox.deadLetterUnreadable(chatId, epoch, { reason, error });
-  // Nothing to deadLetterUnreadable, and yet it cannot be read: it is not the message that is damaged.
+  const messageId = await deps.inbox.deadLetterUnreadable(claim, { reason, error });
+  // No message was ended and yet the read failed: the damage is elsewhere.
   if (messageId === undefined) throw cause;
-  deps.log.error({ err: cause, chatId, messageId }, 'a message cannot be read; it is a dead letter now');
+  deps.log.error(
+    { err: cause, chatId: claim.chatId, messageId },
+    'message unreadable, storing a dead letter',
+  );
   deps.observeTurn?.({ state: 'dead', reason, replies: [] });
   return 'answered';
-}
-
-/** Not worth a repeat. What is none of wa2ai's own errors is a fault in it, which the next try would meet too. */
-function isForGood(error: unknown): boolean {
-  return !(error instanceof Wa2aiError) || error.disposition !== 'retry';
 }
 
 function faultResult(cause: unknown): TurnResult & { reason: string; error: string } {
@@ -134,21 +133,17 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
   if (choice.kind === 'none') {
     return { state: 'ignored', reason: choice.reason, trace: choice.trace, replies: [] };
   }
-  const loop = await loopIn(deps, turn);
-  if (loop.isLoop) {
-    const sentence = `The last ${loop.turns} turns look like two programs answering each other.`;
-    const step = { step: 'loop-breaker', outcome: 'stopped', sentence };
-    return { state: 'ignored', reason: 'loop-breaker', trace: [...choice.trace, step], replies: [] };
+  const stop = await firstStop(deps, turn);
+  if (stop) {
+    return { state: 'ignored', reason: stop.reason, trace: [...choice.trace, stop.step], replies: [] };
   }
   const { route } = choice;
-  const isWordless = turn.message.text === '';
-  if (isWordless && !(await takesFile(deps, route, turn))) return unsupportedKind(deps, turn, choice);
+  const hasNoText = turn.message.text === '';
+  if (hasNoText && !(await takesFile(deps, route, turn))) return unsupportedKind(deps, turn, choice);
 
   const isAgain = isRepeat || (turn.earlierAttempts ?? 0) > 0;
-  const answer = await whileTyping(
-    deps.clock,
-    (isTyping) => deps.setTyping(turn.accountId, turn.replyTo, isTyping),
-    () => askRoute({ ...deps, ...mediaOf(deps, turn) }, route, turn, isAgain),
+  const answer = await duringAll(deps.policies, turn, () =>
+    askRoute({ ...deps, ...mediaOf(deps, turn) }, route, turn, isAgain),
   );
   const common = {
     routeId: answer.routeId,
@@ -173,15 +168,15 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
   return { ...common, state: 'answered', replies };
 }
 
-/** Whether the route's agent is asked about a file without words. */
+/** Whether the route's agent takes a file without text. */
 async function takesFile(deps: AnswerDeps, route: Route, { message }: PendingTurn): Promise<boolean> {
   if (!message.media) return false;
-  // Asking it says what is wrong with it.
+  // The attempt reports what is wrong with the route.
   if (route.damage !== undefined) return true;
   return (await deps.agents.clientFor(route).takesFile?.(message)) ?? false;
 }
 
-/** The way to the message's file: fetched when it is first asked for, and again only when that failed. */
+/** Loads the message's file when it is first needed; again only when that failed. */
 function mediaOf({ media, stopping }: AnswerDeps, turn: PendingTurn): { loadMedia?(): Promise<Uint8Array> } {
   if (!turn.message.media) return {};
   let loading: Promise<Uint8Array> | undefined;
@@ -196,24 +191,31 @@ function mediaOf({ media, stopping }: AnswerDeps, turn: PendingTurn): { loadMedi
   };
 }
 
-/** Whether programs answer each other; earlier turns that cannot be read are no reason to leave this one unanswered. */
-async function loopIn(deps: AnswerDeps, turn: PendingTurn): ReturnType<typeof findLoop> {
-  if (!deps.loopBreaker) return { isLoop: false, turns: 0 };
-  try {
-    return await findLoop(deps.loopBreaker, { ...turn, text: turn.message.text });
-  } catch (error) {
-    if (!isForGood(error)) throw error;
-    deps.log.warn({ err: error }, 'earlier turns of the chat cannot be read; it is not looked for loops');
-    return { isLoop: false, turns: 0 };
+async function firstStop({ policies, log }: AnswerDeps, turn: PendingTurn): Promise<PolicyStop | undefined> {
+  for (const policy of policies) {
+    const stop = await policy.before?.(turn, log);
+    if (stop) return stop;
   }
+  return undefined;
 }
 
-/** The route's trace, and after it what the agent's client tells of the exchange. */
+/** Runs `work` inside all policies that have something to do during it, the first one outermost. */
+function duringAll<T>(
+  [policy, ...rest]: readonly ChatPolicy[],
+  turn: PendingTurn,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (!policy) return work();
+  const inner = () => duringAll(rest, turn, work);
+  return policy.during ? policy.during(turn, inner) : inner();
+}
+
+/** The route's trace, followed by what the agent's client reports of the exchange. */
 function withDetail(trace: unknown[], detail: Record<string, unknown> | undefined): unknown[] {
   return detail ? [...trace, { outcome: 'asked', ...detail }] : trace;
 }
 
-/** A kind that says nothing to the agent (a picture without caption, where it takes none): stored, and noticed if the route says so. */
+/** A kind that the agent cannot read (for example a picture without caption): stored, with a notice if the route has one. */
 function unsupportedKind(
   deps: AnswerDeps,
   turn: PendingTurn,

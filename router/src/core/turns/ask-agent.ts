@@ -3,6 +3,7 @@ import {
   AgentCircuitOpenError,
   AgentProtocolError,
   AgentUnavailableError,
+  AgentUncertainError,
   type Disposition,
   MediaError,
   Wa2aiError,
@@ -12,27 +13,32 @@ import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { CircuitBreakers, CircuitSettings } from './circuit-breaker.ts';
 
-/** How often and how patiently an agent is asked for one turn. */
-export interface AskPolicy {
-  /** Asks in all, at least 1. */
+/** How many attempts one turn makes, and how long it waits between them. */
+export interface AttemptPolicy {
+  /** Minimum number of attempts when the agent rejects the message, from 1. */
   attempts: number;
-  /** An agent that is away is asked again until so long after the first ask, though the asks are used up. Default 0. */
+  /** Keep retrying an unavailable agent for this long after the first attempt, in milliseconds. Default 0. */
   patienceMs?: number;
-  /** Wait before the next ask, in milliseconds; `attempt` is the one that failed (from 1). */
+  /** Upper limit of all waits together when the agent sends `Retry-After`, in milliseconds. Absent: no limit. */
+  maxWaitMs?: number;
+  /** What to do when an attempt may have reached the agent and its session cannot be read. */
+  uncertain?: 'retry' | 'dead-letter';
+  /** Wait before the next attempt, in milliseconds; `attempt` is the one that failed (from 1). */
   backoffMs(attempt: number, retryAfterMs: number | undefined): number;
 }
 
-/** An endpoint's circuit, and the settings of the route that asks. */
-export interface AskCircuit {
+/** An endpoint's circuit, and the settings of the route that uses it. */
+export interface AttemptCircuit {
   breakers: CircuitBreakers;
   endpoint: string;
   settings: CircuitSettings;
 }
 
-/** One ask as the trace of a turn keeps it; `code` and `error` of one that failed, `waitMs` before the next. */
-export interface AskTrace {
+/** One attempt in the trace of a turn; `code` and `error` when it failed, `waitMs` before the next. */
+export interface AttemptTrace {
+  /** Counted from 1 over all turns of the message, also over restarts. */
   attempt: number;
-  /** When it was asked, ISO 8601. */
+  /** When it began, ISO 8601. */
   at: string;
   agentMs: number;
   code?: string;
@@ -44,29 +50,39 @@ export interface AskTrace {
 export interface AskDeps {
   clock: Clock;
   log: Logger;
-  policy: AskPolicy;
-  /** An earlier process may have asked the same already. */
+  policy: AttemptPolicy;
+  /** An earlier turn or process may have sent the same request. */
   isRepeat?: boolean;
+  /** Attempts of earlier turns and processes for this message. */
+  attemptsBefore: number;
+  /**
+   * Stores that an attempt begins, before its request is sent.
+   * @returns its number, from 1
+   * @throws {StorageUnavailableError} nothing was sent
+   */
+  noteAttempt(): Promise<number>;
   /** The bytes of the message's file; absent when it has none. */
   loadMedia?(): Promise<Uint8Array>;
-  /** Absent: the endpoint is asked whatever became of earlier asks. */
-  circuit?: AskCircuit;
-  /** Ends waits and asks at shutdown; the turn is then taken up again after the next start. */
+  /** Absent: earlier failures of the endpoint do not matter. */
+  circuit?: AttemptCircuit;
+  /** Ends waits and attempts at shutdown; the turn runs again after the next start. */
   stopping: AbortSignal;
 }
 
-/** A trace holds the first ask and as many of the last as make this number. */
-const MAX_TRACED_ASKS = 30;
+/** A trace keeps the first attempt and as many of the last as make this number. */
+const MAX_TRACED_ATTEMPTS = 30;
 
-/** The end of an ask: an answer, or the error that ended it; both with the asks made and the time of all of them. */
-export type AskOutcome = { attempts: number; agentMs: number; asks: AskTrace[] } & (
+/** How the attempts ended: an answer, or the error of the last; with their number over restarts and the time of all. */
+export type AskOutcome = { attempts: number; agentMs: number; trace: AttemptTrace[] } & (
   | { kind: 'answer'; response: AgentResponse }
   | { kind: 'failed'; error: Wa2aiError }
 );
 
 /**
- * Asks the agent, again only for errors with disposition `retry` and while its circuit is closed. Never throws for an
- * agent's failure; an open circuit is AGENT_CIRCUIT_OPEN, or, when it opened between two asks, the last ask's error.
+ * Calls the agent; again after errors with disposition `retry`, and after uncertain ones when the route says so, while its
+ * circuit is closed. Waits that the agent asks for (`Retry-After`) end with `maxWaitMs`. Never throws for an agent's
+ * failure: an open circuit is AGENT_CIRCUIT_OPEN, or, when it opened between two attempts, the last error.
+ * @throws {StorageUnavailableError} an attempt could not be stored, and was not made
  * @throws the stopping signal's reason when the service stops meanwhile
  */
 export async function askAgent(
@@ -77,72 +93,102 @@ export async function askAgent(
 ): Promise<AskOutcome> {
   const { clock, circuit, policy, stopping } = deps;
   const startedMs = clock.monotonicMs();
-  const asks: AskTrace[] = [];
+  const trace: AttemptTrace[] = [];
   const agentMs = (sinceMs: number) => Math.round(clock.monotonicMs() - sinceMs);
-  let attempt = 0;
-  const end = () => ({ attempts: attempt, agentMs: agentMs(startedMs), asks });
+  let attempts = deps.attemptsBefore;
+  let waitedMs = 0;
+  const end = () => ({ attempts, agentMs: agentMs(startedMs), trace });
   const fitsCircuit = () =>
     !circuit || circuit.breakers.admit(circuit.endpoint, circuit.settings, clock.monotonicMs());
   if (!fitsCircuit()) return { kind: 'failed', error: new AgentCircuitOpenError(), ...end() };
 
-  for (;;) {
+  for (let made = 1; ; made++) {
     stopping.throwIfAborted();
-    attempt += 1;
-    const askedAtMs = clock.now();
-    const askedMs = clock.monotonicMs();
-    const result = await askOnce(deps, client, endpoint, message);
-    const ask: AskTrace = {
-      attempt,
-      at: new Date(askedAtMs).toISOString(),
-      agentMs: agentMs(askedMs),
-    };
-    if (asks.length >= MAX_TRACED_ASKS) asks.splice(1, 1);
-    asks.push(ask);
-    // A file that did not come says nothing of the agent.
+    attempts = await deps.noteAttempt();
+    const attempt: AttemptTrace = { attempt: attempts, at: new Date(clock.now()).toISOString(), agentMs: 0 };
+    const sentMs = clock.monotonicMs();
+    const result = await attemptOnce(deps, client, endpoint, message, made);
+    attempt.agentMs = agentMs(sentMs);
+    if (trace.length >= MAX_TRACED_ATTEMPTS) trace.splice(1, 1);
+    trace.push(attempt);
+    // A file that WhatsApp did not give says nothing about the agent.
     if (!('error' in result && result.error instanceof MediaError)) {
       const outcome = 'error' in result ? 'failure' : 'success';
       circuit?.breakers.note(circuit.endpoint, circuit.settings, outcome, clock.monotonicMs());
     }
+    // Counted before the client could see that an earlier attempt settles it, without another request.
+    if (isSettledByEarlier(result)) attempts -= 1;
     if (!('error' in result)) return { kind: 'answer', response: result.response, ...end() };
 
     const { error } = result;
-    Object.assign(ask, { code: error.code, disposition: error.disposition, error: error.message });
+    Object.assign(attempt, { code: error.code, disposition: error.disposition, error: error.message });
+    const retryAfterMs = error instanceof AgentUnavailableError ? error.retryAfterMs : undefined;
     const isAway = error instanceof AgentUnavailableError && error.isAway;
     const isPatient = isAway && clock.monotonicMs() - startedMs < (policy.patienceMs ?? 0);
-    const isLast = error.disposition !== 'retry' || (attempt >= policy.attempts && !isPatient);
-    deps.log.warn({ attempt, code: error.code, error: error.message, isLast }, 'agent did not answer');
+    const isOver = !mayRetry(error, policy) || (made >= policy.attempts && !isPatient);
+    const leftMs = retryAfterMs === undefined ? undefined : (policy.maxWaitMs ?? Infinity) - waitedMs;
+    const isOutOfTime = !isOver && leftMs !== undefined && leftMs <= 0;
+    const isLast = isOver || isOutOfTime;
+    const fields = { attempt: attempts, code: error.code, error: error.message, isLast };
+    deps.log.warn(isOutOfTime ? { ...fields, waitedMs } : fields, 'agent did not answer');
+    if (isOutOfTime) return { kind: 'failed', error: outOfTime(error, waitedMs), ...end() };
     if (isLast) return { kind: 'failed', error, ...end() };
-    const retryAfterMs = error instanceof AgentUnavailableError ? error.retryAfterMs : undefined;
-    ask.waitMs = policy.backoffMs(attempt, retryAfterMs);
-    await clock.sleep(ask.waitMs, stopping);
+    attempt.waitMs = Math.min(policy.backoffMs(made, retryAfterMs), leftMs ?? Infinity);
+    waitedMs += attempt.waitMs;
+    await clock.sleep(attempt.waitMs, stopping);
     if (!fitsCircuit()) return { kind: 'failed', error, ...end() };
   }
 }
 
-async function askOnce(
+function isSettledByEarlier(result: { response: AgentResponse } | { error: Wa2aiError }): boolean {
+  if ('error' in result) return result.error instanceof AgentUncertainError;
+  return result.response.isOfEarlierAttempt ?? false;
+}
+
+function mayRetry(error: Wa2aiError, { uncertain }: AttemptPolicy): boolean {
+  if (error instanceof AgentUncertainError) return false;
+  return error.disposition === 'retry' || (error.disposition === 'uncertain' && uncertain === 'retry');
+}
+
+/** The error of an agent that sent `Retry-After` until the route's patience was used up. */
+function outOfTime(error: Wa2aiError, waitedMs: number): Wa2aiError {
+  const seconds = Math.round(waitedMs / 1_000);
+  return new AgentUnavailableError(
+    `${error.message} The agent asked for more time (Retry-After) after ${seconds} s of waiting, the limit of patienceMs.`,
+    { cause: error, isAway: true },
+  );
+}
+
+async function attemptOnce(
   deps: AskDeps,
   client: AgentClient,
   endpoint: string,
   message: IncomingMessage,
+  made: number,
 ): Promise<{ response: AgentResponse } | { error: Wa2aiError }> {
+  const { loadMedia, policy, stopping } = deps;
   try {
     const response = await client.sendMessage(endpoint, message, {
-      signal: deps.stopping,
+      signal: stopping,
       isRepeat: deps.isRepeat ?? false,
-      ...(deps.loadMedia && { loadMedia: deps.loadMedia }),
+      ...(policy.uncertain && { uncertain: policy.uncertain }),
+      ...(loadMedia && { loadMedia }),
     });
     if (response.success) return { response };
     return { error: new AgentProtocolError('The agent reported a failure without saying which.') };
   } catch (caught) {
-    deps.stopping.throwIfAborted();
-    return { error: asWa2aiError(caught) };
+    stopping.throwIfAborted();
+    return { error: asWa2aiError(caught, made) };
   }
 }
 
-function asWa2aiError(caught: unknown): Wa2aiError {
+function asWa2aiError(caught: unknown, made: number): Wa2aiError {
   if (caught instanceof Wa2aiError) return caught;
   const detail = caught instanceof Error ? caught.message : String(caught);
-  return new Wa2aiError('AGENT_CLIENT_FAULT', 'dead', `The agent client failed unexpectedly: ${detail}`, {
-    cause: caught,
-  });
+  return new Wa2aiError(
+    'AGENT_CLIENT_FAULT',
+    'dead',
+    `The agent client failed unexpectedly in attempt ${made}: ${detail}`,
+    { cause: caught },
+  );
 }

@@ -2,26 +2,27 @@ import type { AgentClient, AgentClients } from '../agent-client.ts';
 import { RouteDamagedError, Wa2aiError } from '../errors.ts';
 import type { AgentResponse, FailurePolicy, Route } from '../models.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { PendingTurn } from '../ports/inbox.ts';
+import type { Inbox, PendingTurn } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { BackoffLimits } from '../retry.ts';
-import { type AskOutcome, type AskPolicy, type AskTrace, askAgent } from './ask-agent.ts';
+import { type AskOutcome, type AttemptPolicy, type AttemptTrace, askAgent } from './ask-agent.ts';
 import type { CircuitBreakers } from './circuit-breaker.ts';
 
-/** The service's own way with agents that fail; a route's `failure` settings go before it. */
+/** The service's own policy for agents that fail; a route's `failure` settings take precedence. */
 export interface FailureDefaults {
-  /** Asks in all, at least 1. */
+  /** Minimum number of attempts, from 1. */
   attempts: number;
-  /** How long an agent that is away is asked again although the asks are used up, in milliseconds. Default 0. */
+  /** Keep retrying an unavailable agent for this long even after the attempts, in milliseconds. Default 0. */
   patienceMs?: number;
-  /** Wait before the next ask, in milliseconds; `attempt` is the one that failed (from 1). */
+  /** Wait before the next attempt, in milliseconds; `attempt` is the one that failed (from 1). */
   backoffMs(attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits): number;
 }
 
 export interface AskRouteDeps {
   routes: Pick<RouteStore, 'get'>;
   agents: AgentClients;
+  inbox: Pick<Inbox, 'noteAttempt'>;
   policy: FailureDefaults;
   circuits: CircuitBreakers;
   clock: Clock;
@@ -31,15 +32,18 @@ export interface AskRouteDeps {
   loadMedia?(): Promise<Uint8Array>;
 }
 
-/** What a turn's trace holds after the route choice: who was asked how often, and how the failure was met. */
+/** Limit of all waits together when neither the route nor the service sets a patience. */
+const DEFAULT_MAX_WAIT_MS = 120_000;
+
+/** What a turn's trace holds after the route choice: the attempts, and how a failure was handled. */
 export type AskStep =
-  | { step: 'agent'; routeId: string; asks: AskTrace[]; outcome: string; sentence: string }
+  | { step: 'agent'; routeId: string; attempts: AttemptTrace[]; outcome: string; sentence: string }
   | { step: 'fallback-route'; routeId: string; outcome: 'asked' | FallbackRefusal; sentence: string }
   | { step: 'fallback-text'; routeId: string; outcome: 'sent'; sentence: string };
 
 type FallbackRefusal = 'missing' | 'disabled' | 'same-route' | 'other-account' | 'other-environment';
 
-/** How a route's question ended: by an agent, by the route's own text, or for good without an answer. */
+/** How a turn's route ended: with the agent's answer, with the route's own text, or without an answer. */
 export type RouteAnswer = { steps: AskStep[]; attempts: number; agentMs: number } & (
   | { kind: 'answer'; routeId: string; response: AgentResponse }
   | { kind: 'fallback-text'; routeId: string; text: string; error: Wa2aiError }
@@ -47,7 +51,7 @@ export type RouteAnswer = { steps: AskStep[]; attempts: number; agentMs: number 
 );
 
 const REFUSALS: Record<FallbackRefusal, string> = {
-  missing: 'The fallback route does not exist any more.',
+  missing: 'The fallback route no longer exists.',
   disabled: 'The fallback route is switched off.',
   'same-route': 'The fallback route is this route itself.',
   'other-account': 'The fallback route belongs to another WhatsApp account.',
@@ -55,9 +59,10 @@ const REFUSALS: Record<FallbackRefusal, string> = {
 };
 
 /**
- * Asks a route's agent as the route's failure settings say, and, when it failed for good, the fallback route once or
- * gives the fallback text. A fallback's own fallback is not followed, so no two routes can send a message round.
- * @throws {StorageUnavailableError} the fallback route could not be read; ask again with `isRepeat`
+ * Calls a route's agent as the route's failure settings say. When it failed, the fallback route gets one attempt, or the
+ * fallback text is the reply. A fallback's own fallback is not used, so no two routes can pass a message back and forth.
+ * @throws {StorageUnavailableError} the fallback route could not be read or an attempt not be stored; call again with
+ *   `isRepeat`
  * @throws the stopping signal's reason when the service stops meanwhile
  */
 export async function askRoute(
@@ -67,7 +72,7 @@ export async function askRoute(
   isRepeat: boolean,
 ): Promise<RouteAnswer> {
   const policy = route.config.failure ?? {};
-  const first = await ask(deps, route, turn, isRepeat, askPolicyOf(policy, deps.policy));
+  const first = await ask(deps, route, turn, isRepeat, attemptPolicyOf(policy, deps.policy));
   const steps: AskStep[] = [stepOf(route, first)];
   const spent = { attempts: first.attempts, agentMs: first.agentMs, steps };
   if (first.kind === 'answer') {
@@ -75,7 +80,7 @@ export async function askRoute(
   }
   const { error } = first;
   if (policy.fallbackText !== undefined) {
-    const sentence = "The agent failed for good; the route's fallback text is the answer.";
+    const sentence = "The agent failed; the route's fallback text is the reply.";
     steps.push({ step: 'fallback-text', routeId: route.id, outcome: 'sent', sentence });
     return { kind: 'fallback-text', routeId: route.id, text: policy.fallbackText, error, ...spent };
   }
@@ -94,7 +99,7 @@ export async function askRoute(
     });
     return { ...failed, sentence: `${error.message} ${sentence}`, ...spent };
   }
-  const sentence = 'The agent failed for good; the fallback route is asked once.';
+  const sentence = 'The agent failed; the fallback route gets one attempt.';
   steps.push({ step: 'fallback-route', routeId: fallback.id, outcome: 'asked', sentence });
   const second = await ask(deps, fallback, turn, isRepeat, {
     ...deps.policy,
@@ -104,7 +109,7 @@ export async function askRoute(
   steps.push(stepOf(fallback, second));
   const together = {
     steps,
-    attempts: first.attempts + second.attempts,
+    attempts: second.attempts,
     agentMs: first.agentMs + second.agentMs,
   };
   if (second.kind === 'answer') {
@@ -122,44 +127,60 @@ async function ask(
   route: Route,
   turn: PendingTurn,
   isRepeat: boolean,
-  policy: AskPolicy,
+  policy: AttemptPolicy,
 ): Promise<AskOutcome> {
   const settings = route.config.failure?.circuit;
-  const circuit = settings && { breakers: deps.circuits, endpoint: deps.agents.endpointOf(route), settings };
+  const circuit = settings && {
+    breakers: deps.circuits,
+    endpoint: deps.agents.endpointOf(route),
+    settings,
+  };
+  const attemptsBefore = turn.earlierAttempts ?? 0;
   const client = clientOf(deps, route);
   if (client instanceof Wa2aiError) {
-    deps.log.error({ err: client, routeId: route.id }, 'a route cannot be used');
-    return { kind: 'failed', error: client, attempts: 0, agentMs: 0, asks: [] };
+    deps.log.error({ err: client, routeId: route.id }, 'route cannot be used');
+    return { kind: 'failed', error: client, attempts: attemptsBefore, agentMs: 0, trace: [] };
   }
-  return askAgent({ ...deps, policy, circuit, isRepeat }, client, route.agentEndpoint, turn.message);
+  const noteAttempt = () => deps.inbox.noteAttempt(turn.messageId);
+  const asked = { ...deps, policy, circuit, isRepeat, attemptsBefore, noteAttempt };
+  return askAgent(asked, client, route.agentEndpoint, turn.message);
 }
 
-/** The client of the route's agent, or why there can be none. */
+/** The client of the route's agent, or why there is none. */
 function clientOf(deps: AskRouteDeps, route: Route): AgentClient | Wa2aiError {
   if (route.damage !== undefined) return new RouteDamagedError(route.id, route.damage);
   try {
     return deps.agents.clientFor(route);
   } catch (error) {
     if (error instanceof Wa2aiError) return error;
-    return new RouteDamagedError(route.id, 'its settings make no client', { cause: error });
+    return new RouteDamagedError(route.id, 'its settings cannot be used', { cause: error });
   }
 }
 
-function askPolicyOf(policy: FailurePolicy, defaults: FailureDefaults): AskPolicy {
+function attemptPolicyOf(policy: FailurePolicy, defaults: FailureDefaults): AttemptPolicy {
   const limits = {
     baseMs: policy.backoffMs,
     maxMs: policy.maxBackoffMs,
     maxRetryAfterMs: policy.maxRetryAfterMs,
   };
-  // Who says how often, or what to do instead, does not want the person to wait.
-  const saysWhen = [policy.attempts, policy.fallbackRouteId, policy.fallbackText].some(
-    (said) => said !== undefined,
+  // A route that says how often, or what to do instead, does not want the person to wait.
+  const isDecided = [policy.attempts, policy.fallbackRouteId, policy.fallbackText].some(
+    (field) => field !== undefined,
   );
   return {
     attempts: policy.attempts ?? defaults.attempts,
-    patienceMs: policy.patienceMs ?? (saysWhen ? 0 : defaults.patienceMs),
+    patienceMs: policy.patienceMs ?? (isDecided ? 0 : defaults.patienceMs),
+    maxWaitMs: maxWaitOf(policy, defaults),
+    ...(policy.uncertain && { uncertain: policy.uncertain }),
     backoffMs: (attempt, retryAfterMs) => defaults.backoffMs(attempt, retryAfterMs, limits),
   };
+}
+
+/** A route that limits each `Retry-After` and not its patience has chosen its limit: attempts times that. */
+function maxWaitOf(policy: FailurePolicy, defaults: FailureDefaults): number | undefined {
+  if (policy.patienceMs) return policy.patienceMs;
+  if (policy.maxRetryAfterMs !== undefined) return undefined;
+  return defaults.patienceMs || DEFAULT_MAX_WAIT_MS;
 }
 
 function refusalOf(fallback: Route | undefined, route: Route): FallbackRefusal | undefined {
@@ -175,7 +196,7 @@ function stepOf(route: Route, outcome: AskOutcome): AskStep {
   return {
     step: 'agent',
     routeId: route.id,
-    asks: outcome.asks,
+    attempts: outcome.trace,
     outcome: isAnswer ? 'answered' : outcome.error.code,
     sentence: isAnswer ? 'The agent answered.' : outcome.error.message,
   };

@@ -22,7 +22,7 @@ const failureField = z
     patienceMs: waitField
       .optional()
       .describe(
-        'Keep retrying an unavailable agent (no connection, 429, 502, 503) for this long, in milliseconds, even after `attempts`. Default: 0 beside attempts or a fallback, else WA2AI_AGENT_PATIENCE_MS.',
+        'Keep retrying an unavailable agent (no connection, 429, 502, 503) for this long, in milliseconds, even after `attempts`. Also the limit of all waits together that the agent asks for with `Retry-After`. Default: 0 beside attempts or a fallback, else WA2AI_AGENT_PATIENCE_MS.',
       ),
     backoffMs: waitField
       .optional()
@@ -33,6 +33,12 @@ const failureField = z
     maxRetryAfterMs: waitField
       .optional()
       .describe('Longest `Retry-After` that wa2ai waits in full, in milliseconds. Default: 120000.'),
+    uncertain: z
+      .enum(['retry', 'dead-letter'])
+      .optional()
+      .describe(
+        "When a run may have happened and the agent's session cannot be read: `retry` calls the agent again, which may run it twice; `dead-letter` does not, and the person gets no answer until a replay. Default: `retry` after a crash of wa2ai or a lost connection, `dead-letter` after a time-out.",
+      ),
     circuit: z
       .strictObject({
         failures: z.int().min(1).max(1_000).describe('Consecutive failed attempts that open the circuit.'),

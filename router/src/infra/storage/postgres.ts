@@ -25,8 +25,6 @@ export interface PostgresOptions {
   poolSize?: number;
   /** Longest wait for a connection, in milliseconds. Default 5000. */
   connectTimeoutMs?: number;
-  /** Called with every error of `query`, `execute` and `transaction`, before it is thrown. */
-  onError?: (error: unknown) => void;
 }
 
 /** What a store needs of the database. Values of a statement are bound, never part of its text. */
@@ -49,7 +47,7 @@ export class Postgres implements Statements {
   /** For routes and reads of the API. */
   readonly prisma: PrismaClient;
   readonly #pool: pg.Pool;
-  readonly #onError: (error: unknown) => void;
+  #onError: (error: unknown) => void = ignore;
   readonly #names = new Map<string, string>();
 
   constructor(url: string, options: PostgresOptions = {}) {
@@ -59,10 +57,14 @@ export class Postgres implements Statements {
       connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
       settings: SESSION_SETTINGS,
     });
-    this.#onError = options.onError ?? (() => undefined);
     this.prisma = new PrismaClient({
       adapter: new PrismaPg(this.#pool, { statementNameGenerator: ({ sql }) => this.#nameOf(sql) ?? '' }),
     });
+  }
+
+  /** Calls `listener` with every error of `query`, `execute` and `transaction`, before it is thrown. */
+  onError(listener: (error: unknown) => void): void {
+    this.#onError = listener;
   }
 
   async query<Row = unknown>(statement: Sql): Promise<Row[]> {

@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AccountRegistry } from '../../../../router/src/core/cluster/account-registry.ts';
 import { ClusterAccounts } from '../../../../router/src/core/cluster/cluster-view.ts';
-import { nodeMessageFrom } from '../../../../router/src/core/cluster/node-messages.ts';
+import type { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
 import { AlreadyLinkedError } from '../../../../router/src/core/errors.ts';
 import type { AccountStatus, ChatProvider } from '../../../../router/src/core/ports/chat-provider.ts';
 import type { AccountView, ClusterView, NodeView } from '../../../../router/src/core/ports/cluster.ts';
+import { MemoryNodeHub } from '../../../doubles/memory-node-hub.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
 const clock = new FakeClock();
@@ -16,37 +17,22 @@ const statusOf = (accountId: string, change: Partial<AccountStatus> = {}): Accou
   ...change,
 });
 
-/** What nodes publish goes through JSON to all of them, as it does over the database. */
-const nodes = new Map<string, ClusterAccounts>();
-const published: string[] = [];
-let isMute = false;
+let hub: MemoryNodeHub;
 
-function node(nodeId: string): { accounts: ClusterAccounts; registry: AccountRegistry } {
+function node(nodeId: string) {
   const registry = new AccountRegistry();
-  let questions = 0;
+  const bus = hub.connect(nodeId);
+  let commands = 0;
   const accounts = new ClusterAccounts({
-    nodeId,
     registry,
-    notes: {
-      publish: (note) => {
-        const payload = JSON.stringify({ from: nodeId, note });
-        published.push(payload);
-        if (isMute) return;
-        for (const [other, each] of nodes) {
-          const told = nodeMessageFrom(JSON.parse(payload), other);
-          if (told) each.take(told.note, told.from);
-        }
-      },
-    },
+    bus,
     cluster: { addAccount: async (accountId) => (accountId === 'new' ? 'added' : 'known') },
-    nudge: () => undefined,
-    newId: () => `${nodeId}-${++questions}`,
+    newId: () => `${nodeId}-${++commands}`,
     clock,
     storageTrouble: () => undefined,
     viewLifetimeMs: 10_000,
   });
-  nodes.set(nodeId, accounts);
-  return { accounts, registry };
+  return { accounts, registry, bus };
 }
 
 class HeldProvider implements Pick<ChatProvider, 'accountId' | 'status' | 'pair' | 'logout' | 'restart'> {
@@ -98,13 +84,11 @@ let n2: ReturnType<typeof node>;
 let sales: HeldProvider;
 
 beforeEach(() => {
-  nodes.clear();
-  published.length = 0;
-  isMute = false;
+  hub = new MemoryNodeHub();
   n1 = node('n1');
   n2 = node('n2');
   sales = new HeldProvider('sales');
-  n2.registry.add(sales as unknown as ChatProvider);
+  n2.registry.add({ provider: sales as unknown as ChatProvider, delivery: {} as ReplyDelivery });
   for (const { accounts } of [n1, n2]) accounts.seen(viewOf({ sales: 'n2', nobody: undefined }));
 });
 
@@ -117,7 +101,7 @@ describe('an account of another node', () => {
   });
 
   it('is asked for by a node that just came', () => {
-    n2.accounts.take({ kind: 'who' }, 'n1');
+    n1.bus.publish({ kind: 'status-request' });
     expect(n1.accounts.get('sales')).toMatchObject({ state: 'open', node: 'n2' });
   });
 
@@ -139,15 +123,15 @@ describe('an account of another node', () => {
     ['something else since', () => n2.accounts.changed(statusOf('sales', { state: 'connecting' }))],
   ])('is asked for when its holder was heard to tell %s for a while', async (_name, told) => {
     told();
-    isMute = true;
+    hub.isMute = true;
     n2.accounts.changed(statusOf('sales'));
-    isMute = false;
-    published.length = 0;
+    hub.isMute = false;
+    hub.published.length = 0;
     const look = () => n1.accounts.seen(viewOf({ sales: 'n2' }));
     look();
     await clock.advanceMs(2_999);
     look();
-    expect(published).toEqual([]);
+    expect(hub.published).toEqual([]);
     await clock.advanceMs(1);
     look();
     expect(n1.accounts.get('sales')).toMatchObject({ state: 'open', node: 'n2' });
@@ -155,13 +139,13 @@ describe('an account of another node', () => {
 
   it('is not asked for again and again while its holder tells what it stored', async () => {
     n2.accounts.changed(statusOf('sales', { state: 'waiting' }));
-    published.length = 0;
+    hub.published.length = 0;
     for (let look = 0; look < 10; look++) {
       await clock.advanceMs(1_000);
       n1.accounts.seen(viewOf({ sales: 'n2', nobody: undefined }));
       n2.accounts.seen(viewOf({ sales: 'n2', nobody: undefined }));
     }
-    expect(published).toEqual([]);
+    expect(hub.published).toEqual([]);
   });
 
   it('is not shown by an old word once it changed hands', () => {
@@ -204,7 +188,7 @@ describe('what an admin asks for', () => {
   });
 
   it('is answered after a while when the holder does not, and at once when there is none', async () => {
-    isMute = true;
+    hub.isMute = true;
     const asked = n1.accounts.restart('sales');
     const refused = expect(asked).rejects.toMatchObject({ code: 'ACCOUNT_NOT_HELD', disposition: 'retry' });
     await settle();
@@ -220,14 +204,4 @@ it('a new account is known at once where it was added', async () => {
   expect(await n1.accounts.create('new')).toBe('added');
   expect(n1.accounts.get('new')).toMatchObject({ state: 'starting' });
   expect(await n1.accounts.create('sales')).toBe('known');
-});
-
-it('notes of another version, and one’s own, are left alone', () => {
-  expect(nodeMessageFrom({ from: 'n2', note: { kind: 'from-the-future' } }, 'n1')).toBeUndefined();
-  expect(nodeMessageFrom('nonsense', 'n1')).toBeUndefined();
-  expect(nodeMessageFrom({ from: 'n1', note: { kind: 'look' } }, 'n1')).toBeUndefined();
-  expect(nodeMessageFrom({ from: 'n2', note: { kind: 'look' } }, 'n1')).toEqual({
-    from: 'n2',
-    note: { kind: 'look' },
-  });
 });

@@ -100,6 +100,7 @@ class TestNode {
         release: (...args) => reach(() => leases.release(...args)),
       },
       cluster: {
+        join: () => undefined,
         beat: ({ isDraining }) =>
           reach(async () => {
             this.shown += 1;

@@ -76,7 +76,10 @@ class Rows implements Moves {
   }
 }
 
-function setup(send: (message: OutgoingMessage) => Promise<void> = async () => undefined, clock?: FakeClock) {
+function setup(
+  send: (message: OutgoingMessage) => Promise<void> = async () => undefined,
+  clock = new FakeClock(),
+) {
   const rows = new Rows();
   const sent: string[] = [];
   const connection: { state: AccountState } = { state: 'open' };
@@ -100,10 +103,10 @@ function setup(send: (message: OutgoingMessage) => Promise<void> = async () => u
 }
 
 describe('ReplyDelivery', () => {
-  it('sends the replies of one chat in order and notes each', async () => {
+  it('sends the replies of one chat in order and marks each', async () => {
     const { rows, sent, delivery } = setup();
     delivery.deliver(rows.put(reply(1), reply(2), reply(3)));
-    await delivery.settled();
+    await delivery.idle();
     expect(sent).toEqual(['WA1', 'WA2', 'WA3']);
     expect([1, 2, 3].map((id) => rows.state(id))).toEqual(['sent', 'sent', 'sent']);
   });
@@ -120,7 +123,7 @@ describe('ReplyDelivery', () => {
     await settle();
     expect(sent).toEqual(['WA3']);
     release();
-    await delivery.settled();
+    await delivery.idle();
     expect(sent).toEqual(['WA3', 'WA1', 'WA2']);
   });
 
@@ -128,11 +131,11 @@ describe('ReplyDelivery', () => {
     const { rows, sent, connection, delivery } = setup();
     connection.state = 'waiting';
     delivery.deliver(rows.put(reply(1), reply(2)));
-    await delivery.settled();
+    await delivery.idle();
     expect(sent).toEqual([]);
     connection.state = 'open';
     await delivery.resume();
-    await delivery.settled();
+    await delivery.idle();
     expect(sent).toEqual(['WA1', 'WA2']);
   });
 
@@ -145,7 +148,7 @@ describe('ReplyDelivery', () => {
     const resumed = delivery.resume();
     delivery.deliver(rows.put(reply(3)));
     await resumed;
-    await delivery.settled();
+    await delivery.idle();
     expect(sent).toEqual(['WA1', 'WA2', 'WA3']);
   });
 
@@ -155,7 +158,7 @@ describe('ReplyDelivery', () => {
     const row = rows.rows.get('1');
     if (row) row.state = 'acked';
     delivery.deliver([first as QueuedReply]);
-    await delivery.settled();
+    await delivery.idle();
     expect(sent).toEqual([]);
   });
 
@@ -166,7 +169,7 @@ describe('ReplyDelivery', () => {
   ])('leaves a row %s', async (_name, error, state) => {
     const { rows, delivery } = setup(() => Promise.reject(error));
     delivery.deliver(rows.put(reply(1)));
-    await delivery.settled();
+    await settle();
     expect(rows.state(1)).toBe(state);
   });
 
@@ -225,11 +228,11 @@ describe('ReplyDelivery', () => {
     await clock.advanceMs(30_000);
     connection.state = 'waiting';
     await clock.advanceMs(2_000);
-    await delivery.settled();
+    await delivery.idle();
     rows.markSending = markSending.bind(rows);
     connection.state = 'open';
     await delivery.resume();
-    await delivery.settled();
+    await delivery.idle();
     expect(sent).toEqual(['WA1', 'WA2']);
   });
 
@@ -244,7 +247,7 @@ describe('ReplyDelivery', () => {
     expect([rows.state(1), rows.tries(1)]).toEqual(['sending', 1]);
   });
 
-  it('notes a send only when its ack takes its time, since the ack notes it too', async () => {
+  it('marks a send only when its ack is late, because the ack marks it too', async () => {
     const clock = new FakeClock();
     const { rows, delivery } = setup(undefined, clock);
     delivery.deliver(rows.put(reply(1, 'a'), reply(2, 'b')));
@@ -254,10 +257,10 @@ describe('ReplyDelivery', () => {
     expect([rows.state(1), rows.state(2)]).toEqual(['sending', 'sent']);
   });
 
-  it('notes every send before it is settled', async () => {
+  it('marks every send before it is idle', async () => {
     const { rows, delivery } = setup(undefined, new FakeClock());
     delivery.deliver(rows.put(reply(1)));
-    await delivery.settled();
+    await delivery.idle();
     expect(rows.state(1)).toBe('sent');
   });
 
@@ -271,7 +274,7 @@ describe('ReplyDelivery', () => {
     const finished = delivery.finish();
     delivery.deliver(rows.put(reply(3), reply(4, 'other')));
     rows.put(reply(5, 'third'));
-    delivery.look();
+    delivery.pollQueue();
     await delivery.resume();
     release();
     await finished;
@@ -279,7 +282,7 @@ describe('ReplyDelivery', () => {
     expect([3, 4, 5].map((id) => rows.state(id))).toEqual(['queued', 'queued', 'queued']);
   });
 
-  it('misses no call to look, however close it comes to the end of the look before', async () => {
+  it('misses no call to poll, however close it is to the end of the poll before', async () => {
     for (let steps = 0; steps < 12; steps++) {
       const { rows, sent, delivery } = setup();
       const queued = rows.queued.bind(rows);
@@ -290,12 +293,12 @@ describe('ReplyDelivery', () => {
           isFirst = false;
           void after(steps).then(() => {
             rows.put(reply(1));
-            delivery.look();
+            delivery.pollQueue();
           });
         }
         return found;
       };
-      delivery.look();
+      delivery.pollQueue();
       await settle();
       expect(sent, `${steps} steps later`).toEqual(['WA1']);
     }
@@ -305,7 +308,7 @@ describe('ReplyDelivery', () => {
     const { rows, sent, delivery } = setup();
     rows.put(...Array.from({ length: 450 }, (_, index) => reply(index + 1, `chat${index % 7}`)));
     await delivery.resume();
-    await delivery.settled();
+    await delivery.idle();
     expect(sent).toHaveLength(450);
     expect(new Set(sent).size).toBe(450);
     expect(rows.reads).toBe(3);

@@ -6,6 +6,7 @@ import { MemoryDeadLetters } from '../../../doubles/memory-dead-letters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
 const ACK_TIMEOUT_MS = 30_000;
@@ -28,6 +29,7 @@ beforeEach(async () => {
   delivery = new ReplyDelivery({
     outbox,
     log: recordingLog(),
+    clock: new FakeClock(),
     ackTimeoutMs: ACK_TIMEOUT_MS,
     provider: {
       accountId: 'default',
@@ -38,16 +40,19 @@ beforeEach(async () => {
       upload: async () => Promise.reject(new Error('nothing is to be uploaded')),
     },
   });
-  await new MemoryInbox(state).add({
-    accountId: 'default',
-    waMessageId: 'IN1',
-    chat: { kind: 'person', phone: known },
-    sender: { phone: known },
-    kind: 'text',
-    text: 'hola',
-    sentAtMs: nowMs,
-    stanzaOrder: 1n,
-  });
+  await new MemoryInbox(state).add(
+    {
+      accountId: 'default',
+      waMessageId: 'IN1',
+      chat: { kind: 'person', phone: known },
+      sender: { phone: known },
+      kind: 'text',
+      text: 'hola',
+      sentAtMs: nowMs,
+      stanzaOrder: 1n,
+    },
+    'n1',
+  );
 });
 
 /** Queues a message and takes it on its way. */
@@ -55,16 +60,16 @@ async function send(phone: string, waMessageId: string): Promise<string> {
   const message = { accountId: 'default', to: `${phone}@s.whatsapp.net`, waMessageId, text: 'hello' };
   const { row } = await outbox.addDirect(message);
   delivery.deliver([{ outboxId: row.id, chatId: row.chatId, message }]);
-  await delivery.settled();
+  await delivery.idle();
   return row.id;
 }
 
 const row = (id: string) => state.outbox.get(id) as OutboxRow;
 
-async function chaseAfter(ms: number): Promise<void> {
+async function resendAfter(ms: number): Promise<void> {
   nowMs += ms;
-  await delivery.chase();
-  await delivery.settled();
+  await delivery.resendUnacknowledged();
+  await delivery.idle();
 }
 
 describe('a message that WhatsApp took and never acknowledged', () => {
@@ -72,34 +77,38 @@ describe('a message that WhatsApp took and never acknowledged', () => {
     await send(known, 'WA1');
     let answer: (rows: []) => void = () => undefined;
     const overdue = vi.spyOn(outbox, 'overdue').mockReturnValueOnce(new Promise((rows) => (answer = rows)));
-    const looks = [delivery.chase(), delivery.chase(), delivery.chase()];
+    const looks = [
+      delivery.resendUnacknowledged(),
+      delivery.resendUnacknowledged(),
+      delivery.resendUnacknowledged(),
+    ];
     expect(overdue).toHaveBeenCalledTimes(1);
     answer([]);
     await Promise.all(looks);
-    await chaseAfter(ACK_TIMEOUT_MS);
+    await resendAfter(ACK_TIMEOUT_MS);
     expect(sent).toEqual(['WA1', 'WA1']);
   });
 
   it('goes again with the same id once the time is over, and not before', async () => {
     await send(known, 'WA1');
-    await chaseAfter(ACK_TIMEOUT_MS - 1);
+    await resendAfter(ACK_TIMEOUT_MS - 1);
     expect(sent).toEqual(['WA1']);
-    await chaseAfter(1);
+    await resendAfter(1);
     expect(sent).toEqual(['WA1', 'WA1']);
-    await chaseAfter(ACK_TIMEOUT_MS - 1);
+    await resendAfter(ACK_TIMEOUT_MS - 1);
     expect(sent).toHaveLength(2);
   });
 
   it('is a dead letter after five sends, which a replay sends again under the same id', async () => {
     const id = await send(known, 'WA1');
-    for (let n = 0; n < 20; n++) await chaseAfter(ACK_TIMEOUT_MS);
+    for (let n = 0; n < 20; n++) await resendAfter(ACK_TIMEOUT_MS);
     expect(sent).toHaveLength(5);
     expect(row(id).state).toBe('dead');
     expect(state.deadLetters).toMatchObject([{ reason: 'never-acknowledged', attempts: 5 }]);
-    const replay = await new MemoryDeadLetters(state).replay(String(state.deadLetters[0]?.id));
+    const replay = await new MemoryDeadLetters(state).replay(String(state.deadLetters[0]?.id), 'n1');
     if (!('reply' in replay)) throw new Error('the reply is taken up again');
     delivery.deliver([replay.reply]);
-    await delivery.settled();
+    await delivery.idle();
     expect(sent.at(-1)).toBe('WA1');
     expect(row(id)).toMatchObject({ state: 'sent', attempts: 1 });
   });
@@ -107,11 +116,11 @@ describe('a message that WhatsApp took and never acknowledged', () => {
   it('is left alone while the account is not connected, and once it is acknowledged', async () => {
     await send(known, 'WA1');
     status = { state: 'waiting', isConnected: false };
-    await chaseAfter(ACK_TIMEOUT_MS * 3);
+    await resendAfter(ACK_TIMEOUT_MS * 3);
     expect(sent).toHaveLength(1);
     status = { state: 'open', isConnected: true };
     await outbox.recordReceipts('default', [{ waMessageId: 'WA1', state: 'acked', atMs: nowMs }]);
-    await chaseAfter(ACK_TIMEOUT_MS);
+    await resendAfter(ACK_TIMEOUT_MS);
     expect(sent).toHaveLength(1);
   });
 });
@@ -131,14 +140,14 @@ describe('an account that WhatsApp limits', () => {
       error: 'Limited (463).',
       holdUntil: new Date(nowMs + 3_600_000),
     });
-    delivery.look();
-    await delivery.settled();
+    delivery.pollQueue();
+    await delivery.idle();
     expect(sent).toEqual(['WARM']);
 
     nowMs += 3_600_000;
     status = { state: 'open', isConnected: true };
-    delivery.look();
-    await delivery.settled();
+    delivery.pollQueue();
+    await delivery.idle();
     expect(sent).toEqual(['WARM', 'COLD']);
   });
 
@@ -150,7 +159,7 @@ describe('an account that WhatsApp limits', () => {
     nowMs -= 5 * 3_600_000;
     status = { state: 'open', isConnected: true };
     await told();
-    await delivery.settled();
+    await delivery.idle();
     expect(sent).toEqual(['COLD']);
   });
 
@@ -159,7 +168,7 @@ describe('an account that WhatsApp limits', () => {
     nowMs += 5 * 3_600_000;
     await delivery.limitChanged();
     await delivery.resume();
-    await delivery.settled();
+    await delivery.idle();
     expect(sent).toEqual([]);
   });
 });

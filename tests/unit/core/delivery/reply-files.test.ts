@@ -99,18 +99,21 @@ describe('the delivery of a file', () => {
   async function reply(): Promise<string> {
     const inbox = new MemoryInbox(state);
     const phone = '5493777000001';
-    const stored = await inbox.add({
-      accountId: 'default',
-      waMessageId: 'IN1',
-      chat: { kind: 'person', phone },
-      sender: { phone },
-      kind: 'text',
-      text: 'draw',
-      sentAtMs: clock.now(),
-      stanzaOrder: 1n,
-    });
+    const stored = await inbox.add(
+      {
+        accountId: 'default',
+        waMessageId: 'IN1',
+        chat: { kind: 'person', phone },
+        sender: { phone },
+        kind: 'text',
+        text: 'draw',
+        sentAtMs: clock.now(),
+        stanzaOrder: 1n,
+      },
+      'n1',
+    );
     const address = { accountId: 'default', to: `${phone}@s.whatsapp.net` };
-    const rows = await inbox.finishTurn(stored.messageId ?? '', {
+    const rows = await inbox.finishTurn(stored.messageId, {
       state: 'answered',
       replies: [
         {
@@ -124,14 +127,14 @@ describe('the delivery of a file', () => {
       ],
     });
     delivery.deliver(rows);
-    await delivery.settled();
+    await delivery.idle();
     return rows[0]?.outboxId ?? '';
   }
   const row = (id: string) => state.outbox.get(id) as OutboxRow;
   async function look(afterMs: number) {
     await clock.advanceMs(afterMs);
-    delivery.look();
-    await delivery.settled();
+    delivery.pollQueue();
+    await delivery.idle();
   }
 
   it('uploads it once and sends what was kept, before what follows in the chat', async () => {
@@ -179,7 +182,7 @@ describe('the delivery of a file', () => {
     const id = await reply();
     for (let tries = 0; tries < 6; tries++) await look(60_000);
     expect(uploads).toBe(5);
-    expect(row(id)).toMatchObject({ state: 'dead', error: 'The host is down. It was tried 5 times.' });
+    expect(row(id)).toMatchObject({ state: 'dead', error: 'The host is down. There were 5 attempts.' });
     expect(state.deadLetters).toMatchObject([{ reason: 'send-failed', outboxId: id }]);
     expect(sent.map(({ waMessageId }) => waMessageId)).toEqual(['WA2']);
   });

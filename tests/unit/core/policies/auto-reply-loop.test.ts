@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findLoop, type LoopSettings, loopOf } from '../../../../router/src/core/policies/auto-reply-loop.ts';
+import {
+  type AutoReplyLoopSettings,
+  findLoop,
+  loopOf,
+} from '../../../../router/src/core/policies/auto-reply-loop.ts';
 import type { EarlierTurn } from '../../../../router/src/core/ports/chat-history.ts';
 
-const settings: LoopSettings = { turns: 10, replyMs: 1_500 };
+const settings: AutoReplyLoopSettings = { turns: 10, replyMs: 1_500 };
 
 interface Line {
   /** After our last reply. */

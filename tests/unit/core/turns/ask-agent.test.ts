@@ -4,9 +4,11 @@ import {
   AgentProtocolError,
   AgentTimeoutError,
   AgentUnavailableError,
+  StorageUnavailableError,
 } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, IncomingMessage } from '../../../../router/src/core/models.ts';
 import { askAgent } from '../../../../router/src/core/turns/ask-agent.ts';
+import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
@@ -35,10 +37,14 @@ function deps(attempts = 3) {
   const clock = new FakeClock();
   const stop = new AbortController();
   const waits: Array<number | undefined> = [];
+  const noted: number[] = [];
   return {
     clock,
     stop,
     waits,
+    noted,
+    attemptsBefore: 0,
+    noteAttempt: async () => noted.push(noted.length + 1),
     log: recordingLog(),
     stopping: stop.signal,
     policy: {
@@ -105,12 +111,12 @@ describe('askAgent', () => {
     it('gives up when the patience is over, with the first ask and the last in the trace', async () => {
       const { d, client, asked } = await patient(...Array.from({ length: 100 }, away));
       for (let second = 0; second < 70; second++) await d.clock.advanceMs(1_000);
-      const { attempts, asks } = await asked;
+      const { attempts, trace } = await asked;
       expect(client.asks).toBe(61);
       expect(attempts).toBe(61);
-      expect(asks).toHaveLength(30);
-      expect(asks.map(({ attempt }) => attempt).slice(0, 2)).toEqual([1, 33]);
-      expect(asks.at(-1)).toMatchObject({ attempt: 61, code: 'AGENT_UNAVAILABLE' });
+      expect(trace).toHaveLength(30);
+      expect(trace.map(({ attempt }) => attempt).slice(0, 2)).toEqual([1, 33]);
+      expect(trace.at(-1)).toMatchObject({ attempt: 61, code: 'AGENT_UNAVAILABLE' });
     });
 
     it('has none for one that took the request and broke over it', async () => {
@@ -134,6 +140,103 @@ describe('askAgent', () => {
     const outcome = await askAgent(deps(), client, 'http://agent', message);
     expect(outcome).toMatchObject({ kind: 'failed', attempts: 1 });
     expect(client.asks).toBe(1);
+  });
+
+  describe('with an agent that keeps answering Retry-After', () => {
+    const busy = () => new AgentUnavailableError('status 503', { retryAfterMs: 50_000, isAway: true });
+
+    it('waits no longer in all than maxWaitMs, and says so', async () => {
+      const d = deps(20);
+      const limited = { ...d, policy: { ...d.policy, patienceMs: 120_000, maxWaitMs: 120_000 } };
+      const client = agent(...Array.from({ length: 50 }, busy));
+      const asked = askAgent(limited, client, 'http://agent', message);
+      await settle();
+      for (let second = 0; second < 300; second++) await d.clock.advanceMs(1_000);
+      const outcome = await asked;
+      expect(outcome.trace.map(({ waitMs }) => waitMs)).toEqual([50_000, 50_000, 20_000, undefined]);
+      expect(outcome).toMatchObject({
+        kind: 'failed',
+        agentMs: 120_000,
+        error: {
+          code: 'AGENT_UNAVAILABLE',
+          message:
+            'status 503 The agent asked for more time (Retry-After) after 120 s of waiting, the limit of patienceMs.',
+        },
+      });
+    });
+
+    it('takes the answer that comes after the last wait', async () => {
+      const d = deps(20);
+      const limited = { ...d, policy: { ...d.policy, maxWaitMs: 60_000 } };
+      const client = agent(busy(), busy(), { success: true, response: 'ok' });
+      const asked = askAgent(limited, client, 'http://agent', message);
+      await settle();
+      for (let second = 0; second < 60; second++) await d.clock.advanceMs(1_000);
+      expect(await asked).toMatchObject({ kind: 'answer', attempts: 3 });
+    });
+  });
+
+  describe('the number of attempts', () => {
+    it('is stored before each request is sent, and goes on from those of an earlier process', async () => {
+      const d = deps();
+      d.noted.push(1, 2);
+      const seen: number[] = [];
+      const client: AgentClient = {
+        async sendMessage() {
+          seen.push(d.noted.length);
+          if (seen.length === 1) throw new AgentUnavailableError('busy');
+          return { success: true, response: 'ok' };
+        },
+      };
+      const asked = askAgent({ ...d, attemptsBefore: 2 }, client, 'http://agent', message);
+      await settle();
+      await d.clock.advanceMs(1_000);
+      expect(await asked).toMatchObject({
+        kind: 'answer',
+        attempts: 4,
+        trace: [{ attempt: 3 }, { attempt: 4 }],
+      });
+      expect(seen).toEqual([3, 4]);
+    });
+
+    it('leaves the agent alone when it cannot be stored', async () => {
+      const client = agent({ success: true, response: 'ok' });
+      const noteAttempt = () => Promise.reject(new StorageUnavailableError('The database is away.'));
+      const asked = askAgent({ ...deps(), noteAttempt }, client, 'http://agent', message);
+      await expect(asked).rejects.toThrow(StorageUnavailableError);
+      expect(client.asks).toBe(0);
+    });
+
+    it('is that of earlier turns when an open circuit allows no attempt', async () => {
+      const d = { ...deps(), attemptsBefore: 5 };
+      const breakers = new CircuitBreakers();
+      const settings = { failures: 1, openMs: 60_000 };
+      breakers.note('http://agent', settings, 'failure', d.clock.monotonicMs());
+      const circuit = { breakers, endpoint: 'http://agent', settings };
+      expect(await askAgent({ ...d, circuit }, agent(), 'http://agent', message)).toMatchObject({
+        kind: 'failed',
+        attempts: 5,
+        error: { code: 'AGENT_CIRCUIT_OPEN' },
+      });
+    });
+  });
+
+  it('makes another attempt after an uncertain error when the route says retry, and tells the client', async () => {
+    const d = deps();
+    const options: unknown[] = [];
+    const client: AgentClient = {
+      async sendMessage(_endpoint, _message, given) {
+        options.push(given);
+        if (options.length === 1) throw new AgentTimeoutError('timed out');
+        return { success: true, response: 'ok' };
+      },
+    };
+    const policy = { ...d.policy, uncertain: 'retry' as const };
+    const asked = askAgent({ ...d, policy }, client, 'http://agent', message);
+    await settle();
+    await d.clock.advanceMs(1_000);
+    expect(await asked).toMatchObject({ kind: 'answer', attempts: 2 });
+    expect(options).toMatchObject([{ uncertain: 'retry' }, { uncertain: 'retry' }]);
   });
 
   it('ends with the stop of the service instead of an outcome, so that the turn stays open', async () => {

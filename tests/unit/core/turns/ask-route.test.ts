@@ -38,7 +38,14 @@ function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 
       return end;
     },
   });
+  let noted = 0;
   const made: AskRouteDeps = {
+    inbox: {
+      noteAttempt: async () => {
+        noted += 1;
+        return noted;
+      },
+    },
     agents: { clientFor, endpointOf: ({ agentEndpoint }) => agentEndpoint },
     routes: { get: async (id) => routes.find((route) => route.id === id) },
     policy: {
@@ -66,7 +73,9 @@ function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 
 }
 
 const waitsOf = (answer: Awaited<ReturnType<typeof askRoute>>) =>
-  answer.steps.flatMap((step) => (step.step === 'agent' ? step.asks.map((ask) => ask.waitMs) : []));
+  answer.steps.flatMap((step) =>
+    step.step === 'agent' ? step.attempts.map((attempt) => attempt.waitMs) : [],
+  );
 
 describe('askRoute', () => {
   it("asks as often and as patiently as the route's failure settings say", async () => {
@@ -122,6 +131,15 @@ describe('askRoute', () => {
     expect(second).toBeLessThanOrEqual(220_000);
   });
 
+  it('waits no longer in all than the patience of the service for an agent that keeps asking for more time', async () => {
+    const route = aRoute({ config: { failure: { attempts: 5 } } });
+    const { ask } = deps({ [route.id]: [busy(600_000)] }, [], 120_000);
+    const answer = await ask(route);
+    const waits = waitsOf(answer).map((waitMs) => waitMs ?? 0);
+    expect(waits.reduce((sum, waitMs) => sum + waitMs, 0)).toBe(120_000);
+    expect(answer).toMatchObject({ kind: 'failed', sentence: expect.stringContaining('patienceMs') });
+  });
+
   it('asks the fallback route once when the agent failed for good, and says so in the trace', async () => {
     const spare = aRoute({ config: { failure: { attempts: 9 } } });
     const route = aRoute({ config: { failure: { fallbackRouteId: spare.id } } });
@@ -132,7 +150,7 @@ describe('askRoute', () => {
     expect(answer).toMatchObject({ kind: 'answer', routeId: spare.id, attempts: 2, response: hello });
     expect(asked).toEqual([route.id, spare.id]);
     expect(answer.steps).toMatchObject([
-      { step: 'agent', routeId: route.id, outcome: 'AGENT_PROTOCOL', asks: [{ error: 'status 400' }] },
+      { step: 'agent', routeId: route.id, outcome: 'AGENT_PROTOCOL', attempts: [{ error: 'status 400' }] },
       { step: 'fallback-route', routeId: spare.id, outcome: 'asked' },
       { step: 'agent', routeId: spare.id, outcome: 'answered' },
     ]);

@@ -5,6 +5,7 @@ import { AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import { askAgent } from '../../../../router/src/core/turns/ask-agent.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
 import { WhatsAppTime } from '../../../../router/src/providers/baileys/connection/whatsapp-time.ts';
+import { MemoryNodeHub } from '../../../doubles/memory-node-hub.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
@@ -25,6 +26,8 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
             endpoint: 'http://agent',
             settings: { failures: 1, openMs: 60_000 },
           },
+          attemptsBefore: 0,
+          noteAttempt: async () => 1,
           stopping: new AbortController().signal,
         },
         {
@@ -54,11 +57,9 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
   it('neither hides a database that is away nor makes one up', async () => {
     const clock = new FakeClock();
     const accounts = new ClusterAccounts({
-      nodeId: 'n1',
       registry: new AccountRegistry(),
-      notes: { publish: () => undefined },
+      bus: new MemoryNodeHub().connect('n1'),
       cluster: { addAccount: async () => 'known' },
-      nudge: () => undefined,
       newId: () => 'id',
       clock,
       storageTrouble: () => undefined,

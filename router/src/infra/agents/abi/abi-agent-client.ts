@@ -1,5 +1,5 @@
-import type { AgentClient, AskOptions } from '../../../core/agent-client.ts';
-import { AgentProtocolError, MediaError, Wa2aiError } from '../../../core/errors.ts';
+import type { AgentClient, AttemptOptions } from '../../../core/agent-client.ts';
+import { AgentProtocolError, AgentUncertainError, MediaError, Wa2aiError } from '../../../core/errors.ts';
 import { type AgentResponse, type IncomingMessage, MAX_MEDIA_BYTES } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
@@ -91,7 +91,7 @@ export class AbiAgentClient implements AgentClient {
   async sendMessage(
     endpoint: string,
     message: IncomingMessage,
-    options: AskOptions = {},
+    options: AttemptOptions = {},
   ): Promise<AgentResponse> {
     const log = this.#log?.child({ messageId: message.id });
     const within = <T>(work: (signal: AbortSignal) => Promise<T>) =>
@@ -114,6 +114,9 @@ export class AbiAgentClient implements AgentClient {
     }
     const calldata = encodeCall(rules.abi, meant.target, meant.values);
     const shown = describeCall(planned, calldata);
+    if (options.isRepeat && options.uncertain === 'dead-letter' && !this.#config.idempotent) {
+      throw new AgentUncertainError().withDetail({ abi: shown });
+    }
     return await within(async (signal) => {
       try {
         if (calldata.length > MAX_BYTES) throw new AgentProtocolError('The ABI call is larger than 10 MB.');
@@ -238,7 +241,7 @@ function needsFile(meant: Interpretation): boolean {
 }
 
 /** @throws {MediaError} */
-async function fileOf({ media }: IncomingMessage, { loadMedia }: AskOptions): Promise<Uint8Array> {
+async function fileOf({ media }: IncomingMessage, { loadMedia }: AttemptOptions): Promise<Uint8Array> {
   if ((media?.sizeBytes ?? 0) > MAX_MEDIA_BYTES) {
     throw new MediaError(
       'MEDIA_TOO_LARGE',

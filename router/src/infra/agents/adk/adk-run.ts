@@ -15,6 +15,7 @@ import type { AdkState } from './adk-state.ts';
 import {
   type AdkDialect,
   type AdkEvent,
+  areOfAdkServer,
   isSessionMissing,
   parseEvents,
   type RunRequest,
@@ -121,7 +122,8 @@ export class AdkRuns {
     if (status !== 200) return { ok: false, refusal: { status, headers, body } };
     const events = parseEvents(body);
     if (!events.ok) throw new AgentProtocolError(failedSentence(events.problem));
-    this.#options.state.learnDialect(server.name, dialect);
+    // A Python server reads both spellings; only camelCase carries what the agent is told about the message.
+    this.#options.state.learnDialect(server.name, areOfAdkServer(events.value) ? 'camel' : dialect);
     return { ok: true, events: events.value };
   }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { IncomingMessage } from '../../../core/models.ts';
 
 /** How a server spells the body of `/run`: as the agent contract writes it, or as every real ADK server takes it. */
 export type AdkDialect = 'snake' | 'camel';
@@ -10,7 +11,9 @@ export interface RunRequest {
   sessionId: string;
   text: string;
   messageId: string;
-  /** A part that goes along with the text; a file alone goes without one. */
+  /** What the agent is told about the message beside its words; see `sessionStateOf`. */
+  state?: Record<string, unknown>;
+  /** A part beside the text; a file alone has no text part. */
   file?: InlineData;
 }
 
@@ -21,13 +24,40 @@ export interface InlineData {
   displayName?: string;
 }
 
+/** All our keys of the session state begin so. */
+const STATE_PREFIX = 'wa2ai_';
 /** Session state key that marks our user event, so that a run can be found again after a time-out (refs/adk_api.md). */
-const MARKER = 'wa2ai_msg';
+const MARKER = `${STATE_PREFIX}msg`;
 
 /**
- * The body of `POST /run`. `snake` is the agent contract's to the letter. `camel` is the least that every server takes:
- * a strict one refuses unknown fields, so neither `invocationId` nor a second spelling is in it; its `stateDelta` is
- * stored with the user event and names the message.
+ * What an ADK agent is told about a message, as keys of its session state; an instruction reads one as `{wa2ai_name}`.
+ * Every key is sent with every message, empty when there is nothing to say, so that none is left over from an earlier
+ * message. The words of the message stay as the person wrote them.
+ *
+ * - `wa2ai_msg` WhatsApp's message id
+ * - `wa2ai_time` when the person sent it, ISO 8601 in UTC
+ * - `wa2ai_name` the name that the person gave themselves on WhatsApp
+ * - `wa2ai_chat` `person` or `group`
+ * - `wa2ai_quoted` the text that the message quotes
+ * - `wa2ai_edit_of` the id of the message that this one edits
+ *
+ * Only the camelCase spelling carries them: the agent contract fixes `state_delta` as null.
+ */
+export function sessionStateOf(message: IncomingMessage): Record<string, unknown> {
+  return {
+    [MARKER]: message.id,
+    [`${STATE_PREFIX}time`]: message.timestamp.toISOString(),
+    [`${STATE_PREFIX}name`]: message.pushName ?? '',
+    [`${STATE_PREFIX}chat`]: message.isGroup ? 'group' : 'person',
+    [`${STATE_PREFIX}quoted`]: message.quotedText ?? '',
+    [`${STATE_PREFIX}edit_of`]: message.editOf ?? '',
+  };
+}
+
+/**
+ * The body of `POST /run`. `snake` is the agent contract's to the letter. `camel` is the minimum that every server takes:
+ * a strict one refuses unknown fields, so it has neither `invocationId` nor a second spelling; its `stateDelta` is stored
+ * with the user event and names the message.
  */
 export function runBody(dialect: AdkDialect, run: RunRequest): Record<string, unknown> {
   const file = run.file && { inlineData: run.file };
@@ -49,7 +79,7 @@ export function runBody(dialect: AdkDialect, run: RunRequest): Record<string, un
     sessionId: run.sessionId,
     newMessage: { role: 'user', parts },
     streaming: false,
-    stateDelta: { [MARKER]: run.messageId },
+    stateDelta: { ...run.state, [MARKER]: run.messageId },
   };
 }
 
@@ -72,8 +102,10 @@ const eventSchema = z.looseObject({
   longRunningToolIds: z.array(z.unknown()).nullish(),
   finishReason: z.unknown().optional(),
   usageMetadata: z.unknown().optional(),
+  id: z.string().nullish(),
   actions: z
     .looseObject({
+      requestedAuthConfigs: z.unknown().optional(),
       stateDelta: z.record(z.string(), z.unknown()).nullish(),
       skipSummarization: z.boolean().nullish(),
     })
@@ -206,6 +238,11 @@ export function eventsOfMessage(sessionEvents: AdkEvent[], messageId: string): A
     .filter((event) => event.author !== 'user' && event.invocationId === asked.invocationId);
 }
 
+/** Whether these events come from an ADK server, all of which read camelCase, and not from a server of the contract. */
+export function areOfAdkServer(events: AdkEvent[]): boolean {
+  return events.some(({ id, actions }) => id && actions?.requestedAuthConfigs !== undefined);
+}
+
 function partsOf(event: AdkEvent) {
   return event.content?.parts ?? [];
 }
@@ -246,7 +283,7 @@ function isTransient(code: string, reason: string): boolean {
 
 function factsOf(events: AdkEvent[], shown: AdkEvent | undefined): RunFacts {
   const state = Object.assign({}, ...events.map((event) => event.actions?.stateDelta ?? {}));
-  delete state[MARKER];
+  for (const key of Object.keys(state)) if (key.startsWith(STATE_PREFIX)) delete state[key];
   return {
     eventCount: events.length,
     ...(shown?.invocationId && { invocationId: shown.invocationId }),

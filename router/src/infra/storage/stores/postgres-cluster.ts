@@ -13,8 +13,6 @@ export interface OwnNode {
   lockKey: number;
   host: string;
   version: string;
-  /** Known once the server listens. */
-  url(): string;
 }
 
 interface Row {
@@ -39,12 +37,17 @@ export class PostgresCluster implements Cluster {
   readonly #own: OwnNode;
   readonly #ttlMs: number;
   readonly #startedAt = new Date();
+  #url = '';
 
   /** @param ttlMs a node that has not shown itself for this long counts as hung */
   constructor(postgres: Statements, own: OwnNode, ttlMs: number) {
     this.#postgres = postgres;
     this.#own = own;
     this.#ttlMs = ttlMs;
+  }
+
+  join(url: string): void {
+    this.#url = url;
   }
 
   /** Writes only what others would not know otherwise, and at least once a second. */
@@ -54,7 +57,7 @@ export class PostgresCluster implements Cluster {
       this.#postgres.query<Row>(sql`
         WITH beat AS (
           INSERT INTO node AS n (id, lock_key, host, url, version, turns, is_draining, started_at, seen_at)
-          VALUES (${nodeId}, ${lockKey}::integer, ${host}, ${this.#own.url()}, ${version}, ${own.turns}::integer,
+          VALUES (${nodeId}, ${lockKey}::integer, ${host}, ${this.#url}, ${version}, ${own.turns}::integer,
                   ${own.isDraining}, ${this.#startedAt}, clock_timestamp())
           ON CONFLICT (id) DO UPDATE SET lock_key = excluded.lock_key, host = excluded.host, url = excluded.url,
             version = excluded.version, turns = excluded.turns, is_draining = excluded.is_draining,

@@ -11,7 +11,9 @@ interface ReplayRow {
   chat_id: bigint;
   message_id: bigint | null;
   outbox_id: bigint | null;
-  start_epoch: number | null;
+  worker_node: string;
+  worker_epoch: number;
+  is_new_worker: boolean;
 }
 
 /** Dead letters in PostgreSQL; a replay is one call of the first migration's `dead_letter_replay`. */
@@ -22,17 +24,18 @@ export class PostgresDeadLetters implements DeadLetters {
     this.#postgres = postgres;
   }
 
-  async replay(id: string): Promise<Replay> {
+  async replay(id: string, node: string): Promise<Replay> {
     const key = rowId(id);
     if (key === undefined) return { outcome: 'missing' };
     return withStorage('replaying a dead letter', async () => {
       const [row] = await this.#postgres.query<ReplayRow>(sql`
-        SELECT outcome, chat_id, message_id, outbox_id, start_epoch FROM dead_letter_replay(${key}::bigint)`);
+        SELECT outcome, chat_id, message_id, outbox_id, worker_node, worker_epoch, is_new_worker
+        FROM dead_letter_replay(${key}::bigint, ${node})`);
       if (!row) return { outcome: 'missing' };
       if (row.outcome === 'known') return { outcome: 'known' };
       if (row.outbox_id !== null) {
         const [reply] = await this.#postgres.query<Parameters<typeof queuedReply>[0]>(sql`
-          SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
+          SELECT id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
           WHERE id = ${row.outbox_id}::bigint`);
         if (!reply) throw new Error('a replayed reply has no row');
         return { outcome: 'replayed', reply: queuedReply(reply) };
@@ -41,9 +44,8 @@ export class PostgresDeadLetters implements DeadLetters {
         outcome: 'replayed',
         messageId: String(row.message_id),
         chatId: String(row.chat_id),
-        ...(row.start_epoch !== null && {
-          startLoop: { chatId: String(row.chat_id), epoch: row.start_epoch },
-        }),
+        worker: { chatId: String(row.chat_id), node: row.worker_node, epoch: row.worker_epoch },
+        isNewWorker: row.is_new_worker,
       };
     });
   }

@@ -2,8 +2,10 @@ import sql from 'sql-template-tag';
 import { addressColumns, pendingTurn, replyToOf } from '../../../core/messages/chat-identity.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type {
+  ChatClaim,
   InboundMessage,
   Inbox,
+  OpenChat,
   PendingTurn,
   QueuedReply,
   Stored,
@@ -19,7 +21,9 @@ interface StoredRow extends HeldRow {
   outcome: 'stored' | 'known';
   message_id: string;
   chat_id: string;
-  start_epoch: number | null;
+  worker_node: string | null;
+  worker_epoch: number;
+  is_new_worker: boolean;
 }
 
 interface TurnRow {
@@ -32,6 +36,7 @@ interface TurnRow {
   kind: string;
   text: string;
   quoted_text: string | null;
+  edit_of: string | null;
   sent_at_ms: string;
   chat_phone: string | null;
   chat_lid: string | null;
@@ -47,6 +52,7 @@ interface TurnRow {
 /** Columns of an outbox row as the deliverer takes it. */
 export interface ReplyRow {
   outbox_id: string;
+  message_id: string | null;
   chat_id: string;
   account_id: string;
   to_jid: string;
@@ -75,7 +81,7 @@ export class PostgresInbox implements Inbox {
    * The text of a message that is stored and never answered is not kept.
    * @throws {LeaseLostError} nothing was stored
    */
-  async add(message: InboundMessage): Promise<Stored> {
+  async add(message: InboundMessage, node: string): Promise<Stored> {
     const { accountId } = message;
     const { owner, epoch } = fenceOf(this.#fence);
     const { phone, lid, groupId } = addressColumns(message.chat);
@@ -86,35 +92,41 @@ export class PostgresInbox implements Inbox {
     const editOf = message.editOf === undefined ? null : storableId(message.editOf);
     const row = await underFence(this.#fence, 'storing a message', () =>
       this.#postgres.query<StoredRow>(sql`
-        SELECT 1 AS held, outcome, message_id::text, chat_id::text, start_epoch
+        SELECT 1 AS held, outcome, message_id::text, chat_id::text, worker_node, worker_epoch, is_new_worker
         FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint) AS lease (is_held), LATERAL inbox_add(
           CASE WHEN is_held THEN ${accountId} END, ${storableId(message.waMessageId)}, ${phone}, ${lid}, ${groupId},
           ${replyToOf(message)}, ${sender.phone ?? null}, ${sender.lid ?? null},
           ${storableOrNull(sender.pushName)}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
           ${storableOrNull(ignoredReason)}, ${Math.trunc(message.sentAtMs)}::bigint,
           ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
-          ${media?.reference ?? null})`),
+          ${media?.reference ?? null}, ${node})`),
     );
-    const stored: Stored = { outcome: row.outcome, messageId: row.message_id, chatId: row.chat_id };
-    if (row.start_epoch !== null) stored.startLoop = { chatId: row.chat_id, epoch: row.start_epoch };
-    return stored;
+    return {
+      outcome: row.outcome,
+      messageId: row.message_id,
+      chatId: row.chat_id,
+      ...(row.worker_node !== null && {
+        worker: { chatId: row.chat_id, node: row.worker_node, epoch: row.worker_epoch },
+      }),
+      isNewWorker: row.is_new_worker,
+    };
   }
 
   async nextTurn(
-    chatId: string,
-    epoch: number,
-    options: { keepOpen?: boolean } = {},
+    { chatId, node, epoch }: ChatClaim,
+    options: { keepClaim?: boolean } = {},
   ): Promise<PendingTurn | undefined> {
     const [row] = await withStorage('reading the next message of a chat', () =>
       this.#postgres.query<TurnRow>(sql`
         SELECT message_id::text, account_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text,
                quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
                chat_phone, chat_lid, group_id, reply_to, attempts, media,
+               (SELECT e.edit_of FROM message e WHERE e.id = message_id) AS edit_of,
                (extract(epoch FROM received_at) * 1000)::bigint::text AS received_at_ms,
                (extract(epoch FROM replied_at) * 1000)::bigint::text AS replied_at_ms,
                EXISTS (SELECT 1 FROM message w WHERE w.chat_id = ${chatId}::bigint AND w.state = 'received'
                        AND w.id <> message_id) AS has_more
-        FROM inbox_next_turn(${chatId}::bigint, ${epoch}::integer, ${!options.keepOpen})`),
+        FROM inbox_next_turn(${chatId}::bigint, ${node}, ${epoch}::integer, ${!options.keepClaim})`),
     );
     if (!row) return undefined;
     return pendingTurn({
@@ -128,6 +140,7 @@ export class PostgresInbox implements Inbox {
       kind: row.kind,
       text: row.text,
       quotedText: row.quoted_text,
+      editOf: row.edit_of,
       media: mediaInfo(row.media),
       sentAtMs: Number(row.sent_at_ms),
       chat: { phone: row.chat_phone, lid: row.chat_lid, groupId: row.group_id },
@@ -139,30 +152,40 @@ export class PostgresInbox implements Inbox {
     });
   }
 
+  async noteAttempt(messageId: string): Promise<number> {
+    // Without waiting for the disk: only a crash of the database server itself can lose it.
+    const [row] = await withStorage('counting an attempt', () =>
+      this.#postgres.query<{ attempts: number }>(sql`
+        UPDATE message SET attempts = attempts + 1
+        FROM (SELECT set_config('synchronous_commit', 'off', true)) AS relaxed
+        WHERE id = ${messageId}::bigint RETURNING attempts`),
+    );
+    return row?.attempts ?? 1;
+  }
+
   async finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]> {
     const to = result.replies.map((reply) => reply.to);
     const waIds = result.replies.map((reply) => storableId(reply.waMessageId));
     const texts = result.replies.map((reply) => storableText(reply.text));
     const rows = await withStorage('ending a turn', () =>
-      this.#postgres.query<ReplyRow>(sql`
+      this.#postgres.query<Omit<ReplyRow, 'message_id'>>(sql`
         SELECT outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM inbox_finish_turn(
           ${messageId}::bigint, ${result.state}, ${storableOrNull(result.reason)},
           ${storableOrNull(result.error)}, ${result.routeId ?? null}, ${result.attempts ?? null}::integer,
           ${wholeMs(result.agentMs)}::integer, ${storableJson(result.trace)}::jsonb,
           ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb)`),
     );
-    return rows.map(queuedReply);
+    return rows.map((row) => queuedReply({ ...row, message_id: messageId }));
   }
 
   async deadLetterUnreadable(
-    chatId: string,
-    epoch: number,
+    { chatId, node, epoch }: ChatClaim,
     why: { reason: string; error: string },
   ): Promise<string | undefined> {
     const [row] = await withStorage('ending a turn that cannot be read', () =>
       this.#postgres.query<{ message_id: string | null }>(sql`
-        SELECT inbox_bury(${chatId}::bigint, ${epoch}::integer, ${storableText(why.reason)},
-          ${storableText(why.error)})::text AS message_id`),
+        SELECT inbox_dead_letter_unreadable(${chatId}::bigint, ${node}, ${epoch}::integer,
+          ${storableText(why.reason)}, ${storableText(why.error)})::text AS message_id`),
     );
     return row?.message_id ?? undefined;
   }
@@ -175,20 +198,34 @@ export class PostgresInbox implements Inbox {
     return row?.media_ref ?? undefined;
   }
 
-  async renewLoop(chatId: string, epoch: number): Promise<number | undefined> {
-    const [row] = await withStorage('renewing a turn loop', () =>
-      this.#postgres.query<{ epoch: number | null }>(sql`
-        SELECT inbox_renew_loop(${chatId}::bigint, ${epoch}::integer) AS epoch`),
+  async openChats(exceptNodes: readonly string[]): Promise<OpenChat[]> {
+    const rows = await withStorage('looking for unanswered chats', () =>
+      this.#postgres.query<{ chat_id: string; worker_node: string | null; worker_epoch: number }>(sql`
+        SELECT id::text AS chat_id, worker_node, worker_epoch FROM chat
+        WHERE id IN (SELECT chat_id FROM message WHERE state = 'received')
+          AND (worker_node IS NULL OR worker_node <> ALL (${[...exceptNodes]}::text[]))
+        ORDER BY id`),
     );
-    return row?.epoch ?? undefined;
+    return rows.map((row) => ({
+      chatId: row.chat_id,
+      ...(row.worker_node !== null && { node: row.worker_node }),
+      epoch: row.worker_epoch,
+    }));
   }
 
-  async openLoops(): Promise<Array<{ chatId: string; epoch: number }>> {
-    const rows = await withStorage('looking for unanswered chats', () =>
-      this.#postgres.query<{ chat_id: string; epoch: number }>(sql`
-        SELECT chat_id::text, epoch FROM inbox_open_loops()`),
+  async claimChats(
+    chats: ReadonlyArray<Pick<OpenChat, 'chatId' | 'epoch'>>,
+    node: string,
+  ): Promise<ChatClaim[]> {
+    const rows = await withStorage('claiming chats', () =>
+      this.#postgres.query<{ chat_id: string; worker_epoch: number }>(sql`
+        UPDATE chat c SET worker_node = ${node}, worker_epoch = c.worker_epoch + 1
+        FROM unnest(${chats.map(({ chatId }) => chatId)}::bigint[],
+                    ${chats.map(({ epoch }) => epoch)}::integer[]) AS known (id, epoch)
+        WHERE c.id = known.id AND c.worker_epoch = known.epoch
+        RETURNING c.id::text AS chat_id, c.worker_epoch`),
     );
-    return rows.map((row) => ({ chatId: row.chat_id, epoch: row.epoch }));
+    return rows.map((row) => ({ chatId: row.chat_id, node, epoch: row.worker_epoch }));
   }
 }
 
@@ -198,6 +235,7 @@ export function queuedReply(row: ReplyRow): QueuedReply {
   return {
     outboxId: row.outbox_id,
     chatId: row.chat_id,
+    ...(row.message_id !== null && { messageId: row.message_id }),
     message: {
       accountId: row.account_id,
       to: row.to_jid,

@@ -63,7 +63,7 @@ export class PostgresOutbox implements Outbox {
   async undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]> {
     const rows = await this.#withoutDamaged(accountId, 'reading undelivered replies', () =>
       this.#postgres.query<ReplyRow>(sql`
-        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
+        SELECT id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
         WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')
           AND id > ${page.afterId ?? '0'}::bigint AND (hold_until IS NULL OR hold_until <= now())
         ORDER BY id LIMIT ${page.limit}::integer`),
@@ -74,7 +74,7 @@ export class PostgresOutbox implements Outbox {
   async queued(accountId: string, limit: number): Promise<QueuedReply[]> {
     const rows = await this.#withoutDamaged(accountId, 'reading queued replies', () =>
       this.#postgres.query<ReplyRow>(sql`
-        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
+        SELECT id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
         WHERE account_id = ${accountId} AND state = 'queued' AND NOT EXISTS (
           SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
             AND o.id <= outbox.id AND o.state = 'queued' AND o.hold_until > now())
@@ -212,7 +212,7 @@ export class PostgresOutbox implements Outbox {
                 OR o.tried_at > now() + interval '1 minute')
             ORDER BY o.id LIMIT ${page.limit}::integer)
             AND state IN ('sending', 'sent')
-          RETURNING id, id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media, attempts,
+          RETURNING id, id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, attempts,
             (extract(epoch FROM now() - coalesce(sent_at, queued_at)) * 1000)::bigint AS open_for_ms
         )
         SELECT (SELECT count(*)::integer FROM held) AS held,
@@ -289,7 +289,7 @@ export class PostgresOutbox implements Outbox {
   async findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined> {
     const [row] = await withStorage('looking for a sent message', () =>
       this.#postgres.query<ReplyRow & { content: Uint8Array | null }>(sql`
-        SELECT id::text AS outbox_id, chat_id::text, account_id, to_jid, wa_message_id, text, media, content
+        SELECT id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, content
         FROM outbox LEFT JOIN outbox_file f ON f.outbox_id = outbox.id
         WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}`),
     );

@@ -118,6 +118,7 @@ export class Retention {
       const days = this.#deps.limits[kind];
       if (days === 0) continue;
       try {
+        if (kind === 'workflows' && !(await this.#hasWorkflows())) continue;
         const rows = await this.#prune(kind, new Date(this.#deps.clock.now() - days * DAY_MS));
         if (rows !== undefined) removed[kind] = rows;
       } catch (error) {
@@ -128,6 +129,13 @@ export class Retention {
     }
     await forgetGoneNodes(this.#deps.postgres);
     return removed;
+  }
+
+  /** The tables of durable tasks exist from the first task on. */
+  async #hasWorkflows(): Promise<boolean> {
+    const [row] = await this.#deps.postgres.query<{ has: boolean }>(sql`
+      SELECT to_regclass('dbos.workflow_status') IS NOT NULL AS has`);
+    return row?.has ?? false;
   }
 
   async #runAgainAndAgain(): Promise<void> {

@@ -234,3 +234,90 @@ describe('several asks', () => {
     ]);
   });
 });
+
+describe('what the agent is told beside the words', () => {
+  it('is in the session state of a camelCase server, for each message anew', async () => {
+    const deltas: unknown[] = [];
+    nock(url)
+      .post('/run', (body) => {
+        deltas.push(body.stateDelta);
+        return body.newMessage.parts[0].text === 'and this?';
+      })
+      .times(2)
+      .reply(200, []);
+    const client = aClient({}, { dialect: 'camel' });
+    const told = { pushName: 'Ana', isGroup: true, quotedText: 'The sum is 4.', editOf: '3EB0OLD' };
+    await client.sendMessage(url, aMessage({ text: 'and this?', ...told }));
+    await client.sendMessage(url, aMessage({ text: 'and this?' }));
+    expect(deltas).toEqual([
+      {
+        wa2ai_msg: 'msg_001',
+        wa2ai_time: '1970-01-01T00:00:00.000Z',
+        wa2ai_name: 'Ana',
+        wa2ai_chat: 'group',
+        wa2ai_quoted: 'The sum is 4.',
+        wa2ai_edit_of: '3EB0OLD',
+      },
+      camelBody.stateDelta,
+    ]);
+  });
+
+  it('reaches a server that reads both spellings from the second message on', async () => {
+    const actions = { stateDelta: {}, artifactDelta: {}, requestedAuthConfigs: {} };
+    nock(url)
+      .post('/run', isSnake)
+      .reply(200, [anEvent('one', { id: 'knmlS6MJ', author: 'front_desk', actions })])
+      .post('/run', isCamel)
+      .reply(200, [anEvent('two', { id: 'x', author: 'front_desk', actions })]);
+    const client = aClient();
+    expect((await client.sendMessage(url, aMessage({ id: 'A' }))).response).toBe('one');
+    expect((await client.sendMessage(url, aMessage({ id: 'B' }))).response).toBe('two');
+  });
+});
+
+describe('a session that cannot be read after an attempt that may have run', () => {
+  const lost = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+
+  it.each([
+    ['404', 404, 'Not found'],
+    ['500', 500, 'broken'],
+    ['no session', 200, 'no JSON'],
+  ])('is a dead letter when the route says so and the agent answers %s', async (_case, status, reply) => {
+    nock(url).get(sessionPath).reply(status, reply);
+    const asked = aClient().sendMessage(url, aMessage(), { isRepeat: true, uncertain: 'dead-letter' });
+    const error = await errorOf(asked);
+    expect(error).toMatchObject({ code: 'AGENT_UNCERTAIN', disposition: 'uncertain' });
+  });
+
+  it('is a dead letter in the same process too, after a lost connection', async () => {
+    const client = aClient();
+    nock(url).post('/run').replyWithError(lost).get(sessionPath).reply(404, 'Not found');
+    const options = { uncertain: 'dead-letter' as const };
+    expect(await errorOf(client.sendMessage(url, aMessage(), options))).toMatchObject({
+      disposition: 'retry',
+    });
+    expect(await errorOf(client.sendMessage(url, aMessage(), options))).toMatchObject({
+      code: 'AGENT_UNCERTAIN',
+    });
+  });
+
+  it.each(['retry', undefined] as const)('is called again when the route says %s', async (uncertain) => {
+    nock(url)
+      .get(sessionPath)
+      .reply(404, 'Not found')
+      .post('/run')
+      .reply(200, [anEvent('Hi')]);
+    const asked = aClient().sendMessage(url, aMessage(), { isRepeat: true, uncertain });
+    expect((await asked).response).toBe('Hi');
+  });
+
+  it('does not matter when the session shows that the message never came', async () => {
+    nock(url)
+      .get(sessionPath)
+      .reply(200, { id: sessionId, events: [] })
+      .post('/run')
+      .reply(200, [anEvent('Hi')]);
+    const asked = aClient().sendMessage(url, aMessage(), { isRepeat: true, uncertain: 'dead-letter' });
+    expect((await asked).response).toBe('Hi');
+  });
+});

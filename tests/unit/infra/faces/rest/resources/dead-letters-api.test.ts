@@ -11,18 +11,21 @@ afterEach(() => api.close());
 /** A message that died, in a chat of its own; the id of its letter. */
 async function deadLetter(phone: string, reason = 'AGENT_TIMEOUT'): Promise<string> {
   const inbox = new MemoryInbox(api.state);
-  const { messageId = '', startLoop } = await inbox.add({
-    accountId: 'default',
-    waMessageId: `IN${phone}`,
-    chat: { kind: 'person', phone },
-    sender: { phone },
-    kind: 'text',
-    text: 'hola',
-    sentAtMs: 0,
-    stanzaOrder: 1n,
-  });
+  const { messageId, worker } = await inbox.add(
+    {
+      accountId: 'default',
+      waMessageId: `IN${phone}`,
+      chat: { kind: 'person', phone },
+      sender: { phone },
+      kind: 'text',
+      text: 'hola',
+      sentAtMs: 0,
+      stanzaOrder: 1n,
+    },
+    'n1',
+  );
   await inbox.finishTurn(messageId, { state: 'dead', reason, replies: [] });
-  if (startLoop) await inbox.nextTurn(startLoop.chatId, startLoop.epoch);
+  if (worker) await inbox.nextTurn(worker);
   return String(api.state.deadLetters.at(-1)?.id);
 }
 
@@ -32,11 +35,11 @@ describe('POST /api/dead-letters/:id/replay', () => {
     const { status, body } = await api.call('POST', `/api/dead-letters/${id}/replay`);
     expect(status).toBe(202);
     expect(body).toEqual({ success: true, message: 'Taken up again.' });
-    expect(api.startedLoops).toHaveLength(1);
+    expect(api.served).toHaveLength(1);
     const again = await api.call('POST', `/api/dead-letters/${id}/replay`);
     expect(again.status).toBe(409);
     expect(again.body).toMatchObject({ success: false, code: 'ALREADY_REPLAYED' });
-    expect(api.startedLoops).toHaveLength(1);
+    expect(api.served).toHaveLength(1);
   });
 
   it.each(['7777', '0', 'x', '99999999999999999999'])('answers 404 for %s', async (id) => {
@@ -59,7 +62,7 @@ describe('POST /api/dead-letters/replay', () => {
     const chat = await api.call('POST', '/api/dead-letters/replay', { channelId: '+54 9 3777 00-0009' });
     expect(chat.body).toMatchObject({ replayed: 1 });
     expect((await api.call('POST', '/api/dead-letters/replay')).body).toMatchObject({ replayed: 0 });
-    expect(api.startedLoops).toHaveLength(4);
+    expect(api.served).toHaveLength(4);
   });
 
   it.each([

@@ -1,7 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { NodeMessage } from '../../../../router/src/core/cluster/node-bus.ts';
 import { StorageUnavailableError, Wa2aiError } from '../../../../router/src/core/errors.ts';
 import type { Route } from '../../../../router/src/core/models.ts';
-import { type AnswerDeps, answerNext } from '../../../../router/src/core/turns/answer-message.ts';
+import { autoReplyLoopPolicy } from '../../../../router/src/core/policies/auto-reply-loop.ts';
+import type { ChatPolicy } from '../../../../router/src/core/policies/policy.ts';
+import type { ChatClaim, QueuedReply } from '../../../../router/src/core/ports/inbox.ts';
+import { type AnswerDeps, answerMessage } from '../../../../router/src/core/turns/answer-message.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
@@ -17,10 +21,13 @@ class UnreadableError extends Wa2aiError {
 
 let state: MemoryState;
 let inbox: MemoryInbox;
-let loop: { chatId: string; epoch: number };
+let claim: ChatClaim;
 let routes: Route[];
 let faults: Partial<Record<'candidates' | 'history' | 'agents' | 'finish' | 'next', Error>>;
 let stopping: AbortController;
+let delivered: QueuedReply[];
+let published: NodeMessage[];
+let log: ReturnType<typeof recordingLog>;
 
 beforeEach(async () => {
   state = new MemoryState(() => 0);
@@ -28,18 +35,24 @@ beforeEach(async () => {
   routes = [aRoute({ accountId: 'default', channelId: '*' })];
   faults = {};
   stopping = new AbortController();
+  delivered = [];
+  published = [];
+  log = recordingLog();
   for (const id of ['1', '2']) {
-    const stored = await inbox.add({
-      accountId: 'default',
-      waMessageId: id,
-      chat: { kind: 'person', phone: '5493777000001' },
-      sender: { phone: '5493777000001' },
-      kind: 'text',
-      text: `text ${id}`,
-      sentAtMs: 0,
-      stanzaOrder: BigInt(id),
-    });
-    if (stored.startLoop) loop = stored.startLoop;
+    const { worker } = await inbox.add(
+      {
+        accountId: 'default',
+        waMessageId: id,
+        chat: { kind: 'person', phone: '5493777000001' },
+        sender: { phone: '5493777000001' },
+        kind: 'text',
+        text: `text ${id}`,
+        sentAtMs: 0,
+        stanzaOrder: BigInt(id),
+      },
+      'n1',
+    );
+    if (worker) claim = worker;
   }
 });
 
@@ -51,23 +64,20 @@ function fail(where: keyof typeof faults): void {
 }
 
 function deps(): AnswerDeps {
-  const clock = new FakeClock();
   return {
-    inbox: {
-      add: (message) => inbox.add(message),
-      nextTurn: async (...args) => {
+    inbox: Object.assign(Object.create(inbox) as MemoryInbox, {
+      nextTurn: async (...args: Parameters<MemoryInbox['nextTurn']>) => {
         fail('next');
         return inbox.nextTurn(...args);
       },
-      finishTurn: async (...args) => {
+      noteAttempt: (id: string) => inbox.noteAttempt(id),
+      finishTurn: async (...args: Parameters<MemoryInbox['finishTurn']>) => {
         fail('finish');
         return inbox.finishTurn(...args);
       },
-      deadLetterUnreadable: (...args) => inbox.deadLetterUnreadable(...args),
-      mediaReference: (id) => inbox.mediaReference(id),
-      renewLoop: (...args) => inbox.renewLoop(...args),
-      openLoops: () => inbox.openLoops(),
-    },
+      deadLetterUnreadable: (...args: Parameters<MemoryInbox['deadLetterUnreadable']>) =>
+        inbox.deadLetterUnreadable(...args),
+    }),
     routes: {
       get: async () => undefined,
       candidates: async () => {
@@ -90,28 +100,86 @@ function deps(): AnswerDeps {
     },
     policy: { attempts: 1, backoffMs: () => 0 },
     circuits: new CircuitBreakers(),
-    loopBreaker: {
-      history: {
-        answeredTurns: async () => {
-          fail('history');
-          return [];
+    policies: [
+      autoReplyLoopPolicy({
+        history: {
+          answeredTurns: async () => {
+            fail('history');
+            return [];
+          },
         },
-      },
-      settings: { turns: 5, replyMs: 1_000 },
-    },
+        autoReplyLoop: { turns: 5, replyMs: 1_000 },
+      }),
+    ],
     mintId: () => 'WA',
     media: { load: () => Promise.reject(new Error('not part of this test')) },
-    setTyping: async () => undefined,
-    deliver: () => undefined,
-    clock,
-    log: recordingLog(),
+    accounts: { delivery: () => ({ deliver: (rows) => void delivered.push(...rows) }) },
+    bus: { publish: (message) => void published.push(message) },
+    clock: new FakeClock(),
+    log,
     stopping: stopping.signal,
   };
 }
 
-const next = () => answerNext(deps(), loop);
+const next = () => answerMessage(deps(), claim);
 const ends = () => [...state.messages.values()].map(({ state: end, reason }) => [end, reason]);
 const replies = () => [...state.outbox.values()].map(({ text }) => text);
+
+describe('answerMessage', () => {
+  it('answers the oldest message, stores the reply and starts its delivery', async () => {
+    expect(await next()).toBe('answered');
+    expect(ends()).toEqual([
+      ['answered', undefined],
+      ['received', undefined],
+    ]);
+    expect(delivered).toMatchObject([{ messageId: '2', message: { text: 're text 1', waMessageId: 'WA' } }]);
+  });
+
+  it('says when no further message waited, and when nothing was left', async () => {
+    await next();
+    expect(await answerMessage(deps(), claim, { keepClaim: true })).toBe('answered-last');
+    expect(await answerMessage(deps(), claim, { keepClaim: true })).toBe('idle');
+    expect(state.chats.get(Number(claim.chatId))?.workerNode).toBe('n1');
+    expect(await next()).toBe('idle');
+    expect(state.chats.get(Number(claim.chatId))?.workerNode).toBeUndefined();
+  });
+
+  it('does nothing under a claim that is void', async () => {
+    expect(await answerMessage(deps(), { ...claim, epoch: 99 })).toBe('idle');
+    expect(replies()).toEqual([]);
+  });
+
+  it('tells the node that holds the account of replies, when that is another one', async () => {
+    await answerMessage({ ...deps(), accounts: { delivery: () => undefined } }, claim);
+    expect(published).toEqual([{ kind: 'replies-queued', accountId: 'default' }]);
+  });
+
+  it('ends a turn that a policy stops with its reason, and asks no agent', async () => {
+    const stop = {
+      reason: 'paused',
+      step: { step: 'pause', outcome: 'stopped', sentence: 'A person answers.' },
+    };
+    faults.agents = new TypeError('the agent was asked');
+    await answerMessage({ ...deps(), policies: [{ before: async () => stop }] }, claim);
+    expect(ends()[0]).toEqual(['ignored', 'paused']);
+    expect([...state.messages.values()][0]?.trace).toContainEqual(stop.step);
+  });
+
+  it('runs the agent inside the policies, the first one outermost', async () => {
+    const order: string[] = [];
+    const policy = (name: string): ChatPolicy => ({
+      during: async (_turn, work) => {
+        order.push(`${name} starts`);
+        const result = await work();
+        order.push(`${name} ends`);
+        return result;
+      },
+    });
+    await answerMessage({ ...deps(), policies: [policy('a'), {}, policy('b')] }, claim);
+    expect(order).toEqual(['a starts', 'b starts', 'b ends', 'a ends']);
+    expect(replies()).toEqual(['re text 1']);
+  });
+});
 
 describe('a turn that no repeat would end well', () => {
   it.each([
@@ -148,10 +216,11 @@ describe('a turn that no repeat would end well', () => {
   });
 
   it('is none when only the earlier turns cannot be read', async () => {
-    faults.history = new UnreadableError();
-    state.outbox.clear();
     await next();
-    expect(replies()).toEqual(['re text 1']);
+    faults.history = new UnreadableError();
+    await next();
+    expect(faults.history).toBeUndefined();
+    expect(replies()).toEqual(['re text 1', 're text 2']);
   });
 });
 

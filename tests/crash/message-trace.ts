@@ -1,68 +1,73 @@
 import pg from 'pg';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
-import type { Complaint, Verdict } from './judge.ts';
-import type { Life } from './process-runs.ts';
+import type { TranscriptCheck, Violation } from './check-transcript.ts';
+import type { ProcessRun } from './process-runs.ts';
 
-/** Messages whose way is written out. */
-const MOST_TOLD = 6;
-/** Columns that say nothing about a message's way. */
+/** Messages that are traced. */
+const MOST_REPORTED = 6;
+/** Columns that do not help to trace a message. */
 const ROW_NOISE = new Set(['trace', 'plaintext', 'stanza', 'text', 'to_jid', 'push_name', 'account_id']);
 
-/** Baileys says so of each ciphertext that was read before, and names none. */
+/** Baileys logs this for each ciphertext that was decrypted before, without an id. */
 const ROLLED_BACK = 'transaction failed, rolling back';
 
 interface Sources {
   emulator: WhatsAppEmulator;
-  verdict: Verdict;
-  lives: readonly Life[];
+  check: TranscriptCheck;
+  runs: readonly ProcessRun[];
   databaseUrl: string;
 }
 
-/** The way of each message complained of: the emulator's record, the service's log lines, the rows; in order of time. */
-export async function journeys(sources: Sources): Promise<string> {
-  const { unanswered, twice, outOfOrder, unexpected, unreadable, askedAgain } = sources.verdict;
-  const told = Object.entries({ unanswered, twice, outOfOrder, unexpected, unreadable, askedAgain }).flatMap(
-    ([what, complaints]) => complaints.map((complaint) => ({ what, complaint })),
-  );
-  return tell(sources, told);
+/** Traces each message with a violation: emulator record, log lines of the service, and rows, in order of time. */
+export async function traces(sources: Sources): Promise<string> {
+  const { unanswered, twice, outOfOrder, unexpected, unreadable, requestedAgain } = sources.check;
+  const reported = Object.entries({
+    unanswered,
+    twice,
+    outOfOrder,
+    unexpected,
+    unreadable,
+    requestedAgain,
+  }).flatMap(([what, violations]) => violations.map((violation) => ({ what, violation })));
+  return describeMessages(sources, reported);
 }
 
-/** The same of messages that were waiting when a life was ended for its length: no fault, but perhaps the sign of one. */
+/** Traces the messages that were unanswered when a run was ended for its length: no failure, but perhaps a sign of one. */
 export async function waits(sources: Sources): Promise<string> {
-  const told = sources.lives.flatMap(({ number, waiting = [] }) =>
-    waiting.map((text) => ({ what: `waited in life ${number}`, complaint: { chat: '', text, ids: [] } })),
+  const reported = sources.runs.flatMap(({ number, waiting = [] }) =>
+    waiting.map((text) => ({ what: `waited in run ${number}`, violation: { chat: '', text, ids: [] } })),
   );
-  return tell(sources, told);
+  return describeMessages(sources, reported);
 }
 
-async function tell(
+async function describeMessages(
   sources: Sources,
-  told: ReadonlyArray<{ what: string; complaint: Complaint }>,
+  reported: ReadonlyArray<{ what: string; violation: Violation }>,
 ): Promise<string> {
-  if (told.length === 0) return '';
+  if (reported.length === 0) return '';
   const client = new pg.Client({ connectionString: sources.databaseUrl });
   await client.connect();
   try {
     const parts: string[] = [];
-    for (const { what, complaint } of told.slice(0, MOST_TOLD)) {
-      parts.push(await journey(sources, what, complaint, client));
+    for (const { what, violation } of reported.slice(0, MOST_REPORTED)) {
+      parts.push(await traceOf(sources, what, violation, client));
     }
-    if (told.length > MOST_TOLD) parts.push(`... and ${told.length - MOST_TOLD} more`);
+    if (reported.length > MOST_REPORTED) parts.push(`... and ${reported.length - MOST_REPORTED} more`);
     return parts.join('\n\n');
   } finally {
     await client.end();
   }
 }
 
-async function journey(
-  { emulator, lives }: Sources,
+async function traceOf(
+  { emulator, runs }: Sources,
   what: string,
-  complaint: Complaint,
+  violation: Violation,
   client: pg.Client,
 ): Promise<string> {
   const entries = emulator.transcript();
-  const question = complaint.text.replace(/^Echo: /, '');
-  const ids = new Set(complaint.ids);
+  const question = violation.text.replace(/^Echo: /, '');
+  const ids = new Set(violation.ids);
   for (const entry of entries) if (entry.kind === 'in' && entry.text === question) ids.add(entry.id);
   const rows = await rowsOf(client, [...ids]);
   const messageIds = new Set(rows.map((row) => row.match(/^message id=(\d+)/)?.[1]));
@@ -73,18 +78,18 @@ async function journey(
     if (isOfThis)
       events.push({ atMs, text: `whatsapp ${kind} ${id} ${person} ${detail ?? ''} ${text ?? ''}` });
   }
-  for (const life of lives) {
+  for (const run of runs) {
     events.push({
-      atMs: life.startedAtMs,
-      text: `-- life ${life.number} of ${life.node} (${life.plan}) began`,
+      atMs: run.startedAtMs,
+      text: `-- run ${run.number} of ${run.node} (${run.plan}) began`,
     });
-    for (const line of life.lines) {
+    for (const line of run.lines) {
       const isOfThis = ids.has(String(line.waMessageId)) || messageIds.has(String(line.messageId));
       if (!isOfThis && (line.level < 40 || line.said === ROLLED_BACK)) continue;
       const { time, level, msg, pid, hostname, ...fields } = line;
       events.push({
         atMs: Date.parse(String(time)),
-        text: `life ${life.number} of ${life.node}: ${msg} ${JSON.stringify(fields).slice(0, 300)}`,
+        text: `run ${run.number} of ${run.node}: ${msg} ${JSON.stringify(fields).slice(0, 300)}`,
       });
     }
   }
@@ -92,7 +97,7 @@ async function journey(
   const first = events.findIndex(({ text }) => text.startsWith('whatsapp'));
   const lines = events.slice(Math.max(0, first - 3)).map(({ atMs, text }) => `  ${atMs} ${text}`);
   return [
-    `${what}: "${complaint.text}" in ${complaint.chat}, reader ${complaint.reader ?? '-'}, ids ${[...ids].join(' ')}`,
+    `${what}: "${violation.text}" in ${violation.chat}, reader ${violation.reader ?? '-'}, ids ${[...ids].join(' ')}`,
     ...lines.slice(0, 120),
     ...rows.map((row) => `  row ${row}`),
   ].join('\n');

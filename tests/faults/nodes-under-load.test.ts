@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Noticed, type OverNodesOptions, overNodes } from '../crash/over-nodes.ts';
+import { type DisturbanceReport, type DisturbNodesOptions, disturbNodes } from '../crash/disturb-nodes.ts';
 import { runTrial, type Trial, type TrialOptions } from '../crash/trial.ts';
 import { BreakablePostgres } from '../support/breakable-postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -15,7 +15,7 @@ const TIMEOUT = { timeout: 420_000 };
 const AGENT_AWAY_MS = 60_000;
 const POSTGRES_AWAY_MS = 20_000;
 const NETWORK_AWAY_MS = 20_000;
-/** Longer than a slow machine takes for what is awaited. */
+/** Longer than a slow machine needs for the awaited events. */
 const SOON_MS = 90_000;
 
 let database: TestDatabase;
@@ -31,7 +31,7 @@ const OWNERS_WRITES = {
   'UPDATE auth_key': expect.any(Number),
 };
 
-/** Pauses in this file are outages of that length: nothing is waited for in them. */
+/** Pauses in this file are outages of that length; no event is awaited in them. */
 const outage = wait;
 
 interface Disturbed {
@@ -45,13 +45,13 @@ interface Disturbed {
  * People write by number, by LID and in groups all the while, to three nodes as they are by default; every message is
  * answered once, in its order, in front of everyone.
  */
-async function judged(
+async function checkedRun(
   what: string,
   disturb: (disturbed: Disturbed) => Promise<void>,
   more: Partial<TrialOptions> = {},
-  settings: (trial: Trial) => Promise<Pick<OverNodesOptions, 'settingsOf'>> = async () => ({}),
-): Promise<Noticed> {
-  let noticed: Noticed | undefined;
+  settings: (trial: Trial) => Promise<Pick<DisturbNodesOptions, 'settingsOf'>> = async () => ({}),
+): Promise<DisturbanceReport> {
+  let noticed: DisturbanceReport | undefined;
   const report = await runTrial(
     {
       databaseUrl: database.url,
@@ -66,23 +66,26 @@ async function judged(
       const answers = async (count: number) => {
         expect(await conversations.untilAnswered(conversations.answered + count, SOON_MS)).toBe(true);
       };
-      noticed = await overNodes(trial, { names: NAMES, ...(await settings(trial)) }, (nodes) =>
+      noticed = await disturbNodes(trial, { names: NAMES, ...(await settings(trial)) }, (nodes) =>
         disturb({ trial, nodes, answers }),
       );
     },
   );
-  const { messages, repeats, healed, askedAgain } = report.verdict;
-  console.log(what, JSON.stringify({ ...noticed, messages, repeats, healed, askedAgain: askedAgain.length }));
-  expect(report.journeys.slice(0, 12_000)).toBe('');
-  expect(report.verdict.isGood).toBe(true);
+  const { messages, repeats, readAfterRetry, requestedAgain } = report.check;
+  console.log(
+    what,
+    JSON.stringify({ ...noticed, messages, repeats, readAfterRetry, requestedAgain: requestedAgain.length }),
+  );
+  expect(report.traces.slice(0, 12_000)).toBe('');
+  expect(report.check.isPassed).toBe(true);
   expect(messages).toBeGreaterThanOrEqual(MESSAGES);
   if (!noticed) throw new Error('nothing was disturbed');
   return noticed;
 }
 
-describe('people who write on notice nothing but a pause', () => {
-  it('when the owner is killed, again and again', TIMEOUT, async () => {
-    await judged('owner killed', async ({ trial, nodes, answers }) => {
+describe('People who write to three nodes get every reply once and in order', () => {
+  it('when the owner is killed repeatedly', TIMEOUT, async () => {
+    await checkedRun('owner killed', async ({ trial, nodes, answers }) => {
       for (const _ of [1, 2, 3]) {
         const owner = await nodes.untilHeld();
         const live = trial.emulator.waitFor('live', undefined, SOON_MS);
@@ -95,52 +98,56 @@ describe('people who write on notice nothing but a pause', () => {
     });
   });
 
-  it('when the owner hangs until another took over, and wakes: it writes nothing more', TIMEOUT, async () => {
-    const audit = await WriteAudit.of(database.url);
-    const hang = async ({ trial, nodes, answers }: Disturbed) => {
-      const zombie = await nodes.untilHeld();
-      const hung = nodes.node(zombie);
-      const epoch = await nodes.epochOf('default', zombie);
-      const aliveAt = await audit.now();
-      await answers(15);
-      // What an owner writes is noted as its own: the proof below would see it.
-      expect(await audit.writesOf(zombie, aliveAt)).toMatchObject(OWNERS_WRITES);
-      expect(await audit.isLeaseHeld('default', zombie, epoch)).toBe(true);
-
-      const live = trial.emulator.waitFor('live', undefined, SOON_MS);
-      process.kill(hung.pid, 'SIGSTOP');
-      let wokenAt: Date;
-      try {
-        await live;
+  it(
+    'when the owner is paused until another node takes over, and then resumes without writing',
+    TIMEOUT,
+    async () => {
+      const audit = await WriteAudit.of(database.url);
+      const hang = async ({ trial, nodes, answers }: Disturbed) => {
+        const zombie = await nodes.untilHeld();
+        const hung = nodes.node(zombie);
+        const epoch = await nodes.epochOf('default', zombie);
+        const aliveAt = await audit.now();
         await answers(15);
+        // What an owner writes is noted as its own: the proof below would see it.
+        expect(await audit.writesOf(zombie, aliveAt)).toMatchObject(OWNERS_WRITES);
+        expect(await audit.isLeaseHeld('default', zombie, epoch)).toBe(true);
+
+        const live = trial.emulator.waitFor('live', undefined, SOON_MS);
+        process.kill(hung.pid, 'SIGSTOP');
+        let wokenAt: Date;
+        try {
+          await live;
+          await answers(15);
+        } finally {
+          wokenAt = await audit.now();
+          process.kill(hung.pid, 'SIGCONT');
+        }
+        await hung.untilLog((line) => line.msg.startsWith('account lost'));
+        await hung.untilLog((line) => line.msg === 'account state' && line.state === 'stopped');
+        await answers(30);
+        expect(await audit.writesOf(zombie, wokenAt)).toEqual({});
+        expect(await audit.isLeaseHeld('default', zombie, epoch)).toBe(false);
+        expect(await nodes.holdersOf('default', hung)).not.toContain(zombie);
+      };
+      try {
+        await checkedRun(
+          'owner hung',
+          async (disturbed) => {
+            for (const _ of [1, 2]) await hang(disturbed);
+          },
+          {},
+          async () => ({ settingsOf: (name) => ({ databaseUrl: audit.urlOf(name) }) }),
+        );
       } finally {
-        wokenAt = await audit.now();
-        process.kill(hung.pid, 'SIGCONT');
+        await audit.close();
       }
-      await hung.untilLog((line) => line.msg.startsWith('account lost'));
-      await hung.untilLog((line) => line.msg === 'account state' && line.state === 'stopped');
-      await answers(30);
-      expect(await audit.writesOf(zombie, wokenAt)).toEqual({});
-      expect(await audit.isLeaseHeld('default', zombie, epoch)).toBe(false);
-      expect(await nodes.holdersOf('default', hung)).not.toContain(zombie);
-    };
-    try {
-      await judged(
-        'owner hung',
-        async (disturbed) => {
-          for (const _ of [1, 2]) await hang(disturbed);
-        },
-        {},
-        async () => ({ settingsOf: (name) => ({ databaseUrl: audit.urlOf(name) }) }),
-      );
-    } finally {
-      await audit.close();
-    }
-  });
+    },
+  );
 
   it('when PostgreSQL is restarted', TIMEOUT, async () => {
     await withPostgres((postgres) =>
-      judged(
+      checkedRun(
         'PostgreSQL restarted',
         async ({ answers }) => {
           for (const _ of [1, 2]) {
@@ -154,9 +161,9 @@ describe('people who write on notice nothing but a pause', () => {
     );
   });
 
-  it(`when PostgreSQL is killed and away for ${POSTGRES_AWAY_MS / 1_000} s`, TIMEOUT, async () => {
+  it(`when PostgreSQL is killed and down for ${POSTGRES_AWAY_MS / 1_000} s`, TIMEOUT, async () => {
     await withPostgres((postgres) =>
-      judged(
+      checkedRun(
         'PostgreSQL killed',
         async ({ answers }) => {
           await postgres.end('SIGKILL');
@@ -176,7 +183,7 @@ describe('people who write on notice nothing but a pause', () => {
       const ways = new Map<string, TcpProxy>();
       for (const name of NAMES) ways.set(name, await TcpProxy.to(database.url));
       try {
-        await judged(
+        await checkedRun(
           'PostgreSQL replaced',
           async ({ nodes, answers }) => {
             const before = await nodes.untilEpoch();
@@ -184,7 +191,7 @@ describe('people who write on notice nothing but a pause', () => {
             await outage(5_000);
             for (const way of ways.values()) way.replace();
             await answers(15);
-            // Nodes that the new host knows nothing of do not take the account from one another.
+            // nodes that the new host does not know do not take the account from one another
             expect((await nodes.untilEpoch()) - before).toBeLessThanOrEqual(2);
           },
           {},
@@ -202,7 +209,7 @@ describe('people who write on notice nothing but a pause', () => {
     async (how) => {
       const ways = new Map<string, TcpProxy>();
       try {
-        await judged(
+        await checkedRun(
           `network ${how}`,
           async ({ nodes, answers }) => {
             const way = ways.get(await nodes.untilHeld());
@@ -224,7 +231,7 @@ describe('people who write on notice nothing but a pause', () => {
   );
 
   it('when all three nodes are restarted one after the other', TIMEOUT, async () => {
-    await judged('rolling restart', async ({ nodes, answers }) => {
+    await checkedRun('rolling restart', async ({ nodes, answers }) => {
       for (const name of NAMES) {
         expect(await nodes.end(name)).toBe(0);
         await nodes.add(name);
@@ -235,7 +242,7 @@ describe('people who write on notice nothing but a pause', () => {
   });
 
   it(`when the agent is down for ${AGENT_AWAY_MS / 1_000} s`, TIMEOUT, async () => {
-    await judged('agent down', async ({ trial, answers }) => {
+    await checkedRun('agent down', async ({ trial, answers }) => {
       const startAgent = await trial.stopAgent();
       await outage(AGENT_AWAY_MS);
       await startAgent();

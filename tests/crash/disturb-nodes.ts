@@ -1,35 +1,35 @@
 import type { Nodes } from '../support/nodes.ts';
 import { type Pauses, pausesOf } from './pauses.ts';
-import type { LifeSettings } from './process-runs.ts';
+import type { RunSettings } from './process-runs.ts';
 import { STUCK_AFTER_MS, type Trial } from './trial.ts';
 
-export interface OverNodesOptions {
+export interface DisturbNodesOptions {
   names: readonly string[];
-  /** How a node's lives differ from those of the others. */
-  settingsOf?: (name: string) => Omit<LifeSettings, 'node'>;
-  /** A message is said so often, whatever becomes of the answers. Default 250. */
+  /** How a node's runs differ from those of the others. */
+  settingsOf?: (name: string) => Omit<RunSettings, 'node'>;
+  /** Interval between messages, answered or not, in milliseconds. Default 250. */
   writeEveryMs?: number;
 }
 
-/** What people noticed of a disturbance. */
-export interface Noticed {
-  /** While nothing was disturbed, for comparison. */
+/** How long people waited because of a disturbance. */
+export interface DisturbanceReport {
+  /** Before the disturbance, for comparison. */
   before: Pauses;
-  /** From the beginning of the disturbance until everything said by then was answered. */
+  /** From the start of the disturbance until every message sent by its end was answered. */
   meanwhile: Pauses;
   /** How long the disturbance took, in milliseconds. */
   tookMs: number;
 }
 
-/** Answers before the disturbance begins, and after it while people still write. */
+/** Replies before the disturbance begins, and after it while people still write. */
 const ANSWERS_BESIDE = 30;
 
-/** Several nodes through which people write on and on, disturbed once they are in full swing; all end by SIGTERM. */
-export async function overNodes(
+/** Several nodes under continuous load, disturbed after some replies. All end by SIGTERM. */
+export async function disturbNodes(
   trial: Trial,
-  { names, settingsOf, writeEveryMs = 250 }: OverNodesOptions,
+  { names, settingsOf, writeEveryMs = 250 }: DisturbNodesOptions,
   disturb: (nodes: Nodes) => Promise<void>,
-): Promise<Noticed> {
+): Promise<DisturbanceReport> {
   const { emulator, conversations } = trial;
   const nodes = trial.nodes('disturbed', settingsOf);
   try {
@@ -37,7 +37,7 @@ export async function overNodes(
     await Promise.all([nodes.addAll(names), live]);
     await nodes.untilOpen();
     const startedAtMs = Date.now();
-    const stopWriting = conversations.writeOn(writeEveryMs);
+    const stopWriting = conversations.writePeriodically(writeEveryMs);
     try {
       await conversations.untilAnswered(ANSWERS_BESIDE, STUCK_AFTER_MS);
       const fromMs = Date.now();

@@ -1,0 +1,60 @@
+import type { Config } from '../config/config.ts';
+import { replayDeadLetter, replayDeadLetters } from '../core/delivery/replay-dead-letters.ts';
+import { sendMessage } from '../core/delivery/send-message.ts';
+import type { Logger } from '../core/ports/logger.ts';
+import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
+import { agentKinds } from '../infra/agents/agent-kinds.ts';
+import { previewCall } from '../infra/agents/preview-call.ts';
+import { systemClock } from '../infra/clock/system-clock.ts';
+import { docsPages } from '../infra/faces/pages/docs-pages.ts';
+import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
+import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
+import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
+import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
+import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
+import type { ClusterParts } from './cluster.ts';
+import type { DatabaseParts } from './database.ts';
+import type { Part } from './part.ts';
+import type { TaskParts } from './tasks.ts';
+import type { TurnParts } from './turns.ts';
+
+/** The protocols spoken to wa2ai, on one HTTP server, which listens when this resolves. */
+export async function openApi(
+  config: Config,
+  parts: DatabaseParts & ClusterParts & TurnParts & TaskParts,
+  log: Logger,
+): Promise<Part<{ url: string }>> {
+  const { postgres, nodeId, storage, accounts, replay } = parts;
+  const { routes, matcher, agents, messageLog, metrics, mintId } = parts;
+  const outbox = new PostgresOutbox(postgres);
+  const explainDeps: ExplainDeps = {
+    routes,
+    matcher,
+    environment: config.environment,
+    aliasesOf: (accountId, channelId) => aliasesOf(postgres, accountId, channelId),
+    previewCall: (route, message) => previewCall(agents, systemClock, route, message),
+  };
+  const faces: RestApiDeps & PagesDeps = {
+    config,
+    log: log.child({ mod: 'http' }),
+    now: () => systemClock.now(),
+    routes,
+    agentKinds,
+    messageLog,
+    accounts,
+    nodes: { nodeId, view: () => accounts.view },
+    metrics,
+    explain: (input) => explainRoute(explainDeps, input),
+    sendMessage: (input) => sendMessage({ outbox, mintId, deliver: replay.deliver }, input),
+    replayDeadLetter: (id) => replayDeadLetter(replay, id),
+    replayDeadLetters: (filter, limit) => replayDeadLetters(replay, filter, limit),
+    storage,
+  };
+  const server: HttpServer = await createHttpServer({
+    config,
+    log: faces.log,
+    // One line per face.
+    endpoints: [...pages(faces), ...restApi(faces), ...docsPages()],
+  });
+  return { parts: { url: server.url }, start: async () => undefined, stop: () => server.close() };
+}

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Config } from '../config/config.ts';
+import { packageVersion } from '../config/package-version.ts';
+import { AccountRegistry } from '../core/cluster/account-registry.ts';
+import { ChatPlacement } from '../core/cluster/chat-placement.ts';
+import { ClusterAccounts } from '../core/cluster/cluster-view.ts';
+import { NodeBus } from '../core/cluster/node-bus.ts';
+import type { Logger } from '../core/ports/logger.ts';
+import { systemClock } from '../infra/clock/system-clock.ts';
+import { NodeConnection } from '../infra/storage/connections/node-connection.ts';
+import { PostgresCluster } from '../infra/storage/stores/postgres-cluster.ts';
+import type { DatabaseParts } from './database.ts';
+import type { Part } from './part.ts';
+
+export interface ClusterParts {
+  bus: NodeBus<NodeConnection>;
+  cluster: PostgresCluster;
+  placement: ChatPlacement;
+  /** The accounts that this node holds. */
+  registry: AccountRegistry;
+  /** The accounts of all nodes. */
+  accounts: ClusterAccounts;
+}
+
+/** What connects this node with the others on its database. */
+export function createCluster(config: Config, database: DatabaseParts, log: Logger): Part<ClusterParts> {
+  const { nodeId, postgres, storage, databaseUrl } = database;
+  const bus = new NodeBus(
+    nodeId,
+    (events) => new NodeConnection({ databaseUrl, nodeId, log: log.child({ mod: 'nodes' }), ...events }),
+  );
+  const cluster = new PostgresCluster(
+    postgres,
+    { nodeId, lockKey: bus.transport.lockKey, host: hostname(), version: packageVersion() },
+    config.leaseTtlMs,
+  );
+  const registry = new AccountRegistry();
+  const accounts = new ClusterAccounts({
+    registry,
+    bus,
+    cluster,
+    newId: () => randomBytes(8).toString('hex'),
+    clock: systemClock,
+    storageTrouble: () => storage.trouble,
+    viewLifetimeMs: (config.leaseTtlMs * 2) / 3,
+  });
+  bus.on('typing', ({ accountId, to, isTyping }) => {
+    void registry.provider(accountId)?.setTyping(to, isTyping);
+  });
+  bus.on('replies-queued', ({ accountId }) => registry.delivery(accountId)?.pollQueue());
+  return {
+    parts: { bus, cluster, placement: new ChatPlacement(nodeId, systemClock), registry, accounts },
+    start: () => bus.transport.start(),
+    stop: async () => {
+      await cluster
+        .leave()
+        .catch((error: unknown) => log.debug({ err: error }, 'node not removed from the list'));
+      bus.publish({ kind: 'accounts-changed' });
+      await bus.transport.close();
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import type { Config } from '../config/config.ts';
+import { StorageTroubleError } from '../core/errors.ts';
+import type { Logger } from '../core/ports/logger.ts';
+import { systemClock } from '../infra/clock/system-clock.ts';
+import { openDatabase } from '../infra/storage/database.ts';
+import { nodeIdOf } from '../infra/storage/embedded/node-id.ts';
+import { Postgres } from '../infra/storage/postgres.ts';
+import { Retention } from '../infra/storage/upkeep/retention.ts';
+import { StorageCheck } from '../infra/storage/upkeep/storage-check.ts';
+import type { Part } from './part.ts';
+
+const CHECK_EVERY_MS = 5_000;
+
+export interface DatabaseParts {
+  /** Holds a password: never for a log. */
+  databaseUrl: string;
+  postgres: Postgres;
+  storage: StorageCheck;
+  /** This node's stable name. */
+  nodeId: string;
+  /** Resolves with the operator's sentence when a newer version has migrated the database: this process must stop. */
+  untilOutdated: Promise<string>;
+  /** For a process that ends at once. */
+  abandon(): void;
+}
+
+/** Opens and migrates the database; started, checks it and removes old rows. @throws {DatabaseError} */
+export async function openStorage(config: Config, log: Logger): Promise<Part<DatabaseParts>> {
+  const database = await openDatabase(config, log);
+  const postgres = new Postgres(database.url);
+  const nodeId = config.nodeId ?? (await nodeIdOf(config.dataDir));
+  const storage = new StorageCheck({
+    postgres,
+    nodeId,
+    migrations: database.migrations,
+    serverTrouble: () => database.trouble(),
+    log: log.child({ mod: 'database' }),
+  });
+  postgres.onError((error) => storage.note(error));
+  const retention = new Retention({
+    postgres,
+    limits: config.retention,
+    clock: systemClock,
+    log: log.child({ mod: 'retention' }),
+  });
+  const stopping = new AbortController();
+  const untilOutdated = checkUntilOutdated(storage, stopping.signal);
+  return {
+    parts: {
+      databaseUrl: database.url,
+      postgres,
+      storage,
+      nodeId,
+      untilOutdated,
+      abandon: () => database.abandon(),
+    },
+    start: async () => retention.start(),
+    stop: async () => {
+      stopping.abort();
+      await retention.stop();
+      await postgres.close();
+      await database.stop();
+    },
+  };
+}
+
+/** Checks the database from time to time; never resolves while this version may use it. */
+async function checkUntilOutdated(storage: StorageCheck, stopping: AbortSignal): Promise<string> {
+  for (;;) {
+    try {
+      await systemClock.sleep(CHECK_EVERY_MS, stopping);
+      await storage.check();
+    } catch (error) {
+      if (stopping.aborted) return new Promise(() => undefined);
+      if (error instanceof StorageTroubleError && error.trouble === 'newer') return error.message;
+    }
+  }
+}

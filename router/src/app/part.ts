@@ -1,0 +1,7 @@
+/** A part of the service: what it offers to the others, and how it starts and stops. */
+export interface Part<Parts> {
+  readonly parts: Parts;
+  start(): Promise<void>;
+  /** Called once, also when `start` failed. */
+  stop(): Promise<void>;
+}

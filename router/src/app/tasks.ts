@@ -1,0 +1,58 @@
+import { deliverReplies } from '../core/delivery/deliver-reply.ts';
+import { type ReplayDeps, replayAllDeadLetters } from '../core/delivery/replay-dead-letters.ts';
+import type { DurableTasks } from '../core/ports/durable-tasks.ts';
+import type { Logger } from '../core/ports/logger.ts';
+import { systemClock } from '../infra/clock/system-clock.ts';
+import { DbosTasks } from '../infra/engine/dbos-tasks.ts';
+import { PostgresDeadLetters } from '../infra/storage/stores/postgres-dead-letters.ts';
+import type { ClusterParts } from './cluster.ts';
+import type { DatabaseParts } from './database.ts';
+import type { Part } from './part.ts';
+import type { TurnParts } from './turns.ts';
+
+/** How often tasks that dead nodes left are looked for; only one node looks. */
+const RESUME_EVERY_MS = 60_000;
+
+export interface TaskParts {
+  tasks: DurableTasks;
+  replay: ReplayDeps;
+}
+
+/** Long work that survives a crash. Started, it continues in the background what a process left. */
+export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log: Logger): Part<TaskParts> {
+  const { databaseUrl, postgres, nodeId, bus, placement, registry, workers } = parts;
+  const replay: ReplayDeps = {
+    deadLetters: new PostgresDeadLetters(postgres),
+    workers,
+    deliver: (reply) => deliverReplies({ accounts: registry, bus }, [reply]),
+  };
+  const tasks = new DbosTasks({
+    databaseUrl,
+    postgres,
+    nodeId,
+    functions: {
+      'replay-dead-letters': (steps, filter) => replayAllDeadLetters(replay, steps, filter),
+    },
+    exclusively: (work) => bus.transport.exclusively(work),
+    log: log.child({ mod: 'tasks' }),
+  });
+  const stopping = new AbortController();
+  const keepResuming = async () => {
+    while (!stopping.signal.aborted) {
+      await tasks.resume((node) => placement.isCoordinator && placement.isExpired(node));
+      await systemClock.sleep(RESUME_EVERY_MS, stopping.signal).catch(() => undefined);
+    }
+  };
+  let resuming: Promise<void> | undefined;
+  return {
+    parts: { tasks, replay },
+    start: async () => {
+      resuming = keepResuming();
+    },
+    stop: async () => {
+      stopping.abort();
+      await resuming;
+      await tasks.stop();
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { LeaseLostError } from '../errors.ts';
+import { type ReceiveDeps, receiveMessage } from '../messages/receive-message.ts';
+import type { Fence } from '../ports/account-lease.ts';
+import type { AccountStatus, MessageReceipt, ProviderEvents } from '../ports/chat-provider.ts';
+import type { InboundMessage } from '../ports/inbox.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { Outbox } from '../ports/outbox.ts';
+import type { AccountRegistry } from './account-registry.ts';
+import type { ClusterAccounts } from './cluster-view.ts';
+
+export interface AccountEventsDeps extends Omit<ReceiveDeps, 'log'> {
+  fence: Fence;
+  outbox: Pick<Outbox, 'recordReceipts' | 'markRefused'>;
+  registry: AccountRegistry;
+  accounts: Pick<ClusterAccounts, 'changed'>;
+  /** Shows pairing codes on the admin's terminal. */
+  onStatus?(status: AccountStatus): void;
+  log: Logger;
+}
+
+/** What happens when the connection of one held account reports something. */
+export class AccountEvents implements ProviderEvents {
+  readonly #deps: AccountEventsDeps;
+  #wasConnected = false;
+  #wasLimited = false;
+  #lastLogged = '';
+
+  constructor(deps: AccountEventsDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws {LeaseLostError} {StorageUnavailableError} nothing was stored */
+  async receive(message: InboundMessage): Promise<void> {
+    const { fence } = this.#deps;
+    if (!fence.isHeld()) throw new LeaseLostError(fence.accountId);
+    await receiveMessage(this.#deps, message);
+  }
+
+  receipts(receipts: MessageReceipt[]): Promise<void> {
+    const { fence, outbox, registry } = this.#deps;
+    // The store knows the chat that a receipt of others must come from.
+    const acked = receipts.filter(({ state }) => state === 'acked').map(({ waMessageId }) => waMessageId);
+    registry.delivery(fence.accountId)?.acknowledged(acked);
+    return outbox.recordReceipts(fence.accountId, receipts);
+  }
+
+  refused(waMessageId: string, code: string, limitLeftMs?: number): Promise<void> {
+    const { fence, outbox } = this.#deps;
+    return outbox.markRefused(
+      fence.accountId,
+      waMessageId,
+      `WhatsApp refused it with error ${code}.`,
+      limitLeftMs,
+    );
+  }
+
+  status(status: AccountStatus): void {
+    this.#log(status);
+    const isConnected = status.isConnected ?? status.state === 'open';
+    const isLimited = status.limitLeftMs !== undefined;
+    const delivery = this.#deps.registry.delivery(status.accountId);
+    if (isConnected && !this.#wasConnected) {
+      delivery?.resume().catch((error: unknown) => {
+        this.#deps.log.warn({ err: error }, 'cannot read stored replies, retrying at the next connection');
+      });
+    } else if (isConnected && isLimited !== this.#wasLimited) void delivery?.limitChanged();
+    else if (isConnected) delivery?.pollQueue();
+    this.#wasConnected = isConnected;
+    this.#wasLimited = isLimited;
+    this.#deps.accounts.changed(status);
+    this.#deps.onStatus?.(status);
+  }
+
+  /** A new QR code, every few seconds, is logged at debug. */
+  #log({ accountId, state, reason, nextAction, retryAtMs, problems }: AccountStatus): void {
+    const fields = { accountId, state, reason, nextAction, retryAtMs, problems };
+    const text = JSON.stringify(fields);
+    this.#deps.log[text === this.#lastLogged ? 'debug' : 'info'](fields, 'account state');
+    this.#lastLogged = text;
+  }
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import type { AccountStatus } from '../ports/chat-provider.ts';
+
+const pairBy = z.union([
+  z.object({ method: z.literal('qr') }),
+  z.object({ method: z.literal('code'), phone: z.string() }),
+]);
+const status = z.custom<AccountStatus>(
+  (value) => typeof value === 'object' && value !== null && 'accountId' in value && 'state' in value,
+);
+const accountId = z.string();
+const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number() });
+
+/**
+ * What nodes send each other. Every message may be lost: a receiver that relies on one also looks in the database from
+ * time to time.
+ * - `accounts-changed`: accounts or nodes changed, look at once
+ * - `replies-queued`: the outbox has replies for the account's node
+ * - `typing`: show or hide "typing..." through the account's node
+ * - `chat`: the claim's node may have something to do in the chat
+ * - `status`, `status-request`: the status of an account; a node that started asks for all of them
+ * - `command`, `command-result`: an admin's command for an account of another node
+ */
+const nodeMessage = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('accounts-changed') }),
+  z.object({ kind: z.literal('replies-queued'), accountId }),
+  z.object({ kind: z.literal('typing'), accountId, to: z.string(), isTyping: z.boolean() }),
+  z.object({ kind: z.literal('chat'), claim, isRepeat: z.boolean() }),
+  z.object({ kind: z.literal('status'), status }),
+  z.object({ kind: z.literal('status-request') }),
+  z.object({
+    kind: z.literal('command'),
+    id: z.string(),
+    accountId,
+    action: z.enum(['pair', 'logout', 'restart']),
+    by: pairBy.optional(),
+  }),
+  z.object({
+    kind: z.literal('command-result'),
+    id: z.string(),
+    status: status.optional(),
+    error: z.object({ code: z.string(), isLater: z.boolean(), message: z.string() }).optional(),
+  }),
+]);
+const envelope = z.object({ from: z.string(), message: nodeMessage });
+
+export type NodeMessage = z.infer<typeof nodeMessage>;
+type Kind = NodeMessage['kind'];
+type Of<K extends Kind> = Extract<NodeMessage, { kind: K }>;
+
+/** What carries messages between the nodes of one database. */
+export interface NodeTransport {
+  /** Sends to all nodes, this one too; returns at once, and it may be lost. */
+  publish(payload: unknown): void;
+}
+
+/** What a transport calls. */
+export interface NodeTransportEvents {
+  onMessage(payload: unknown): void;
+  /** The connection is back after a break, in which messages were lost. */
+  onBack(): void;
+}
+
+/** Messages between the nodes of one database: parts publish what others must know, and subscribe to what concerns them. */
+export class NodeBus<Transport extends NodeTransport = NodeTransport> {
+  readonly nodeId: string;
+  readonly transport: Transport;
+  readonly #handlers = new Map<Kind, Array<(message: never, from: string) => void>>();
+  readonly #onBack: Array<() => void> = [];
+
+  /** @param connect makes the transport */
+  constructor(nodeId: string, connect: (events: NodeTransportEvents) => Transport) {
+    this.nodeId = nodeId;
+    this.transport = connect({
+      onMessage: (payload) => this.#receive(payload),
+      onBack: () => {
+        for (const handler of this.#onBack) handler();
+      },
+    });
+  }
+
+  /** Sends to all other nodes; returns at once, and no node may receive it. */
+  publish(message: NodeMessage): void {
+    this.transport.publish({ from: this.nodeId, message });
+  }
+
+  /** Calls this node's handlers, and sends to all other nodes. */
+  broadcast(message: NodeMessage): void {
+    this.#handle(message, this.nodeId);
+    this.publish(message);
+  }
+
+  /** Handles messages of one kind from other nodes; `from` is the sending node. */
+  on<K extends Kind>(kind: K, handler: (message: Of<K>, from: string) => void): void {
+    this.#handlers.set(kind, [...(this.#handlers.get(kind) ?? []), handler]);
+  }
+
+  /** Calls `handler` each time the transport is back after a break. */
+  onBack(handler: () => void): void {
+    this.#onBack.push(handler);
+  }
+
+  /** Ignores this node's own messages and those of a version of wa2ai that has other ones. */
+  #receive(payload: unknown): void {
+    const parsed = envelope.safeParse(payload);
+    if (!parsed.success || parsed.data.from === this.nodeId) return;
+    this.#handle(parsed.data.message, parsed.data.from);
+  }
+
+  #handle(message: NodeMessage, from: string): void {
+    for (const handler of this.#handlers.get(message.kind) ?? []) handler(message as never, from);
+  }
+}

@@ -1,0 +1,200 @@
+import type { ChatPlacement } from '../cluster/chat-placement.ts';
+import type { NodeBus } from '../cluster/node-bus.ts';
+import type { ClusterView } from '../ports/cluster.ts';
+import type { ChatClaim, OpenChat } from '../ports/inbox.ts';
+import { ChatWorker, type ChatWorkerDeps } from './run-chat.ts';
+
+/** How often chats with unanswered messages that no worker runs are looked for. */
+const SWEEP_EVERY_MS = 5_000;
+/** The same while a node looks dead: its chats are taken over when it has been dead for a while. */
+const SWEEP_SOON_MS = 300;
+
+export interface ChatWorkersDeps extends Omit<ChatWorkerDeps, 'onTurns'> {
+  /** Stable name of this node: its claims outlive a restart under the same name. */
+  nodeId: string;
+  placement: ChatPlacement;
+  bus: NodeBus;
+  /** Aborted by `stop` after its grace time; the `stopping` of `answer` must be its signal. */
+  stopping: AbortController;
+  /** How often chats without a worker are looked for, in milliseconds. Default 5,000. */
+  sweepEveryMs?: number;
+}
+
+/**
+ * The chat workers of this node. Who works on a chat is one record, the claim in the chat's row (node and epoch):
+ * whoever stores a message claims the chat in the same transaction; `serve` then runs its worker on the claim's node. The
+ * sweep finds claims that no worker serves: those of this node's earlier process, and, on the coordinator, those of dead
+ * nodes. A claim that was taken over is void, and its worker ends at its next read.
+ *
+ * Measured against one DBOS workflow per chat beside the same record (docs/performance.md): 0 instead of 16 statements to
+ * start and end a worker beyond the message's own, and no second record to keep in step.
+ */
+export class ChatWorkers {
+  readonly #deps: ChatWorkersDeps;
+  /** By chat id. */
+  readonly #workers = new Map<string, { worker: ChatWorker; ended: Promise<void> }>();
+  /** Open chats of this node that the last sweep found without a worker: their message may have just been stored. */
+  #unserved = new Set<string>();
+  #turns = 0;
+  #isDraining = false;
+  #isSweepDue = false;
+  #sweepNap = new AbortController();
+  #sweeping: Promise<void> | undefined;
+
+  constructor(deps: ChatWorkersDeps) {
+    this.#deps = deps;
+    deps.bus.on('chat', ({ claim, isRepeat }) => {
+      if (claim.node === deps.nodeId) this.serve(claim, isRepeat);
+    });
+  }
+
+  /** Turns that run on this node now. */
+  get turns(): number {
+    return this.#turns;
+  }
+
+  /** The node that is to claim a chat that nobody works on. */
+  nodeForNextChat(): string {
+    return this.#deps.placement.nodeForNextChat(this.#turns);
+  }
+
+  /**
+   * There may be something to do in a claimed chat: wakes its worker, starts one, or tells the claim's node. Returns at
+   * once. A lost message to another node delays the chat until that node's next sweep.
+   * @param isRepeat a crash may have interrupted the chat's first turn
+   */
+  serve(claim: ChatClaim, isRepeat: boolean): void {
+    const { nodeId, bus, placement } = this.#deps;
+    if (claim.node !== nodeId) {
+      if (!isRepeat) placement.placed(claim.node);
+      bus.publish({ kind: 'chat', claim, isRepeat });
+      return;
+    }
+    const running = this.#workers.get(claim.chatId)?.worker;
+    if (running && running.claim.epoch >= claim.epoch) running.wake();
+    else if (!this.#isDraining) {
+      // The claim of the running worker is void: its next read would end it.
+      running?.drain();
+      this.#run(claim, isRepeat);
+    }
+  }
+
+  /** Takes a fresh view of the nodes. */
+  seen(view: ClusterView): void {
+    if (this.#deps.placement.seen(view)) this.#sweepSoon();
+  }
+
+  /** Takes up what this node's earlier process left, then sweeps until `stop`. */
+  async start(): Promise<void> {
+    await this.#sweep({ isFirst: true });
+    this.#sweeping = this.#keepSweeping();
+  }
+
+  /**
+   * Ends the workers: turns that run get `graceMs` to end, the others are aborted. What is left continues on another node
+   * at once, or here after the next start.
+   */
+  async stop(graceMs: number): Promise<void> {
+    const { clock, stopping } = this.#deps;
+    this.#isDraining = true;
+    this.#sweepNap.abort();
+    for (const { worker } of this.#workers.values()) worker.drain();
+    const ended = Promise.all([this.#sweeping, ...[...this.#workers.values()].map((entry) => entry.ended)]);
+    const isEnded = new AbortController();
+    void ended.then(() => isEnded.abort());
+    await clock.sleep(graceMs, isEnded.signal).catch(() => undefined);
+    stopping.abort(new Error('wa2ai is stopping'));
+    await ended;
+  }
+
+  #run(claim: ChatClaim, isRepeat: boolean): void {
+    const onTurns = (change: 1 | -1) => {
+      this.#turns += change;
+    };
+    const worker = new ChatWorker({ ...this.#deps, onTurns }, claim, isRepeat);
+    this.#workers.set(claim.chatId, { worker, ended: this.#untilEnded(worker) });
+  }
+
+  async #untilEnded(worker: ChatWorker): Promise<void> {
+    const { answer } = this.#deps;
+    const { claim } = worker;
+    try {
+      const end = await worker.run();
+      if (end.isClaimed) await this.#handOver(claim, end.isRepeat);
+    } catch (error) {
+      answer.log.error({ err: error, chatId: claim.chatId }, 'chat worker failed, restarting it');
+    } finally {
+      if (this.#workers.get(claim.chatId)?.worker === worker) this.#workers.delete(claim.chatId);
+    }
+  }
+
+  /** At a stop: an idle chat is released, any other goes to another node, or stays claimed for this node's next start. */
+  async #handOver(claim: ChatClaim, isRepeat: boolean): Promise<void> {
+    const { answer, placement } = this.#deps;
+    if (!isRepeat && (await answer.inbox.nextTurn(claim)) === undefined) return;
+    if (!placement.hasOthers) return;
+    const node = placement.nodeForNextChat(0, Number.NEGATIVE_INFINITY);
+    for (const next of await answer.inbox.claimChats([claim], node)) this.serve(next, isRepeat);
+  }
+
+  async #keepSweeping(): Promise<void> {
+    const { clock, sweepEveryMs = SWEEP_EVERY_MS } = this.#deps;
+    while (!this.#isDraining) {
+      if (!this.#isSweepDue) {
+        this.#sweepNap = new AbortController();
+        await clock.sleep(sweepEveryMs, this.#sweepNap.signal).catch(() => undefined);
+      } else await clock.sleep(SWEEP_SOON_MS, this.#deps.stopping.signal).catch(() => undefined);
+      this.#isSweepDue = false;
+      if (!this.#isDraining) await this.#sweep({ isFirst: false });
+    }
+  }
+
+  #sweepSoon(): void {
+    this.#isSweepDue = true;
+    this.#sweepNap.abort();
+  }
+
+  /** Starts workers for open chats that nobody serves. Never rejects. */
+  async #sweep({ isFirst }: { isFirst: boolean }): Promise<void> {
+    const { nodeId, placement, answer } = this.#deps;
+    const { inbox, log } = answer;
+    try {
+      const others = placement.liveNodes.filter((node) => node !== nodeId);
+      const open = (await inbox.openChats(others)).filter(({ chatId }) => !this.#workers.has(chatId));
+      const unserved = new Set<string>();
+      const orphans = open.filter((chat) => this.#isOrphan(chat, isFirst, unserved));
+      this.#unserved = unserved;
+      if (orphans.length > 0) log.warn({ chats: orphans.length }, 'restarting chat workers');
+      for (const [node, chats] of this.#placed(orphans)) {
+        for (const claim of await inbox.claimChats(chats, node)) this.serve(claim, true);
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'cannot look for chats without a worker, retrying');
+    }
+  }
+
+  /** Whether this node must find the chat a worker now; a chat that it may have to next time is added to `unserved`. */
+  #isOrphan({ chatId, node, epoch }: OpenChat, isFirst: boolean, unserved: Set<string>): boolean {
+    const { nodeId, placement } = this.#deps;
+    if (node !== nodeId && !placement.isCoordinator) return false;
+    if (node !== undefined && node !== nodeId) {
+      const isExpired = placement.isExpired(node);
+      if (!isExpired) this.#isSweepDue = true;
+      return isExpired;
+    }
+    const key = `${chatId} ${epoch}`;
+    if (isFirst || this.#unserved.has(key)) return true;
+    unserved.add(key);
+    return false;
+  }
+
+  #placed(chats: readonly OpenChat[]): Map<string, OpenChat[]> {
+    const byNode = new Map<string, OpenChat[]>();
+    for (const [index, chat] of chats.entries()) {
+      const node = this.#deps.placement.nodeForNextChat(this.#turns + index);
+      if (node !== this.#deps.nodeId) this.#deps.placement.placed(node);
+      byNode.set(node, [...(byNode.get(node) ?? []), chat]);
+    }
+    return byNode;
+  }
+}

@@ -1,0 +1,103 @@
+import { StorageUnavailableError } from '../errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ChatClaim } from '../ports/inbox.ts';
+import { type AnswerDeps, answerMessage, type TurnOutcome } from './answer-message.ts';
+
+/** A chat worker waits this long for the chat's next message before it releases the chat, which costs a transaction. */
+const LINGER_MS = 5_000;
+/** Waits between attempts while the database does not answer, in milliseconds; the wait grows with each attempt. */
+const STORAGE_RETRY_MS = { step: 500, longest: 5_000 };
+
+export interface ChatWorkerDeps {
+  answer: AnswerDeps;
+  clock: Clock;
+  /** How long an idle worker waits for the chat's next message, in milliseconds. Default 5,000. */
+  lingerMs?: number;
+  /** Called when a turn starts (1) and when it ends (-1). */
+  onTurns(change: 1 | -1): void;
+}
+
+/** How a worker ended. A chat that is still claimed may have unanswered messages; `isRepeat`: a turn was interrupted. */
+export type WorkerEnd = { isClaimed: false } | { isClaimed: true; isRepeat: boolean };
+
+/** Runs the turns of one chat, one at a time, until the chat is idle. */
+export class ChatWorker {
+  readonly claim: ChatClaim;
+  readonly #deps: ChatWorkerDeps;
+  #isRepeat: boolean;
+  #isWoken = false;
+  #isDraining = false;
+  #lingering: AbortController | undefined;
+
+  /** @param isRepeat a crash may have interrupted the chat's first turn */
+  constructor(deps: ChatWorkerDeps, claim: ChatClaim, isRepeat: boolean) {
+    this.#deps = deps;
+    this.claim = claim;
+    this.#isRepeat = isRepeat;
+  }
+
+  /** The chat has a new message. */
+  wake(): void {
+    this.#isWoken = true;
+    this.#lingering?.abort();
+  }
+
+  /** Ends the worker after the turn that runs now. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#lingering?.abort();
+  }
+
+  /**
+   * Runs turns until the chat was idle for a while or the worker is drained. Waits as long as the database does not answer.
+   * @throws what a turn threw and no repeat would change; the chat is still claimed
+   */
+  async run(): Promise<WorkerEnd> {
+    let keepClaim = true;
+    while (!this.#isDraining) {
+      this.#isWoken = false;
+      const outcome = await this.#answer(keepClaim);
+      if (outcome === 'stopped') return { isClaimed: true, isRepeat: true };
+      if (outcome === 'idle' && !keepClaim) return { isClaimed: false };
+      // Who stores a message wakes the worker, so a chat without more messages needs no look before the wait is over. The
+      // look after the wait releases the chat in the transaction that finds nothing: no message can be missed.
+      keepClaim = outcome === 'answered' || (await this.#isWokenInTime());
+    }
+    return { isClaimed: true, isRepeat: this.#isRepeat };
+  }
+
+  async #isWokenInTime(): Promise<boolean> {
+    if (this.#isWoken || this.#isDraining) return true;
+    this.#lingering = new AbortController();
+    const { clock, lingerMs = LINGER_MS } = this.#deps;
+    await clock.sleep(lingerMs, this.#lingering.signal).catch(() => undefined);
+    this.#lingering = undefined;
+    return this.#isWoken;
+  }
+
+  /** One turn. Without the database no end of a turn can be stored, so the turn waits for it. */
+  async #answer(keepClaim: boolean): Promise<TurnOutcome | 'stopped'> {
+    const { answer, clock, onTurns } = this.#deps;
+    const { stopping, log } = answer;
+    onTurns(1);
+    try {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const outcome = await answerMessage(answer, this.claim, { isRepeat: this.#isRepeat, keepClaim });
+          this.#isRepeat = false;
+          return outcome;
+        } catch (error) {
+          if (stopping.aborted) return 'stopped';
+          if (!(error instanceof StorageUnavailableError)) throw error;
+          log.warn({ err: error, chatId: this.claim.chatId, attempt }, 'turn waits for the database');
+          // The agent may have answered before the database failed.
+          this.#isRepeat = true;
+          const waitMs = Math.min(STORAGE_RETRY_MS.step * attempt, STORAGE_RETRY_MS.longest);
+          await clock.sleep(waitMs, stopping).catch(() => undefined);
+        }
+      }
+    } finally {
+      onTurns(-1);
+    }
+  }
+}

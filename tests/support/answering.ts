@@ -1,0 +1,47 @@
+import type { AgentResponse, IncomingMessage } from '../../router/src/core/models.ts';
+import type { Clock } from '../../router/src/core/ports/clock.ts';
+import type { Inbox } from '../../router/src/core/ports/inbox.ts';
+import type { AnswerDeps } from '../../router/src/core/turns/answer-message.ts';
+import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
+import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
+import { recordingLog } from './quiet-log.ts';
+import { aRoute } from './routes.ts';
+
+export interface AnsweringOptions {
+  inbox: Inbox;
+  clock: Clock;
+  stopping?: AbortSignal;
+  /** The agent of every chat. Default: answers `re <text>`. */
+  agent?(message: IncomingMessage, isRepeat: boolean): Promise<AgentResponse>;
+}
+
+let replies = 0;
+
+/** What answers messages of every chat, with one route to one agent, and replies that are stored and not delivered. */
+export function answerDeps({ inbox, clock, stopping, agent }: AnsweringOptions): AnswerDeps {
+  const routes = new MemoryRouteStore();
+  const route = aRoute({ accountId: 'default', channelId: '*' });
+  const ask = agent ?? (async ({ text }) => ({ success: true, response: `re ${text}` }));
+  return {
+    inbox,
+    routes: Object.assign(routes, { candidates: async () => [route] }),
+    matcher: { test: async () => 'match' },
+    environment: 'lab',
+    agents: {
+      endpointOf: ({ agentEndpoint }) => agentEndpoint,
+      clientFor: () => ({
+        sendMessage: (_endpoint, message, options) => ask(message, options?.isRepeat ?? false),
+      }),
+    },
+    policy: { attempts: 1, backoffMs: () => 0 },
+    circuits: new CircuitBreakers(),
+    policies: [],
+    mintId: () => `WA${++replies}`,
+    media: { load: () => Promise.reject(new Error('the test has no files')) },
+    accounts: { delivery: () => undefined },
+    bus: { publish: () => undefined },
+    clock,
+    log: recordingLog(),
+    stopping: stopping ?? new AbortController().signal,
+  };
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { receiveMessage } from '../../../../router/src/core/messages/receive-message.ts';
+import type { ChatClaim } from '../../../../router/src/core/ports/inbox.ts';
+import { aMessage } from '../../../contracts/adapters.ts';
+import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
+import { MemoryState } from '../../../doubles/memory-state.ts';
+import { recordingLog } from '../../../support/quiet-log.ts';
+
+const person = { phone: '5493777000001' };
+
+function setup() {
+  const served: Array<{ claim: ChatClaim; isRepeat: boolean }> = [];
+  const log = recordingLog();
+  const workers = {
+    nodeForNextChat: () => 'n2',
+    serve: (claim: ChatClaim, isRepeat: boolean) => void served.push({ claim, isRepeat }),
+  };
+  const inbox = new MemoryInbox(new MemoryState());
+  return { served, log, receive: receiveMessage.bind(undefined, { inbox, workers, log }) };
+}
+
+describe('receiveMessage', () => {
+  it('claims a chat for the node with the fewest turns, and serves it', async () => {
+    const { served, receive } = setup();
+    await receive(aMessage('a', person));
+    expect(served).toEqual([{ claim: { chatId: '1', node: 'n2', epoch: 1 }, isRepeat: false }]);
+  });
+
+  it('serves a chat again with each further message, and with one that is known', async () => {
+    const { served, receive } = setup();
+    const message = aMessage('a', person);
+    for (const each of [message, aMessage('a', person), message]) await receive(each);
+    expect(served.map(({ claim, isRepeat }) => [claim.epoch, isRepeat])).toEqual([
+      [1, false],
+      [1, true],
+      [1, true],
+    ]);
+  });
+
+  it('serves no chat for a message that is stored and never answered', async () => {
+    const { served, receive } = setup();
+    await receive(aMessage('a', person, { ignoredReason: 'own-message' }));
+    expect(served).toEqual([]);
+  });
+
+  it('logs the stored id, the WhatsApp id and the chat, and no address', async () => {
+    const { log, receive } = setup();
+    await receive(aMessage('a', person, { waMessageId: 'IN1' }));
+    expect(log.lines).toMatchObject([
+      { message: 'message received', fields: { messageId: '2', waMessageId: 'IN1', outcome: 'stored' } },
+    ]);
+    expect(log.lines[0]?.fields.chat).toMatch(/^[0-9a-f]{8}$/);
+    expect(JSON.stringify(log.lines)).not.toContain(person.phone);
+  });
+});

@@ -1,0 +1,327 @@
+import { describe, expect, it } from 'vitest';
+import { ChatPlacement } from '../../../../router/src/core/cluster/chat-placement.ts';
+import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
+import { receiveMessage } from '../../../../router/src/core/messages/receive-message.ts';
+import type { NodeView } from '../../../../router/src/core/ports/cluster.ts';
+import { ChatWorkers } from '../../../../router/src/core/turns/chat-workers.ts';
+import { aMessage } from '../../../contracts/adapters.ts';
+import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
+import { MemoryNodeHub } from '../../../doubles/memory-node-hub.ts';
+import { MemoryState } from '../../../doubles/memory-state.ts';
+import { answerDeps } from '../../../support/answering.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { recordingLog } from '../../../support/quiet-log.ts';
+
+const ana = { phone: '5493777000001' };
+const ben = { phone: '5493777000002' };
+
+/** Nodes on one memory. `asked` has node, text and isRepeat of each request; a text in `slow` waits for its release. */
+function setup() {
+  const clock = new FakeClock();
+  const state = new MemoryState(() => clock.now());
+  const inbox = new MemoryInbox(state);
+  const hub = new MemoryNodeHub();
+  const asked: Array<[node: string, text: string, isRepeat: boolean]> = [];
+  const slow = new Map<string, Promise<unknown>>();
+  const dead = new Set<string>();
+  const names: string[] = [];
+  const all: ChatWorkers[] = [];
+
+  function node(nodeId: string) {
+    const stopping = new AbortController();
+    const own = Object.assign(Object.create(inbox) as MemoryInbox, {
+      add: inbox.add.bind(inbox),
+      noteAttempt: inbox.noteAttempt.bind(inbox),
+      nextTurn: inbox.nextTurn.bind(inbox),
+      openChats: inbox.openChats.bind(inbox),
+      claimChats: inbox.claimChats.bind(inbox),
+      finishTurn: async (...args: Parameters<MemoryInbox['finishTurn']>) => {
+        if (dead.has(nodeId)) return new Promise<never>(() => undefined);
+        return inbox.finishTurn(...args);
+      },
+    });
+    const answer = answerDeps({
+      inbox: own,
+      clock,
+      stopping: stopping.signal,
+      agent: async ({ text }, isRepeat) => {
+        asked.push([nodeId, text, isRepeat]);
+        const waits = slow.get(text);
+        if (waits) {
+          const aborted = new Promise((_, reject) => {
+            stopping.signal.addEventListener('abort', () => reject(stopping.signal.reason));
+          });
+          await Promise.race([waits, aborted]);
+        }
+        return { success: true, response: `re ${text}` };
+      },
+    });
+    const workers = new ChatWorkers({
+      nodeId,
+      placement: new ChatPlacement(nodeId, clock),
+      bus: hub.connect(nodeId),
+      clock,
+      stopping,
+      answer,
+    });
+    names.push(nodeId);
+    all.push(workers);
+    const log = recordingLog();
+    return { workers, answer, receive: receiveMessage.bind(undefined, { inbox, workers, log }) };
+  }
+
+  const see = (turns: Record<string, number> = {}) => {
+    const nodes = names.map(
+      (nodeId): NodeView => ({
+        ...{
+          host: '',
+          url: '',
+          version: '',
+          startedAtMs: 0,
+          seenAtMs: clock.monotonicMs(),
+          isDraining: false,
+        },
+        nodeId,
+        turns: turns[nodeId] ?? 0,
+        isAlive: !dead.has(nodeId),
+      }),
+    );
+    for (const [index, workers] of all.entries()) {
+      if (!dead.has(names[index] ?? '')) workers.seen({ nodes, accounts: [] });
+    }
+  };
+  const texts = () => [...state.outbox.values()].map(({ text }) => text);
+  return { clock, state, inbox, hub, asked, slow, dead, node, see, texts };
+}
+
+function gate() {
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+describe('ChatWorkers', () => {
+  it('answers each chat in order, while a slow chat delays no other', async () => {
+    const { node, slow, texts } = setup();
+    const { workers, receive } = node('n1');
+    await workers.start();
+    const first = gate();
+    slow.set('a1', first.opened);
+    for (const [person, text] of [
+      [ana, 'a1'],
+      [ana, 'a2'],
+      [ben, 'b1'],
+      [ana, 'a3'],
+      [ben, 'b2'],
+    ] as const)
+      await receive(aMessage('default', person, { text }));
+    await settle();
+    expect(texts()).toEqual(['re b1', 're b2']);
+    expect(workers.turns).toBe(1);
+    first.open();
+    await settle();
+    expect(texts().slice(2)).toEqual(['re a1', 're a2', 're a3']);
+    expect(workers.turns).toBe(0);
+  });
+
+  it('runs a worker on as long as messages come, and releases the chat when it was idle for five seconds', async () => {
+    const { node, clock, state } = setup();
+    const { workers, receive } = node('n1');
+    await workers.start();
+    await receive(aMessage('default', ana));
+    await settle();
+    await clock.advanceMs(4_999);
+    await receive(aMessage('default', ana));
+    await settle();
+    await clock.advanceMs(4_999);
+    const [chat] = state.chats.values();
+    expect(chat).toMatchObject({ workerNode: 'n1', workerEpoch: 1 });
+    await clock.advanceMs(1);
+    expect(chat?.workerNode).toBeUndefined();
+    await receive(aMessage('default', ana));
+    expect(chat).toMatchObject({ workerNode: 'n1', workerEpoch: 2 });
+  });
+
+  it('answers at its start what an earlier process of the same node left, and says that it may be a repeat', async () => {
+    const { node, inbox, asked } = setup();
+    await inbox.add(aMessage('default', ana, { text: 'left' }), 'n1');
+    const { workers } = node('n1');
+    await workers.start();
+    await settle();
+    expect(asked).toEqual([['n1', 'left', true]]);
+  });
+
+  it('serves a chat that an earlier process left idle with the next message', async () => {
+    const { node, inbox, asked } = setup();
+    const { messageId } = await inbox.add(aMessage('default', ana), 'n1');
+    await inbox.finishTurn(messageId, { state: 'answered', replies: [] });
+    const { workers, receive } = node('n1');
+    await workers.start();
+    await receive(aMessage('default', ana, { text: 'next' }));
+    await settle();
+    expect(asked).toEqual([['n1', 'next', true]]);
+  });
+
+  it('finds a claim of its own that no worker serves, by the second sweep', async () => {
+    const { node, inbox, clock, asked } = setup();
+    const { workers } = node('n1');
+    await workers.start();
+    await inbox.add(aMessage('default', ana, { text: 'unserved' }), 'n1');
+    await clock.advanceMs(5_000);
+    expect(asked).toEqual([]);
+    await clock.advanceMs(5_000);
+    expect(asked).toEqual([['n1', 'unserved', true]]);
+  });
+
+  it('starts a failed worker again with the sweep', async () => {
+    const { node, clock, inbox, asked, texts } = setup();
+    const { workers, answer, receive } = node('n1');
+    await workers.start();
+    let failures = 1;
+    answer.inbox.nextTurn = async (...args) => {
+      if (failures-- > 0) throw new TypeError('a fault nobody expected');
+      return inbox.nextTurn(...args);
+    };
+    answer.inbox.deadLetterUnreadable = async () => undefined;
+    await receive(aMessage('default', ana, { text: 'again' }));
+    await settle();
+    await clock.advanceMs(10_000);
+    expect(asked).toHaveLength(1);
+    expect(texts()).toEqual(['re again']);
+  });
+
+  it('keeps sweeping while the database does not answer', async () => {
+    const { node, clock, inbox, texts } = setup();
+    const { workers, answer } = node('n1');
+    let failures = 3;
+    answer.inbox.openChats = async (except) => {
+      if (failures-- > 0) throw new StorageUnavailableError('away');
+      return inbox.openChats(except);
+    };
+    await inbox.add(aMessage('default', ana, { text: 'patience' }), 'n1');
+    await workers.start();
+    await clock.advanceMs(30_000);
+    expect(texts()).toEqual(['re patience']);
+  });
+
+  describe('among several nodes', () => {
+    it('places chats on the node with clearly fewer turns, which answers them', async () => {
+      const { node, see, slow, asked } = setup();
+      const [n1, n2] = [node('n1'), node('n2')];
+      for (const { workers } of [n1, n2]) await workers.start();
+      see();
+      slow.set('slow', gate().opened);
+      for (let chat = 0; chat < 8; chat++) {
+        await n1.receive(aMessage('default', { phone: `549377700010${chat}` }, { text: 'slow' }));
+      }
+      await settle();
+      // Four more run here before one is placed on the other node; then both get the next ones in turn.
+      expect(asked.map(([name]) => name)).toEqual(['n1', 'n1', 'n1', 'n1', 'n2', 'n1', 'n2', 'n1']);
+    });
+
+    it('takes over the chats of a dead node once, after a while, as repeats', async () => {
+      const { node, see, slow, dead, clock, asked, texts } = setup();
+      const [n1, n2] = [node('n1'), node('n2')];
+      for (const { workers } of [n1, n2]) await workers.start();
+      see();
+      const agent = gate();
+      slow.set('cut off', agent.opened);
+      await n2.receive(aMessage('default', ana, { text: 'cut off' }));
+      await settle();
+      dead.add('n2');
+      slow.delete('cut off');
+      see();
+      await settle();
+      await clock.advanceMs(1_400);
+      expect(asked).toEqual([['n2', 'cut off', false]]);
+      await clock.advanceMs(800);
+      expect(asked).toEqual([
+        ['n2', 'cut off', false],
+        ['n1', 'cut off', true],
+      ]);
+      // The agent's answer to the dead node's request comes late: the turn has ended.
+      dead.delete('n2');
+      agent.open();
+      await settle();
+      expect(texts()).toEqual(['re cut off']);
+    });
+
+    it('leaves the chats of a node that comes back in time', async () => {
+      const { node, see, slow, dead, clock, asked } = setup();
+      const [n1, n2] = [node('n1'), node('n2')];
+      for (const { workers } of [n1, n2]) await workers.start();
+      see();
+      slow.set('slow', gate().opened);
+      await n2.receive(aMessage('default', ana, { text: 'slow' }));
+      dead.add('n2');
+      see();
+      await settle();
+      await clock.advanceMs(1_200);
+      dead.delete('n2');
+      see();
+      await clock.advanceMs(20_000);
+      expect(asked).toEqual([['n2', 'slow', false]]);
+    });
+
+    it('hands its chats to another node when it stops, also one whose agent was interrupted', async () => {
+      const { node, see, slow, clock, asked, texts } = setup();
+      const [n1, n2] = [node('n1'), node('n2')];
+      for (const { workers } of [n1, n2]) await workers.start();
+      see();
+      slow.set('slow', gate().opened);
+      await n1.receive(aMessage('default', ana, { text: 'slow' }));
+      await n1.receive(aMessage('default', ana, { text: 'behind it' }));
+      await settle();
+      const stopped = n1.workers.stop(1_000);
+      await settle();
+      slow.delete('slow');
+      await clock.advanceMs(1_000);
+      await stopped;
+      await settle();
+      expect(asked).toEqual([
+        ['n1', 'slow', false],
+        ['n2', 'slow', true],
+        ['n2', 'behind it', false],
+      ]);
+      expect(texts()).toEqual(['re slow', 're behind it']);
+    });
+  });
+
+  it('lets a turn that runs end in the grace time when it stops, and releases idle chats', async () => {
+    const { node, slow, clock, state, texts } = setup();
+    const { workers, receive } = node('n1');
+    await workers.start();
+    const agent = gate();
+    slow.set('slow', agent.opened);
+    await receive(aMessage('default', ana, { text: 'slow' }));
+    await receive(aMessage('default', ben, { text: 'quick' }));
+    await settle();
+    const stopped = workers.stop(5_000);
+    agent.open();
+    await stopped;
+    expect(texts()).toEqual(['re quick', 're slow']);
+    expect([...state.chats.values()].map(({ workerNode }) => workerNode)).toEqual([undefined, undefined]);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it('keeps an interrupted turn for its next start when it stops alone', async () => {
+    const { node, slow, clock, asked, texts } = setup();
+    const first = node('n1');
+    await first.workers.start();
+    slow.set('slow', gate().opened);
+    await first.receive(aMessage('default', ana, { text: 'slow' }));
+    await settle();
+    const stopped = first.workers.stop(1_000);
+    await clock.advanceMs(1_000);
+    await stopped;
+    expect(texts()).toEqual([]);
+    slow.delete('slow');
+    const second = node('n1');
+    await second.workers.start();
+    await settle();
+    expect(asked.at(-1)).toEqual(['n1', 'slow', true]);
+    expect(texts()).toEqual(['re slow']);
+  });
+});

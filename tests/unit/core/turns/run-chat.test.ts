@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
+import { ChatWorker } from '../../../../router/src/core/turns/run-chat.ts';
+import { aMessage, newClaimOf } from '../../../contracts/adapters.ts';
+import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
+import { MemoryState } from '../../../doubles/memory-state.ts';
+import { answerDeps } from '../../../support/answering.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { recordingLog } from '../../../support/quiet-log.ts';
+
+const ana = { phone: '5493777000001' };
+
+/** A worker of a chat with these messages. `asked` has text and isRepeat of each request. */
+async function setup(texts: string[], options: { isRepeat?: boolean } = {}) {
+  const clock = new FakeClock();
+  const state = new MemoryState(() => clock.now());
+  const inbox = new MemoryInbox(state);
+  const stopping = new AbortController();
+  const asked: Array<[text: string, isRepeat: boolean]> = [];
+  const [first, ...rest] = texts;
+  const claim = newClaimOf(await inbox.add(aMessage('default', ana, { text: first }), 'node-1'));
+  const say = (text: string) => inbox.add(aMessage('default', ana, { text }), 'node-1');
+  for (const text of rest) await say(text);
+  const log = recordingLog();
+  const answer = {
+    ...answerDeps({
+      inbox,
+      clock,
+      stopping: stopping.signal,
+      agent: async ({ text }, isRepeat) => {
+        asked.push([text, isRepeat]);
+        return { success: true, response: `re ${text}` };
+      },
+    }),
+    log,
+  };
+  let turns = 0;
+  const deps = {
+    answer,
+    clock,
+    onTurns: (change: number) => {
+      turns += change;
+    },
+  };
+  const worker = new ChatWorker(deps, claim, options.isRepeat ?? false);
+  return { clock, state, inbox, stopping, asked, say, log, worker, turns: () => turns };
+}
+
+describe('ChatWorker', () => {
+  it('answers what waits in its order, and ends when the chat was idle for five seconds', async () => {
+    const { worker, clock, asked, turns } = await setup(['one', 'two', 'three']);
+    const end = worker.run();
+    await settle();
+    expect(asked.map(([text]) => text)).toEqual(['one', 'two', 'three']);
+    expect(turns()).toBe(0);
+    await clock.advanceMs(5_000);
+    expect(await end).toEqual({ isClaimed: false });
+  });
+
+  it('answers a long backlog in its order', async () => {
+    const texts = Array.from({ length: 120 }, (_, index) => `m${index}`);
+    const { worker, clock, asked } = await setup(texts);
+    const end = worker.run();
+    while (asked.length < texts.length) await settle();
+    expect(asked.map(([text]) => text)).toEqual(texts);
+    await clock.advanceMs(5_000);
+    await end;
+  });
+
+  it('answers a message at once that wakes it while it is idle', async () => {
+    const { worker, clock, asked, say } = await setup(['one']);
+    const end = worker.run();
+    await settle();
+    await clock.advanceMs(4_000);
+    await say('two');
+    worker.wake();
+    await settle();
+    expect(asked.map(([text]) => text)).toEqual(['one', 'two']);
+    await clock.advanceMs(4_999);
+    worker.drain();
+    expect(await end).toMatchObject({ isClaimed: true });
+  });
+
+  it('finds a message that nobody woke it for when it is about to release the chat', async () => {
+    const { worker, clock, asked, say } = await setup(['one']);
+    const end = worker.run();
+    await settle();
+    await say('two');
+    await clock.advanceMs(5_000);
+    expect(asked.map(([text]) => text)).toEqual(['one', 'two']);
+    await clock.advanceMs(5_000);
+    expect(await end).toEqual({ isClaimed: false });
+  });
+
+  it('says of the first turn only that it may be a repeat', async () => {
+    const { worker, asked } = await setup(['one', 'two'], { isRepeat: true });
+    void worker.run();
+    await settle();
+    expect(asked).toEqual([
+      ['one', true],
+      ['two', false],
+    ]);
+  });
+
+  it('waits longer and longer for a database that does not answer, then repeats the turn', async () => {
+    const { worker, clock, asked, inbox, log } = await setup(['patience']);
+    const finishTurn = inbox.finishTurn.bind(inbox);
+    let failures = 3;
+    inbox.finishTurn = async (...args) => {
+      if (failures-- > 0) throw new StorageUnavailableError('connection lost');
+      return finishTurn(...args);
+    };
+    void worker.run();
+    await settle();
+    for (const waitMs of [500, 1_000, 1_500]) {
+      const before = asked.length;
+      await clock.advanceMs(waitMs - 1);
+      expect(asked).toHaveLength(before);
+      await clock.advanceMs(1);
+      expect(asked).toHaveLength(before + 1);
+    }
+    expect(asked.map(([, isRepeat]) => isRepeat)).toEqual([false, true, true, true]);
+    expect(log.lines.map(({ message }) => message)).toContain('turn waits for the database');
+  });
+
+  it('ends with its claim when it is drained between two turns', async () => {
+    const { worker, asked } = await setup(['one', 'two']);
+    const end = worker.run();
+    worker.drain();
+    expect(await end).toEqual({ isClaimed: true, isRepeat: false });
+    expect(asked.map(([text]) => text)).toEqual(['one']);
+  });
+
+  it('says that its turn is a repeat when the service stopped in the middle of it', async () => {
+    const { worker, inbox, stopping } = await setup(['one']);
+    inbox.finishTurn = async () => {
+      stopping.abort(new Error('stopping'));
+      throw new StorageUnavailableError('closed');
+    };
+    expect(await worker.run()).toEqual({ isClaimed: true, isRepeat: true });
+  });
+
+  it('ends soon when its chat was taken over', async () => {
+    const { worker, clock, inbox, asked } = await setup(['one', 'two']);
+    await inbox.claimChats([worker.claim], 'node-2');
+    const end = worker.run();
+    await settle();
+    await clock.advanceMs(5_000);
+    expect(await end).toEqual({ isClaimed: false });
+    expect(asked).toEqual([]);
+  });
+
+  it('throws what no repeat would change', async () => {
+    const { worker, inbox } = await setup(['one']);
+    inbox.nextTurn = () => Promise.reject(new TypeError('a fault nobody expected'));
+    inbox.deadLetterUnreadable = async () => undefined;
+    await expect(worker.run()).rejects.toThrow('a fault nobody expected');
+  });
+});
