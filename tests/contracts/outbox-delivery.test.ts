@@ -29,7 +29,7 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
   describe('a receipt', () => {
     it('counts only when it comes from the chat of the row, by number or LID', async () => {
       const [ana, eve] = [aPerson(), aPerson()];
-      await stores.inbox.add(aMessage(accountId, { ...ana, lid: '900000000000777' }));
+      await stores.inbox.add(aMessage(accountId, { ...ana, lid: '900000000000777' }), 'node');
       const row = await queued(aReply(accountId, `${ana.phone}@s.whatsapp.net`));
       const read = (from: ChatAddress) =>
         stores.outbox.recordReceipts(accountId, [

@@ -10,10 +10,8 @@ import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import type { Journal } from '../../router/src/core/ports/journal.ts';
 import type { KeyStore } from '../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import {
-  type BaileysProviderOptions,
-  createBaileysProvider,
-} from '../../router/src/providers/baileys/baileys-provider.ts';
+import { createBaileysProvider } from '../../router/src/providers/baileys/baileys-provider.ts';
+import type { BaileysProviderOptions } from '../../router/src/providers/baileys/provider-options.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
 import { MemoryJournal } from '../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../doubles/memory-key-store.ts';
