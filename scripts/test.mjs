@@ -9,15 +9,16 @@ import { ensureDeps } from './ensure-deps.mjs';
 import { readIfThere, root, runNode, say, tool } from './steps.mjs';
 
 await prepare();
+const args = process.argv.slice(2);
 const adkServer = join(root, 'tests', 'adk-server');
-if (readIfThere(join(adkServer, 'package-lock.json')) !== undefined) {
+const isDockerOnly = args.includes('docker') && args.filter((arg) => arg === '--project').length === 1;
+if (!isDockerOnly && readIfThere(join(adkServer, 'package-lock.json')) !== undefined) {
   await ensureDeps(adkServer, 'the test ADK server’s ');
 }
 
 // Vitest stops its database and children on these; this process must outlive it to report
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
 
-const args = process.argv.slice(2);
 const projects = args.includes('--project')
   ? []
   : ['unit', 'integration', 'e2e'].flatMap((name) => ['--project', name]);

@@ -42,7 +42,7 @@ describe('wa2ai refuses to start with one sentence', () => {
     const name = new URL(database.url).pathname.slice(1);
     await asOwner(database, `REVOKE CREATE ON DATABASE ${name} FROM ${role.name}`);
     expect(await refusal(role.url)).toMatch(
-      /^wa2ai: DATABASE_URL: the user may not create schemas.*GRANT CREATE ON DATABASE/,
+      /^wa2ai: Cannot use the database .*: the user "r.*" may not create schemas\. GRANT CREATE ON DATABASE/,
     );
   });
 
@@ -71,7 +71,7 @@ describe('wa2ai refuses to start with one sentence', () => {
   it('when the database is read-only', async () => {
     await asOwner(database, `ALTER ROLE ${role.name} SET default_transaction_read_only = on`);
     expect(await refusal(role.url)).toMatch(
-      /^wa2ai: DATABASE_URL: .*takes no writes.*default_transaction_read_only/,
+      /^wa2ai: Cannot use the database .*: default_transaction_read_only is on/,
     );
   });
 

@@ -12,6 +12,7 @@ import {
   preparePostgres,
 } from '../../router/src/infra/storage/embedded/postgres-preparation.ts';
 import { DATABASE_NAME, launchServer } from '../../router/src/infra/storage/embedded/postgres-server.ts';
+import { quietLog } from './quiet-log.ts';
 import { until } from './until.ts';
 
 /** A PostgreSQL for one test, which stays down until the test starts it again. */
@@ -31,7 +32,7 @@ export class BreakablePostgres {
   /** Creates an empty database in a temporary folder and starts its server with the settings of the embedded one. */
   static async start(): Promise<BreakablePostgres> {
     const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-breakable-'));
-    const prepared = await preparePostgres(dataDir, () => undefined);
+    const prepared = await preparePostgres(dataDir, quietLog);
     const postgres = new BreakablePostgres(dataDir, prepared, await findFreePort());
     await postgres.launch();
     return postgres;

@@ -1,9 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { parseDataKeys } from '../../router/src/infra/storage/encryption/data-keys.ts';
+import { SecretCipher } from '../../router/src/infra/storage/encryption/secret-cipher.ts';
 import type { PrismaClient } from '../../router/src/infra/storage/generated/client.ts';
 import { Postgres, type PostgresOptions } from '../../router/src/infra/storage/postgres.ts';
 import { TEMPLATE_NAME } from './database-setup.ts';
+
+/** A key for tests; stores of a test database encrypt as in production. */
+const TEST_SECRETS = new SecretCipher(parseDataKeys('0'.repeat(64), 'the test key'));
 
 /** A migrated, empty database for one test file or one test. */
 export interface TestDatabase {
@@ -37,7 +42,7 @@ async function copyOf(template: string): Promise<TestDatabase> {
   url.pathname = `/${name}`;
   const opened: Postgres[] = [];
   const open = (given?: PostgresOptions) => {
-    const postgres = new Postgres(url.href, { poolSize: 5, ...given });
+    const postgres = new Postgres(url.href, { poolSize: 5, secrets: TEST_SECRETS, ...given });
     opened.push(postgres);
     return postgres;
   };

@@ -7,22 +7,20 @@ import { quietLog } from './quiet-log.ts';
  * Sends one `ChildReport` over IPC when it is ready or has given up, and stops cleanly on any message.
  */
 export type ChildReport =
-  | { state: 'ready'; url: string; progress: string[] }
+  | { state: 'ready'; url: string }
   | { state: 'failed'; code: string | undefined; message: string };
 
-const progress: string[] = [];
 try {
   const postgres = await startEmbeddedPostgres({
     dataDir: process.argv[2] ?? '',
     log: quietLog,
-    onProgress: (sentence) => progress.push(sentence),
     settings: { fsync: 'off' },
   });
   process.once('message', async () => {
     await postgres.stop();
     process.disconnect?.();
   });
-  report({ state: 'ready', url: postgres.url, progress });
+  report({ state: 'ready', url: postgres.url });
 } catch (error) {
   report({ state: 'failed', code: errorCode(error), message: errorMessage(error) });
   process.disconnect?.();

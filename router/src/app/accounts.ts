@@ -113,7 +113,8 @@ async function holdAccount(
   const log = deps.log.child({ mod: 'whatsapp', accountId });
   const outbox = new PostgresOutbox(postgres, fence);
   const inbox = faults.inbox(new PostgresInbox(postgres, fence));
-  const events = new AccountEvents({ ...deps, fence, inbox, outbox, log });
+  const { environment } = config;
+  const events = new AccountEvents({ ...deps, fence, inbox, outbox, environment, log });
   const provider = createBaileysProvider({
     accountId,
     events: faults.events(events),

@@ -3,7 +3,6 @@ import { StorageTroubleError } from '../core/errors.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { openDatabase } from '../infra/storage/database.ts';
-import { nodeIdOf } from '../infra/storage/embedded/node-id.ts';
 import { Postgres } from '../infra/storage/postgres.ts';
 import { Retention } from '../infra/storage/upkeep/retention.ts';
 import { StorageCheck } from '../infra/storage/upkeep/storage-check.ts';
@@ -27,8 +26,8 @@ export interface DatabaseParts {
 /** Opens and migrates the database; started, checks it and removes old rows. @throws {DatabaseError} */
 export async function openStorage(config: Config, log: Logger): Promise<Part<DatabaseParts>> {
   const database = await openDatabase(config, log);
-  const postgres = new Postgres(database.url);
-  const nodeId = config.nodeId ?? (await nodeIdOf(config.dataDir));
+  const { nodeId } = database;
+  const postgres = new Postgres(database.url, { secrets: database.secrets });
   const storage = new StorageCheck({
     postgres,
     nodeId,

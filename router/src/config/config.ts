@@ -78,6 +78,13 @@ const service = group('Service', {
     .optional()
     .describe('File that contains the password for a DATABASE_URL without one.')
     .meta({ values: 'path' }),
+  WA2AI_DATA_KEY_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'File with the keys that encrypt secrets in the database: one key a line, the first one encrypts, all decrypt. Create a key with `openssl rand -base64 32`. Without it secrets in the database of DATABASE_URL are not encrypted.',
+    )
+    .meta({ shownDefault: '`data-key` in the data folder for the embedded database', values: 'path' }),
 });
 
 const nodes = group('Several nodes', {
@@ -248,6 +255,8 @@ export interface Config {
   readonly environment: 'lab' | 'prod';
   readonly dataDir: string;
   readonly databaseUrl?: string;
+  /** Keys that encrypt secrets in the database. */
+  readonly dataKeyFile?: string;
   readonly nodeId?: string;
   /** How long a lease is valid after its last renewal. */
   readonly leaseTtlMs: number;
@@ -321,6 +330,7 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     environment: values.WA2AI_ENVIRONMENT,
     dataDir: values.WA2AI_DATA_DIR,
     databaseUrl: values.DATABASE_URL,
+    dataKeyFile: values.WA2AI_DATA_KEY_FILE,
     nodeId: values.WA2AI_NODE_ID,
     leaseTtlMs: values.WA2AI_LEASE_TTL_MS,
     accountId: values.WA2AI_ACCOUNT_ID,

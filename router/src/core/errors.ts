@@ -44,12 +44,13 @@ export class StorageUnavailableError extends Wa2aiError {
 }
 
 /**
- * What no repeat mends until an operator does: the disk is full · the database takes no writes · a right is missing ·
- * its tables are not those of this version · a newer version has migrated it, so this one has to go.
+ * Why the database cannot be used until an operator acts: the disk is full · it takes no writes · a right is missing · its
+ * tables are not those of this version · a value is encrypted with a key that this node does not have · a newer version
+ * has migrated it, so this node must be updated.
  */
-export type StorageTrouble = 'full' | 'read-only' | 'rights' | 'schema' | 'newer';
+export type StorageTrouble = 'full' | 'read-only' | 'rights' | 'schema' | 'key' | 'newer';
 
-/** The database refuses work until an operator mends it, as the sentence says; nothing was stored. */
+/** The database cannot be used until an operator acts; the message says how. Nothing was stored. */
 export class StorageTroubleError extends StorageUnavailableError {
   readonly trouble: StorageTrouble;
 

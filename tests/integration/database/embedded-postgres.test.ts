@@ -13,7 +13,7 @@ import {
   startEmbeddedPostgres,
 } from '../../../router/src/infra/storage/embedded/embedded-postgres.ts';
 import type { ChildReport } from '../../support/postgres-child.ts';
-import { quietLog } from '../../support/quiet-log.ts';
+import { quietLog, recordingLog } from '../../support/quiet-log.ts';
 
 const childProgram = join(import.meta.dirname, '../../../dist/tests/support/postgres-child.js');
 const isRoot = process.getuid?.() === 0;
@@ -57,13 +57,8 @@ describe('startEmbeddedPostgres', () => {
     await rm(parent, { recursive: true, force: true });
   });
 
-  async function start(progress: string[] = [], log: Logger = quietLog): Promise<EmbeddedPostgres> {
-    const server = await startEmbeddedPostgres({
-      dataDir,
-      log,
-      onProgress: (sentence) => progress.push(sentence),
-      settings: { fsync: 'off' },
-    });
+  async function start(log: Logger = quietLog): Promise<EmbeddedPostgres> {
+    const server = await startEmbeddedPostgres({ dataDir, log, settings: { fsync: 'off' } });
     servers.push(server);
     return server;
   }
@@ -103,14 +98,13 @@ describe('startEmbeddedPostgres', () => {
   }
 
   it('creates a durable database that answers on loopback to its password only, and keeps data over a restart', async () => {
-    const progress: string[] = [];
-    const first = await startEmbeddedPostgres({
-      dataDir,
-      log: quietLog,
-      onProgress: (sentence) => progress.push(sentence),
-    });
+    const log = recordingLog();
+    const first = await startEmbeddedPostgres({ dataDir, log });
     servers.push(first);
-    expect(progress).toEqual(['Creating the database (first start)', 'Starting the database']);
+    expect(log.lines.map(({ message }) => message)).toEqual([
+      'creating the database',
+      'starting the database',
+    ]);
     const settings = await query(
       first.url,
       `SELECT name, setting FROM pg_settings
@@ -144,10 +138,10 @@ describe('startEmbeddedPostgres', () => {
     expect(report).toMatchObject({ state: 'ready' });
     const pid = await serverPid();
     await end(child, 'SIGKILL');
-    const progress: string[] = [];
-    const server = await start(progress);
+    const log = recordingLog();
+    const server = await start(log);
     expect(await serverPid()).toBe(pid);
-    expect(progress).toEqual([]);
+    expect(log.lines.map(({ message }) => message)).toEqual(['took over a running database']);
     expect(server.url).toBe(report.state === 'ready' ? report.url : undefined);
     await server.stop();
     expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(false);
@@ -203,10 +197,10 @@ describe('startEmbeddedPostgres', () => {
     });
     const log: Logger = {
       ...quietLog,
-      info: (_fields, message) => message === 'the database is back' && tellBack(),
+      info: (_fields, message) => message === 'database connected again' && tellBack(),
       child: () => log,
     };
-    const server = await start([], log);
+    const server = await start(log);
     const pid = await serverPid();
     process.kill(pid, 'SIGKILL');
     await backAgain;
@@ -219,15 +213,27 @@ describe('startEmbeddedPostgres', () => {
     await writeFile(join(dataDir, 'postgres/data/PG_VERSION'), '15\n');
     await expect(start()).rejects.toMatchObject({
       code: 'DATABASE_VERSION',
-      message: expect.stringMatching(/made by PostgreSQL 15, and this wa2ai brings PostgreSQL 18/),
+      message: expect.stringMatching(/is of PostgreSQL 15, and this wa2ai has PostgreSQL 18/),
     });
   });
+
+  it.runIf(process.platform === 'linux')(
+    'refuses a data folder that cannot be created, and does not hang',
+    async () => {
+      await expect(startEmbeddedPostgres({ dataDir: '/proc/x/y', log: quietLog })).rejects.toMatchObject({
+        code: 'DATABASE_FOLDER',
+        message: expect.stringMatching(
+          /^The data folder \/proc\/x\/y cannot be used: ENOENT.*Set WA2AI_DATA_DIR to a folder that this user may write\.$/,
+        ),
+      });
+    },
+  );
 
   it('refuses a folder without a database instead of starting empty', async () => {
     await mkdir(join(dataDir, 'postgres'));
     await expect(start()).rejects.toMatchObject({
       code: 'DATABASE_FOLDER',
-      message: expect.stringMatching(/holds no database/),
+      message: expect.stringMatching(/contains no database/),
     });
   });
 

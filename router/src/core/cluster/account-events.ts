@@ -1,5 +1,6 @@
 import { LeaseLostError } from '../errors.ts';
 import { type ReceiveDeps, receiveMessage } from '../messages/receive-message.ts';
+import { applySelfChatRule, type SelfChatDeps } from '../messages/self-chat.ts';
 import type { Fence } from '../ports/account-lease.ts';
 import type { AccountStatus, MessageReceipt, ProviderEvents } from '../ports/chat-provider.ts';
 import type { InboundMessage } from '../ports/inbox.ts';
@@ -8,9 +9,9 @@ import type { Outbox } from '../ports/outbox.ts';
 import type { AccountRegistry } from './account-registry.ts';
 import type { ClusterAccounts } from './cluster-view.ts';
 
-export interface AccountEventsDeps extends Omit<ReceiveDeps, 'log'> {
+export interface AccountEventsDeps extends Omit<ReceiveDeps, 'log'>, SelfChatDeps {
   fence: Fence;
-  outbox: Pick<Outbox, 'recordReceipts' | 'markRefused'>;
+  outbox: Pick<Outbox, 'recordReceipts' | 'markRefused' | 'findByWaId'>;
   registry: AccountRegistry;
   accounts: Pick<ClusterAccounts, 'changed'>;
   /** Shows pairing codes on the admin's terminal. */
@@ -33,7 +34,7 @@ export class AccountEvents implements ProviderEvents {
   async receive(message: InboundMessage): Promise<void> {
     const { fence } = this.#deps;
     if (!fence.isHeld()) throw new LeaseLostError(fence.accountId);
-    await receiveMessage(this.#deps, message);
+    await receiveMessage(this.#deps, await applySelfChatRule(this.#deps, message));
   }
 
   receipts(receipts: MessageReceipt[]): Promise<void> {

@@ -28,6 +28,8 @@ export interface InboundMessage {
   sentAtMs: number;
   /** Order in which stanzas reached the socket; grows within an account, over restarts too. */
   stanzaOrder: bigint;
+  /** Written by the account's owner in the chat with themselves ("message yourself"); see core/messages/self-chat. */
+  isSelfChat?: boolean;
   /** Set: it is stored and never answered, for this reason (own-message, too-old, status-broadcast ...). */
   ignoredReason?: string;
   /** Earlier text replaced by this edit: the WhatsApp id of the edited message. */

@@ -3,56 +3,70 @@ import { dirname, join } from 'node:path';
 import type { StorageTroubleError } from '../../core/errors.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { connectExternalPostgres } from './connections/external-postgres.ts';
+import { withConnection } from './connections/with-connection.ts';
 import { startEmbeddedPostgres } from './embedded/embedded-postgres.ts';
-import { nodeIdOf } from './embedded/node-id.ts';
+import { openSecrets } from './encryption/open-secrets.ts';
+import type { SecretCipher } from './encryption/secret-cipher.ts';
+import { nodeIdOf } from './node-id.ts';
 import { orFullDisk } from './upkeep/full-disk.ts';
 import { applyMigrations, migrationNames } from './upkeep/migrations.ts';
 
-/** What of the service's settings chooses the database. */
+/** The settings that choose the database. */
 export interface DatabaseConfig {
-  /** Folder of the built-in database and of this node's name. */
+  /** Folder of the embedded database and of this node's name. */
   dataDir: string;
-  /** Set: this PostgreSQL instead of the built-in one. */
+  /** If set, this PostgreSQL instead of the embedded one. */
   databaseUrl?: string;
-  /** This node's name; by default the one kept in the data folder. */
+  /** File with the keys that encrypt secrets; by default one in the data folder for the embedded database, else none. */
+  dataKeyFile?: string;
+  /** This node's name; by default the one stored in the data folder. */
   nodeId?: string;
 }
 
-/** An open, migrated database that no other process uses as the same node. */
+/** An open, migrated database; no other process uses it as the same node. */
 export interface Database {
-  /** For Prisma and the workflows. Holds a password: never for a log. */
+  /** Contains the password: never log it. */
   url: string;
-  /** Releases it; the built-in one is stopped. Idempotent, resolves when all is written. */
+  /** Releases it; the embedded one is stopped. Idempotent, resolves when everything is written. */
   stop(): Promise<void>;
-  /** What keeps the built-in server from running; undefined while it runs, and for another one. */
+  /** Why the embedded server cannot run; undefined while it runs, and for an external one. */
   trouble(): StorageTroubleError | undefined;
+  /** This node's name. */
+  nodeId: string;
+  /** Encrypts the secrets in it. */
+  secrets: SecretCipher;
   /** Migrations that this version knows, by name. */
   migrations: readonly string[];
-  /** For a process that ends at once: the built-in one ends by itself soon after. */
+  /** For a process that ends at once: the embedded server stops soon after. */
   abandon(): void;
 }
 
 /**
- * Opens the database of the settings and brings it up to date. What takes time is told to `log` at info.
- * @throws {DatabaseError} with a sentence for the operator; nothing is left running that this call started
+ * Opens the database of the settings and brings it up to date.
+ * @throws {DatabaseError} with a sentence for the operator; nothing that this call started is left running
  */
 export async function openDatabase(config: DatabaseConfig, log: Logger): Promise<Database> {
-  const onProgress = (sentence: string) => log.info({ mod: 'database' }, sentence);
+  const nodeId = config.nodeId ?? (await nodeIdOf(config.dataDir));
   const database = config.databaseUrl
-    ? await connectExternalPostgres({
-        url: config.databaseUrl,
-        nodeId: config.nodeId ?? (await nodeIdOf(config.dataDir)),
-        log,
-        onProgress,
-      })
-    : await startEmbeddedPostgres({ dataDir: config.dataDir, log, onProgress });
+    ? await connectExternalPostgres({ url: config.databaseUrl, nodeId, log })
+    : await startEmbeddedPostgres({ dataDir: config.dataDir, log });
   try {
     const folder = findPrismaFolder();
     const applied = await applyMigrations(database.url, folder);
+    const secrets = await withConnection(database.url, 'keys', (client) =>
+      openSecrets(client, {
+        keyFile: config.dataKeyFile,
+        dataDir: config.databaseUrl === undefined ? config.dataDir : undefined,
+        nodeId,
+        log: log.child({ mod: 'database' }),
+      }),
+    );
     const migrations = await migrationNames(folder);
-    if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'the database was migrated');
+    if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'database migrated');
     return {
       url: database.url,
+      nodeId,
+      secrets,
       trouble: () => database.trouble,
       migrations,
       stop: () => database.stop(),

@@ -3,6 +3,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import type { Sql } from 'sql-template-tag';
 import { createPostgresPool } from './connections/postgres-pool.ts';
+import { SecretCipher } from './encryption/secret-cipher.ts';
 import { PrismaClient } from './generated/client.ts';
 
 /** Distinct SQL texts that are prepared; further ones are sent unprepared. */
@@ -25,10 +26,14 @@ export interface PostgresOptions {
   poolSize?: number;
   /** Longest wait for a connection, in milliseconds. Default 5000. */
   connectTimeoutMs?: number;
+  /** Encrypts the secrets that stores write. Default: without keys. */
+  secrets?: SecretCipher;
 }
 
 /** What a store needs of the database. Values of a statement are bound, never part of its text. */
 export interface Statements {
+  /** For values that are stored encrypted. */
+  readonly secrets: SecretCipher;
   /**
    * @returns the rows
    * @throws pg's errors: a DatabaseError with its SQLSTATE in `code`, or a connection error
@@ -46,6 +51,7 @@ export interface Statements {
 export class Postgres implements Statements {
   /** For routes and reads of the API. */
   readonly prisma: PrismaClient;
+  readonly secrets: SecretCipher;
   readonly #pool: pg.Pool;
   #onError: (error: unknown) => void = ignore;
   readonly #names = new Map<string, string>();
@@ -57,6 +63,7 @@ export class Postgres implements Statements {
       connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
       settings: SESSION_SETTINGS,
     });
+    this.secrets = options.secrets ?? new SecretCipher();
     this.prisma = new PrismaClient({
       adapter: new PrismaPg(this.#pool, { statementNameGenerator: ({ sql }) => this.#nameOf(sql) ?? '' }),
     });
@@ -82,6 +89,7 @@ export class Postgres implements Statements {
     try {
       await client.query('BEGIN');
       const result = await work({
+        secrets: this.secrets,
         query: async <Row>(statement: Sql) => (await this.#run(client, statement)).rows as Row[],
         execute: async (statement) => (await this.#run(client, statement)).rowCount ?? 0,
       });

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
+import type { Logger } from '../../../core/ports/logger.ts';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
 import { canReach, type ServerUser } from './postgres-user.ts';
 
@@ -26,22 +27,22 @@ const PLATFORMS: Record<string, string> = { win32: 'windows' };
 const symlinksSchema = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /**
- * Finds the PostgreSQL of this platform among the installed packages, and puts its library links in place when the
- * package's own install script was not allowed to run.
- * @param user whoever the server will run as; when it cannot reach the installed programs, they are copied once to a
- *   folder that everyone may read
+ * Finds the PostgreSQL of this platform among the installed packages, and creates its library links if the package's
+ * install script did not run.
+ * @param user the user that the server will run as; if it cannot read the installed programs, they are copied once to a
+ *   folder that everybody may read
  * @throws {DatabaseError} DATABASE_PLATFORM: there is no PostgreSQL for this machine
  */
 export async function findPostgresBinaries(
   user: ServerUser | undefined,
-  onProgress: (sentence: string) => void,
+  log: Logger,
 ): Promise<PostgresBinaries> {
   const { root, version } = await locatePackage();
   await restoreLinks(root);
   if (user === undefined || (await canReach(user, join(root, 'bin', executable('postgres'))))) {
     return describe(root, version);
   }
-  return describe(await copyForEveryone(root, version, onProgress), version);
+  return describe(await copyForEveryone(root, version, log), version);
 }
 
 async function locatePackage(): Promise<{ root: string; version: string }> {
@@ -57,7 +58,7 @@ async function locatePackage(): Promise<{ root: string; version: string }> {
   } catch (error) {
     throw new DatabaseError(
       'DATABASE_PLATFORM',
-      `There is no built-in PostgreSQL for ${process.platform} on ${process.arch} (package ${name} is not installed). Run "npm ci", or set DATABASE_URL to a PostgreSQL server.`,
+      `There is no embedded PostgreSQL for ${process.platform} on ${process.arch} (package ${name} is not installed). Run "npm ci", or set DATABASE_URL to a PostgreSQL server.`,
       { cause: error },
     );
   }
@@ -78,7 +79,7 @@ function executable(name: string): string {
   return process.platform === 'win32' ? `${name}.exe` : name;
 }
 
-/** npm packages hold no symbolic links: the package lists them in pg-symlinks.json instead. */
+/** npm packages contain no symbolic links: the package lists them in pg-symlinks.json. */
 async function restoreLinks(root: string): Promise<void> {
   let text: string;
   try {
@@ -95,31 +96,27 @@ async function restoreLinks(root: string): Promise<void> {
       if (errorCode(error) === 'EEXIST' || (await exists(link))) continue;
       throw new DatabaseError(
         'DATABASE_PLATFORM',
-        `The built-in PostgreSQL lacks the link ${link}, and it cannot be made: ${errorMessage(error)}. Run "npm ci" as the user who owns the folder.`,
+        `The embedded PostgreSQL lacks the link ${link}, and it cannot be created: ${errorMessage(error)}. Run "npm ci" as the user who owns the folder.`,
         { cause: error },
       );
     }
   }
 }
 
-/** A complete copy under a name that tells the version; half a copy is never visible under it. */
-async function copyForEveryone(
-  root: string,
-  version: string,
-  onProgress: (sentence: string) => void,
-): Promise<string> {
+/** The name of the copy contains the version; an incomplete copy is never visible under it. */
+async function copyForEveryone(root: string, version: string, log: Logger): Promise<string> {
   const attempts: string[] = [];
   for (const parent of ['/var/cache', tmpdir()]) {
     const target = join(parent, `wa2ai-postgres-${version}-${process.arch}`);
     try {
       if (await isOwnFolder(target)) return target;
-      onProgress(`Copying PostgreSQL to ${target}, where its own user can read it`);
-      const half = `${target}.${randomUUID()}`;
-      await mkdir(half, { mode: 0o755 });
-      await cp(root, half, { recursive: true, verbatimSymlinks: true });
-      await chmod(half, 0o755);
-      await rename(half, target).catch(async (error: unknown) => {
-        await rm(half, { recursive: true, force: true });
+      log.info({ folder: target }, 'copying PostgreSQL to a folder that its user can read');
+      const draft = `${target}.${randomUUID()}`;
+      await mkdir(draft, { mode: 0o755 });
+      await cp(root, draft, { recursive: true, verbatimSymlinks: true });
+      await chmod(draft, 0o755);
+      await rename(draft, target).catch(async (error: unknown) => {
+        await rm(draft, { recursive: true, force: true });
         if (!(await isOwnFolder(target))) throw error;
       });
       return target;
@@ -133,12 +130,12 @@ async function copyForEveryone(
   );
 }
 
-/** Someone else could have put programs of their own under our name in a folder that everyone may write. */
+/** Another user could have created this name in a folder that everybody may write. */
 async function isOwnFolder(folder: string): Promise<boolean> {
   try {
     const found = await lstat(folder);
     if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) {
-      throw new Error(`${folder} exists and is not a folder of root's alone`);
+      throw new Error(`${folder} exists and is not a folder of root only`);
     }
     return true;
   } catch (error) {

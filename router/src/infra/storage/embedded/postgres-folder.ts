@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseError, errorCode } from '../database-errors.ts';
 import { canReach, type ServerUser } from './postgres-user.ts';
 
-/** The files of one built-in database: `postgres/` inside the data folder. */
+/** The files of an embedded database: `postgres/` inside the data folder. */
 export interface ServerFolder {
   root: string;
   /** PostgreSQL's own data folder. */
@@ -25,9 +25,9 @@ export function serverFolder(root: string): ServerFolder {
   };
 }
 
-/** How a program of PostgreSQL names the folder: by its path, or by a handle when its user may not pass the parents. */
+/** How a program of PostgreSQL addresses the folder: by its path, or by a descriptor if its user may not enter a parent. */
 export interface FolderAccess {
-  /** Stands for `ServerFolder.root`. */
+  /** The path to use for `ServerFolder.root`. */
   root: string;
   /** Passed to the program as file descriptor 3. */
   handle: number | 'ignore';
@@ -35,8 +35,8 @@ export interface FolderAccess {
 }
 
 /**
- * Opens the folder for `user`. On Linux a folder below a private home (root's own is 0700) is handed over as an open
- * descriptor: nobody's rights have to be widened, and the data stays where the operator put it.
+ * Opens the folder for `user`. On Linux a folder below a private one (root's home is 0700) is passed as an open
+ * descriptor: no permission has to be widened, and the data stays where the operator wants it.
  */
 export async function openFolder(folder: ServerFolder, user: ServerUser | undefined): Promise<FolderAccess> {
   if (user === undefined || (await canReach(user, folder.root))) {
@@ -45,22 +45,22 @@ export async function openFolder(folder: ServerFolder, user: ServerUser | undefi
   if (process.platform !== 'linux') {
     throw new DatabaseError(
       'DATABASE_FOLDER',
-      `PostgreSQL does not run as root, and the user it runs as (uid ${user.uid}) cannot reach ${folder.root}. Start wa2ai as an ordinary user, or set WA2AI_DATA_DIR to a folder that others may pass.`,
+      `PostgreSQL does not run as root, and the user it runs as (uid ${user.uid}) cannot reach ${folder.root}. Start wa2ai as an ordinary user, or set WA2AI_DATA_DIR to a folder that this user may enter.`,
     );
   }
   const handle = await open(folder.root, 'r');
   return { root: '/proc/self/fd/3', handle: handle.fd, close: () => handle.close() };
 }
 
-/** What a running or killed server wrote about itself. */
+/** `postmaster.pid`, which a server writes and a killed one leaves. */
 export interface PidFile {
   text: string;
   pid: number;
-  /** Undefined while the server has not opened its port. */
+  /** Undefined until the server has opened its port. */
   port: number | undefined;
 }
 
-/** Reads `postmaster.pid`; undefined when there is none. */
+/** Reads `postmaster.pid`; undefined if there is none. */
 export async function readPidFile(folder: ServerFolder): Promise<PidFile | undefined> {
   try {
     return parsePidFile(await readFile(join(folder.data, 'postmaster.pid'), 'utf8'));
@@ -78,15 +78,15 @@ export function parsePidFile(text: string): PidFile {
 }
 
 /**
- * Removes a `postmaster.pid` whose process id now belongs to another program or to an unreaped process: PostgreSQL
- * itself would take it for a running server and refuse to start for ever.
+ * Removes a `postmaster.pid` whose process id now belongs to another program or a zombie: PostgreSQL would take it for a
+ * running server and never start.
  */
 export async function removeStalePidFile(folder: ServerFolder, stale: PidFile): Promise<void> {
   const current = await readPidFile(folder);
   if (current?.text === stale.text) await unlink(join(folder.data, 'postmaster.pid')).catch(() => undefined);
 }
 
-/** Whether a live process of this id may be a PostgreSQL server. Without /proc, any live process may be. */
+/** Whether a running process of this id may be a PostgreSQL server. Without /proc, any process may be. */
 export async function mayBePostgres(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
@@ -99,7 +99,7 @@ export async function mayBePostgres(pid: number): Promise<boolean> {
   return name === 'postgres' && state !== 'Z';
 }
 
-/** A free port on the loopback interface; `wanted` when that one is free. */
+/** A free port on the loopback interface; `wanted` if that one is free. */
 export async function findFreePort(wanted?: number): Promise<number> {
   const server = createServer();
   const port = await new Promise<number | undefined>((resolve) => {
@@ -112,11 +112,14 @@ export async function findFreePort(wanted?: number): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   if (port !== undefined) return port;
   if (wanted !== undefined) return findFreePort();
-  throw new DatabaseError('DATABASE_START', 'No free port was found on 127.0.0.1 for the database.');
+  throw new DatabaseError(
+    'DATABASE_START',
+    'There is no free port on 127.0.0.1 for the embedded database. End programs that use many ports, or set DATABASE_URL.',
+  );
 }
 
-/** Gives a whole folder to `user`; for data that root copied or restored. */
-export async function giveTo(user: ServerUser, folder: string): Promise<void> {
+/** Makes `user` the owner of a folder and everything in it, for data that root restored. */
+export async function chownFolder(user: ServerUser, folder: string): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     await lchown(join(entry.parentPath, entry.name), user.uid, user.gid);
   }
@@ -125,7 +128,7 @@ export async function giveTo(user: ServerUser, folder: string): Promise<void> {
 }
 
 /** Removes folders of starts that were killed while they created a database. */
-export async function removeHalfMade(parent: string, prefix: string): Promise<void> {
+export async function removeUnfinished(parent: string, prefix: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length).split('-')[0]) : Number.NaN;
     if (!Number.isInteger(pid) || pid === process.pid) continue;

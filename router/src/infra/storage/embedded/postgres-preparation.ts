@@ -1,51 +1,50 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Logger } from '../../../core/ports/logger.ts';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
+import { makeFolder } from '../make-folder.ts';
 import { orFullDisk } from '../upkeep/full-disk.ts';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
-import { giveTo, removeHalfMade, type ServerFolder, serverFolder } from './postgres-folder.ts';
+import { chownFolder, removeUnfinished, type ServerFolder, serverFolder } from './postgres-folder.ts';
 import { createCluster } from './postgres-server.ts';
 import { chooseServerUser, type ServerUser } from './postgres-user.ts';
 
-/** All that a start of the built-in server needs. */
+/** What a start of the embedded server needs. */
 export interface PreparedPostgres {
   folder: ServerFolder;
   binaries: PostgresBinaries;
-  /** Whom the server runs as, when that is not the user of this process. */
+  /** The user that the server runs as, if that is not the user of this process. */
   user: ServerUser | undefined;
   password: string;
 }
 
-/** Folders of first starts under way are named `postgres.tmp-<process id>-<random>`. */
-const HALF_MADE_PREFIX = 'postgres.tmp-';
+/** Folders of unfinished first starts are named `postgres.tmp-<process id>-<random>`. */
+const UNFINISHED_PREFIX = 'postgres.tmp-';
 
 /**
- * Makes the database in `<dataDir>/postgres` when there is none, and checks that this wa2ai can use the one there is.
- * Starts nothing that is left running. Two calls at once end with one database.
+ * Creates the database in `<dataDir>/postgres` if there is none, and checks that this wa2ai can use it. Leaves no process
+ * running. Concurrent calls create one database.
  * @throws {DatabaseError} DATABASE_FOLDER · DATABASE_FULL · DATABASE_VERSION · DATABASE_START · DATABASE_PLATFORM
  */
-export async function preparePostgres(
-  dataDir: string,
-  onProgress: (sentence: string) => void,
-): Promise<PreparedPostgres> {
+export async function preparePostgres(dataDir: string, log: Logger): Promise<PreparedPostgres> {
   const folder = serverFolder(join(dataDir, 'postgres'));
   await makeDataDir(dataDir);
   const user = await chooseServerUser(folder.data, dataDir);
-  const binaries = await findPostgresBinaries(user, onProgress);
+  const binaries = await findPostgresBinaries(user, log);
   if (!(await exists(folder.root))) {
-    onProgress('Creating the database (first start)');
+    log.info({ folder: folder.root }, 'creating the database');
     await create(dataDir, folder, binaries, user);
   }
   await checkVersion(folder, binaries);
-  if (user) await takePossession(folder, user);
+  if (user) await chownData(folder, user);
   return { folder, binaries, user, password: await readPassword(folder) };
 }
 
 async function makeDataDir(dataDir: string): Promise<void> {
   try {
-    await mkdir(dataDir, { recursive: true });
-    await removeHalfMade(dataDir, HALF_MADE_PREFIX);
+    await makeFolder(dataDir);
+    await removeUnfinished(dataDir, UNFINISHED_PREFIX);
   } catch (error) {
     throw new DatabaseError(
       'DATABASE_FOLDER',
@@ -65,36 +64,36 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** Made under another name and renamed when it is complete, so that a kill leaves no half database behind. */
+/** Created under another name and renamed when it is complete, so that a kill leaves no incomplete database. */
 async function create(
   dataDir: string,
   folder: ServerFolder,
   binaries: PostgresBinaries,
   user: ServerUser | undefined,
 ): Promise<void> {
-  const name = `${HALF_MADE_PREFIX}${process.pid}-${randomBytes(4).toString('hex')}`;
-  const half = serverFolder(join(dataDir, name));
+  const name = `${UNFINISHED_PREFIX}${process.pid}-${randomBytes(4).toString('hex')}`;
+  const draft = serverFolder(join(dataDir, name));
   try {
-    await makeHalf(half);
-    await createCluster(half, binaries, user, randomBytes(24).toString('hex'));
-    await rename(half.root, folder.root).catch(async (error: unknown) => {
-      // another start was faster: its database is as good, and whose it is shows at the lock
+    await makeDraft(draft);
+    await createCluster(draft, binaries, user, randomBytes(24).toString('hex'));
+    await rename(draft.root, folder.root).catch(async (error: unknown) => {
+      // another start was faster; the instance lock decides which one uses the database
       if (!(await exists(folder.root))) throw error;
     });
   } catch (error) {
     throw await orFullDisk(error, dataDir);
   } finally {
-    await rm(half.root, { recursive: true, force: true });
+    await rm(draft.root, { recursive: true, force: true });
   }
 }
 
-async function makeHalf(half: ServerFolder): Promise<void> {
+async function makeDraft(draft: ServerFolder): Promise<void> {
   try {
-    await mkdir(half.root, { mode: 0o755 });
+    await mkdir(draft.root, { mode: 0o755 });
   } catch (error) {
     throw new DatabaseError(
       'DATABASE_FOLDER',
-      `The database cannot be made in the data folder: ${errorMessage(error)}. Set WA2AI_DATA_DIR to a folder that this user may write.`,
+      `The database cannot be created in the data folder: ${errorMessage(error)}. Set WA2AI_DATA_DIR to a folder that this user may write.`,
       { cause: error },
     );
   }
@@ -105,22 +104,22 @@ async function checkVersion(folder: ServerFolder, binaries: PostgresBinaries): P
     throw new DatabaseError(
       'DATABASE_FOLDER',
       errorCode(error) === 'EACCES'
-        ? `The database in ${folder.root} belongs to another user. Start wa2ai as the user who made it, or give the folder to this one.`
-        : `${folder.root} holds no database (${errorCode(error) ?? 'unreadable'} on data/PG_VERSION). Move it away to start empty, or restore it from a backup.`,
+        ? `The database in ${folder.root} belongs to another user. Start wa2ai as that user, or change the owner of the folder.`
+        : `${folder.root} contains no database (${errorCode(error) ?? 'unreadable'} on data/PG_VERSION). Restore it from a backup, or move it away to start with an empty one.`,
       { cause: error },
     );
   });
   if (Number.parseInt(text, 10) === binaries.major) return;
   throw new DatabaseError(
     'DATABASE_VERSION',
-    `The database in ${folder.root} was made by PostgreSQL ${text.trim()}, and this wa2ai brings PostgreSQL ${binaries.major}, which cannot read it. Start the wa2ai version that made it, or set WA2AI_DATA_DIR to another folder, or DATABASE_URL to a PostgreSQL server.`,
+    `The database in ${folder.root} is of PostgreSQL ${text.trim()}, and this wa2ai has PostgreSQL ${binaries.major}, which cannot read it. Start the wa2ai version that created it, or set WA2AI_DATA_DIR to another folder, or DATABASE_URL to a PostgreSQL server.`,
   );
 }
 
-/** A backup that root copied back belongs to root, and PostgreSQL opens only what belongs to its own user. */
-async function takePossession(folder: ServerFolder, user: ServerUser): Promise<void> {
+/** A backup restored by root belongs to root, and PostgreSQL opens only files of its own user. */
+async function chownData(folder: ServerFolder, user: ServerUser): Promise<void> {
   const { uid } = await stat(folder.data);
-  if (uid !== user.uid) await giveTo(user, folder.data);
+  if (uid !== user.uid) await chownFolder(user, folder.data);
 }
 
 async function readPassword(folder: ServerFolder): Promise<string> {
@@ -129,7 +128,7 @@ async function readPassword(folder: ServerFolder): Promise<string> {
   } catch (error) {
     throw new DatabaseError(
       'DATABASE_FOLDER',
-      `The password of the database cannot be read from ${folder.password} (${errorCode(error)}). Start wa2ai as the user who made the data folder, or restore the file from a backup.`,
+      `The password of the database cannot be read from ${folder.password} (${errorCode(error)}). Start wa2ai as the user who owns the data folder, or restore the file from a backup.`,
       { cause: error },
     );
   }

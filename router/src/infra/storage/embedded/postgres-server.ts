@@ -6,25 +6,25 @@ import type { PostgresBinaries } from './postgres-binaries.ts';
 import { openFolder, type ServerFolder } from './postgres-folder.ts';
 import type { ServerUser } from './postgres-user.ts';
 
-/** Name of the database and of its owner inside the built-in PostgreSQL. */
+/** Name of the database and of its owner in the embedded PostgreSQL. */
 export const DATABASE_NAME = 'wa2ai';
 
-/** A log longer than this is put aside at the next start, one old file is kept. */
+/** A longer log is rotated at the next start; one old file is kept. */
 const MAX_LOG_BYTES = 1_000_000;
 
-/** How many characters of PostgreSQL's own words an error sentence quotes. */
+/** How many characters of PostgreSQL's messages an error quotes. */
 const LOG_TAIL_CHARS = 600;
 
-/** Without the time and process id before it. Tools write `error` and `hint`, the server the rest. */
-const COMPLAINT = /\b(?:ERROR|FATAL|PANIC|HINT|error|hint): .*/;
+/** A message without its time and process id. Tools write `error` and `hint`, the server the others. */
+const MESSAGE = /\b(?:ERROR|FATAL|PANIC|HINT|error|hint): .*/;
 
 /**
- * Small enough for one machine beside other programs, and durable: a committed message survives a power cut.
- * Errors are logged without their statement and detail, which hold phone numbers and texts.
+ * Small enough for a machine with other programs, and durable: a committed message survives a power cut. Errors are logged
+ * without their statement and detail, which contain phone numbers and texts.
  */
 const SETTINGS: Record<string, string> = {
   listen_addresses: '127.0.0.1',
-  // loopback only: a socket file in a deep folder would pass the 107 characters that its path may have
+  // loopback only: the path of a socket file in a deep folder would exceed 107 characters
   unix_socket_directories: '',
   max_connections: '60',
   shared_buffers: '32MB',
@@ -43,7 +43,7 @@ const SETTINGS: Record<string, string> = {
 };
 
 /**
- * Makes a database cluster in `folder.data`, owned by `user` and closed to everyone without the password.
+ * Creates a database cluster in `folder.data`, owned by `user`, accessible with the password only.
  * `folder.root` must exist and be empty. Takes about a second.
  */
 export async function createCluster(
@@ -65,7 +65,7 @@ export async function createCluster(
         ['--pwfile', join(access.root, 'password')],
         ['--auth', 'scram-sha-256'],
         ['--encoding', 'UTF8'],
-        // the same order of texts on every machine, whatever locales it has
+        // the same sort order on every machine
         ['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C'],
       ].flat(),
       { user, handle: access.handle },
@@ -81,7 +81,7 @@ export async function createCluster(
   }
 }
 
-interface Surroundings {
+interface SpawnContext {
   user: ServerUser | undefined;
   handle: number | 'ignore';
 }
@@ -91,18 +91,18 @@ function environment(): NodeJS.ProcessEnv {
   return { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 }
 
-async function run(program: string, args: string[], around: Surroundings, input = ''): Promise<void> {
+async function run(program: string, args: string[], context: SpawnContext, input = ''): Promise<void> {
   const child = spawn(program, args, {
-    ...around.user,
-    cwd: around.user ? '/' : undefined,
+    ...context.user,
+    cwd: context.user ? '/' : undefined,
     env: environment(),
-    stdio: ['pipe', 'pipe', 'pipe', around.handle],
+    stdio: ['pipe', 'pipe', 'pipe', context.handle],
     windowsHide: true,
   });
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  child.stdin?.on('error', () => undefined); // it ended without reading: its exit code tells why
+  child.stdin?.on('error', () => undefined); // it ended without reading; its exit code says why
   child.stdin?.end(input);
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', (error) => reject(startFailure(program, error)));
@@ -111,7 +111,7 @@ async function run(program: string, args: string[], around: Surroundings, input 
   if (code !== 0) {
     throw new DatabaseError(
       'DATABASE_START',
-      `The database could not be created (exit code ${code}): ${complaintsIn(output)}.`,
+      `The database could not be created (exit code ${code}): ${messagesIn(output)}.`,
     );
   }
 }
@@ -124,28 +124,28 @@ function startFailure(program: string, cause: unknown): DatabaseError {
   );
 }
 
-/** What PostgreSQL or one of its tools complained of, in one line; its last line when it complained of nothing. */
-function complaintsIn(output: string): string {
+/** The messages of PostgreSQL or one of its tools in one line; its last line if there is no message. */
+function messagesIn(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '');
-  const complaints = lines.flatMap((line) => COMPLAINT.exec(line)?.[0] ?? []);
-  const told = complaints.length > 0 ? complaints : lines.slice(-1);
-  return told
+  const messages = lines.flatMap((line) => MESSAGE.exec(line)?.[0] ?? []);
+  const quoted = messages.length > 0 ? messages : lines.slice(-1);
+  return quoted
     .join('; ')
     .replace(/\s+/g, ' ')
     .replace(/\.?\s*$/, '')
     .slice(-LOG_TAIL_CHARS);
 }
 
-/** A PostgreSQL that this process started. It outlives this process: the next start finds and uses it. */
+/** A PostgreSQL that this process started. It survives this process: the next start takes it over. */
 export interface LaunchedServer {
   pid: number | undefined;
-  /** Undefined while it runs; its last words once it has ended. */
+  /** Undefined while it runs; its last messages once it has ended. */
   ended(): string | undefined;
 }
 
 /**
- * Starts the server and returns at once; whether it is ready shows in a connection.
- * @param settings beside and above the ones every server gets
+ * Starts the server and returns at once; it is ready when it accepts a connection.
+ * @param settings replace those of every server
  * @throws {DatabaseError} DATABASE_START: the program is missing or may not be run
  */
 export async function launchServer(
@@ -170,19 +170,19 @@ export async function launchServer(
         cwd: user ? '/' : undefined,
         env: environment(),
         stdio: ['ignore', log.fd, log.fd, access.handle],
-        // its own session: Ctrl-C in the terminal is for wa2ai, which stops the database last
+        // a separate session: Ctrl-C in the terminal is for wa2ai, which stops the database last
         detached: true,
         windowsHide: true,
       },
     );
     await started(child, binaries.postgres);
     child.unref();
-    const watch: { lastWords?: string } = {};
+    const watch: { failure?: string } = {};
     child.once('exit', async (code) => {
       const text = await readFile(folder.log, 'utf8').catch(() => '');
-      watch.lastWords = complaintsIn(text.slice(logStart)) || `exit code ${code}`;
+      watch.failure = messagesIn(text.slice(logStart)) || `exit code ${code}`;
     });
-    return { pid: child.pid, ended: () => watch.lastWords };
+    return { pid: child.pid, ended: () => watch.failure };
   } finally {
     await log.close();
     await access.close();
@@ -205,8 +205,8 @@ async function rotateLog(log: string): Promise<void> {
 }
 
 /**
- * Tells a server to end: `fast` after the statements in flight were rolled back, `immediate` without tidying up.
- * @param pid of a server that was proven to be this folder's
+ * Stops a server: `fast` rolls back transactions in flight, `immediate` skips the checkpoint.
+ * @param pid of a server that is known to be this folder's
  */
 export function stopServerProcess(
   pid: number,
@@ -215,9 +215,9 @@ export function stopServerProcess(
   binaries: PostgresBinaries,
 ): void {
   if (process.platform === 'win32') {
-    // a signal ends a Windows process on the spot; pg_ctl has a way of its own
+    // a signal ends a Windows process at once; pg_ctl does not
     const child = spawn(binaries.pgCtl, ['stop', '-D', folder.data, '-m', mode, '-W'], { stdio: 'ignore' });
-    child.once('error', () => undefined); // seen as a server that does not stop
+    child.once('error', () => undefined); // noticed as a server that does not stop
     return;
   }
   try {

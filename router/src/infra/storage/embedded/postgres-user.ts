@@ -2,7 +2,7 @@ import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseError, errorCode } from '../database-errors.ts';
 
-/** The operating-system user that PostgreSQL runs as when wa2ai is root, which PostgreSQL refuses to be. */
+/** The user that PostgreSQL runs as when wa2ai runs as root: PostgreSQL refuses to run as root. */
 export interface ServerUser {
   uid: number;
   gid: number;
@@ -12,11 +12,11 @@ export interface ServerUser {
 const DAEMON_NAMES = ['postgres', 'nobody'];
 
 /**
- * Chooses whom PostgreSQL runs as.
- * @param existingData a database made before keeps the user who owns it
- * @param folder a folder of an ordinary user gets a database of that user, so that they can start wa2ai themselves later
- * @returns undefined when this process is no root (or on Windows): PostgreSQL runs as the same user
- * @throws {DatabaseError} DATABASE_START: root, and the machine has no account to drop to
+ * Chooses the user that PostgreSQL runs as.
+ * @param existingData an existing database keeps its owner
+ * @param folder a folder of an ordinary user gets a database of that user, who can then start wa2ai without root
+ * @returns undefined if this process is not root, and on Windows: PostgreSQL runs as the same user
+ * @throws {DatabaseError} DATABASE_START: this process is root and there is no other account
  */
 export async function chooseServerUser(
   existingData: string,
@@ -27,7 +27,7 @@ export async function chooseServerUser(
   if (dataOwner && dataOwner.uid !== 0) return dataOwner;
   const accounts = await readAccounts();
   const folderOwner = await ownerOf(folder);
-  // initdb asks for the name of its user: an owner without an account cannot run it
+  // initdb needs the name of its user: an owner without an account cannot run it
   const hasAccount = accounts.some(({ uid }) => uid !== 0 && uid === folderOwner?.uid);
   if (folderOwner && hasAccount) return folderOwner;
   for (const name of DAEMON_NAMES) {
@@ -40,7 +40,7 @@ export async function chooseServerUser(
   );
 }
 
-/** Whether `user` may pass every folder above `path` and read `path` itself, by owner and permission bits. */
+/** Whether `user` may enter every folder above `path` and read `path` itself, by owner and permission bits. */
 export async function canReach(user: ServerUser, path: string): Promise<boolean> {
   const real = await realpath(path);
   if (!(await allows(user, real, 4))) return false;

@@ -11,6 +11,7 @@ import type {
   Stored,
   TurnResult,
 } from '../../../core/ports/inbox.ts';
+import { MEDIA_REF_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { filesJson, mediaColumns, mediaInfo, replyMedia } from './media-columns.ts';
@@ -89,6 +90,7 @@ export class PostgresInbox implements Inbox {
     const text = ignoredReason === undefined ? storableText(message.text) : '';
     const quotedText = ignoredReason === undefined ? storableOrNull(message.quotedText) : null;
     const media = ignoredReason === undefined ? mediaColumns(message.media) : undefined;
+    const mediaRef = media ? this.#postgres.secrets.sealText(media.reference, MEDIA_REF_CONTEXT) : null;
     const editOf = message.editOf === undefined ? null : storableId(message.editOf);
     const row = await underFence(this.#fence, 'storing a message', () =>
       this.#postgres.query<StoredRow>(sql`
@@ -99,7 +101,7 @@ export class PostgresInbox implements Inbox {
           ${storableOrNull(sender.pushName)}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
           ${storableOrNull(ignoredReason)}, ${Math.trunc(message.sentAtMs)}::bigint,
           ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
-          ${media?.reference ?? null}, ${node})`),
+          ${mediaRef}, ${node})`),
     );
     return {
       outcome: row.outcome,
@@ -195,7 +197,8 @@ export class PostgresInbox implements Inbox {
       this.#postgres.query<{ media_ref: string | null }>(sql`
         SELECT media_ref FROM message WHERE id = ${messageId}::bigint`),
     );
-    return row?.media_ref ?? undefined;
+    const stored = row?.media_ref ?? undefined;
+    return stored && this.#postgres.secrets.openText(stored, MEDIA_REF_CONTEXT);
   }
 
   async openChats(exceptNodes: readonly string[]): Promise<OpenChat[]> {

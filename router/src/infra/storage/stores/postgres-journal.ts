@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type { DamagedEntry, Journal, JournalEntry } from '../../../core/ports/journal.ts';
+import { journalContext } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
@@ -33,7 +34,7 @@ export class PostgresJournal implements Journal {
         SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza FROM journal
         WHERE account_id = ${accountId} AND ciphertext_hash = ${ciphertextHash}`),
     );
-    return rows[0] && entryOf(rows[0]);
+    return rows[0] && this.#entry(accountId, rows[0]);
   }
 
   async pending(
@@ -47,7 +48,7 @@ export class PostgresJournal implements Journal {
           WHERE account_id = ${accountId} AND stanza_order > ${page.afterOrder}
           ORDER BY stanza_order FETCH FIRST ${page.limit} ROWS WITH TIES`),
       );
-      return rows.map(entryOf);
+      return rows.map((row) => this.#entry(accountId, row));
     } catch (error) {
       if (!(error instanceof StorageDamagedError)) throw error;
       return this.#oneByOne(accountId, page);
@@ -120,14 +121,16 @@ export class PostgresJournal implements Journal {
     );
     return row?.last ?? 0n;
   }
-}
 
-function entryOf(row: JournalRow): JournalEntry {
-  return {
-    ciphertextHash: row.ciphertext_hash,
-    stanzaOrder: row.stanza_order,
-    waMessageId: row.wa_message_id,
-    plaintext: row.plaintext,
-    stanza: row.stanza,
-  };
+  /** @throws {StorageDamagedError} the plaintext cannot be decrypted */
+  #entry(accountId: string, row: JournalRow): JournalEntry {
+    const { secrets } = this.#postgres;
+    return {
+      ciphertextHash: row.ciphertext_hash,
+      stanzaOrder: row.stanza_order,
+      waMessageId: row.wa_message_id,
+      plaintext: secrets.openBytes(row.plaintext, journalContext(accountId, row.ciphertext_hash)),
+      stanza: row.stanza,
+    };
+  }
 }

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Fence } from '../../../core/ports/account-lease.ts';
+import type { JournalEntry } from '../../../core/ports/journal.ts';
 import {
   DAMAGED_VALUE,
   type KeyChange,
@@ -8,6 +9,7 @@ import {
   type KeyStore,
   type StoredKey,
 } from '../../../core/ports/key-store.ts';
+import { authKeyContext, journalContext } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { storableId } from './storable-text.ts';
@@ -44,7 +46,10 @@ export class PostgresKeyStore implements KeyStore {
         JOIN auth_key ON account_id = ${scope.accountId} AND generation = ${scope.generation}
           AND auth_key.category = wanted.category AND auth_key.key_id = wanted.key_id`),
     );
-    return rows.map(({ category, key_id: keyId, value }) => ({ category, keyId, value }));
+    return rows.map(({ category, key_id: keyId, value }) => {
+      const name = { category, keyId };
+      return { ...name, value: this.#open(value, scope, name) };
+    });
   }
 
   async #orDamaged(scope: KeyScope, name: KeyName): Promise<StoredKey[]> {
@@ -56,9 +61,30 @@ export class PostgresKeyStore implements KeyStore {
     }
   }
 
-  async commit(scope: KeyScope, change: KeyChange): Promise<void> {
-    if (change.deletes.length === 0 && change.journal.length === 0) return this.#put(scope, change.puts);
-    await this.#commitAll(scope, change);
+  async commit(scope: KeyScope, { puts, deletes, journal }: KeyChange): Promise<void> {
+    const sealed = puts.map((put) => ({ ...put, value: this.#seal(put.value, scope, put) }));
+    if (deletes.length === 0 && journal.length === 0) return this.#put(scope, sealed);
+    await this.#commitAll(scope, { puts: sealed, deletes, journal });
+  }
+
+  #seal(value: string, scope: KeyScope, name: KeyName): string {
+    const { accountId, generation } = scope;
+    return this.#postgres.secrets.sealText(
+      value,
+      authKeyContext(accountId, generation, name.category, name.keyId),
+    );
+  }
+
+  #open(value: string, scope: KeyScope, name: KeyName): string {
+    const { accountId, generation } = scope;
+    return this.#postgres.secrets.openText(
+      value,
+      authKeyContext(accountId, generation, name.category, name.keyId),
+    );
+  }
+
+  #sealPlaintext(accountId: string, { ciphertextHash, plaintext }: JournalEntry): Uint8Array {
+    return this.#postgres.secrets.sealBytes(plaintext, journalContext(accountId, ciphertextHash));
   }
 
   /** The commonest step, keys alone, in its cheapest form. */
@@ -97,7 +123,7 @@ export class PostgresKeyStore implements KeyStore {
                unnest(${journal.map((e) => e.ciphertextHash)}::text[],
                       ${journal.map((e) => e.stanzaOrder.toString())}::bigint[],
                       ${journal.map((e) => storableId(e.waMessageId))}::text[],
-                      ${journal.map((e) => base64(e.plaintext))}::text[],
+                      ${journal.map((e) => base64(this.#sealPlaintext(scope.accountId, e)))}::text[],
                       ${journal.map((e) => base64(e.stanza))}::text[])
             AS entry(hash, stanza_order, wa_message_id, plaintext, stanza)
           ON CONFLICT (account_id, ciphertext_hash) DO NOTHING

@@ -13,6 +13,7 @@ import {
   type OutboxRow,
   type SentMessage,
 } from '../../../core/ports/outbox.ts';
+import { FILE_CONTENT_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Postgres } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { outboxRow } from './outbox-row.ts';
@@ -294,7 +295,7 @@ export class PostgresOutbox implements Outbox {
         WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}`),
     );
     if (!row) return undefined;
-    return { message: queuedReply(row).message, ...(row.content && { content: row.content }) };
+    return { message: queuedReply(row).message, ...(row.content && { content: this.#open(row.content) }) };
   }
 
   async fileOf(outboxId: string): Promise<{ bytes: Uint8Array; content?: Uint8Array } | undefined> {
@@ -302,11 +303,11 @@ export class PostgresOutbox implements Outbox {
       this.#postgres.query<{ bytes: Uint8Array; content: Uint8Array | null }>(sql`
         SELECT bytes, content FROM outbox_file WHERE outbox_id = ${outboxId}::bigint`),
     );
-    return row ? { bytes: row.bytes, ...(row.content && { content: row.content }) } : undefined;
+    return row ? { bytes: row.bytes, ...(row.content && { content: this.#open(row.content) }) } : undefined;
   }
 
   async keepContent(outboxId: string, content: Uint8Array): Promise<Uint8Array> {
-    const bytes = Buffer.from(content);
+    const bytes = Buffer.from(this.#postgres.secrets.sealBytes(content, FILE_CONTENT_CONTEXT));
     const { kept } = await this.#move<{ kept: Uint8Array | null }>(
       "noting that a reply's file was uploaded",
       () =>
@@ -317,7 +318,11 @@ export class PostgresOutbox implements Outbox {
         )
         SELECT (SELECT count(*)::integer FROM held) AS held, (SELECT content FROM kept) AS kept`),
     );
-    return kept ?? content;
+    return kept ? this.#open(kept) : content;
+  }
+
+  #open(content: Uint8Array): Uint8Array {
+    return this.#postgres.secrets.openBytes(content, FILE_CONTENT_CONTEXT);
   }
 
   /** A row that cannot be read keeps all of its page from being read: it is looked for, ended, and the rest read again. */

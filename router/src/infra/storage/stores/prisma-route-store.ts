@@ -5,6 +5,7 @@ import type { NewRoute, RouteStore } from '../../../core/ports/route-store.ts';
 import type { AgentKind } from '../../agents/agent-kind.ts';
 import { agentKinds } from '../../agents/agent-kinds.ts';
 import { wireConfigOf } from '../../agents/route-config.ts';
+import { openConfig, sealConfig } from '../encryption/route-config.ts';
 import type { Prisma, Route as RouteRow } from '../generated/client.ts';
 import type { Postgres } from '../postgres.ts';
 import { storableText } from './storable-text.ts';
@@ -35,11 +36,11 @@ export class PrismaRouteStore implements RouteStore {
           priority: route.priority,
           enabled: route.enabled,
           name: storable(route.name),
-          config: storableConfig(route.config),
+          config: this.#sealed(route.config),
         },
       }),
     );
-    return this.#routeOf(row);
+    return this.#read(row);
   }
 
   async get(id: string): Promise<Route | undefined> {
@@ -65,9 +66,9 @@ export class PrismaRouteStore implements RouteStore {
   async update(id: string, change: Partial<NewRoute>): Promise<Route | undefined> {
     if (!UUID.test(id)) return undefined;
     const rows = await withStorage('changing a route', () =>
-      this.#postgres.prisma.route.updateManyAndReturn({ where: { id }, data: toChange(change) }),
+      this.#postgres.prisma.route.updateManyAndReturn({ where: { id }, data: this.#toChange(change) }),
     );
-    return rows[0] && this.#routeOf(rows[0]);
+    return rows[0] && this.#read(rows[0]);
   }
 
   async delete(id: string): Promise<boolean> {
@@ -106,7 +107,7 @@ export class PrismaRouteStore implements RouteStore {
    */
   async #readable(read: () => Promise<RouteRow[]>, where: Prisma.RouteWhereInput): Promise<Route[]> {
     try {
-      return (await withStorage('reading routes', read)).map((row) => this.#routeOf(row));
+      return (await withStorage('reading routes', read)).map((row) => this.#read(row));
     } catch (error) {
       if (!(error instanceof StorageDamagedError)) throw error;
     }
@@ -124,27 +125,37 @@ export class PrismaRouteStore implements RouteStore {
       const found = await withStorage('reading a route', () =>
         this.#postgres.prisma.route.findFirstOrThrow({ where: { id }, select: { config: true } }),
       );
-      return this.#routeOf({ ...row, config: found.config });
+      return this.#read({ ...row, config: found.config });
     } catch (error) {
       if (error instanceof StorageDamagedError) return unreadableRoute(row);
       throw error;
     }
   }
-}
 
-/** Only the fields that are there; an optional one that is there and undefined is cleared. */
-function toChange(change: Partial<NewRoute>): Prisma.RouteUpdateManyMutationInput {
-  return {
-    accountId: change.accountId,
-    channelId: change.channelId,
-    agentEndpoint: change.agentEndpoint,
-    environment: change.environment,
-    priority: change.priority,
-    enabled: change.enabled,
-    ...(Object.hasOwn(change, 'regexFilter') && { regexFilter: storable(change.regexFilter) }),
-    ...(Object.hasOwn(change, 'name') && { name: storable(change.name) }),
-    ...(change.config && { config: storableConfig(change.config) }),
-  };
+  /** Only the given fields; an optional one that is given as undefined is cleared. */
+  #toChange(change: Partial<NewRoute>): Prisma.RouteUpdateManyMutationInput {
+    return {
+      accountId: change.accountId,
+      channelId: change.channelId,
+      agentEndpoint: change.agentEndpoint,
+      environment: change.environment,
+      priority: change.priority,
+      enabled: change.enabled,
+      ...(Object.hasOwn(change, 'regexFilter') && { regexFilter: storable(change.regexFilter) }),
+      ...(Object.hasOwn(change, 'name') && { name: storable(change.name) }),
+      ...(change.config && { config: this.#sealed(change.config) }),
+    };
+  }
+
+  #sealed(config: RouteConfig): Prisma.InputJsonObject {
+    return sealConfig(this.#postgres.secrets, storableConfig(config));
+  }
+
+  /** @throws {StorageDamagedError} the config cannot be decrypted */
+  #read(row: RouteRow): Route {
+    const config = openConfig(this.#postgres.secrets, row.config) as RouteRow['config'];
+    return this.#routeOf({ ...row, config });
+  }
 }
 
 function storable(text: string | undefined): string | null {

@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
+import { withConnection } from '../connections/with-connection.ts';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
 import { applyFunctions } from './sql-functions.ts';
 import { troubleOf } from './storage-faults.ts';
@@ -51,22 +52,7 @@ interface AppliedMigration {
  */
 export async function applyMigrations(url: string, prismaFolder: string): Promise<string[]> {
   const migrations = await readMigrations(prismaFolder);
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: 10_000,
-    application_name: 'wa2ai migrations',
-  });
-  client.on('error', () => undefined); // the query in flight rejects with the same error
-  try {
-    await client.connect();
-  } catch (error) {
-    throw new DatabaseError(
-      'DATABASE_UNREACHABLE',
-      `The database did not take a connection for its migrations: ${errorMessage(error)}.`,
-      { cause: error },
-    );
-  }
-  try {
+  return withConnection(url, 'migrations', async (client) => {
     await lock(client);
     await client.query('SET client_min_messages = warning');
     // Asked first: who may not create tables is refused CREATE TABLE IF NOT EXISTS too, when there is nothing to create.
@@ -76,25 +62,7 @@ export async function applyMigrations(url: string, prismaFolder: string): Promis
     await applyFunctions(client, join(prismaFolder, 'functions'));
     await refuseMissingRights(client);
     return pending.map((migration) => migration.name);
-  } catch (error) {
-    if (error instanceof DatabaseError) throw error;
-    if (errorCode(error) === '42501') {
-      throw new DatabaseError(
-        'DATABASE_RIGHTS',
-        `The database user lacks a right: ${errorMessage(error)}. Grant it CREATE on the database and on its schema, and SELECT, INSERT, UPDATE and DELETE on all tables of wa2ai.`,
-        { cause: error },
-      );
-    }
-    const trouble = troubleOf(errorCode(error), error);
-    if (trouble) throw new DatabaseError('DATABASE_MIGRATION', trouble.sentence, { cause: error });
-    throw new DatabaseError(
-      'DATABASE_MIGRATION',
-      `The database could not be migrated: ${errorMessage(error)}.`,
-      { cause: error },
-    );
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  });
 }
 
 /** Names of the migrations, oldest first. */

@@ -1,7 +1,7 @@
 import type { StorageTrouble } from '../../../core/errors.ts';
 
-/** Sentences for what keeps a database from working until an operator mends it. */
-export const TROUBLE_SENTENCES: Record<Exclude<StorageTrouble, 'newer'>, string> = {
+/** Sentences for operators about what keeps a database from working. */
+export const TROUBLE_SENTENCES: Record<Exclude<StorageTrouble, 'key' | 'newer'>, string> = {
   full: "The database's disk is full: free space on it.",
   'read-only': 'The database takes no writes: make it writable, or name the primary server.',
   rights:

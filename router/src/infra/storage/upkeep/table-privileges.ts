@@ -7,6 +7,7 @@ export const TABLES = [
   'account_limit',
   'auth_key',
   'chat',
+  'data_key_use',
   'dead_letter',
   'journal',
   'lid_mapping',

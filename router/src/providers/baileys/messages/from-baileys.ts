@@ -33,7 +33,13 @@ export type FromBaileysResult =
   | { kind: 'skip'; reason: string };
 
 type Person = { phone?: string; lid?: string };
-type Place = { chat: ChatAddress; sender: Person; replyTo?: string; ignoredReason?: IgnoredReason };
+type Place = {
+  chat: ChatAddress;
+  sender: Person;
+  replyTo?: string;
+  isSelfChat?: boolean;
+  ignoredReason?: IgnoredReason;
+};
 
 /** proto.WebMessageInfo.StubType.CIPHERTEXT: the stanza could not be decrypted, or came without its content. */
 const STUB_CIPHERTEXT = 2;
@@ -46,7 +52,7 @@ const MAX_AHEAD_MS = 24 * 60 * 60 * 1000;
  * Translates a message of Baileys' `messages.upsert` into what core stores. Pure and total: no proto makes it throw.
  *
  * Everything a person wrote or did becomes a message; what is not to be answered carries an `ignoredReason`
- * (`IgnoredReason`): own messages, status updates, history, too old, reactions, votes, deletions, pins, calls. What
+ * (`IgnoredReason`): own messages except in the self-chat (core decides on those), status updates, history, too old, reactions, votes, deletions, pins, calls. What
  * only machines exchange is a `skip`: key distribution, app state, history notices, disappearing-message settings,
  * group events, peer messages, newsletters, and addresses that are no chat.
  *
@@ -85,6 +91,7 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
       ...(content.media && { media: withMessage(content.media, key) }),
       sentAtMs,
       stanzaOrder: ctx.stanzaOrder,
+      ...(place.isSelfChat && { isSelfChat: true }),
       ...(ignoredReason !== undefined && { ignoredReason }),
       ...(content.editOf !== undefined && { editOf: content.editOf }),
     },
@@ -121,12 +128,14 @@ function placeOf(m: WAMessage, ctx: FromBaileysContext): Place | string {
 
   if (remote.kind === 'phone' || remote.kind === 'lid') {
     const person = chatPartner(m, ctx);
-    const fromMe = key.fromMe === true || isOwn(person, ctx);
+    const isSelfChat = isOwn(person, ctx);
+    const fromMe = key.fromMe === true || isSelfChat;
     const chat: ChatAddress = { kind: 'person', ...person };
     const sender = fromMe ? own(ctx, person) : person;
     // The address the person used last is the one their phone shows the chat under.
     const replyTo = remote.kind === 'lid' ? lidJid(remote.lid) : phoneJid(remote.phone);
-    return { chat, sender, replyTo, ignoredReason: history ?? (fromMe ? 'own-message' : undefined) };
+    const ownReason = fromMe && !isSelfChat ? ('own-message' as const) : undefined;
+    return { chat, sender, replyTo, isSelfChat, ignoredReason: history ?? ownReason };
   }
 
   const alt = remote.kind === 'group' ? key.participantAlt : (key.participantAlt ?? key.remoteJidAlt);

@@ -390,7 +390,6 @@ describe('what is stored and never answered', () => {
 
   it.each<[string, Fields, Partial<FromBaileysContext>?]>([
     ['own-message', { key: { fromMe: true } }],
-    ['own-message', { key: { remoteJid: `${ownPhone}@s.whatsapp.net` } }],
     ['own-message', { key: { remoteJid: `${group}@g.us`, participant: `${ownLid}:2@lid` } }],
     ['own-message', { key: { remoteJid: `${group}@g.us`, fromMe: true } }],
     ['status-broadcast', { key: { remoteJid: 'status@broadcast', participant: phoneJid } }],
@@ -402,6 +401,17 @@ describe('what is stored and never answered', () => {
     ['own-message', { messageTimestamp: old, key: { fromMe: true } }],
   ])('%s: %j', (reason, fields, context) => {
     expect(read(fields, context).ignoredReason).toBe(reason);
+  });
+
+  it.each<[string, Fields]>([
+    ['number', { key: { remoteJid: `${ownPhone}@s.whatsapp.net`, fromMe: true } }],
+    ['LID', { key: { remoteJid: `${ownLid}@lid`, fromMe: true } }],
+    ['number without fromMe', { key: { remoteJid: `${ownPhone}@s.whatsapp.net` } }],
+  ])('marks the self-chat by %s and leaves the decision to core', (_, fields) => {
+    const message = read(fields);
+    expect(message.isSelfChat).toBe(true);
+    expect(message.ignoredReason).toBeUndefined();
+    expect(read({ key: { fromMe: true } }).isSelfChat).toBeUndefined();
   });
 
   it('answers what waited while offline like what comes live', () => {

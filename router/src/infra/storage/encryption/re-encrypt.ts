@@ -1,0 +1,163 @@
+import type pg from 'pg';
+import { StorageDamagedError, withStorage } from '../stores/storage-errors.ts';
+import { PLAIN, type SecretCipher } from './secret-cipher.ts';
+import {
+  authKeyContext,
+  FILE_CONTENT_CONTEXT,
+  journalContext,
+  MEDIA_REF_CONTEXT,
+  ROUTE_CONFIG_CONTEXT,
+} from './secret-columns.ts';
+
+/** Rows of one statement. */
+const BATCH = 200;
+
+type Row = Record<string, string>;
+
+interface SecretColumn {
+  table: string;
+  /** The value as text, for SQL. */
+  text: string;
+  /** A stored text as the column's type, for SQL. */
+  typed: (text: string) => string;
+  column: string;
+  /** Columns that the context is made of. */
+  identity: string[];
+  context: (row: Row) => string;
+  /** How texts of this column begin that a key encrypted. */
+  prefixOf: (keyId: string) => string;
+  reseal: (cipher: SecretCipher, stored: string, context: string) => string;
+}
+
+const resealText: SecretColumn['reseal'] = (cipher, stored, context) =>
+  cipher.sealText(cipher.openText(stored, context), context);
+
+/** Bytes travel as hexadecimal digits. */
+const resealHex: SecretColumn['reseal'] = (cipher, stored, context) => {
+  const plaintext = cipher.openBytes(Buffer.from(stored, 'hex'), context);
+  return Buffer.from(cipher.sealBytes(plaintext, context)).toString('hex');
+};
+
+const textPrefix = (keyId: string) => `wa2ai:1:${keyId}:`;
+const hexPrefix = (keyId: string) => `${Buffer.from('wa2ai\x00\x01', 'latin1').toString('hex')}${keyId}`;
+const asBytes = (text: string) => `decode(${text}, 'hex')`;
+
+const COLUMNS: SecretColumn[] = [
+  {
+    table: 'auth_key',
+    column: 'value',
+    text: 'value',
+    typed: (text) => text,
+    identity: ['account_id', 'generation', 'category', 'key_id'],
+    context: (row) =>
+      authKeyContext(row.account_id ?? '', Number(row.generation), row.category ?? '', row.key_id ?? ''),
+    prefixOf: textPrefix,
+    reseal: resealText,
+  },
+  {
+    table: 'route',
+    column: 'config',
+    text: `coalesce(config ->> 'encrypted', config::text)`,
+    typed: (text) => `jsonb_build_object('encrypted', ${text})`,
+    identity: [],
+    context: () => ROUTE_CONFIG_CONTEXT,
+    prefixOf: textPrefix,
+    reseal: resealText,
+  },
+  {
+    table: 'message',
+    column: 'media_ref',
+    text: 'media_ref',
+    typed: (text) => text,
+    identity: [],
+    context: () => MEDIA_REF_CONTEXT,
+    prefixOf: textPrefix,
+    reseal: resealText,
+  },
+  {
+    table: 'journal',
+    column: 'plaintext',
+    text: `encode(plaintext, 'hex')`,
+    typed: asBytes,
+    identity: ['account_id', 'ciphertext_hash'],
+    context: (row) => journalContext(row.account_id ?? '', row.ciphertext_hash ?? ''),
+    prefixOf: hexPrefix,
+    reseal: resealHex,
+  },
+  {
+    table: 'outbox_file',
+    column: 'content',
+    text: `encode(content, 'hex')`,
+    typed: asBytes,
+    identity: [],
+    context: () => FILE_CONTENT_CONTEXT,
+    prefixOf: hexPrefix,
+    reseal: resealHex,
+  },
+];
+
+/**
+ * Encrypts every secret in the database with the cipher's write key that is not encrypted with it. Safe beside running
+ * nodes: a value that changes meanwhile is left as it is, for the next pass. A crash leaves the rest for the next call.
+ * @returns how many values were encrypted, and how many could not be: they are damaged, or changed meanwhile
+ */
+export async function reEncrypt(
+  client: pg.Client,
+  cipher: SecretCipher,
+): Promise<{ encrypted: number; left: number }> {
+  const total = { encrypted: 0, left: 0 };
+  if (cipher.writeKeyId === PLAIN) return total;
+  for (const column of COLUMNS) {
+    const { encrypted, left } = await reEncryptColumn(client, cipher, column).catch((error: unknown) => {
+      if (error instanceof StorageDamagedError) return { encrypted: 0, left: 1 };
+      throw error;
+    });
+    total.encrypted += encrypted;
+    total.left += left;
+  }
+  return total;
+}
+
+async function reEncryptColumn(
+  client: pg.Client,
+  cipher: SecretCipher,
+  spec: SecretColumn,
+): Promise<{ encrypted: number; left: number }> {
+  const { table, column, text, typed, identity } = spec;
+  const columns = ['ctid::text AS place', `${text} AS stored`, ...identity.map((name) => `${name}::text`)];
+  const prefix = spec.prefixOf(cipher.writeKeyId);
+  let encrypted = 0;
+  for (;;) {
+    const { rows } = await withStorage('reading secrets', () =>
+      client.query<Row>(
+        `SELECT ${columns.join(', ')} FROM ${table}
+         WHERE ${column} IS NOT NULL AND left(${text}, ${prefix.length}) <> $1 LIMIT ${BATCH}`,
+        [prefix],
+      ),
+    );
+    const changes = rows.flatMap((row) => {
+      const stored = row.stored ?? '';
+      const changed = reseal(cipher, spec, stored, row);
+      return changed === undefined ? [] : [{ place: row.place, stored, changed }];
+    });
+    const { rowCount } = await withStorage('encrypting secrets', () =>
+      client.query(
+        `UPDATE ${table} SET ${column} = ${typed('change.changed')}
+       FROM unnest($1::text[]::tid[], $2::text[], $3::text[]) AS change (place, stored, changed)
+       WHERE ${table}.ctid = change.place AND ${text} = change.stored`,
+        [changes.map((c) => c.place), changes.map((c) => c.stored), changes.map((c) => c.changed)],
+      ),
+    );
+    encrypted += rowCount ?? 0;
+    if (rows.length < BATCH || !rowCount) return { encrypted, left: rows.length - (rowCount ?? 0) };
+  }
+}
+
+function reseal(cipher: SecretCipher, spec: SecretColumn, stored: string, row: Row): string | undefined {
+  try {
+    return spec.reseal(cipher, stored, spec.context(row));
+  } catch (error) {
+    if (error instanceof StorageDamagedError) return undefined;
+    throw error;
+  }
+}

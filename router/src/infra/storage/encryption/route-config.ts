@@ -1,0 +1,22 @@
+import type { SecretCipher } from './secret-cipher.ts';
+import { ROUTE_CONFIG_CONTEXT } from './secret-columns.ts';
+
+/**
+ * A route's config as it is stored: encrypted as a whole, since which settings are secret depends on the agent kind. As
+ * it is when the cipher has no key.
+ */
+export function sealConfig<Config extends object>(
+  secrets: SecretCipher,
+  config: Config,
+): Config | { encrypted: string } {
+  const plaintext = JSON.stringify(config);
+  const sealed = secrets.sealText(plaintext, ROUTE_CONFIG_CONTEXT);
+  return sealed === plaintext ? config : { encrypted: sealed };
+}
+
+/** The config behind a stored value; a value that is not encrypted as it is. Throws as SecretCipher.openText does. */
+export function openConfig(secrets: SecretCipher, stored: unknown): unknown {
+  if (typeof stored !== 'object' || stored === null || !('encrypted' in stored)) return stored;
+  if (typeof stored.encrypted !== 'string') return stored;
+  return JSON.parse(secrets.openText(stored.encrypted, ROUTE_CONFIG_CONTEXT));
+}

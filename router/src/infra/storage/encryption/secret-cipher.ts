@@ -1,0 +1,122 @@
+import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto';
+import { StorageTroubleError } from '../../../core/errors.ts';
+import { StorageDamagedError } from '../stores/storage-errors.ts';
+import type { DataKey } from './data-keys.ts';
+
+const ALGORITHM = 'aes-256-gcm';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const KEY_ID_BYTES = 4;
+
+/** How encrypted texts begin; the key id and a colon follow, then base64. No stored text of wa2ai begins like this. */
+const TEXT_PREFIX = 'wa2ai:1:';
+/** How encrypted bytes begin; the key id follows. No protobuf begins with 0x77: there is no wire type 7. */
+const BYTES_PREFIX = Buffer.from('wa2ai\x00\x01', 'latin1');
+
+/** The key id of values that are not encrypted. */
+export const PLAIN = 'plain';
+
+/**
+ * Encrypts secrets before they are stored: AES-256-GCM with a random nonce; the key id stands in the ciphertext. What was
+ * stored without encryption is read as it is. Without keys nothing is encrypted.
+ *
+ * `context` says what a value is for ("auth_key", its account and id). It is authenticated: a ciphertext that is copied to
+ * another row or column cannot be decrypted there.
+ */
+export class SecretCipher {
+  readonly #writeKey: DataKey | undefined;
+  readonly #keys: ReadonlyMap<string, KeyObject>;
+
+  /** @param keys the first one encrypts, all decrypt */
+  constructor(keys: readonly DataKey[] = []) {
+    this.#writeKey = keys[0];
+    this.#keys = new Map(keys.map(({ id, key }) => [id, key]));
+  }
+
+  /** The id of the key that encrypts; `plain` without keys. */
+  get writeKeyId(): string {
+    return this.#writeKey?.id ?? PLAIN;
+  }
+
+  get keyIds(): string[] {
+    return [...this.#keys.keys()];
+  }
+
+  sealText(plaintext: string, context: string): string {
+    if (!this.#writeKey) return plaintext;
+    const sealed = seal(this.#writeKey.key, Buffer.from(plaintext, 'utf8'), context);
+    return `${TEXT_PREFIX}${this.#writeKey.id}:${sealed.toString('base64')}`;
+  }
+
+  /**
+   * @throws {StorageTroubleError} this node does not have the key
+   * @throws {StorageDamagedError} the ciphertext was changed, or is of another context
+   */
+  openText(stored: string, context: string): string {
+    const keyId = keyIdOfText(stored);
+    if (keyId === PLAIN) return stored;
+    const sealed = Buffer.from(stored.slice(TEXT_PREFIX.length + keyId.length + 1), 'base64');
+    return open(this.#key(keyId), sealed, context).toString('utf8');
+  }
+
+  sealBytes(plaintext: Uint8Array, context: string): Uint8Array {
+    if (!this.#writeKey) return plaintext;
+    const sealed = seal(this.#writeKey.key, plaintext, context);
+    return Buffer.concat([BYTES_PREFIX, Buffer.from(this.#writeKey.id, 'hex'), sealed]);
+  }
+
+  /** Throws as `openText` does. */
+  openBytes(stored: Uint8Array, context: string): Uint8Array {
+    const keyId = keyIdOfBytes(stored);
+    if (keyId === PLAIN) return stored;
+    return open(this.#key(keyId), stored.subarray(BYTES_PREFIX.length + KEY_ID_BYTES), context);
+  }
+
+  #key(keyId: string): KeyObject {
+    const key = this.#keys.get(keyId);
+    if (key) return key;
+    throw new StorageTroubleError(
+      'key',
+      `The database has values that were encrypted with the key ${keyId}, which this node does not have. Add that key to the file of WA2AI_DATA_KEY_FILE and restart this node.`,
+    );
+  }
+}
+
+/** The id of the key that a stored text is encrypted with, or `plain`. */
+export function keyIdOfText(stored: string): string {
+  if (!stored.startsWith(TEXT_PREFIX)) return PLAIN;
+  return stored.slice(TEXT_PREFIX.length, stored.indexOf(':', TEXT_PREFIX.length));
+}
+
+/** The id of the key that stored bytes are encrypted with, or `plain`. */
+export function keyIdOfBytes(stored: Uint8Array): string {
+  if (stored.length < BYTES_PREFIX.length + KEY_ID_BYTES) return PLAIN;
+  const head = Buffer.from(stored.buffer, stored.byteOffset, BYTES_PREFIX.length + KEY_ID_BYTES);
+  if (!head.subarray(0, BYTES_PREFIX.length).equals(BYTES_PREFIX)) return PLAIN;
+  return head.toString('hex', BYTES_PREFIX.length);
+}
+
+/** Nonce, ciphertext and tag. */
+function seal(key: KeyObject, plaintext: Uint8Array, context: string): Buffer {
+  const iv = randomFillSync(Buffer.allocUnsafe(IV_BYTES));
+  const cipher = createCipheriv(ALGORITHM, key, iv);
+  cipher.setAAD(Buffer.from(context, 'utf8'));
+  return Buffer.concat([iv, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+}
+
+function open(key: KeyObject, sealed: Uint8Array, context: string): Buffer {
+  try {
+    if (sealed.length < IV_BYTES + TAG_BYTES) throw new RangeError('the ciphertext is too short');
+    const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, IV_BYTES), {
+      authTagLength: TAG_BYTES,
+    });
+    decipher.setAAD(Buffer.from(context, 'utf8'));
+    decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
+    const plaintext = decipher.update(sealed.subarray(IV_BYTES, sealed.length - TAG_BYTES));
+    return Buffer.concat([plaintext, decipher.final()]);
+  } catch (error) {
+    throw new StorageDamagedError('An encrypted value in the database was changed and cannot be decrypted.', {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * The columns whose values are encrypted, and the context of each value (secret-cipher.ts). A context may contain only
+ * what never changes: the columns of the primary key, or nothing but the name.
+ */
+
+/** `auth_key.value`: WhatsApp credentials and Signal keys. */
+export function authKeyContext(
+  accountId: string,
+  generation: number,
+  category: string,
+  keyId: string,
+): string {
+  return JSON.stringify(['auth_key', accountId, generation, category, keyId]);
+}
+
+/** `journal.plaintext`: decrypted stanzas, with the keys of their files. */
+export function journalContext(accountId: string, ciphertextHash: string): string {
+  return JSON.stringify(['journal', accountId, ciphertextHash]);
+}
+
+/** `message.media_ref`: how a person's file is loaded, with its key. */
+export const MEDIA_REF_CONTEXT = 'message.media_ref';
+
+/** `outbox_file.content`: the uploaded form of a reply's file, with its key. */
+export const FILE_CONTENT_CONTEXT = 'outbox_file.content';
+
+/** `route.config`: settings of an agent, with its headers and keys. */
+export const ROUTE_CONFIG_CONTEXT = 'route.config';
