@@ -27,7 +27,7 @@ BEGIN
   message_id := l.message_id;
   outbox_id := l.outbox_id;
   IF l.outbox_id IS NOT NULL THEN
-    UPDATE outbox SET state = 'queued', error = NULL, attempts = 0, sent_at = NULL, hold_until = NULL,
+    UPDATE outbox SET state = 'queued', error = NULL, attempts = 0, sent_at = NULL, delayed_until = NULL,
         queued_at = now()
       WHERE id = l.outbox_id AND state = 'dead';
   ELSE

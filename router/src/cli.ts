@@ -1,152 +1,140 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
+import { packageVersion } from './config/package-version.ts';
 import { Wa2aiError } from './core/errors.ts';
-import type { Envelope } from './infra/agents/abi/codec/abi-wire.ts';
-import { readAbiFile, ToolkitError } from './infra/agents/abi/toolkit/abi-file.ts';
-import { AgentProbe } from './infra/agents/abi/toolkit/agent-probe.ts';
-import { checkAgent } from './infra/agents/abi/toolkit/check-agent.ts';
-import { inspectAgent } from './infra/agents/abi/toolkit/inspect-agent.ts';
-import { testAgent } from './infra/agents/abi/toolkit/test-agent.ts';
+import type { AgentKind } from './infra/agents/agent-kind.ts';
+import { agentKinds } from './infra/agents/agent-kinds.ts';
+import { type AgentTools, type ToolInput, ToolkitError, ToolUsageError } from './infra/agents/agent-tools.ts';
+import { AgentTransport } from './infra/agents/transport/agent-transport.ts';
+import { Egress } from './infra/agents/transport/egress.ts';
+import { holdingClock } from './infra/clock/system-clock.ts';
 
-const USAGE = `wa2ai: tools for people who write ABI agents
+const VERBS = ['test', 'inspect', 'check'] as const;
+type Verb = (typeof VERBS)[number];
+type KindWithTools = AgentKind & { tools: AgentTools };
 
-  wa2ai agent test URL --abi FILE --method greet --input '{"name":"Alice"}'
-      calls one function and shows what comes back
-  wa2ai agent inspect URL [--abi FILE]
-      health, methods, envelope and selectors, without a call
-  wa2ai agent check URL --abi FILE
-      a report over the whole container specification; really calls every function
+const kinds = agentKinds.filter((kind): kind is KindWithTools => kind.tools !== undefined);
+const kindNames = kinds.map(({ name }) => name).join('|');
 
-  --json               the result as JSON
-  --envelope raw|json  how calldata is packed (default raw)
-  --timeout MS         longest wait for one answer (default 30000)
+const HELP = `wa2ai: tools for people who write agents
+
+  wa2ai agent test URL     calls the agent once
+  wa2ai agent inspect URL  looks at the agent without calling it
+  wa2ai agent check URL    checks what wa2ai needs from it
+
+  wa2ai agent COMMAND --help
+  wa2ai --version
 
 Exit codes: 0 fine, 1 the agent did not do as it should, 2 a mistake on the command line.`;
 
-/** A mistake on the command line. */
-class UsageError extends Error {}
+const COMMON_HELP = `  --kind ${kindNames}  what the agent speaks (default: found out)
+  --json           the result as JSON
+  --timeout MS     longest wait for one answer (default 30000)`;
 
-interface Options {
-  abi?: string;
-  method?: string;
-  input: string;
-  envelope: string;
-  timeout: string;
-  json: boolean;
-  help: boolean;
+function helpOf(verb: Verb): string {
+  const parts = kinds.map(({ name, description, tools }) => {
+    const { summary, options } = tools[verb];
+    const flags = options.map(({ name, value }) => `--${name} ${value}`);
+    const width = Math.max(0, ...flags.map(({ length }) => length));
+    const lines = options.map(({ help }, index) => `  ${flags[index]?.padEnd(width)}  ${help}`);
+    return [`${name}: ${description} ${summary}:`, ...lines].join('\n');
+  });
+  return [`wa2ai agent ${verb} URL [options]`, ...parts, COMMON_HELP].join('\n\n');
 }
 
-async function main(): Promise<number> {
-  const { values, positionals } = readArguments();
-  if (values.help || positionals.length === 0) {
-    console.log(USAGE);
-    return 0;
-  }
-  const [noun, verb, url = '', ...rest] = positionals;
-  if (noun !== 'agent' || rest.length > 0) throw new UsageError('there is no such command');
-  if (url === '') throw new UsageError('the URL of the agent is missing, such as http://localhost:8080');
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
-    throw new UsageError(
-      'the URL of the agent must begin with http:// or https://, such as http://localhost:8080',
-    );
-  }
-  switch (verb) {
-    case 'test':
-      return await test(url, values);
-    case 'inspect':
-      return await inspect(url, values);
-    case 'check':
-      return await check(url, values);
-    default:
-      throw new UsageError('there is no such command');
-  }
-}
+type Values = Record<string, string | boolean | undefined>;
 
-function readArguments(): { values: Options; positionals: string[] } {
+function readArguments(): { values: Values; positionals: string[] } {
+  const tools = kinds.flatMap(({ tools }) => VERBS.flatMap((verb) => tools[verb].options));
+  const ofKinds = Object.fromEntries(tools.map(({ name }) => [name, { type: 'string' as const }]));
   try {
     return parseArgs({
       allowPositionals: true,
       options: {
-        abi: { type: 'string' },
-        method: { type: 'string' },
-        input: { type: 'string', default: '{}' },
-        envelope: { type: 'string', default: 'raw' },
-        timeout: { type: 'string', default: '30000' },
-        json: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
+        ...ofKinds,
+        kind: { type: 'string' },
+        timeout: { type: 'string' },
+        json: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean', short: 'v' },
       },
     });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    // The first sentence says what is wrong, the others how to get around it.
+    const [sentence = ''] = (error instanceof Error ? error.message : String(error)).split('. ');
+    throw new ToolUsageError(sentence);
   }
 }
 
-async function test(url: string, options: Options): Promise<number> {
-  const { method, input } = options;
-  if (method === undefined) throw new UsageError('--method is missing: the function to call');
-  const report = await testAgent(probeOf(url, options), await abiOf(options), { method, input });
-  const lines = [
-    `${report.function} ${report.selector}, ${report.ms} ms`,
-    `calldata ${report.calldata}`,
-    report.reply ?? '(no outputs)',
-  ];
-  show(options, report, lines.join('\n'));
-  return 0;
+async function main(): Promise<number> {
+  const { values, positionals } = readArguments();
+  const [noun, word, url = '', ...rest] = positionals;
+  const verb = VERBS.find((known) => known === word);
+  if (values.version) {
+    console.log(packageVersion());
+    return 0;
+  }
+  if (values.help || noun === undefined) {
+    console.log(noun === 'agent' && verb ? helpOf(verb) : HELP);
+    return 0;
+  }
+  if (noun !== 'agent') throw new ToolUsageError(`there is no command "${noun}"; there is agent`);
+  if (!verb) {
+    const what = word === undefined ? 'a command is missing' : `there is no command "agent ${word}"`;
+    throw new ToolUsageError(`${what}; there are agent ${VERBS.join(', agent ')}`);
+  }
+  if (rest.length > 0) throw new ToolUsageError(`"${rest[0]}" is one word too many`);
+  const input = inputOf(url, values);
+  const { tools } = await kindOf(input, values.kind);
+  const { report, text, isGood } = await tools[verb].run(input);
+  console.log(values.json ? JSON.stringify(report, null, 2) : text);
+  return isGood ? 0 : 1;
 }
 
-async function inspect(url: string, options: Options): Promise<number> {
-  const abi = options.abi === undefined ? undefined : await abiOf(options);
-  const report = await inspectAgent(probeOf(url, options), abi);
-  const lines = [
-    `${report.url}`,
-    `health    ${report.health}`,
-    `methods   ${report.methods.join(', ') || '(none listed)'}`,
-    `envelope  ${report.envelope ?? '(not reachable)'}`,
-    ...report.functions.map(
-      ({ selector, signature, isListed }) =>
-        `${selector}  ${signature}${isListed === false ? '  (not listed by /health)' : ''}`,
-    ),
-  ];
-  show(options, report, lines.join('\n'));
-  return report.isReachable ? 0 : 1;
+function inputOf(url: string, { kind: _, json: _json, ...values }: Values): ToolInput {
+  if (url === '') {
+    throw new ToolUsageError('the URL of the agent is missing, such as http://localhost:8000');
+  }
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    const example = 'such as http://localhost:8000';
+    throw new ToolUsageError(`the URL of the agent must begin with http:// or https://, ${example}`);
+  }
+  const timeoutMs = Number(values.timeout ?? '30000');
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1) {
+    throw new ToolUsageError('--timeout must be in milliseconds');
+  }
+  const options = values as Record<string, string | undefined>;
+  // The person at the terminal may call any address.
+  return { url, options, timeoutMs, transport: new AgentTransport(new Egress('any')), clock: holdingClock };
 }
 
-async function check(url: string, options: Options): Promise<number> {
-  const report = await checkAgent(probeOf(url, options), await abiOf(options));
-  const width = Math.max(...report.results.map(({ check }) => check.length));
-  const lines = report.results.map(
-    ({ check, result, found, ms }) =>
-      `${result.toUpperCase().padEnd(4)}  ${check.padEnd(width)}  ${String(ms).padStart(6)} ms  ${found}`,
+/** The kind that was named, or that only one kind's options fit, or whose agent answers at the URL. */
+async function kindOf(input: ToolInput, named: string | boolean | undefined): Promise<KindWithTools> {
+  if (named !== undefined) {
+    const kind = kinds.find(({ name }) => name === named);
+    if (kind) return kind;
+    throw new ToolUsageError(`--kind must be ${kindNames.replaceAll('|', ' or ')}`);
+  }
+  const given = Object.keys(input.options).filter((name) => name !== 'timeout');
+  const fitting = kinds.filter(({ tools }) => {
+    const own = new Set(VERBS.flatMap((verb) => tools[verb].options.map(({ name }) => name)));
+    return given.every((name) => own.has(name));
+  });
+  const [kind, ...others] = fitting;
+  if (kind && others.length === 0) return kind;
+  if (!kind) throw new ToolUsageError('these options belong to agents of different kinds; see --help');
+  for (const candidate of fitting) if (await candidate.tools.detect(input)) return candidate;
+  throw new ToolkitError(
+    `No agent answers at ${input.url}. Start it, or name its kind with --kind ${kindNames}.`,
   );
-  const failed = report.results.filter(({ result }) => result === 'fail').length;
-  const verdict = report.isConforming ? 'The agent conforms.' : `${failed} of ${lines.length} checks failed.`;
-  show(options, report, [...lines, verdict].join('\n'));
-  return report.isConforming ? 0 : 1;
-}
-
-async function abiOf({ abi }: Options) {
-  if (abi === undefined) throw new UsageError('--abi is missing: a file with the ABI or the signatures');
-  return await readAbiFile(abi);
-}
-
-function probeOf(url: string, { envelope, timeout }: Options): AgentProbe {
-  if (envelope !== 'raw' && envelope !== 'json') throw new UsageError('--envelope must be raw or json');
-  const timeoutMs = Number(timeout);
-  if (!Number.isInteger(timeoutMs) || timeoutMs < 1)
-    throw new UsageError('--timeout must be in milliseconds');
-  return new AgentProbe(url, { envelope: envelope satisfies Envelope, timeoutMs });
-}
-
-function show({ json }: Options, report: object, text: string): void {
-  console.log(json ? JSON.stringify(report, null, 2) : text);
 }
 
 try {
   process.exitCode = await main();
 } catch (error) {
-  const isUsage = error instanceof UsageError;
+  const isUsage = error instanceof ToolUsageError;
   if (!isUsage && !(error instanceof ToolkitError) && !(error instanceof Wa2aiError)) throw error;
-  console.error(`wa2ai: ${error.message}`);
-  if (isUsage) console.error(`\n${USAGE}`);
+  const hint = isUsage ? ' (see wa2ai --help)' : '';
+  console.error(`wa2ai: ${error.message}${hint}`);
   process.exitCode = isUsage ? 2 : 1;
 }

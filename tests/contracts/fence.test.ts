@@ -53,7 +53,7 @@ beforeEach(async () => {
   const outbox = new PostgresOutbox(postgres);
   outboxId = (await outbox.addDirect(message)).row.id;
   const held = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
-  await outbox.hold(held.row.id, 60_000, 'a limit');
+  await outbox.delay(held.row.id, 60_000, 'a limit');
   await new PostgresAccountStore(postgres).beginLimit(account, { ...limit, reason: 'before' });
   await new PostgresKeyStore(postgres).commit(
     { accountId: account, generation: 1 },
@@ -104,8 +104,8 @@ const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
   ['key generation', () => new PostgresAccountStore(postgres, fence).nextGeneration(account)],
   ['a limit', () => new PostgresAccountStore(postgres, fence).beginLimit(account, limit)],
   ['the end of a limit', () => new PostgresAccountStore(postgres, fence).endLimit(account, 'new-contacts')],
-  ['a hold', () => new PostgresOutbox(postgres, fence).hold(outboxId, 60_000, 'why')],
-  ['the end of holds', () => new PostgresOutbox(postgres, fence).endHolds(account)],
+  ['a delay', () => new PostgresOutbox(postgres, fence).delay(outboxId, 60_000, 'why')],
+  ['the end of delays', () => new PostgresOutbox(postgres, fence).endDelays(account)],
   ['sending', () => new PostgresOutbox(postgres, fence).markSending(outboxId)],
   ['sent', () => new PostgresOutbox(postgres, fence).markSent(outboxId)],
   ['dead', () => new PostgresOutbox(postgres, fence).markDead(outboxId, 'why')],

@@ -152,7 +152,7 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
       await stores.outbox.markSending(row.id);
       await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', HOUR_MS);
       await receipt(row, 'acked');
-      expect(await row.read()).toMatchObject({ state: 'acked', holdUntil: undefined });
+      expect(await row.read()).toMatchObject({ state: 'acked', delayedUntil: undefined });
     });
   });
 
@@ -160,11 +160,11 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
     it('waits until its time, and so does what comes after it in its chat alone', async () => {
       const [held, other] = [await queued(), await queued()];
       const behind = await queued(aReply(accountId, held.to));
-      await stores.outbox.hold(held.id, HOUR_MS, 'Limited.');
+      await stores.outbox.delay(held.id, HOUR_MS, 'Limited.');
       expect(await held.read()).toMatchObject({
         state: 'queued',
         error: 'Limited.',
-        holdUntil: expect.any(Date),
+        delayedUntil: expect.any(Date),
       });
       expect(await queuedIds()).toEqual([other.id]);
       expect(await stores.outbox.markSending(held.id)).toBe(false);
@@ -172,19 +172,19 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
       const undelivered = ids(await stores.outbox.undelivered(accountId, { limit: 9 }));
       expect(undelivered).not.toContain(held.id);
 
-      await stores.outbox.hold(held.id, -1, 'Limited.');
+      await stores.outbox.delay(held.id, -1, 'Limited.');
       expect(await queuedIds()).toEqual([held.id, other.id, behind.id]);
       expect(await stores.outbox.markSending(held.id)).toBe(true);
-      expect((await held.read()).holdUntil).toBeUndefined();
+      expect((await held.read()).delayedUntil).toBeUndefined();
     });
 
     it('goes when the holds of its account are ended, and no other account with it', async () => {
       const [held, behind] = [await queued(), await queued()];
       const elsewhere = await queued(aReply(anAccount(), `${aPerson().phone}@s.whatsapp.net`));
-      for (const row of [held, elsewhere]) await stores.outbox.hold(row.id, HOUR_MS, 'Limited.');
-      await stores.outbox.endHolds(accountId);
+      for (const row of [held, elsewhere]) await stores.outbox.delay(row.id, HOUR_MS, 'Limited.');
+      await stores.outbox.endDelays(accountId);
       expect(await queuedIds()).toEqual([held.id, behind.id]);
-      expect(await elsewhere.read()).toMatchObject({ holdUntil: expect.any(Date) });
+      expect(await elsewhere.read()).toMatchObject({ delayedUntil: expect.any(Date) });
     });
 
     it('comes from a refusal for a time, until it was refused too often', async () => {
@@ -208,11 +208,11 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
         const row = await queued();
         await stores.outbox.markSending(row.id);
         if (state === 'sent') await stores.outbox.markSent(row.id);
-        await stores.outbox.hold(row.id, HOUR_MS, 'Limited.');
+        await stores.outbox.delay(row.id, HOUR_MS, 'Limited.');
         expect(await overdue(0)).toEqual([]);
         expect(await stores.outbox.undelivered(accountId, { limit: 9 })).toEqual([]);
         expect(await row.read()).toMatchObject({ state: 'queued', error: 'Limited.' });
-        await stores.outbox.endHolds(accountId);
+        await stores.outbox.endDelays(accountId);
         expect(await queuedIds()).toEqual([row.id]);
         const acked = { waMessageId: row.waMessageId, state: 'acked' as const, atMs: Date.now() };
         await stores.outbox.recordReceipts(accountId, [acked]);

@@ -121,9 +121,9 @@ describe('a database in trouble', () => {
   );
 
   it.each([
-    ['53100', 'full', /disk is full/],
-    ['25006', 'read-only', /takes no writes/],
-    ['42501', 'rights', /lacks a right.*made to fail/],
+    ['53100', 'full', /disk of the database is full/],
+    ['25006', 'read-only', /is read-only/],
+    ['42501', 'rights', /lacks a privilege.*made to fail/],
     ['42P01', 'schema', /not those of this version.*made to fail/],
     ['42703', 'schema', /not those of this version/],
     ['42883', 'schema', /not those of this version/],

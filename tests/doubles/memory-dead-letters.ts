@@ -77,7 +77,7 @@ export class MemoryDeadLetters implements DeadLetters {
       error: undefined,
       attempts: 0,
       sentAt: undefined,
-      holdUntil: undefined,
+      delayedUntil: undefined,
       queuedAt: this.#state.time(),
     });
     this.#settle((other) => other.outboxId === outboxId);

@@ -87,14 +87,14 @@ export class MemoryOutbox implements Outbox {
     }
     row.attempts += 1;
     row.triedAt = this.#state.time();
-    row.holdUntil = undefined;
+    row.delayedUntil = undefined;
     if (row.state !== 'sent') row.state = 'sending';
     return true;
   }
 
   async markSent(outboxId: string): Promise<void> {
     const row = this.#state.outbox.get(outboxId);
-    if (!row || row.state === 'dead' || row.holdUntil) return;
+    if (!row || row.state === 'dead' || row.delayedUntil) return;
     if (RANK[row.state] < RANK.sent) Object.assign(row, { state: 'sent', error: undefined });
     row.sentAt ??= this.#state.time();
   }
@@ -103,33 +103,28 @@ export class MemoryOutbox implements Outbox {
     this.#die(this.#unacknowledged(outboxId), reason, error);
   }
 
-  async markRefused(
-    accountId: string,
-    waMessageId: string,
-    error: string,
-    holdForMs?: number,
-  ): Promise<void> {
+  async markRefused(accountId: string, waMessageId: string, error: string, delayMs?: number): Promise<void> {
     const known = this.#byWaId(accountId, waMessageId);
     const row = known && this.#unacknowledged(known.id);
-    if (row && holdForMs !== undefined && row.attempts < MAX_REFUSALS) {
+    if (row && delayMs !== undefined && row.attempts < MAX_REFUSALS) {
       Object.assign(row, {
         state: 'queued',
         error,
-        holdUntil: this.#after(holdForMs),
+        delayedUntil: this.#after(delayMs),
         sentAt: undefined,
       });
     } else this.#die(row, 'send-refused', error);
   }
 
-  async hold(outboxId: string, forMs: number, why: string): Promise<void> {
+  async delay(outboxId: string, forMs: number, why: string): Promise<void> {
     const row = this.#unacknowledged(outboxId);
     if (!row) return;
-    Object.assign(row, { state: 'queued', error: why, holdUntil: this.#after(forMs), sentAt: undefined });
+    Object.assign(row, { state: 'queued', error: why, delayedUntil: this.#after(forMs), sentAt: undefined });
   }
 
-  async endHolds(accountId: string): Promise<void> {
+  async endDelays(accountId: string): Promise<void> {
     for (const row of this.#state.outbox.values()) {
-      if (row.accountId === accountId && row.state === 'queued') row.holdUntil = undefined;
+      if (row.accountId === accountId && row.state === 'queued') row.delayedUntil = undefined;
     }
   }
 
@@ -190,7 +185,7 @@ export class MemoryOutbox implements Outbox {
     }
     for (const [row, times] of batch) {
       row.error = undefined;
-      row.holdUntil = undefined;
+      row.delayedUntil = undefined;
       row.sentAt ??= times.ackedAt;
       row.ackedAt ??= times.ackedAt;
       row.deliveredAt ??= times.deliveredAt;
@@ -231,7 +226,7 @@ export class MemoryOutbox implements Outbox {
   }
 
   #isHeld(row: MemoryReply): boolean {
-    return row.holdUntil !== undefined && row.holdUntil.getTime() > this.#state.now();
+    return row.delayedUntil !== undefined && row.delayedUntil.getTime() > this.#state.now();
   }
 
   /** Whether it, or an older row of its chat, is on hold. */

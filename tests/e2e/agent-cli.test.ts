@@ -6,11 +6,13 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packageVersion } from '../../router/src/config/package-version.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { specificationFunctions } from '../fixtures/abi-echo-types.js';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { startAbiNaiveAgent } from '../fixtures/abi-naive-agent.js';
 import { serverOf, tlsServerOf } from '../support/abi.ts';
+import { MockAgent } from '../support/mock-agent.ts';
 import { repositoryRoot } from '../support/repository.ts';
 
 const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
@@ -276,5 +278,111 @@ describe('wa2ai agent', () => {
     const inspected = await wa2ai('agent', 'inspect', url, '--abi', join(example, 'functions.txt'), '--json');
     const { functions, methods } = JSON.parse(inspected.output);
     expect(functions.filter((entry: { isListed: boolean }) => entry.isListed)).toHaveLength(methods.length);
+  });
+});
+
+describe('wa2ai agent, for an ADK agent', () => {
+  let url: string;
+  const requests: string[] = [];
+
+  beforeAll(async () => {
+    const file = join(repositoryRoot, 'examples/adk-agent/agent.js');
+    const child = spawn(process.execPath, [file, '--port', '0', '--name', 'greeter'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    children.push(child);
+    const lines = createInterface({ input: child.stdout });
+    const [line] = await once(lines, 'line');
+    url = /listens on (\S+)/.exec(String(line))?.[1] ?? '';
+    lines.on('line', (request) => requests.push(request));
+  });
+
+  it('finds out what the agent speaks, and its only name', async () => {
+    expect(await wa2ai('agent', 'test', url, '--message', 'good morning')).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/^greeter, \d+ ms\nHello! You said: good morning\n$/),
+    });
+    expect(requests).toContain('POST /run 200');
+    const inspected = await wa2ai('agent', 'inspect', url, '--json');
+    expect(JSON.parse(inspected.output)).toMatchObject({ isReachable: true, status: 200, apps: ['greeter'] });
+  });
+
+  it("check passes the repository's own example in every point", async () => {
+    const { code, output } = await wa2ai('agent', 'check', url, '--json');
+    const { results } = JSON.parse(output) as { results: Array<{ check: string; result: string }> };
+    expect(results.filter(({ result }) => result !== 'pass')).toEqual([]);
+    expect(results).toHaveLength(7);
+    expect(code).toBe(0);
+  });
+
+  it('says which name is wrong, and that nobody answers', async () => {
+    expect(await wa2ai('agent', 'test', url, '--message', 'x', '--app', 'nobody')).toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(
+        /^wa2ai: ADK agent endpoint returned 404: .*apps of this server: greeter/,
+      ),
+    });
+    expect(await wa2ai('agent', 'test', 'http://127.0.0.1:9', '--message', 'x')).toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(/^wa2ai: The agent did not answer: ./),
+    });
+    expect(await wa2ai('agent', 'inspect', 'http://127.0.0.1:9')).toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(/^wa2ai: No agent answers at http:\/\/127\.0\.0\.1:9\./),
+    });
+  });
+
+  it('check warns about an agent of the contract whose sessions cannot be read', async () => {
+    const agent = await MockAgent.start();
+    const { code, output } = await wa2ai('agent', 'check', agent.url);
+    expect(output).toMatch(/^WARN {2}the session tells of an earlier run +\d+ ms {2}it cannot be read/m);
+    expect(code).toBe(0);
+    await agent.stop();
+  });
+});
+
+describe('wa2ai on the command line', () => {
+  it('shows its version', async () => {
+    expect(await wa2ai('--version')).toMatchObject({ code: 0, output: `${packageVersion()}\n` });
+  });
+
+  it('shows help, also for each command', async () => {
+    expect((await wa2ai()).output).toMatch(/^wa2ai: tools for people who write agents/);
+    for (const verb of ['test', 'inspect', 'check']) {
+      const { code, output } = await wa2ai('agent', verb, '--help');
+      expect(code).toBe(0);
+      expect(output).toMatch(new RegExp(`^wa2ai agent ${verb} URL`));
+      expect(output).toMatch(/^adk: [\s\S]*^abi: [\s\S]*--abi FILE/m);
+    }
+  });
+
+  it.each([
+    [['agent', 'nonsense', 'http://a'], 'there is no command "agent nonsense"; there are agent test,'],
+    [['route'], 'there is no command "route"; there is agent'],
+    [['agent'], 'a command is missing'],
+    [['agent', 'test'], 'the URL of the agent is missing'],
+    [['agent', 'test', 'http://a', 'b'], '"b" is one word too many'],
+    [['agent', 'test', 'http://a', '--nonsense'], "Unknown option '--nonsense'"],
+    [['agent', 'test', 'http://a', '--kind', 'soap'], '--kind must be adk or abi'],
+    [
+      ['agent', 'test', 'http://a', '--app', 'x', '--abi', 'y'],
+      'these options belong to agents of different',
+    ],
+    [['agent', 'test', 'http://a', '--kind', 'adk'], '--message is missing'],
+    [['agent', 'test', 'http://a', '--message', 'x', '--timeout', '0'], '--timeout must be'],
+  ])('says what is wrong with %j in one line', async (args, sentence) => {
+    const { code, errors } = await wa2ai(...args);
+    expect(code).toBe(2);
+    expect(errors.startsWith(`wa2ai: ${sentence}`), errors).toBe(true);
+    expect(errors.trimEnd().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('the example ADK agent', () => {
+  it('explains itself', async () => {
+    const file = join(repositoryRoot, 'examples/adk-agent/agent.js');
+    const child = spawn(process.execPath, [file, '--help'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = await once(createInterface({ input: child.stdout }), 'line');
+    expect(line).toBe('A small ADK agent.');
   });
 });

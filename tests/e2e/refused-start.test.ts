@@ -55,7 +55,7 @@ describe('wa2ai refuses to start with one sentence', () => {
       'REVOKE CREATE ON SCHEMA public FROM PUBLIC',
     );
     expect(await refusal(poor.url)).toMatch(
-      /^wa2ai: The database user lacks a right: permission denied for schema public/,
+      /^wa2ai: The database user lacks a privilege: permission denied for schema public/,
     );
     await poor.drop();
     await empty.drop();
@@ -64,7 +64,7 @@ describe('wa2ai refuses to start with one sentence', () => {
   it('when the database user lacks a privilege on one table', async () => {
     await asOwner(database, `REVOKE INSERT ON message FROM ${role.name}`);
     expect(await refusal(role.url)).toMatch(
-      /^wa2ai: The database user lacks the right INSERT on "message".*GRANT INSERT ON message/,
+      /^wa2ai: The database user lacks the privilege INSERT on "message".*GRANT INSERT ON message/,
     );
   });
 
@@ -88,7 +88,7 @@ describe('wa2ai refuses to start with one sentence', () => {
   it('when a migration of another tool did not finish', async () => {
     await asOwner(database, `UPDATE _prisma_migrations SET finished_at = NULL`);
     expect(await refusal(role.url)).toMatch(
-      /^wa2ai: The migration "20261121000000_init" was begun by another tool and did not finish/,
+      /^wa2ai: The migration "20261121000000_init" was started by another tool and did not finish/,
     );
   });
 
@@ -96,7 +96,7 @@ describe('wa2ai refuses to start with one sentence', () => {
     const other = await createTestDatabase({ template: 'empty' });
     await asOwner(other, 'CREATE TABLE message (body text)');
     expect(await refusal(other.url)).toMatch(
-      /^wa2ai: The database holds tables that wa2ai did not make.*wa2ai alone/,
+      /^wa2ai: The database contains tables that wa2ai did not create.*wa2ai alone/,
     );
     await other.drop();
   });

@@ -52,7 +52,7 @@ async function expectIntakeToStop(sentence: RegExp): Promise<void> {
   });
   expect(await readiness()).toMatchObject({ status: 503, message: expect.stringMatching(sentence) });
   await bed.service.untilLog(
-    (line) => line.msg === 'the database takes nothing' && sentence.test(String(line.trouble)),
+    (line) => line.msg === 'database not usable' && sentence.test(String(line.trouble)),
   );
 }
 
@@ -70,7 +70,7 @@ describe('A privilege revoked while the service runs', () => {
     const texts = ['one', 'two', 'three'];
     const ids: string[] = [];
     for (const text of texts) ids.push(await ana.say(text, { to: bed.phone }));
-    await expectIntakeToStop(/lacks the right INSERT on "journal"/);
+    await expectIntakeToStop(/lacks the privilege INSERT on "journal"/);
     expect(ana.receipts.filter(({ id }) => ids.includes(id))).toEqual([]);
     expect(bed.emulator.waitingFor(device())).toBe(texts.length);
 
@@ -83,7 +83,7 @@ describe('A privilege revoked while the service runs', () => {
   it('on the inbox leaves acknowledged messages in the journal and stops receiving', async () => {
     await asOwner(bed.database, `REVOKE INSERT ON message FROM ${role.name}`);
     await ana.say('one', { to: bed.phone });
-    await expectIntakeToStop(/lacks the right INSERT on "message"/);
+    await expectIntakeToStop(/lacks the privilege INSERT on "message"/);
     for (const text of ['two', 'three']) await ana.say(text, { to: bed.phone });
     expect(bed.emulator.waitingFor(device())).toBeGreaterThanOrEqual(2);
     // none of it depends on this process
@@ -96,9 +96,10 @@ describe('A privilege revoked while the service runs', () => {
   it('on the outbox leaves every reply stored and reports the problem', async () => {
     await asOwner(bed.database, `REVOKE UPDATE ON outbox FROM ${role.name}`);
     await ana.say('one', { to: bed.phone });
-    await expect
-      .poll(readiness, { timeout: 20_000 })
-      .toMatchObject({ status: 503, message: expect.stringMatching(/lacks the right UPDATE on "outbox"/) });
+    await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({
+      status: 503,
+      message: expect.stringMatching(/lacks the privilege UPDATE on "outbox"/),
+    });
     await asOwner(bed.database, `GRANT UPDATE ON outbox TO ${role.name}`);
     await expectAllAnswered(['one']);
   });
@@ -123,7 +124,7 @@ describe('A database that becomes read-only', () => {
     await makeReadOnly(true);
     const texts = ['one', 'two'];
     for (const text of texts) await ana.say(text, { to: bed.phone });
-    await expectIntakeToStop(/takes no writes/);
+    await expectIntakeToStop(/is read-only/);
     expect(bed.emulator.waitingFor(device())).toBe(texts.length);
     await makeReadOnly(false);
     await untilState(bed.service, 'open');

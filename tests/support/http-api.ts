@@ -166,7 +166,11 @@ export interface ApiAnswer {
 
 /** Starts the API. `apiKey`: the one that the service asks for; `call` sends none by itself. */
 export async function startHttpApi(
-  options: { apiKey?: string; agentKinds?: readonly AgentKind[] } = {},
+  options: {
+    apiKey?: string;
+    agentKinds?: readonly AgentKind[];
+    routeProbe?: RestApiDeps['routeProbe'];
+  } = {},
 ): Promise<HttpApi> {
   const accounts = new FakeAccounts();
   accounts.set();
@@ -200,6 +204,7 @@ export async function startHttpApi(
   const deps: RestApiDeps & PagesDeps = {
     config,
     agentKinds: options.agentKinds ?? agentKinds,
+    routeProbe: options.routeProbe ?? { refusedAddresses: () => [], findings: async () => [] },
     accounts,
     nodes: { nodeId: 'n1', view: () => view },
     messageLog,

@@ -7,9 +7,12 @@ export interface LoggedLine {
 }
 
 /** A logger that records its lines for a test and writes nothing. */
-export function recordingLog(lines: LoggedLine[] = []): Logger & { lines: LoggedLine[] } {
+export function recordingLog(
+  lines: LoggedLine[] = [],
+  bindings: Record<string, unknown> = {},
+): Logger & { lines: LoggedLine[] } {
   const at = (level: string) => (fields: object, message: string) => {
-    lines.push({ level, fields: { ...fields }, message });
+    lines.push({ level, fields: { ...bindings, ...fields }, message });
   };
   return {
     lines,
@@ -18,7 +21,7 @@ export function recordingLog(lines: LoggedLine[] = []): Logger & { lines: Logged
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: () => recordingLog(lines),
+    child: (more) => recordingLog(lines, { ...bindings, ...more }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Logger } from '../core/ports/logger.ts';
 import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
+import { RouteProbe } from '../infra/agents/route-probe.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
@@ -25,7 +26,7 @@ export async function openApi(
   log: Logger,
 ): Promise<Part<{ url: string }>> {
   const { postgres, nodeId, storage, accounts, replay } = parts;
-  const { routes, matcher, agents, messageLog, metrics, mintId } = parts;
+  const { routes, matcher, agents, transport, messageLog, metrics, mintId } = parts;
   const outbox = new PostgresOutbox(postgres);
   const explainDeps: ExplainDeps = {
     routes,
@@ -40,6 +41,7 @@ export async function openApi(
     now: () => systemClock.now(),
     routes,
     agentKinds,
+    routeProbe: new RouteProbe({ clock: systemClock, transport }),
     messageLog,
     accounts,
     nodes: { nodeId, view: () => accounts.view },

@@ -33,6 +33,8 @@ const MAX_AGENT_WAIT_MS = 10_000;
 export interface TurnParts {
   workers: ChatWorkers;
   agents: AgentClients;
+  /** The way of every request to an agent. */
+  transport: AgentTransport;
   routes: RouteStore;
   matcher: TextMatcher;
   messageLog: MessageLog;
@@ -54,11 +56,12 @@ export function createTurns(
   const matcher = new RegexMatcher();
   const messageLog = new PostgresMessageLog(postgres, { ackTimeoutMs: config.ackTimeoutMs });
   const metrics = createMetrics({ messageLog });
+  const transport = new AgentTransport(new Egress(config.egress));
   const agents = createAgentClients({
     defaultTimeoutMs: config.agentTimeoutMs,
     log: log.child({ mod: 'agent' }),
     clock,
-    transport: new AgentTransport(new Egress(config.egress)),
+    transport,
   });
   const media = new StoredMedia({
     inbox,
@@ -118,7 +121,7 @@ export function createTurns(
     },
   });
   return {
-    parts: { workers, agents, routes, matcher, messageLog, metrics, mintId },
+    parts: { workers, agents, transport, routes, matcher, messageLog, metrics, mintId },
     start: async () => undefined,
     stop: () => matcher.close(),
   };

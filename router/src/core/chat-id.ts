@@ -1,16 +1,10 @@
+import type { GroupId, Lid, PhoneNumber } from './ids.ts';
+
 /**
  * The only place that makes and parses WhatsApp addresses. A JID is `<user>[_agent][:device]@<server>`.
  * Servers: `s.whatsapp.net` (phone number; `c.us` is its old name, `hosted` a business on Meta's servers), `lid` (and
  * `hosted.lid`), `g.us` (group), `broadcast`, `newsletter`.
  */
-
-declare const brand: unique symbol;
-/** Digits of an E.164 number, without `+`: `5493777239922`. */
-export type PhoneNumber = string & { readonly [brand]: 'phone' };
-/** Digits of a LID, WhatsApp's identifier that hides the number. */
-export type Lid = string & { readonly [brand]: 'lid' };
-/** Id of a group, without `@g.us`; old groups hold a dash. */
-export type GroupId = string & { readonly [brand]: 'group' };
 
 export type Address =
   | { kind: 'phone'; phone: PhoneNumber; device: number }
@@ -50,17 +44,17 @@ export function parseJid(jid: string): Address | undefined {
 }
 
 /** `5493777239922` → `5493777239922@s.whatsapp.net`. */
-export function phoneJid(phone: string): string {
+export function phoneJid(phone: PhoneNumber): string {
   return `${phone}@s.whatsapp.net`;
 }
 
 /** `123456789` → `123456789@lid`. */
-export function lidJid(lid: string): string {
+export function lidJid(lid: Lid): string {
   return `${lid}@lid`;
 }
 
 /** `1203...` → `1203...@g.us`. */
-export function groupJid(groupId: string): string {
+export function groupJid(groupId: GroupId): string {
   return `${groupId}@g.us`;
 }
 
@@ -87,7 +81,7 @@ export function canonicalChannelId(input: string): string | undefined {
   }
   const digits = text.replace(SEPARATORS, '').replace(/^(?:\+|00)/, '');
   if (/^[1-9]\d{4,14}$/.test(digits)) return digits;
-  // A bare group id is longer than any phone number, and keeps the dash that ids of old groups hold.
+  // A bare group id is longer than any phone number, and keeps the dash that ids of old groups contain.
   return GROUP_USER.test(text) && digits.length > 15 ? groupJid(text) : undefined;
 }
 

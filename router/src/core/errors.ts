@@ -1,12 +1,12 @@
 /**
- * What the work loop does with an error:
+ * What to do after an error:
  * `retry` try again later · `dead` no try helps · `uncertain` it may have happened: never repeated without a check.
  */
 export type Disposition = 'retry' | 'dead' | 'uncertain';
 
 /**
  * Base of every error thrown on purpose. `code` is stable and machine-readable (`AGENT_TIMEOUT`), the message is a
- * sentence an operator can act on and holds no secret and no message text.
+ * sentence an operator can act on, without a secret or message text.
  */
 export class Wa2aiError extends Error {
   readonly code: string;
@@ -20,7 +20,7 @@ export class Wa2aiError extends Error {
     this.disposition = disposition;
   }
 
-  /** What the message log shows beside the sentence. It may hold message text, so no serializer of errors sees it. */
+  /** What the message log shows beside the sentence. It may contain message text, so no serializer of errors sees it. */
   get detail(): Record<string, unknown> | undefined {
     return this.#detail;
   }
@@ -72,7 +72,7 @@ export class NotConnectedError extends Wa2aiError {
   }
 }
 
-/** This node does not hold the account any more: another one may; nothing was stored or sent. */
+/** This node has lost the lease of the account; nothing was stored or sent. */
 export class LeaseLostError extends StorageUnavailableError {
   constructor(accountId: string) {
     super(`This node no longer holds WhatsApp account "${accountId}"; nothing was stored.`, {
@@ -81,7 +81,7 @@ export class LeaseLostError extends StorageUnavailableError {
   }
 }
 
-/** No node that answers holds the account; what was asked for may be asked again. */
+/** No node that answers has the account connected; the command can be repeated. */
 export class AccountNotHeldError extends Wa2aiError {
   constructor(accountId: string, node?: string) {
     const who = node === undefined ? 'No node holds' : `Node "${node}" did not answer for`;
@@ -141,7 +141,7 @@ export class SendRefusedError extends Wa2aiError {
   }
 }
 
-/** How a message's file failed to come, with what the person who sent it is told. */
+/** Why a message's file cannot be loaded, with the sentence for the person who sent it. */
 const MEDIA_FAILURES = {
   /** WhatsApp's servers cannot be reached or are slow: another try may help. */
   MEDIA_UNAVAILABLE: ['retry', 'I could not load your file just now. Please send it again in a while.'],

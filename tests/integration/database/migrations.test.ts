@@ -135,11 +135,11 @@ describe('applyMigrations', () => {
     });
 
     it.each([
-      ['REVOKE INSERT ON message', /right INSERT on "message".*The user is/],
-      ['REVOKE SELECT, UPDATE ON auth_key', /right SELECT on "auth_key" \(1 more are missing\)/],
-      ['REVOKE USAGE ON SEQUENCE message_id_seq', /right USAGE on "public.message_id_seq"/],
+      ['REVOKE INSERT ON message', /privilege INSERT on "message".*The user is/],
+      ['REVOKE SELECT, UPDATE ON auth_key', /privilege SELECT on "auth_key" \(1 more are missing\)/],
+      ['REVOKE USAGE ON SEQUENCE message_id_seq', /privilege USAGE on "public.message_id_seq"/],
       ['REVOKE SELECT ON _prisma_migrations', /permission denied for table _prisma_migrations/],
-    ])('is refused with the right that it lacks (%s)', async (revoke, sentence) => {
+    ])('is refused with the privilege that it lacks (%s)', async (revoke, sentence) => {
       await client.query(`${revoke} FROM ${role.name}`);
       const refused = await applyMigrations(role.url, folder).catch((thrown: unknown) => thrown);
       expect(refused).toMatchObject({ code: 'DATABASE_RIGHTS', message: expect.stringMatching(sentence) });
@@ -175,18 +175,18 @@ describe('applyMigrations', () => {
     await client.query('CREATE TABLE message (body text)');
     await expect(applyMigrations(database.url, folder)).rejects.toMatchObject({
       code: 'DATABASE_MIGRATION',
-      message: expect.stringMatching(/tables that wa2ai did not make.*"message".*for wa2ai alone/),
+      message: expect.stringMatching(/tables that wa2ai did not create.*"message".*for wa2ai alone/),
     });
     const { rows } = await client.query(`SELECT to_regclass('account') AS account`);
     expect(rows[0].account).toBeNull();
   });
 
-  it('refuses a database that takes no writes', async () => {
+  it('refuses a read-only database', async () => {
     const name = new URL(database.url).pathname.slice(1);
     await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     await expect(applyMigrations(database.url, folder)).rejects.toMatchObject({
       code: 'DATABASE_MIGRATION',
-      message: expect.stringMatching(/takes no writes/),
+      message: expect.stringMatching(/is read-only/),
     });
   });
 

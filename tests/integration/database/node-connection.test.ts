@@ -97,7 +97,7 @@ describe('what nodes tell each other', () => {
     const node = new NodeConnection({
       databaseUrl: way.through(database.url),
       nodeId: 'n7',
-      answerLimitMs: 1_000,
+      responseTimeoutMs: 1_000,
       log: quietLog,
       onMessage: (message) => heard.push(message),
       onBack: isBack,

@@ -63,13 +63,13 @@ describe('the check of a database', () => {
     [
       'REVOKE INSERT ON message FROM',
       'GRANT INSERT ON message TO',
-      /right INSERT on "message".*GRANT INSERT ON message/,
+      /privilege INSERT on "message".*GRANT INSERT ON message/,
     ],
-    ['REVOKE DELETE ON journal FROM', 'GRANT DELETE ON journal TO', /right DELETE on "journal"/],
+    ['REVOKE DELETE ON journal FROM', 'GRANT DELETE ON journal TO', /privilege DELETE on "journal"/],
     [
       'REVOKE USAGE ON SEQUENCE outbox_id_seq FROM',
       'GRANT USAGE ON SEQUENCE outbox_id_seq TO',
-      /right USAGE on "public.outbox_id_seq".*GRANT USAGE ON SEQUENCE/,
+      /privilege USAGE on "public.outbox_id_seq".*GRANT USAGE ON SEQUENCE/,
     ],
     [
       'REVOKE SELECT ON _prisma_migrations FROM',
@@ -86,8 +86,8 @@ describe('the check of a database', () => {
       await asOwner(database, `${grant} ${role.name}`);
       expect(await found()).toBeUndefined();
       expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
-        ['error', 'the database takes nothing'],
-        ['info', 'the database takes everything again'],
+        ['error', 'database not usable'],
+        ['info', 'database usable again'],
       ]);
     },
   );
@@ -110,12 +110,12 @@ describe('the check of a database', () => {
     expect((await found())?.message).toMatch(/"dbos.workflow_status"/);
   });
 
-  it('finds that the database takes no writes', async () => {
+  it('finds that the database is read-only', async () => {
     const name = new URL(database.url).pathname.slice(1);
     await asOwner(database, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     expect(await found()).toMatchObject({
       trouble: 'read-only',
-      message: expect.stringMatching(/no writes/),
+      message: expect.stringMatching(/is read-only/),
     });
   });
 
@@ -143,7 +143,7 @@ describe('the check of a database', () => {
     for (const _ of [1, 2]) {
       expect(await found()).toMatchObject({
         trouble: 'full',
-        message: expect.stringMatching(/disk is full/),
+        message: expect.stringMatching(/disk of the database is full/),
       });
     }
     await asOwner(database, 'DROP TRIGGER full_disk ON journal');

@@ -1,11 +1,11 @@
 import type { ClusterView } from '../ports/cluster.ts';
 
-/** How long a dead process is looked at before its accounts are taken: a broken connection may come back. */
+/** How long a process must look dead before its accounts are taken: its connection may break and come back. */
 export const DEAD_FOR_MS = 300;
-/** Each node that holds fewer accounts gets this long to take a free one first. */
+/** Each node with fewer accounts gets this long to take a free one first. */
 export const COURTESY_MS = 250;
 
-/** How many accounts each node that takes part holds; nodes that drain, hang or are gone do not. */
+/** The number of accounts of each live node that does not drain. */
 export function sharesOf(view: ClusterView): Map<string, number> {
   const shares = new Map<string, number>();
   for (const node of view.nodes) if (node.isAlive && !node.isDraining) shares.set(node.nodeId, 0);
@@ -17,25 +17,25 @@ export function sharesOf(view: ClusterView): Map<string, number> {
 }
 
 /**
- * For each account that may be taken, how many nodes should take it before this one: those that hold fewer, then those
- * of smaller name, each account counted for the node it falls to. Pure.
+ * For each account that can be taken, the rank of this node: how many nodes should take it first. Nodes with fewer accounts
+ * come first, then those with smaller names; each account counts for the node of rank 0. Pure.
  */
-export function placesInLine(view: ClusterView, nodeId: string): Map<string, number> {
+export function ranksOf(view: ClusterView, nodeId: string): Map<string, number> {
   const shares = sharesOf(view);
-  const places = new Map<string, number>();
+  const ranks = new Map<string, number>();
   for (const { accountId, availability } of view.accounts) {
     if (availability === 'held') continue;
-    const line = [...shares].sort(([a, m], [b, n]) => m - n || (a < b ? -1 : 1)).map(([node]) => node);
-    places.set(accountId, Math.max(0, line.indexOf(nodeId)));
-    const first = line[0];
+    const order = [...shares].sort(([a, m], [b, n]) => m - n || (a < b ? -1 : 1)).map(([node]) => node);
+    ranks.set(accountId, Math.max(0, order.indexOf(nodeId)));
+    const first = order[0];
     if (first !== undefined) shares.set(first, (shares.get(first) ?? 0) + 1);
   }
-  return places;
+  return ranks;
 }
 
 /**
- * An account that this node should give up so that a node with fewer gets it; undefined when the shares are even, or
- * something is still on its way. Only the fullest node gives, so that one account moves at a time. Pure.
+ * An account that this node should release so that a node with fewer takes it; undefined when the shares are even or an
+ * account is not held yet. Only the node with the most accounts releases one, so that one moves at a time. Pure.
  */
 export function accountToGive(view: ClusterView, nodeId: string): string | undefined {
   if (view.accounts.some(({ availability }) => availability !== 'held')) return undefined;

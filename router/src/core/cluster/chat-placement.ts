@@ -1,3 +1,4 @@
+import type { NodeId } from '../ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterView, NodeView } from '../ports/cluster.ts';
 
@@ -8,14 +9,14 @@ const DEAD_FOR_MS = 1_500;
 
 /** Decides which node runs a chat worker, and which nodes are dead, from what this node sees of the others. */
 export class ChatPlacement {
-  readonly #nodeId: string;
+  readonly #nodeId: NodeId;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   #view: ClusterView = { nodes: [], accounts: [] };
   /** Chats placed on a node since it last reported its turns. */
-  readonly #placed = new Map<string, { seenAtMs: number; count: number }>();
-  readonly #deadSince = new Map<string, number>();
+  readonly #placed = new Map<NodeId, { seenAtMs: number; count: number }>();
+  readonly #deadSince = new Map<NodeId, number>();
 
-  constructor(nodeId: string, clock: Pick<Clock, 'monotonicMs'>) {
+  constructor(nodeId: NodeId, clock: Pick<Clock, 'monotonicMs'>) {
     this.#nodeId = nodeId;
     this.#clock = clock;
   }
@@ -43,7 +44,7 @@ export class ChatPlacement {
   }
 
   /** Nodes that live, this one always among them. */
-  get liveNodes(): string[] {
+  get liveNodes(): NodeId[] {
     return [this.#nodeId, ...this.#others().map(({ nodeId }) => nodeId)];
   }
 
@@ -52,7 +53,7 @@ export class ChatPlacement {
    * @param ownTurns turns that run here
    * @param margin how many fewer turns the other node must have; `-Infinity` for a node that stops
    */
-  nodeForNextChat(ownTurns: number, margin = MARGIN): string {
+  nodeForNextChat(ownTurns: number, margin = MARGIN): NodeId {
     const loads = this.#others()
       .filter(({ isDraining }) => !isDraining)
       .map(({ nodeId, turns }) => ({ nodeId, turns: turns + (this.#placed.get(nodeId)?.count ?? 0) }));
@@ -61,13 +62,13 @@ export class ChatPlacement {
   }
 
   /** A chat was claimed for this node: it counts until the node reports its turns. */
-  placed(nodeId: string): void {
+  placed(nodeId: NodeId): void {
     const placed = this.#placed.get(nodeId);
     if (placed) placed.count += 1;
   }
 
   /** Whether a node has been dead for a while. Call it again and again: the time runs from the first call. */
-  isExpired(nodeId: string): boolean {
+  isExpired(nodeId: NodeId): boolean {
     // A database that has just replaced another one knows no node's connection yet, this one's neither.
     if (!this.#seesItself() || this.liveNodes.includes(nodeId)) return false;
     const nowMs = this.#clock.monotonicMs();

@@ -1,11 +1,11 @@
 import type { Fence, Lease } from '../ports/account-lease.ts';
 
-/** A lease that this process holds, with its own view of whether it still may act under it. */
+/** A lease of this process, with its own view of whether it may still act under it. */
 export class HeldLease implements Fence {
   readonly accountId: string;
   readonly owner: string;
   readonly epoch: bigint;
-  /** Why it is held no more; undefined while it is, or while only its time ran out. */
+  /** Why it was lost; undefined while it is valid, and when only its time has expired. */
   lostBecause: string | undefined;
   readonly #safeMs: number;
   readonly #monotonicMs: () => number;
@@ -13,9 +13,9 @@ export class HeldLease implements Fence {
   #renewedAtMs: number;
 
   /**
-   * @param deps.safeMs how long after a renewal it may be acted on; less than the lease's time, so that this process
-   *   stops before another one may start
-   * @param deps.askedAtMs monotonic time before the lease was asked for
+   * @param deps.safeMs how long after a renewal it may be used; less than the lease's time, so that this process stops
+   *   before another one may start
+   * @param deps.askedAtMs monotonic time before the lease was requested
    */
   constructor(
     lease: Lease,
@@ -34,7 +34,7 @@ export class HeldLease implements Fence {
     return this.lostBecause === undefined && this.#monotonicMs() - this.#renewedAtMs < this.#safeMs;
   }
 
-  /** A renewal succeeded that was asked for at `askedAtMs` (monotonic). */
+  /** A renewal that was requested at `askedAtMs` (monotonic) succeeded. */
   renewed(askedAtMs: number): void {
     this.#renewedAtMs = Math.max(this.#renewedAtMs, askedAtMs);
   }

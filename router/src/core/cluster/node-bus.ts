@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { NodeId } from '../ids.ts';
 import type { AccountStatus } from '../ports/chat-provider.ts';
 
 const pairBy = z.union([
@@ -63,13 +64,13 @@ export interface NodeTransportEvents {
 
 /** Messages between the nodes of one database: parts publish what others must know, and subscribe to what concerns them. */
 export class NodeBus<Transport extends NodeTransport = NodeTransport> {
-  readonly nodeId: string;
+  readonly nodeId: NodeId;
   readonly transport: Transport;
-  readonly #handlers = new Map<Kind, Array<(message: never, from: string) => void>>();
+  readonly #handlers = new Map<Kind, Array<(message: never, from: NodeId) => void>>();
   readonly #onBack: Array<() => void> = [];
 
   /** @param connect makes the transport */
-  constructor(nodeId: string, connect: (events: NodeTransportEvents) => Transport) {
+  constructor(nodeId: NodeId, connect: (events: NodeTransportEvents) => Transport) {
     this.nodeId = nodeId;
     this.transport = connect({
       onMessage: (payload) => this.#receive(payload),
@@ -91,7 +92,7 @@ export class NodeBus<Transport extends NodeTransport = NodeTransport> {
   }
 
   /** Handles messages of one kind from other nodes; `from` is the sending node. */
-  on<K extends Kind>(kind: K, handler: (message: Of<K>, from: string) => void): void {
+  on<K extends Kind>(kind: K, handler: (message: Of<K>, from: NodeId) => void): void {
     this.#handlers.set(kind, [...(this.#handlers.get(kind) ?? []), handler]);
   }
 
@@ -107,7 +108,7 @@ export class NodeBus<Transport extends NodeTransport = NodeTransport> {
     this.#handle(parsed.data.message, parsed.data.from);
   }
 
-  #handle(message: NodeMessage, from: string): void {
+  #handle(message: NodeMessage, from: NodeId): void {
     for (const handler of this.#handlers.get(message.kind) ?? []) handler(message as never, from);
   }
 }

@@ -1,5 +1,5 @@
 import type { NodeBus } from '../cluster/node-bus.ts';
-import { KeyedLock } from '../keyed-lock.ts';
+import { KeyedQueue } from '../keyed-queue.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { QueuedReply } from '../ports/inbox.ts';
@@ -53,7 +53,7 @@ export interface DeliverDeps {
 export class ReplyDelivery {
   readonly #deps: DeliverDeps;
   /** The send queue of each chat, by chat id. */
-  readonly #queues = new KeyedLock();
+  readonly #queues = new KeyedQueue();
   /** Rows that are queued or being sent in this process: a row taken from its turn and again by `resume` is sent once. */
   readonly #queued = new Set<string>();
   /** New replies wait here while `resume` reads the older ones, so that they do not overtake them. */
@@ -226,7 +226,7 @@ export class ReplyDelivery {
   /** A delay lasts as long as its limit, which may end sooner or have been measured by another clock. */
   async #endDelaysUnlessLimited(): Promise<void> {
     const { outbox, provider } = this.#deps;
-    if (provider.status().limitLeftMs === undefined) await outbox.endHolds(provider.accountId);
+    if (provider.status().limitLeftMs === undefined) await outbox.endDelays(provider.accountId);
   }
 
   /** A restricted account is connected too: WhatsApp limits messages to strangers only. */
@@ -240,7 +240,7 @@ export class ReplyDelivery {
     if (this.#isFinishing || this.#queued.has(outboxId)) return;
     this.#queued.add(outboxId);
     void this.#queues
-      .run([chatId], () => this.#sender.send(reply))
+      .run(chatId, () => this.#sender.send(reply))
       .finally(() => this.#queued.delete(outboxId));
   }
 }

@@ -10,7 +10,7 @@ export interface ReplayDeps {
 }
 
 /**
- * Takes a dead letter up again and sets it going. The message is routed anew, by the table as it is now.
+ * Replays a dead letter: its message is routed by the table as it is now, or its reply is sent again.
  * @throws {StorageUnavailableError} nothing was changed
  */
 export async function replayDeadLetter(deps: ReplayDeps, id: string): Promise<Replay['outcome']> {
@@ -22,8 +22,8 @@ export async function replayDeadLetter(deps: ReplayDeps, id: string): Promise<Re
 
 /**
  * Replays the open letters of a filter, oldest first, so that messages of one chat keep their order.
- * @returns how many were taken up, and whether `limit` left more of them
- * @throws {StorageUnavailableError} those before the failure were taken up; call again for the rest
+ * @returns how many were replayed, and whether `limit` left more of them
+ * @throws {StorageUnavailableError} the letters before the failure were replayed; call again for the rest
  */
 export async function replayDeadLetters(
   deps: ReplayDeps,

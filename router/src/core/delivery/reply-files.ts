@@ -12,7 +12,7 @@ const UPLOAD_BACKOFF_MS = 2_000;
 const UPLOADS_AT_ONCE = 4;
 
 export interface ReplyFilesDeps {
-  outbox: Pick<Outbox, 'fileOf' | 'keepContent' | 'markDead' | 'release' | 'hold'>;
+  outbox: Pick<Outbox, 'fileOf' | 'keepContent' | 'markDead' | 'release' | 'delay'>;
   provider: Pick<ChatProvider, 'upload'>;
 }
 
@@ -57,7 +57,7 @@ export class ReplyFiles {
     }
     this.#failures.set(outboxId, failures);
     await outbox.release(outboxId, reason);
-    await outbox.hold(outboxId, UPLOAD_BACKOFF_MS * 2 ** (failures - 1), reason);
+    await outbox.delay(outboxId, UPLOAD_BACKOFF_MS * 2 ** (failures - 1), reason);
     log.warn({ reason, failures }, 'file of a reply not uploaded, retrying');
   }
 }

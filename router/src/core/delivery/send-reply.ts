@@ -117,7 +117,7 @@ export class ReplySender {
     const { outbox, provider } = this.#deps;
     const { reason, limitLeftMs } = provider.status();
     if (limitLeftMs === undefined || !(await outbox.isCold(outboxId))) return false;
-    await outbox.hold(outboxId, limitLeftMs, reason ?? 'WhatsApp limits this account.');
+    await outbox.delay(outboxId, limitLeftMs, reason ?? 'WhatsApp limits this account.');
     log.warn({ limitLeftMs }, 'message to a new contact delayed: WhatsApp limits this account');
     return true;
   }

@@ -1,22 +1,23 @@
 import { groupJid, lidJid, phoneJid } from '../chat-id.ts';
+import type { ChatId, GroupId, Lid, PhoneNumber } from '../ids.ts';
 import type { IncomingMessage, MediaInfo, MessageKind } from '../models.ts';
 import type { ChatAddress, InboundMessage, PendingTurn } from '../ports/inbox.ts';
 
-/** Every address known of one chat; bare digits, exactly one of person (phone, lid) or group. */
+/** Every address known of one chat: a person (phone, LID or both) or a group. */
 export interface ChatIdentity {
-  phone?: string | null;
-  lid?: string | null;
-  groupId?: string | null;
+  phone?: PhoneNumber | null;
+  lid?: Lid | null;
+  groupId?: GroupId | null;
 }
 
-/** What the database's functions take for an address; null is absent. */
+/** An address as the database's functions take it; null is absent. */
 export interface AddressColumns {
-  phone: string | null;
-  lid: string | null;
-  groupId: string | null;
+  phone: PhoneNumber | null;
+  lid: Lid | null;
+  groupId: GroupId | null;
 }
 
-/** The columns of a chat's address. How a number and a LID become one chat is `chat_of` in the first migration. */
+/** The columns of a chat's address. How a number and a LID become one chat is in `chat_of` (prisma/functions/chats.sql). */
 export function addressColumns(chat: ChatAddress): AddressColumns {
   if (chat.kind === 'group') return { phone: null, lid: null, groupId: chat.groupId };
   return { phone: chat.phone ?? null, lid: chat.lid ?? null, groupId: null };
@@ -33,7 +34,7 @@ export function channelIdOfChat(chat: ChatIdentity): string {
   return channelIdsOf(chat)[0] ?? '';
 }
 
-/** The JID that answers a message: where it was heard from, else the number before the LID. */
+/** The JID that a reply goes to: the one the message came from, else the number before the LID. */
 export function replyToOf(message: Pick<InboundMessage, 'chat' | 'replyTo'>): string {
   if (message.replyTo) return message.replyTo;
   if (message.chat.kind === 'group') return groupJid(message.chat.groupId);
@@ -41,19 +42,19 @@ export function replyToOf(message: Pick<InboundMessage, 'chat' | 'replyTo'>): st
 }
 
 /** A person as a JID, the number before the LID; undefined when nothing is known. */
-export function personJid(person: { phone?: string | null; lid?: string | null }): string | undefined {
+export function personJid(person: { phone?: PhoneNumber | null; lid?: Lid | null }): string | undefined {
   if (person.phone) return phoneJid(person.phone);
   return person.lid ? lidJid(person.lid) : undefined;
 }
 
-/** An unanswered message with its chat, as either adapter holds it. */
+/** An unanswered message with its chat, as either adapter stores it. */
 export interface StoredTurn {
   messageId: string;
-  chatId: string;
+  chatId: ChatId;
   accountId: string;
   waMessageId: string;
-  senderPhone?: string | null;
-  senderLid?: string | null;
+  senderPhone?: PhoneNumber | null;
+  senderLid?: Lid | null;
   pushName?: string | null;
   kind: string;
   text: string;
@@ -70,8 +71,8 @@ export interface StoredTurn {
 }
 
 /**
- * A stored message as its turn needs it. In a 1:1 chat the writer is the chat's person, so an address that was learnt
- * after the message came in counts too.
+ * A stored message as its turn needs it. In a 1:1 chat the sender is the chat's person, so an address that was learned
+ * after the message was stored counts too.
  */
 export function pendingTurn(row: StoredTurn): PendingTurn {
   const isGroup = Boolean(row.chat.groupId);

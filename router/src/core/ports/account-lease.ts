@@ -1,35 +1,37 @@
-/** The right of one node to hold an account's socket. The epoch grows with each acquisition, whoever acquires. */
+import type { NodeId } from '../ids.ts';
+
+/** The right of one node to connect an account. The epoch grows with each acquisition by any node. */
 export interface Lease {
   accountId: string;
-  owner: string;
+  owner: NodeId;
   epoch: bigint;
 }
 
 /**
- * What every write of an account's owner is made under: it counts in the database only while the account's lease still
- * has this owner and epoch, and is not even tried once the owner knows better.
+ * The check on every write of an account's owner: the database accepts it only while the account's lease has this owner
+ * and epoch, and the process does not try it when it knows that the lease is lost.
  */
 export interface Fence extends Lease {
-  /** False once the lease was lost, given back, or not renewed in time by this process's own clock. Cheap. */
+  /** False when the lease was lost or released, or not renewed in time by this process's own clock. Cheap. */
   isHeld(): boolean;
-  /** To call when a write found the lease gone; the owner lets the account go. */
+  /** Call it when a write found the lease lost: the owner disconnects the account. */
   lose(reason: string): void;
 }
 
 /**
- * Leases of one node. Times are the database's own, so that no two nodes' clocks are ever compared.
+ * Leases of one node. Times are the database's, so that clocks of two nodes are never compared.
  * @throws {StorageUnavailableError} from every method; nothing was changed
  */
 export interface AccountLeases {
   /**
-   * Takes the account when nobody holds it: never held, given back, run out, or this node's own from an earlier life.
-   * `fromDead` takes it also from an owner whose process is gone although its lease has time left; only for a caller
-   * that has seen it gone for a while, since a connection may break and come back.
-   * @returns the lease under a fresh epoch; undefined while another node's counts
+   * Takes an account without a valid lease: never leased, released, expired, or this node's own from an earlier process.
+   * `fromDead` also takes it from an owner whose process is dead although its lease has time left; only for a caller that
+   * has seen it dead for a while, since a connection may break and come back.
+   * @returns the lease with a new epoch; undefined while another node's lease is valid
    */
   acquire(accountId: string, options?: { fromDead?: boolean }): Promise<Lease | undefined>;
-  /** Starts the time of leases anew. @returns accounts of those that still count; the others are lost for good */
+  /** Restarts the time of leases. @returns the accounts of those that are still valid; the others are lost */
   renew(leases: readonly Lease[]): Promise<Set<string>>;
-  /** Gives a lease back, so that another node can take it at once; one that is lost already stays as it is. */
+  /** Releases a lease, so that another node can take it at once; a lost one is not changed. */
   release(lease: Lease): Promise<void>;
 }

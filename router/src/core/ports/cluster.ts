@@ -1,36 +1,37 @@
+import type { NodeId } from '../ids.ts';
 import type { AccountRecord } from './account-store.ts';
 
 /** One process of wa2ai on the database. */
 export interface NodeView {
-  nodeId: string;
+  nodeId: NodeId;
   host: string;
   /** Where its REST API listens, as it sees itself. */
   url: string;
   version: string;
   startedAtMs: number;
-  /** When it last showed itself, by the database's clock. */
+  /** When it last updated its row, by the database's clock. */
   seenAtMs: number;
   /** Turns that ran on it then. */
   turns: number;
   /** It is about to stop and takes nothing new. */
   isDraining: boolean;
-  /** Its process lives (it holds its lock) and has shown itself within a lease's time. */
+  /** Its process lives (its advisory lock is taken) and has updated its row within the time of a lease. */
   isAlive: boolean;
 }
 
-/** One WhatsApp account of the database and who holds it. */
+/** One WhatsApp account of the database and its node. */
 export interface AccountView {
   accountId: string;
-  /** What its holder stored last; pairing codes are not among it. */
+  /** What its node stored last, without pairing codes. */
   record: Omit<AccountRecord, 'generation'>;
   changedAtMs: number;
-  /** Whose lease counts, or counted last; absent when it was given back. */
-  holder?: { nodeId: string; epoch: bigint };
-  /** `held`, or takeable: `free` at once, `dead-holder` for who sees it so for a while. */
+  /** The node whose lease is valid, or was last; absent when the lease was released. */
+  holder?: { nodeId: NodeId; epoch: bigint };
+  /** `held`, or takeable: `free` at once, `dead-holder` when its node has been dead for a while. */
   availability: 'held' | 'free' | 'dead-holder';
 }
 
-/** Everything one node needs to know of the others, read in one step. */
+/** What one node needs to know of the others, read in one statement. */
 export interface ClusterView {
   /** This node among them, once it has shown itself; by id. */
   nodes: NodeView[];

@@ -1,9 +1,10 @@
+import type { ChatId, GroupId, Lid, NodeId, PhoneNumber } from '../ids.ts';
 import type { IncomingMessage, MediaInfo, MessageKind, OutgoingMessage } from '../models.ts';
 
 /** Where a chat is, by every address known: a person by number and/or LID, or a group. */
 export type ChatAddress =
-  | { kind: 'person'; phone?: string; lid?: string }
-  | { kind: 'group'; groupId: string };
+  | { kind: 'person'; phone?: PhoneNumber; lid?: Lid }
+  | { kind: 'group'; groupId: GroupId };
 
 /** The file of a message, as the provider found it. */
 export interface InboundMedia extends MediaInfo {
@@ -19,7 +20,7 @@ export interface InboundMessage {
   /** The JID it was heard from, where the answer goes. Absent: the chat's number, else its LID. */
   replyTo?: string;
   /** The person who wrote it; in a 1:1 chat the same person as `chat`. */
-  sender: { phone?: string; lid?: string; pushName?: string };
+  sender: { phone?: PhoneNumber; lid?: Lid; pushName?: string };
   kind: MessageKind;
   text: string;
   quotedText?: string;
@@ -44,15 +45,15 @@ export type MessageState = 'received' | 'answered' | 'ignored' | 'dead';
  * chat was taken over finds its claim void at its next read.
  */
 export interface ChatClaim {
-  chatId: string;
-  node: string;
+  chatId: ChatId;
+  node: NodeId;
   epoch: number;
 }
 
 /** A chat with unanswered messages; `node` and `epoch` are those of its last claim, `node` absent when it was released. */
 export interface OpenChat {
-  chatId: string;
-  node?: string;
+  chatId: ChatId;
+  node?: NodeId;
   epoch: number;
 }
 
@@ -60,7 +61,7 @@ export interface OpenChat {
 export interface Stored {
   outcome: 'stored' | 'known';
   messageId: string;
-  chatId: string;
+  chatId: ChatId;
   worker?: ChatClaim;
   /** This call made the claim: no worker runs yet. */
   isNewWorker: boolean;
@@ -69,7 +70,7 @@ export interface Stored {
 /** The oldest unanswered message of a chat, as the turn needs it. */
 export interface PendingTurn {
   messageId: string;
-  chatId: string;
+  chatId: ChatId;
   accountId: string;
   message: IncomingMessage;
   /** Addresses of the chat for route lookup: canonical channelIds, preferred first (number before LID). */
@@ -111,7 +112,7 @@ export interface NewReply extends OutgoingMessage {
 /** A reply that waits for delivery, as the deliverer needs it. */
 export interface QueuedReply {
   outboxId: string;
-  chatId: string;
+  chatId: ChatId;
   /** The message that it answers; absent for a message that an admin sends. */
   messageId?: string;
   message: OutgoingMessage;
@@ -127,7 +128,7 @@ export interface Inbox {
    * message that is known for (account, chat, sender, WhatsApp id) changes nothing. Joins a person's number and LID into
    * one chat, merging two chats that prove to be one.
    */
-  add(message: InboundMessage, node: string): Promise<Stored>;
+  add(message: InboundMessage, node: NodeId): Promise<Stored>;
   /**
    * The oldest unanswered message of the chat by stanza order. Undefined when there is none, when the chat was merged into
    * another one, or when the claim is void. When there is none the claim is released in the same transaction, unless
@@ -158,7 +159,7 @@ export interface Inbox {
    */
   mediaReference(messageId: string): Promise<string | undefined>;
   /** Chats with unanswered messages, except those claimed by one of these nodes; by chat id. */
-  openChats(exceptNodes: readonly string[]): Promise<OpenChat[]>;
+  openChats(exceptNodes: readonly NodeId[]): Promise<OpenChat[]>;
   /** Claims for `node` those of the chats whose epoch is still the given one. @returns the new claims */
-  claimChats(chats: ReadonlyArray<Pick<OpenChat, 'chatId' | 'epoch'>>, node: string): Promise<ChatClaim[]>;
+  claimChats(chats: ReadonlyArray<Pick<OpenChat, 'chatId' | 'epoch'>>, node: NodeId): Promise<ChatClaim[]>;
 }

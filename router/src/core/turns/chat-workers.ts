@@ -1,5 +1,6 @@
 import type { ChatPlacement } from '../cluster/chat-placement.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
+import type { ChatId, NodeId } from '../ids.ts';
 import type { ClusterView } from '../ports/cluster.ts';
 import type { ChatClaim, OpenChat } from '../ports/inbox.ts';
 import { ChatWorker, type ChatWorkerDeps } from './run-chat.ts';
@@ -11,7 +12,7 @@ const SWEEP_SOON_MS = 300;
 
 export interface ChatWorkersDeps extends Omit<ChatWorkerDeps, 'onTurns'> {
   /** Stable name of this node: its claims outlive a restart under the same name. */
-  nodeId: string;
+  nodeId: NodeId;
   placement: ChatPlacement;
   bus: NodeBus;
   /** Aborted by `stop` after its grace time; the `stopping` of `answer` must be its signal. */
@@ -31,8 +32,7 @@ export interface ChatWorkersDeps extends Omit<ChatWorkerDeps, 'onTurns'> {
  */
 export class ChatWorkers {
   readonly #deps: ChatWorkersDeps;
-  /** By chat id. */
-  readonly #workers = new Map<string, { worker: ChatWorker; ended: Promise<void> }>();
+  readonly #workers = new Map<ChatId, { worker: ChatWorker; ended: Promise<void> }>();
   /** Open chats of this node that the last sweep found without a worker: their message may have just been stored. */
   #unserved = new Set<string>();
   #turns = 0;
@@ -54,7 +54,7 @@ export class ChatWorkers {
   }
 
   /** The node that is to claim a chat that nobody works on. */
-  nodeForNextChat(): string {
+  nodeForNextChat(): NodeId {
     return this.#deps.placement.nodeForNextChat(this.#turns);
   }
 
@@ -188,8 +188,8 @@ export class ChatWorkers {
     return false;
   }
 
-  #placed(chats: readonly OpenChat[]): Map<string, OpenChat[]> {
-    const byNode = new Map<string, OpenChat[]>();
+  #placed(chats: readonly OpenChat[]): Map<NodeId, OpenChat[]> {
+    const byNode = new Map<NodeId, OpenChat[]>();
     for (const [index, chat] of chats.entries()) {
       const node = this.#deps.placement.nodeForNextChat(this.#turns + index);
       if (node !== this.#deps.nodeId) this.#deps.placement.placed(node);

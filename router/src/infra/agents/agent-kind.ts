@@ -2,11 +2,22 @@ import type { z } from 'zod';
 import type { AgentClient } from '../../core/agent-client.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
+import type { AgentTools } from './agent-tools.ts';
 import type { AgentTransport } from './transport/agent-transport.ts';
 
 /** A mistake in a route's settings; `field` is its path within the settings of the kind, such as `functions[1]`. */
 export interface SettingsProblem {
   field: string;
+  message: string;
+}
+
+/** What is likely to go wrong with a route although its settings are valid. */
+export interface ProbeFinding {
+  /** Stable and machine-readable. */
+  code: 'AGENT_UNREACHABLE' | 'AGENT_ACCESS_DENIED' | 'AGENT_APP_UNKNOWN' | 'AGENT_MANIFEST';
+  /** The field it is about, from `agentEndpoint` or `config`. */
+  field: string;
+  /** One sentence without secrets. */
   message: string;
 }
 
@@ -38,6 +49,17 @@ export interface AgentKind<Settings = unknown> {
   check?(settings: Settings): Promise<SettingsProblem[]>;
   /** The URL that requests of a route go to. Routes with the same one share a circuit breaker. */
   endpointOf(agentEndpoint: string, settings: Settings): string;
+  /**
+   * Looks whether the agent is there, without running it. Ends with the signal; never throws for an agent's failure.
+   * Absent: a route of this kind cannot be probed.
+   */
+  probe?(
+    agentEndpoint: string,
+    settings: Settings,
+    deps: Pick<AgentDeps, 'clock' | 'transport'> & { signal: AbortSignal },
+  ): Promise<ProbeFinding[]>;
+  /** Tools for the command line. Absent: the kind has none. */
+  readonly tools?: AgentTools;
   /** Makes the function that makes a client; what it holds is shared by all clients of the kind. */
   client(deps: AgentDeps): (settings: Settings) => AgentClient;
 }

@@ -63,8 +63,8 @@ export function unmasked(
 
 function hasMoved(kind: AgentKind, before: AgentOfRoute, next: AgentOfRoute): boolean {
   if (originOf(endpointOf(kind, before)) !== originOf(endpointOf(kind, next))) return true;
-  const known = new Set(addressesOf(kind, before).map(originOf));
-  return addressesOf(kind, next).some((url) => !known.has(originOf(url)));
+  const known = new Set(addressesOf(kind, before).map(({ url }) => originOf(url)));
+  return addressesOf(kind, next).some(({ url }) => !known.has(originOf(url)));
 }
 
 function endpointOf(kind: AgentKind, { agentEndpoint, config }: AgentOfRoute): string {
@@ -72,9 +72,15 @@ function endpointOf(kind: AgentKind, { agentEndpoint, config }: AgentOfRoute): s
 }
 
 /** Every address that the kind may send a request of this route to. */
-export function addressesOf(kind: AgentKind, { agentEndpoint, config }: AgentOfRoute): string[] {
-  const inSettings = textsOf(kind.settings, config.agent?.settings, 'uri').map(({ value }) => value);
-  return [agentEndpoint, ...inSettings];
+export function addressesOf(
+  kind: AgentKind,
+  { agentEndpoint, config }: AgentOfRoute,
+): Array<{ field: string; url: string }> {
+  const inSettings = textsOf(kind.settings, config.agent?.settings, 'uri').map(({ path, value }) => ({
+    field: ['config', kind.name, ...path].join('.'),
+    url: value,
+  }));
+  return [{ field: 'agentEndpoint', url: agentEndpoint }, ...inSettings];
 }
 
 function originOf(url: string): string {

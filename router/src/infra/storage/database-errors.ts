@@ -1,6 +1,6 @@
 import { Wa2aiError } from '../../core/errors.ts';
 
-/** Why the database cannot be used; stable, for tests and machines. */
+/** Why the database cannot be used; stable. */
 export type DatabaseErrorCode =
   | 'DATABASE_ALREADY_RUNNING'
   | 'DATABASE_FOLDER'
@@ -15,8 +15,8 @@ export type DatabaseErrorCode =
   | 'DATABASE_VERSION';
 
 /**
- * The database cannot be started, reached or brought up to date. The message is a sentence that tells the operator
- * what to do, and holds no password.
+ * The database cannot be started, connected to or migrated. The message tells the operator what to do and contains no
+ * password.
  */
 export class DatabaseError extends Wa2aiError {
   constructor(code: DatabaseErrorCode, message: string, options?: { cause?: unknown }) {

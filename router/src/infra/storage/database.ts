@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { StorageTroubleError } from '../../core/errors.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import { connectExternalPostgres } from './connections/external-postgres.ts';
+import { connectExternalPostgres, type ExternalPostgres } from './connections/external-postgres.ts';
 import { withConnection } from './connections/with-connection.ts';
-import { startEmbeddedPostgres } from './embedded/embedded-postgres.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import { openSecrets } from './encryption/open-secrets.ts';
 import type { SecretCipher } from './encryption/secret-cipher.ts';
 import { nodeIdOf } from './node-id.ts';
@@ -46,14 +46,33 @@ export interface Database {
  * @throws {DatabaseError} with a sentence for the operator; nothing that this call started is left running
  */
 export async function openDatabase(config: DatabaseConfig, log: Logger): Promise<Database> {
-  const nodeId = config.nodeId ?? (await nodeIdOf(config.dataDir));
-  const database = config.databaseUrl
-    ? await connectExternalPostgres({ url: config.databaseUrl, nodeId, log })
-    : await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  if (config.databaseUrl) {
+    const nodeId = await nodeIdFrom(config);
+    const database = await connectExternalPostgres({ url: config.databaseUrl, nodeId, log });
+    return prepare(config, database, log);
+  }
+  const database = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  return prepare(config, database, log).catch(async (error: unknown) => {
+    throw await orFullDisk(error, config.dataDir);
+  });
+}
+
+async function nodeIdFrom(config: DatabaseConfig): Promise<string> {
+  return config.nodeId ?? nodeIdOf(config.dataDir);
+}
+
+async function prepare(
+  config: DatabaseConfig,
+  database: EmbeddedPostgres | ExternalPostgres,
+  log: Logger,
+): Promise<Database> {
+  const { url } = database;
   try {
     const folder = findPrismaFolder();
-    const applied = await applyMigrations(database.url, folder);
-    const secrets = await withConnection(database.url, 'keys', (client) =>
+    const nodeId = await nodeIdFrom(config);
+    const applied = await applyMigrations(url, folder);
+    if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'database migrated');
+    const secrets = await withConnection(url, 'keys', (client) =>
       openSecrets(client, {
         keyFile: config.dataKeyFile,
         dataDir: config.databaseUrl === undefined ? config.dataDir : undefined,
@@ -61,20 +80,18 @@ export async function openDatabase(config: DatabaseConfig, log: Logger): Promise
         log: log.child({ mod: 'database' }),
       }),
     );
-    const migrations = await migrationNames(folder);
-    if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'database migrated');
     return {
-      url: database.url,
+      url,
       nodeId,
       secrets,
       trouble: () => database.trouble,
-      migrations,
+      migrations: await migrationNames(folder),
       stop: () => database.stop(),
       abandon: () => database.abandon(),
     };
   } catch (error) {
     await database.stop();
-    throw config.databaseUrl ? error : await orFullDisk(error, config.dataDir);
+    throw error;
   }
 }
 

@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  accountToGive,
-  placesInLine,
-  sharesOf,
-} from '../../../../router/src/core/cluster/account-placement.ts';
+import { accountToGive, ranksOf, sharesOf } from '../../../../router/src/core/cluster/account-placement.ts';
 import type { AccountView, ClusterView, NodeView } from '../../../../router/src/core/ports/cluster.ts';
 
 function node(nodeId: string, change: Partial<NodeView> = {}): NodeView {
@@ -31,7 +27,7 @@ describe('free accounts', () => {
       nodes: [node('n1'), node('n2'), node('n3')],
       accounts: [account('a', 'n1'), account('b'), account('c'), account('d')],
     };
-    const places = ['n1', 'n2', 'n3'].map((nodeId) => Object.fromEntries(placesInLine(view, nodeId)));
+    const places = ['n1', 'n2', 'n3'].map((nodeId) => Object.fromEntries(ranksOf(view, nodeId)));
     expect(places).toEqual([
       { b: 2, c: 1, d: 0 },
       { b: 0, c: 2, d: 1 },
@@ -44,7 +40,7 @@ describe('free accounts', () => {
       nodes: [node('n1', { isDraining: true }), node('n2', { isAlive: false }), node('n3')],
       accounts: [account('a', 'n2', 'dead-holder'), account('b', 'n3')],
     };
-    expect(placesInLine(view, 'n3').get('a')).toBe(0);
+    expect(ranksOf(view, 'n3').get('a')).toBe(0);
     expect(sharesOf(view)).toEqual(new Map([['n3', 1]]));
   });
 });
@@ -78,7 +74,7 @@ describe('an account moves', () => {
       if (!given) break;
       const row = accounts.find(({ accountId }) => accountId === given) as AccountView;
       Object.assign(row, { holder: undefined, availability: 'free' });
-      const taker = nodes.find(({ nodeId }) => placesInLine(view, nodeId).get(given) === 0) as NodeView;
+      const taker = nodes.find(({ nodeId }) => ranksOf(view, nodeId).get(given) === 0) as NodeView;
       Object.assign(row, { holder: { nodeId: taker.nodeId, epoch: 2n }, availability: 'held' });
     }
     expect([...sharesOf({ nodes, accounts }).values()].sort()).toEqual([2, 3, 3, 3]);

@@ -19,7 +19,7 @@ function reply(id: number, chatId = 'a'): QueuedReply {
 
 type Moves = Pick<
   Outbox,
-  'endHolds' | 'queued' | 'undelivered' | 'markSending' | 'markSent' | 'markDead' | 'release'
+  'endDelays' | 'queued' | 'undelivered' | 'markSending' | 'markSent' | 'markDead' | 'release'
 >;
 
 /** An outbox of rows by id with the moves that delivery makes, in memory. */
@@ -70,7 +70,7 @@ class Rows implements Moves {
   async markDead(id: string) {
     this.#set(id, 'dead');
   }
-  async endHolds() {}
+  async endDelays() {}
   async release(id: string) {
     this.#set(id, 'queued');
   }

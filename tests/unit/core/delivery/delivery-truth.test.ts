@@ -138,7 +138,7 @@ describe('an account that WhatsApp limits', () => {
       state: 'queued',
       attempts: 0,
       error: 'Limited (463).',
-      holdUntil: new Date(nowMs + 3_600_000),
+      delayedUntil: new Date(nowMs + 3_600_000),
     });
     delivery.pollQueue();
     await delivery.idle();

@@ -1,65 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
-import { MediaError, SendUncertainError, UploadFailedError } from '../../../../router/src/core/errors.ts';
-import type { ReplyFile } from '../../../../router/src/core/models.ts';
+import { SendUncertainError, UploadFailedError } from '../../../../router/src/core/errors.ts';
 import type { OutboxRow } from '../../../../router/src/core/ports/outbox.ts';
-import { Slots } from '../../../../router/src/core/slots.ts';
-import { StoredMedia } from '../../../../router/src/core/turns/load-media.ts';
-import { repliesOf } from '../../../../router/src/core/turns/replies-of.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
-import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
 const bytes = Buffer.from('a picture');
-const picture: ReplyFile = { kind: 'image', mimeType: 'image/png', bytes };
-const sound: ReplyFile = { kind: 'audio', mimeType: 'audio/mpeg', bytes };
 
-describe('the replies of an agent that answers with files', () => {
-  const brief = (response: string | undefined, files?: ReplyFile[]) =>
-    repliesOf({ success: true, response, files }).map(({ text, media }) => [media?.kind ?? 'text', text]);
-
-  it.each([
-    ['nothing', undefined, undefined, []],
-    ['nothing but spaces', '  \n', [], []],
-    ['words', ' hi ', [], [['text', ' hi ']]],
-    ['a file', undefined, [picture], [['image', '']]],
-    ['a file with a caption', 'look', [picture], [['image', 'look']]],
-    [
-      'words before a sound',
-      'listen',
-      [sound],
-      [
-        ['text', 'listen'],
-        ['audio', ''],
-      ],
-    ],
-    [
-      'a caption on the first file that shows one',
-      'look',
-      [sound, picture, picture],
-      [
-        ['audio', ''],
-        ['image', 'look'],
-        ['image', ''],
-      ],
-    ],
-    [
-      'long words before the file',
-      'x'.repeat(1_025),
-      [picture],
-      [
-        ['text', 'x'.repeat(1_025)],
-        ['image', ''],
-      ],
-    ],
-  ] as const)('are %s', (_, response, files, expected) => {
-    expect(brief(response, files && [...files])).toEqual(expected);
-  });
-});
-
-describe('the delivery of a file', () => {
+describe('ReplyFiles', () => {
   let clock: FakeClock;
   let state: MemoryState;
   let outbox: MemoryOutbox;
@@ -185,67 +136,5 @@ describe('the delivery of a file', () => {
     expect(row(id)).toMatchObject({ state: 'dead', error: 'The host is down. There were 5 attempts.' });
     expect(state.deadLetters).toMatchObject([{ reason: 'send-failed', outboxId: id }]);
     expect(sent.map(({ waMessageId }) => waMessageId)).toEqual(['WA2']);
-  });
-});
-
-describe('the files of stored messages', () => {
-  const { signal } = new AbortController();
-  const turn = (messageId: string) => ({ messageId, accountId: 'default' });
-  const gone = new MediaError('MEDIA_GONE', 'It is gone.');
-  const nowhere = { reload: async () => undefined };
-
-  it('are fetched a few at a time', async () => {
-    const ends: Array<() => void> = [];
-    const media = new StoredMedia({
-      ...nowhere,
-      inbox: { mediaReference: async (id) => `way to ${id}` },
-      download: async (reference) => {
-        await new Promise<void>((resolve) => ends.push(resolve));
-        return Buffer.from(reference);
-      },
-    });
-    const ids = ['1', '2', '3', '4', '5', '6'];
-    const loads = ids.map((id) => media.load(turn(id), signal));
-    await settle();
-    expect(ends).toHaveLength(4);
-    for (const end of ends) end();
-    await settle();
-    for (const end of ends) end();
-    expect((await Promise.all(loads)).map(String)).toEqual(ids.map((id) => `way to ${id}`));
-  });
-
-  it('that nobody knows the way to are gone', async () => {
-    const inbox = { mediaReference: async () => undefined };
-    const media = new StoredMedia({ ...nowhere, inbox, download: async () => bytes });
-    await expect(media.load(turn('1'), signal)).rejects.toMatchObject({ code: 'MEDIA_GONE' });
-  });
-
-  it.each<[string, () => Promise<string | undefined>, string]>([
-    ['come by the new way that a phone gave', async () => 'new', 'from new'],
-    ['are gone when no phone can be asked', async () => undefined, 'It is gone.'],
-    [
-      'are gone when the phone does not have them',
-      async () => Promise.reject(new Error('no')),
-      'It is gone.',
-    ],
-  ])('that WhatsApp dropped %s', async (_, reload, expected) => {
-    const media = new StoredMedia({
-      inbox: { mediaReference: async () => 'old' },
-      download: async (reference) => {
-        if (reference === 'old') throw gone;
-        return Buffer.from(`from ${reference}`);
-      },
-      reload,
-    });
-    const said = await media.load(turn('1'), signal).then(String, (error: Error) => error.message);
-    expect(said).toBe(expected);
-  });
-});
-
-describe('Slots', () => {
-  it('are free again after a work that failed', async () => {
-    const slots = new Slots(1);
-    await expect(slots.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
-    expect(await slots.run(async () => 'yes')).toBe('yes');
   });
 });

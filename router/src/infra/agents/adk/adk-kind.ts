@@ -1,7 +1,9 @@
 import { HttpAgentClient } from '../../http-agent-client.ts';
 import { agentKind } from '../agent-kind.ts';
+import { adkFindings } from './adk-probe.ts';
 import { type AdkSettings, adkSettings } from './adk-settings.ts';
 import { AdkState } from './adk-state.ts';
+import { adkTools } from './toolkit/adk-tools.ts';
 
 /** Google's Agent Development Kit over HTTP: the protocol of the agent contract. */
 export const adkKind = agentKind<AdkSettings>({
@@ -9,6 +11,8 @@ export const adkKind = agentKind<AdkSettings>({
   description: 'A Google ADK server.',
   settings: adkSettings,
   endpointOf: (agentEndpoint, { baseUrl }) => baseUrl ?? agentEndpoint,
+  probe: adkFindings,
+  tools: adkTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const state = new AdkState();
     return ({ timeoutMs, ...adk }) =>

@@ -138,8 +138,9 @@ export class AdkRuns {
 
   async #refused(ask: AdkAsk, refusal: Refusal): Promise<Wa2aiError> {
     const { status, body } = refusal;
-    const isUnknownApp = status === 404 && !isSessionMissing(status, body);
-    const apps = isUnknownApp ? await listApps(ask.server, ask.limited) : [];
+    const listed = status === 404 ? await listApps(ask.server, ask.limited) : [];
+    // A session that could not be created either may be missing for want of the app.
+    const apps = isSessionMissing(status, body) && listed.includes(ask.run.appName) ? [] : listed;
     if (status === 502) this.#options.state.noteDoubt(ask.sessionKey, ask.run.messageId);
     return refusalError(refusal, { apps, nowMs: this.#options.clock.now(), redact: ask.redact });
   }

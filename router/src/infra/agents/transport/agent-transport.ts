@@ -15,6 +15,11 @@ export class AgentTransport {
     this.#userAgent = `wa2ai/${packageVersion()}`;
   }
 
+  /** Why the egress policy refuses this URL, when its host is an IP address. */
+  refusalOf(url: string): string | undefined {
+    return this.#egress.refusalOfUrl(url);
+  }
+
   /** One exchange; see `boundedFetch`. A `user-agent` of the route's own headers stays. */
   fetch(url: string, options: FetchOptions): Promise<Fetched> {
     const headers = new Headers(options.headers);

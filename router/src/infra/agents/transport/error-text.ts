@@ -13,11 +13,9 @@ export function errorText(body: string): string {
 }
 
 function textOfPage(html: string): string {
-  const text = html
-    .slice(0, 20_000)
-    .replace(/<(script|style|title)\b[^>]*>[\s\S]*?<\/\1>/gi, ' ')
+  const text = withoutHiddenElements(html.slice(0, 20_000))
     .replace(/<br\s*\/?>/gi, '\n')
-    .replace(/<[^>]*>/g, ' ')
+    .replace(/<[^<>]*>/g, ' ')
     .replace(/&nbsp;/g, ' ')
     .replace(/&quot;/g, '"');
   return (
@@ -26,6 +24,21 @@ function textOfPage(html: string): string {
       ?.replace(/\s+/g, ' ')
       .trim() ?? ''
   );
+}
+
+/** Without scripts, styles and the title; an element without an end takes the rest along. Linear in the length. */
+function withoutHiddenElements(html: string): string {
+  const lower = html.toLowerCase();
+  const parts: string[] = [];
+  let at = 0;
+  for (const { 0: start, 1: name, index } of lower.matchAll(/<(script|style|title)\b/g)) {
+    if (index < at) continue;
+    parts.push(html.slice(at, index));
+    const end = lower.indexOf(`</${name}`, index + start.length);
+    if (end < 0) return parts.join(' ');
+    at = end;
+  }
+  return [...parts, html.slice(at)].join(' ');
 }
 
 const reportSchema = z.looseObject({

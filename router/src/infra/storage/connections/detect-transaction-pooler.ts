@@ -2,20 +2,20 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
 import { errorCode } from '../database-errors.ts';
 
-/** A pooler hands out the session it got back last, so the first look tells; others may use the same pooler. */
-const LOOKS = 5;
-/** An answer that takes longer waits for a session. */
-const ANSWER_MS = 5_000;
-/** `protocol_violation`: a pooler that lends sessions for one statement refuses BEGIN with it. */
+/** A pooler reuses the session that was returned last, so one attempt is usually enough; others may use the same pooler. */
+const ATTEMPTS = 5;
+/** A longer response means waiting for a session. */
+const RESPONSE_MS = 5_000;
+/** `protocol_violation`: a pooler that shares sessions between statements refuses BEGIN with it. */
 const PROTOCOL_VIOLATION = '08P01';
 
 /**
- * Whether two connections are served by sessions that change hands, as behind PgBouncer with `pool_mode = transaction`:
- * while the second holds a session by an open transaction, the first is asked which one it has. On connections of
- * their own, straight or through a pooler in session mode, both keep theirs.
+ * Whether two connections share sessions, as behind PgBouncer with `pool_mode = transaction`: while the second keeps a
+ * session by an open transaction, the first is asked for its session. Direct connections, and those through a pooler in
+ * session mode, keep their own.
  */
 export async function sharesSessions(first: pg.Client, second: pg.Client): Promise<boolean> {
-  for (let look = 0; look < LOOKS; look++) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const before = await sessionOf(first);
     try {
       await second.query('BEGIN');
@@ -29,10 +29,10 @@ export async function sharesSessions(first: pg.Client, second: pg.Client): Promi
   return false;
 }
 
-/** The server process behind the connection; undefined when none is free for it. */
+/** The server process of the connection; undefined if none is free. */
 async function sessionOf(client: pg.Client): Promise<number | undefined> {
   const isAnswered = new AbortController();
-  const late = wait(ANSWER_MS, undefined, { signal: isAnswered.signal }).catch(() => undefined);
+  const late = wait(RESPONSE_MS, undefined, { signal: isAnswered.signal }).catch(() => undefined);
   const asked = client
     .query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
     .then(({ rows }) => rows[0]?.pid);
@@ -40,7 +40,7 @@ async function sessionOf(client: pg.Client): Promise<number | undefined> {
     return await Promise.race([asked, late]);
   } finally {
     isAnswered.abort();
-    // Asked too late, it ends with its connection.
+    // A late response ends with its connection.
     asked.catch(() => undefined);
   }
 }

@@ -140,7 +140,7 @@ async function refusePooler(client: pg.Client, options: ExternalPostgresOptions)
   }
   throw new DatabaseError(
     'DATABASE_POOLER',
-    `DATABASE_URL names a pooler at ${addressOf(options.url).server} that shares sessions between transactions (such as PgBouncer with pool_mode = transaction), and wa2ai needs its own sessions for locks and LISTEN. Name the PostgreSQL server itself (hosting services call it the direct connection), or a pooler in session mode. A node opens about 20 connections.`,
+    `DATABASE_URL names a pooler at ${addressOf(options.url).server} that shares sessions between transactions (such as PgBouncer with pool_mode = transaction), and wa2ai needs its own sessions for locks and LISTEN. Name the PostgreSQL server itself (hosting services call it the direct connection), or a pooler in session mode. A node opens up to 16 connections.`,
   );
 }
 

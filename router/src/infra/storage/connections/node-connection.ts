@@ -4,92 +4,92 @@ import type pg from 'pg';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { TimedClient } from './timed-client.ts';
 
-/** First half of the advisory lock's key, "wa2n" as a number; the view `node_lock` of the first migration names it too. */
+/** First half of the advisory lock's key, "wa2n" as a number; the view `node_lock` (prisma/functions/leases.sql) has it too. */
 const LOCK_CLASS = 0x7761326e;
 const CHANNEL = 'wa2ai';
-/** PostgreSQL refuses payloads from 8,000 bytes on. */
+/** PostgreSQL rejects payloads of 8,000 bytes and more. */
 const MAX_PAYLOAD_BYTES = 7_900;
-/** Notes that are told in one statement. */
-const MAX_TOLD_AT_ONCE = 500;
-/** Notes that may wait for a database that is slow; more are left out. */
-const MAX_WAITING = 10_000;
-/** How long the last notes may take to go out at the end. */
-const LAST_NOTES_MS = 1_000;
+/** Messages of one statement. */
+const MAX_BATCH = 500;
+/** Messages that may wait for a slow database; further ones are dropped. */
+const MAX_QUEUED = 10_000;
+/** How long `close` waits for the last messages. */
+const FLUSH_MS = 1_000;
 const RETRY_MS = 100;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Sooner than a lease runs out: a node whose connection is dead without a word counts as dead at the others. */
-const ANSWER_LIMIT_MS = 10_000;
+/** Less than a lease: to the others, a node whose connection is lost counts as dead. */
+const RESPONSE_TIMEOUT_MS = 10_000;
 
 export interface NodeConnectionOptions {
   databaseUrl: string;
   nodeId: string;
   log: Logger;
-  /** What another node, or this one, published; parsed JSON. */
+  /** Receives what any node published, this one included; parsed JSON. */
   onMessage(message: unknown): void;
   /** The connection came back after a break. */
   onBack?(): void;
-  /** How long the server may owe an answer, in milliseconds. Default 10,000. */
-  answerLimitMs?: number;
+  /** Longest wait for a response of the server, in milliseconds. Default 10,000. */
+  responseTimeoutMs?: number;
 }
 
 /**
- * One connection of its own that tells the other nodes that this process lives, by a session advisory lock, and
- * carries what nodes tell each other (LISTEN/NOTIFY). What is published while it is broken is lost: whoever waits for
- * it must look by itself now and then. Needs a session of its own, so no pooler that shares sessions.
+ * A connection whose session advisory lock shows the other nodes that this process is alive, and that carries the messages
+ * between nodes (LISTEN/NOTIFY). Messages published while it is broken are lost, so receivers must poll as well. Does not
+ * work through a pooler that shares sessions.
  */
 export class NodeConnection {
   readonly #options: NodeConnectionOptions;
   readonly #stopping = new AbortController();
   #client: pg.Client | undefined;
-  #waiting: string[] = [];
-  #telling: Promise<void> | undefined;
-  #isTelling = false;
+  #queue: string[] = [];
+  #sending: Promise<void> | undefined;
+  #isSending = false;
   #loop: Promise<void> | undefined;
-  #askTimer: NodeJS.Timeout | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
   #upSinceMs: number | undefined;
 
   constructor(options: NodeConnectionOptions) {
     this.#options = options;
   }
 
-  get #answerLimitMs(): number {
-    return this.#options.answerLimitMs ?? ANSWER_LIMIT_MS;
+  get #responseTimeoutMs(): number {
+    return this.#options.responseTimeoutMs ?? RESPONSE_TIMEOUT_MS;
   }
 
-  /** Second half of this node's lock, for the row that tells others where to look. */
+  /** Second half of this node's lock key; its row in `node` has it. */
   get lockKey(): number {
     return createHash('sha256').update(`node ${this.#options.nodeId}`).digest().readInt32BE(0);
   }
 
-  /** How long it has been up without a break, in milliseconds; 0 while it is broken. */
+  /** How long the connection exists, in milliseconds; 0 while it is broken. */
   get upForMs(): number {
     return this.#upSinceMs === undefined ? 0 : performance.now() - this.#upSinceMs;
   }
 
-  /** Connects and locks; a break later is mended without end. @throws {Error} the first connection failed */
+  /** Connects and locks; reconnects whenever the connection breaks. @throws {Error} the first connection failed */
   async start(): Promise<void> {
     const connection = await this.#connect();
     this.#loop = this.#keep(connection);
-    this.#askTimer = setInterval(() => {
-      if (!this.#isTelling) this.#telling = this.#ask();
-    }, this.#answerLimitMs / 3).unref();
+    this.#heartbeat = setInterval(() => {
+      if (!this.#isSending) this.#sending = this.#probe();
+    }, this.#responseTimeoutMs / 3).unref();
   }
 
-  /** Tells all nodes, this one too; at once and in this order, unless the connection is broken. */
+  /** Sends a message to all nodes, this one included, in order; drops it while the connection is broken. */
   publish(message: unknown): void {
     const payload = JSON.stringify(message);
     if (Buffer.byteLength(payload) > MAX_PAYLOAD_BYTES) {
-      this.#options.log.warn({}, 'a note to the other nodes is too long and was left out');
+      this.#options.log.warn({}, 'message to other nodes is too long, dropped');
       return;
     }
-    if (this.#client === undefined || this.#waiting.length >= MAX_WAITING) return;
-    this.#waiting.push(payload);
-    if (!this.#isTelling) this.#telling = this.#tell();
+    if (this.#client === undefined || this.#queue.length >= MAX_QUEUED) return;
+    this.#queue.push(payload);
+    if (!this.#isSending) this.#sending = this.#send();
   }
 
   /**
-   * Runs a piece of the start that nodes that start at the same moment must not run together. Those that wait ask again
-   * and again: a statement that waited for the lock would hold up a CREATE INDEX CONCURRENTLY of the one that has it.
+   * Runs a step of the start that only one node at a time may run. The others poll: a statement that waits for the lock would
+   * block a CREATE INDEX CONCURRENTLY of the node that has it.
    */
   async exclusively(work: () => Promise<void>): Promise<void> {
     const client = this.#client;
@@ -101,50 +101,50 @@ export class NodeConnection {
     }
   }
 
-  /** Ends the connection and with it the lock, once what was published is told. Idempotent. */
+  /** Sends what was published, then ends the connection, which releases the lock. Idempotent. */
   async close(): Promise<void> {
-    clearInterval(this.#askTimer);
-    const isTold = new AbortController();
+    clearInterval(this.#heartbeat);
+    const isFlushed = new AbortController();
     await Promise.race([
-      this.#telling,
-      wait(LAST_NOTES_MS, undefined, { signal: isTold.signal }).catch(() => undefined),
+      this.#sending,
+      wait(FLUSH_MS, undefined, { signal: isFlushed.signal }).catch(() => undefined),
     ]);
-    isTold.abort();
+    isFlushed.abort();
     this.#stopping.abort();
     await this.#client?.end().catch(() => undefined);
     await this.#loop;
   }
 
-  /** What is published while a statement is under way goes with the next one: a busy node tells much. Never rejects. */
-  async #tell(): Promise<void> {
-    this.#isTelling = true;
-    while (this.#waiting.length > 0) {
-      const notes = this.#waiting.splice(0, MAX_TOLD_AT_ONCE);
+  /** Messages published while a statement runs go with the next one. Never rejects. */
+  async #send(): Promise<void> {
+    this.#isSending = true;
+    while (this.#queue.length > 0) {
+      const messages = this.#queue.splice(0, MAX_BATCH);
       try {
-        await this.#client?.query('SELECT pg_notify($1, note) FROM unnest($2::text[]) AS note', [
+        await this.#client?.query('SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message', [
           CHANNEL,
-          notes,
+          messages,
         ]);
       } catch (error) {
-        this.#options.log.debug({ err: error, notes: notes.length }, 'notes to the other nodes were lost');
+        this.#options.log.debug({ err: error, messages: messages.length }, 'messages to other nodes lost');
       }
     }
-    // In the same step that found nothing more: what is published next begins anew.
-    this.#isTelling = false;
+    // In the same tick that found the queue empty: the next message starts a new statement.
+    this.#isSending = false;
   }
 
-  /** Whether anybody is there; who is not fails every statement within the limit. Then what was published meanwhile. */
-  async #ask(): Promise<void> {
-    this.#isTelling = true;
+  /** Lets the response timeout notice a lost connection. Then sends what was published meanwhile. */
+  async #probe(): Promise<void> {
+    this.#isSending = true;
     await this.#client?.query('SELECT 1').catch(() => undefined);
-    await this.#tell();
+    await this.#send();
   }
 
   async #connect(): Promise<{ ended: Promise<void> }> {
     const { databaseUrl, onMessage, log } = this.#options;
     const client = new TimedClient({
       connectionString: databaseUrl,
-      responseTimeoutMs: this.#answerLimitMs,
+      responseTimeoutMs: this.#responseTimeoutMs,
       application_name: `wa2ai ${process.pid} node`,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
@@ -156,12 +156,12 @@ export class NodeConnection {
       try {
         onMessage(JSON.parse(payload ?? ''));
       } catch (error) {
-        log.warn({ err: error }, 'a note of another node was not taken');
+        log.warn({ err: error }, 'cannot handle a message of another node');
       }
     });
     try {
       await client.connect();
-      // A note need not survive a power cut, and no other node's note has to wait until it would.
+      // A message need not survive a power cut.
       await client.query('SET synchronous_commit TO off');
       await client.query(`LISTEN ${CHANNEL}`);
       this.#client = client;
@@ -175,7 +175,7 @@ export class NodeConnection {
     return { ended };
   }
 
-  /** A connection of this process that broke unseen may hold the lock until the server notices. */
+  /** A lost connection of this process may keep the lock until the server notices. */
   async #lock(client: pg.Client, key: number): Promise<void> {
     for (;;) {
       const { rows } = await client.query<{ taken: boolean }>(
@@ -195,7 +195,7 @@ export class NodeConnection {
       this.#client = undefined;
       this.#upSinceMs = undefined;
       if (signal.aborted) return;
-      this.#options.log.warn({}, 'the connection that shows this node to the others broke; trying again');
+      this.#options.log.warn({}, 'node connection lost, reconnecting');
       connection = await this.#reconnect(signal);
       if (connection) this.#options.onBack?.();
     }

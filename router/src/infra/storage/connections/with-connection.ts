@@ -42,7 +42,7 @@ function explainStep(error: unknown): unknown {
   if (errorCode(error) === '42501') {
     return new DatabaseError(
       'DATABASE_RIGHTS',
-      `The database user lacks a right: ${reason}. Grant it CREATE on the database and on its schema, and SELECT, INSERT, UPDATE and DELETE on all tables of wa2ai.`,
+      `The database user lacks a privilege: ${reason}. Grant it CREATE on the database and on its schema, and SELECT, INSERT, UPDATE and DELETE on all tables of wa2ai.`,
       cause,
     );
   }

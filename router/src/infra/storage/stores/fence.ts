@@ -2,19 +2,19 @@ import { LeaseLostError } from '../../../core/errors.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import { withStorage } from './storage-errors.ts';
 
-/** What a fenced statement gives back: `held` is 0 when the lease no longer counts and nothing was written. */
+/** The result of a fenced statement: `held` is 0 if the lease is no longer valid and nothing was written. */
 export interface HeldRow {
   held: number;
 }
 
-/** Owner and epoch as the function `lease_held` of the first migration takes them; NULL for who has no lease. */
+/** Owner and epoch for the SQL function `lease_held`; NULL for callers without a lease. */
 export function fenceOf(fence: Fence | undefined): { owner: string | null; epoch: string | null } {
   return { owner: fence?.owner ?? null, epoch: fence?.epoch.toString() ?? null };
 }
 
 /**
- * Runs one write of an account's owner. One that no longer holds the account does not reach the database; one that
- * finds its lease gone there is told so, and the owner lets the account go.
+ * Runs one write of an account's owner. With a lost lease it does not reach the database; if the database finds the lease
+ * invalid, the fence is marked as lost, and the owner releases the account.
  * @param write resolves with one row; its statement joins `lease_held`
  * @throws {LeaseLostError} nothing was written
  * @throws {StorageUnavailableError} {StorageRejectedError}
@@ -27,7 +27,7 @@ export async function underFence<Row extends HeldRow>(
   if (fence && !fence.isHeld()) throw new LeaseLostError(fence.accountId);
   const [row] = await withStorage(what, write);
   if (row && row.held > 0) return row;
-  if (!fence) throw new Error(`${what} gave no row`);
+  if (!fence) throw new Error(`${what} returned no row`);
   fence.lose('another node holds the account');
   throw new LeaseLostError(fence.accountId);
 }

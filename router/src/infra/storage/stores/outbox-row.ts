@@ -16,7 +16,7 @@ export function outboxRow(row: Outbox): OutboxRow {
     attempts: row.attempts,
     error: row.error ?? undefined,
     queuedAt: row.queuedAt,
-    holdUntil: row.holdUntil ?? undefined,
+    delayedUntil: row.delayedUntil ?? undefined,
     triedAt: row.triedAt ?? undefined,
     sentAt: row.sentAt ?? undefined,
     ackedAt: row.ackedAt ?? undefined,

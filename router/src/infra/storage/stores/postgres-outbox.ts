@@ -66,7 +66,7 @@ export class PostgresOutbox implements Outbox {
       this.#postgres.query<ReplyRow>(sql`
         SELECT id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
         WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')
-          AND id > ${page.afterId ?? '0'}::bigint AND (hold_until IS NULL OR hold_until <= now())
+          AND id > ${page.afterId ?? '0'}::bigint AND (delayed_until IS NULL OR delayed_until <= now())
         ORDER BY id LIMIT ${page.limit}::integer`),
     );
     return rows.map(queuedReply);
@@ -78,7 +78,7 @@ export class PostgresOutbox implements Outbox {
         SELECT id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
         WHERE account_id = ${accountId} AND state = 'queued' AND NOT EXISTS (
           SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
-            AND o.id <= outbox.id AND o.state = 'queued' AND o.hold_until > now())
+            AND o.id <= outbox.id AND o.state = 'queued' AND o.delayed_until > now())
         ORDER BY id LIMIT ${limit}::integer`),
     );
     return rows.map(queuedReply);
@@ -92,11 +92,11 @@ export class PostgresOutbox implements Outbox {
     const { moved } = await this.#move<{ moved: number }>('noting that a reply is being sent', () =>
       this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
-          UPDATE outbox SET attempts = attempts + 1, tried_at = now(), hold_until = NULL,
+          UPDATE outbox SET attempts = attempts + 1, tried_at = now(), delayed_until = NULL,
             state = CASE state WHEN 'sent' THEN 'sent' ELSE 'sending' END
           FROM held
           WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
-            AND (hold_until IS NULL OR hold_until <= now()) AND NOT EXISTS (
+            AND (delayed_until IS NULL OR delayed_until <= now()) AND NOT EXISTS (
             SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
               AND o.id < outbox.id AND o.state = 'queued')
           RETURNING 1
@@ -113,7 +113,7 @@ export class PostgresOutbox implements Outbox {
           UPDATE outbox SET sent_at = coalesce(sent_at, now()), error = NULL,
             state = CASE WHEN state IN ('queued', 'sending') THEN 'sent' ELSE state END
           FROM held
-          WHERE id = ${outboxId}::bigint AND state <> 'dead' AND hold_until IS NULL
+          WHERE id = ${outboxId}::bigint AND state <> 'dead' AND delayed_until IS NULL
             AND (sent_at IS NULL OR state IN ('queued', 'sending'))
         )
         SELECT count(*)::integer AS held FROM held`),
@@ -134,19 +134,14 @@ export class PostgresOutbox implements Outbox {
     );
   }
 
-  async markRefused(
-    accountId: string,
-    waMessageId: string,
-    error: string,
-    holdForMs?: number,
-  ): Promise<void> {
-    const holdMs = holdForMs === undefined ? null : Math.round(holdForMs);
+  async markRefused(accountId: string, waMessageId: string, error: string, delayMs?: number): Promise<void> {
+    const holdMs = delayMs === undefined ? null : Math.round(delayMs);
     const isForATime = sql`${holdMs}::bigint IS NOT NULL AND attempts < ${MAX_REFUSALS}`;
     await this.#move('noting that WhatsApp refused a reply', () =>
       this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), refused AS (
           UPDATE outbox SET error = ${storableText(error)},
-            hold_until = CASE WHEN ${isForATime} THEN now() + ${holdMs}::bigint * interval '1 millisecond' END,
+            delayed_until = CASE WHEN ${isForATime} THEN now() + ${holdMs}::bigint * interval '1 millisecond' END,
             sent_at = CASE WHEN ${isForATime} THEN NULL ELSE sent_at END,
             state = CASE WHEN ${isForATime} THEN 'queued' ELSE 'dead' END
           FROM held
@@ -161,24 +156,24 @@ export class PostgresOutbox implements Outbox {
     );
   }
 
-  async hold(outboxId: string, forMs: number, why: string): Promise<void> {
+  async delay(outboxId: string, forMs: number, why: string): Promise<void> {
     await this.#move('putting a reply on hold', () =>
       this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
           UPDATE outbox SET error = ${storableText(why)}, state = 'queued', sent_at = NULL,
-            hold_until = now() + ${Math.round(forMs)}::bigint * interval '1 millisecond'
+            delayed_until = now() + ${Math.round(forMs)}::bigint * interval '1 millisecond'
           FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
         )
         SELECT count(*)::integer AS held FROM held`),
     );
   }
 
-  async endHolds(accountId: string): Promise<void> {
+  async endDelays(accountId: string): Promise<void> {
     await this.#move('ending the holds of replies', () =>
       this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
-          UPDATE outbox SET hold_until = NULL FROM held
-          WHERE account_id = ${accountId} AND state = 'queued' AND hold_until IS NOT NULL
+          UPDATE outbox SET delayed_until = NULL FROM held
+          WHERE account_id = ${accountId} AND state = 'queued' AND delayed_until IS NOT NULL
         )
         SELECT count(*)::integer AS held FROM held`),
     );
@@ -276,7 +271,7 @@ export class PostgresOutbox implements Outbox {
               WHEN t.rank >= 3 OR o.state = 'read' THEN 'read'
               WHEN t.rank >= 2 OR o.state = 'delivered' THEN 'delivered'
               ELSE 'acked' END,
-            error = NULL, hold_until = NULL,
+            error = NULL, delayed_until = NULL,
             sent_at = coalesce(o.sent_at, t.acked_at),
             acked_at = coalesce(o.acked_at, t.acked_at),
             delivered_at = coalesce(o.delivered_at, t.delivered_at),

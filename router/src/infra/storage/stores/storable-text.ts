@@ -4,19 +4,19 @@ import { createHash } from 'node:crypto';
 const MAX_ID_CHARS = 256;
 
 /**
- * Text as PostgreSQL can hold it: without NUL, with lone halves of surrogate pairs replaced by U+FFFD. People can send
- * both, and a message that the database refuses would come back for ever.
+ * Text that PostgreSQL can store: without NUL, and with lone surrogates replaced by U+FFFD. People can send both, and
+ * WhatsApp would deliver a rejected message again without end.
  */
 export function storableText(text: string): string {
   return Buffer.from(text.replaceAll('\0', ''), 'utf8').toString('utf8');
 }
 
-/** `storableText` of what may be absent; null is the database's word for absent. */
+/** `storableText` of an optional text; null if absent. */
 export function storableOrNull(text: string | undefined): string | null {
   return text === undefined ? null : storableText(text);
 }
 
-/** An id that fits an index: one that is too long becomes its start and a hash, the same each time. */
+/** An id that fits into an index: a longer one becomes its start and a hash, always the same. */
 export function storableId(id: string): string {
   const text = storableText(id);
   if (text.length <= MAX_ID_CHARS) return text;
@@ -31,7 +31,7 @@ export function storableJson(value: unknown): string | null {
   );
 }
 
-/** Row ids are strings outside the database; undefined for what can be none. */
+/** Row ids are strings outside the database; undefined if the text cannot be one. */
 export function rowId(id: string): bigint | undefined {
   return /^\d{1,18}$/.test(id) ? BigInt(id) : undefined;
 }

@@ -2,8 +2,8 @@ import { StorageTroubleError, StorageUnavailableError, Wa2aiError } from '../../
 import { troubleOf } from '../upkeep/storage-faults.ts';
 
 /**
- * The database refused a value for good: the same call fails each time. Nothing was stored.
- * Seen only for values that the edges of the service should have refused or shortened.
+ * The database rejects a value: the same call always fails. Nothing was stored. Happens only for values that the edges of
+ * the service should have rejected or shortened.
  */
 export class StorageRejectedError extends Wa2aiError {
   constructor(message: string, options?: { cause?: unknown }) {
@@ -11,7 +11,7 @@ export class StorageRejectedError extends Wa2aiError {
   }
 }
 
-/** What is stored cannot be read: the row is damaged, or holds what no program of this version writes. */
+/** A stored value cannot be read: the row is damaged, or contains what this version does not write. */
 export class StorageDamagedError extends Wa2aiError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('STORAGE_DAMAGED', 'dead', message, options);
@@ -19,7 +19,7 @@ export class StorageDamagedError extends Wa2aiError {
 }
 
 /**
- * SQLSTATE classes that no repeat mends: 22 data, 23 constraint, 54 program limit.
+ * SQLSTATE classes that a retry cannot resolve: 22 data, 23 constraint, 54 program limit.
  * https://www.postgresql.org/docs/18/errcodes-appendix.html
  */
 const REJECTING_CLASSES = new Set(['22', '23', '54']);
@@ -31,18 +31,18 @@ const REJECTING_CLASSES = new Set(['22', '23', '54']);
 const REJECTING_CODES = new Set(['P2000', 'P2002', 'P2003', 'P2004', 'P2005', 'P2006', 'P2011', 'P2020']);
 
 /**
- * Damaged data or index (class XX), a value that the statement cannot take although its type can hold it (0A000, an
- * infinite time), and Prisma's word for a value that is not of its column's type.
+ * Damaged data or index (class XX), a value that its type allows and the statement does not (0A000, an infinite time), and
+ * Prisma's code for a value that is not of its column's type.
  */
 const DAMAGE = new Set(['XX000', 'XX001', 'XX002', '0A000', 'P2023', 'P2032']);
 
 /**
- * Runs one piece of database work and translates what it throws, so that core never sees a Prisma error.
+ * Runs one piece of database work and translates its errors, so that core never sees an error of Prisma or pg.
  * @param what names the work for the operator, as in "while storing a message"
- * @throws {StorageTroubleError} nothing gets better until an operator mends the database; the sentence says what
- * @throws {StorageUnavailableError} connection lost, timeout, deadlock, pool exhausted (P2028), and whatever is unknown
- * @throws {StorageRejectedError} the database will never take this value
- * @throws {StorageDamagedError} what is stored cannot be read
+ * @throws {StorageTroubleError} the database cannot be used until an operator acts, as the message says
+ * @throws {StorageUnavailableError} connection lost, timeout, deadlock, pool exhausted (P2028), and unknown errors
+ * @throws {StorageRejectedError} the database rejects this value
+ * @throws {StorageDamagedError} a stored value cannot be read
  */
 export async function withStorage<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -58,17 +58,17 @@ function translate(what: string, error: unknown): Wa2aiError {
   const cause = { cause: error };
   if (isRejecting(error, code)) {
     return new StorageRejectedError(
-      `The database refused a value while ${what} (${code ?? 'no code'}).`,
+      `The database rejected a value while ${what} (${code ?? 'no code'}).`,
       cause,
     );
   }
   if (code !== undefined && DAMAGE.has(code)) {
-    return new StorageDamagedError(`The database cannot read what it holds while ${what} (${code}).`, cause);
+    return new StorageDamagedError(`The database cannot read a stored value while ${what} (${code}).`, cause);
   }
   const trouble = troubleOf(code, error);
   if (trouble) return new StorageTroubleError(trouble.kind, trouble.sentence, cause);
   return new StorageUnavailableError(
-    `The database did not answer while ${what}${code ? ` (${code})` : ''}; it is tried again.`,
+    `The database did not respond while ${what}${code ? ` (${code})` : ''}.`,
     cause,
   );
 }
@@ -79,7 +79,7 @@ function isRejecting(error: unknown, code: string | undefined): boolean {
   return REJECTING_CODES.has(code) || (code.length === 5 && REJECTING_CLASSES.has(code.slice(0, 2)));
 }
 
-/** The SQLSTATE when the server gave one (raw queries hide it in `meta`), else Prisma's or Node's code. */
+/** The SQLSTATE if there is one (Prisma hides it in `meta`), else Prisma's or Node's code. */
 export function codeOf(error: unknown): string | undefined {
   const adapterCause =
     field(field(field(error, 'meta'), 'driverAdapterError'), 'cause') ?? field(error, 'cause');

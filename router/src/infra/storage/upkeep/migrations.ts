@@ -8,7 +8,7 @@ import { applyFunctions } from './sql-functions.ts';
 import { troubleOf } from './storage-faults.ts';
 import { type MissingRight, missingRightSentence, missingRightsSql, TABLES } from './table-privileges.ts';
 
-/** The session advisory lock under which `prisma migrate` works, so that both never migrate at once. */
+/** The session advisory lock of `prisma migrate`, so that both never migrate at the same time. */
 const MIGRATION_LOCK = 72707369;
 
 /** Longest wait for another node that is migrating. */
@@ -55,7 +55,7 @@ export async function applyMigrations(url: string, prismaFolder: string): Promis
   return withConnection(url, 'migrations', async (client) => {
     await lock(client);
     await client.query('SET client_min_messages = warning');
-    // Asked first: who may not create tables is refused CREATE TABLE IF NOT EXISTS too, when there is nothing to create.
+    // Without the privilege to create tables, CREATE TABLE IF NOT EXISTS fails even if the table exists.
     if (!(await isThere(client, '_prisma_migrations'))) await client.query(CREATE_MIGRATIONS_TABLE);
     const pending = findPending(migrations, await readApplied(client));
     for (const migration of pending) await apply(client, migration);
@@ -78,7 +78,7 @@ async function isThere(client: pg.Client, table: string): Promise<boolean> {
   return rows[0]?.isThere ?? false;
 }
 
-/** What every statement of the service will need is asked for now, not when somebody's message has come. */
+/** Finds a missing privilege at the start, not with the first message. */
 async function refuseMissingRights(client: pg.Client): Promise<void> {
   const { rows } = await client.query<MissingRight>(missingRightsSql(TABLES));
   const sentence = missingRightSentence(rows);
@@ -109,7 +109,7 @@ async function lock(client: pg.Client): Promise<void> {
     if (errorCode(error) !== '55P03') throw error;
     throw new DatabaseError(
       'DATABASE_MIGRATION',
-      `Another node has been migrating the database for more than ${LOCK_TIMEOUT_MS / 1000} s; start again when it is done.`,
+      `Another node has been migrating the database for more than ${LOCK_TIMEOUT_MS / 1000} s. Start again when it has finished.`,
       { cause: error },
     );
   }
@@ -126,11 +126,11 @@ async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
 
 function findPending(migrations: Migration[], applied: AppliedMigration[]): Migration[] {
   const byName = new Map(migrations.map((migration) => [migration.name, migration]));
-  const [stranger] = applied;
-  if (stranger && !applied.some(({ migration_name: name }) => byName.has(name))) {
+  const [first] = applied;
+  if (first && !applied.some(({ migration_name: name }) => byName.has(name))) {
     throw new DatabaseError(
       'DATABASE_MIGRATION',
-      `The database belongs to another program: its first migration is "${stranger.migration_name}". Create a database for wa2ai alone, and name it in DATABASE_URL.`,
+      `The database belongs to another program: its first migration is "${first.migration_name}". Create a database for wa2ai alone, and name it in DATABASE_URL.`,
     );
   }
   for (const { migration_name: name, checksum, isFinished } of applied) {
@@ -144,7 +144,7 @@ function findPending(migrations: Migration[], applied: AppliedMigration[]): Migr
     if (!isFinished) {
       throw new DatabaseError(
         'DATABASE_MIGRATION',
-        `The migration "${name}" was begun by another tool and did not finish. Repair the database, then mark it with "prisma migrate resolve".`,
+        `The migration "${name}" was started by another tool and did not finish. Repair the database, then mark it with "prisma migrate resolve".`,
       );
     }
     if (!checksums(migration.sql).includes(checksum)) {
@@ -179,7 +179,7 @@ async function apply(client: pg.Client, { name, sql }: Migration): Promise<void>
     if (code === '42P07') {
       throw new DatabaseError(
         'DATABASE_MIGRATION',
-        `The database holds tables that wa2ai did not make (${errorMessage(error)}). Create a database for wa2ai alone, and name it in DATABASE_URL. Nothing was changed.`,
+        `The database contains tables that wa2ai did not create (${errorMessage(error)}). Create a database for wa2ai alone, and name it in DATABASE_URL. Nothing was changed.`,
         { cause: error },
       );
     }
@@ -191,7 +191,7 @@ async function apply(client: pg.Client, { name, sql }: Migration): Promise<void>
   }
 }
 
-/** A checkout may turn line ends around; `prisma migrate` accepts both, and so does this. */
+/** A checkout may change line ends; as with `prisma migrate`, both are accepted. */
 function checksums(sql: string): string[] {
   const unix = sql.replaceAll('\r\n', '\n');
   return [sha256(sql), sha256(unix), sha256(unix.replaceAll('\n', '\r\n'))];

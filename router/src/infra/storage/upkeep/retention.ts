@@ -7,11 +7,11 @@ import { forgetGoneNodes } from '../stores/postgres-cluster.ts';
 import { withStorage } from '../stores/storage-errors.ts';
 
 const DAY_MS = 86_400_000;
-/** Rows of one statement: few enough to hold nobody up. */
+/** Rows of one statement: few enough to delay nothing else. */
 const BATCH = 500;
-/** Statements of one kind in one run; what is left goes in the next. */
+/** Statements of one kind in one run; the next run continues. */
 const MAX_BATCHES = 200;
-/** Between two statements, so that the work of the service goes first. */
+/** Between two statements, so that messages have priority. */
 const PAUSE_MS = 50;
 const FIRST_RUN_AFTER_MS = 60_000;
 const RUN_EVERY_MS = 600_000;
@@ -26,15 +26,15 @@ export interface RetentionDeps {
 }
 
 /**
- * One batch of each kind: a statement that gives its rows back as `gone`. `before` ends the time kept. Nothing that is
- * unfinished is ever in one: messages without an end, replies that WhatsApp has not acknowledged, open dead letters'
+ * One batch of each kind: a statement that returns its rows as `gone`. Rows before `before` are removed, but nothing that is
+ * unfinished: unanswered messages, replies that WhatsApp has not acknowledged, open dead letters'
  * messages and replies, stanzas whose message the inbox does not have, loops that run, keys in use.
  */
 const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
   deadLetters: (before) => sql`
     DELETE FROM dead_letter WHERE id IN (
       SELECT id FROM dead_letter WHERE created_at < ${before}::timestamptz ORDER BY created_at LIMIT ${BATCH}) RETURNING 1`,
-  // The row stays: a message that WhatsApp delivers again must be known. A dead one can be replayed while its letter is there.
+  // The row stays, to recognize a message that WhatsApp delivers again. A dead one can be replayed while its dead letter exists.
   text: (before) => sql`
     UPDATE message SET text = '', quoted_text = NULL, trace = NULL, media = NULL, media_ref = NULL WHERE id IN (
       SELECT m.id FROM message m
@@ -71,11 +71,11 @@ const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
       WHERE a.generation_at < ${before}::timestamptz LIMIT ${BATCH}) RETURNING 1`,
 };
 
-/** Letters go first: they hold the texts and replies they tell of. */
+/** Dead letters first: while one exists, its message and its reply are kept. */
 const ORDER: RetentionKind[] = ['deadLetters', 'text', 'outbox', 'workflows', 'journal', 'oldKeys'];
 
-/** What else goes with a batch, in the same statement. */
-const ALONG: Partial<Record<RetentionKind, Sql>> = {
+/** What is deleted together with a batch, in the same statement. */
+const DEPENDENT: Partial<Record<RetentionKind, Sql>> = {
   // DBOS keeps a workflow's input, output and steps in tables without a foreign key.
   workflows: sql`,
     inputs AS (DELETE FROM dbos.workflow_input WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone)),
@@ -84,8 +84,8 @@ const ALONG: Partial<Record<RetentionKind, Sql>> = {
 };
 
 /**
- * Removes what is over and was kept long enough: in small batches, on a timer, on one node at a time. What a crash
- * interrupts goes with the next run.
+ * Removes finished data that is older than its limit: in small batches, on a timer, on one node at a time. After a crash
+ * the next run continues.
  */
 export class Retention {
   readonly #deps: RetentionDeps;
@@ -96,12 +96,12 @@ export class Retention {
     this.#deps = deps;
   }
 
-  /** Runs a minute after the start and then every ten. */
+  /** Runs a minute after the start, then every ten minutes. */
   start(): void {
-    this.#running = this.#runAgainAndAgain();
+    this.#running = this.#runRepeatedly();
   }
 
-  /** Resolves when the batch under way has ended. */
+  /** Resolves when the current batch has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -109,8 +109,8 @@ export class Retention {
 
   /**
    * One run over every kind that has a limit, and over the list of nodes.
-   * @returns rows removed (texts emptied) by kind; a kind that another node is at, or that failed, is left out
-   * @throws {StorageUnavailableError} the list of nodes could not be looked through; what went before is gone
+   * @returns rows removed (texts emptied) by kind, without kinds that failed or that another node works on
+   * @throws {StorageUnavailableError} ended nodes could not be removed; the other rows are removed
    */
   async runOnce(): Promise<Partial<Record<RetentionKind, number>>> {
     const removed: Partial<Record<RetentionKind, number>> = {};
@@ -122,9 +122,9 @@ export class Retention {
         const rows = await this.#prune(kind, new Date(this.#deps.clock.now() - days * DAY_MS));
         if (rows !== undefined) removed[kind] = rows;
       } catch (error) {
-        // A damaged row, or one that takes too long, keeps rows of its own kind, no others.
+        // A damaged or slow row must not keep rows of other kinds.
         if (this.#stopping.signal.aborted) throw error;
-        this.#deps.log.warn({ err: error, kind }, 'old rows could not be removed; it is tried again');
+        this.#deps.log.warn({ err: error, kind }, 'cannot remove old rows, retrying in the next run');
       }
     }
     await forgetGoneNodes(this.#deps.postgres);
@@ -138,7 +138,7 @@ export class Retention {
     return row?.has ?? false;
   }
 
-  async #runAgainAndAgain(): Promise<void> {
+  async #runRepeatedly(): Promise<void> {
     const { clock, log } = this.#deps;
     const { signal } = this.#stopping;
     let waitMs = FIRST_RUN_AFTER_MS;
@@ -149,7 +149,7 @@ export class Retention {
         if (Object.values(removed).some((rows) => rows > 0)) log.info({ removed }, 'old rows removed');
       } catch (error) {
         if (signal.aborted) return;
-        log.warn({ err: error }, 'old rows could not be removed; it is tried again');
+        log.warn({ err: error }, 'cannot remove old rows, retrying in the next run');
       }
       waitMs = RUN_EVERY_MS;
     }
@@ -167,16 +167,16 @@ export class Retention {
     return removed;
   }
 
-  /** @returns undefined when another node is at it */
+  /** @returns undefined if another node works on it */
   async #pruneBatch(kind: RetentionKind, before: Date): Promise<number | undefined> {
-    const along = ALONG[kind] ?? empty;
+    const dependent = DEPENDENT[kind] ?? empty;
     return withStorage('removing old rows', () =>
       this.#deps.postgres.transaction(async (transaction) => {
         const [lock] = await transaction.query<{ taken: boolean }>(sql`
           SELECT pg_try_advisory_xact_lock(hashtextextended('wa2ai retention', 0)) AS taken`);
         if (!lock?.taken) return undefined;
         const [result] = await transaction.query<{ rows: number }>(sql`
-          WITH gone AS (${BATCHES[kind](before)})${along}
+          WITH gone AS (${BATCHES[kind](before)})${dependent}
           SELECT count(*)::integer AS rows FROM gone`);
         return result?.rows ?? 0;
       }),

@@ -8,39 +8,37 @@ import { codeOf, withStorage } from '../stores/storage-errors.ts';
 import { TROUBLE_SENTENCES, troubleOf } from './storage-faults.ts';
 import { type MissingRight, missingRightSentence, missingRightsSql, TABLES } from './table-privileges.ts';
 
-/** So much must fit on a disk that was full before it counts as free again: a few rows always find a gap somewhere. */
+/** A disk that was full counts as free when this much fits: a few rows often fit on a full disk. */
 const PROBE_BYTES = 1_048_576;
 
 export interface StorageCheckDeps {
   postgres: Postgres;
-  /** This node's name: each has a probe of its own. */
+  /** This node's name: the probe's row contains it. */
   nodeId: string;
   /** Migrations that this version knows, by name. */
   migrations: readonly string[];
-  /** What keeps a server of our own from running. */
+  /** Why the embedded server cannot run. */
   serverTrouble?(): StorageTroubleError | undefined;
   log: Logger;
 }
 
-/** How it failed to answer differs from one look to the next. */
+/** One sentence for all connection errors, which differ from check to check. */
 const NO_ANSWER = 'The database does not answer.';
 
-/** What the database looked like to a statement. */
-interface Look {
+interface Finding {
   is_read_only: boolean;
   has_migrations: boolean;
 }
 
 /**
- * Looks whether the database takes what this service stores: it answers, is writable, has the tables and gives the
- * rights that every statement needs, was not migrated by a newer version, and, after it was full, has room again. Changes
- * are logged once.
+ * Checks whether the database can be used: it answers, is writable, has the tables and privileges that every statement
+ * needs, was not migrated by a newer version, and, after it was full, has room again. Logs each change once.
  */
 export class StorageCheck implements StorageHealth {
   readonly #deps: StorageCheckDeps;
-  /** A statement found the disk full since a probe last fitted on it. */
+  /** A statement found the disk full, and no probe has fitted since. */
   #wasFull = false;
-  #told: string | undefined;
+  #reported: string | undefined;
   #running: Promise<void> | undefined;
 
   constructor(deps: StorageCheckDeps) {
@@ -48,15 +46,15 @@ export class StorageCheck implements StorageHealth {
   }
 
   get trouble(): string | undefined {
-    return this.#told;
+    return this.#reported;
   }
 
-  /** To be told of every error of a statement. */
+  /** Receives every error of a statement. */
   note(error: unknown): void {
     if (troubleOf(codeOf(error), error)?.kind === 'full') this.#wasFull = true;
   }
 
-  /** Several at once share one look. */
+  /** Concurrent calls share one check. */
   check(): Promise<void> {
     this.#running ??= this.#check().finally(() => {
       this.#running = undefined;
@@ -66,46 +64,46 @@ export class StorageCheck implements StorageHealth {
 
   async #check(): Promise<void> {
     try {
-      await this.#look();
+      await this.#checkTables();
       await this.#refuseNewer();
       await this.#probe();
-      this.#tell(undefined);
+      this.#report(undefined);
     } catch (caught) {
       const isNamed = caught instanceof StorageTroubleError;
       const error = isNamed ? caught : (this.#deps.serverTrouble?.() ?? caught);
-      if (error instanceof StorageUnavailableError) this.#tell(error);
+      if (error instanceof StorageUnavailableError) this.#report(error);
       throw error;
     }
   }
 
-  async #look(): Promise<void> {
+  async #checkTables(): Promise<void> {
     const { postgres } = this.#deps;
-    const [look] = await withStorage('looking after it', () =>
-      postgres.query<Look>(sql`
+    const [finding] = await withStorage('checking it', () =>
+      postgres.query<Finding>(sql`
         SELECT current_setting('transaction_read_only') = 'on' AS is_read_only,
           to_regclass('_prisma_migrations') IS NOT NULL
             AND has_table_privilege(to_regclass('_prisma_migrations'), 'SELECT') AS has_migrations`),
     );
-    if (look?.is_read_only) {
+    if (finding?.is_read_only) {
       throw trouble('read-only', TROUBLE_SENTENCES['read-only']);
     }
-    const missing = await withStorage('looking after its rights', () =>
+    const missing = await withStorage('checking its privileges', () =>
       postgres.query<MissingRight>(missingRightsSql(TABLES)),
     );
     const sentence = missingRightSentence(missing);
     if (sentence) throw trouble(missing[0]?.right === null ? 'schema' : 'rights', sentence);
-    if (!look?.has_migrations) {
+    if (!finding?.has_migrations) {
       throw trouble(
         'rights',
-        'The database user lacks the right SELECT on "_prisma_migrations": GRANT SELECT ON _prisma_migrations TO that user.',
+        'The database user lacks the privilege SELECT on "_prisma_migrations". GRANT SELECT ON _prisma_migrations TO that user.',
       );
     }
   }
 
-  /** Another node may have brought a newer version along: what this one would write need not fit any more. */
+  /** A newer node may have migrated the database: what this version writes may no longer fit. */
   async #refuseNewer(): Promise<void> {
     const { postgres, migrations } = this.#deps;
-    const applied = await withStorage('looking after its migrations', () =>
+    const applied = await withStorage('checking its migrations', () =>
       postgres.query<{ migration_name: string }>(sql`
         SELECT migration_name FROM "_prisma_migrations" WHERE rolled_back_at IS NULL ORDER BY started_at`),
     );
@@ -122,24 +120,24 @@ export class StorageCheck implements StorageHealth {
     const { postgres, nodeId } = this.#deps;
     const name = `probe ${nodeId}`;
     const filler = randomBytes(PROBE_BYTES);
-    await withStorage('trying whether there is room', () =>
+    await withStorage('checking its free space', () =>
       postgres.execute(sql`
         INSERT INTO journal (account_id, ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza)
         VALUES ('', ${name}, 0, '', ${filler}, '')
         ON CONFLICT (account_id, ciphertext_hash) DO UPDATE SET plaintext = excluded.plaintext`),
     );
-    await withStorage('trying whether there is room', () =>
+    await withStorage('checking its free space', () =>
       postgres.execute(sql`DELETE FROM journal WHERE account_id = '' AND ciphertext_hash = ${name}`),
     );
     this.#wasFull = false;
   }
 
-  #tell(error: StorageUnavailableError | undefined): void {
+  #report(error: StorageUnavailableError | undefined): void {
     const sentence = error instanceof StorageTroubleError ? error.message : error && NO_ANSWER;
-    if (sentence === this.#told) return;
-    this.#told = sentence;
-    if (sentence) this.#deps.log.error({ trouble: sentence }, 'the database takes nothing');
-    else this.#deps.log.info({}, 'the database takes everything again');
+    if (sentence === this.#reported) return;
+    this.#reported = sentence;
+    if (sentence) this.#deps.log.error({ trouble: sentence }, 'database not usable');
+    else this.#deps.log.info({}, 'database usable again');
   }
 }
 

@@ -2,12 +2,12 @@ import type { StorageTrouble } from '../../../core/errors.ts';
 
 /** Sentences for operators about what keeps a database from working. */
 export const TROUBLE_SENTENCES: Record<Exclude<StorageTrouble, 'key' | 'newer'>, string> = {
-  full: "The database's disk is full: free space on it.",
-  'read-only': 'The database takes no writes: make it writable, or name the primary server.',
+  full: 'The disk of the database is full. Free space on it.',
+  'read-only': 'The database is read-only. Make it writable, or name the primary server in DATABASE_URL.',
   rights:
-    'The database user lacks a right: grant it SELECT, INSERT, UPDATE and DELETE on all tables of wa2ai.',
+    'The database user lacks a privilege. Grant it SELECT, INSERT, UPDATE and DELETE on all tables of wa2ai.',
   schema:
-    'The tables in the database are not those of this version of wa2ai: restore them, or start the version that made them.',
+    'The tables in the database are not those of this version of wa2ai. Restore them, or start the version that created them.',
 };
 
 /** SQLSTATE, https://www.postgresql.org/docs/18/errcodes-appendix.html */
@@ -21,21 +21,21 @@ const KINDS: Record<string, keyof typeof TROUBLE_SENTENCES> = {
   '42883': 'schema',
 };
 
-/** Kinds whose error names the thing it is about, and nothing that people wrote: "permission denied for table message". */
-const TELLING = new Set<StorageTrouble>(['rights', 'schema']);
+/** Kinds whose error names a table and contains no message text: "permission denied for table message". */
+const QUOTED = new Set<StorageTrouble>(['rights', 'schema']);
 
-/** The trouble behind an error of the server, with the operator's sentence; undefined when it may pass by itself. */
+/** The trouble behind an error of the server, with the operator's sentence; undefined if a retry may succeed. */
 export function troubleOf(
   sqlState: string | undefined,
   error: unknown,
 ): { kind: StorageTrouble; sentence: string } | undefined {
   const kind = sqlState === undefined ? undefined : KINDS[sqlState];
   if (kind === undefined) return undefined;
-  const told = TELLING.has(kind) && isOfServer(error) ? `: ${error.message}` : '';
-  return { kind, sentence: `${TROUBLE_SENTENCES[kind]} PostgreSQL said ${sqlState}${told}.` };
+  const quoted = QUOTED.has(kind) && isOfServer(error) ? `: ${error.message}` : '';
+  return { kind, sentence: `${TROUBLE_SENTENCES[kind]} PostgreSQL said ${sqlState}${quoted}.` };
 }
 
-/** An error as `pg` gives it. Prisma's own quotes the statement. */
+/** An error of `pg`. Prisma's own errors quote the statement. */
 function isOfServer(error: unknown): error is Error {
   return error instanceof Error && 'severity' in error;
 }

@@ -1,6 +1,6 @@
 import sql, { type Sql } from 'sql-template-tag';
 
-/** Every table of the migrations; each of them is read, added to, changed and pruned. */
+/** Every table of the migrations; all need SELECT, INSERT, UPDATE and DELETE. */
 export const TABLES = [
   'account',
   'account_lease',
@@ -19,15 +19,15 @@ export const TABLES = [
   'sql_functions',
 ] as const;
 
-/** A table that is not as the service needs it: `right` absent means that it is not there. */
+/** A missing privilege on a table or sequence; `right` is null if the table itself is missing. */
 export interface MissingRight {
   name: string;
   right: string | null;
 }
 
 /**
- * What the present user may not do, as one statement; reads catalogs only. DBOS' tables that exist are included, and
- * the sequences of both.
+ * The privileges that the current user lacks, as one statement that reads catalogs only. Includes the tables of DBOS that
+ * exist, and the sequences of both.
  * @param tables names of wa2ai's own tables
  */
 export function missingRightsSql(tables: readonly string[]): Sql {
@@ -53,7 +53,7 @@ export function missingRightsSql(tables: readonly string[]): Sql {
   ORDER BY 1, 2`;
 }
 
-/** One sentence about the first of them, with what to do; it names no user. */
+/** One sentence about the first missing privilege, with what to do. */
 export function missingRightSentence(missing: readonly MissingRight[]): string | undefined {
   const [first] = missing;
   if (!first) return undefined;
@@ -63,5 +63,5 @@ export function missingRightSentence(missing: readonly MissingRight[]): string |
     return `The table "${name}" is not in the database although its migration is${more}: restore the database from a backup.`;
   }
   const kind = right === 'USAGE' ? 'SEQUENCE ' : '';
-  return `The database user lacks the right ${right} on "${name}"${more}: GRANT ${right} ON ${kind}${name} TO that user.`;
+  return `The database user lacks the privilege ${right} on "${name}"${more}. GRANT ${right} ON ${kind}${name} TO that user.`;
 }

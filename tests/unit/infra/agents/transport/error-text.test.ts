@@ -12,10 +12,9 @@ describe('errorText', () => {
     expect(errorText(body)).toBe(expected);
   });
 
-  it('is quick with hostile markup', () => {
-    const startedMs = performance.now();
-    errorText('<script '.repeat(100_000));
-    errorText(`<${'<title>'.repeat(50_000)}`);
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+  it('takes time that grows only with the length of hostile markup', () => {
+    // In time that grows with the square of it, these would take longer than the limit of a test.
+    const pages = ['<script '.repeat(10_000), `<${'<title>'.repeat(10_000)}`, '<p '.repeat(10_000)];
+    for (let time = 0; time < 500; time++) for (const page of pages) errorText(page);
   });
 });

@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import { ToolkitError } from '../../agent-tools.ts';
 import { AbiProblemsError, type AgentAbi, createAbi } from '../codec/abi-signature.ts';
-
-/** What the person at the command line did wrong, in one sentence. */
-export class ToolkitError extends Error {}
 
 /**
  * Reads an ABI from a file: a JSON ABI, a manifest with one under `abi`, a JSON list of signatures, or plain text with a

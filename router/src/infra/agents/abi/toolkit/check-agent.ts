@@ -1,24 +1,10 @@
 import { Wa2aiError } from '../../../../core/errors.ts';
+import type { CheckReport, CheckResult } from '../../agent-tools.ts';
 import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
 import { type AbiFunction, type AgentAbi, encodeCall } from '../codec/abi-signature.ts';
 import { exampleValue } from '../input/abi-example.ts';
 import { knownDefect } from '../output/known-defects.ts';
 import { type AgentProbe, type ProbeAnswer, said } from './agent-probe.ts';
-
-/** One demand of the container specification and what the agent did. `warn`: allowed, but look at it. */
-export interface CheckResult {
-  check: string;
-  result: 'pass' | 'warn' | 'fail';
-  found: string;
-  ms: number;
-}
-
-/** A conformance report; `isConforming` when nothing failed. */
-export interface CheckReport {
-  url: string;
-  isConforming: boolean;
-  results: CheckResult[];
-}
 
 const CONCURRENT = 20;
 const LIMIT_BYTES = 10 * 1024 * 1024;
@@ -28,7 +14,7 @@ const ALLOWED_BYTES = LIMIT_BYTES - 1024;
 const SLOW_MS = 25_000;
 
 /**
- * Holds an agent to the container specification: health, each function with sample arguments, what it refuses (unknown
+ * Checks an agent against the container specification: health, each function with sample arguments, what it refuses (unknown
  * selectors, short and malformed bodies, more than 10 MB) and what it must take, calls at the same time, and time. Every
  * function of the ABI is really called. An agent that cannot be reached is asked once.
  */

@@ -1,3 +1,4 @@
+import { ToolkitError } from '../../agent-tools.ts';
 import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
 import { readable, renderOutputs } from '../codec/abi-render.ts';
 import { type AbiFunction, type AgentAbi, encodeCall, findFunction } from '../codec/abi-signature.ts';
@@ -6,7 +7,6 @@ import { coerceAll } from '../codec/abi-value.ts';
 import { AbiInputError } from '../input/abi-input.ts';
 import { ExactJsonError, parseExactJson } from '../input/lenient-json.ts';
 import { knownDefect } from '../output/known-defects.ts';
-import { ToolkitError } from './abi-file.ts';
 import { type AgentProbe, said } from './agent-probe.ts';
 
 /** One call and its answer. */

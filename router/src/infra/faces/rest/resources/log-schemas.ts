@@ -48,7 +48,7 @@ export const replyView = z
     attempts: z.int(),
     error: z.string().optional(),
     queuedAt: timeView,
-    holdUntil: timeView.optional().describe('It is not sent before: WhatsApp limits the account.'),
+    delayedUntil: timeView.optional().describe('It is not sent before: WhatsApp limits the account.'),
     triedAt: timeView.optional().describe('The last try.'),
     sentAt: timeView.optional(),
     ackedAt: timeView.optional(),

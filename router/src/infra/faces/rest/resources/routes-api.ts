@@ -7,6 +7,7 @@ import type { Logger } from '../../../../core/ports/logger.ts';
 import type { NewRoute, RouteStore } from '../../../../core/ports/route-store.ts';
 import type { AgentKind } from '../../../agents/agent-kind.ts';
 import { kindNamed, routeConfigOf, wireConfigOf } from '../../../agents/route-config.ts';
+import type { RouteProbe } from '../../../agents/route-probe.ts';
 import { type AgentOfRoute, maskedConfig, unmasked } from '../../../agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, channelIdField, dataResponse, listResponse } from '../fields.ts';
@@ -22,6 +23,7 @@ export interface RoutesApiDeps {
   accounts: AccountControl;
   config: Pick<Config, 'accountId' | 'environment'>;
   agentKinds: readonly AgentKind[];
+  routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings'>;
   log: Logger;
 }
 
@@ -40,7 +42,7 @@ const listQuery = z.strictObject({
 
 /** The route table: `/api/routes`. `{id}` is a route's id or a channelId that exactly one route has. */
 export function routesApi(deps: RoutesApiDeps): Endpoint[] {
-  const { routes, accounts, config, agentKinds, log } = deps;
+  const { routes, accounts, config, agentKinds, routeProbe, log } = deps;
   const schemas = routeSchemas(agentKinds);
   const common = { tag: 'Routes' as const };
   const changed = {
@@ -69,7 +71,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         return {
           status: 201,
           headers: { location: `/api/routes/${created.id}` },
-          json: stored('Route created.', created, usable.warnings),
+          json: await stored('Route created.', created, usable.warnings),
         };
       },
     }),
@@ -176,11 +178,13 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     const updated = await routes.update(before.id, { ...changes, ...(usable && { config: usable.config }) });
     if (!updated) throw noSuchRoute();
     log.info({ routeId: updated.id, fields: Object.keys(changes) }, 'route changed');
-    return { status: 200, json: stored('Route updated.', updated, usable?.warnings ?? []) };
+    return { status: 200, json: await stored('Route updated.', updated, usable?.warnings) };
   }
 
-  function stored(message: string, route: Route, warnings: Warning[]) {
+  /** The answer about a stored route; its agent is probed unless only other fields changed. */
+  async function stored(message: string, route: Route, found: Warning[] | undefined) {
     const data = viewOf(agentKinds, route);
+    const warnings = found ? [...found, ...(await routeProbe.findings(route))] : [];
     return { success: true, message, data, ...(warnings.length > 0 && { warnings }) };
   }
 
@@ -202,6 +206,8 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     }
     validate(schemas.changedConfig, { config: wireConfigOf(config) }, 'body');
     await refuseUnusable(config);
+    const refused = routeProbe.refusedAddresses({ ...next, config });
+    if (refused.length > 0) throw invalid('body', refused);
     const message =
       'The stored secret was removed because the address of the agent changed. Send its value again.';
     return { config, warnings: dropped.map((field) => ({ code: 'SECRETS_DROPPED', field, message })) };

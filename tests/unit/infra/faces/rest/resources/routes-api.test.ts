@@ -337,6 +337,39 @@ describe('secret headers of an agent', () => {
   });
 });
 
+describe('the probe of a stored route', () => {
+  const finding = {
+    code: 'AGENT_UNREACHABLE' as const,
+    field: 'agentEndpoint',
+    message: 'The ADK server at http://localhost:8000 cannot be reached: connect ECONNREFUSED.',
+  };
+
+  it('warns in the answer, and the route is stored', async () => {
+    const findings = async () => [finding];
+    const probed = await startHttpApi({ routeProbe: { refusedAddresses: () => [], findings } });
+    const created = await probed.call('POST', '/api/routes', contractRoute);
+    expect(created).toMatchObject({ status: 201, body: { warnings: [finding] } });
+    expect(await probed.routes.list()).toHaveLength(1);
+    const path = `/api/routes/${created.body.data.id}`;
+    expect((await probed.call('PATCH', path, { agentEndpoint: 'http://localhost:9' })).body.warnings).toEqual(
+      [finding],
+    );
+    expect((await probed.call('PATCH', path, { name: 'x' })).body).not.toHaveProperty('warnings');
+    await probed.close();
+  });
+
+  it('refuses an address that the egress policy refuses', async () => {
+    const refused = { field: 'agentEndpoint', message: 'is refused: 169.254.169.254 is a metadata address' };
+    const refusedAddresses = () => [refused];
+    const probed = await startHttpApi({ routeProbe: { refusedAddresses, findings: async () => [] } });
+    const { status, body } = await probed.call('POST', '/api/routes', contractRoute);
+    expect(status).toBe(400);
+    expect(body.details).toEqual([refused]);
+    expect(await probed.routes.list()).toEqual([]);
+    await probed.close();
+  });
+});
+
 describe('POST /api/routes/explain', () => {
   it('names the route that takes a message, rule by rule', async () => {
     const first = await added({ regexFilter: '^help' });

@@ -1,0 +1,24 @@
+/**
+ * Runs work that shares a key one after the other, in the order of the calls; work of different keys runs in parallel. A
+ * key without work costs no memory.
+ */
+export class KeyedQueue {
+  readonly #tails = new Map<string, Promise<unknown>>();
+
+  /** Rejects as `work` does; later work of the key runs nevertheless. */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#tails.get(key) ?? Promise.resolve();
+    const turn = before.catch(() => undefined).then(work);
+    this.#tails.set(key, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#tails.get(key) === turn) this.#tails.delete(key);
+    }
+  }
+
+  /** Resolves when the work of all calls made so far has ended. Never rejects. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#tails.values());
+  }
+}

@@ -1,0 +1,62 @@
+import { Wa2aiError } from '../../../core/errors.ts';
+import type { AgentDeps, ProbeFinding } from '../agent-kind.ts';
+import type { AbiSettings } from './abi-settings.ts';
+import { rulesOf } from './codec/abi-rules.ts';
+import { callUrl } from './codec/abi-wire.ts';
+import { Manifests } from './input/manifests.ts';
+
+const MAX_BYTES = 256 * 1024;
+
+/** What is likely to go wrong with a route to this agent: it cannot be reached, or its manifest cannot be used. */
+export async function abiFindings(
+  agentEndpoint: string,
+  settings: AbiSettings,
+  deps: Pick<AgentDeps, 'clock' | 'transport'> & { signal: AbortSignal },
+): Promise<ProbeFinding[]> {
+  const found = await Promise.all([
+    endpointFinding(agentEndpoint, settings, deps),
+    manifestFinding(settings, deps),
+  ]);
+  return found.filter((finding) => finding !== undefined);
+}
+
+async function endpointFinding(
+  agentEndpoint: string,
+  { headers }: AbiSettings,
+  { transport, signal }: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
+): Promise<ProbeFinding | undefined> {
+  const health = await transport.fetch(callUrl(agentEndpoint, '/health'), {
+    method: 'GET',
+    headers: new Headers(headers),
+    signal,
+    maxBytes: MAX_BYTES,
+  });
+  const { origin } = new URL(agentEndpoint);
+  if (health.kind === 'answer') {
+    if (health.status !== 401 && health.status !== 403) return undefined;
+    const message = `The ABI agent at ${origin} answered status ${health.status}. Check the headers of the route.`;
+    return { code: 'AGENT_ACCESS_DENIED', field: 'config.abi.headers', message };
+  }
+  const problem = health.stage === 'aborted' ? 'no answer in time' : health.detail;
+  const message = `The ABI agent at ${origin} cannot be reached: ${problem}. Start it, or correct the address.`;
+  return { code: 'AGENT_UNREACHABLE', field: 'agentEndpoint', message };
+}
+
+async function manifestFinding(
+  settings: AbiSettings,
+  { clock, transport, signal }: Pick<AgentDeps, 'clock' | 'transport'> & { signal: AbortSignal },
+): Promise<ProbeFinding | undefined> {
+  if (typeof settings.functions !== 'string') return undefined;
+  const code = 'AGENT_MANIFEST';
+  try {
+    const entries = await new Manifests(clock, transport).entriesOf(settings.functions, signal);
+    const result = await rulesOf(entries, settings);
+    if (result.ok) return undefined;
+    const [problem] = result.problems;
+    const field = `config.abi.${problem?.field}`;
+    return { code, field, message: `The settings do not fit the manifest: ${problem?.message}.` };
+  } catch (error) {
+    if (!(error instanceof Wa2aiError)) throw error;
+    return { code, field: 'config.abi.functions', message: error.message };
+  }
+}

@@ -1,0 +1,81 @@
+import type { Clock } from '../../core/ports/clock.ts';
+import type { AgentTransport } from './transport/agent-transport.ts';
+
+/** What the person at the command line did wrong with an option, in one sentence without a full stop. */
+export class ToolUsageError extends Error {}
+
+/** Why a tool could not do its work, in one sentence. */
+export class ToolkitError extends Error {}
+
+/** An option of a tool that takes a value: `--abi FILE`. */
+export interface ToolOption {
+  name: string;
+  /** Stands for the value in the help: `FILE`. */
+  value: string;
+  help: string;
+}
+
+/** What a tool is run with. */
+export interface ToolInput {
+  url: string;
+  options: Readonly<Record<string, string | undefined>>;
+  timeoutMs: number;
+  transport: AgentTransport;
+  clock: Clock;
+}
+
+/** What a tool found: `report` as JSON, `text` for a terminal. */
+export interface ToolResult {
+  report: object;
+  text: string;
+  /** Whether the agent did as it should. */
+  isGood: boolean;
+}
+
+/** One tool of an agent kind for the command line. */
+export interface AgentTool {
+  /** What it does, in one line. */
+  summary: string;
+  options: readonly ToolOption[];
+  /**
+   * @throws {ToolUsageError} an option is missing or wrong
+   * @throws {ToolkitError | Wa2aiError} the agent did not answer as it should
+   */
+  run(input: ToolInput): Promise<ToolResult>;
+}
+
+/** The tools of an agent kind: `wa2ai agent test|inspect|check`. */
+export interface AgentTools {
+  /** Whether an agent of this kind answers at the URL, as far as a harmless request can tell. */
+  detect(input: ToolInput): Promise<boolean>;
+  inspect: AgentTool;
+  test: AgentTool;
+  check: AgentTool;
+}
+
+/** One demand on an agent and what it did. `warn`: allowed, but look at it. */
+export interface CheckResult {
+  check: string;
+  result: 'pass' | 'warn' | 'fail';
+  found: string;
+  ms: number;
+}
+
+/** A report over an agent; `isConforming` when nothing failed. */
+export interface CheckReport {
+  url: string;
+  isConforming: boolean;
+  results: CheckResult[];
+}
+
+/** A report as a table, with a verdict at its end. */
+export function checkText({ isConforming, results }: CheckReport): string {
+  const width = Math.max(...results.map(({ check }) => check.length));
+  const lines = results.map(
+    ({ check, result, found, ms }) =>
+      `${result.toUpperCase().padEnd(4)}  ${check.padEnd(width)}  ${String(ms).padStart(6)} ms  ${found}`,
+  );
+  const failed = results.filter(({ result }) => result === 'fail').length;
+  const verdict = isConforming ? 'The agent conforms.' : `${failed} of ${results.length} checks failed.`;
+  return [...lines, verdict].join('\n');
+}

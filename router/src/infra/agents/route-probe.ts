@@ -1,0 +1,47 @@
+import { Wa2aiError } from '../../core/errors.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { AgentKind, ProbeFinding } from './agent-kind.ts';
+import { agentKinds } from './agent-kinds.ts';
+import { kindNamed } from './route-config.ts';
+import { type AgentOfRoute, addressesOf } from './route-secrets.ts';
+import type { AgentTransport } from './transport/agent-transport.ts';
+import { withLimit } from './transport/with-limit.ts';
+
+/** Longest time that a caller waits for the probe of a route. */
+const PROBE_LIMIT_MS = 2_000;
+
+/** Looks at the agent of a route that is being stored. */
+export class RouteProbe {
+  readonly #deps: { clock: Clock; transport: AgentTransport };
+  readonly #kinds: readonly AgentKind[];
+
+  constructor(deps: { clock: Clock; transport: AgentTransport }, kinds: readonly AgentKind[] = agentKinds) {
+    this.#deps = deps;
+    this.#kinds = kinds;
+  }
+
+  /** Addresses of the route that are IP addresses and refused by the egress policy, each with its reason. */
+  refusedAddresses(route: AgentOfRoute): Array<{ field: string; message: string }> {
+    const kind = kindNamed(this.#kinds, route.config.agent?.kind);
+    if (!kind) return [];
+    return addressesOf(kind, route).flatMap(({ field, url }) => {
+      const reason = this.#deps.transport.refusalOf(url);
+      return reason === undefined ? [] : [{ field, message: `is refused: ${reason}` }];
+    });
+  }
+
+  /** What is likely to go wrong when the route calls its agent. Takes at most two seconds and runs nothing. */
+  async findings({ agentEndpoint, config }: AgentOfRoute): Promise<ProbeFinding[]> {
+    const kind = kindNamed(this.#kinds, config.agent?.kind);
+    if (!kind?.probe) return [];
+    const { probe } = kind;
+    try {
+      return await withLimit(this.#deps.clock, PROBE_LIMIT_MS, undefined, (signal) =>
+        probe.call(kind, agentEndpoint, config.agent?.settings, { ...this.#deps, signal }),
+      );
+    } catch (error) {
+      if (!(error instanceof Wa2aiError)) throw error;
+      return [{ code: 'AGENT_UNREACHABLE', field: 'agentEndpoint', message: error.message }];
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { AccountEvents } from '../../../../router/src/core/cluster/account-events.ts';
+import { AccountRegistry } from '../../../../router/src/core/cluster/account-registry.ts';
+import type { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
+import { LeaseLostError } from '../../../../router/src/core/errors.ts';
+import type { AccountStatus, ChatProvider } from '../../../../router/src/core/ports/chat-provider.ts';
+import { aMessage } from '../../../contracts/adapters.ts';
+import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
+import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
+import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
+import { MemoryState } from '../../../doubles/memory-state.ts';
+import { recordingLog } from '../../../support/quiet-log.ts';
+
+function setup() {
+  const state = new MemoryState();
+  const calls: string[] = [];
+  const changed: AccountStatus[] = [];
+  let isHeld = true;
+  const delivery = {
+    acknowledged: (ids: string[]) => calls.push(`acknowledged ${ids}`),
+    resume: async () => void calls.push('resume'),
+    limitChanged: async () => void calls.push('limitChanged'),
+    pollQueue: () => calls.push('pollQueue'),
+  } as unknown as ReplyDelivery;
+  const registry = new AccountRegistry();
+  registry.add({ provider: { accountId: 'a' } as ChatProvider, delivery });
+  const log = recordingLog();
+  const events = new AccountEvents({
+    fence: { accountId: 'a', owner: 'n1', epoch: 1n, isHeld: () => isHeld, lose: () => undefined },
+    inbox: new MemoryInbox(state),
+    outbox: new MemoryOutbox(state),
+    workers: { nodeForNextChat: () => 'n1', serve: (claim) => void calls.push(`serve ${claim.chatId}`) },
+    routes: new MemoryRouteStore(),
+    environment: 'lab',
+    registry,
+    accounts: { changed: (status) => void changed.push(status) },
+    log,
+  });
+  const status = (change: Partial<AccountStatus> = {}) =>
+    events.status({ accountId: 'a', state: 'open', nextAction: '', sinceMs: 0, ...change });
+  return {
+    events,
+    state,
+    calls,
+    changed,
+    log,
+    status,
+    lose: () => {
+      isHeld = false;
+    },
+  };
+}
+
+describe('AccountEvents', () => {
+  it('stores a message and serves its chat', async () => {
+    const { events, state, calls } = setup();
+    await events.receive(aMessage('a', { phone: '5493777000001' }));
+    expect(state.messages.size).toBe(1);
+    expect(calls).toEqual(['serve 1']);
+  });
+
+  it('stores nothing when the lease of the account is lost', async () => {
+    const { events, state, lose } = setup();
+    lose();
+    await expect(events.receive(aMessage('a', { phone: '5493777000001' }))).rejects.toThrow(LeaseLostError);
+    expect(state.messages.size).toBe(0);
+  });
+
+  it('resumes delivery when the connection opens, and polls the outbox with later changes', () => {
+    const { status, calls, changed } = setup();
+    status({ state: 'connecting' });
+    status();
+    status();
+    status({ state: 'waiting' });
+    status();
+    expect(calls).toEqual(['resume', 'pollQueue', 'resume']);
+    expect(changed).toHaveLength(5);
+  });
+
+  it('tells delivery when a limit starts or ends while connected', () => {
+    const { status, calls } = setup();
+    status();
+    status({ state: 'restricted', isConnected: true, limitLeftMs: 1_000 });
+    status({ state: 'restricted', isConnected: true, limitLeftMs: 500 });
+    status();
+    expect(calls).toEqual(['resume', 'limitChanged', 'pollQueue', 'limitChanged']);
+  });
+
+  it('reports acks of WhatsApp only to delivery', async () => {
+    const { events, calls } = setup();
+    await events.receipts([
+      { waMessageId: 'A', state: 'acked', atMs: 1 },
+      { waMessageId: 'B', state: 'read', atMs: 1 },
+    ]);
+    expect(calls).toEqual(['acknowledged A']);
+  });
+
+  it('logs a change of state at info, and the same state again at debug', () => {
+    const { status, log } = setup();
+    status({ state: 'pairing', qr: 'one' });
+    status({ state: 'pairing', qr: 'two' });
+    expect(log.lines.map(({ level }) => level)).toEqual(['info', 'debug']);
+    expect(JSON.stringify(log.lines)).not.toContain('one');
+  });
+});

@@ -1,0 +1,152 @@
+import { EventEmitter, once } from 'node:events';
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { RouteProbe } from '../../../../router/src/infra/agents/route-probe.ts';
+import { AgentTransport } from '../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { Egress } from '../../../../router/src/infra/agents/transport/egress.ts';
+import { serverOf } from '../../../support/abi.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+
+const HEADERS = { Authorization: 'Bearer top-secret-token' };
+
+function setup(policy: 'private' | 'public' = 'private') {
+  const clock = new FakeClock();
+  const transport = new AgentTransport(new Egress(policy));
+  return { clock, probe: new RouteProbe({ clock, transport }) };
+}
+
+function adkRoute(agentEndpoint: string, settings: object = {}) {
+  return {
+    agentEndpoint,
+    config: { agent: { kind: 'adk', settings: { appName: 'my_agent', headers: HEADERS, ...settings } } },
+  };
+}
+
+function abiRoute(agentEndpoint: string, functions: unknown = ['f()']) {
+  return { agentEndpoint, config: { agent: { kind: 'abi', settings: { functions, headers: HEADERS } } } };
+}
+
+const answering =
+  (status: number, body: string): RequestListener =>
+  (_request, response) =>
+    response.writeHead(status).end(body);
+
+/** An address where nothing listens. */
+async function closedPort(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${port}`;
+}
+
+describe('the probe of an ADK route', () => {
+  it.each([
+    ['lists the agent', 200, '["other","my_agent"]'],
+    ['lists no agents, as a server written by hand', 404, 'Not found'],
+    ['lists something else', 200, '{"ok":true}'],
+  ])('finds nothing wrong when the server %s', async (_case, status, body) => {
+    const { url } = await serverOf(answering(status, body));
+    expect(await setup().probe.findings(adkRoute(url))).toEqual([]);
+  });
+
+  it('names the agents of the server when appName is not among them', async () => {
+    const { url } = await serverOf(answering(200, '["one","two"]'));
+    expect(await setup().probe.findings(adkRoute('http://127.0.0.1:9', { baseUrl: url }))).toEqual([
+      {
+        code: 'AGENT_APP_UNKNOWN',
+        field: 'config.adk.appName',
+        message: `The ADK server at ${url} has no agent "my_agent". Its agents: one, two.`,
+      },
+    ]);
+  });
+
+  it('says that nothing listens at the address, without the secrets of the route', async () => {
+    const url = await closedPort();
+    const findings = await setup().probe.findings(adkRoute(url));
+    expect(findings).toMatchObject([
+      { code: 'AGENT_UNREACHABLE', field: 'agentEndpoint', message: expect.stringContaining('ECONNREFUSED') },
+    ]);
+    expect(JSON.stringify(findings)).not.toContain('top-secret-token');
+  });
+
+  it('says that the server refuses the headers', async () => {
+    const { url } = await serverOf(answering(401, 'who are you with top-secret-token?'));
+    const findings = await setup().probe.findings(adkRoute(url));
+    expect(findings).toMatchObject([{ code: 'AGENT_ACCESS_DENIED', field: 'config.adk.headers' }]);
+    expect(JSON.stringify(findings)).not.toContain('top-secret-token');
+  });
+
+  it('waits two seconds for a server that does not answer', async () => {
+    const requests = new EventEmitter();
+    const { url } = await serverOf(() => requests.emit('request'));
+    const { clock, probe } = setup();
+    const asked = once(requests, 'request');
+    const found = probe.findings(adkRoute(url));
+    await asked;
+    await clock.advanceMs(2_000);
+    expect(await found).toMatchObject([
+      { code: 'AGENT_UNREACHABLE', message: expect.stringContaining('no answer in time') },
+    ]);
+  });
+
+  it('sends nothing to an address that the egress policy refuses', async () => {
+    let requests = 0;
+    const { url } = await serverOf((_request, response) => {
+      requests += 1;
+      response.end('[]');
+    });
+    const findings = await setup('public').probe.findings(adkRoute(url));
+    expect(findings).toMatchObject([
+      { code: 'AGENT_UNREACHABLE', message: expect.stringContaining('WA2AI_EGRESS=public') },
+    ]);
+    expect(requests).toBe(0);
+  });
+});
+
+describe('the probe of an ABI route', () => {
+  it('asks /health, whose answer does not matter', async () => {
+    const paths: unknown[] = [];
+    const { url } = await serverOf((request, response) => {
+      paths.push(request.url);
+      response.writeHead(404).end();
+    });
+    expect(await setup().probe.findings(abiRoute(url))).toEqual([]);
+    expect(paths).toEqual(['/health']);
+  });
+
+  it('says that nothing listens at the address', async () => {
+    expect(await setup().probe.findings(abiRoute(await closedPort()))).toMatchObject([
+      { code: 'AGENT_UNREACHABLE', field: 'agentEndpoint' },
+    ]);
+  });
+
+  it.each([
+    ['is not there', 404, '', 'config.abi.functions', /status 404/],
+    ['is no ABI', 200, '{"name":"x"}', 'config.abi.functions', /holds no ABI/],
+    ['has a broken function', 200, '["f(uint7 a)"]', 'config.abi.functions[0]', /'uint7' is not an ABI type/],
+  ])('reads the manifest and says that it %s', async (_case, status, body, field, message) => {
+    const { url } = await serverOf((request, response) => {
+      if (request.url === '/agent.json') response.writeHead(status).end(body);
+      else response.end('{}');
+    });
+    expect(await setup().probe.findings(abiRoute(url, `${url}/agent.json`))).toEqual([
+      { code: 'AGENT_MANIFEST', field, message: expect.stringMatching(message) },
+    ]);
+  });
+});
+
+describe('refused addresses of a route', () => {
+  it('are those of the endpoint and of its settings, by their fields', () => {
+    const { probe } = setup();
+    const metadata = 'http://169.254.169.254';
+    expect(probe.refusedAddresses(adkRoute(metadata, { baseUrl: `${metadata}/x` }))).toMatchObject([
+      { field: 'agentEndpoint' },
+      { field: 'config.adk.baseUrl' },
+    ]);
+    expect(probe.refusedAddresses(abiRoute('http://127.0.0.1', `${metadata}/abi.json`))).toEqual([
+      { field: 'config.abi.functions', message: expect.stringContaining('cloud metadata') },
+    ]);
+  });
+});
