@@ -9,6 +9,7 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
+import { chatHash } from '../../../core/chat-hash.ts';
 import type { Journal } from '../../../core/ports/journal.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountSignal } from '../signal/signal-repository.ts';
@@ -22,6 +23,7 @@ import {
 } from './inbound.ts';
 import {
   chatAddressesOf,
+  chatJidOf,
   describe,
   journalEntryOf,
   keysOf,
@@ -333,7 +335,7 @@ export class InboundRunner {
       if (message && stanza.receipt.isOwn) this.#showBaileys(connection, message, stanza);
       connection.socket.messageRetryManager?.cancelPendingPhoneRequest(stanza.id);
     } catch (error) {
-      this.#options.log.debug({ err: error, waMessageId: stanza.id }, 'decryption interrupted');
+      this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'decryption interrupted');
       this.#event({ type: 'not-tried', stanza });
     }
   }
@@ -348,17 +350,22 @@ export class InboundRunner {
       this.#event({ type: 'read', stanza, unit: 0, bytes, content: this.#contentOf(stanza, read.message) });
       return;
     }
-    if (kind === 'failed') this.#logFailure(stanza.id);
+    if (kind === 'failed') this.#logFailure(stanza);
     this.#event({ type: kind, stanza });
   }
 
   /** Log failures 1, 2, 4, 8, ... for the operator: they come in storms. */
-  #logFailure(waMessageId: string): void {
+  #logFailure(stanza: OrdinaryStanza): void {
     const { log } = this.#options;
     this.#failures += 1;
-    log.debug({ waMessageId }, 'message not decrypted');
+    log.debug(this.#about(stanza), 'message not decrypted');
     if (!Number.isInteger(Math.log2(this.#failures))) return;
     log.warn({ failures: this.#failures }, 'messages not decrypted, asking their senders again');
+  }
+
+  /** What every log line about a message has. */
+  #about({ id, key }: OrdinaryStanza): { waMessageId: string; chat: string } {
+    return { waMessageId: id, chat: chatHash(this.#options.accountId, chatJidOf(key)) };
   }
 
   #contentOf(stanza: Stanza, message: WAMessage | undefined): Content | undefined {
@@ -366,9 +373,9 @@ export class InboundRunner {
   }
 
   /** What the account's own devices write tells Baileys about settings and keys. */
-  #showBaileys({ socket }: InboundConnection, message: WAMessage, { isOffline, id }: OrdinaryStanza): void {
-    socket.upsertMessage(message, isOffline ? 'append' : 'notify').catch((error: unknown) => {
-      this.#options.log.debug({ err: error, waMessageId: id }, 'own message not processed by Baileys');
+  #showBaileys({ socket }: InboundConnection, message: WAMessage, stanza: OrdinaryStanza): void {
+    socket.upsertMessage(message, stanza.isOffline ? 'append' : 'notify').catch((error: unknown) => {
+      this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'own message not processed by Baileys');
     });
   }
 
@@ -400,7 +407,7 @@ export class InboundRunner {
       try {
         await connection?.socket.sendRetryRequest(stanza.node, false);
       } catch (error) {
-        this.#options.log.debug({ err: error, waMessageId: stanza.id }, 'retry request not sent');
+        this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'retry request not sent');
       }
       if (connection === this.#connection) this.#refuse(stanza, NACK_REASONS.UnhandledError);
       stanza.node = { tag: stanza.node.tag, attrs: stanza.attrs };
@@ -437,7 +444,8 @@ export class InboundRunner {
    * The row stays: PostgreSQL cannot delete a value whose blocks it cannot read, and after a repair it may be readable.
    */
   #recordUnreadable(waMessageId: string, stanza: OrdinaryStanza | undefined, order: bigint): void {
-    this.#options.log.error({ waMessageId }, 'journal row unreadable');
+    const about = stanza ? this.#about(stanza) : { waMessageId };
+    this.#options.log.error(about, 'journal row unreadable');
     if (stanza) this.#recordUndecryptable(stanza, order);
     else this.#options.onJournalUnreadable(waMessageId);
   }

@@ -17,7 +17,7 @@ const storedReference = z.object({
   fileSha256: base64(32),
   fileEncSha256: base64(32),
   sizeBytes: z.number().optional(),
-  /** The message that brought it, by which the sender's phone can be asked for the file once more. */
+  /** The message of the file, by which the phone can be asked for it again. */
   message: z.object({ id: z.string(), remoteJid: z.string(), participant: z.string().optional() }).optional(),
 });
 
