@@ -29,6 +29,18 @@ export default defineConfig({
         },
       },
       {
+        // Nodes, database, WhatsApp and agents on a virtual clock; many more runs: npm run test:simulation.
+        test: {
+          name: 'simulation',
+          include: ['tests/simulation/**/*.test.ts'],
+          environment: 'node',
+          pool: 'threads',
+          maxWorkers,
+          // Seconds on a quiet machine; it may be busy with other things.
+          testTimeout: 600_000,
+        },
+      },
+      {
         test: {
           name: 'integration',
           include: ['tests/integration/**/*.test.ts', 'tests/contracts/**/*.test.ts'],

@@ -1,9 +1,8 @@
 -- Dead letters. Isolation level and lock order: see chats.sql.
 
 -- Queues the message or reply of a dead letter again; `known` if it is not dead (any more). A message moves to the end of
--- its chat's order; a reply keeps its row and therefore its WhatsApp id. All open dead letters of the same message or
--- reply are marked as replayed: if it fails again, it gets a new one. The chat of a message is claimed for p_node if it
--- has no worker.
+-- its chat's order; a reply keeps its row and therefore its WhatsApp id. A message or reply has at most one dead letter:
+-- if it fails again, the same one is updated and open again. The chat of a message is claimed for p_node if it has no worker.
 CREATE OR REPLACE FUNCTION dead_letter_replay(p_letter bigint, p_node text) RETURNS TABLE (
   outcome text, chat_id bigint, message_id bigint, outbox_id bigint,
   worker_node text, worker_epoch integer, is_new_worker boolean
@@ -40,10 +39,7 @@ BEGIN
     RETURN NEXT;
     RETURN;
   END IF;
-  UPDATE dead_letter d SET replayed_at = now()
-    WHERE d.chat_id = l.chat_id AND (d.id = l.id OR d.replayed_at IS NULL)
-      AND CASE WHEN l.outbox_id IS NULL THEN d.outbox_id IS NULL AND d.message_id = l.message_id
-               ELSE d.outbox_id = l.outbox_id END;
+  UPDATE dead_letter SET replayed_at = now(), closed_at = NULL WHERE id = l.id;
   is_new_worker := l.outbox_id IS NULL AND c.worker_node IS NULL;
   IF is_new_worker THEN
     c.worker_node := p_node;

@@ -175,7 +175,10 @@ BEGIN
     END IF;
     IF p_state = 'dead' THEN
       INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts, trace)
-        VALUES (v_account, v_chat, p_message, v_reason, coalesce(p_error, v_reason), v_attempts, p_trace);
+        VALUES (v_account, v_chat, p_message, v_reason, coalesce(p_error, v_reason), v_attempts, p_trace)
+        ON CONFLICT ((coalesce(outbox_id, message_id))) DO UPDATE SET chat_id = excluded.chat_id, reason = excluded.reason,
+          error = excluded.error, attempts = excluded.attempts, trace = excluded.trace, failed_at = now(),
+          replayed_at = NULL, closed_at = NULL;
     END IF;
   END IF;
   RETURN QUERY
@@ -201,7 +204,10 @@ BEGIN
     RETURNING id, account_id INTO v_id, v_account;
   IF FOUND THEN
     INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
-      VALUES (v_account, p_chat, v_id, p_reason, p_error, 0);
+      VALUES (v_account, p_chat, v_id, p_reason, p_error, 0)
+        ON CONFLICT ((coalesce(outbox_id, message_id))) DO UPDATE SET chat_id = excluded.chat_id, reason = excluded.reason,
+          error = excluded.error, attempts = excluded.attempts, trace = excluded.trace, failed_at = now(),
+          replayed_at = NULL, closed_at = NULL;
   END IF;
   RETURN v_id;
 END $$;

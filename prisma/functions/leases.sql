@@ -12,7 +12,8 @@ CREATE OR REPLACE FUNCTION node_has_lock(p_node text) RETURNS boolean LANGUAGE s
     SELECT 1 FROM node n JOIN node_lock l ON l.lock_key = n.lock_key::bigint & 4294967295 WHERE n.id = p_node);
 $$;
 
--- Takes the lease of an account and returns its new epoch, or NULL while another node's lease is valid. A lease is valid
+-- Takes the lease of an account and returns its new epoch, or NULL while another node's lease is valid, or when the account
+-- does not exist or is being deleted. A lease is valid
 -- until its time ends by this server's clock. With p_from_dead it is also invalid when its owner's process has ended.
 -- Locking the row waits for writes of the old epoch that have started; later ones find the new epoch.
 CREATE OR REPLACE FUNCTION lease_acquire(p_account text, p_owner text, p_ttl_ms integer, p_from_dead boolean) RETURNS bigint
@@ -23,6 +24,10 @@ BEGIN
   INSERT INTO account_lease (account_id, owner, epoch, until) VALUES (p_account, '', 0, to_timestamp(0))
     ON CONFLICT (account_id) DO NOTHING;
   SELECT * INTO l FROM account_lease WHERE account_id = p_account FOR UPDATE;
+  IF NOT EXISTS (SELECT 1 FROM account WHERE id = p_account AND deleting_at IS NULL) THEN
+    DELETE FROM account_lease WHERE account_id = p_account AND owner = '' AND epoch = 0;
+    RETURN NULL;
+  END IF;
   IF l.owner NOT IN (p_owner, '') AND l.until > clock_timestamp()
      AND NOT (p_from_dead AND NOT node_has_lock(l.owner)) THEN
     RETURN NULL;

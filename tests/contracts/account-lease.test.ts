@@ -10,6 +10,8 @@ import { anAccount } from './adapters.ts';
 const TTL_MS = 60_000;
 
 interface Nodes {
+  /** A new account without a lease. */
+  account(): Promise<string>;
   /** Leases of a node; those of a short-lived one run out at once. */
   node(name: string, ttlMs?: number): AccountLeases;
   /** Ends a node's process, so that everybody can know. */
@@ -23,6 +25,7 @@ const ADAPTERS: Array<{ name: string; open(): Promise<Nodes> }> = [
     async open() {
       const state = new MemoryLeaseState();
       return {
+        account: async () => anAccount(),
         node: (owner, ttlMs = TTL_MS) => new MemoryAccountLeases(state, { owner, ttlMs }),
         end: async (name) => void state.gone.add(name),
         close: async () => undefined,
@@ -50,6 +53,7 @@ const ADAPTERS: Array<{ name: string; open(): Promise<Nodes> }> = [
         });
       }
       return {
+        account: async () => (await prisma.account.create({ data: { id: anAccount() } })).id,
         node: (owner, ttlMs = TTL_MS) => new PostgresAccountLeases(postgres, { owner, ttlMs }),
         end: async (name) => {
           await connections.get(name)?.close();
@@ -83,7 +87,7 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
   afterAll(() => nodes.close());
 
   it('give an account to exactly one of many that ask at once', async () => {
-    const account = anAccount();
+    const account = await nodes.account();
     const asked = Array.from({ length: 20 }, (_, index) => nodes.node(`many-${index}`).acquire(account));
     const given = (await Promise.all(asked)).filter((lease) => lease !== undefined);
     expect(given).toHaveLength(1);
@@ -91,14 +95,14 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
   });
 
   it('grow the epoch with each acquisition, also by the same node', async () => {
-    const account = anAccount();
+    const account = await nodes.account();
     expect(await n1.acquire(account)).toEqual({ accountId: account, owner: 'n1', epoch: 1n });
     expect((await n1.acquire(account))?.epoch).toBe(2n);
     expect(await n2.acquire(account)).toBeUndefined();
   });
 
   it('pass on at once what was given back, and not what was lost before', async () => {
-    const account = anAccount();
+    const account = await nodes.account();
     const first = (await n1.acquire(account)) as Lease;
     await n1.release(first);
     const second = (await n2.acquire(account)) as Lease;
@@ -109,7 +113,7 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
   });
 
   it('renew those that count, and no other', async () => {
-    const [kept, given, never] = [anAccount(), anAccount(), anAccount()];
+    const [kept, given, never] = [await nodes.account(), await nodes.account(), await nodes.account()];
     const leases = [(await n1.acquire(kept)) as Lease, (await n1.acquire(given)) as Lease];
     await n1.release(leases[1] as Lease);
     await n2.acquire(given);
@@ -119,7 +123,7 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
   });
 
   it('pass on what ran out, and refuse to renew it for the former owner after that', async () => {
-    const account = anAccount();
+    const account = await nodes.account();
     const hung = nodes.node('n1', -1);
     const old = (await hung.acquire(account)) as Lease;
     expect((await n2.acquire(account))?.epoch).toBe(old.epoch + 1n);
@@ -127,7 +131,7 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
   });
 
   it('leave a lease that ran out to its owner as long as nobody took it', async () => {
-    const account = anAccount();
+    const account = await nodes.account();
     const hung = nodes.node('n1', -1);
     const lease = (await hung.acquire(account)) as Lease;
     expect(await n1.renew([lease])).toEqual(new Set([account]));
@@ -135,7 +139,7 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
   });
 
   it('pass on the lease of a dead process to who saw it dead, and not that of a live one', async () => {
-    const account = anAccount();
+    const account = await nodes.account();
     const lease = (await n1.acquire(account)) as Lease;
     expect(await n2.acquire(account, { fromDead: true })).toBeUndefined();
     await nodes.end('n1');

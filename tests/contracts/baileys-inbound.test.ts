@@ -222,6 +222,7 @@ async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Prom
       messages.push(message);
     },
     onTrouble: () => undefined,
+    onStorageFailed: () => undefined,
     onRefused: () => undefined,
     onJournalUnreadable: () => undefined,
     onOverflow: () => undefined,

@@ -88,17 +88,46 @@ describe.each(ADAPTERS)('dead letters in $name', ({ open }) => {
     expect(await stores.deadLetters.replay('999999999999', NODE)).toEqual({ outcome: 'missing' });
   });
 
-  it('writes a new letter when the message dies again, and takes it up by either', async () => {
+  it('updates the same dead letter when the message fails again', async () => {
     const { letterId, messageId } = await deadMessage();
-    await stores.deadLetters.replay(letterId, NODE);
-    await stores.inbox.finishTurn(messageId, { ...died, error: 'Again.' });
+    for (const error of ['Again.', 'And again.']) {
+      await stores.deadLetters.replay(letterId, NODE);
+      await stores.inbox.finishTurn(messageId, { ...died, error, attempts: 3 });
+      expect(await letters()).toMatchObject([
+        { id: letterId, state: 'open', error, attempts: 3, replayedAt: undefined },
+      ]);
+    }
+    expect(await openIds()).toEqual([letterId]);
+  });
+
+  it('updates the same dead letter when the reply fails again', async () => {
+    const reply = aReply(accountId, `${aPerson().phone}@s.whatsapp.net`);
+    const { row } = await stores.outbox.addDirect(reply);
+    await stores.outbox.markDead(row.id, 'First.');
+    const [first] = await letters();
+    await stores.deadLetters.replay(first?.id ?? '', NODE);
+    await stores.outbox.markSending(row.id);
+    await stores.outbox.markRefused(accountId, reply.waMessageId, 'Second.');
     expect(await letters()).toMatchObject([
-      { error: 'Again.' },
-      { id: letterId, replayedAt: expect.any(Date) },
+      { id: first?.id, outboxId: row.id, state: 'open', reason: 'send-refused', error: 'Second.' },
     ]);
-    expect(await openIds()).toHaveLength(1);
-    expect(await stores.deadLetters.replay(letterId, NODE)).toMatchObject({ outcome: 'replayed' });
+    const [second] = await letters();
+    expect(second?.createdAt).toEqual(first?.createdAt);
+    expect(second?.failedAt.getTime()).toBeGreaterThanOrEqual(first?.failedAt.getTime() ?? 0);
+  });
+
+  it('closes an open one, which is then replayed only on its own', async () => {
+    const { letterId, messageId } = await deadMessage();
+    expect(await stores.deadLetters.close(letterId)).toBe('closed');
+    expect(await stores.deadLetters.close(letterId)).toBe('closed');
+    expect(await letters()).toMatchObject([{ state: 'closed', closedAt: expect.any(Date) }]);
     expect(await openIds()).toEqual([]);
+    expect(await stores.deadLetters.replay(letterId, NODE)).toMatchObject({ outcome: 'replayed' });
+    expect(await letters()).toMatchObject([{ state: 'replayed', closedAt: undefined }]);
+    expect(await stores.deadLetters.close(letterId)).toBe('replayed');
+    expect(await stores.deadLetters.close('999999999999')).toBe('missing');
+    await stores.inbox.finishTurn(messageId, died);
+    expect(await letters()).toMatchObject([{ id: letterId, state: 'open' }]);
   });
 
   it('keeps the apology of the first end beside the reply of the second', async () => {

@@ -41,6 +41,7 @@ beforeEach(async () => {
   nodes.n2 = `n2-${account}`;
   lost = [];
   time.ms = 0;
+  await postgres.prisma.account.create({ data: { id: account } });
   const lease = (await leasesOf(nodes.n1).acquire(account)) as Lease;
   fence = new HeldLease(lease, {
     safeMs: 40_000,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { ChatAddress } from '../../router/src/core/ports/inbox.ts';
+import type { DeadLetterState } from '../../router/src/core/ports/message-log.ts';
 import { MAX_REFUSALS } from '../../router/src/core/ports/outbox.ts';
 import { ADAPTERS, aMessage, anAccount, aPerson, aReply, NODE, type Stores } from './adapters.ts';
 
@@ -111,7 +112,7 @@ describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
     }
     const receipt = (row: { waMessageId: string }, state: 'acked' | 'delivered' | 'read') =>
       stores.outbox.recordReceipts(accountId, [{ waMessageId: row.waMessageId, state, atMs: Date.now() }]);
-    const letters = (state?: string) => stores.log.deadLetters({ accountId, state, limit: 9 });
+    const letters = (state?: DeadLetterState) => stores.log.deadLetters({ accountId, state, limit: 9 });
 
     it.each(['acked', 'delivered', 'read'] as const)(
       'lives again as %s, and its letter says so',

@@ -3,7 +3,8 @@ import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, NODE, type Stores } from './adapters.ts';
 
-const AT_MS = Date.UTC(2026, 5, 1, 10);
+// Later than every row of the test.
+const AT_MS = Date.now() + 3_600_000;
 
 describe.each(ADAPTERS)('outbox in $name', ({ open }) => {
   let stores: Stores;
@@ -77,6 +78,13 @@ describe.each(ADAPTERS)('outbox in $name', ({ open }) => {
         deliveredAt: at,
         readAt: at,
       });
+    });
+
+    it('never shows a reply as sent, acked or read before it was queued', async () => {
+      const { waMessageId, read } = await queued();
+      const { queuedAt } = await read();
+      await receipt(waMessageId, 'read', queuedAt.getTime() - 900 - AT_MS);
+      expect(await read()).toMatchObject({ sentAt: queuedAt, ackedAt: queuedAt, readAt: queuedAt });
     });
 
     it('takes a receipt that overtakes the note that it was sent', async () => {

@@ -16,9 +16,14 @@ export class MemoryDeadLetters implements DeadLetters {
   async replay(id: string, node: string): Promise<Replay> {
     const letter = this.#state.deadLetters.find((row) => String(row.id) === id);
     if (!letter) return { outcome: 'missing' };
-    return letter.outboxId === undefined
-      ? this.#replayMessage(letter, node)
-      : this.#replayReply(letter.outboxId);
+    return letter.outboxId === undefined ? this.#replayMessage(letter, node) : this.#replayReply(letter);
+  }
+
+  async close(id: string): Promise<'closed' | 'replayed' | 'missing'> {
+    const letter = this.#state.deadLetters.find((row) => String(row.id) === id);
+    if (!letter) return 'missing';
+    if (!letter.replayedAt) letter.closedAt ??= this.#state.time();
+    return letter.closedAt ? 'closed' : 'replayed';
   }
 
   async open(filter: DeadLetterFilter, limit: number): Promise<string[]> {
@@ -32,6 +37,7 @@ export class MemoryDeadLetters implements DeadLetters {
           (chat !== undefined && canonical !== undefined && channelIdsOf(chat).includes(canonical));
         return (
           letter.replayedAt === undefined &&
+          letter.closedAt === undefined &&
           isOfChat &&
           letter.accountId === (accountId ?? letter.accountId) &&
           letter.reason === (reason ?? letter.reason) &&
@@ -56,7 +62,7 @@ export class MemoryDeadLetters implements DeadLetters {
       finishedAt: undefined,
       stanzaOrder: last.stanzaOrder + 1n,
     });
-    this.#settle((other) => other.outboxId === undefined && other.messageId === letter.messageId, letter);
+    Object.assign(letter, { replayedAt: state.time(), closedAt: undefined });
     const messageId = String(message.id);
     const chatId = String(chat.id);
     const worker = claimOf(chat);
@@ -69,8 +75,8 @@ export class MemoryDeadLetters implements DeadLetters {
     };
   }
 
-  #replayReply(outboxId: string): Replay {
-    const row = this.#state.outbox.get(outboxId);
+  #replayReply(letter: MemoryDeadLetter): Replay {
+    const row = this.#state.outbox.get(letter.outboxId ?? '');
     if (row?.state !== 'dead') return { outcome: 'known' };
     Object.assign(row, {
       state: 'queued',
@@ -80,13 +86,7 @@ export class MemoryDeadLetters implements DeadLetters {
       delayedUntil: undefined,
       queuedAt: this.#state.time(),
     });
-    this.#settle((other) => other.outboxId === outboxId);
+    Object.assign(letter, { replayedAt: this.#state.time(), closedAt: undefined });
     return { outcome: 'replayed', reply: queuedReplyOf(row) };
-  }
-
-  #settle(isSame: (letter: MemoryDeadLetter) => boolean, self?: MemoryDeadLetter): void {
-    for (const letter of this.#state.deadLetters) {
-      if (isSame(letter) && (letter === self || !letter.replayedAt)) letter.replayedAt = this.#state.time();
-    }
   }
 }

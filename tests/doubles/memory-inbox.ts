@@ -130,8 +130,7 @@ export class MemoryInbox implements Inbox {
       if (end.state !== 'dead') message.mediaRef = undefined;
       for (const reply of replies) queueReply(state, message, reply);
       if (end.state === 'dead' && reason) {
-        state.deadLetters.push({
-          id: state.nextId(),
+        state.addDeadLetter({
           accountId: message.accountId,
           chatId: message.chatId,
           messageId,
@@ -139,7 +138,6 @@ export class MemoryInbox implements Inbox {
           error: end.error ?? reason,
           attempts: message.attempts,
           trace: end.trace,
-          createdAt: state.time(),
         });
       }
     }

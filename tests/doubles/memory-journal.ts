@@ -16,6 +16,11 @@ export class MemoryJournal implements Journal {
     }
   }
 
+  hasMessage(accountId: string, waMessageId: string): boolean {
+    for (const entry of this.#own(accountId).values()) if (entry.waMessageId === waMessageId) return true;
+    return false;
+  }
+
   async find(accountId: string, ciphertextHash: string): Promise<JournalEntry | undefined> {
     const entry = this.#own(accountId).get(ciphertextHash);
     return entry && structuredClone(entry);

@@ -16,6 +16,10 @@ export class MemoryKeyStore implements KeyStore {
     this.#journal = journal;
   }
 
+  stored(scope: KeyScope, key: KeyName): string | undefined {
+    return this.#values.get(nameOf(scope, key));
+  }
+
   async read(scope: KeyScope, names: readonly KeyName[]): Promise<StoredKey[]> {
     return names.flatMap((name) => {
       const value = this.#values.get(nameOf(scope, name));

@@ -1,20 +1,24 @@
-import { canonicalChannelId, lidJid } from '../../router/src/core/chat-id.ts';
+import { canonicalChannelId, lidJid, parseJid } from '../../router/src/core/chat-id.ts';
 import { channelIdsOf, personJid } from '../../router/src/core/messages/chat-identity.ts';
 import type {
+  DeadLetterQuery,
   DeadLetterRow,
-  LogQuery,
+  DeadLetterState,
   MessageLog,
-  MessageRow,
+  MessageQuery,
   OpenWork,
+  ReceivedMessage,
+  SentMessageRow,
+  SentQuery,
 } from '../../router/src/core/ports/message-log.ts';
 import { rowId } from '../../router/src/infra/storage/stores/storable-text.ts';
 import { asRow } from './memory-outbox.ts';
-import type { MemoryDeadLetter, MemoryMessage, MemoryState } from './memory-state.ts';
+import type { MemoryDeadLetter, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';
 
 const ACK_TIMEOUT_MS = 30_000;
 const OPEN_REPLY_STATES = new Set(['queued', 'sending', 'sent']);
 
-/** Reads what the in-memory inbox and outbox of the same state hold, for tests. */
+/** Reads what the in-memory inbox and outbox of the same state contain, for tests. */
 export class MemoryMessageLog implements MessageLog {
   readonly #state: MemoryState;
 
@@ -22,29 +26,52 @@ export class MemoryMessageLog implements MessageLog {
     this.#state = state;
   }
 
-  async messages(query: LogQuery): Promise<MessageRow[]> {
+  async messages(query: MessageQuery): Promise<ReceivedMessage[]> {
     const rows = [...this.#state.messages.values()].filter(
-      (row) => row.state === (query.state ?? row.state) && this.#matches(row, query),
+      (row) =>
+        row.state === (query.state ?? row.state) &&
+        row.routeId === (query.routeId ?? row.routeId) &&
+        contains(row.text, query.text) &&
+        this.#isFrom(row, query.from) &&
+        this.#matches(row, row.receivedAt, query),
     );
     return newestFirst(rows, query.limit).map((row) => this.#messageRow(row));
   }
 
-  async message(id: string): Promise<MessageRow | undefined> {
+  async message(id: string): Promise<ReceivedMessage | undefined> {
     const row = this.#state.messages.get(Number(id));
     return row && this.#messageRow(row);
   }
 
-  async deadLetters(query: LogQuery): Promise<DeadLetterRow[]> {
-    const rows = this.#state.deadLetters.filter((row) => {
-      const state = row.replayedAt ? 'replayed' : 'open';
-      const isWanted = query.state !== 'open' && query.state !== 'replayed' ? true : query.state === state;
-      return isWanted && row.reason === (query.reason ?? row.reason) && this.#matches(row, query);
-    });
-    return newestFirst(rows, query.limit).map((row) => ({
-      ...row,
-      id: String(row.id),
-      chatId: String(row.chatId),
-    }));
+  async sentMessages(query: SentQuery): Promise<SentMessageRow[]> {
+    const rows = [...this.#state.outbox.values()].filter(
+      (row) =>
+        row.state === (query.state ?? row.state) &&
+        contains(row.text, query.text) &&
+        this.#matches(row, row.queuedAt, query),
+    );
+    return newestFirst(rows, query.limit).map((row) => this.#sentRow(row));
+  }
+
+  async sentMessage(id: string): Promise<SentMessageRow | undefined> {
+    const row = this.#state.outbox.get(id);
+    return row && this.#sentRow(row);
+  }
+
+  async deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]> {
+    const rows = this.#state.deadLetters.filter(
+      (row) =>
+        stateOf(row) === (query.state ?? stateOf(row)) &&
+        row.reason === (query.reason ?? row.reason) &&
+        this.#isFrom(this.#state.messages.get(Number(row.messageId)), query.from) &&
+        this.#matches(row, row.failedAt, query),
+    );
+    return newestFirst(rows, query.limit).map((row) => this.#deadLetterRow(row));
+  }
+
+  async deadLetter(id: string): Promise<DeadLetterRow | undefined> {
+    const row = this.#state.deadLetters.find((letter) => String(letter.id) === id);
+    return row && this.#deadLetterRow(row);
   }
 
   async openWork(): Promise<OpenWork> {
@@ -61,23 +88,47 @@ export class MemoryMessageLog implements MessageLog {
         ({ state, triedAt }) =>
           state !== 'queued' && triedAt !== undefined && triedAt.getTime() <= now - ACK_TIMEOUT_MS,
       ).length,
-      deadLetters: this.#state.deadLetters.filter(({ replayedAt }) => replayedAt === undefined).length,
+      deadLetters: this.#state.deadLetters.filter((row) => stateOf(row) === 'open').length,
     };
   }
 
-  #matches(row: MemoryMessage | MemoryDeadLetter, query: LogQuery): boolean {
+  #matches(
+    row: MemoryMessage | MemoryReply | MemoryDeadLetter,
+    at: Date,
+    query: Omit<MessageQuery, 'state'>,
+  ): boolean {
     if (query.accountId !== undefined && row.accountId !== query.accountId) return false;
-    if (query.before !== undefined && !(row.id < Number(rowId(query.before)))) return false;
+    if (query.before !== undefined && !(Number(row.id) < Number(rowId(query.before)))) return false;
+    if (query.since && at < query.since) return false;
+    if (query.until && at >= query.until) return false;
     if (query.channelId === undefined) return true;
     const channelId = canonicalChannelId(query.channelId);
-    const chat = this.#state.chats.get(row.chatId);
+    const chat = this.#state.chats.get(Number(row.chatId));
     return channelId !== undefined && chat !== undefined && channelIdsOf(chat).includes(channelId);
   }
 
-  #messageRow(row: MemoryMessage): MessageRow {
-    const chat = this.#state.chats.get(row.chatId);
+  #isFrom(row: MemoryMessage | undefined, from: string | undefined): boolean {
+    if (from === undefined) return true;
+    if (!row) return false;
+    const address = from.includes('@') ? parseJid(from) : undefined;
+    if (address) return address.kind === 'lid' && row.senderLid === address.lid;
+    const phone = row.senderLid && this.#state.lids.get(`${row.accountId} ${row.senderLid}`);
+    return row.senderPhone === from || phone === from;
+  }
+
+  #channelIdOf(chatId: number): string {
+    const chat = this.#state.chats.get(chatId);
+    return (chat && channelIdsOf(chat)[0]) ?? '';
+  }
+
+  #writerOf(row: MemoryMessage): string {
+    const person = { phone: row.senderPhone, lid: row.senderLid };
+    return personJid(person) ?? this.#state.chats.get(row.chatId)?.replyTo ?? '';
+  }
+
+  #messageRow(row: MemoryMessage): ReceivedMessage {
     const {
-      senderPhone,
+      senderPhone: _phone,
       senderLid,
       sentAtMs,
       stanzaOrder: _order,
@@ -87,17 +138,58 @@ export class MemoryMessageLog implements MessageLog {
     } = row;
     return {
       ...shown,
+      direction: 'incoming',
       id: String(row.id),
       chatId: String(row.chatId),
-      channelId: (chat && channelIdsOf(chat)[0]) ?? '',
-      from: personJid({ phone: senderPhone, lid: senderLid }) ?? chat?.replyTo ?? '',
+      channelId: this.#channelIdOf(row.chatId),
+      from: this.#writerOf(row),
       fromLid: senderLid && lidJid(senderLid),
       sentAt: new Date(sentAtMs),
-      replies: [...this.#state.outbox.values()].filter((r) => r.messageId === String(row.id)).map(asRow),
+      replies: [...this.#state.outbox.values()]
+        .filter((reply) => reply.messageId === String(row.id))
+        .map((reply) => this.#sentRow(reply)),
+    };
+  }
+
+  #sentRow(row: MemoryReply): SentMessageRow {
+    const isDead = row.state === 'dead';
+    const letter = this.#state.deadLetters.find(({ outboxId }) => isDead && outboxId === row.id);
+    return {
+      ...asRow(row),
+      direction: 'outgoing',
+      channelId: this.#channelIdOf(Number(row.chatId)),
+      messageId: row.messageId,
+      reason: letter?.reason,
+      deadLetterId: letter && String(letter.id),
+    };
+  }
+
+  #deadLetterRow(row: MemoryDeadLetter): DeadLetterRow {
+    const message = this.#state.messages.get(Number(row.messageId));
+    const reply = this.#state.outbox.get(row.outboxId ?? '');
+    return {
+      ...row,
+      id: String(row.id),
+      chatId: String(row.chatId),
+      channelId: this.#channelIdOf(row.chatId),
+      state: stateOf(row),
+      from: message && this.#writerOf(message),
+      pushName: message?.pushName,
+      to: reply?.to,
+      text: (row.outboxId === undefined ? message?.text : reply?.text) ?? '',
     };
   }
 }
 
-function newestFirst<T extends { id: number }>(rows: T[], limit: number): T[] {
-  return [...rows].sort((a, b) => b.id - a.id).slice(0, limit);
+function stateOf(row: MemoryDeadLetter): DeadLetterState {
+  if (row.closedAt) return 'closed';
+  return row.replayedAt ? 'replayed' : 'open';
+}
+
+function contains(text: string, part: string | undefined): boolean {
+  return part === undefined || text.toLowerCase().includes(part.toLowerCase());
+}
+
+function newestFirst<T extends { id: number | string }>(rows: T[], limit: number): T[] {
+  return [...rows].sort((a, b) => Number(b.id) - Number(a.id)).slice(0, limit);
 }

@@ -186,10 +186,13 @@ export class MemoryOutbox implements Outbox {
     for (const [row, times] of batch) {
       row.error = undefined;
       row.delayedUntil = undefined;
-      row.sentAt ??= times.ackedAt;
-      row.ackedAt ??= times.ackedAt;
-      row.deliveredAt ??= times.deliveredAt;
-      row.readAt ??= times.readAt;
+      // WhatsApp's times are whole seconds: never before the reply was stored and sent.
+      const atLeast = (at: Date | undefined, least: Date) => at && (at < least ? least : at);
+      const { sentAt = row.queuedAt } = row;
+      row.sentAt ??= atLeast(times.ackedAt, row.queuedAt);
+      row.ackedAt ??= atLeast(times.ackedAt, sentAt);
+      row.deliveredAt ??= atLeast(times.deliveredAt, sentAt);
+      row.readAt ??= atLeast(times.readAt, sentAt);
     }
   }
 
@@ -255,8 +258,7 @@ export class MemoryOutbox implements Outbox {
   #die(row: MemoryReply | undefined, reason: string, error: string): void {
     if (!row) return;
     Object.assign(row, { state: 'dead', error });
-    this.#state.deadLetters.push({
-      id: this.#state.nextId(),
+    this.#state.addDeadLetter({
       accountId: row.accountId,
       chatId: Number(row.chatId),
       messageId: row.messageId,
@@ -264,7 +266,6 @@ export class MemoryOutbox implements Outbox {
       reason,
       error,
       attempts: row.attempts,
-      createdAt: this.#state.time(),
     });
   }
 }

@@ -7,14 +7,16 @@ import type { NewRoute, RouteStore } from '../../router/src/core/ports/route-sto
 export class MemoryRouteStore implements RouteStore {
   readonly #routes = new Map<string, Route>();
   readonly #now: () => number;
+  readonly #newId: () => string;
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = Date.now, newId: () => string = randomUUID) {
     this.#now = now;
+    this.#newId = newId;
   }
 
   async create(route: NewRoute): Promise<Route> {
     const at = new Date(this.#now());
-    const made: Route = { ...structuredClone(route), id: randomUUID(), createdAt: at, updatedAt: at };
+    const made: Route = { ...structuredClone(route), id: this.#newId(), createdAt: at, updatedAt: at };
     this.#routes.set(made.id, made);
     return structuredClone(made);
   }

@@ -58,7 +58,9 @@ export interface MemoryDeadLetter {
   attempts: number;
   trace?: unknown;
   createdAt: Date;
+  failedAt: Date;
   replayedAt?: Date;
+  closedAt?: Date;
 }
 
 /** The tables of one test, shared by the in-memory stores as PostgreSQL is shared by the real ones. */
@@ -87,6 +89,16 @@ export class MemoryState {
 
   messagesOf(chatId: number): MemoryMessage[] {
     return [...this.messages.values()].filter((message) => message.chatId === chatId);
+  }
+
+  /** Adds a dead letter, or updates and re-opens the one of the same message or reply. */
+  addDeadLetter(letter: Omit<MemoryDeadLetter, 'id' | 'createdAt' | 'failedAt'>): void {
+    const known = this.deadLetters.find(
+      (other) => (other.outboxId ?? other.messageId) === (letter.outboxId ?? letter.messageId),
+    );
+    const failedAt = this.time();
+    if (known) Object.assign(known, letter, { failedAt, replayedAt: undefined, closedAt: undefined });
+    else this.deadLetters.push({ ...letter, id: this.nextId(), createdAt: failedAt, failedAt });
   }
 
   /** Unanswered messages of a chat in the order of their turns. */

@@ -37,7 +37,7 @@ describe('Several nodes on one database', () => {
         body: { node: name, holds: name === owner ? ['default'] : [] },
       });
       const metrics = await (await fetch(`${nodes.node(name).url}/metrics`)).text();
-      expect(metrics).toContain(`wa2ai_account_held{account="default",node="${owner}"}`);
+      expect(metrics).toContain(`wa2ai_account_lease_epoch{account="default",node="${owner}"}`);
       for (const each of ['n1', 'n2', 'n3']) expect(metrics).toContain(`wa2ai_node_alive{node="${each}"} 1`);
     }
     const people = Array.from({ length: 24 }, () => bed.person());

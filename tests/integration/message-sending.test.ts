@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { MessageRow } from '../../router/src/core/ports/message-log.ts';
+import type { ReceivedMessage } from '../../router/src/core/ports/message-log.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { inbound, TestRouter } from '../support/router.ts';
@@ -30,7 +30,7 @@ async function chatWith(switches: string[], config: Record<string, string> = {})
   return { person, jid: `${person}@s.whatsapp.net`, agent };
 }
 
-async function rowOf(waMessageId: string): Promise<MessageRow> {
+async function rowOf(waMessageId: string): Promise<ReceivedMessage> {
   const rows = await router.log.messages({ limit: 50 });
   const row = rows.find((message) => message.waMessageId === waMessageId);
   if (!row) throw new Error('the message was not stored');

@@ -7,12 +7,14 @@ import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts
 import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
 import type { ChatClaim, QueuedReply } from '../../router/src/core/ports/inbox.ts';
 import type {
+  DeadLetterQuery,
   DeadLetterRow,
-  LogQuery,
   MessageLog,
-  MessageRow,
+  MessageQuery,
+  ReceivedMessage,
+  SentMessageRow,
+  SentQuery,
 } from '../../router/src/core/ports/message-log.ts';
-import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import { type ExplainInput, explainRoute } from '../../router/src/core/routing/explain-route.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
@@ -67,6 +69,12 @@ export class FakeAccounts implements AccountControl {
     return this.#called('pair', accountId, by);
   }
 
+  /** Deletes an account, as `deleteAccount` of the API does in the end. */
+  async delete(accountId: string): Promise<void> {
+    this.calls.push(['delete', accountId]);
+    this.statuses.delete(accountId);
+  }
+
   async logout(accountId: string) {
     return this.#called('logout', accountId);
   }
@@ -81,27 +89,37 @@ export class FakeAccounts implements AccountControl {
   }
 }
 
-/** A message log whose rows a test sets; it records the queries it gets. */
+/** A message log whose rows a test sets; it records the queries it receives. */
 export class FakeMessageLog implements MessageLog {
-  rows: MessageRow[] = [];
+  rows: ReceivedMessage[] = [];
+  sentRows: SentMessageRow[] = [];
   deadRows: DeadLetterRow[] = [];
-  readonly queries: LogQuery[] = [];
+  readonly queries: Array<MessageQuery | SentQuery | DeadLetterQuery> = [];
   /** Set: every method fails with it. */
   failure: Error | undefined;
 
-  async messages(query: LogQuery): Promise<MessageRow[]> {
-    this.queries.push(query);
-    if (this.failure) throw this.failure;
-    return this.rows.slice(0, query.limit);
+  async messages(query: MessageQuery): Promise<ReceivedMessage[]> {
+    return this.#page(this.rows, query);
   }
 
-  async message(id: string): Promise<MessageRow | undefined> {
+  async message(id: string): Promise<ReceivedMessage | undefined> {
     return this.rows.find((row) => row.id === id);
   }
 
-  async deadLetters(query: LogQuery): Promise<DeadLetterRow[]> {
-    this.queries.push(query);
-    return this.deadRows.slice(0, query.limit);
+  async sentMessages(query: SentQuery): Promise<SentMessageRow[]> {
+    return this.#page(this.sentRows, query);
+  }
+
+  async sentMessage(id: string): Promise<SentMessageRow | undefined> {
+    return this.sentRows.find((row) => row.id === id);
+  }
+
+  async deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]> {
+    return this.#page(this.deadRows, query);
+  }
+
+  async deadLetter(id: string): Promise<DeadLetterRow | undefined> {
+    return this.deadRows.find((row) => row.id === id);
   }
 
   async openWork() {
@@ -109,20 +127,50 @@ export class FakeMessageLog implements MessageLog {
     const replies = { queued: 1, sent: 2 };
     return { messages: 3, oldestMessageMs: 61_500, replies, unacknowledged: 2, deadLetters: 4 };
   }
+
+  #page<Row extends { id: string }>(rows: Row[], query: MessageQuery | SentQuery | DeadLetterQuery): Row[] {
+    this.queries.push(query);
+    if (this.failure) throw this.failure;
+    const { before = '999999', limit } = query;
+    return rows.filter(({ id }) => Number(id) < Number(before)).slice(0, limit);
+  }
 }
 
-/** A row of the outbox as `sendMessage` would give it. */
-export function anOutboxRow(change: Partial<OutboxRow> = {}): OutboxRow {
+/** A message sent, as the log shows it. */
+export function aSentMessage(change: Partial<SentMessageRow> = {}): SentMessageRow {
   return {
+    direction: 'outgoing',
     id: '1',
     accountId: 'default',
     chatId: '7',
+    channelId: '5493777239922',
     to: '5493777239922@s.whatsapp.net',
     waMessageId: '3EB0AA',
     text: 'hello',
     state: 'queued',
     attempts: 0,
     queuedAt: new Date('2026-01-02T03:04:05.000Z'),
+    ...change,
+  };
+}
+
+/** A dead letter, as the log shows it. */
+export function aDeadLetter(change: Partial<DeadLetterRow> = {}): DeadLetterRow {
+  const at = new Date('2026-01-02T03:04:05.000Z');
+  return {
+    id: '4',
+    accountId: 'default',
+    chatId: '7',
+    channelId: '5493777239922',
+    messageId: '2',
+    state: 'open',
+    reason: 'AGENT_TIMEOUT',
+    error: 'The agent took too long.',
+    attempts: 3,
+    from: '5493777239922@s.whatsapp.net',
+    text: 'hola',
+    createdAt: at,
+    failedAt: at,
     ...change,
   };
 }
@@ -219,6 +267,8 @@ export async function startHttpApi(
     },
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
+    deadLetters: replayDeps.deadLetters,
+    deleteAccount: (accountId) => accounts.delete(accountId),
     storage: {
       check: async () => {
         if (database.failure) throw database.failure;

@@ -17,6 +17,7 @@ import { createBaileysProvider } from '../providers/baileys/baileys-provider.ts'
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
+import { observedProvider } from './observed-provider.ts';
 import type { Part } from './part.ts';
 import type { TurnParts } from './turns.ts';
 
@@ -134,7 +135,7 @@ async function holdAccount(
   });
   const delivery = new ReplyDelivery({
     outbox,
-    provider: faults.provider(provider),
+    provider: observedProvider(faults.provider(provider), deps.metrics.observeSent),
     log: deps.log.child({ mod: 'delivery', accountId }),
     ackTimeoutMs: config.ackTimeoutMs,
     clock: systemClock,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { replayDeadLetter, replayDeadLetters } from '../core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../core/delivery/send-message.ts';
@@ -25,7 +26,7 @@ export async function openApi(
   parts: DatabaseParts & ClusterParts & TurnParts & TaskParts,
   log: Logger,
 ): Promise<Part<{ url: string }>> {
-  const { postgres, nodeId, storage, accounts, replay } = parts;
+  const { postgres, nodeId, storage, accounts, replay, tasks } = parts;
   const { routes, matcher, agents, transport, messageLog, metrics, mintId } = parts;
   const outbox = new PostgresOutbox(postgres);
   const explainDeps: ExplainDeps = {
@@ -51,6 +52,10 @@ export async function openApi(
     replayDeadLetter: (id) => replayDeadLetter(replay, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replay, filter, limit),
     storage,
+    deadLetters: replay.deadLetters,
+    // A new id: an account of this name may have been deleted before.
+    deleteAccount: (accountId) =>
+      tasks.start('delete-account', `delete-account:${accountId}:${randomUUID()}`, { accountId }),
   };
   const server: HttpServer = await createHttpServer({
     config,

@@ -1,9 +1,12 @@
+import { deleteAccount } from '../core/cluster/delete-account.ts';
 import { deliverReplies } from '../core/delivery/deliver-reply.ts';
 import { type ReplayDeps, replayAllDeadLetters } from '../core/delivery/replay-dead-letters.ts';
+import type { AccountDeletion } from '../core/ports/account-deletion.ts';
 import type { DurableTasks } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { DbosTasks } from '../infra/engine/dbos-tasks.ts';
+import { PostgresAccountDeletion } from '../infra/storage/stores/postgres-account-deletion.ts';
 import { PostgresDeadLetters } from '../infra/storage/stores/postgres-dead-letters.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
@@ -20,17 +23,26 @@ export interface TaskParts {
 
 /** Long work that survives a crash. Started, it continues in the background what a process left. */
 export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log: Logger): Part<TaskParts> {
-  const { databaseUrl, postgres, nodeId, bus, placement, registry, workers } = parts;
+  const { databaseUrl, postgres, nodeId, bus, placement, registry, accounts, workers } = parts;
   const replay: ReplayDeps = {
     deadLetters: new PostgresDeadLetters(postgres),
     workers,
     deliver: (reply) => deliverReplies({ accounts: registry, bus }, [reply]),
+  };
+  const rows = new PostgresAccountDeletion(postgres);
+  const deletion: AccountDeletion = {
+    close: async (accountId) => {
+      await rows.close(accountId);
+      accounts.forget(accountId);
+    },
+    deleteRows: (accountId, limit) => rows.deleteRows(accountId, limit),
   };
   const tasks = new DbosTasks({
     databaseUrl,
     postgres,
     nodeId,
     functions: {
+      'delete-account': (steps, input) => deleteAccount({ accounts, deletion }, steps, input),
       'replay-dead-letters': (steps, filter) => replayAllDeadLetters(replay, steps, filter),
     },
     exclusively: (work) => bus.transport.exclusively(work),

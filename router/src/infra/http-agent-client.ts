@@ -13,7 +13,7 @@ import type { Logger } from '../core/ports/logger.ts';
 import { reportedError, timeoutSentence } from './agents/adk/adk-errors.ts';
 import { adkServer } from './agents/adk/adk-http.ts';
 import { filesIn, inlineDataOf } from './agents/adk/adk-media.ts';
-import { type AdkAsk, type AdkQuestion, AdkRuns } from './agents/adk/adk-run.ts';
+import { type AdkAttempt, type AdkRequest, AdkRuns } from './agents/adk/adk-run.ts';
 import { watchRun } from './agents/adk/adk-session.ts';
 import type { AdkSettings } from './agents/adk/adk-settings.ts';
 import { AdkState } from './agents/adk/adk-state.ts';
@@ -57,10 +57,10 @@ export interface HttpAgentClientConfig {
 }
 
 /**
- * Asks ADK agents over HTTP, as the agent contract says and as real ADK servers need it (refs/adk_api.md).
+ * Calls ADK agents over HTTP, as the agent contract says and as real ADK servers need it (refs/adk_api.md).
  *
  * It learns how a server spells its body, creates a missing session once, and lets no two runs of one session overlap.
- * After a time-out nothing is sent again: the session is watched, and an answer that comes late is returned.
+ * After a time-out nothing is sent again: the client watches the session and returns an answer that comes late.
  */
 export class HttpAgentClient implements AgentClient {
   readonly #adk: Omit<AdkSettings, 'timeoutMs'>;
@@ -90,13 +90,13 @@ export class HttpAgentClient implements AgentClient {
   }
 
   /**
-   * Asks once. `adk.baseUrl` of the configuration goes before `endpoint`. The time limit starts when earlier asks of the
-   * same session have ended. A message whose earlier ask ended in doubt (a time-out, a lost connection, or
-   * `options.isRepeat`) is looked for in the session first, and asked again only when the session does not hold it or
+   * Makes one attempt. `adk.baseUrl` of the configuration takes precedence over `endpoint`. The time limit starts when
+   * earlier attempts of the same session have ended. A message whose earlier attempt may have run (a time-out, a lost
+   * connection, or `options.isRepeat`) is looked for in the session first, and sent again only when it is not there or
    * cannot be seen.
    *
    * @returns the answer; without `response` when the agent said nothing. `metadata.adk` holds sessionId, userId,
-   *   eventCount, invocationId and, where the server told them, author, finishReason, usage and stateDelta
+   *   eventCount, invocationId and, where the server sends them, author, finishReason, usage and stateDelta
    * @throws {AgentUnavailableError} no connection, connection lost before an answer, 429, 502, 503, an overloaded model
    *   before any tool ran, or a time-out after which the session shows that the run was never taken
    * @throws {AgentTimeoutError} no answer in time, 504, or an answer that broke off: the run may have happened
@@ -119,9 +119,9 @@ export class HttpAgentClient implements AgentClient {
       }
       const file = await this.#fileOf(message, options);
       const asked = file ? { ...question, run: { ...run, file } } : question;
-      const ask: Omit<AdkAsk, 'limited'> = { ...asked, inFlight: undefined };
+      const attempt: Omit<AdkAttempt, 'limited'> = { ...asked, inFlight: undefined };
       return await withLimit(this.#clock, this.#timeoutMs, options.signal, (limited) =>
-        this.#ask({ ...ask, limited }),
+        this.#attempt({ ...attempt, limited }),
       );
     });
   }
@@ -138,7 +138,7 @@ export class HttpAgentClient implements AgentClient {
     return inlineDataOf(media, await loadMedia());
   }
 
-  #questionOf(endpoint: string, message: IncomingMessage, outer: AbortSignal | undefined): AdkQuestion {
+  #questionOf(endpoint: string, message: IncomingMessage, outer: AbortSignal | undefined): AdkRequest {
     const server = adkServer(this.#adk.baseUrl ?? endpoint, this.#adk.headers, this.#transport);
     const userId = contractUser(message.from);
     const run: RunRequest = {
@@ -159,29 +159,29 @@ export class HttpAgentClient implements AgentClient {
     };
   }
 
-  async #ask(ask: AdkAsk): Promise<AgentResponse> {
+  async #attempt(attempt: AdkAttempt): Promise<AgentResponse> {
     const startedMs = this.#clock.monotonicMs();
-    ask.log?.info({}, 'sending ADK message');
+    attempt.log?.info({}, 'sending ADK message');
     try {
-      const events = await this.#runs.send(ask);
-      const response = this.#read(ask, events);
+      const events = await this.#runs.send(attempt);
+      const response = this.#read(attempt, events);
       const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
-      ask.log?.info({ durationMs }, 'ADK message sent');
+      attempt.log?.info({ durationMs }, 'ADK message sent');
       return response;
     } catch (error) {
-      ask.outer?.throwIfAborted();
+      attempt.outer?.throwIfAborted();
       if (!(error instanceof Wa2aiError)) throw error;
       const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
       const fields = { error: error.message, durationMs };
-      const timeout = ask.limited.aborted ? { timeout: true } : {};
-      ask.log?.error({ ...fields, ...timeout }, 'ADK message failed');
+      const timeout = attempt.limited.aborted ? { timeout: true } : {};
+      attempt.log?.error({ ...fields, ...timeout }, 'ADK message failed');
       if (error.disposition !== 'uncertain') throw error;
-      return await this.#settle(ask, error);
+      return await this.#settle(attempt, error);
     }
   }
 
   /** @throws {AgentProtocolError | AgentUnavailableError} the run reported an error instead of an answer */
-  #read({ run, log, redact }: AdkQuestion, events: AdkEvent[]): AgentResponse {
+  #read({ run, log, redact }: AdkRequest, events: AdkEvent[]): AgentResponse {
     const answer = readAnswer(events);
     const { eventCount, author } = answer;
     log?.info({ eventCount, answer: answer.kind, author }, 'ADK response processed');
@@ -189,27 +189,27 @@ export class HttpAgentClient implements AgentClient {
     return responseOf(run, answer, this.#adk.media ? filesIn(events) : []);
   }
 
-  /** Ends an ask whose run may have happened: by a late answer, by the proof that it never began, or by `failure`. */
-  async #settle(ask: AdkAsk, failure: Wa2aiError): Promise<AgentResponse> {
-    this.#state.noteDoubt(ask.sessionKey, ask.run.messageId);
+  /** Ends an attempt whose run may have happened: with a late answer, as never begun, or with `failure`. */
+  async #settle(attempt: AdkAttempt, failure: Wa2aiError): Promise<AgentResponse> {
+    this.#state.noteDoubt(attempt.sessionKey, attempt.run.messageId);
     // The contract's own spelling carries no mark by which the run could be found again.
-    if (ask.inFlight === 'snake' || this.#lateAnswerMs <= 0) throw failure;
-    const found = await this.#watch(ask, this.#lateAnswerMs);
+    if (attempt.inFlight === 'snake' || this.#lateAnswerMs <= 0) throw failure;
+    const found = await this.#watch(attempt, this.#lateAnswerMs);
     if (found.kind === 'absent') {
-      this.#state.clearDoubt(ask.sessionKey, ask.run.messageId);
+      this.#state.clearDoubt(attempt.sessionKey, attempt.run.messageId);
       throw new AgentUnavailableError(failure.message, { cause: failure });
     }
     if (found.kind !== 'finished') throw failure;
-    ask.log?.info({}, 'late ADK answer found in the session');
-    return this.#read(ask, found.events);
+    attempt.log?.info({}, 'late ADK answer found in the session');
+    return this.#read(attempt, found.events);
   }
 
   /**
-   * The answer that the session holds of an earlier attempt of this message; undefined when the agent is to be called.
+   * The answer to an earlier attempt of this message in the session; undefined when the agent is to be called.
    * @throws {AgentUncertainError} the session cannot be read, and the route forbids another attempt then
    */
   async #earlierAnswer(
-    question: AdkQuestion,
+    question: AdkRequest,
     { uncertain }: AttemptOptions,
   ): Promise<AgentResponse | undefined> {
     const found = await this.#watch(question, this.#timeoutMs);
@@ -222,7 +222,7 @@ export class HttpAgentClient implements AgentClient {
     return { ...this.#read(question, found.events), isOfEarlierAttempt: true };
   }
 
-  #watch({ server, run, outer }: AdkQuestion, limitMs: number) {
+  #watch({ server, run, outer }: AdkRequest, limitMs: number) {
     const signal = outer ?? new AbortController().signal;
     return watchRun(server, run, { limitMs, clock: this.#clock, signal });
   }
@@ -239,7 +239,7 @@ function responseOf(
     userId: run.userId,
     eventCount,
     ...(invocationId && { invocationId }),
-    // The contract's own author says nothing; a real server's tells which agent of several answered.
+    // In the contract the author is always `model`; a real server names the agent that answered.
     ...(author && author !== 'model' && { author }),
     ...(finishReason && { finishReason }),
     ...(usage ? { usage } : {}),

@@ -114,6 +114,14 @@ export class ClusterAccounts implements AccountControl {
     return outcome;
   }
 
+  /** Drops a deleted account from the view, and makes every node look at once: the one that runs it disconnects it. */
+  forget(accountId: string): void {
+    this.#published.delete(accountId);
+    const accounts = this.#view.accounts.filter((account) => account.accountId !== accountId);
+    this.#view = { ...this.#view, accounts };
+    this.#deps.bus.broadcast({ kind: 'accounts-changed' });
+  }
+
   pair(accountId: string, by: PairBy): Promise<AccountStatus | undefined> {
     return this.#command({ accountId, action: 'pair', by });
   }

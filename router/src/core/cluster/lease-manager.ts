@@ -189,6 +189,10 @@ export class LeaseManager {
       // A view may be older than the lease; its epoch is then smaller.
       if (lease && holder && holder.epoch > lease.epoch) lease.lose('another node took the account');
     }
+    const known = new Set(view.accounts.map(({ accountId }) => accountId));
+    for (const [accountId, { lease }] of this.#holdings) {
+      if (!known.has(accountId)) lease.lose('the account was deleted');
+    }
   }
 
   async #takeInRank(account: AccountView, rank: number, seesItself: boolean): Promise<void> {

@@ -1,4 +1,5 @@
 import type { NodeBus } from '../cluster/node-bus.ts';
+import { StorageUnavailableError } from '../errors.ts';
 import { KeyedQueue } from '../keyed-queue.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -15,6 +16,8 @@ const MAX_WAITING = 1_000;
 /** Sends of one message that WhatsApp did not acknowledge before it is dead. */
 const MAX_UNACKNOWLEDGED = 5;
 const DEFAULT_ACK_TIMEOUT_MS = 30_000;
+/** Between attempts while the database does not answer. */
+const STORAGE_WAIT_MS = 1_000;
 
 export interface DeliverRepliesDeps {
   /** The accounts of this node. */
@@ -60,6 +63,8 @@ export class ReplyDelivery {
   #waiting: QueuedReply[] | undefined;
   readonly #marker: SentMarker;
   readonly #sender: ReplySender;
+  /** Counts the openings of the connection. */
+  #opening = 0;
   #resuming: Promise<void> | undefined;
   #polling: Promise<void> | undefined;
   #resending: Promise<void> | undefined;
@@ -90,8 +95,15 @@ export class ReplyDelivery {
     for (const reply of replies) this.#enqueue(reply);
   }
 
-  /** The connection opened: sends everything that is not acknowledged, oldest first, then the replies that came meanwhile. */
+  /**
+   * The connection opened: sends everything that is not acknowledged, oldest first, then the replies that came meanwhile.
+   * What was queued for an earlier connection is not sent on this one: it would overtake rows that were lost with that one.
+   */
   resume(): Promise<void> {
+    if (!this.#isFinishing) {
+      this.#opening += 1;
+      this.#queued.clear();
+    }
     this.#resuming ??= this.#resume().finally(() => {
       this.#resuming = undefined;
     });
@@ -184,10 +196,11 @@ export class ReplyDelivery {
     const { outbox, provider } = this.#deps;
     this.#waiting = [];
     try {
-      await this.#endDelaysUnlessLimited();
+      await this.#whileConnected(() => this.#endDelaysUnlessLimited());
       let afterId: string | undefined;
       for (;;) {
-        const rows = await outbox.undelivered(provider.accountId, { limit: PAGE, afterId });
+        const page = { limit: PAGE, afterId };
+        const rows = await this.#whileConnected(() => outbox.undelivered(provider.accountId, page));
         for (const row of rows) this.#enqueue(row);
         if (rows.length < PAGE || this.#isFinishing) break;
         afterId = rows.at(-1)?.outboxId;
@@ -199,6 +212,24 @@ export class ReplyDelivery {
       this.#waiting = undefined;
       this.deliver(waiting);
       if (this.#mustPollAgain) this.pollQueue();
+    }
+  }
+
+  /**
+   * Repeats `ask` until the database answers: newer replies of a chat must not be sent before the older ones are read.
+   * @throws {StorageUnavailableError} the account is not open any more
+   */
+  async #whileConnected<T>(ask: () => Promise<T>): Promise<T> {
+    const { clock, log } = this.#deps;
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(error instanceof StorageUnavailableError)) throw error;
+        await clock.sleep(STORAGE_WAIT_MS, this.#finishing.signal).catch(() => undefined);
+        if (this.#isFinishing || !this.#isConnected) throw error;
+        log.warn({ err: error }, 'cannot read stored replies, retrying');
+      }
     }
   }
 
@@ -239,8 +270,12 @@ export class ReplyDelivery {
     const { outboxId, chatId } = reply;
     if (this.#isFinishing || this.#queued.has(outboxId)) return;
     this.#queued.add(outboxId);
+    const opening = this.#opening;
+    const isCurrent = () => opening === this.#opening;
     void this.#queues
-      .run(chatId, () => this.#sender.send(reply))
-      .finally(() => this.#queued.delete(outboxId));
+      .run(chatId, () => this.#sender.send(reply, isCurrent))
+      .finally(() => {
+        if (isCurrent()) this.#queued.delete(outboxId);
+      });
   }
 }

@@ -42,16 +42,19 @@ export class ReplySender {
     this.#files = new ReplyFiles(deps);
   }
 
-  /** Never rejects: whatever happens to one row, the rest of the chat follows. */
-  async send(reply: QueuedReply): Promise<void> {
+  /**
+   * Never rejects: whatever happens to one row, the rest of the chat follows.
+   * @param isCurrent false once the connection that the row was queued for has ended: nothing is sent or stored then
+   */
+  async send(reply: QueuedReply, isCurrent: () => boolean = () => true): Promise<void> {
     const { outboxId, messageId, message } = reply;
     const { accountId, to, waMessageId } = message;
     const chat = chatHash(accountId, to);
     const log = this.#deps.log.child({ outboxId, ...(messageId && { messageId }), waMessageId, chat });
     try {
       for (let attempt = 1; ; attempt++) {
-        if ((await this.#sendOnce(reply, log)) !== 'uncertain' || attempt >= MAX_UNCERTAIN) return;
-        if (!(await this.#isStillConnectedAfter(UNCERTAIN_WAIT_MS * attempt))) return;
+        if ((await this.#sendOnce(reply, log, isCurrent)) !== 'uncertain' || attempt >= MAX_UNCERTAIN) return;
+        if (!(await this.#isStillConnectedAfter(UNCERTAIN_WAIT_MS * attempt, isCurrent))) return;
       }
     } catch (error) {
       // The row stays unacknowledged: its ack moves it on, or it is sent again with the same id at the next opening.
@@ -59,15 +62,19 @@ export class ReplySender {
     }
   }
 
-  async #sendOnce(reply: QueuedReply, log: Logger): Promise<'uncertain' | 'ended'> {
+  async #sendOnce(reply: QueuedReply, log: Logger, isCurrent: () => boolean): Promise<'uncertain' | 'ended'> {
     const { provider, marker } = this.#deps;
     const { message } = reply;
-    if (!(await this.#whenStorageAnswers(() => this.#maySend(reply, log), log))) return 'ended';
+    if (!isCurrent()) return 'ended';
+    if (!(await this.#whenStorageAnswers(() => this.#maySend(reply, log), log, isCurrent))) return 'ended';
     try {
       const content =
-        message.media && (await this.#whenStorageAnswers(() => this.#files.contentOf(reply), log));
+        message.media && (await this.#whenStorageAnswers(() => this.#files.contentOf(reply), log, isCurrent));
+      if (!isCurrent()) return 'ended';
       await provider.send(message, content);
     } catch (error) {
+      // The row is queued again for the present connection.
+      if (!isCurrent()) return 'ended';
       return this.#sendFailed(reply, error, log);
     }
     log.info({}, 'reply sent');
@@ -89,24 +96,24 @@ export class ReplySender {
    * chat must not be sent before it.
    * @throws {StorageUnavailableError} the account is not open any more: the row is sent at the next opening, in its order
    */
-  async #whenStorageAnswers<T>(ask: () => Promise<T>, log: Logger): Promise<T> {
+  async #whenStorageAnswers<T>(ask: () => Promise<T>, log: Logger, isCurrent: () => boolean): Promise<T> {
     for (;;) {
       try {
         return await ask();
       } catch (error) {
         if (!(error instanceof StorageUnavailableError)) throw error;
-        if (!(await this.#isStillConnectedAfter(STORAGE_WAIT_MS))) throw error;
+        if (!(await this.#isStillConnectedAfter(STORAGE_WAIT_MS, isCurrent))) throw error;
         log.warn({ err: error }, 'reply waits for the database');
       }
     }
   }
 
   /** Time in which an ack may still come; it ends with the connection or the service. */
-  async #isStillConnectedAfter(waitMs: number): Promise<boolean> {
+  async #isStillConnectedAfter(waitMs: number, isCurrent: () => boolean): Promise<boolean> {
     const { clock, finishing, isConnected } = this.#deps;
     try {
       await clock.sleep(waitMs, finishing);
-      return isConnected();
+      return isConnected() && isCurrent();
     } catch {
       return false;
     }

@@ -1,12 +1,12 @@
 import type { ChatClaim, QueuedReply } from './inbox.ts';
 
-/** Which dead letters: all of a filter, oldest first. */
+/** Which dead letters. */
 export interface DeadLetterFilter {
   accountId?: string;
   /** Canonical channelId of one chat. */
   channelId?: string;
   reason?: string;
-  /** Only letters older than the one with this id. */
+  /** Only dead letters with a smaller id. */
   before?: string;
 }
 
@@ -14,21 +14,26 @@ export interface DeadLetterFilter {
 export type Replay =
   | { outcome: 'replayed'; messageId: string; chatId: string; worker: ChatClaim; isNewWorker: boolean }
   | { outcome: 'replayed'; reply: QueuedReply }
-  /** What the letter tells of is not dead: it was replayed before, and has not died again. */
+  /** Its message or reply is not dead: it was replayed before and has not failed again. */
   | { outcome: 'known' }
   | { outcome: 'missing' };
 
 /**
- * Dead letters, taken up again.
+ * Replays and closes dead letters. A message or reply has at most one: when it fails again after a replay, the same one is
+ * updated and open again.
  * @throws {StorageUnavailableError} from every method; nothing was changed
  */
 export interface DeadLetters {
   /**
-   * Puts a message back to `received` at the end of its chat's order, or a reply back to `queued` in its old row, with
-   * its old WhatsApp id. All open letters of the same thing count as replayed; what dies again gets a new letter. A chat
-   * that nobody works on is claimed for `node`.
+   * Moves a message back to `received` at the end of its chat's order, or a reply back to `queued` in its row, with its
+   * WhatsApp id. A closed dead letter can be replayed too.
    */
   replay(id: string, node: string): Promise<Replay>;
-  /** Ids of letters that were not replayed, oldest first, at most `limit`. */
+  /**
+   * Closes an open dead letter: an operator decided to leave it. Idempotent.
+   * @returns `replayed` when it is not open because it was replayed; nothing was changed
+   */
+  close(id: string): Promise<'closed' | 'replayed' | 'missing'>;
+  /** Ids of open dead letters, oldest first, at most `limit`. */
   open(filter: DeadLetterFilter, limit: number): Promise<string[]>;
 }

@@ -1,20 +1,24 @@
 import type { MediaInfo } from '../models.ts';
-import type { OutboxRow } from './outbox.ts';
+import type { OutboxRow, OutboxState } from './outbox.ts';
 
-/** One message that came in, and what became of it, as the API shows it. */
-export interface MessageRow {
+/** A message received, with its result, as the API shows it. */
+export interface ReceivedMessage {
+  direction: 'incoming';
   id: string;
   accountId: string;
+  /** Id of the stored chat. */
   chatId: string;
+  /** Address of the chat, as in routes and filters. */
   channelId: string;
   waMessageId: string;
+  /** JID of the person who wrote it. */
   from: string;
   fromLid?: string;
   pushName?: string;
   kind: string;
   text: string;
   quotedText?: string;
-  /** What its file is; the bytes are nowhere in the log. */
+  /** What its file is. The bytes are not part of the log. */
   media?: MediaInfo;
   state: string;
   reason?: string;
@@ -26,55 +30,116 @@ export interface MessageRow {
   sentAt: Date;
   receivedAt: Date;
   finishedAt?: Date;
-  replies: OutboxRow[];
+  replies: SentMessageRow[];
 }
 
+/** A message sent or to be sent: a reply, or one from `POST /api/messages`. */
+export interface SentMessageRow extends OutboxRow {
+  direction: 'outgoing';
+  channelId: string;
+  /** The message that it replies to. */
+  messageId?: string;
+  /** Why it is dead. */
+  reason?: string;
+  /** Its dead letter, while there is one. */
+  deadLetterId?: string;
+}
+
+export type DeadLetterState = 'open' | 'replayed' | 'closed';
+
+/** A message without an answer, or a reply that was not sent. Each has at most one. */
 export interface DeadLetterRow {
   id: string;
   accountId: string;
   chatId: string;
-  /** The message that got no answer, or the one whose reply was not sent. */
+  channelId: string;
+  /** The message without an answer, or the one whose reply was not sent. */
   messageId?: string;
-  /** The reply that was not sent. */
+  /** The reply, or the message of an admin, that was not sent. */
   outboxId?: string;
+  state: DeadLetterState;
   reason: string;
   error: string;
   attempts: number;
+  /** JID of the person who wrote the message; absent for a message of an admin. */
+  from?: string;
+  pushName?: string;
+  /** JID of the chat that the reply was for. */
+  to?: string;
+  /** Text of the reply if it was not sent, else of the message. */
+  text: string;
   trace?: unknown;
   createdAt: Date;
+  /** When it last failed: later than `createdAt` if a replay failed. */
+  failedAt: Date;
   replayedAt?: Date;
+  closedAt?: Date;
 }
 
-/** `before` pages backward: rows older than this id. Newest first. */
-export interface LogQuery {
+/** What every list of the log filters by. Rows are newest first. */
+interface LogFilter {
   accountId?: string;
+  /** One chat, in any of its spellings. */
   channelId?: string;
-  state?: string;
-  /** Dead letters only: exactly this reason. */
-  reason?: string;
+  /** The person who wrote the message: a number or a LID JID, in canonical form. */
+  from?: string;
+  /** Only rows with a smaller id. */
   before?: string;
+  /** Received, queued or failed at or after this time. */
+  since?: Date;
+  /** Received, queued or failed before this time. */
+  until?: Date;
   limit: number;
 }
 
-/** What is not ended yet, in all accounts. */
+/** Which messages sent. */
+export interface SentQuery extends Omit<LogFilter, 'from'> {
+  state?: OutboxState;
+  /** Part of the text, in upper or lower case. Combine it with `channelId`: it has no index. */
+  text?: string;
+}
+
+/** Which messages received. */
+export interface MessageQuery extends LogFilter {
+  state?: string;
+  routeId?: string;
+  /** As in SentQuery; may also be combined with `from`. */
+  text?: string;
+}
+
+export interface DeadLetterQuery extends LogFilter {
+  state?: DeadLetterState;
+  reason?: string;
+}
+
+/** Unfinished work of all accounts. */
 export interface OpenWork {
   /** Messages whose turn has not ended. */
   messages: number;
-  /** How long the oldest of them has waited, in milliseconds; 0 when there is none. */
+  /** Age of the oldest of them, in milliseconds; 0 if there is none. */
   oldestMessageMs: number;
-  /** Replies that WhatsApp has not acknowledged: `queued`, `sending`, `sent`. States without any are left out. */
+  /** Replies that WhatsApp has not acknowledged, by state: `queued`, `sending`, `sent`. A state without any is absent. */
   replies: Record<string, number>;
-  /** Replies that WhatsApp took and has not acknowledged in time; among `replies`. */
+  /** Those among `replies` that WhatsApp has not acknowledged in time. */
   unacknowledged: number;
-  /** Dead letters that were not replayed. */
+  /** Open dead letters. */
   deadLetters: number;
 }
 
-/** Reads what came in and what became of it. @throws {StorageUnavailableError} */
+/**
+ * Reads messages received and sent, and dead letters. A row whose text the database cannot read is returned without it.
+ * @throws {StorageUnavailableError} from every method
+ */
 export interface MessageLog {
-  messages(query: LogQuery): Promise<MessageRow[]>;
-  message(id: string): Promise<MessageRow | undefined>;
-  deadLetters(query: LogQuery): Promise<DeadLetterRow[]>;
-  /** What is open, for metrics. As cheap with millions of ended messages as with none. */
+  /** Messages received. */
+  messages(query: MessageQuery): Promise<ReceivedMessage[]>;
+  /** Ids of messages received and sent come from one sequence: an id is of one of them. */
+  message(id: string): Promise<ReceivedMessage | undefined>;
+  /** Messages sent or to be sent: replies and those of an admin. */
+  sentMessages(query: SentQuery): Promise<SentMessageRow[]>;
+  sentMessage(id: string): Promise<SentMessageRow | undefined>;
+  deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]>;
+  deadLetter(id: string): Promise<DeadLetterRow | undefined>;
+  /** For metrics. Reads unfinished rows only, whatever number of finished ones there is. */
   openWork(): Promise<OpenWork>;
 }

@@ -22,7 +22,7 @@ export interface AnswerDeps extends AskRouteDeps, DeliverRepliesDeps {
   /** A new WhatsApp id for a reply. */
   mintId(): string;
   /** Called once for each ended turn, for metrics. */
-  observeTurn?(result: TurnResult): void;
+  observeTurn?(result: TurnResult, accountId?: string): void;
 }
 
 /** `answered-last`: no further message waited when the turn started. `idle`: the chat has no unanswered message. */
@@ -70,7 +70,7 @@ export async function answerMessage(
     },
     'turn ended',
   );
-  deps.observeTurn?.(result);
+  deps.observeTurn?.(result, turn.accountId);
   deliverReplies(deps, replies);
   return turn.hasMore ? 'answered' : 'answered-last';
 }

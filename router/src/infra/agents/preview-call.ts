@@ -5,7 +5,7 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { MessageToPreview } from '../../core/routing/explain-route.ts';
 
 /**
- * What the agent of a route would be asked for a message; undefined when its client cannot tell. Settings that cannot be
+ * What the agent of a route would be sent for a message; undefined when its client cannot tell. Settings that cannot be
  * used are part of the explanation: `{kind: 'error', sentence}`.
  */
 export async function previewCall(

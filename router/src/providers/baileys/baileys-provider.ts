@@ -68,6 +68,7 @@ class BaileysProvider implements ChatProvider {
       random: options.random ?? Math.random,
       receive: (message) => events.receive(message),
       onTrouble: (error) => this.#connection.storageFailed(error),
+      onStorageFailed: (error) => this.#connection.storageFailed(error),
       onRefused: (waMessageId, sentence) => this.#problems.messageRefused(waMessageId, sentence),
       onJournalUnreadable: (waMessageId) => this.#problems.journalUnreadable(waMessageId),
       onOverflow: () => this.#connection.breakOff('More messages came at once than memory may take'),

@@ -7,6 +7,7 @@ import type { KeyStore } from '../../core/ports/key-store.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { SentMessage } from '../../core/ports/outbox.ts';
 import type { StorageHealth } from '../../core/ports/storage-health.ts';
+import type { openSocket } from './connection/open-socket.ts';
 
 export interface BaileysProviderOptions {
   accountId: string;
@@ -26,6 +27,8 @@ export interface BaileysProviderOptions {
   maxMessageAgeMs: number;
   /** Digits of a number: pair by code for it instead of by QR. */
   pairingPhone?: string;
+  /** Makes the socket. Default: a Baileys socket. */
+  connect?: typeof openSocket;
   /** Default Math.random. */
   random?(): number;
   /** A message's delivery receipt was written; for crash tests. */

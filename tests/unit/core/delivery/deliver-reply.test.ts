@@ -313,6 +313,46 @@ describe('ReplyDelivery', () => {
     expect(new Set(sent).size).toBe(450);
     expect(rows.reads).toBe(3);
   });
+
+  it('sends no newer reply before the stored ones are read, when the database does not answer at the opening', async () => {
+    const clock = new FakeClock();
+    const { rows, sent, delivery } = setup(undefined, clock);
+    rows.put(reply(1));
+    await rows.markSending('1');
+    const undelivered = rows.undelivered.bind(rows);
+    rows.undelivered = async () => {
+      rows.undelivered = undelivered;
+      throw new StorageUnavailableError('The database does not answer.');
+    };
+    const resumed = delivery.resume();
+    delivery.deliver(rows.put(reply(2)));
+    await clock.untilSleeping();
+    await clock.advanceMs(1_000);
+    await resumed;
+    await delivery.idle();
+    expect(sent).toEqual(['WA1', 'WA2']);
+  });
+
+  it('sends a reply that waited for the database behind what was lost with the connection before', async () => {
+    const clock = new FakeClock();
+    const { rows, sent, delivery } = setup(undefined, clock);
+    const markSending = rows.markSending.bind(rows);
+    rows.markSending = async (id) => {
+      if (id !== '2') return markSending(id);
+      rows.markSending = markSending;
+      throw new StorageUnavailableError('The database does not answer.');
+    };
+    delivery.deliver(rows.put(reply(1), reply(2)));
+    await settle();
+    expect(sent).toEqual(['WA1']);
+    // The connection broke with the first reply on its way, and is open again.
+    const resumed = delivery.resume();
+    await settle();
+    await clock.advanceMs(1_000);
+    await resumed;
+    await delivery.idle();
+    expect(sent).toEqual(['WA1', 'WA1', 'WA2']);
+  });
 });
 
 /** So many steps of the microtask queue later. */

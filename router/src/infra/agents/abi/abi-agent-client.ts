@@ -50,11 +50,11 @@ interface Asking {
 }
 
 /**
- * Asks agents that speak the container specification: a 4-byte selector and ABI-encoded arguments in one POST, the
- * ABI-encoded outputs back. What a message calls, and how outputs become a reply, is in `abi/`.
+ * Calls agents that speak the container specification: a 4-byte selector and ABI-encoded arguments in one POST, the
+ * ABI-encoded outputs back. `input/` decides what a message calls, `output/` how outputs become a reply.
  *
- * A person's mistake and `/help` are answered here, without the agent. There is nowhere to look for the answer of an
- * earlier ask, so after a crash in the middle the function is called again, as containers are told to expect.
+ * wa2ai itself answers a person's mistake and `/help`, without the agent. There is no session in which to look for an
+ * earlier call, so after a crash in the middle the function is called again, unless the route forbids it.
  */
 export class AbiAgentClient implements AgentClient {
   readonly #config: AbiSettings;
@@ -78,7 +78,7 @@ export class AbiAgentClient implements AgentClient {
 
   /**
    * Calls the function that the message means, once.
-   * @returns the rendered outputs, as text or as a file, or what the person is told instead of a call; without `response`
+   * @returns the rendered outputs, as text or as a file, or what the person gets instead of a call; without `response`
    *   when the function has no outputs. `metadata.abi` holds `function`, `arguments`, `outputs` and `calldata`, or
    *   `answeredBy: 'wa2ai'`
    * @throws {AgentUnavailableError} no connection, 429, 502, 503, a manifest that cannot be fetched; with `idempotent`
@@ -122,7 +122,7 @@ export class AbiAgentClient implements AgentClient {
         if (calldata.length > MAX_BYTES) throw new AgentProtocolError('The ABI call is larger than 10 MB.');
         const redact = callRedactor(message, planned.values, this.#config.headers);
         const url = callUrl(endpoint, this.#config.path);
-        const outputs = await this.#ask({ call: meant, rules, url, calldata, message, redact, signal });
+        const outputs = await this.#call({ call: meant, rules, url, calldata, message, redact, signal });
         const { target } = meant;
         const answer = answerOf(rules, target, outputs);
         const abi = { ...shown, outputs: readable(target.outputs, answer.shown) };
@@ -150,7 +150,7 @@ export class AbiAgentClient implements AgentClient {
       );
       return needsFile(interpret(rules, message));
     } catch (error) {
-      // Whoever asks meets the same error again, with what a route does about errors.
+      // The attempt meets the same error again, with what the route does about errors.
       if (error instanceof Wa2aiError) return true;
       throw error;
     }
@@ -187,7 +187,7 @@ export class AbiAgentClient implements AgentClient {
     return await this.#rules.rules;
   }
 
-  async #ask(asking: Asking): Promise<AbiValue[]> {
+  async #call(asking: Asking): Promise<AbiValue[]> {
     const wanted = this.#config.envelope ?? 'raw';
     const envelope = wanted === 'auto' ? (this.#learned ?? 'raw') : wanted;
     const fetched = await this.#post(asking, envelope);

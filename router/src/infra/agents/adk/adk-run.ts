@@ -22,8 +22,8 @@ import {
   runBody,
 } from './adk-wire.ts';
 
-/** What is asked where. */
-export interface AdkQuestion {
+/** A message on its way to an agent, and where it goes. */
+export interface AdkRequest {
   server: AdkServer;
   run: RunRequest;
   /** Names the session among all servers. */
@@ -34,8 +34,8 @@ export interface AdkQuestion {
   outer: AbortSignal | undefined;
 }
 
-/** A question on its way. */
-export interface AdkAsk extends AdkQuestion {
+/** One attempt. */
+export interface AdkAttempt extends AdkRequest {
   /** Aborts at the time limit and at the caller's signal. */
   limited: AbortSignal;
   /** Spelling of a run that was sent and whose fate is unknown so far. */
@@ -62,63 +62,64 @@ export class AdkRuns {
   }
 
   /**
-   * Sends the run in the spelling the server is thought to take, and mends what a refusal says about it, once.
-   * `ask.inFlight` tells afterwards whether a run was sent of which nothing more is known.
+   * Sends the run in the spelling that the server is thought to read, and corrects once what a refusal complains about.
+   * `attempt.inFlight` says afterwards whether a run was sent whose end is unknown.
    * @returns the events of the answer
    * @throws as `HttpAgentClient.sendMessage` says, before any late answer is looked for
    */
-  async send(ask: AdkAsk): Promise<AdkEvent[]> {
-    const result = await this.#run(ask);
-    if (!result.ok) throw await this.#refused(ask, result.refusal);
-    this.#options.state.noteSession(ask.sessionKey);
+  async send(attempt: AdkAttempt): Promise<AdkEvent[]> {
+    const result = await this.#run(attempt);
+    if (!result.ok) throw await this.#refused(attempt, result.refusal);
+    this.#options.state.noteSession(attempt.sessionKey);
     return result.events;
   }
 
-  async #run(ask: AdkAsk): Promise<RunResult> {
-    const { name } = ask.server;
+  async #run(attempt: AdkAttempt): Promise<RunResult> {
+    const { name } = attempt.server;
     const fixed = this.#options.dialect === 'auto' ? undefined : this.#options.dialect;
     const first = fixed ?? this.#options.state.dialectOf(name) ?? 'snake';
-    const result = await this.#post(ask, first);
+    const result = await this.#post(attempt, first);
     if (result.ok) return result;
     const { status, body } = result.refusal;
     const isBodyRefused = !fixed && (status === 400 || status === 422);
 
     if (isBodyRefused && first === 'camel') {
       // Another server answers at this address now; it could not read the body, so nothing was run.
-      const retried = await this.#post(ask, 'snake');
+      const retried = await this.#post(attempt, 'snake');
       return retried.ok ? retried : result;
     }
     const isMendable =
       isSessionMissing(status, body) ||
       (isBodyRefused && !/missing required fields/i.test(body)) ||
-      (status === 500 && (await this.#failedForWantOfSession(ask)));
-    const isThere = isMendable && (await createSession(ask.server, ask.run, ask.limited));
-    this.#throwIfEnded(ask);
-    return isThere ? await this.#post(ask, fixed ?? 'camel') : result;
+      (status === 500 && (await this.#failedForWantOfSession(attempt)));
+    const isThere = isMendable && (await createSession(attempt.server, attempt.run, attempt.limited));
+    this.#throwIfEnded(attempt);
+    return isThere ? await this.#post(attempt, fixed ?? 'camel') : result;
   }
 
   /** Some servers answer a run in a missing session with a bare 500; then nothing was run. */
-  async #failedForWantOfSession(ask: AdkAsk): Promise<boolean> {
-    if (this.#options.state.isSessionKnown(ask.sessionKey)) return false;
-    return await isSessionAbsent(ask.server, ask.run, ask.limited);
+  async #failedForWantOfSession(attempt: AdkAttempt): Promise<boolean> {
+    if (this.#options.state.isSessionKnown(attempt.sessionKey)) return false;
+    return await isSessionAbsent(attempt.server, attempt.run, attempt.limited);
   }
 
-  async #post(ask: AdkAsk, dialect: AdkDialect): Promise<RunResult> {
-    const { server } = ask;
-    ask.inFlight = dialect;
+  async #post(attempt: AdkAttempt, dialect: AdkDialect): Promise<RunResult> {
+    const { server } = attempt;
+    attempt.inFlight = dialect;
     const result = await exchange(server, server.url('run'), {
       method: 'POST',
-      body: JSON.stringify(runBody(dialect, ask.run)),
-      signal: ask.limited,
+      body: JSON.stringify(runBody(dialect, attempt.run)),
+      signal: attempt.limited,
       maxBytes: this.#options.maxBytes,
     });
-    this.#throwIfEnded(ask);
+    this.#throwIfEnded(attempt);
     if (result.kind === 'fault') {
-      if (result.stage === 'no-answer') this.#options.state.noteDoubt(ask.sessionKey, ask.run.messageId);
-      throw faultError(result.stage, ask.redact(result.detail), result.cause);
+      if (result.stage === 'no-answer')
+        this.#options.state.noteDoubt(attempt.sessionKey, attempt.run.messageId);
+      throw faultError(result.stage, attempt.redact(result.detail), result.cause);
     }
     const { status, headers, body } = result;
-    if (status !== 504) ask.inFlight = undefined;
+    if (status !== 504) attempt.inFlight = undefined;
     if (status !== 200) return { ok: false, refusal: { status, headers, body } };
     const events = parseEvents(body);
     if (!events.ok) throw new AgentProtocolError(failedSentence(events.problem));
@@ -128,20 +129,20 @@ export class AdkRuns {
   }
 
   /** @throws at the caller's abort its reason, at the time limit the contract's time-out, else nothing */
-  #throwIfEnded(ask: AdkAsk): void {
-    ask.outer?.throwIfAborted();
-    if (!ask.limited.aborted) return;
+  #throwIfEnded(attempt: AdkAttempt): void {
+    attempt.outer?.throwIfAborted();
+    if (!attempt.limited.aborted) return;
     const sentence = timeoutSentence(this.#options.timeoutMs);
     // A time-out between two runs, while the session was being created: nothing was run.
-    throw ask.inFlight ? new AgentTimeoutError(sentence) : new AgentUnavailableError(sentence);
+    throw attempt.inFlight ? new AgentTimeoutError(sentence) : new AgentUnavailableError(sentence);
   }
 
-  async #refused(ask: AdkAsk, refusal: Refusal): Promise<Wa2aiError> {
+  async #refused(attempt: AdkAttempt, refusal: Refusal): Promise<Wa2aiError> {
     const { status, body } = refusal;
-    const listed = status === 404 ? await listApps(ask.server, ask.limited) : [];
+    const listed = status === 404 ? await listApps(attempt.server, attempt.limited) : [];
     // A session that could not be created either may be missing for want of the app.
-    const apps = isSessionMissing(status, body) && listed.includes(ask.run.appName) ? [] : listed;
-    if (status === 502) this.#options.state.noteDoubt(ask.sessionKey, ask.run.messageId);
-    return refusalError(refusal, { apps, nowMs: this.#options.clock.now(), redact: ask.redact });
+    const apps = isSessionMissing(status, body) && listed.includes(attempt.run.appName) ? [] : listed;
+    if (status === 502) this.#options.state.noteDoubt(attempt.sessionKey, attempt.run.messageId);
+    return refusalError(refusal, { apps, nowMs: this.#options.clock.now(), redact: attempt.redact });
   }
 }

@@ -64,7 +64,7 @@ export async function listApps(server: AdkServer, signal: AbortSignal): Promise<
 }
 
 /**
- * What the session tells of an earlier run. `finished`: its events · `absent`: the server never took our message ·
+ * What the session shows of an earlier run. `finished`: its events · `absent`: the server never took our message ·
  * `running`: it took it and had no end by the time limit · `unknown`: the session cannot be seen.
  */
 export type EarlierRun =
@@ -109,7 +109,7 @@ async function look(
     getSession(server, run, limited),
   );
   signal.throwIfAborted();
-  // No session says nothing of our run: behind a balancer, another instance may hold it.
+  // A missing session says nothing about our run: behind a load balancer, another instance may have it.
   if (found.kind === 'fault' || found.status !== 200) return 'unknown';
   const events = parseSessionEvents(found.body);
   if (!events.ok) return 'unknown';

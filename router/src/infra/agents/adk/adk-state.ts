@@ -3,7 +3,7 @@ import { orAbort } from '../transport/with-limit.ts';
 import type { AdkDialect } from './adk-wire.ts';
 
 /**
- * What ADK clients learn while asking, shared by all clients of a process so that two routes to one server do not learn
+ * What ADK clients learn about servers, shared by all clients of a process so that two routes to one server do not learn
  * it twice and two runs in one session never overlap (a server stores their events interleaved, refs/adk_api.md).
  * Every memory is bounded; what is forgotten is learnt again at the cost of a request.
  */
@@ -31,7 +31,7 @@ export class AdkState {
     this.#knownSessions.set(sessionKey, true);
   }
 
-  /** Whether an earlier ask of this message ended with the run's fate unknown. */
+  /** Whether an earlier attempt of this message ended without telling whether it ran. */
   isInDoubt(sessionKey: string, messageId: string): boolean {
     return this.#inDoubt.has(JSON.stringify([sessionKey, messageId]));
   }

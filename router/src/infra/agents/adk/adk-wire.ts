@@ -4,7 +4,7 @@ import type { IncomingMessage } from '../../../core/models.ts';
 /** How a server spells the body of `/run`: as the agent contract writes it, or as every real ADK server takes it. */
 export type AdkDialect = 'snake' | 'camel';
 
-/** One run: what is asked, in which session, under which WhatsApp message id. */
+/** One run: what is sent, in which session, under which WhatsApp message id. */
 export interface RunRequest {
   appName: string;
   userId: string;
@@ -273,7 +273,7 @@ function lastOfEachBranch(replies: AdkEvent[]): AdkEvent[] {
   );
 }
 
-/** A model's overload, by Google's status names and numbers: asking again later may help. */
+/** A model's overload, by Google's status names and numbers: a later attempt may help. */
 function isTransient(code: string, reason: string): boolean {
   return (
     /^(429|503|RESOURCE_EXHAUSTED|UNAVAILABLE)$/.test(code) ||

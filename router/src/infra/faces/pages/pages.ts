@@ -8,7 +8,7 @@ import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { timeView } from '../rest/fields.ts';
 import { isSame, refuseForeignOrigin, sessionCookie } from '../rest/guard.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
-import { accountViewOf } from '../rest/resources/accounts-api.ts';
+import { accountViewOf } from '../rest/resources/account-view.ts';
 import type { ApiResponse } from '../rest/response.ts';
 import { html } from './html.ts';
 import { page } from './page-frame.ts';

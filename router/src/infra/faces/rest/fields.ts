@@ -42,6 +42,17 @@ export const phoneField = z
   )
   .describe('Phone number with country code.');
 
+/** A person, converted to the form in which messages are searched: a number or a LID JID. */
+export const personField = chatField.refine(
+  (channelId) => !channelId.endsWith('@g.us'),
+  'must be one person: a phone number with its country code or a JID',
+);
+
+/** A time in a query string. */
+export const timeQuery = z.iso
+  .datetime({ offset: true, error: 'must be a time in ISO 8601, such as 2026-01-31T12:00:00Z' })
+  .transform((text) => new Date(text));
+
 /** A whole number in a query string. */
 export function wholeNumberQuery(min: number, max: number) {
   const sentence = `must be a whole number from ${min} to ${max}`;
@@ -62,6 +73,8 @@ export const rowIdField = z.string().refine(isRowId, 'must be the id of a row');
 /** A time as every response writes it. */
 export const timeView = z.iso.datetime().describe('UTC, ISO 8601.');
 
+const COUNT = 'Number of entries in this response.';
+
 /** `{success, data}`. */
 export function dataResponse<T extends z.ZodType>(data: T) {
   return z.object({ success: z.literal(true), data });
@@ -74,5 +87,5 @@ export function changedResponse<T extends z.ZodType>(data: T) {
 
 /** `{success, data, count}`. */
 export function listResponse<T extends z.ZodType>(item: T) {
-  return z.object({ success: z.literal(true), data: z.array(item), count: z.int() });
+  return z.object({ success: z.literal(true), data: z.array(item), count: z.int().describe(COUNT) });
 }

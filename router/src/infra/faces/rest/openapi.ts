@@ -85,12 +85,18 @@ function operationOf(definition: Endpoint, hasKey: boolean): ZodOpenApiOperation
     ...(body && {
       requestBody: {
         required: !definition.isBodyOptional,
-        content: { [bodyType ?? 'application/json']: { schema: body } },
+        content: { [bodyType ?? 'application/json']: { schema: body, ...exampleOf(body) } },
       },
     }),
     responses: responsesOf(definition, needsKey),
     security: needsKey ? [{ apiKey: [] }, { bearer: [] }] : [],
   };
+}
+
+/** The example of a body's `meta`. zod leaves it out of the schema of a body that it transforms. */
+function exampleOf(body: z.ZodType): { example?: unknown } {
+  const { examples } = body.meta() ?? {};
+  return Array.isArray(examples) ? { example: examples[0] } : {};
 }
 
 function responsesOf(definition: Endpoint, needsKey: boolean): ZodOpenApiOperationObject['responses'] {

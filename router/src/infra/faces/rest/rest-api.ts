@@ -2,7 +2,7 @@ import type { Config } from '../../../config/config.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { metricsApi } from './metrics/metrics-api.ts';
-import { accountsApi } from './resources/accounts-api.ts';
+import { type AccountsApiDeps, accountsApi } from './resources/accounts-api.ts';
 import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
@@ -11,7 +11,8 @@ import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 
 export interface RestApiDeps
-  extends MessagesApiDeps,
+  extends AccountsApiDeps,
+    MessagesApiDeps,
     DeadLettersApiDeps,
     HealthApiDeps,
     ExplainApiDeps,

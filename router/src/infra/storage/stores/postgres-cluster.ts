@@ -88,7 +88,8 @@ export class PostgresCluster implements Cluster {
                 WHEN l.owner IS NULL OR l.owner = '' OR l.until <= clock_timestamp() THEN 'free'
                 WHEN EXISTS (SELECT 1 FROM seen s WHERE s.id = l.owner AND s.has_lock) THEN 'held'
                 ELSE 'dead-holder' END) ORDER BY a.id), '[]')
-            FROM account a LEFT JOIN account_lease l ON l.account_id = a.id) AS accounts`),
+            FROM account a LEFT JOIN account_lease l ON l.account_id = a.id
+            WHERE a.deleting_at IS NULL) AS accounts`),
     );
     if (!row) throw new TypeError('a SELECT without FROM gives one row');
     return { nodes: row.nodes.map(nodeView), accounts: row.accounts.map(accountView) };

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
 import type { DeadLetterFilter, DeadLetters, Replay } from '../../../core/ports/dead-letters.ts';
 import type { Postgres } from '../postgres.ts';
+import { allOf, ofChat, olderThan, together } from './log-conditions.ts';
 import { queuedReply } from './postgres-inbox.ts';
-import { chatFilter } from './postgres-message-log.ts';
 import { rowId } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
 
@@ -16,11 +16,11 @@ interface ReplayRow {
   is_new_worker: boolean;
 }
 
-/** Dead letters in PostgreSQL; a replay is one call of the first migration's `dead_letter_replay`. */
+/** Dead letters in PostgreSQL; see prisma/functions/dead-letters.sql. */
 export class PostgresDeadLetters implements DeadLetters {
-  readonly #postgres: Postgres;
+  readonly #postgres: Pick<Postgres, 'query'>;
 
-  constructor(postgres: Postgres) {
+  constructor(postgres: Pick<Postgres, 'query'>) {
     this.#postgres = postgres;
   }
 
@@ -50,26 +50,36 @@ export class PostgresDeadLetters implements DeadLetters {
     });
   }
 
+  async close(id: string): Promise<'closed' | 'replayed' | 'missing'> {
+    const key = rowId(id);
+    if (key === undefined) return 'missing';
+    const [row] = await withStorage('closing a dead letter', () =>
+      this.#postgres.query<{ is_closed: boolean }>(sql`
+        WITH closed AS (
+          UPDATE dead_letter SET closed_at = now()
+          WHERE id = ${key}::bigint AND replayed_at IS NULL AND closed_at IS NULL RETURNING id
+        )
+        SELECT closed_at IS NOT NULL OR EXISTS (SELECT 1 FROM closed) AS is_closed
+        FROM dead_letter WHERE id = ${key}::bigint`),
+    );
+    if (!row) return 'missing';
+    return row.is_closed ? 'closed' : 'replayed';
+  }
+
   async open(filter: DeadLetterFilter, limit: number): Promise<string[]> {
-    const before = filter.before === undefined ? undefined : rowId(filter.before);
-    const chat = chatFilter(filter.channelId);
-    if (chat === 'none' || (filter.before !== undefined && before === undefined)) return [];
-    return withStorage('looking for dead letters', async () => {
-      const { accountId, reason } = filter;
-      const chats = chat && (await this.#postgres.prisma.chat.findMany({ where: { ...chat, accountId } }));
-      const rows = await this.#postgres.prisma.deadLetter.findMany({
-        where: {
-          accountId,
-          reason,
-          replayedAt: null,
-          id: before === undefined ? undefined : { lt: before },
-          chatId: chats && { in: chats.map((found) => found.id) },
-        },
-        select: { id: true },
-        orderBy: { id: 'asc' },
-        take: limit,
-      });
-      return rows.map((row) => String(row.id));
-    });
+    const { accountId, reason, channelId, before } = filter;
+    const conditions = together(
+      olderThan(sql`id`, before),
+      ofChat(sql`chat_id`, channelId, accountId),
+      accountId === undefined ? [] : [sql`account_id = ${accountId}`],
+      reason === undefined ? [] : [sql`reason = ${reason}`],
+    );
+    if (conditions === 'none') return [];
+    const rows = await withStorage('looking for dead letters', () =>
+      this.#postgres.query<{ id: bigint }>(sql`
+        SELECT id FROM dead_letter WHERE replayed_at IS NULL AND closed_at IS NULL AND ${allOf(conditions)}
+        ORDER BY id LIMIT ${limit}::integer`),
+    );
+    return rows.map(({ id }) => String(id));
   }
 }

@@ -21,6 +21,12 @@ import { queuedReply, type ReplyRow } from './postgres-inbox.ts';
 import { storableId, storableText } from './storable-text.ts';
 import { StorageDamagedError, StorageRejectedError, withStorage } from './storage-errors.ts';
 
+/** A reply has at most one dead letter: it is updated and open again when the reply fails again. */
+const REOPEN_DEAD_LETTER = sql`
+          ON CONFLICT ((coalesce(outbox_id, message_id))) DO UPDATE SET chat_id = excluded.chat_id,
+            reason = excluded.reason, error = excluded.error, attempts = excluded.attempts, trace = excluded.trace,
+            failed_at = now(), replayed_at = NULL, closed_at = NULL`;
+
 interface OverdueRow extends ReplyRow {
   attempts: number;
   open_for_ms: number;
@@ -128,7 +134,7 @@ export class PostgresOutbox implements Outbox {
           WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
         ), noted AS (
           INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
-          SELECT account_id, chat_id, message_id, id, ${reason}, error, attempts FROM dead
+          SELECT account_id, chat_id, message_id, id, ${reason}, error, attempts FROM dead ${REOPEN_DEAD_LETTER}
         )
         SELECT count(*)::integer AS held FROM held`),
     );
@@ -150,7 +156,7 @@ export class PostgresOutbox implements Outbox {
         ), noted AS (
           INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
           SELECT account_id, chat_id, message_id, id, 'send-refused', error, attempts FROM refused
-          WHERE state = 'dead'
+          WHERE state = 'dead' ${REOPEN_DEAD_LETTER}
         )
         SELECT count(*)::integer AS held FROM held`),
     );
@@ -272,10 +278,12 @@ export class PostgresOutbox implements Outbox {
               WHEN t.rank >= 2 OR o.state = 'delivered' THEN 'delivered'
               ELSE 'acked' END,
             error = NULL, delayed_until = NULL,
-            sent_at = coalesce(o.sent_at, t.acked_at),
-            acked_at = coalesce(o.acked_at, t.acked_at),
-            delivered_at = coalesce(o.delivered_at, t.delivered_at),
-            read_at = coalesce(o.read_at, t.read_at)
+            -- WhatsApp's times are whole seconds: never before the reply was queued and sent. greatest() ignores NULL.
+            sent_at = coalesce(o.sent_at, greatest(t.acked_at, o.queued_at)),
+            acked_at = coalesce(o.acked_at, greatest(t.acked_at, o.sent_at, o.queued_at)),
+            delivered_at = coalesce(o.delivered_at,
+              CASE WHEN t.rank >= 2 THEN greatest(t.delivered_at, o.sent_at, o.queued_at) END),
+            read_at = coalesce(o.read_at, CASE WHEN t.rank >= 3 THEN greatest(t.read_at, o.sent_at, o.queued_at) END)
           FROM target t, held WHERE o.id = t.id
         )
         SELECT count(*)::integer AS held FROM held`),

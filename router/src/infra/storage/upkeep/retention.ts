@@ -33,7 +33,7 @@ export interface RetentionDeps {
 const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
   deadLetters: (before) => sql`
     DELETE FROM dead_letter WHERE id IN (
-      SELECT id FROM dead_letter WHERE created_at < ${before}::timestamptz ORDER BY created_at LIMIT ${BATCH}) RETURNING 1`,
+      SELECT id FROM dead_letter WHERE failed_at < ${before}::timestamptz ORDER BY failed_at LIMIT ${BATCH}) RETURNING 1`,
   // The row stays, to recognize a message that WhatsApp delivers again. A dead one can be replayed while its dead letter exists.
   text: (before) => sql`
     UPDATE message SET text = '', quoted_text = NULL, trace = NULL, media = NULL, media_ref = NULL WHERE id IN (

@@ -190,7 +190,7 @@ export class AccountConnection {
   }
 
   async #open(): Promise<WASocket> {
-    const { accountId, storage, whatsappWsUrl, version, log } = this.#options;
+    const { accountId, storage, whatsappWsUrl, version, log, connect = openSocket } = this.#options;
     const { account, limits, pairing } = this.#parts;
     if (!this.#mayUseSocket()) throw new LeaseLostError(accountId);
     const auth = await account.load();
@@ -200,7 +200,7 @@ export class AccountConnection {
     await auth.prepare();
     await this.#replay();
     if (!auth.isLinked()) pairing.show();
-    this.#opened = openSocket({
+    this.#opened = connect({
       auth,
       memory: this.#memory,
       getMessage: (key) => this.#resend.find(key),

@@ -1,5 +1,4 @@
 import { AsyncResource } from 'node:async_hooks';
-import { setImmediate } from 'node:timers/promises';
 import {
   type BinaryNode,
   type MessageUpsertType,
@@ -10,6 +9,7 @@ import {
 } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
 import { chatHash } from '../../../core/chat-hash.ts';
+import { StorageUnavailableError } from '../../../core/errors.ts';
 import type { Journal } from '../../../core/ports/journal.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountSignal } from '../signal/signal-repository.ts';
@@ -59,6 +59,8 @@ export interface InboundRunnerOptions extends CoreDeliveryOptions {
   onJournalUnreadable(waMessageId: string): void;
   /** More arrived than memory may take: the connection is to be ended, and the next one brings what was dropped. */
   onOverflow(): void;
+  /** The store did not answer: the connection is to be ended. */
+  onStorageFailed(error: StorageUnavailableError): void;
   /** A delivery receipt was handed to the socket; for crash tests. */
   onReceiptSent(): void;
 }
@@ -313,7 +315,7 @@ export class InboundRunner {
       return;
     }
     // Decryption takes milliseconds of computing: the rest of the process goes on in between.
-    await setImmediate();
+    await new Promise((resolve) => setImmediate(resolve));
     const { signal, auth } = connection;
     const own = this.#options.own();
     try {
@@ -337,6 +339,8 @@ export class InboundRunner {
     } catch (error) {
       this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'decryption interrupted');
       this.#event({ type: 'not-tried', stanza });
+      // Its slot stays open until WhatsApp delivers it again, which only a new connection makes it do.
+      if (error instanceof StorageUnavailableError) this.#options.onStorageFailed(error);
     }
   }
 

@@ -10,7 +10,7 @@ interface Operation {
   summary: string;
   tags: string[];
   parameters?: Array<{ name: string; in: string; description?: string; schema: Json }>;
-  requestBody?: { content: Record<string, { schema: Json }> };
+  requestBody?: { content: Record<string, { schema: Json; example?: unknown }> };
   responses: Record<string, Json>;
   security: unknown[];
 }
@@ -85,6 +85,9 @@ describe('GET /openapi.json', () => {
         'get /api/messages',
         'post /api/messages',
         'get /api/dead-letters',
+        'get /api/dead-letters/{id}',
+        'post /api/dead-letters/{id}/close',
+        'delete /api/accounts/{id}',
         'get /health/live',
         'get /health/ready',
         'get /health',
@@ -125,6 +128,19 @@ describe('GET /openapi.json', () => {
       expect(operation.tags).toHaveLength(1);
       expect(operation.summary).not.toBe('');
       expect(Object.keys(operation.responses).some((status) => Number(status) < 400)).toBe(true);
+    }
+  });
+
+  it('has an example for every JSON body and for the resources', () => {
+    const { schemas } = document.components;
+    for (const [path, operations] of Object.entries(document.paths)) {
+      for (const [method, { requestBody }] of Object.entries(operations)) {
+        const content = requestBody?.content['application/json'];
+        if (content) expect(content.example, `${method} ${path}`).toBeDefined();
+      }
+    }
+    for (const name of ['Account', 'Message', 'SentMessage', 'DeadLetter', 'Problem']) {
+      expect(schemas[name]?.examples, name).toBeDefined();
     }
   });
 

@@ -73,6 +73,7 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
       heard.emit('received');
     },
     onTrouble: () => undefined,
+    onStorageFailed: () => undefined,
     onRefused: () => undefined,
     onJournalUnreadable: (waMessageId) => state.unreadable.push(waMessageId),
     onOverflow: () => undefined,

@@ -1,8 +1,17 @@
-import { AbiDefinitionError, type AbiParam, headBytes, shortened, typeText } from './abi-type.ts';
+import {
+  AbiDefinitionError,
+  type AbiParam,
+  type AbiType,
+  headBytes,
+  shortened,
+  typeCounter,
+  typeText,
+} from './abi-type.ts';
 import {
   type FunctionDefinition,
   isNoFunction,
   isStruct,
+  MAX_TEXT,
   parseFunction,
   structsOf,
 } from './human-readable.ts';
@@ -48,6 +57,9 @@ export class AbiProblemsError extends Error {
 /** Entries of one ABI, and bytes that the fixed parts of one function's arguments or outputs may take. */
 const MAX_ENTRIES = 1_000;
 const MAX_HEAD_BYTES = 10 * 1024 * 1024;
+/** Types of one function and of a whole ABI, with structs written out: what is done with them takes time for each. */
+const MAX_FUNCTION_TYPES = 1_000;
+const MAX_ABI_TYPES = 50_000;
 
 /**
  * Reads a list of human-readable signatures, structs and JSON ABI entries, in any mixture, and computes the selectors.
@@ -87,30 +99,54 @@ function definitionsOf(entries: readonly unknown[]) {
       return undefined;
     }
   };
-  const texts = entries.filter((entry): entry is string => typeof entry === 'string' && isStruct(entry));
+  const countOf = typeCounter();
+  let types = 0;
+  const texts = entries.filter(
+    (entry): entry is string => typeof entry === 'string' && entry.length <= MAX_TEXT && isStruct(entry),
+  );
   const structs = noting('', () => structsOf(texts));
   entries.forEach((entry, index) => {
+    if (types > MAX_ABI_TYPES) return;
     const path = `[${index}]`;
-    if (typeof entry === 'string' && isStruct(entry)) return;
-    const definition = noting(path, () => definitionOf(entry, structs));
-    if (definition) definitions.push({ path, definition });
+    if (typeof entry === 'string' && entry.length <= MAX_TEXT && isStruct(entry)) return;
+    const definition = noting(path, () => definitionOf(entry, structs, countOf));
+    if (!definition) return;
+    definitions.push({ path, definition });
+    types += typesIn(definition, countOf);
   });
+  if (types > MAX_ABI_TYPES)
+    problems.push({ path: '', message: `must have at most ${MAX_ABI_TYPES} types in all` });
   if (definitions.length === 0 && problems.length === 0) {
     problems.push({ path: '', message: 'must hold at least one function' });
   }
   return { definitions, problems };
 }
 
-function definitionOf(entry: unknown, structs: ReturnType<typeof structsOf> | undefined) {
+function definitionOf(
+  entry: unknown,
+  structs: ReturnType<typeof structsOf> | undefined,
+  countOf: (type: AbiType) => number,
+) {
   let definition: FunctionDefinition | undefined;
+  if (typeof entry === 'string' && entry.length > MAX_TEXT) {
+    throw new AbiDefinitionError(`must have at most ${MAX_TEXT} characters`);
+  }
   if (typeof entry === 'string') definition = isNoFunction(entry) ? undefined : parseFunction(entry, structs);
   else if (typeof entry === 'object' && entry !== null) definition = functionOfJson(entry);
   else throw new AbiDefinitionError('must be a signature or an entry of a JSON ABI');
+  // First of all: whatever else walks over the types takes time for each.
+  if (definition && typesIn(definition, countOf) > MAX_FUNCTION_TYPES) {
+    throw new AbiDefinitionError(`has more than ${MAX_FUNCTION_TYPES} types, with structs written out`);
+  }
   for (const list of [definition?.inputs ?? [], definition?.outputs ?? []]) {
     const bytes = list.reduce((sum, { type }) => sum + headBytes(type), 0);
     if (bytes > MAX_HEAD_BYTES) throw new AbiDefinitionError('has arrays of a fixed length above 10 MB');
   }
   return definition;
+}
+
+function typesIn({ inputs, outputs }: FunctionDefinition, countOf: (type: AbiType) => number): number {
+  return [...inputs, ...outputs].reduce((sum, { type }) => sum + countOf(type), 0);
 }
 
 function functionOf({ name, inputs, outputs }: FunctionDefinition, codec: Codec): AbiFunction {

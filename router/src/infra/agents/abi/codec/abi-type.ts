@@ -107,6 +107,23 @@ export function headBytes(type: AbiType): number {
   return 32;
 }
 
+/**
+ * Makes a function that counts the types that a type consists of, with structs written out. It counts a struct once, so
+ * that a chain of structs, each of which holds the one before twice, takes no time although it stands for millions.
+ */
+export function typeCounter(): (type: AbiType) => number {
+  const known = new Map<AbiType, number>();
+  return function countOf(type: AbiType): number {
+    if (type.kind === 'array') return 1 + countOf(type.item);
+    if (type.kind !== 'tuple') return 1;
+    const counted = known.get(type);
+    if (counted !== undefined) return counted;
+    const count = type.fields.reduce((sum, field) => sum + countOf(field.type), 1);
+    known.set(type, count);
+    return count;
+  };
+}
+
 /** Whether every field has a name of its own, so that a value can be written by names. */
 export function areNamed(params: readonly AbiParam[]): boolean {
   const names = new Set(params.map(({ name }) => name));

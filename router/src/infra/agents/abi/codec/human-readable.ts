@@ -7,7 +7,8 @@ export interface FunctionDefinition {
   outputs: AbiParam[];
 }
 
-const MAX_TEXT = 10_000;
+/** Characters of one signature or struct. */
+export const MAX_TEXT = 10_000;
 const MAX_DEPTH = 16;
 const IDENTIFIER = /^[A-Za-z_$][\w$]{0,99}$/;
 /** What Solidity writes between a function's arguments and its `returns`, and between a type and a name. */
@@ -64,7 +65,7 @@ export function structsOf(texts: readonly string[]): StructLookup {
   const known = new Map<string, AbiType>();
   const open = new Set<string>();
   for (const text of texts) {
-    const match = /^\s*struct\s+([A-Za-z_$][\w$]*)\s*\{([^{}]*)\}\s*;?\s*$/.exec(text);
+    const match = /^struct\s+([A-Za-z_$][\w$]*)\s*\{([^{}]*)\}\s*;?$/.exec(text.trim());
     if (!match?.[1])
       throw new AbiDefinitionError(`'${shortened(text)}' is not a struct: struct Name { type field; }`);
     if (bodies.has(match[1])) throw new AbiDefinitionError(`struct ${match[1]} is defined twice`);
@@ -98,7 +99,7 @@ class Reader {
   constructor(text: string, structs: StructLookup) {
     if (text.length > MAX_TEXT) throw new AbiDefinitionError(`must have at most ${MAX_TEXT} characters`);
     this.#text = text;
-    this.#tokens = text.match(/[\w$]+|\[\s*\d*\s*\]|[^\s]/g) ?? [];
+    this.#tokens = text.match(/[\w$]+|\[\s*(?:\d+\s*)?\]|[^\s]/g) ?? [];
     this.#structs = structs;
   }
 

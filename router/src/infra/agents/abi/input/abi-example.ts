@@ -2,6 +2,8 @@ import { type AbiType, type AbiValue, areNamed } from '../codec/abi-type.ts';
 
 /** Items of a fixed array that an example shows before it goes on with `…`. */
 const MAX_SHOWN_ITEMS = 3;
+/** Characters of the values of one example. */
+const MAX_EXAMPLE_CHARS = 500;
 
 /**
  * A harmless value of the type: small numbers, true, `some words`; lists of two items, or of one when an item is itself a
@@ -23,34 +25,39 @@ export function exampleValue(type: AbiType, index = 0): AbiValue {
     case 'fixedBytes':
       return `0x${'12'.repeat(type.size)}`;
     case 'array': {
-      const isFlat = type.item.kind !== 'array' && type.item.kind !== 'tuple';
-      return Array.from({ length: type.length ?? (isFlat ? 2 : 1) }, (_, at) => exampleValue(type.item, at));
+      return Array.from({ length: type.length ?? itemsOf(type) }, (_, at) => exampleValue(type.item, at));
     }
     case 'tuple':
       return type.fields.map((field, at) => exampleValue(field.type, at));
   }
 }
 
-/** An example as JSON, as a person may type it; a long fixed array ends with `…`. */
-export function exampleJson(type: AbiType, index = 0): string {
+/** An example as JSON, as a person may type it; a long fixed array, and what is too long in all, ends with `…`. */
+export function exampleJson(type: AbiType, index = 0, budget = { charsLeft: MAX_EXAMPLE_CHARS }): string {
+  if (budget.charsLeft <= 0) return '…';
   switch (type.kind) {
     case 'array': {
-      const length = Math.min(type.length ?? Number.POSITIVE_INFINITY, MAX_SHOWN_ITEMS);
-      const shown = { ...type, ...(type.length !== undefined && { length }) };
-      const items = (exampleValue(shown) as AbiValue[]).map((_, at) => exampleJson(type.item, at));
-      if ((type.length ?? 0) > MAX_SHOWN_ITEMS) items.push('…');
+      const wanted = type.length ?? itemsOf(type);
+      const shown = Math.min(wanted, MAX_SHOWN_ITEMS);
+      const items = Array.from({ length: shown }, (_, at) => exampleJson(type.item, at, budget));
+      if (wanted > shown) items.push('…');
       return `[${items.join(', ')}]`;
     }
     case 'tuple': {
-      const values = type.fields.map((field, at) => exampleJson(field.type, at));
+      const values = type.fields.map((field, at) => exampleJson(field.type, at, budget));
       if (!areNamed(type.fields)) return `[${values.join(', ')}]`;
       return `{${type.fields.map(({ name }, at) => `"${name}": ${values[at]}`).join(', ')}}`;
     }
-    case 'uint':
-    case 'int':
-    case 'bool':
-      return String(exampleValue(type, index));
-    default:
-      return `"${exampleValue(type, index)}"`;
+    default: {
+      const value = String(exampleValue(type, index));
+      const isBare = type.kind === 'uint' || type.kind === 'int' || type.kind === 'bool';
+      budget.charsLeft -= value.length;
+      return isBare ? value : `"${value}"`;
+    }
   }
+}
+
+/** How many items an example of a list without a length has. */
+function itemsOf({ item }: AbiType & { kind: 'array' }): number {
+  return item.kind === 'array' || item.kind === 'tuple' ? 1 : 2;
 }

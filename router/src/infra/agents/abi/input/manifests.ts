@@ -11,7 +11,7 @@ const FRESH_MS = 5 * 60_000;
 /** Longest wait for a manifest: for the first one, and for a newer one, which a message can do without. */
 const FETCH_LIMIT_MS = 10_000;
 const REFRESH_LIMIT_MS = 2_000;
-/** After a look that failed, the one at hand serves for so long. */
+/** After a failed fetch, the cached manifest is used for this long. */
 const LOOK_AGAIN_MS = 30_000;
 
 interface Kept {
@@ -19,7 +19,7 @@ interface Kept {
   freshUntilMs: number;
 }
 
-/** ABIs that routes name by URL: fetched at their first use, kept for five minutes, and longer while their server is away. */
+/** Cache of ABIs that routes name by URL: fetched at first use, fresh for five minutes, and longer while the server is unavailable. */
 export class Manifests {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #transport: AgentTransport;

@@ -6,7 +6,7 @@ const BROKEN_IN_A_LIST = new Set(['bool', 'tuple', 'address', 'fixedBytes']);
 
 /**
  * Names the mistakes that agents have which were written after the container specification's own sample code, so that
- * an admin knows what to mend in the agent. Undefined when the refusal does not look like one.
+ * an admin knows what to correct in the agent. Undefined when the refusal does not look like one.
  */
 export function knownDefect(
   target: AbiFunction,

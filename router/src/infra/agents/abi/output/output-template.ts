@@ -29,7 +29,7 @@ const MAX_TEMPLATE_CHARS = 10_000;
 /** Characters and parts of a rendered text: sections within sections over one list multiply. */
 const MAX_WORK = 1_000_000;
 /** `{{name}}`, `{{#name}}`, `{{^name}}`, `{{/name}}`, or Mustache's spellings without escaping, `{{{name}}}` and `{{&name}}`. */
-const TAG = /\{\{\{\s*([^{}]*?)\s*\}\}\}|\{\{\s*([#^/]?)&?\s*([^{}]*?)\s*\}\}/g;
+const TAG = /\{\{\{([^{}]*)\}\}\}|\{\{([^{}]*)\}\}/g;
 const COMMENT = /\{\{![\s\S]*?\}\}/g;
 
 /**
@@ -51,8 +51,9 @@ export function parseOutputTemplate(written: string, outputs: readonly AbiParam[
   ];
   let at = 0;
   for (const tag of text.matchAll(TAG)) {
-    const [whole, unescaped, sigil = '', escaped = ''] = tag;
-    const name = unescaped ?? escaped;
+    const [whole, unescaped, escaped = ''] = tag;
+    const { sigil, name } =
+      unescaped === undefined ? partsOf(escaped) : { sigil: '', name: unescaped.trim() };
     const here = open.at(-1) as (typeof open)[number];
     if (tag.index > at) here.nodes.push({ kind: 'text', text: text.slice(at, tag.index) });
     at = tag.index + whole.length;
@@ -79,6 +80,13 @@ export function parseOutputTemplate(written: string, outputs: readonly AbiParam[
     throw new AbiDefinitionError(`never closes {{#${shortened(open.at(-1)?.name ?? '')}}}`);
   if (at < text.length) root.push({ kind: 'text', text: text.slice(at) });
   return root;
+}
+
+/** `#items` → its sigil and its name. */
+function partsOf(inner: string): { sigil: string; name: string } {
+  const text = inner.trim();
+  const sigil = /^[#^/]/.exec(text)?.[0] ?? '';
+  return { sigil, name: text.slice(sigil.length).replace(/^&/, '').trim() };
 }
 
 /** The text of a template; sections over long lists end after a million characters and parts. */
@@ -122,8 +130,8 @@ export function soleReference(
   text: string,
   outputs: readonly AbiParam[],
 ): { path: string[]; type: AbiType } | undefined {
-  const name = /^\s*\{\{\s*([^#^/{}.][^{}]*?)\s*\}\}\s*$/.exec(text)?.[1];
-  if (name === undefined) return undefined;
+  const name = /^\{\{([^{}]*)\}\}$/.exec(text.trim())?.[1]?.trim();
+  if (!name || /^[#^/.]/.test(name)) return undefined;
   const path = name.split('.');
   const type = typeAt([{ kind: 'tuple', fields: [...outputs] }], path);
   return type && { path, type };

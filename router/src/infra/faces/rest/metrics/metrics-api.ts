@@ -5,8 +5,8 @@ import type { Metrics } from './metrics.ts';
 import { nodeMetrics } from './node-metrics.ts';
 
 /**
- * `GET /metrics`. It needs the key when one is set, since it names accounts and tells how busy they are; Prometheus
- * sends it with `authorization: {credentials: ...}`.
+ * `GET /metrics`. It needs the key if one is set, because it names accounts and shows how busy they are. Prometheus sends
+ * the key with `authorization: {credentials: ...}`.
  */
 export function metricsApi({
   metrics,

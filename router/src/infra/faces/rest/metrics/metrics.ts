@@ -5,24 +5,33 @@ import type { TurnResult } from '../../../../core/ports/inbox.ts';
 import type { MessageLog, OpenWork } from '../../../../core/ports/message-log.ts';
 import { withTimeout } from '../with-timeout.ts';
 
-/** Counting rows costs the database; scrapes closer together than this share one count. */
+/** Counting rows costs the database; scrapes within this time share one count. */
 const COUNT_LIFETIME_MS = 5_000;
-/** Sooner than Prometheus gives a scrape up (10 s): a database that is silent must show as being away. */
+/** Shorter than Prometheus' scrape timeout (10 s): an unresponsive database must be visible as such. */
 const COUNT_LIMIT_MS = 2_000;
-/** Milliseconds between looks at the event loop's lag: rarer than the library's 10, to keep an idle service idle. */
+/** Sampling interval of the event-loop lag. Longer than the library's 10 ms, to keep an idle service idle. */
 const LAG_PRECISION_MS = 100;
+/** Accounts and routes with a label value of their own, each; further ones share `other`. */
+const MAX_LABEL_VALUES = 100;
 
-/** The service's metrics in a registry of their own. */
+/** The service's metrics in their own registry. The observe functions need no `this`. */
 export interface Metrics {
-  /** Counts one ended turn and how long its agent took. Needs no `this`. */
-  readonly observeTurn: (result: Pick<TurnResult, 'state' | 'reason' | 'agentMs'>) => void;
-  /** Counts one opening of an agent endpoint's circuit. Needs no `this`. */
+  /** Counts one ended turn, and the time its agent took. `accountId`: absent if the turn's message is unreadable. */
+  readonly observeTurn: (
+    result: Pick<TurnResult, 'state' | 'reason' | 'agentMs' | 'routeId'>,
+    accountId?: string,
+  ) => void;
+  /** Counts one message from WhatsApp that was stored. */
+  readonly observeReceived: (accountId: string) => void;
+  /** Counts one message written to WhatsApp. */
+  readonly observeSent: (accountId: string) => void;
+  /** Counts one opening of a circuit breaker. */
   readonly observeCircuitOpened: () => void;
-  /** Text in the Prometheus format, and its content type. A database that is away shows as wa2ai_database_up 0. */
+  /** Text in the Prometheus format, and its content type. Shows an unavailable database as wa2ai_database_up 0. */
   scrape(accounts: AccountControl): Promise<{ contentType: string; text: string }>;
 }
 
-/** Builds the metrics; Node's own (memory, event-loop lag, garbage collection) are among them. */
+/** Builds the metrics. Those of Node.js (memory, event-loop lag, garbage collection) are among them. */
 export function createMetrics(deps: {
   messageLog: Pick<MessageLog, 'openWork'>;
   monotonicMs?: () => number;
@@ -31,23 +40,37 @@ export function createMetrics(deps: {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS });
+  const accountLabel = boundedLabel(MAX_LABEL_VALUES);
+  const routeLabel = boundedLabel(MAX_LABEL_VALUES);
 
+  const received = new Counter({
+    name: 'wa2ai_messages_received_total',
+    help: 'Messages from WhatsApp that this process stored.',
+    labelNames: ['account'],
+    registers,
+  });
+  const sent = new Counter({
+    name: 'wa2ai_messages_sent_total',
+    help: 'Messages that this process wrote to WhatsApp, repeated attempts included.',
+    labelNames: ['account'],
+    registers,
+  });
   const turns = new Counter({
     name: 'wa2ai_turns_total',
-    help: 'Turns that ended in this process, by what became of the message and why.',
-    labelNames: ['state', 'reason'],
+    help: 'Turns that ended in this process, by account, route, and the state and reason of the message.',
+    labelNames: ['account', 'route', 'state', 'reason'],
     registers,
   });
   const turnSeconds = new Histogram({
     name: 'wa2ai_agent_turn_seconds',
-    help: 'How long agents took for a turn, in seconds.',
-    labelNames: ['state'],
+    help: 'Time that agents took for a turn, in seconds.',
+    labelNames: ['route', 'state'],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers,
   });
   const circuitsOpened = new Counter({
     name: 'wa2ai_circuits_opened_total',
-    help: 'How often an agent endpoint failed so often in a row that it was left alone for a while.',
+    help: 'Number of times a circuit breaker opened.',
     registers,
   });
   const messages = new Gauge({
@@ -57,7 +80,7 @@ export function createMetrics(deps: {
   });
   const oldestMessage = new Gauge({
     name: 'wa2ai_oldest_message_seconds',
-    help: 'How long the oldest of the waiting messages has waited, in seconds.',
+    help: 'Age of the oldest waiting message, in seconds.',
     registers,
   });
   const replies = new Gauge({
@@ -68,22 +91,22 @@ export function createMetrics(deps: {
   });
   const unacknowledged = new Gauge({
     name: 'wa2ai_replies_unacknowledged',
-    help: 'Replies that WhatsApp took and has not acknowledged within WA2AI_ACK_TIMEOUT_MS.',
+    help: 'Messages to people that WhatsApp has not acknowledged within WA2AI_ACK_TIMEOUT_MS.',
     registers,
   });
   const deadLetters = new Gauge({
     name: 'wa2ai_dead_letters',
-    help: 'Dead letters that were not replayed.',
+    help: 'Open dead letters: neither replayed nor closed.',
     registers,
   });
   const databaseUp = new Gauge({
     name: 'wa2ai_database_up',
-    help: '1 when the database answered this scrape.',
+    help: '1 if the database answered this scrape, else 0.',
     registers,
   });
   const accountState = new Gauge({
     name: 'wa2ai_account_state',
-    help: '1 for the state that the WhatsApp account is in.',
+    help: '1 for the current state of the WhatsApp account, 0 for the others.',
     labelNames: ['account', 'state'],
     registers,
   });
@@ -110,7 +133,7 @@ export function createMetrics(deps: {
       deadLetters.set(work.deadLetters);
       databaseUp.set(1);
     } catch {
-      // The scrape itself must succeed, or the metric that tells of the outage would be lost too.
+      // The scrape itself must succeed, or wa2ai_database_up could not show the outage.
       counted = undefined;
       for (const gauge of [messages, oldestMessage, unacknowledged, deadLetters]) gauge.remove();
       databaseUp.set(0);
@@ -118,10 +141,13 @@ export function createMetrics(deps: {
   }
 
   return {
-    observeTurn: ({ state, reason, agentMs }) => {
-      turns.inc({ state, reason: reason ?? '' });
-      if (agentMs !== undefined) turnSeconds.observe({ state }, agentMs / 1000);
+    observeTurn: ({ state, reason, agentMs, routeId }, accountId = '') => {
+      const route = routeId === undefined ? '' : routeLabel(routeId);
+      turns.inc({ account: accountLabel(accountId), route, state, reason: reason ?? '' });
+      if (agentMs !== undefined) turnSeconds.observe({ route, state }, agentMs / 1000);
     },
+    observeReceived: (accountId) => received.inc({ account: accountLabel(accountId) }),
+    observeSent: (accountId) => sent.inc({ account: accountLabel(accountId) }),
     observeCircuitOpened: () => circuitsOpened.inc(),
     scrape: async (accounts) => {
       await readOpenWork();
@@ -133,5 +159,14 @@ export function createMetrics(deps: {
       }
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
+  };
+}
+
+/** Keeps the number of time series bounded: the first `max` values stay, all others become `other`. */
+function boundedLabel(max: number): (value: string) => string {
+  const known = new Set<string>();
+  return (value) => {
+    if (known.size < max) known.add(value);
+    return known.has(value) ? value : 'other';
   };
 }

@@ -1,27 +1,25 @@
 import { Gauge, Registry } from 'prom-client';
 import type { ClusterView } from '../../../../core/ports/cluster.ts';
 
-/**
- * Who holds what, as one node sees it, in the Prometheus format; the same on every node but for the moment of the look.
- */
+/** Which node runs which account, in the Prometheus format. Every node reports the same, as of its last view. */
 export async function nodeMetrics(view: ClusterView): Promise<string> {
   const registry = new Registry();
   const registers = [registry];
   const held = new Gauge({
-    name: 'wa2ai_account_held',
-    help: 'Epoch of the lease under which the node holds the WhatsApp account; it grows with each change of hands.',
+    name: 'wa2ai_account_lease_epoch',
+    help: 'Epoch of the lease under which the node runs the WhatsApp account. It grows each time a node takes the account.',
     labelNames: ['account', 'node'],
     registers,
   });
   const alive = new Gauge({
     name: 'wa2ai_node_alive',
-    help: '1 for a node that lives, 0 for one that hangs or ended without leaving.',
+    help: '1 for a node that responds, 0 for a node that does not, or that ended without leaving the cluster.',
     labelNames: ['node'],
     registers,
   });
   const turns = new Gauge({
     name: 'wa2ai_node_turns',
-    help: 'Turns under way on the node.',
+    help: 'Turns running on the node.',
     labelNames: ['node'],
     registers,
   });

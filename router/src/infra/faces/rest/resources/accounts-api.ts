@@ -1,57 +1,47 @@
 import { z } from 'zod';
-import { ACCOUNT_STATES } from '../../../../core/cluster/account-state.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { changedResponse, dataResponse, listResponse, phoneField, timeView } from '../fields.ts';
+import { changedResponse, dataResponse, phoneField } from '../fields.ts';
+import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import type { Call, ResponseDoc } from '../response.ts';
+import { accountView, accountViewOf, foundAccount } from './account-view.ts';
 
 export interface AccountsApiDeps {
   accounts: AccountControl;
+  /**
+   * Deletes an account with everything stored for it. Resolves when it is certain that this will happen, whatever happens
+   * to the process; the account then disappears from `accounts`.
+   */
+  deleteAccount(accountId: string): Promise<void>;
   log: Logger;
 }
 
 /** As WA2AI_ACCOUNT_ID. */
 const ACCOUNT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-const accountView = z
-  .object({
-    accountId: z.string(),
-    state: z.enum(ACCOUNT_STATES),
-    nextAction: z.string().describe('What a person should do now.'),
-    isConnected: z
-      .boolean()
-      .optional()
-      .describe('The connection to WhatsApp stands: in the state open, and in restricted as a rule.'),
-    since: timeView,
-    reason: z.string().optional(),
-    qr: z.string().optional().describe('Raw text of the QR code, while pairing by QR.'),
-    pairingCode: z.string().optional().describe('Eight letters to type on the phone, while pairing by code.'),
-    expiresAt: timeView.optional().describe('When qr or pairingCode ends.'),
-    retryAt: timeView
-      .optional()
-      .describe('When the next connect is tried, or when the limit of WhatsApp is over.'),
-    problems: z
-      .array(z.string())
-      .optional()
-      .describe('What is wrong with single messages or keys while the account works.'),
-    phone: z.string().optional(),
-    lid: z.string().optional(),
-    name: z.string().optional(),
-    node: z.string().optional().describe('The node that holds the account; absent while none does.'),
-  })
-  .meta({ id: 'Account' });
+const newIdField = z
+  .string()
+  .regex(ACCOUNT_ID, 'must be 1 to 64 letters, digits, dots, dashes or underscores');
 
 const newAccountBody = z
   .strictObject({
-    id: z
-      .string()
-      .regex(ACCOUNT_ID, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
-      .describe('A name for it, such as `sales`.'),
+    accountId: newIdField.optional().describe('A name for the account, such as `sales`.'),
+    id: newIdField.optional().describe('The same as `accountId`, which is the name to use.'),
   })
-  .meta({ id: 'NewAccount' });
+  .transform(({ accountId, id }, context) => {
+    if ((accountId === undefined) !== (id === undefined)) return { accountId: accountId ?? id ?? '' };
+    const message = accountId === undefined ? 'is missing' : 'must not be given beside accountId';
+    context.addIssue({
+      code: 'custom',
+      path: [accountId === undefined ? 'accountId' : 'id'],
+      message,
+    });
+    return z.NEVER;
+  })
+  .meta({ id: 'NewAccount', examples: [{ accountId: 'sales' }] });
 
 const pairBody = z
   .strictObject({
@@ -66,17 +56,16 @@ const pairBody = z
       context.addIssue({ code: 'custom', path: ['phone'], message: 'belongs to the method code only' });
     }
   })
-  .meta({ id: 'Pair' });
+  .meta({ id: 'Pair', examples: [{ method: 'code', phone: '+54 9 3777 111111' }] });
+
+const listQuery = z.strictObject(optionalPageQuery);
 
 const notFound: ResponseDoc = { description: 'No such account.', schema: problemSchema };
 
 /** WhatsApp accounts and their named states: `/api/accounts`. */
-export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
+export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): Endpoint[] {
   const common = { tag: 'Accounts' as const };
-  const responses = {
-    200: { description: 'The account.', schema: dataResponse(accountView) },
-    404: notFound,
-  };
+  const params = { id: 'Id of the account.' };
   const changed = {
     200: { description: 'The account as it is now.', schema: changedResponse(accountView) },
     404: notFound,
@@ -89,33 +78,41 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/accounts',
       operationId: 'listAccounts',
-      summary: 'List WhatsApp accounts',
-      responses: { 200: { description: 'The accounts.', schema: listResponse(accountView) } },
-      handle: () => {
-        const data = accounts.list().map(accountViewOf);
-        return { status: 200, json: { success: true, data, count: data.length } };
-      },
+      summary: 'List WhatsApp accounts, by id',
+      query: listQuery,
+      responses: { 200: { description: 'The accounts.', schema: pageResponse(accountView) } },
+      handle: ({ query }) => ({
+        status: 200,
+        json: pageOfAll(accounts.list().map(accountViewOf), query, ({ accountId }) => accountId),
+      }),
     }),
     endpoint({
       ...common,
       method: 'post',
       path: '/api/accounts',
       operationId: 'createAccount',
-      summary: 'Add a WhatsApp account, to be paired next',
+      summary: 'Add a WhatsApp account; pair it next',
       body: newAccountBody,
       responses: {
-        201: {
-          description: 'The new account; a node starts it at once.',
-          schema: changedResponse(accountView),
+        201: { description: 'The new account. A node starts it now.', schema: changedResponse(accountView) },
+        409: {
+          description: 'There is an account with this id, or it is still being deleted.',
+          schema: problemSchema,
         },
-        409: { description: 'There is an account with this id.', schema: problemSchema },
       },
-      handle: async ({ body: { id } }: Call<z.output<typeof newAccountBody>, unknown>) => {
-        if ((await accounts.create(id)) === 'known') {
-          throw new HttpProblem(409, 'ACCOUNT_EXISTS', 'There is a WhatsApp account with this id.');
+      handle: async ({ body: { accountId } }) => {
+        if ((await accounts.create(accountId)) === 'known') {
+          const isThere = accounts.get(accountId) !== undefined;
+          throw new HttpProblem(
+            409,
+            'ACCOUNT_EXISTS',
+            isThere
+              ? 'There is a WhatsApp account with this id.'
+              : 'The WhatsApp account with this id is still being deleted. Try again later.',
+          );
         }
-        log.info({ accountId: id, action: 'create' }, 'account changed by an admin');
-        const data = accountViewOf(found(accounts.get(id)));
+        log.info({ accountId, action: 'create' }, 'account changed by an admin');
+        const data = accountViewOf(foundAccount(accounts.get(accountId)));
         return { status: 201, json: { success: true, message: 'Account added; pair it next.', data } };
       },
     }),
@@ -125,11 +122,33 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
       path: '/api/accounts/{id}',
       operationId: 'getAccount',
       summary: 'Show a WhatsApp account',
-      responses,
+      params,
+      responses: { 200: { description: 'The account.', schema: dataResponse(accountView) }, 404: notFound },
       handle: ({ params }) => ({
         status: 200,
-        json: { success: true, data: accountViewOf(found(accounts.get(params.id ?? ''))) },
+        json: { success: true, data: accountViewOf(foundAccount(accounts.get(params.id ?? ''))) },
       }),
+    }),
+    endpoint({
+      ...common,
+      method: 'delete',
+      path: '/api/accounts/{id}',
+      operationId: 'deleteAccount',
+      summary: 'Delete a WhatsApp account and everything stored for it',
+      description:
+        "Unlinks the account at WhatsApp if it is connected, then deletes its credentials, messages, dead letters, routes and the account itself, in the background. The deletion continues after a crash. The service's own account (WA2AI_ACCOUNT_ID) is added again, empty, at the next start.",
+      params,
+      responses: {
+        202: { description: 'The account as it was.', schema: changedResponse(accountView) },
+        404: notFound,
+      },
+      handle: async ({ params }) => {
+        const account = foundAccount(accounts.get(params.id ?? ''));
+        await deleteAccount(account.accountId);
+        log.info({ accountId: account.accountId, action: 'delete' }, 'account changed by an admin');
+        const message = 'The account is being deleted.';
+        return { status: 202, json: { success: true, message, data: accountViewOf(account) } };
+      },
     }),
     endpoint({
       ...common,
@@ -137,16 +156,17 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
       path: '/api/accounts/{id}/pair',
       operationId: 'pairAccount',
       summary: 'Pair by QR code or by an eight-letter code',
+      params,
       body: pairBody,
       isBodyOptional: true,
       responses: changed,
       handle: async ({ params, body }: Call<z.output<typeof pairBody>, unknown>) => {
         const id = params.id ?? '';
-        if (found(accounts.get(id)).state === 'open') {
+        if (foundAccount(accounts.get(id)).state === 'open') {
           throw new HttpProblem(
             409,
             'ALREADY_LINKED',
-            'The account is linked; log it out before pairing again.',
+            'The account is linked. Log it out before pairing again.',
           );
         }
         const by =
@@ -162,7 +182,8 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
       method: 'post',
       path: '/api/accounts/{id}/logout',
       operationId: 'logoutAccount',
-      summary: 'Unlink the account from WhatsApp; pairing starts anew',
+      summary: 'Unlink the account at WhatsApp and start pairing',
+      params,
       responses: changed,
       handle: async ({ params }) =>
         changedTo(await accounts.logout(params.id ?? ''), 'Account logged out.', 'logout'),
@@ -172,7 +193,8 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
       method: 'post',
       path: '/api/accounts/{id}/restart',
       operationId: 'restartAccount',
-      summary: 'Connect anew, out of any state',
+      summary: 'Connect again, from any state',
+      params,
       responses: changed,
       handle: async ({ params }) =>
         changedTo(await accounts.restart(params.id ?? ''), 'Connection restarted.', 'restart'),
@@ -180,34 +202,8 @@ export function accountsApi({ accounts, log }: AccountsApiDeps): Endpoint[] {
   ];
 
   function changedTo(status: AccountStatus | undefined, message: string, action: string) {
-    const account = found(status);
+    const account = foundAccount(status);
     log.info({ accountId: account.accountId, action, state: account.state }, 'account changed by an admin');
     return { status: 200, json: { success: true, message, data: accountViewOf(account) } };
   }
-}
-
-/**
- * Refuses an account that this service does not have: what is stored for it would never be used.
- * @throws {HttpProblem} 400
- */
-export function refuseUnknownAccount(accounts: AccountControl, accountId: string, knownId: string): void {
-  if (accountId === knownId || accounts.get(accountId)) return;
-  const message = 'is no WhatsApp account of this service';
-  throw new HttpProblem(400, 'INVALID_BODY', `accountId ${message}.`, [{ field: 'accountId', message }]);
-}
-
-function found(status: AccountStatus | undefined): AccountStatus {
-  if (status) return status;
-  throw new HttpProblem(404, 'NOT_FOUND', 'There is no WhatsApp account with this id.');
-}
-
-/** An account as answers show it: times as text. */
-export function accountViewOf(status: AccountStatus): z.input<typeof accountView> {
-  const { sinceMs, expiresAtMs, retryAtMs, limitLeftMs: _left, ...rest } = status;
-  return {
-    ...rest,
-    since: new Date(sinceMs).toISOString(),
-    ...(expiresAtMs !== undefined && { expiresAt: new Date(expiresAtMs).toISOString() }),
-    ...(retryAtMs !== undefined && { retryAt: new Date(retryAtMs).toISOString() }),
-  };
 }

@@ -1,25 +1,27 @@
 import { z } from 'zod';
-import type { DeadLetterFilter, Replay } from '../../../../core/ports/dead-letters.ts';
+import type { DeadLetterFilter, DeadLetters, Replay } from '../../../../core/ports/dead-letters.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
-import type { MessageLog } from '../../../../core/ports/message-log.ts';
+import type { DeadLetterRow, MessageLog } from '../../../../core/ports/message-log.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { accountIdField, chatField, isRowId, rowIdField } from '../fields.ts';
+import { accountIdField, changedResponse, chatField, dataResponse, isRowId, rowIdField } from '../fields.ts';
+import { pageOf, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { deadLetterView, pageOf, pageQuery, pageResponse } from './log-schemas.ts';
+import { deadLetterView, logQuery } from './log-schemas.ts';
 
 export interface DeadLettersApiDeps {
   messageLog: MessageLog;
   replayDeadLetter(id: string): Promise<Replay['outcome']>;
-  /** Replays at most `limit` letters of a filter, oldest first. */
+  /** Replays at most `limit` open dead letters of a filter, oldest first. */
   replayDeadLetters(filter: DeadLetterFilter, limit: number): Promise<{ replayed: number; hasMore: boolean }>;
+  deadLetters: Pick<DeadLetters, 'close'>;
   log: Logger;
 }
 
-const reasonField = z.string().min(1).max(200).describe('Only letters of exactly this reason.');
+const reasonField = z.string().min(1).max(200).describe('Only dead letters with exactly this reason.');
 
 const listQuery = z.strictObject({
-  ...pageQuery,
-  state: z.enum(['open', 'replayed']).optional().describe('`open`: not replayed yet. Default: both.'),
+  ...logQuery,
+  state: z.enum(['open', 'replayed', 'closed']).optional().describe('Default: all.'),
   reason: reasonField.optional(),
 });
 
@@ -28,15 +30,17 @@ const replayBody = z
     accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
     channelId: chatField.optional().describe('Only this chat.'),
     reason: reasonField.optional(),
-    before: rowIdField.optional().describe('Only letters older than the one with this id.'),
-    limit: z.int().min(1).max(1_000).optional().describe('At most this many. Default: 100.'),
+    before: rowIdField.optional().describe('Only dead letters with a smaller id.'),
+    limit: z.int().min(1).max(1_000).optional().describe('Maximum number. Default: 100.'),
   })
-  .meta({ id: 'DeadLettersToReplay' });
+  .meta({ id: 'DeadLettersToReplay', examples: [{ reason: 'AGENT_UNAVAILABLE', limit: 500 }] });
 
-/** Messages that got no answer for good, with their reasons, and another try for them: `/api/dead-letters`. */
+/** Messages and replies that were given up, with their reasons: read, replay, close. `/api/dead-letters`. */
 export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
   const { messageLog, log } = deps;
-  const common = { tag: 'Messages' as const };
+  const common = { tag: 'Dead letters' as const };
+  const params = { id: 'Id of the dead letter.' };
+  const notFound = { description: 'No such dead letter.', schema: problemSchema };
   return [
     endpoint({
       ...common,
@@ -46,9 +50,13 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       summary: 'List dead letters, newest first',
       query: listQuery,
       responses: { 200: { description: 'A page of dead letters.', schema: pageResponse(deadLetterView) } },
-      handle: async ({ query }) => ({
+      handle: async ({ query: { cursor, limit, ...filter } }) => ({
         status: 200,
-        json: pageOf(await messageLog.deadLetters(query), query.limit),
+        json: pageOf(
+          await messageLog.deadLetters({ ...filter, before: cursor, limit: limit + 1 }),
+          limit,
+          ({ id }) => id,
+        ),
       }),
     }),
     endpoint({
@@ -56,16 +64,16 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       method: 'post',
       path: '/api/dead-letters/replay',
       operationId: 'replayDeadLetters',
-      summary: 'Try the open dead letters of a filter again, oldest first',
+      summary: 'Replay the open dead letters of a filter, oldest first',
       body: replayBody,
       isBodyOptional: true,
       responses: {
         202: {
-          description: 'Taken up; their messages tell what becomes of them.',
+          description: 'Replayed. `GET /api/messages` shows the results.',
           schema: z.object({
             success: z.literal(true),
-            replayed: z.int().describe('How many were taken up.'),
-            hasMore: z.boolean().describe('The limit left more of them: call again.'),
+            replayed: z.int().describe('Number of dead letters replayed.'),
+            hasMore: z.boolean().describe('There are more than the limit: call again.'),
           }),
         },
       },
@@ -77,31 +85,84 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
     }),
     endpoint({
       ...common,
+      method: 'get',
+      path: '/api/dead-letters/{id}',
+      operationId: 'getDeadLetter',
+      summary: 'Show a dead letter with its text and person',
+      params,
+      responses: {
+        200: { description: 'The dead letter.', schema: dataResponse(deadLetterView) },
+        404: notFound,
+      },
+      handle: async ({ params: { id = '' } }) => ({
+        status: 200,
+        json: { success: true, data: await found(id) },
+      }),
+    }),
+    endpoint({
+      ...common,
       method: 'post',
       path: '/api/dead-letters/{id}/replay',
       operationId: 'replayDeadLetter',
-      summary:
-        'Try a dead letter again: its message at the end of its chat, its reply under its old WhatsApp id',
+      summary: 'Replay a dead letter',
+      description:
+        'A message is answered again at the end of its chat, by the route table as it is now. A reply is sent again under its WhatsApp id. If it fails again, the same dead letter is updated and open again.',
+      params,
       responses: {
         202: {
-          description: 'Taken up; its message tells what becomes of it.',
+          description: 'Replayed. `GET /api/messages/{id}` shows the result.',
           schema: z.object({ success: z.literal(true), message: z.string() }),
         },
-        404: { description: 'No such dead letter.', schema: problemSchema },
-        409: { description: 'It was replayed before, and has not died again.', schema: problemSchema },
+        404: notFound,
+        409: { description: 'It was replayed before and has not failed again.', schema: problemSchema },
       },
       handle: async ({ params: { id = '' } }) => {
         const outcome = isRowId(id) ? await deps.replayDeadLetter(id) : 'missing';
-        if (outcome === 'missing') {
-          throw new HttpProblem(404, 'NOT_FOUND', 'There is no dead letter with this id.');
-        }
-        if (outcome === 'known') {
-          const sentence = 'This dead letter was replayed before, and what it tells of has not died again.';
-          throw new HttpProblem(409, 'ALREADY_REPLAYED', sentence);
-        }
+        if (outcome === 'missing') throw noSuchLetter();
+        if (outcome === 'known') throw replayedBefore();
         log.info({ deadLetterId: id }, 'dead letter replayed by an admin');
-        return { status: 202, json: { success: true, message: 'Taken up again.' } };
+        return { status: 202, json: { success: true, message: 'Replayed.' } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/dead-letters/{id}/close',
+      operationId: 'closeDeadLetter',
+      summary: 'Close an open dead letter: leave it as it is',
+      description:
+        'A closed dead letter no longer counts as open and is not part of a replay by filter. It can still be replayed by its id. Closing twice changes nothing.',
+      params,
+      responses: {
+        200: { description: 'The dead letter as it is now.', schema: changedResponse(deadLetterView) },
+        404: notFound,
+        409: { description: 'It was replayed, so it is not open.', schema: problemSchema },
+      },
+      handle: async ({ params: { id = '' } }) => {
+        const outcome = isRowId(id) ? await deps.deadLetters.close(id) : 'missing';
+        if (outcome === 'missing') throw noSuchLetter();
+        if (outcome === 'replayed') throw replayedBefore();
+        log.info({ deadLetterId: id }, 'dead letter closed by an admin');
+        return { status: 200, json: { success: true, message: 'Closed.', data: await found(id) } };
       },
     }),
   ];
+
+  async function found(id: string): Promise<DeadLetterRow> {
+    const letter = isRowId(id) ? await messageLog.deadLetter(id) : undefined;
+    if (!letter) throw noSuchLetter();
+    return letter;
+  }
+}
+
+function noSuchLetter(): HttpProblem {
+  return new HttpProblem(404, 'NOT_FOUND', 'There is no dead letter with this id.');
+}
+
+function replayedBefore(): HttpProblem {
+  return new HttpProblem(
+    409,
+    'ALREADY_REPLAYED',
+    'This dead letter was replayed before, and its message or reply has not failed again.',
+  );
 }

@@ -32,7 +32,7 @@ const explainBody = z
     path: ['channelId'],
     error: 'is missing; name the chat, or the person as from',
   })
-  .meta({ id: 'MessageToExplain' });
+  .meta({ id: 'MessageToExplain', examples: [{ from: '+54 9 3777 239922', text: 'hello' }] });
 
 const explanationView = z
   .looseObject({

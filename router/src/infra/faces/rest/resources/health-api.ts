@@ -6,13 +6,12 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { withTimeout } from '../with-timeout.ts';
 import type { NodesApiDeps } from './nodes-api.ts';
 
-/** How long the database may take to answer before it counts as away. */
+/** How long the database may take to answer before it counts as unavailable. */
 const PING_LIMIT_MS = 2_000;
 const NO_ANSWER = 'The database does not answer.';
 
 export interface HealthApiDeps extends NodesApiDeps {
   accounts: AccountControl;
-  /** The database, as far as its rejection says what is wrong with it. */
   storage: Pick<StorageHealth, 'check'>;
 }
 
@@ -24,8 +23,8 @@ const reasonView = z.object({
 const readyView = z.object({
   status: z.enum(['ready', 'not-ready']),
   reasons: z.array(reasonView),
-  node: z.string().describe('The node that answers.'),
-  holds: z.array(z.string()).describe('The WhatsApp accounts that it holds.'),
+  node: z.string().describe('The node that responds.'),
+  holds: z.array(z.string()).describe('The WhatsApp accounts that it runs.'),
 });
 
 const healthView = z.object({
@@ -37,14 +36,14 @@ const healthView = z.object({
       accountId: z.string(),
       state: z.string(),
       nextAction: z.string(),
-      node: z.string().optional().describe('The node that holds it.'),
+      node: z.string().optional().describe('The node that runs it.'),
     }),
   ),
 });
 
 /**
- * Health for machines, without a key: live (the process answers), ready (it can take and answer messages; an account
- * that another node holds is that node's matter), and a summary that fails only with the database, since an account that waits to be paired is no fault of the service.
+ * Health for machines, without a key. Live: the process responds. Ready: the database works, and every account is connected
+ * or runs on another node. Summary: fails only with the database, because an account that waits for pairing is not a fault.
  */
 export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint[] {
   const common = { tag: 'Health' as const, method: 'get' as const, isPublic: true };
@@ -54,29 +53,37 @@ export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint
       ...common,
       path: '/health/live',
       operationId: 'getLiveness',
-      summary: 'The process answers',
-      responses: { 200: { description: 'It does.', schema: z.object({ status: z.literal('live') }) } },
+      summary: 'Whether the process is running',
+      responses: {
+        200: { description: 'The process is running.', schema: z.object({ status: z.literal('live') }) },
+      },
       handle: () => ({ status: 200, json: { status: 'live' } }),
     }),
     endpoint({
       ...common,
       path: '/health/ready',
       operationId: 'getReadiness',
-      summary: 'Database and the WhatsApp accounts of this node are in working order',
+      summary: 'Whether the database works and the WhatsApp accounts of this node are connected',
+      description:
+        'An account that WhatsApp limits but that is connected is ready: it receives messages and answers them.',
       responses: {
         200: { description: 'Ready.', schema: readyView },
-        503: { description: 'Not ready; the reasons are named.', schema: readyView },
+        503: { description: 'Not ready; see `reasons`.', schema: readyView },
       },
       handle: async () => {
         const reasons: Array<z.input<typeof reasonView>> = [];
         const trouble = await troubleOf(storage);
         if (trouble) reasons.push({ name: 'database', message: trouble });
         const known = accounts.list();
-        if (known.length === 0) reasons.push({ name: 'account', message: 'No WhatsApp account is started.' });
-        for (const { accountId, state, nextAction, node } of known) {
+        if (known.length === 0)
+          reasons.push({ name: 'account', message: 'There is no WhatsApp account. Add one.' });
+        for (const { accountId, state, nextAction, node, isConnected = state === 'open' } of known) {
           const isElsewhere = node !== undefined && node !== nodes.nodeId;
-          if (state === 'open' || isElsewhere) continue;
-          reasons.push({ name: `account:${accountId}`, message: `It is ${state}. ${nextAction}` });
+          if (isConnected || isElsewhere) continue;
+          reasons.push({
+            name: `account:${accountId}`,
+            message: `The account is in the state ${state}. ${nextAction}`,
+          });
         }
         const holds = known.filter(({ node }) => node === nodes.nodeId).map(({ accountId }) => accountId);
         const isReady = reasons.length === 0;
@@ -91,7 +98,7 @@ export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint
       summary: 'Summary of the service',
       responses: {
         200: { description: 'Working.', schema: healthView },
-        503: { description: 'The database does not answer, or takes nothing.', schema: healthView },
+        503: { description: 'The database does not answer, or does not accept writes.', schema: healthView },
       },
       handle: async () => {
         const database = (await troubleOf(storage)) === undefined ? 'ok' : 'failing';
@@ -109,7 +116,7 @@ export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint
   ];
 }
 
-/** A sentence without addresses: whoever reaches the port may ask. Undefined when all is well. */
+/** A sentence without addresses, because the endpoint is public; undefined if the database works. */
 async function troubleOf(storage: Pick<StorageHealth, 'check'>): Promise<string | undefined> {
   const answered = storage.check().then(
     () => undefined,

@@ -1,32 +1,22 @@
 import { z } from 'zod';
-import { accountIdField, chatField, rowIdField, timeView, wholeNumberQuery } from '../fields.ts';
+import { accountIdField, chatField, personField, rowIdField, timeQuery, timeView } from '../fields.ts';
+import { pageQuery } from '../paging.ts';
 
-/** What GET /api/messages and /api/dead-letters share: filters, and paging backward from the newest. */
-export const pageQuery = {
-  accountId: accountIdField.optional(),
-  channelId: chatField.optional().describe('Only this chat.'),
-  before: rowIdField.optional().describe('Only rows older than the one with this id; see `nextBefore`.'),
-  limit: wholeNumberQuery(1, 500).prefault('50').describe('At most this many rows.'),
+const DEFAULT_PAGE = 50;
+
+/** Filters and paging that the lists of messages and of dead letters share. Newest first. */
+export const logQuery = {
+  accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
+  channelId: chatField.optional().describe('Only this chat: a phone number, a JID or a group id.'),
+  from: personField
+    .optional()
+    .describe('Only messages of this person, in any chat: a phone number or a JID.'),
+  since: timeQuery.optional().describe('Only entries from this time on (received, queued or failed).'),
+  until: timeQuery.optional().describe('Only entries before this time.'),
+  ...pageQuery(rowIdField, DEFAULT_PAGE),
 };
 
-/** A page of rows, newest first; `nextBefore` is there when there may be more. */
-export function pageResponse<T extends z.ZodType>(item: T) {
-  return z.object({
-    success: z.literal(true),
-    data: z.array(item),
-    count: z.int(),
-    nextBefore: z.string().optional().describe('Send it as `before` to get the next page.'),
-  });
-}
-
-/** Body of a page of rows as `pageResponse` describes it. */
-export function pageOf<T extends { id: string }>(data: T[], limit: number) {
-  const last = data.at(-1);
-  const nextBefore = data.length === limit && last ? { nextBefore: last.id } : {};
-  return { success: true, data, count: data.length, ...nextBefore };
-}
-
-/** What a file is; its bytes are never shown. */
+/** What a file is. Its bytes are never shown. */
 const mediaView = z.object({
   kind: z.string().describe('image, video, audio, voice, document, sticker.'),
   mimeType: z.string(),
@@ -34,49 +24,79 @@ const mediaView = z.object({
   sizeBytes: z.number().optional(),
 });
 
-/** What went out, or is about to. */
-export const replyView = z
+const ids = {
+  id: z.string().describe('Id of a message received or sent: both share one sequence.'),
+  accountId: z.string(),
+  channelId: z.string().describe('Address of the chat, as in routes and filters.'),
+  chatId: z.string().describe('Id of the stored chat.'),
+};
+
+const SENT_EXAMPLE = {
+  direction: 'outgoing',
+  id: '4712',
+  accountId: 'default',
+  channelId: '5493777239922',
+  chatId: '17',
+  messageId: '4711',
+  to: '5493777239922@s.whatsapp.net',
+  waMessageId: '3EB0A1B2C3D4E5F60718',
+  text: 'Your order left our house this morning.',
+  state: 'delivered',
+  attempts: 1,
+  queuedAt: '2026-01-31T12:00:01.204Z',
+  triedAt: '2026-01-31T12:00:01.231Z',
+  sentAt: '2026-01-31T12:00:01.260Z',
+  ackedAt: '2026-01-31T12:00:01.260Z',
+  deliveredAt: '2026-01-31T12:00:02.000Z',
+};
+
+/** A message sent or to be sent. */
+export const sentMessageView = z
   .object({
-    id: z.string(),
-    accountId: z.string(),
-    chatId: z.string(),
+    direction: z.literal('outgoing'),
+    ...ids,
+    messageId: z.string().optional().describe('The message that it replies to.'),
     to: z.string().describe('JID of the chat.'),
-    waMessageId: z.string(),
+    waMessageId: z.string().describe("WhatsApp's id of the message."),
     text: z.string().describe('With a file, its caption.'),
     media: mediaView.optional(),
-    state: z.enum(['queued', 'sending', 'sent', 'acked', 'delivered', 'read', 'dead']),
+    state: z
+      .enum(['queued', 'sending', 'sent', 'acked', 'delivered', 'read', 'dead'])
+      .describe(
+        '`queued` → `sending` → `sent` (written to WhatsApp) → `acked` (WhatsApp has it) → `delivered` → `read`. `dead`: given up, see `reason` and `error`.',
+      ),
+    reason: z.string().optional().describe('Why it is dead, such as `send-refused`.'),
+    error: z.string().optional().describe('What went wrong at the last attempt.'),
+    deadLetterId: z.string().optional().describe('Its dead letter, with which it can be replayed.'),
     attempts: z.int(),
-    error: z.string().optional(),
     queuedAt: timeView,
-    delayedUntil: timeView.optional().describe('It is not sent before: WhatsApp limits the account.'),
-    triedAt: timeView.optional().describe('The last try.'),
+    delayedUntil: timeView.optional().describe('Not sent before this time: WhatsApp limits the account.'),
+    triedAt: timeView.optional().describe('The last attempt.'),
     sentAt: timeView.optional(),
     ackedAt: timeView.optional(),
     deliveredAt: timeView.optional(),
     readAt: timeView.optional(),
   })
-  .meta({ id: 'Reply' });
+  .meta({ id: 'SentMessage', examples: [SENT_EXAMPLE] });
 
-/** What came in, and what became of it. */
+/** A message received, with its result. */
 export const messageView = z
   .object({
-    id: z.string(),
-    accountId: z.string(),
-    chatId: z.string(),
-    channelId: z.string(),
-    waMessageId: z.string(),
-    from: z.string(),
+    direction: z.literal('incoming'),
+    ...ids,
+    waMessageId: z.string().describe("WhatsApp's id of the message."),
+    from: z.string().describe('JID of the person who wrote it.'),
     fromLid: z.string().optional(),
-    pushName: z.string().optional(),
+    pushName: z.string().optional().describe('The name that the person chose.'),
     kind: z.string(),
     text: z.string(),
     quotedText: z.string().optional(),
-    media: mediaView.optional().describe('The file it carries; a caption is the text.'),
-    state: z.string(),
+    media: mediaView.optional().describe('Its file; `text` is then the caption.'),
+    state: z.string().describe('received, answered, ignored, dead.'),
     reason: z.string().optional().describe('Why there is no answer.'),
     error: z.string().optional(),
     routeId: z.string().optional(),
-    attempts: z.int(),
+    attempts: z.int().describe('Requests to agents.'),
     agentMs: z.number().optional(),
     trace: z
       .unknown()
@@ -87,23 +107,77 @@ export const messageView = z
     sentAt: timeView,
     receivedAt: timeView,
     finishedAt: timeView.optional(),
-    replies: z.array(replyView),
+    replies: z.array(sentMessageView),
   })
-  .meta({ id: 'Message' });
+  .meta({
+    id: 'Message',
+    examples: [
+      {
+        direction: 'incoming',
+        id: '4711',
+        accountId: 'default',
+        channelId: '5493777239922',
+        chatId: '17',
+        waMessageId: '3A5F0C0FFEE0BADF00D1',
+        from: '5493777239922@s.whatsapp.net',
+        pushName: 'Ana',
+        kind: 'text',
+        text: 'Where is my order?',
+        state: 'answered',
+        routeId: '01987c2e-0000-7000-8000-000000000001',
+        attempts: 1,
+        agentMs: 812,
+        sentAt: '2026-01-31T12:00:00.000Z',
+        receivedAt: '2026-01-31T12:00:00.310Z',
+        finishedAt: '2026-01-31T12:00:01.204Z',
+        replies: [SENT_EXAMPLE],
+      },
+    ],
+  });
 
-/** A message that got no answer for good, and why. */
+/** A message without an answer, or a message that was not sent, and why. */
 export const deadLetterView = z
   .object({
     id: z.string(),
-    accountId: z.string(),
-    chatId: z.string(),
-    messageId: z.string().optional(),
-    outboxId: z.string().optional().describe('Set: it is a reply that was not sent.'),
+    accountId: ids.accountId,
+    channelId: ids.channelId,
+    chatId: ids.chatId,
+    messageId: z.string().optional().describe('The message without an answer, or whose reply was not sent.'),
+    outboxId: z.string().optional().describe('The message that was not sent; see `GET /api/messages/{id}`.'),
+    state: z.enum(['open', 'replayed', 'closed']),
     reason: z.string(),
-    error: z.string(),
+    error: z.string().describe('A sentence for an operator.'),
     attempts: z.int(),
+    from: z.string().optional().describe('JID of the person who wrote the message.'),
+    pushName: z.string().optional(),
+    to: z.string().optional().describe('JID of the chat to which it was not sent.'),
+    text: z
+      .string()
+      .describe('Of the message that was not sent if there is one, else of the message received.'),
     trace: z.unknown().optional(),
-    createdAt: timeView,
+    createdAt: timeView.describe('When it failed first.'),
+    failedAt: timeView.describe('When it failed last: after a replay that failed, later than `createdAt`.'),
     replayedAt: timeView.optional(),
+    closedAt: timeView.optional(),
   })
-  .meta({ id: 'DeadLetter' });
+  .meta({
+    id: 'DeadLetter',
+    examples: [
+      {
+        id: '12',
+        accountId: 'default',
+        channelId: '5493777239922',
+        chatId: '17',
+        messageId: '4711',
+        state: 'open',
+        reason: 'AGENT_TIMEOUT',
+        error: 'The agent did not answer within 30000 ms.',
+        attempts: 3,
+        from: '5493777239922@s.whatsapp.net',
+        pushName: 'Ana',
+        text: 'Where is my order?',
+        createdAt: '2026-01-31T12:00:31.000Z',
+        failedAt: '2026-01-31T12:00:31.000Z',
+      },
+    ],
+  });

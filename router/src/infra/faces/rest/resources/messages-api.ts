@@ -3,28 +3,56 @@ import type { Config } from '../../../../config/config.ts';
 import type { SendMessageInput } from '../../../../core/delivery/send-message.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
-import type { MessageLog } from '../../../../core/ports/message-log.ts';
-import type { OutboxRow } from '../../../../core/ports/outbox.ts';
+import type { MessageLog, ReceivedMessage, SentMessageRow } from '../../../../core/ports/message-log.ts';
+import type { OutboxRow, OutboxState } from '../../../../core/ports/outbox.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, chatField, dataResponse, isRowId } from '../fields.ts';
+import { pageOf, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import { validate } from '../validate.ts';
-import { refuseUnknownAccount } from './accounts-api.ts';
-import { messageView, pageOf, pageQuery, pageResponse, replyView } from './log-schemas.ts';
+import { refuseUnknownAccount } from './account-view.ts';
+import { logQuery, messageView, sentMessageView } from './log-schemas.ts';
 
 export interface MessagesApiDeps {
   messageLog: MessageLog;
   accounts: AccountControl;
-  /** Stores a message to send; the same idempotencyKey gives the first row back. */
+  /** Stores a message to send; the same idempotencyKey returns the first row. */
   sendMessage(input: SendMessageInput): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
   config: Pick<Config, 'accountId'>;
   log: Logger;
 }
 
-const listQuery = z.strictObject({
-  ...pageQuery,
-  state: z.enum(['received', 'answered', 'ignored', 'dead']).optional(),
-});
+const RECEIVED_STATES = ['received', 'answered', 'ignored', 'dead'] as const;
+const SENT_STATES = ['queued', 'sending', 'sent', 'acked', 'delivered', 'read', 'dead'] as const;
+
+const listQuery = z
+  .strictObject({
+    ...logQuery,
+    direction: z
+      .enum(['incoming', 'outgoing', 'all'])
+      .default('incoming')
+      .describe('Messages received, messages sent (replies and those of `POST /api/messages`), or both.'),
+    state: z.enum([...RECEIVED_STATES, ...SENT_STATES.filter((state) => state !== 'dead')]).optional(),
+    routeId: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('Only messages received that this route answered.'),
+    text: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('Only messages that contain this text, in upper or lower case. Needs `channelId` or `from`.'),
+  })
+  .superRefine((query, context) => {
+    if (query.text !== undefined && query.channelId === undefined && query.from === undefined) {
+      context.addIssue({ code: 'custom', path: ['text'], message: 'needs channelId or from beside it' });
+    }
+  });
+
+type ListQuery = z.output<typeof listQuery>;
 
 const sendBody = z
   .strictObject({
@@ -35,7 +63,10 @@ const sendBody = z
       .max(65_536)
       .refine((text) => text.trim() !== '', 'must not be blank'),
   })
-  .meta({ id: 'MessageToSend' });
+  .meta({
+    id: 'MessageToSend',
+    examples: [{ to: '+54 9 3777 239922', text: 'Your order is on its way.' }],
+  });
 
 const sendHeaders = z.object({
   'idempotency-key': z
@@ -44,7 +75,9 @@ const sendHeaders = z.object({
     .optional(),
 });
 
-/** Messages that came in and what became of them, and messages an admin sends: `/api/messages`. */
+const anyMessageView = z.discriminatedUnion('direction', [messageView, sentMessageView]);
+
+/** Messages received and sent, and sending: `/api/messages`. */
 export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
   const { messageLog, accounts, sendMessage, config, log } = deps;
   const common = { tag: 'Messages' as const };
@@ -55,12 +88,14 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/messages',
       operationId: 'listMessages',
-      summary: 'List messages that came in, newest first, each with its replies',
+      summary: 'List messages, newest first',
+      description:
+        'Each message received has its replies. `from` and `routeId` match messages received only.',
       query: listQuery,
-      responses: { 200: { description: 'A page of messages.', schema: pageResponse(messageView) } },
+      responses: { 200: { description: 'A page of messages.', schema: pageResponse(anyMessageView) } },
       handle: async ({ query }) => ({
         status: 200,
-        json: pageOf(await messageLog.messages(query), query.limit),
+        json: pageOf(await listed(query), query.limit, ({ id }) => id),
       }),
     }),
     endpoint({
@@ -68,13 +103,17 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/messages/{id}',
       operationId: 'getMessage',
-      summary: 'Show a message, its route choice and its replies',
+      summary:
+        'Show a message received with its route choice and replies, or a message sent with its delivery state',
+      params: { id: 'Id of a message, or of one that `POST /api/messages` returned.' },
       responses: {
-        200: { description: 'The message.', schema: dataResponse(messageView) },
+        200: { description: 'The message.', schema: dataResponse(anyMessageView) },
         404: { description: 'No such message.', schema: problemSchema },
       },
       handle: async ({ params: { id = '' } }) => {
-        const message = isRowId(id) ? await messageLog.message(id) : undefined;
+        const message = isRowId(id)
+          ? ((await messageLog.message(id)) ?? (await messageLog.sentMessage(id)))
+          : undefined;
         if (!message) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message with this id.');
         return { status: 200, json: { success: true, data: message } };
       },
@@ -88,12 +127,12 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       body: sendBody,
       headers: {
         'idempotency-key':
-          'Makes a repeat harmless: the same key gives the first message back and sends nothing.',
+          'Makes a repeat harmless: the same key returns the first message and sends nothing.',
       },
       responses: {
         202: {
-          description: 'The message, on its way; its `state` tells how far.',
-          schema: dataResponse(replyView),
+          description: 'The stored message. `GET /api/messages/{id}` shows its delivery state.',
+          schema: dataResponse(sentMessageView),
         },
         409: { description: 'The Idempotency-Key was used for another chat or text.', schema: problemSchema },
       },
@@ -112,12 +151,36 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
           throw new HttpProblem(
             409,
             'IDEMPOTENCY_CONFLICT',
-            'This Idempotency-Key was used for another chat or text; nothing was sent.',
+            'This Idempotency-Key was used for another chat or text. Nothing was sent.',
           );
         }
-        if (outcome === 'queued') log.info({ outboxId: row.id }, 'message accepted for sending');
-        return { status: 202, json: { success: true, data: row } };
+        if (outcome === 'queued') log.info({ messageId: row.id, accountId }, 'message accepted for sending');
+        return {
+          status: 202,
+          json: { success: true, data: { ...row, direction: 'outgoing', channelId: body.to } },
+        };
       },
     }),
   ];
+
+  /** The entries of a page, and one more if there are more. */
+  async function listed(query: ListQuery): Promise<Array<ReceivedMessage | SentMessageRow>> {
+    const { direction, cursor, state, routeId, from, limit, ...filter } = query;
+    const page = { ...filter, before: cursor, limit: limit + 1 };
+    const isSentOnly = direction === 'outgoing';
+    const received = isSentOnly ? [] : await messageLog.messages({ ...page, state, routeId, from });
+    const sentState = sentStateOf(state);
+    const isReceivedOnly = direction === 'incoming' || from !== undefined || routeId !== undefined;
+    const sent =
+      isReceivedOnly || sentState === 'none'
+        ? []
+        : await messageLog.sentMessages({ ...page, state: sentState });
+    return [...received, ...sent].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1));
+  }
+}
+
+/** The state as messages sent have it; `none` if they do not. */
+function sentStateOf(state: ListQuery['state']): OutboxState | undefined | 'none' {
+  if (state === undefined) return undefined;
+  return SENT_STATES.find((known) => known === state) ?? 'none';
 }

@@ -7,7 +7,7 @@ export interface NodesApiDeps {
   nodes: {
     /** This node's name. */
     nodeId: string;
-    /** What it saw last of all nodes and accounts. */
+    /** Its last view of all nodes and accounts. */
     view(): ClusterView;
   };
 }
@@ -15,23 +15,25 @@ export interface NodesApiDeps {
 const nodeView = z
   .object({
     nodeId: z.string(),
-    isSelf: z.boolean().describe('It is the one that answers.'),
+    isSelf: z.boolean().describe('The node that responds.'),
     state: z
       .enum(['alive', 'draining', 'gone'])
       .describe(
-        '`draining` gives its accounts away and stops; `gone` does not answer, or ended without leaving.',
+        '`draining`: releases its accounts and stops. `gone`: does not respond, or ended without leaving the cluster.',
       ),
     host: z.string(),
-    url: z.string().describe('Where its API listens, as it sees itself.'),
+    url: z.string().describe('Address of its API, as the node itself sees it.'),
     version: z.string(),
     startedAt: timeView,
     seenAt: timeView,
-    turns: z.int().describe('Chats whose turns run on it.'),
-    accounts: z.array(z.object({ accountId: z.string(), epoch: z.string() })).describe('Accounts it holds.'),
+    turns: z.int().describe('Number of chats whose turns run on it.'),
+    accounts: z
+      .array(z.object({ accountId: z.string(), epoch: z.string() }))
+      .describe('Accounts that it runs, with the epoch of the lease.'),
   })
   .meta({ id: 'Node' });
 
-/** The nodes on this database and who holds what: `/api/nodes`. */
+/** The nodes on this database and the accounts that each runs: `/api/nodes`. */
 export function nodesApi({ nodes }: NodesApiDeps): Endpoint[] {
   return [
     endpoint({
@@ -39,9 +41,9 @@ export function nodesApi({ nodes }: NodesApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/nodes',
       operationId: 'listNodes',
-      summary: 'List nodes, the accounts they hold and the turns they run',
+      summary: 'List nodes with the accounts and turns that they run',
       responses: {
-        200: { description: 'The nodes, as seen less than a second ago.', schema: listResponse(nodeView) },
+        200: { description: 'The nodes, as of less than a second ago.', schema: listResponse(nodeView) },
       },
       handle: () => {
         const data = nodeViews(nodes.nodeId, nodes.view());

@@ -8,6 +8,13 @@ import { httpUrlField } from '../../../agents/setting-fields.ts';
 import { accountIdField, changedResponse, channelIdField, timeView } from '../fields.ts';
 import { PROBLEM_CODE } from '../validate.ts';
 
+const ROUTE_EXAMPLE = {
+  channelId: '*',
+  agentEndpoint: 'http://localhost:8000',
+  environment: 'lab',
+  config: { adk: { appName: 'my_agent' } },
+};
+
 const regexField = z
   .string()
   .superRefine((pattern, context) => {
@@ -51,11 +58,11 @@ export function routeSchemas(kinds: readonly AgentKind[]) {
   const fields = { ...routeFields, config };
   return {
     /** POST /api/routes. */
-    body: z.strictObject(fields).meta({ id: 'NewRoute' }),
+    body: z.strictObject(fields).meta({ id: 'NewRoute', examples: [ROUTE_EXAMPLE] }),
     /** PUT: a whole route; without channelId or environment, that field stays. */
     replacement: z
       .strictObject({ ...fields, channelId: channelIdField.optional() })
-      .meta({ id: 'RouteReplacement' }),
+      .meta({ id: 'RouteReplacement', examples: [ROUTE_EXAMPLE] }),
     /** PATCH: the fields to change. `config` is merged by RFC 7396 (null removes) and validated as a whole after. */
     patch: z
       .strictObject({
@@ -65,7 +72,7 @@ export function routeSchemas(kinds: readonly AgentKind[]) {
           .optional()
           .describe('Merged into the stored config (JSON Merge Patch, RFC 7396): null removes a field.'),
       })
-      .meta({ id: 'RoutePatch' }),
+      .meta({ id: 'RoutePatch', examples: [{ enabled: false }] }),
     /** The config of a changed route, whole again. */
     changedConfig: z.strictObject({ config }),
   };

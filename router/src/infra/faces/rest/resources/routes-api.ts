@@ -10,11 +10,12 @@ import { kindNamed, routeConfigOf, wireConfigOf } from '../../../agents/route-co
 import type { RouteProbe } from '../../../agents/route-probe.ts';
 import { type AgentOfRoute, maskedConfig, unmasked } from '../../../agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { accountIdField, changedResponse, channelIdField, dataResponse, listResponse } from '../fields.ts';
+import { accountIdField, changedResponse, channelIdField, dataResponse } from '../fields.ts';
+import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import type { ResponseDoc } from '../response.ts';
 import { invalid, validate } from '../validate.ts';
-import { refuseUnknownAccount } from './accounts-api.ts';
+import { refuseUnknownAccount } from './account-view.ts';
 import { newRouteOf, routeSchemas, routeView, storedRouteResponse, type Warning } from './route-schemas.ts';
 import { mergePatch, viewOf } from './route-view.ts';
 
@@ -36,8 +37,9 @@ const ambiguous: ResponseDoc = {
 };
 
 const listQuery = z.strictObject({
-  channelId: channelIdField.optional(),
-  accountId: accountIdField.optional(),
+  channelId: channelIdField.optional().describe('Only routes of this chat, or `*`.'),
+  accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
+  ...optionalPageQuery,
 });
 
 /** The route table: `/api/routes`. `{id}` is a route's id or a channelId that exactly one route has. */
@@ -82,10 +84,10 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       operationId: 'listRoutes',
       summary: 'List routes, oldest first',
       query: listQuery,
-      responses: { 200: { description: 'The routes.', schema: listResponse(routeView) } },
-      handle: async ({ query }) => {
-        const data = (await routes.list(query)).map((route) => viewOf(agentKinds, route));
-        return { status: 200, json: { success: true, data, count: data.length } };
+      responses: { 200: { description: 'The routes.', schema: pageResponse(routeView) } },
+      handle: async ({ query: { cursor, limit, ...filter } }) => {
+        const data = (await routes.list(filter)).map((route) => viewOf(agentKinds, route));
+        return { status: 200, json: pageOfAll(data, { cursor, limit }, ({ id }) => id) };
       },
     }),
     endpoint({

@@ -73,8 +73,43 @@ it.each(['logout', 'restart'])('%s is handed on and answers with the new state',
   expect(api.accounts.calls).toEqual([[action, 'default']]);
 });
 
+it('deletes an account', async () => {
+  api.accounts.set({ accountId: 'sales', state: 'pairing' });
+  const answer = await api.call('DELETE', '/api/accounts/sales');
+  expect(answer.status).toBe(202);
+  expect(answer.body).toMatchObject({
+    success: true,
+    message: 'The account is being deleted.',
+    data: { accountId: 'sales', state: 'pairing' },
+  });
+  expect(api.accounts.calls).toEqual([['delete', 'sales']]);
+  expect((await api.call('DELETE', '/api/accounts/sales')).status).toBe(404);
+});
+
+it('lists accounts page by page on request', async () => {
+  api.accounts.set({ accountId: 'sales' });
+  const first = (await api.call('GET', '/api/accounts?limit=1')).body;
+  expect(first).toMatchObject({ count: 1, data: [{ accountId: 'default' }], next: 'default' });
+  const second = (await api.call('GET', `/api/accounts?limit=1&cursor=${first.next}`)).body;
+  expect(second).toMatchObject({ count: 1, data: [{ accountId: 'sales' }] });
+  expect(second).not.toHaveProperty('next');
+});
+
+it.each<[unknown, number, string | undefined]>([
+  [{ accountId: 'sales' }, 201, undefined],
+  [{ id: 'sales' }, 201, undefined],
+  [{}, 400, 'accountId is missing.'],
+  [{ id: 'a', accountId: 'b' }, 400, 'id must not be given beside accountId.'],
+  [{ accountId: 'default' }, 409, 'There is a WhatsApp account with this id.'],
+])('adds an account by the name accountId: %j', async (body, status, error) => {
+  const answer = await api.call('POST', '/api/accounts', body);
+  expect(answer.status).toBe(status);
+  expect(answer.body.error).toBe(error);
+});
+
 it.each([
   ['GET', '/api/accounts/other'],
+  ['DELETE', '/api/accounts/other'],
   ['POST', '/api/accounts/other/pair'],
   ['POST', '/api/accounts/other/logout'],
   ['POST', '/api/accounts/__proto__/restart'],

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryInbox } from '../../../../../doubles/memory-inbox.ts';
-import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+import { aDeadLetter, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 let api: HttpApi;
 beforeEach(async () => {
@@ -29,12 +29,59 @@ async function deadLetter(phone: string, reason = 'AGENT_TIMEOUT'): Promise<stri
   return String(api.state.deadLetters.at(-1)?.id);
 }
 
+describe('GET /api/dead-letters', () => {
+  it('shows the reason, the person and the text, and where the next page starts', async () => {
+    api.messageLog.deadRows = [aDeadLetter({ id: '4' }), aDeadLetter({ id: '3' })];
+    const { status, body } = await api.call('GET', '/api/dead-letters?limit=1&cursor=9&state=open');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ success: true, count: 1, next: '4' });
+    expect(body.data[0]).toMatchObject({
+      reason: 'AGENT_TIMEOUT',
+      from: '5493777239922@s.whatsapp.net',
+      channelId: '5493777239922',
+      text: 'hola',
+      createdAt: '2026-01-02T03:04:05.000Z',
+    });
+    expect(api.messageLog.queries).toEqual([{ limit: 2, before: '9', state: 'open' }]);
+  });
+
+  it('shows one by its id', async () => {
+    api.messageLog.deadRows = [aDeadLetter({ id: '4', trace: [{ rule: 1 }] })];
+    const { body } = await api.call('GET', '/api/dead-letters/4');
+    expect(body.data).toMatchObject({ id: '4', trace: [{ rule: 1 }] });
+    expect((await api.call('GET', '/api/dead-letters/5')).status).toBe(404);
+    expect((await api.call('GET', '/api/dead-letters/x')).status).toBe(404);
+  });
+});
+
+describe('POST /api/dead-letters/:id/close', () => {
+  it('closes an open one, again and again, and it is no part of a replay by filter', async () => {
+    const id = await deadLetter('5493777000001');
+    api.messageLog.deadRows = [aDeadLetter({ id, state: 'closed' })];
+    for (let n = 0; n < 2; n++) {
+      const { status, body } = await api.call('POST', `/api/dead-letters/${id}/close`);
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ message: 'Closed.', data: { id, state: 'closed' } });
+    }
+    expect((await api.call('POST', '/api/dead-letters/replay')).body).toMatchObject({ replayed: 0 });
+  });
+
+  it('refuses one that was replayed, and one that is not there', async () => {
+    const id = await deadLetter('5493777000001');
+    await api.call('POST', `/api/dead-letters/${id}/replay`);
+    const replayed = await api.call('POST', `/api/dead-letters/${id}/close`);
+    expect(replayed.status).toBe(409);
+    expect(replayed.body.code).toBe('ALREADY_REPLAYED');
+    expect((await api.call('POST', '/api/dead-letters/7777/close')).status).toBe(404);
+  });
+});
+
 describe('POST /api/dead-letters/:id/replay', () => {
   it('takes the message up once and starts its turn', async () => {
     const id = await deadLetter('5493777000001');
     const { status, body } = await api.call('POST', `/api/dead-letters/${id}/replay`);
     expect(status).toBe(202);
-    expect(body).toEqual({ success: true, message: 'Taken up again.' });
+    expect(body).toEqual({ success: true, message: 'Replayed.' });
     expect(api.served).toHaveLength(1);
     const again = await api.call('POST', `/api/dead-letters/${id}/replay`);
     expect(again.status).toBe(409);

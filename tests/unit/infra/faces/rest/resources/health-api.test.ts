@@ -36,7 +36,7 @@ describe('GET /health/ready', () => {
       status: 'not-ready',
       reasons: [
         { name: 'database', message: 'The database does not answer.' },
-        { name: 'account:sales', message: 'It is logged-out. Link it again.' },
+        { name: 'account:sales', message: 'The account is in the state logged-out. Link it again.' },
       ],
       node: 'n1',
       holds: [],
@@ -44,7 +44,21 @@ describe('GET /health/ready', () => {
     expect(text).not.toContain('10.0.0.5');
   });
 
-  it('is 503 as long as no account is started', async () => {
+  it('is 200 for an account that WhatsApp limits and that is connected', async () => {
+    api.accounts.set({ state: 'restricted', isConnected: true });
+    expect((await api.call('GET', '/health/ready')).status).toBe(200);
+    api.accounts.set({ state: 'restricted', isConnected: false });
+    expect((await api.call('GET', '/health/ready')).status).toBe(503);
+  });
+
+  it('is 200 again when the account that was not linked is deleted', async () => {
+    api.accounts.set({ accountId: 'tpyo', state: 'pairing' });
+    expect((await api.call('GET', '/health/ready')).status).toBe(503);
+    await api.call('DELETE', '/api/accounts/tpyo');
+    expect((await api.call('GET', '/health/ready')).status).toBe(200);
+  });
+
+  it('is 503 as long as there is no account', async () => {
     api.accounts.statuses.clear();
     expect((await api.call('GET', '/health/ready')).body.reasons[0].name).toBe('account');
   });
@@ -59,7 +73,7 @@ describe('GET /health/ready', () => {
   });
 });
 
-it('GET /health/live answers as long as the process does', async () => {
+it('GET /health/live responds whatever the database and the accounts do', async () => {
   api.database.failure = new Error('away');
   api.accounts.statuses.clear();
   expect((await api.call('GET', '/health/live')).status).toBe(200);
@@ -84,9 +98,12 @@ describe('GET /metrics', () => {
   it('counts messages, replies, dead letters, turns and account states', async () => {
     api.accounts.set({ accountId: 'sales', state: 'waiting' });
     const { observeTurn } = api.metrics;
-    observeTurn({ state: 'answered', agentMs: 700 });
-    observeTurn({ state: 'dead', reason: 'AGENT_TIMEOUT', agentMs: 30_000 });
-    observeTurn({ state: 'ignored', reason: 'no-route' });
+    observeTurn({ state: 'answered', agentMs: 700, routeId: 'r1' }, 'sales');
+    observeTurn({ state: 'dead', reason: 'AGENT_TIMEOUT', agentMs: 30_000, routeId: 'r1' }, 'sales');
+    observeTurn({ state: 'ignored', reason: 'no-route' }, 'default');
+    api.metrics.observeReceived('sales');
+    api.metrics.observeSent('sales');
+    api.metrics.observeSent('sales');
     const { status, headers, text } = await api.call('GET', '/metrics');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toMatch(/^text\/plain/);
@@ -102,16 +119,31 @@ describe('GET /metrics', () => {
       'wa2ai_account_state{account="default",state="open"} 1',
       'wa2ai_account_state{account="default",state="waiting"} 0',
       'wa2ai_account_state{account="sales",state="waiting"} 1',
-      'wa2ai_turns_total{state="answered",reason=""} 1',
-      'wa2ai_turns_total{state="dead",reason="AGENT_TIMEOUT"} 1',
-      'wa2ai_agent_turn_seconds_bucket{le="0.5",state="answered"} 0',
-      'wa2ai_agent_turn_seconds_bucket{le="1",state="answered"} 1',
-      'wa2ai_agent_turn_seconds_count{state="dead"} 1',
+      'wa2ai_messages_received_total{account="sales"} 1',
+      'wa2ai_messages_sent_total{account="sales"} 2',
+      'wa2ai_turns_total{account="sales",route="r1",state="answered",reason=""} 1',
+      'wa2ai_turns_total{account="sales",route="r1",state="dead",reason="AGENT_TIMEOUT"} 1',
+      'wa2ai_turns_total{account="default",route="",state="ignored",reason="no-route"} 1',
+      'wa2ai_agent_turn_seconds_bucket{le="0.5",route="r1",state="answered"} 0',
+      'wa2ai_agent_turn_seconds_bucket{le="1",route="r1",state="answered"} 1',
+      'wa2ai_agent_turn_seconds_count{route="r1",state="dead"} 1',
     ]) {
       expect(lines).toContain(line);
     }
     expect(text).toContain('nodejs_eventloop_lag_seconds');
     expect(text).toContain('process_resident_memory_bytes');
+  });
+
+  it('has at most 100 routes and accounts of their own, whatever their number', async () => {
+    for (let n = 0; n < 300; n++) {
+      api.metrics.observeTurn({ state: 'answered', agentMs: 1, routeId: `r${n}` }, `account${n}`);
+    }
+    const { text } = await api.call('GET', '/metrics');
+    const turns = text.split('\n').filter((line) => line.startsWith('wa2ai_turns_total{'));
+    expect(turns).toHaveLength(101);
+    expect(turns).toContain(
+      'wa2ai_turns_total{account="other",route="other",state="answered",reason=""} 200',
+    );
   });
 
   it('shows an outage of the database instead of failing, and recovers', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { MessageRow } from '../../../../../../router/src/core/ports/message-log.ts';
-import { anOutboxRow, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+import type { ReceivedMessage } from '../../../../../../router/src/core/ports/message-log.ts';
+import { aSentMessage, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 let api: HttpApi;
 beforeEach(async () => {
@@ -8,9 +8,10 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-function aMessageRow(id: string): MessageRow {
+function aReceivedMessage(id: string): ReceivedMessage {
   const at = new Date('2026-01-02T03:04:05.000Z');
   return {
+    direction: 'incoming',
     id,
     accountId: 'default',
     chatId: '7',
@@ -24,13 +25,13 @@ function aMessageRow(id: string): MessageRow {
     sentAt: at,
     receivedAt: at,
     finishedAt: at,
-    replies: [anOutboxRow({ state: 'read', readAt: at })],
+    replies: [aSentMessage({ state: 'read', readAt: at })],
   };
 }
 
 describe('GET /api/messages', () => {
   it('shows what came in, what became of it and each reply', async () => {
-    api.messageLog.rows = [aMessageRow('2')];
+    api.messageLog.rows = [aReceivedMessage('2')];
     const { status, body } = await api.call('GET', '/api/messages');
     expect(status).toBe(200);
     expect(body).toMatchObject({ success: true, count: 1 });
@@ -41,31 +42,82 @@ describe('GET /api/messages', () => {
       receivedAt: '2026-01-02T03:04:05.000Z',
       replies: [{ waMessageId: '3EB0AA', state: 'read', readAt: '2026-01-02T03:04:05.000Z' }],
     });
-    expect(body).not.toHaveProperty('nextBefore');
+    expect(body).not.toHaveProperty('next');
   });
 
   it('hands filters on in their stored form', async () => {
-    const query = 'accountId=sales&channelId=%2B54%209%203777%20239922&state=dead&before=90&limit=7';
+    const query =
+      'accountId=sales&channelId=%2B54%209%203777%20239922&state=dead&cursor=90&limit=7&from=%2B54-9-3777-239922&text=x&routeId=r&since=2026-01-01T00:00:00Z&until=2026-01-01T02:00:00%2B02:00';
     await api.call('GET', `/api/messages?${query}`);
     expect(api.messageLog.queries).toEqual([
-      { accountId: 'sales', channelId: '5493777239922', state: 'dead', before: '90', limit: 7 },
+      {
+        accountId: 'sales',
+        channelId: '5493777239922',
+        from: '5493777239922',
+        routeId: 'r',
+        text: 'x',
+        state: 'dead',
+        since: new Date('2026-01-01T00:00:00Z'),
+        until: new Date('2026-01-01T00:00:00Z'),
+        before: '90',
+        // One more than asked, to know whether there is a next page.
+        limit: 8,
+      },
     ]);
   });
 
   it('gives 50 by default and says how to go on', async () => {
-    api.messageLog.rows = Array.from({ length: 60 }, (_, i) => aMessageRow(String(100 - i)));
+    api.messageLog.rows = Array.from({ length: 60 }, (_, i) => aReceivedMessage(String(100 - i)));
     const first = await api.call('GET', '/api/messages');
     expect(first.body.count).toBe(50);
-    expect(first.body.nextBefore).toBe('51');
+    expect(first.body.next).toBe('51');
+    const second = await api.call('GET', `/api/messages?cursor=${first.body.next}`);
+    expect(second.body).toMatchObject({ count: 10, data: [{ id: '50' }, ...Array(9).fill({})] });
+    expect(second.body).not.toHaveProperty('next');
+  });
+
+  it('shows messages sent, or both by id', async () => {
+    api.messageLog.rows = [aReceivedMessage('4'), aReceivedMessage('2')];
+    api.messageLog.sentRows = [aSentMessage({ id: '5' }), aSentMessage({ id: '3' })];
+    const ids = async (query: string) =>
+      (await api.call('GET', `/api/messages?${query}`)).body.data.map(({ id }: { id: string }) => id);
+    expect(await ids('direction=outgoing')).toEqual(['5', '3']);
+    expect(await ids('direction=all')).toEqual(['5', '4', '3', '2']);
+    expect(await ids('direction=all&limit=3')).toEqual(['5', '4', '3']);
+    expect(await ids('direction=all&limit=3&cursor=3')).toEqual(['2']);
+    expect(await ids('direction=incoming')).toEqual(['4', '2']);
+    // A person writes messages received, a route answers them, and `received` is a state of theirs.
+    for (const filter of ['from=5493777239922', 'routeId=r', 'state=received']) {
+      expect(await ids(`direction=all&${filter}`)).toEqual(['4', '2']);
+    }
+  });
+
+  it('searches words only where an index bounds the search', async () => {
+    const answer = await api.call('GET', '/api/messages?text=hello');
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toBe('text needs channelId or from beside it.');
+    expect((await api.call('GET', '/api/messages?text=hello&channelId=5493777239922')).status).toBe(200);
   });
 });
 
 describe('GET /api/messages/:id', () => {
   it('shows one message', async () => {
-    api.messageLog.rows = [aMessageRow('2')];
+    api.messageLog.rows = [aReceivedMessage('2')];
     expect((await api.call('GET', '/api/messages/2')).body).toMatchObject({
       success: true,
       data: { id: '2' },
+    });
+  });
+
+  it('shows the delivery state of a message sent, and why it was not sent', async () => {
+    api.messageLog.sentRows = [
+      aSentMessage({ id: '9', state: 'dead', reason: 'send-refused', error: 'It is not on WhatsApp.' }),
+    ];
+    expect((await api.call('GET', '/api/messages/9')).body.data).toMatchObject({
+      direction: 'outgoing',
+      state: 'dead',
+      reason: 'send-refused',
+      error: 'It is not on WhatsApp.',
     });
   });
 
@@ -84,7 +136,14 @@ describe('POST /api/messages', () => {
     expect(status).toBe(202);
     expect(body).toMatchObject({
       success: true,
-      data: { to: '5493777239922@s.whatsapp.net', state: 'queued', text: 'hello', waMessageId: '3EB00' },
+      data: {
+        direction: 'outgoing',
+        channelId: '5493777239922',
+        to: '5493777239922@s.whatsapp.net',
+        state: 'queued',
+        text: 'hello',
+        waMessageId: '3EB00',
+      },
     });
     expect(api.sent).toEqual([
       { accountId: 'default', to: '5493777239922@s.whatsapp.net', waMessageId: '3EB00', text: 'hello' },
@@ -114,24 +173,4 @@ describe('POST /api/messages', () => {
     expect(api.log.lines.length).toBeGreaterThan(0);
     expect(JSON.stringify(api.log.lines)).not.toMatch(/hello|5493777239922/);
   });
-});
-
-it('GET /api/dead-letters shows why a message got no answer', async () => {
-  api.messageLog.deadRows = [
-    {
-      id: '4',
-      accountId: 'default',
-      chatId: '7',
-      messageId: '2',
-      reason: 'AGENT_TIMEOUT',
-      error: 'The agent took too long.',
-      attempts: 3,
-      createdAt: new Date('2026-01-02T03:04:05.000Z'),
-    },
-  ];
-  const { status, body } = await api.call('GET', '/api/dead-letters?limit=1&before=9');
-  expect(status).toBe(200);
-  expect(body).toMatchObject({ success: true, count: 1, nextBefore: '4' });
-  expect(body.data[0]).toMatchObject({ reason: 'AGENT_TIMEOUT', createdAt: '2026-01-02T03:04:05.000Z' });
-  expect(api.messageLog.queries).toEqual([{ limit: 1, before: '9' }]);
 });

@@ -41,7 +41,7 @@ it('lists nodes with their state and the accounts whose lease counts', async () 
 
 it('tells the metrics who holds what', async () => {
   const { text } = await api.call('GET', '/metrics');
-  expect(text).toContain('wa2ai_account_held{account="a",node="n1"} 4');
+  expect(text).toContain('wa2ai_account_lease_epoch{account="a",node="n1"} 4');
   expect(text).not.toContain('account="b",node=');
   expect(text).toContain('wa2ai_node_alive{node="n3"} 0');
   expect(text).toContain('wa2ai_node_turns{node="n1"} 3');

@@ -106,7 +106,9 @@ describe('POST /api/routes', () => {
   it('refuses an account that the service does not hold', async () => {
     const { status, body } = await api.call('POST', '/api/routes', { ...contractRoute, accountId: 'other' });
     expect(status).toBe(400);
-    expect(body.details).toEqual([{ field: 'accountId', message: 'is no WhatsApp account of this service' }]);
+    expect(body.details).toEqual([
+      { field: 'accountId', message: 'is not a WhatsApp account of this service' },
+    ]);
   });
 });
 
@@ -117,6 +119,10 @@ describe('GET /api/routes', () => {
     const { status, body } = await api.call('GET', '/api/routes');
     expect(status).toBe(200);
     expect(body).toEqual({ success: true, data: [first, second], count: 2 });
+    const page = (await api.call('GET', '/api/routes?limit=1')).body;
+    expect(page).toEqual({ success: true, data: [first], count: 1, next: first.id });
+    const last = (await api.call('GET', `/api/routes?limit=1&cursor=${page.next}`)).body;
+    expect(last).toEqual({ success: true, data: [second], count: 1 });
   });
 
   it('narrows to a channelId in any of its spellings', async () => {

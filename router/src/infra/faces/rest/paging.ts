@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { listResponse, wholeNumberQuery } from './fields.ts';
+
+const MAX_PAGE = 500;
+
+/** Query parameters of a list whose pages have at most `defaultLimit` entries unless the caller says otherwise. */
+export function pageQuery<T extends z.ZodType>(cursor: T, defaultLimit: number) {
+  return {
+    cursor: cursor.optional().describe('Where the page starts: `next` of the page before.'),
+    limit: wholeNumberQuery(1, MAX_PAGE)
+      .prefault(String(defaultLimit))
+      .describe(`Maximum number of entries, 1 to ${MAX_PAGE}.`),
+  };
+}
+
+/** Query parameters of a list that has all its entries on one page unless the caller says otherwise. */
+export const optionalPageQuery = {
+  cursor: z.string().min(1).max(200).optional().describe('Where the page starts: `next` of the page before.'),
+  limit: wholeNumberQuery(1, MAX_PAGE)
+    .optional()
+    .describe(`Maximum number of entries, 1 to ${MAX_PAGE}. Default: all.`),
+};
+
+/** A page of a list; `next` is present when there are more entries. */
+export function pageResponse<T extends z.ZodType>(item: T) {
+  return listResponse(item).extend({
+    next: z
+      .string()
+      .optional()
+      .describe('Send it as `cursor` to get the next page. Absent on the last page.'),
+  });
+}
+
+/**
+ * Body of a page.
+ * @param found the entries of the page, and one more if there are more
+ */
+export function pageOf<T>(found: readonly T[], limit: number, cursorOf: (entry: T) => string) {
+  const data = found.slice(0, limit);
+  const last = data.at(-1);
+  return {
+    success: true,
+    data,
+    count: data.length,
+    ...(found.length > limit && last !== undefined && { next: cursorOf(last) }),
+  };
+}
+
+/** A page of a list that is in memory as a whole. A cursor that names no entry (any more) starts after its place. */
+export function pageOfAll<T>(
+  entries: readonly T[],
+  { cursor, limit = entries.length }: { cursor?: string; limit?: number },
+  cursorOf: (entry: T) => string,
+) {
+  const index = cursor === undefined ? -1 : entries.findIndex((entry) => cursorOf(entry) === cursor);
+  const isGone = cursor !== undefined && index < 0;
+  return pageOf(isGone ? [] : entries.slice(index + 1), limit, cursorOf);
+}

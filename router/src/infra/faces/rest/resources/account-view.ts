@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { ACCOUNT_STATES } from '../../../../core/cluster/account-state.ts';
+import type { AccountControl } from '../../../../core/ports/account-control.ts';
+import type { AccountStatus } from '../../../../core/ports/chat-provider.ts';
+import { timeView } from '../fields.ts';
+import { HttpProblem } from '../problem.ts';
+
+/** A WhatsApp account as responses show it. */
+export const accountView = z
+  .object({
+    accountId: z.string(),
+    state: z.enum(ACCOUNT_STATES),
+    nextAction: z.string().describe('What a person should do now.'),
+    isConnected: z
+      .boolean()
+      .optional()
+      .describe('Connected to WhatsApp: in the state `open`, and usually in `restricted`.'),
+    since: timeView.describe('When it changed to this state.'),
+    reason: z.string().optional(),
+    qr: z.string().optional().describe('Raw text of the QR code, while pairing by QR.'),
+    pairingCode: z.string().optional().describe('Eight letters to type on the phone, while pairing by code.'),
+    expiresAt: timeView.optional().describe('When `qr` or `pairingCode` expires.'),
+    retryAt: timeView.optional().describe('When wa2ai connects again, or when the limit of WhatsApp ends.'),
+    problems: z
+      .array(z.string())
+      .optional()
+      .describe('Problems with single messages or keys while the account works.'),
+    phone: z.string().optional(),
+    lid: z.string().optional(),
+    name: z.string().optional(),
+    node: z.string().optional().describe('The node that runs the account; absent while none does.'),
+  })
+  .meta({
+    id: 'Account',
+    examples: [
+      {
+        accountId: 'default',
+        state: 'open',
+        nextAction: 'Nothing to do: connected.',
+        isConnected: true,
+        since: '2026-01-31T11:58:00.000Z',
+        phone: '5493777111111',
+        name: 'Shop',
+        node: 'n-3f2a',
+      },
+    ],
+  });
+
+/** Times as text. */
+export function accountViewOf(status: AccountStatus): z.input<typeof accountView> {
+  const { sinceMs, expiresAtMs, retryAtMs, limitLeftMs: _left, ...rest } = status;
+  return {
+    ...rest,
+    since: new Date(sinceMs).toISOString(),
+    ...(expiresAtMs !== undefined && { expiresAt: new Date(expiresAtMs).toISOString() }),
+    ...(retryAtMs !== undefined && { retryAt: new Date(retryAtMs).toISOString() }),
+  };
+}
+
+/** @throws {HttpProblem} 404: undefined is no account */
+export function foundAccount(status: AccountStatus | undefined): AccountStatus {
+  if (status) return status;
+  throw new HttpProblem(404, 'NOT_FOUND', 'There is no WhatsApp account with this id.');
+}
+
+/**
+ * Refuses an account that this service does not have: what is stored for it would never be used.
+ * @throws {HttpProblem} 400
+ */
+export function refuseUnknownAccount(accounts: AccountControl, accountId: string, knownId: string): void {
+  if (accountId === knownId || accounts.get(accountId)) return;
+  const message = 'is not a WhatsApp account of this service';
+  throw new HttpProblem(400, 'INVALID_BODY', `accountId ${message}.`, [{ field: 'accountId', message }]);
+}

@@ -1,0 +1,65 @@
+import sql, { join, type Sql } from 'sql-template-tag';
+import { canonicalChannelId, parseJid } from '../../../core/chat-id.ts';
+import { rowId } from './storable-text.ts';
+
+/** The conditions of a WHERE clause, or `none` if no row can match. */
+export type Conditions = Sql[] | 'none';
+
+/** Joins conditions with AND; without any, every row matches. */
+export function allOf(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? sql`true` : join([...conditions], ' AND ');
+}
+
+/** Rows with a smaller id than this one. */
+export function olderThan(id: Sql, before: string | undefined): Conditions {
+  if (before === undefined) return [];
+  const key = rowId(before);
+  return key === undefined ? 'none' : [sql`${id} < ${key}::bigint`];
+}
+
+/** Rows of the chat with this channelId, in any of its spellings. */
+export function ofChat(chatId: Sql, channelId: string | undefined, accountId?: string): Conditions {
+  if (channelId === undefined) return [];
+  const canonical = canonicalChannelId(channelId);
+  if (canonical === undefined || canonical === '*') return 'none';
+  const account = accountId === undefined ? sql`true` : sql`account_id = ${accountId}`;
+  return [sql`${chatId} IN (SELECT id FROM chat WHERE ${addressIs(canonical)} AND ${account})`];
+}
+
+function addressIs(channelId: string): Sql {
+  if (!channelId.includes('@')) return sql`phone = ${channelId}`;
+  const address = parseJid(channelId);
+  if (address?.kind === 'lid') return sql`lid = ${address.lid}`;
+  return sql`group_id = ${address?.kind === 'group' ? address.groupId : null}`;
+}
+
+/** Messages `m` of a person, whichever of number and LID they were stored with. */
+export function fromPerson(from: string | undefined): Conditions {
+  if (from === undefined) return [];
+  const address = from.includes('@') ? parseJid(from) : undefined;
+  if (address && address.kind !== 'lid') return 'none';
+  const key = address ? address.lid : from;
+  const others = address
+    ? sql`SELECT phone FROM lid_mapping WHERE lid = ${key}`
+    : sql`SELECT lid FROM lid_mapping WHERE phone = ${key}`;
+  return [sql`coalesce(m.sender_lid, m.sender_phone) IN (SELECT ${key}::text UNION ${others})`];
+}
+
+/** Rows of a period: its start is included, its end is not. */
+export function duringPeriod(at: Sql, { since, until }: { since?: Date; until?: Date }): Sql[] {
+  return [
+    ...(since ? [sql`${at} >= ${since}::timestamptz`] : []),
+    ...(until ? [sql`${at} < ${until}::timestamptz`] : []),
+  ];
+}
+
+/** Rows whose text contains these words, in upper or lower case. */
+export function containing(column: Sql, text: string | undefined): Sql[] {
+  if (text === undefined) return [];
+  return [sql`${column} ILIKE ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`];
+}
+
+/** All conditions of several groups; `none` if one of them is. */
+export function together(...groups: Conditions[]): Conditions {
+  return groups.includes('none') ? 'none' : (groups as Sql[][]).flat();
+}

@@ -1,0 +1,90 @@
+import type { AgentClient, AgentClients, AttemptOptions } from '../../router/src/core/agent-client.ts';
+import {
+  AgentProtocolError,
+  AgentTimeoutError,
+  AgentUnavailableError,
+} from '../../router/src/core/errors.ts';
+import type { AgentResponse, IncomingMessage } from '../../router/src/core/models.ts';
+import type { SeededRandom } from '../crash/random.ts';
+import type { EventLog } from './event-log.ts';
+import type { Faults } from './faults.ts';
+import type { SimProcess } from './sim-process.ts';
+
+/** How the agent of one simulation behaves; shares of 1. */
+interface Temper {
+  longestMs: number;
+  refuses: number;
+  loses: number;
+  fails: number;
+  saysNothing: number;
+}
+
+const CLIENT_TIMEOUT_MS = 30_000;
+
+/** The text with which the agent answers; its run tells two answers to one message apart. */
+export function answerTo(text: string, run: number): string {
+  return `Echo: ${text} (run ${run})`;
+}
+
+/** One agent that echoes, sometimes slowly, sometimes not at all, and remembers what it answered. */
+export class SimAgent {
+  readonly #log: EventLog;
+  readonly #faults: Faults;
+  readonly #random: SeededRandom;
+  readonly #temper: Temper;
+  /** Runs and the last answer, by message id. */
+  readonly #runs = new Map<string, { count: number; answer: string }>();
+  isAway = false;
+
+  constructor(deps: { log: EventLog; faults: Faults; random: SeededRandom }) {
+    this.#log = deps.log;
+    this.#faults = deps.faults;
+    this.#random = deps.random;
+    this.#temper = {
+      longestMs: this.#random.oneOf([50, 1_000, 4_000]),
+      refuses: this.#random.oneOf([0, 0.05, 0.3]),
+      loses: this.#random.oneOf([0, 0.02, 0.1]),
+      fails: this.#random.oneOf([0, 0.02]),
+      saysNothing: this.#random.oneOf([0, 0.05]),
+    };
+  }
+
+  /** The agent as one process reaches it. */
+  clients(process: SimProcess): AgentClients {
+    const client: AgentClient = {
+      sendMessage: (_endpoint, message, options) => this.#ask(process, message, options),
+    };
+    return { clientFor: () => client, endpointOf: (route) => route.agentEndpoint };
+  }
+
+  #ask(process: SimProcess, message: IncomingMessage, options: AttemptOptions = {}): Promise<AgentResponse> {
+    const { longestMs, refuses, loses, fails, saysNothing } = this.#temper;
+    const faults = this.#faults;
+    return new Promise((resolve, reject) => {
+      if (process.isDead) return;
+      const fail = (afterMs: number, error: Error) => process.after(afterMs, () => reject(error));
+      const known = options.isRepeat ? this.#runs.get(message.id) : undefined;
+      if (known) {
+        this.#log.add('agent', `finds its answer to ${message.id}`);
+        process.after(faults.networkMs(), () => resolve({ success: true, response: known.answer }));
+        return;
+      }
+      if (this.isAway || faults.happens(refuses)) {
+        fail(faults.networkMs(), new AgentUnavailableError('The agent cannot be reached.', { isAway: true }));
+        return;
+      }
+      const isLost = faults.happens(loses);
+      const hasFailed = faults.happens(fails);
+      const isSilent = faults.happens(saysNothing);
+      process.after(5 + this.#random.next() * longestMs, () => {
+        const count = (this.#runs.get(message.id)?.count ?? 0) + 1;
+        const answer = isSilent ? '' : answerTo(message.text, count);
+        this.#runs.set(message.id, { count, answer });
+        this.#log.add('agent', `answers ${message.id} of ${process.name}, run ${count}`);
+        if (isLost) fail(CLIENT_TIMEOUT_MS, new AgentTimeoutError('The agent did not answer in time.'));
+        else if (hasFailed) fail(0, new AgentProtocolError('The agent failed.'));
+        else resolve({ success: true, response: answer });
+      });
+    });
+  }
+}

@@ -1,0 +1,254 @@
+import { createHash } from 'node:crypto';
+import { AccountEvents } from '../../router/src/core/cluster/account-events.ts';
+import { AccountRegistry } from '../../router/src/core/cluster/account-registry.ts';
+import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
+import { ClusterAccounts } from '../../router/src/core/cluster/cluster-view.ts';
+import { type HeldAccount, LeaseManager } from '../../router/src/core/cluster/lease-manager.ts';
+import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
+import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
+import { mintWaMessageId } from '../../router/src/core/delivery/message-id.ts';
+import type { Fence } from '../../router/src/core/ports/account-lease.ts';
+import type { ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
+import { backoffMs } from '../../router/src/core/retry.ts';
+import type { AnswerDeps } from '../../router/src/core/turns/answer-message.ts';
+import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
+import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
+import { createBaileysProvider } from '../../router/src/providers/baileys/baileys-provider.ts';
+import type { SeededRandom } from '../crash/random.ts';
+import { type EventLog, simLogger } from './event-log.ts';
+import type { SimAgent } from './sim-agent.ts';
+import type { DatabaseSession, SimDatabase } from './sim-database.ts';
+import type { SimProcess } from './sim-process.ts';
+import { openSimSocket } from './sim-socket.ts';
+import type { SimWhatsApp } from './sim-whatsapp.ts';
+
+/** What can be switched off, to show that the simulation finds what it prevents. */
+export const SABOTAGES = ['fence', 'message-ids', 'journal'] as const;
+
+export type Sabotage = (typeof SABOTAGES)[number];
+
+export interface SimNodeDeps {
+  nodeId: string;
+  process: SimProcess;
+  database: SimDatabase;
+  whatsapp: SimWhatsApp;
+  agent: SimAgent;
+  random: SeededRandom;
+  log: EventLog;
+  sabotage: Sabotage | undefined;
+}
+
+/** As in `app/accounts`. */
+const POLL_EVERY_MS = 5_000;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** One process of wa2ai: the production core and WhatsApp provider, composed as `app/` does it, over simulated adapters. */
+export class SimNode {
+  readonly process: SimProcess;
+  readonly session: DatabaseSession;
+  readonly #deps: SimNodeDeps;
+  readonly #registry = new AccountRegistry();
+  readonly #bus: NodeBus;
+  readonly #accounts: ClusterAccounts;
+  readonly #workers: ChatWorkers;
+  readonly #leases: LeaseManager;
+  #onBack: () => void = () => undefined;
+
+  constructor(deps: SimNodeDeps) {
+    const { nodeId, process, database } = deps;
+    this.#deps = deps;
+    this.process = process;
+    this.session = database.open(process, nodeId);
+    this.#bus = new NodeBus(nodeId, ({ onMessage, onBack }) => {
+      this.session.listen(onMessage);
+      this.#onBack = onBack;
+      return { publish: (payload) => this.session.publish(payload) };
+    });
+    const { session } = this;
+    const { clock } = process;
+    const log = simLogger(deps.log, process.name);
+    this.#accounts = new ClusterAccounts({
+      registry: this.#registry,
+      bus: this.#bus,
+      cluster: session.cluster,
+      newId: () => String(deps.random.next()),
+      clock,
+      storageTrouble: () => undefined,
+      viewLifetimeMs: (database.deps.leaseTtlMs * 2) / 3,
+    });
+    const placement = new ChatPlacement(nodeId, clock);
+    const stopping = new AbortController();
+    this.#workers = new ChatWorkers({
+      nodeId,
+      placement,
+      bus: this.#bus,
+      clock,
+      stopping,
+      answer: this.#answerDeps(stopping.signal),
+    });
+    this.#leases = new LeaseManager({
+      nodeId,
+      leases: session.leases,
+      cluster: session.cluster,
+      hold: (fence) => this.#hold(fence),
+      turns: () => this.#workers.turns,
+      onView: (view) => {
+        this.#accounts.seen(view);
+        this.#workers.seen(view);
+      },
+      nudgeOthers: () => this.#bus.publish({ kind: 'accounts-changed' }),
+      connectedForMs: () => session.upForMs(),
+      clock,
+      monotonicMs: () => clock.monotonicMs(),
+      ttlMs: database.deps.leaseTtlMs,
+      log,
+    });
+    this.#bus.on('replies-queued', ({ accountId }) => this.#registry.delivery(accountId)?.pollQueue());
+    this.#bus.on('accounts-changed', () => this.#leases.nudge());
+    this.#bus.onBack(() => this.#greet());
+    process.after(0, () => void this.#start());
+  }
+
+  /** The connection to the database is there again after a break. */
+  connectionBack(): void {
+    this.#onBack();
+  }
+
+  async #start(): Promise<void> {
+    const { cluster } = this.session;
+    for (;;) {
+      try {
+        this.#workers.seen(await cluster.beat({ turns: 0, isDraining: false }));
+        break;
+      } catch {
+        // A process that cannot start is started again.
+        await this.process.clock.sleep(1_000);
+      }
+    }
+    await this.#workers.start();
+    await this.#leases.start();
+    this.#greet();
+    for (;;) {
+      await this.process.clock.sleep(POLL_EVERY_MS);
+      this.#pollOutbox();
+    }
+  }
+
+  #greet(): void {
+    this.#bus.broadcast({ kind: 'accounts-changed' });
+    this.#bus.publish({ kind: 'status-request' });
+    this.#pollOutbox();
+  }
+
+  #pollOutbox(): void {
+    for (const delivery of this.#registry.deliveries()) {
+      delivery.pollQueue();
+      void delivery.resendUnacknowledged();
+    }
+  }
+
+  #mintId(): string {
+    const { random } = this.#deps;
+    return mintWaMessageId(Uint8Array.from({ length: 9 }, () => random.between(0, 255)));
+  }
+
+  #answerDeps(stopping: AbortSignal): AnswerDeps {
+    const { process, agent, random } = this.#deps;
+    return {
+      inbox: this.session.inbox,
+      routes: this.session.routes,
+      matcher: { test: async () => 'match' },
+      agents: agent.clients(process),
+      environment: 'lab',
+      media: { load: async () => new Uint8Array() },
+      policies: [],
+      policy: {
+        attempts: 5,
+        patienceMs: 60_000,
+        backoffMs: (attempt, retryAfterMs) =>
+          backoffMs({ attempt, retryAfterMs, maxMs: 10_000, random: () => random.next() }),
+      },
+      circuits: new CircuitBreakers(),
+      accounts: this.#registry,
+      bus: this.#bus,
+      mintId: () => this.#mintId(),
+      stopping,
+      clock: process.clock,
+      log: simLogger(this.#deps.log, process.name),
+    };
+  }
+
+  /** As `app/accounts` connects one account under its lease. */
+  async #hold(leased: Fence): Promise<HeldAccount> {
+    const { process, whatsapp, random, sabotage } = this.#deps;
+    const fence = sabotage === 'fence' ? neverLost(leased) : leased;
+    const { accountId } = fence;
+    const log = simLogger(this.#deps.log, process.name, { epoch: leased.epoch });
+    const { inbox, outbox, keys, journal, accounts } = this.session.owned(fence);
+    const events = new AccountEvents({
+      fence,
+      inbox,
+      outbox,
+      registry: this.#registry,
+      accounts: this.#accounts,
+      workers: this.#workers,
+      routes: this.session.routes,
+      environment: 'lab',
+      log,
+    });
+    const provider = createBaileysProvider({
+      accountId,
+      events,
+      keyStore: keys,
+      accountStore: accounts,
+      journal,
+      findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
+      clock: process.clock,
+      log,
+      maxMessageAgeMs: DAY_MS,
+      random: () => random.next(),
+      storage: this.session.storage,
+      fence,
+      connect: (input) => openSimSocket(input, whatsapp.connect(process)),
+    });
+    const delivery = new ReplyDelivery({
+      outbox,
+      provider: sabotage === 'message-ids' ? this.#withNewIds(provider) : provider,
+      log,
+      clock: process.clock,
+    });
+    const account = { provider, delivery };
+    this.#registry.add(account);
+    await provider.start();
+    const remove = () => this.#registry.remove(account);
+    return {
+      async stop() {
+        await delivery.finish();
+        await provider.stop();
+        remove();
+      },
+      async abandon() {
+        remove();
+        await provider.abandon();
+      },
+    };
+  }
+
+  #withNewIds(provider: ChatProvider): Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status'> {
+    return {
+      accountId: provider.accountId,
+      send: (message) => provider.send({ ...message, waMessageId: this.#mintId() }),
+      upload: (...file) => provider.upload(...file),
+      status: () => provider.status(),
+    };
+  }
+}
+
+function neverLost({ accountId, owner, epoch }: Fence): Fence {
+  return { accountId, owner, epoch, isHeld: () => true, lose: () => undefined };
+}
+
+/** A number for a name, the same in each run. */
+export function seedOf(seed: number, name: string): number {
+  return createHash('sha256').update(`${seed} ${name}`).digest().readUInt32BE(0);
+}
