@@ -43,6 +43,8 @@ const REPLAY_BELOW = 200;
 /** Stanzas whose keys are read before their turn; more would push each other out of the cache. */
 const MAX_WARMING = 200;
 const MAX_PEOPLE = 10_000;
+/** Messages whose senders are yet to be asked for them. */
+const MAX_RETRIES_WAITING = 20;
 
 type Stanza = InboundStanza & Partial<OrdinaryStanza>;
 
@@ -93,6 +95,7 @@ export class InboundRunner {
   #isActive = false;
   #warming = 0;
   #failures = 0;
+  #retriesWaiting = 0;
   #retries: Promise<unknown> = Promise.resolve();
   #ticker: NodeJS.Timeout | undefined;
   #isStopping = false;
@@ -298,7 +301,8 @@ export class InboundRunner {
         this.#options.log.warn({ bytes: this.#state.bytes }, 'messages dropped to be delivered again');
         break;
       case 'disconnect':
-        this.#options.onOverflow();
+        // What was refused by then need not come again.
+        this.#track(this.#retries.then(() => this.#options.onOverflow()));
         break;
     }
   }
@@ -314,6 +318,8 @@ export class InboundRunner {
       this.#event({ type: 'not-tried', stanza });
       return;
     }
+    // Senders are asked more slowly than messages fail: those that wait for it must not fill the memory.
+    if (this.#retriesWaiting >= MAX_RETRIES_WAITING) await this.#retries;
     // Decryption takes milliseconds of computing: the rest of the process goes on in between.
     await new Promise((resolve) => setImmediate(resolve));
     const { signal, auth } = connection;
@@ -406,7 +412,9 @@ export class InboundRunner {
 
   /** One at a time: Baileys makes a key for each, and a storm of them must not stop the rest. */
   #askAgain(stanza: Stanza, connection: InboundConnection | undefined): void {
+    this.#retriesWaiting += 1;
     this.#retries = this.#retries.then(async () => {
+      this.#retriesWaiting -= 1;
       if (!isOrdinary(stanza) || connection !== this.#connection) return;
       try {
         await connection?.socket.sendRetryRequest(stanza.node, false);
