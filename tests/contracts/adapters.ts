@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe } from 'vitest';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { DeadLetters } from '../../router/src/core/ports/dead-letters.ts';
 import type {
@@ -68,7 +69,47 @@ export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
   },
 ];
 
-/** An account nobody else uses, so that tests on one database do not meet. */
+/**
+ * Runs a contract's tests against every adapter. The stores are opened before the tests and closed after them, so they
+ * can be used inside tests and hooks only.
+ * @param title with `$name` for the adapter's name
+ */
+export function describeStores(title: string, define: (stores: Stores, name: string) => void): void {
+  describe.each(ADAPTERS)(title, ({ name, open }) => {
+    let opened: Stores | undefined;
+    beforeAll(async () => {
+      opened = await open();
+    });
+    afterAll(() => opened?.close());
+    const current = () => {
+      if (opened === undefined) throw new Error('the stores are open inside tests only');
+      return opened;
+    };
+    define(
+      {
+        get inbox() {
+          return current().inbox;
+        },
+        get outbox() {
+          return current().outbox;
+        },
+        get routes() {
+          return current().routes;
+        },
+        get log() {
+          return current().log;
+        },
+        get deadLetters() {
+          return current().deadLetters;
+        },
+        close: () => current().close(),
+      },
+      name,
+    );
+  });
+}
+
+/** A new account id, so that tests on one database do not affect one another. */
 export function anAccount(): string {
   return `account-${randomBytes(6).toString('hex')}`;
 }

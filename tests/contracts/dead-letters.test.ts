@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { ChatClaim, TurnResult } from '../../router/src/core/ports/inbox.ts';
-import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, NODE, type Stores } from './adapters.ts';
+import { aMessage, anAccount, answered, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 
 const died: TurnResult = {
   state: 'dead',
@@ -10,13 +10,8 @@ const died: TurnResult = {
   replies: [],
 };
 
-describe.each(ADAPTERS)('dead letters in $name', ({ open }) => {
-  let stores: Stores;
+describeStores('dead letters in $name', (stores) => {
   let accountId: string;
-  beforeAll(async () => {
-    stores = await open();
-  });
-  afterAll(() => stores.close());
   beforeEach(() => {
     accountId = anAccount();
   });

@@ -1,25 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import {
-  ADAPTERS,
   aMessage,
   anAccount,
   answered,
   aPerson,
   aReply,
+  describeStores,
   drain,
   NODE,
   newClaimOf,
-  type Stores,
 } from './adapters.ts';
 
-describe.each(ADAPTERS)('one chat a person, in the inbox in $name', ({ open }) => {
-  let stores: Stores;
+describeStores('one chat a person, in the inbox in $name', (stores) => {
   let accountId: string;
-  beforeAll(async () => {
-    stores = await open();
-  });
-  afterAll(() => stores.close());
   beforeEach(() => {
     accountId = anAccount();
   });

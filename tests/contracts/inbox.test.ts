@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
-  ADAPTERS,
   aMessage,
   anAccount,
   answered,
   aPerson,
   aReply,
+  describeStores,
   drain,
   NODE,
   newClaimOf,
-  type Stores,
 } from './adapters.ts';
 
-describe.each(ADAPTERS)('inbox in $name', ({ open }) => {
-  let stores: Stores;
+describeStores('inbox in $name', (stores) => {
   let accountId: string;
-  beforeAll(async () => {
-    stores = await open();
-  });
-  afterAll(() => stores.close());
   beforeEach(() => {
     accountId = anAccount();
   });

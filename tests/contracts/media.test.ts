@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { MAX_MEDIA_BYTES, type ReplyMedia } from '../../router/src/core/models.ts';
 import type { InboundMedia, NewReply } from '../../router/src/core/ports/inbox.ts';
 import {
-  ADAPTERS,
   aMessage,
   anAccount,
   answered,
   aPerson,
   aReply,
+  describeStores,
   NODE,
   newClaimOf,
-  type Stores,
 } from './adapters.ts';
 
 const picture: InboundMedia = {
@@ -33,13 +32,8 @@ function aFile(accountId: string, bytes = Buffer.concat([Buffer.alloc(3), random
   return { ...aReply(accountId, '5493777000111@s.whatsapp.net', 'the sums'), media, file: bytes };
 }
 
-describe.each(ADAPTERS)('files in $name', ({ open }) => {
-  let stores: Stores;
+describeStores('files in $name', (stores) => {
   let accountId: string;
-  beforeAll(async () => {
-    stores = await open();
-  });
-  afterAll(() => stores.close());
   beforeEach(() => {
     accountId = anAccount();
   });

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { ChatAddress } from '../../router/src/core/ports/inbox.ts';
 import type { DeadLetterState } from '../../router/src/core/ports/message-log.ts';
 import { MAX_REFUSALS } from '../../router/src/core/ports/outbox.ts';
-import { ADAPTERS, aMessage, anAccount, aPerson, aReply, NODE, type Stores } from './adapters.ts';
+import { aMessage, anAccount, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 
 const HOUR_MS = 3_600_000;
 
-describe.each(ADAPTERS)('delivery truth of the outbox in $name', ({ open }) => {
-  let stores: Stores;
+describeStores('delivery truth of the outbox in $name', (stores) => {
   let accountId: string;
-  beforeAll(async () => {
-    stores = await open();
-  });
-  afterAll(() => stores.close());
   beforeEach(() => {
     accountId = anAccount();
   });

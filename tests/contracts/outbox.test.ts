@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
-import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, NODE, type Stores } from './adapters.ts';
+import { aMessage, anAccount, answered, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 
 // Later than every row of the test.
 const AT_MS = Date.now() + 3_600_000;
 
-describe.each(ADAPTERS)('outbox in $name', ({ open }) => {
-  let stores: Stores;
+describeStores('outbox in $name', (stores) => {
   let accountId: string;
-  beforeAll(async () => {
-    stores = await open();
-  });
-  afterAll(() => stores.close());
   beforeEach(() => {
     accountId = anAccount();
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { NewRoute } from '../../router/src/core/ports/route-store.ts';
 import { PrismaRouteStore } from '../../router/src/infra/storage/stores/prisma-route-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { ADAPTERS, anAccount, type Stores } from './adapters.ts';
+import { anAccount, describeStores } from './adapters.ts';
 
 function aRoute(accountId: string, given: Partial<NewRoute> = {}): NewRoute {
   return {
@@ -17,13 +17,8 @@ function aRoute(accountId: string, given: Partial<NewRoute> = {}): NewRoute {
   };
 }
 
-describe.each(ADAPTERS)('route store in $name', ({ open }) => {
-  let stores: Stores;
+describeStores('route store in $name', (stores) => {
   let accountId: string;
-  beforeAll(async () => {
-    stores = await open();
-  });
-  afterAll(() => stores.close());
   beforeEach(() => {
     accountId = anAccount();
   });

@@ -9,7 +9,7 @@ if [ ! -s "$data/PG_VERSION" ]; then
   password=$(mktemp)
   cp "$POSTGRES_PASSWORD_FILE" "$password"
   chown postgres "$password"
-  as_postgres initdb -D "$data" -U "$POSTGRES_USER" --pwfile="$password" -A scram-sha-256 >/dev/null
+  as_postgres initdb -D "$data" -E UTF8 --locale=C.UTF-8 -U "$POSTGRES_USER" --pwfile="$password" -A scram-sha-256 >/dev/null
   echo 'host all all all scram-sha-256' >>"$data/pg_hba.conf"
   as_postgres pg_ctl -D "$data" -w -o "-c listen_addresses='' -c unix_socket_directories=/tmp" start >/dev/null
   PGPASSWORD=$(cat "$password") psql -h /tmp -U "$POSTGRES_USER" -d postgres -qc "CREATE DATABASE \"$POSTGRES_DB\""

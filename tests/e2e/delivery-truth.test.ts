@@ -22,9 +22,7 @@ describe('A reply that WhatsApp receives and does not acknowledge', () => {
     bed.emulator.faults.withheldAcks = 1;
     bed.emulator.faults.isWithheldLost = true;
     const id = await ana.say('are you there?', { to: bed.phone });
-    await bed.service.untilLog(
-      (line) => line.msg === 'reply not acknowledged in time; it is sent again with the same id',
-    );
+    await bed.service.untilLog((line) => line.msg === 'reply not acknowledged in time, sending it again');
     expect((await ana.nextReply()).text).toBe('Echo: are you there?');
     await bed.service.untilLog((line) => line.msg === 'reply sent');
     const bubble = ana.received[0];
@@ -56,7 +54,7 @@ describe('An account that WhatsApp restricts with error 463', () => {
     expect(Math.abs(Date.parse((await account())?.retryAt ?? '') - until)).toBeLessThan(30_000);
 
     expect((await send(another.phone)).status).toBe(202);
-    await bed.service.untilLog((line) => String(line.msg).startsWith('message to a new contact is on hold'));
+    await bed.service.untilLog((line) => String(line.msg).startsWith('message to a new contact delayed'));
     await friend.say('still there?', { to: bed.phone });
     expect((await friend.nextReply()).text).toBe('Echo: still there?');
     expect([...stranger.received, ...another.received]).toEqual([]);
@@ -79,7 +77,7 @@ describe('An account that WhatsApp restricts with error 463', () => {
     await bed.service.untilLog((line) => line.msg === 'account state' && line.state === 'restricted');
     const second = await send(another.phone);
     expect(second.status).toBe(202);
-    await bed.service.untilLog((line) => String(line.msg).startsWith('message to a new contact is on hold'));
+    await bed.service.untilLog((line) => String(line.msg).startsWith('message to a new contact delayed'));
 
     await friend.say('still there?', { to: bed.phone });
     expect((await friend.nextReply()).text).toBe('Echo: still there?');

@@ -10,9 +10,9 @@ import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 const NO_WHATSAPP = 'ws://127.0.0.1:9';
 
 /** Starts the service, which must end with code 1, and returns its sentence. */
-async function refusal(databaseUrl: string): Promise<string> {
+async function refusal(databaseUrl: string, env: Record<string, string> = {}): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-refused-'));
-  const service = Wa2aiProcess.spawn({ whatsappWsUrl: NO_WHATSAPP, databaseUrl, dataDir });
+  const service = Wa2aiProcess.spawn({ whatsappWsUrl: NO_WHATSAPP, databaseUrl, dataDir, env });
   try {
     expect(await service.untilExit()).toBe(1);
   } finally {
@@ -82,6 +82,16 @@ describe('wa2ai refuses to start with one sentence', () => {
     );
     expect(await refusal(role.url)).toMatch(
       /^wa2ai: The database was migrated by a newer wa2ai.*Start the newer version/,
+    );
+  });
+
+  it('when the key file is missing, or lacks the key of the database', async () => {
+    expect(await refusal(role.url, { WA2AI_DATA_KEY_FILE: '/no/such/file' })).toMatch(
+      /^wa2ai: WA2AI_DATA_KEY_FILE: the file \/no\/such\/file cannot be read \(ENOENT\)\. Restore it, or correct the path\.$/,
+    );
+    await asOwner(database, `INSERT INTO data_key_use (node_id, key_id) VALUES ('n1', '0a1b2c3d')`);
+    expect(await refusal(role.url)).toMatch(
+      /^wa2ai: .*encrypted with the key 0a1b2c3d, and WA2AI_DATA_KEY_FILE is not set\. Set it to the file with that key\.$/,
     );
   });
 

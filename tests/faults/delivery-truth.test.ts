@@ -67,7 +67,7 @@ describe('An account that WhatsApp restricts with error 463', () => {
       expect(Math.abs(Date.parse(String((await nodes.account()).retryAt)) - until)).toBeLessThan(30_000);
       const onHold = nodes
         .node(heir)
-        .untilLog((line) => String(line.msg).startsWith('message to a new contact is on hold'));
+        .untilLog((line) => String(line.msg).startsWith('message to a new contact delayed'));
       await send(another.phone, heir);
       await onHold;
       expect([...stranger.received, ...another.received]).toEqual([]);

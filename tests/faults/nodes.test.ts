@@ -82,7 +82,7 @@ describe('Several nodes on one database', () => {
     mediaHost.faults.failedUploads = Number.MAX_SAFE_INTEGER;
     const isWaiting = nodes
       .node(owner)
-      .untilLog((line) => line.msg === 'file of a reply was not uploaded; it is tried again');
+      .untilLog((line) => line.msg === 'file of a reply not uploaded, retrying');
     await person.say(mediaHost.message('document', bytes), { to: bed.phone });
     await isWaiting;
     await nodes.end(owner, 'SIGKILL');
@@ -169,7 +169,7 @@ describe('Several nodes on one database', () => {
       const bubbles = await person.waitForReceived(2, 60_000);
       expect(bubbles.map((bubble) => bubble.text)).toEqual(['Echo: one', 'Echo: two']);
     }
-    await nodes.node(owner).untilLog((line) => line.msg.startsWith('turns of nodes that are gone'));
+    await nodes.node(owner).untilLog((line) => line.msg === 'restarting chat workers');
   });
 
   it('lose no message and send no reply twice during a rolling restart under load', async () => {

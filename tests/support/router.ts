@@ -12,6 +12,7 @@ import type { AutoReplyLoopSettings } from '../../router/src/core/policies/auto-
 import { chatPolicies } from '../../router/src/core/policies/policies.ts';
 import type { ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
+import type { Logger } from '../../router/src/core/ports/logger.ts';
 import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
 import { createAgentClients } from '../../router/src/infra/agents/agent-clients.ts';
@@ -58,8 +59,10 @@ export class TestRouter {
   readonly #workers: ChatWorkers;
   readonly #delivery: ReplyDelivery;
   readonly #matcher = new RegexMatcher();
+  readonly #log: Logger;
 
   private constructor(database: TestDatabase, options: RouterOptions) {
+    this.#log = options.log ?? quietLog;
     const postgres = database.open({ poolSize: 10 });
     this.inbox = new PostgresInbox(postgres);
     this.outbox = new PostgresOutbox(postgres);
@@ -78,7 +81,7 @@ export class TestRouter {
     };
     this.#delivery = new ReplyDelivery({
       outbox: this.outbox,
-      log: quietLog,
+      log: this.#log,
       clock: systemClock,
       provider,
     });
@@ -98,7 +101,7 @@ export class TestRouter {
         matcher: this.#matcher,
         agents: createAgentClients({
           defaultTimeoutMs: options.agentTimeoutMs ?? 5_000,
-          log: quietLog,
+          log: this.#log,
           clock: systemClock,
           transport: new AgentTransport(),
         }),
@@ -120,7 +123,7 @@ export class TestRouter {
         accounts,
         bus,
         clock: systemClock,
-        log: quietLog,
+        log: this.#log,
         mintId: () => mintWaMessageId(randomBytes(9)),
         observeTurn: (result) => this.#events.emit('turn', result),
         stopping: stopping.signal,
@@ -159,7 +162,7 @@ export class TestRouter {
 
   /** Receives a message without waiting for its turn. */
   async receiveOnly(message: InboundMessage): Promise<void> {
-    await receiveMessage({ inbox: this.inbox, workers: this.#workers, log: quietLog }, message);
+    await receiveMessage({ inbox: this.inbox, workers: this.#workers, log: this.#log }, message);
   }
 
   /** Replays a dead letter and resolves when its turn has ended. */
@@ -199,6 +202,8 @@ export class TestRouter {
 interface RouterOptions {
   /** Absent: every message is answered. */
   loop?: AutoReplyLoopSettings;
+  /** Default: nothing is logged. */
+  log?: Logger;
   agentTimeoutMs?: number;
   attempts?: number;
   environment?: Environment;

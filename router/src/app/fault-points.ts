@@ -8,7 +8,7 @@ import type { KeyStore } from '../core/ports/key-store.ts';
  *
  * - `after-decrypt` the plaintext is known, neither it nor the ratchet's step is stored
  * - `after-journal` both are stored, no delivery receipt is out
- * - `after-receipt` Baileys wrote the receipt and told the message
+ * - `after-receipt` the delivery receipt is written
  * - `after-inbox-commit` the inbox has the message, its turn is not started
  * - `in-agent-call` the agent was asked and has not answered
  * - `after-outbox-write` the reply is stored, nothing is sent

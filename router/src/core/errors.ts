@@ -134,7 +134,7 @@ export class UploadFailedError extends Wa2aiError {
   }
 }
 
-/** WhatsApp refused a message for good (an error ack, an address that does not exist). */
+/** WhatsApp refused a message; no repeat helps (an error ack, an address that does not exist). */
 export class SendRefusedError extends Wa2aiError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('SEND_REFUSED', 'dead', message, options);

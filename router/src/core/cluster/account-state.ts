@@ -44,7 +44,7 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
       return 'Nothing to do: connected.';
     case 'waiting':
       if (details.isStorageTrouble) {
-        return `Mend the database as the reason says; it is tried again ${at(details.retryAtMs)}. WhatsApp keeps what is sent meanwhile.`;
+        return `Fix the database (see reason). Next attempt ${at(details.retryAtMs)}. WhatsApp queues what is sent meanwhile.`;
       }
       return `Nothing to do: wa2ai connects again ${at(details.retryAtMs)}. If this lasts, check the network.`;
     case 'logged-out':

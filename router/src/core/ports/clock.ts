@@ -5,7 +5,7 @@ export interface Clock {
    * see and what others name by date, never for how long something took or may still take.
    */
   now(): number;
-  /** Milliseconds since a moment of its own; never jumps and never goes back. For durations, limits and ages. */
+  /** Milliseconds since an arbitrary moment; never jumps and never goes back. For durations, limits and ages. */
   monotonicMs(): number;
   /** Resolves after `ms`, or rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

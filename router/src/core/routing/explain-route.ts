@@ -42,7 +42,7 @@ export interface RouteExplanation {
   /** Session and user of the agent contract; absent when the person is not known. */
   sessionId?: string;
   userId?: string;
-  /** What the agent would be asked, by agents whose client can tell; or why that cannot be told. */
+  /** The request that the agent would get, if its kind can preview it; or why it cannot be previewed. */
   call?: Record<string, unknown>;
   trace: TraceEntry[];
 }
@@ -54,7 +54,7 @@ export type ExplainResult =
 export interface ExplainDeps extends RouteDeps {
   /** The other addresses of the same person (number and LID), where known; canonical channelIds. */
   aliasesOf?(accountId: string, channelId: string): Promise<string[]>;
-  /** What the route's agent would be asked for the message; undefined when its kind cannot tell. */
+  /** The request that the route's agent would get for the message; undefined when its kind cannot preview it. */
   previewCall?(route: Route, message: MessageToPreview): Promise<Record<string, unknown> | undefined>;
 }
 
@@ -139,7 +139,7 @@ function invalid(field: 'channelId' | 'from', what: string): ExplainResult {
 
 function takenBy(route: Route): string {
   if (route.damage !== undefined) {
-    return `Route ${route.name ? `"${route.name}"` : route.id} takes the message, but what is stored of it cannot be used: ${route.damage}. Write its config anew.`;
+    return `Route ${route.name ? `"${route.name}"` : route.id} takes the message, but its stored config cannot be used: ${route.damage}. Write its config again.`;
   }
   return `Route ${route.name ? `"${route.name}"` : route.id} takes the message to ${route.agentEndpoint}.`;
 }

@@ -6,7 +6,7 @@ const MAX_CAPTION_CHARS = 1_024;
 
 /**
  * What an agent's response is in a chat, in order: nothing, a text, or its files. The text is the caption of the first
- * picture or document when it is short enough, and else goes before the files as a message of its own.
+ * picture or document when it is short enough, and else is sent before the files as a separate message.
  */
 export function repliesOf({
   response,

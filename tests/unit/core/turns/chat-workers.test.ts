@@ -306,6 +306,19 @@ describe('ChatWorkers', () => {
     expect(clock.sleeping).toBe(0);
   });
 
+  it('stops in time while the database does not answer', async () => {
+    const { node, clock } = setup();
+    const { workers, answer, receive } = node('n1');
+    await workers.start();
+    answer.inbox.nextTurn = () => new Promise<never>(() => undefined);
+    await receive(aMessage('default', ana));
+    const stopped = workers.stop(1_000);
+    await settle();
+    await clock.advanceMs(1_000);
+    await clock.advanceMs(5_000);
+    await stopped;
+  });
+
   it('keeps an interrupted turn for its next start when it stops alone', async () => {
     const { node, slow, clock, asked, texts } = setup();
     const first = node('n1');

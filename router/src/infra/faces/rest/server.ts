@@ -4,6 +4,7 @@ import express, { type Express } from 'express';
 import helmet from 'helmet';
 import type { Config } from '../../../config/config.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
+import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { Endpoint } from './endpoint.ts';
 import { guard } from './guard.ts';
@@ -121,7 +122,7 @@ function logDrops(server: Server, log: Logger): void {
   let dropped = 0;
   server.on('drop', () => {
     dropped += 1;
-    if (Number.isInteger(Math.log2(dropped))) {
+    if (isLoggedOccurrence(dropped)) {
       log.warn({ dropped, maxConnections: server.maxConnections }, 'too many http connections');
     }
   });

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { StorageDamagedError, withStorage } from '../stores/storage-errors.ts';
-import { PLAIN, type SecretCipher } from './secret-cipher.ts';
+import { bytesPrefix, PLAIN, type SecretCipher, textPrefix } from './secret-cipher.ts';
 import {
   authKeyContext,
   FILE_CONTENT_CONTEXT,
@@ -38,8 +38,7 @@ const resealHex: SecretColumn['reseal'] = (cipher, stored, context) => {
   return Buffer.from(cipher.sealBytes(plaintext, context)).toString('hex');
 };
 
-const textPrefix = (keyId: string) => `wa2ai:1:${keyId}:`;
-const hexPrefix = (keyId: string) => `${Buffer.from('wa2ai\x00\x01', 'latin1').toString('hex')}${keyId}`;
+const hexPrefix = (keyId: string) => bytesPrefix(keyId).toString('hex');
 const asBytes = (text: string) => `decode(${text}, 'hex')`;
 
 const COLUMNS: SecretColumn[] = [

@@ -13,6 +13,16 @@ const TEXT_PREFIX = 'wa2ai:1:';
 /** How encrypted bytes begin; the key id follows. No protobuf begins with 0x77: there is no wire type 7. */
 const BYTES_PREFIX = Buffer.from('wa2ai\x00\x01', 'latin1');
 
+/** How texts begin that this key encrypted. */
+export function textPrefix(keyId: string): string {
+  return `${TEXT_PREFIX}${keyId}:`;
+}
+
+/** How bytes begin that this key encrypted. */
+export function bytesPrefix(keyId: string): Buffer {
+  return Buffer.concat([BYTES_PREFIX, Buffer.from(keyId, 'hex')]);
+}
+
 /** The key id of values that are not encrypted. */
 export const PLAIN = 'plain';
 
@@ -45,7 +55,7 @@ export class SecretCipher {
   sealText(plaintext: string, context: string): string {
     if (!this.#writeKey) return plaintext;
     const sealed = seal(this.#writeKey.key, Buffer.from(plaintext, 'utf8'), context);
-    return `${TEXT_PREFIX}${this.#writeKey.id}:${sealed.toString('base64')}`;
+    return textPrefix(this.#writeKey.id) + sealed.toString('base64');
   }
 
   /**
@@ -55,14 +65,14 @@ export class SecretCipher {
   openText(stored: string, context: string): string {
     const keyId = keyIdOfText(stored);
     if (keyId === PLAIN) return stored;
-    const sealed = Buffer.from(stored.slice(TEXT_PREFIX.length + keyId.length + 1), 'base64');
+    const sealed = Buffer.from(stored.slice(textPrefix(keyId).length), 'base64');
     return open(this.#key(keyId), sealed, context).toString('utf8');
   }
 
   sealBytes(plaintext: Uint8Array, context: string): Uint8Array {
     if (!this.#writeKey) return plaintext;
     const sealed = seal(this.#writeKey.key, plaintext, context);
-    return Buffer.concat([BYTES_PREFIX, Buffer.from(this.#writeKey.id, 'hex'), sealed]);
+    return Buffer.concat([bytesPrefix(this.#writeKey.id), sealed]);
   }
 
   /** Throws as `openText` does. */

@@ -1,3 +1,4 @@
+import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 
 const METHODS = ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const;
@@ -17,9 +18,8 @@ export function guardConsole(log: Logger): () => void {
     target[method] = (...args: unknown[]) => {
       if (FROM_LIBSIGNAL.test(new Error().stack ?? '')) {
         swallowed += 1;
-        // Log lines 1, 2, 4, 8, ...: a storm of undecryptable messages prints thousands.
-        if (Number.isInteger(Math.log2(swallowed)))
-          log.debug({ swallowed }, 'libsignal console output suppressed');
+        // A storm of undecryptable messages prints thousands.
+        if (isLoggedOccurrence(swallowed)) log.debug({ swallowed }, 'libsignal console output suppressed');
         return;
       }
       original.apply(target, args);

@@ -2,6 +2,7 @@ import type { WAMessage } from '@whiskeysockets/baileys';
 import { chatHash } from '../../../core/chat-hash.ts';
 import { parseJid } from '../../../core/chat-id.ts';
 import { StorageTroubleError, Wa2aiError } from '../../../core/errors.ts';
+import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { InboundMessage } from '../../../core/ports/inbox.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
@@ -82,7 +83,7 @@ export class CoreDelivery {
     }
     if (error instanceof StorageTroubleError) onTrouble(error);
     // Log attempts 1, 2, 4, 8, ...
-    if (Number.isInteger(Math.log2(attempt))) {
+    if (isLoggedOccurrence(attempt)) {
       log.warn({ err: error, ...about, attempt }, 'message not stored, retrying');
     }
     try {

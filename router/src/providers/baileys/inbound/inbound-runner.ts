@@ -10,6 +10,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import { chatHash } from '../../../core/chat-hash.ts';
 import { StorageUnavailableError } from '../../../core/errors.ts';
+import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Journal } from '../../../core/ports/journal.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountSignal } from '../signal/signal-repository.ts';
@@ -369,7 +370,7 @@ export class InboundRunner {
     const { log } = this.#options;
     this.#failures += 1;
     log.debug(this.#about(stanza), 'message not decrypted');
-    if (!Number.isInteger(Math.log2(this.#failures))) return;
+    if (!isLoggedOccurrence(this.#failures)) return;
     log.warn({ failures: this.#failures }, 'messages not decrypted, asking their senders again');
   }
 

@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { MockAgent } from '../support/mock-agent.ts';
+import { recordingLog } from '../support/quiet-log.ts';
+import { inbound, TestRouter } from '../support/router.ts';
+
+const ana = '5493777000001';
+
+let database: TestDatabase;
+let agent: MockAgent;
+let router: TestRouter;
+let log: ReturnType<typeof recordingLog>;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  agent = await MockAgent.start();
+  log = recordingLog();
+  router = await TestRouter.start(database, { log, attempts: 2 });
+});
+
+afterEach(async () => {
+  await router.stop();
+  await agent.stop();
+  await database.drop();
+});
+
+const linesOf = (id: string) => log.lines.filter(({ fields }) => Object.values(fields).includes(id));
+
+it('a message is followed by its stored id from its arrival to its reply', async () => {
+  await router.addRoute('*', agent.url);
+  await router.receive(inbound({ person: ana, text: 'one', waMessageId: 'FIRST' }));
+  await router.receive(inbound({ person: ana, text: 'two', waMessageId: 'SECOND' }));
+  const rows = await router.log.messages({ accountId: 'default', limit: 9 });
+  for (const { id, waMessageId } of rows) {
+    expect(linesOf(id).map(({ message }) => message)).toEqual([
+      'message received',
+      'turn ended',
+      'reply sent',
+    ]);
+    const first = linesOf(id)[0]?.fields;
+    expect(first).toMatchObject({ waMessageId });
+    for (const { fields } of linesOf(id)) expect(fields.chat).toBe(first?.chat);
+  }
+});
+
+it('a message whose agent fails is followed through every attempt', async () => {
+  await router.addRoute('*', 'http://127.0.0.1:1');
+  await router.receive(inbound({ person: ana, text: 'one' }));
+  const [row] = await router.log.messages({ accountId: 'default', limit: 9 });
+  expect(linesOf(row?.id ?? '').map(({ message }) => message)).toEqual([
+    'message received',
+    'agent did not answer',
+    'agent did not answer',
+    'turn ended',
+  ]);
+});
+
+it('no line at info or above has a phone number or the text of a message', async () => {
+  await router.addRoute('*', agent.url);
+  await router.receive(inbound({ person: ana, text: 'a private text' }));
+  const shown = log.lines.filter(({ level }) => level !== 'trace' && level !== 'debug');
+  expect(shown.length).toBeGreaterThan(2);
+  expect(JSON.stringify(shown)).not.toMatch(/5493777000001|a private text/);
+});
