@@ -31,8 +31,16 @@ export class MemoryCluster implements Cluster {
 
   join(): void {}
 
+  /** As in PostgreSQL, where one statement does both: what it reads is from before what it writes. */
   async beat(own: { turns: number; isDraining: boolean }): Promise<ClusterView> {
     const { nodes, accounts, leases } = this.#state;
+    const byId = (a: string, b: string) => (a < b ? -1 : 1);
+    const view = {
+      nodes: [...nodes.values()]
+        .sort((a, b) => byId(a.nodeId, b.nodeId))
+        .map((node) => ({ ...node, isAlive: this.#isAlive(node) })),
+      accounts: [...accounts].sort(byId).map((accountId) => this.#accountView(accountId)),
+    };
     nodes.set(this.#nodeId, {
       ...own,
       nodeId: this.#nodeId,
@@ -42,13 +50,7 @@ export class MemoryCluster implements Cluster {
       startedAtMs: this.#startedAtMs,
       seenAtMs: leases.nowMs,
     });
-    const byId = (a: string, b: string) => (a < b ? -1 : 1);
-    return {
-      nodes: [...nodes.values()]
-        .sort((a, b) => byId(a.nodeId, b.nodeId))
-        .map((node) => ({ ...node, isAlive: this.#isAlive(node) })),
-      accounts: [...accounts].sort(byId).map((accountId) => this.#accountView(accountId)),
-    };
+    return view;
   }
 
   async leave(): Promise<void> {

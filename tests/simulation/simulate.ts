@@ -67,7 +67,7 @@ const FAULT_KINDS = [
 ] as const;
 type FaultKind = (typeof FAULT_KINDS)[number];
 /** In some runs accounts change nodes all the time, with work under way. */
-const TAKE_OVER_SHARE = 0.2;
+const TAKE_OVER_SHARE = 0.06;
 const TAKE_OVER_KINDS: readonly FaultKind[] = ['pause', 'pause', 'crash', 'slow-disk'];
 const TAKE_OVER_LENGTHS_MS = [20_000];
 /** How long things stay broken: some are shorter than a lease, some longer. */
@@ -140,7 +140,7 @@ class World {
       this.#random.between(this.#isTakeOver ? 2 : 1, 3),
     );
     this.#stormMs =
-      this.#random.oneOf(this.#isTakeOver ? [90_000] : [10_000, 30_000, 90_000]) *
+      this.#random.oneOf(this.#isTakeOver ? [90_000] : [10_000, 30_000, 60_000]) *
       (0.5 + this.#random.next());
     this.#damagedShare = this.#random.oneOf([0, 0, 0.05]);
   }

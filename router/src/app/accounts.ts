@@ -5,6 +5,7 @@ import { ReplyDelivery } from '../core/delivery/deliver-reply.ts';
 import type { Fence } from '../core/ports/account-lease.ts';
 import type { AccountStatus } from '../core/ports/chat-provider.ts';
 import type { Logger } from '../core/ports/logger.ts';
+import { firstRouteCommand } from '../core/routing/first-route.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { TerminalPairing } from '../infra/faces/pages/terminal-pairing.ts';
 import { PostgresAccountLeases } from '../infra/storage/stores/postgres-account-lease.ts';
@@ -41,7 +42,18 @@ export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager 
     (text) => process.stdout.write(text),
     () => deps.url,
   );
+  const withoutRoute = new Set<string>();
+  /** Logs once per account how to add its first route, when it is connected and has none. */
+  const checkRoutes = async ({ accountId, state }: AccountStatus) => {
+    if (state !== 'open' || withoutRoute.has(accountId)) return;
+    withoutRoute.add(accountId);
+    const found = await deps.routes.list({ accountId }).catch(() => undefined);
+    if (found?.length !== 0) return;
+    const command = firstRouteCommand(deps.url, accountId, config.environment);
+    log.warn({ accountId, command }, 'no route exists, so no message is answered');
+  };
   const onStatus = (status: AccountStatus) => {
+    void checkRoutes(status);
     if (process.stdout.isTTY) void terminal.show(status);
   };
   const leases = new LeaseManager({

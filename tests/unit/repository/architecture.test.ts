@@ -34,15 +34,18 @@ function sourceFolders(): string[] {
 interface Step {
   name: string;
   file: string;
+  /** Lines of the file; undefined where an earlier step has the same file. */
+  lines: number | undefined;
   calls: string[];
 }
 
 /** The rows of the table of the main path. */
 function mainPath(): Step[] {
-  const rows = page.matchAll(/^\| \d+ \| `(\w+)` \| `(router\/src\/[^`]+)` \|([^|]*)\|/gm);
-  return [...rows].map(([, name = '', file = '', calls = '']) => ({
+  const rows = page.matchAll(/^\| \d+ \| `(\w+)` \| `(router\/src\/[^`]+)` \| (\d+|–) \|([^|]*)\|/gm);
+  return [...rows].map(([, name = '', file = '', lines = '', calls = '']) => ({
     name,
     file,
+    lines: lines === '–' ? undefined : Number(lines),
     calls: [...calls.matchAll(/`(\w+)`/g)].map(([, call = '']) => call),
   }));
 }
@@ -71,15 +74,24 @@ describe('docs/architecture.md', () => {
     expect(steps.length).toBeGreaterThan(5);
     for (const { name, file, calls } of steps) {
       const source = read(file);
-      const declared = new RegExp(`(?:function\\*?|class|const) ${name}\\b|^ +(?:async )?#?${name}\\(`, 'm');
+      const declared = new RegExp(`(?:function\\*?|class|const) ${name}\\b|^ +(?:async )?#?${name}[<(]`, 'm');
       expect(source, `${name} in ${file}`).toMatch(declared);
       for (const call of calls) {
-        expect(source, `${name} calls ${call}`).toMatch(new RegExp(`\\b${call}\\(|new ${call}\\b`));
+        expect(source, `${name} calls ${call}`).toMatch(new RegExp(`\\b${call}[<(]|new ${call}\\b`));
         expect(
           steps.some((step) => step.name === call),
           `${call} is a step`,
         ).toBe(true);
       }
+    }
+  });
+
+  it('names the lines of the files of the main path, as of now within a quarter', () => {
+    const files = mainPath().filter(({ lines }) => lines !== undefined);
+    expect(new Set(files.map(({ file }) => file)).size).toBe(files.length);
+    for (const { file, lines = 0 } of files) {
+      const actual = read(file).split('\n').length - 1;
+      expect(Math.abs(actual - lines), `${file} has ${actual} lines`).toBeLessThanOrEqual(lines / 4 + 10);
     }
   });
 });

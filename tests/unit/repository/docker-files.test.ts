@@ -6,16 +6,16 @@ import { repositoryRoot } from '../../support/repository.ts';
 
 const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
 
-/** Sources of the COPY lines that take from the repository, not from another bed. */
+/** Sources of the COPY lines that copy from the repository, not from another stage. */
 function copied(dockerfile: string): string[] {
   return [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = '']) =>
     sources.split(' '),
   );
 }
 
-/** `npm run test:docker` builds and runs them; this needs no engine. */
-describe('the files for Docker', () => {
-  it('copy only what is there', () => {
+/** `npm run test:docker` builds and runs them; these tests need no engine. */
+describe('Dockerfile and docker-compose.yml', () => {
+  it('copy only files that exist', () => {
     const sources = copied(read('Dockerfile'));
     expect(sources).toContain('router');
     const ignored = new Set(read('.dockerignore').split('\n'));
@@ -25,7 +25,7 @@ describe('the files for Docker', () => {
     }
   });
 
-  it('run as another user than root, under a Node that package.json allows', () => {
+  it('run as an unprivileged user with a Node version that package.json allows', () => {
     const dockerfile = read('Dockerfile');
     expect(dockerfile).toMatch(/^USER node$/m);
     const engines = JSON.parse(read('package.json')).engines.node;
@@ -34,7 +34,7 @@ describe('the files for Docker', () => {
     }
   });
 
-  it('set only what wa2ai knows, and no secret', () => {
+  it('set only known variables and no secret', () => {
     const compose = read('docker-compose.yml');
     const set = [...compose.matchAll(/^ +((?:WA2AI|DATABASE)_[A-Z_]+): (.+)$/gm)];
     expect(set.map(([, name]) => name)).toContain('DATABASE_URL');
@@ -45,7 +45,7 @@ describe('the files for Docker', () => {
     }
   });
 
-  it('publish ports on loopback unless told otherwise, one of its own for each node', () => {
+  it('publish one port per node, on loopback by default', () => {
     const compose = read('docker-compose.yml');
     const ports = [...compose.matchAll(/^ +ports:\n((?: +- .+\n)+)/gm)].map(([, list = '']) => list.trim());
     expect(ports).toEqual([3000, 3001, 3002].map((port) => `- \${PUBLISH_ADDRESS:-127.0.0.1}:${port}:3000`));

@@ -48,7 +48,7 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
       }
       return `Nothing to do: wa2ai connects again ${at(details.retryAtMs)}. If this lasts, check the network.`;
     case 'logged-out':
-      return 'Link this account again, as the reason says: ask for a new pairing code.';
+      return 'Link this account again with a new QR code or pairing code.';
     case 'replaced':
       return 'Stop the other program that uses this link, then restart the account here.';
     case 'outdated':

@@ -135,8 +135,11 @@ export class ReplyDelivery {
     const { outbox, provider, log, ackTimeoutMs = DEFAULT_ACK_TIMEOUT_MS } = this.#deps;
     if (this.#waiting || !this.#isConnected) return;
     try {
+      const opening = this.#opening;
       const overdue = await outbox.overdue(provider.accountId, { ackTimeoutMs, limit: PAGE });
       for (const { reply, attempts, openForMs } of overdue) {
+        // `resume` sends them all again.
+        if (opening !== this.#opening) return;
         const { outboxId, messageId } = reply;
         if (this.#queued.has(outboxId)) continue;
         if (attempts >= MAX_UNACKNOWLEDGED && openForMs >= MAX_UNACKNOWLEDGED * ackTimeoutMs) {
@@ -238,9 +241,17 @@ export class ReplyDelivery {
     this.#isPolling = true;
     try {
       while (this.#mustPollAgain) {
+        // `resume` polls when it has read the older rows.
+        if (this.#waiting) return;
         this.#mustPollAgain = false;
-        if (this.#waiting || this.#isFinishing || !this.#isConnected) return;
+        if (this.#isFinishing || !this.#isConnected) return;
+        const opening = this.#opening;
         const rows = await outbox.queued(provider.accountId, PAGE);
+        if (opening !== this.#opening) {
+          // On the new connection they would overtake rows that were lost with the old one.
+          this.#mustPollAgain = true;
+          continue;
+        }
         for (const row of rows) this.#enqueue(row);
         if (rows.length < PAGE) continue;
         await this.#queues.idle();

@@ -333,6 +333,42 @@ describe('ReplyDelivery', () => {
     expect(sent).toEqual(['WA1', 'WA2']);
   });
 
+  it('sends rows that it polled on the connection before behind what was lost with that one', async () => {
+    const { rows, sent, delivery } = setup();
+    let answerPoll: () => void = () => undefined;
+    let answerResume: () => void = () => undefined;
+    const queued = rows.queued.bind(rows);
+    const undelivered = rows.undelivered.bind(rows);
+    delivery.deliver(rows.put(reply(1)));
+    await settle();
+    rows.put(reply(2));
+    rows.queued = async (...page) => {
+      rows.queued = queued;
+      const found = await queued(...page);
+      await new Promise<void>((resolve) => {
+        answerPoll = resolve;
+      });
+      return found;
+    };
+    rows.undelivered = async (...page) => {
+      await new Promise<void>((resolve) => {
+        answerResume = resolve;
+      });
+      return undelivered(...page);
+    };
+    delivery.pollQueue();
+    await settle();
+    // The connection broke with the first reply on its way, and is open again.
+    const resumed = delivery.resume();
+    await settle();
+    answerPoll();
+    await settle();
+    answerResume();
+    await resumed;
+    await delivery.idle();
+    expect(sent).toEqual(['WA1', 'WA1', 'WA2']);
+  });
+
   it('sends a reply that waited for the database behind what was lost with the connection before', async () => {
     const clock = new FakeClock();
     const { rows, sent, delivery } = setup(undefined, clock);

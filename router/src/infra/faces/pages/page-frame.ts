@@ -2,6 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { ApiResponse } from '../rest/response.ts';
 import { Html, html } from './html.ts';
 
+/** A speech bubble. */
+const FAVICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230b7a55' d='M2 2h12v9H7l-4 3v-3H2z'/%3E%3C/svg%3E";
+
 const STYLE = `
 :root { color-scheme: light dark; --back: #f3f5f4; --card: #fff; --text: #17211d; --faint: #5b6863; --line: #dbe2df;
   --accent: #0b7a55; --on-accent: #fff; --good: #12805c; --busy: #996300; --bad: #b3261e; }
@@ -43,6 +47,7 @@ th, td { border: 1px solid var(--line); padding: .375rem .625rem; text-align: le
 pre { overflow-x: auto; padding: .75rem; background: var(--back); border-radius: .5rem; font-size: .875rem; }
 img { max-width: 100%; } h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
 h2 { font-size: 1.125rem; margin: 1.25rem 0 .5rem; }
+.plain { list-style: none; padding: 0; } .plain .state { margin: 0; }
 [role=alert]:empty { display: none; } [role=alert] { color: var(--bad); font-weight: 600; margin: 1rem 0 0; }
 `;
 
@@ -68,7 +73,7 @@ export function page(input: {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${input.title} · wa2ai</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="${FAVICON}">
 <style nonce="${nonce}">${new Html(STYLE)}</style>
 ${reloadSeconds !== undefined && html`<noscript><meta http-equiv="refresh" content="${reloadSeconds}"></noscript>`}
 </head>

@@ -4,19 +4,22 @@ import type { Config } from '../../../config/config.ts';
 import type { AccountControl } from '../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
+import type { RouteStore } from '../../../core/ports/route-store.ts';
+import { firstRouteCommand } from '../../../core/routing/first-route.ts';
 import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { timeView } from '../rest/fields.ts';
-import { isSame, refuseForeignOrigin, sessionCookie } from '../rest/guard.ts';
+import { ENDED_SESSION_COOKIE, isSame, refuseForeignOrigin, sessionCookie } from '../rest/guard.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
 import { accountViewOf } from '../rest/resources/account-view.ts';
 import type { ApiResponse } from '../rest/response.ts';
 import { html } from './html.ts';
 import { page } from './page-frame.ts';
-import { qrPage } from './qr-page.ts';
+import { MOODS, qrPage, REFRESH_SCRIPT } from './qr-page.ts';
 
 export interface PagesDeps {
   accounts: AccountControl;
-  config: Pick<Config, 'accountId' | 'apiKey'>;
+  config: Pick<Config, 'accountId' | 'apiKey' | 'environment'>;
+  routes: Pick<RouteStore, 'list'>;
   now(): number;
   log: Logger;
 }
@@ -26,6 +29,7 @@ const PIXELS_PER_MODULE = 8;
 
 const statusView = z
   .object({
+    accountId: z.string(),
     state: z.string(),
     nextAction: z.string(),
     qr: z.string().optional().describe('Raw text of the QR code.'),
@@ -45,16 +49,27 @@ const statusView = z
   })
   .meta({ id: 'PairingStatus' });
 
-const loginBody = z.object({ key: z.string().optional() });
+const loginBody = z.object({ key: z.string().optional(), page: z.enum(['/', '/qr']).optional() });
 
-const accountQuery = z.object({
-  account: z.string().optional().describe("Account to show. Default: the service's own."),
-});
+const accountQuery = z
+  .object({
+    account: z.string().optional().describe("Account to show. Default: the service's own."),
+    accountId: z.string().optional().describe('The same as `account`.'),
+  })
+  .refine(
+    ({ account, accountId }) => account === undefined || accountId === undefined || account === accountId,
+    {
+      path: ['accountId'],
+      error: 'must be the same as account; send one of them',
+    },
+  );
+
+type AccountQuery = z.output<typeof accountQuery>;
 
 const htmlPage = { description: 'The page.', contentType: 'text/html' };
 
 /** Pages for people: `/`, `/login`, `/qr` with its picture and status. With a key set, a stranger sees a login form only. */
-export function pages({ accounts, config, now, log }: PagesDeps): Endpoint[] {
+export function pages({ accounts, config, routes, now, log }: PagesDeps): Endpoint[] {
   const common = { tag: 'Pairing' as const, method: 'get' as const };
 
   return [
@@ -65,7 +80,8 @@ export function pages({ accounts, config, now, log }: PagesDeps): Endpoint[] {
       isPublic: true,
       summary: 'Where to find what',
       responses: { 200: htmlPage },
-      handle: ({ caller }) => (caller === 'stranger' ? loginPage(401) : indexPage(accounts.list())),
+      handle: ({ caller }) =>
+        caller === 'stranger' ? loginPage('/') : indexPage(accounts.list(), caller === 'session'),
     }),
     endpoint({
       tag: 'Pairing',
@@ -78,18 +94,32 @@ export function pages({ accounts, config, now, log }: PagesDeps): Endpoint[] {
       bodyType: 'application/x-www-form-urlencoded',
       isBodyOptional: true,
       responses: {
-        303: { description: 'Logged in; on to /qr.' },
+        303: { description: 'Logged in. Redirects to the page.' },
         401: { description: 'A wrong key.', contentType: 'text/html' },
       },
       handle: ({ body, request }) => {
         refuseForeignOrigin(request);
-        if (config.apiKey === undefined) return { status: 303, headers: { location: '/qr' } };
+        const { page: location = '/qr' } = body;
+        if (config.apiKey === undefined) return { status: 303, headers: { location } };
         if (!isSame(body.key?.trim() ?? '', config.apiKey)) {
           log.warn({}, 'login with a wrong key');
-          return loginPage(401, 'This is not the admin key.');
+          return loginPage(location, 'This is not the admin key.');
         }
         const cookie = sessionCookie(config.apiKey, now());
-        return { status: 303, headers: { location: '/qr', 'set-cookie': cookie } };
+        return { status: 303, headers: { location, 'set-cookie': cookie } };
+      },
+    }),
+    endpoint({
+      tag: 'Pairing',
+      method: 'post',
+      path: '/logout',
+      operationId: 'logout',
+      isPublic: true,
+      summary: 'Log a browser out',
+      responses: { 303: { description: 'Logged out. Redirects to the login form.' } },
+      handle: ({ request }) => {
+        refuseForeignOrigin(request);
+        return { status: 303, headers: { location: '/', 'set-cookie': ENDED_SESSION_COOKIE } };
       },
     }),
     endpoint({
@@ -100,11 +130,14 @@ export function pages({ accounts, config, now, log }: PagesDeps): Endpoint[] {
       summary: 'Pairing page, which refreshes itself',
       query: accountQuery,
       responses: { 200: htmlPage, 401: { description: 'A login form.', contentType: 'text/html' } },
-      handle: ({ query, caller }) => {
-        if (caller === 'stranger') return loginPage(401);
-        const shown = statusOf(query.account);
+      handle: async ({ query, caller, request }) => {
+        if (caller === 'stranger') return loginPage('/qr');
+        const shown = statusOf(query);
         const others = accounts.list().filter(({ accountId }) => accountId !== shown.accountId);
-        return qrPage(shown, others, now());
+        const url = `${request.protocol}://${request.get('host')}`;
+        const isRouted = shown.state !== 'open' || (await hasRoute(shown.accountId));
+        const command = isRouted ? undefined : firstRouteCommand(url, shown.accountId, config.environment);
+        return qrPage(shown, others, now(), command);
       },
     }),
     endpoint({
@@ -118,7 +151,7 @@ export function pages({ accounts, config, now, log }: PagesDeps): Endpoint[] {
         404: { description: 'There is no QR code in this state.', schema: problemSchema },
       },
       handle: async ({ query }) => {
-        const { qr, state } = statusOf(query.account);
+        const { qr, state } = statusOf(query);
         if (qr === undefined) {
           throw new HttpProblem(404, 'NO_QR', `There is no QR code to show; the account is ${state}.`);
         }
@@ -132,11 +165,19 @@ export function pages({ accounts, config, now, log }: PagesDeps): Endpoint[] {
       summary: 'State of pairing, for programs',
       query: accountQuery,
       responses: { 200: { description: 'The state.', schema: statusView } },
-      handle: ({ query }) => ({ status: 200, json: statusViewOf(statusOf(query.account)) }),
+      handle: ({ query }) => ({ status: 200, json: statusViewOf(statusOf(query)) }),
     }),
   ];
 
-  function statusOf(accountId = config.accountId): AccountStatus {
+  /** While the database is unavailable nothing is claimed about routes. */
+  async function hasRoute(accountId: string): Promise<boolean> {
+    return routes.list({ accountId }).then(
+      (found) => found.length > 0,
+      () => true,
+    );
+  }
+
+  function statusOf({ account, accountId = account ?? config.accountId }: AccountQuery): AccountStatus {
     const status = accounts.get(accountId);
     if (status) return status;
     throw new HttpProblem(404, 'NOT_FOUND', 'There is no WhatsApp account with this id.');
@@ -155,12 +196,12 @@ function statusViewOf(status: AccountStatus): z.input<typeof statusView> {
     ...shown
   } = accountViewOf(status);
   const isLinked = phone !== undefined || lid !== undefined;
-  return { ...shown, ...(isLinked && { account: { id: accountId, phone, lid, name } }) };
+  return { accountId, ...shown, ...(isLinked && { account: { id: accountId, phone, lid, name } }) };
 }
 
-function loginPage(status: number, problem?: string): ApiResponse {
+function loginPage(location: '/' | '/qr', problem?: string): ApiResponse {
   return page({
-    status,
+    status: 401,
     title: 'Log in',
     main: html`
 <h1>Log in</h1>
@@ -168,23 +209,30 @@ function loginPage(status: number, problem?: string): ApiResponse {
 <form method="post" action="/login">
 <label for="key">Admin key</label>
 <input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
+<input type="hidden" name="page" value="${location}">
 <button>Log in</button>
 </form>
 <p role="alert">${problem}</p>`,
   });
 }
 
-function indexPage(accounts: readonly AccountStatus[]): ApiResponse {
+const LOG_OUT = html`<form method="post" action="/logout"><button class="quiet">Log out</button></form>`;
+
+function indexPage(accounts: readonly AccountStatus[], hasSession: boolean): ApiResponse {
   return page({
     status: 200,
-    title: 'Overview',
+    title: 'WhatsApp accounts',
+    reloadSeconds: 5,
+    script: REFRESH_SCRIPT,
     main: html`
 <h1>WhatsApp accounts</h1>
-<ul>${accounts.map(
+<ul class="plain" data-part="accounts" aria-live="polite">${accounts.map(
       ({ accountId, state, nextAction }) => html`
-<li><a href="/qr?account=${encodeURIComponent(accountId)}">${accountId}</a> is ${state}. ${nextAction}</li>`,
+<li><p class="state ${MOODS[state]}"><a href="/qr?account=${encodeURIComponent(accountId)}">${accountId}</a> ${state}</p>
+<p>${nextAction}</p></li>`,
     )}
 </ul>
+<p role="alert"></p>
 <h2>Look up</h2>
 <ul>
 <li><a href="/api/routes">Routes</a></li>
@@ -192,6 +240,7 @@ function indexPage(accounts: readonly AccountStatus[]): ApiResponse {
 <li><a href="/health/ready">Readiness</a> and <a href="/metrics">metrics</a></li>
 <li><a href="/openapi.json">Description of the API</a> (OpenAPI 3.1)</li>
 <li><a href="/docs/README.md">Documentation</a></li>
-</ul>`,
+</ul>
+${hasSession && LOG_OUT}`,
   });
 }

@@ -18,7 +18,8 @@ const TITLES: Record<AccountState, string> = {
   stopped: 'Stopped',
 };
 
-const MOODS: Record<AccountState, 'good' | 'busy' | 'bad'> = {
+/** Colour of each state. */
+export const MOODS: Record<AccountState, 'good' | 'busy' | 'bad'> = {
   starting: 'busy',
   pairing: 'busy',
   connecting: 'busy',
@@ -35,7 +36,7 @@ const MOODS: Record<AccountState, 'good' | 'busy' | 'bad'> = {
  * Brings the parts of the page up to date every two seconds by fetching the page itself, so that the server alone knows
  * how states look. Unchanged parts stay untouched: a half-typed number is kept and screen readers hear changes only.
  */
-const SCRIPT = `
+export const REFRESH_SCRIPT = `
 const alertBox = document.querySelector('[role=alert]');
 let busy = false;
 let lost = false;
@@ -81,29 +82,42 @@ document.addEventListener('visibilitychange', refresh);
 setInterval(refresh, 2000);
 `;
 
-/** The pairing page of one account, for every state. `others` are the accounts it can switch to. */
-export function qrPage(status: AccountStatus, others: readonly AccountStatus[], nowMs: number): ApiResponse {
+/**
+ * The pairing page of one account, for every state. `others` are the accounts it can switch to.
+ * @param routeCommand set: the account has no route, and this command adds one
+ */
+export function qrPage(
+  status: AccountStatus,
+  others: readonly AccountStatus[],
+  nowMs: number,
+  routeCommand?: string,
+): ApiResponse {
   return page({
     status: 200,
     title: TITLES[status.state],
     aside: status.accountId,
     reloadSeconds: 5,
-    script: SCRIPT,
+    script: REFRESH_SCRIPT,
     main: html`
 <div data-part="state" aria-live="polite">
 <p class="state ${MOODS[status.state]}">${status.state}</p>
 <h1>${TITLES[status.state]}</h1>
-<p>${status.nextAction}</p>
+${!hasCode(status) && html`<p>${status.nextAction}</p>`}
 ${status.reason !== undefined && html`<p class="faint">${status.reason}</p>`}
 </div>
 <div data-part="timing">${timing(status, nowMs)}</div>
 <div data-part="picture">${picture(status)}</div>
-<div data-part="facts">${facts(status)}</div>
+<div data-part="facts">${facts(status, routeCommand)}</div>
 <div data-part="actions">${actions(status)}</div>
 <p role="alert"></p>
 <noscript><p class="faint">The buttons need JavaScript; the page itself reloads every few seconds.</p></noscript>
 ${others.length > 0 && html`<footer class="faint">Other accounts: ${others.map(accountLink)}</footer>`}`,
   });
+}
+
+/** The list of steps beside a code says what to do. */
+function hasCode({ state, qr, pairingCode }: AccountStatus): boolean {
+  return state === 'pairing' && (qr !== undefined || pairingCode !== undefined);
 }
 
 /** Changes with the QR text and does not tell it. */
@@ -145,13 +159,21 @@ function durationText(seconds: number): string {
   return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} minutes`;
 }
 
-function facts({ state, phone, name }: AccountStatus): Html | undefined {
-  if (state === 'pairing' || (phone === undefined && name === undefined)) return undefined;
+function facts({ state, phone, name }: AccountStatus, routeCommand?: string): Html | undefined {
+  if (state === 'pairing') return undefined;
   return html`<dl>
 ${name !== undefined && html`<dt>Name</dt><dd>${name}</dd>`}
 ${phone !== undefined && html`<dt>Number</dt><dd>+${phone}</dd>`}
 </dl>
-${state === 'open' && html`<p class="faint">You can close this page. Who answers which chat is up to the <a href="/api/routes">routes</a>.</p>`}`;
+${state === 'open' && (routeCommand === undefined ? WHO_ANSWERS : noRoute(routeCommand))}`;
+}
+
+const WHO_ANSWERS = html`<p class="faint">You can close this page. The <a href="/api/routes">routes</a> say which agent answers which chat.</p>`;
+
+function noRoute(command: string): Html {
+  return html`<p><strong>No route exists yet, so no message is answered.</strong> Add one with your agent's address:</p>
+<pre>${command}</pre>
+<p class="faint"><a href="/docs/routes.md">About routes</a></p>`;
 }
 
 function actions({ state, accountId, pairingCode }: AccountStatus): Html | undefined {

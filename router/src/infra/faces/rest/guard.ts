@@ -100,6 +100,9 @@ export function sessionCookie(apiKey: string, nowMs: number): string {
   return `${SESSION_COOKIE}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${SESSION_HOURS * 3600}`;
 }
 
+/** The `Set-Cookie` value that logs a browser out. */
+export const ENDED_SESSION_COOKIE = `${SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`;
+
 function hasSession(request: Request, apiKey: string, nowMs: number): boolean {
   const cookies = (request.get('cookie') ?? '').split(';').map((cookie) => cookie.trim());
   const value = cookies

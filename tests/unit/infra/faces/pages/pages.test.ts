@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStatus } from '../../../../../router/src/core/ports/chat-provider.ts';
 import { html } from '../../../../../router/src/infra/faces/pages/html.ts';
-import { type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
+import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
 
 const PNG_SIGNATURE = '89504e470d0a1a0a';
 
@@ -23,6 +23,7 @@ describe('GET /qr/status', () => {
     const { status, body } = await api.call('GET', '/qr/status');
     expect(status).toBe(200);
     expect(body).toEqual({
+      accountId: 'default',
       state: 'pairing',
       nextAction: 'Scan the code with WhatsApp.',
       qr: '2@abc,def,ghi',
@@ -46,6 +47,9 @@ describe('GET /qr/status', () => {
     api.accounts.set({ accountId: 'sales', state: 'waiting' });
     expect((await api.call('GET', '/qr/status?account=sales')).body.state).toBe('waiting');
     expect((await api.call('GET', '/qr/status?account=other')).status).toBe(404);
+    const byId = await api.call('GET', '/qr/status?accountId=sales');
+    expect(byId.body).toMatchObject({ accountId: 'sales', state: 'waiting' });
+    expect((await api.call('GET', '/qr/status?accountId=sales&account=default')).status).toBe(400);
   });
 });
 
@@ -96,6 +100,21 @@ describe('GET /qr', () => {
     expect(text).not.toContain('<img');
   });
 
+  it('says once what to do while a code is shown', async () => {
+    expect(await shown(pairing)).not.toContain('Scan the code with WhatsApp.');
+    expect(await shown({ ...pairing, qr: undefined })).toContain('Scan the code with WhatsApp.');
+  });
+
+  it('says that no route exists and how to add one, until there is one', async () => {
+    const before = await shown({});
+    expect(before).toContain('No route exists yet, so no message is answered.');
+    const command = /<pre>(.*)<\/pre>/s.exec(before)?.[1]?.replaceAll('&quot;', '"').replaceAll('&#39;', "'");
+    expect(command).toContain(`curl -X POST ${api.url}/api/routes`);
+    const [, body = ''] = /-d '(.*)'$/.exec(command ?? '') ?? [];
+    expect((await api.call('POST', '/api/routes', JSON.parse(body))).status).toBe(201);
+    expect(await shown({})).not.toContain('No route exists yet');
+  });
+
   it('says when it tries again', async () => {
     const retryAtMs = api.clock.nowMs + 42_400;
     expect(await shown({ state: 'waiting', retryAtMs })).toContain('Next try in 42 s.');
@@ -123,7 +142,7 @@ describe('GET /qr', () => {
   it('loads nothing from elsewhere and allows only its own script and style', async () => {
     api.accounts.set(pairing);
     const { text, headers } = await api.call('GET', '/qr');
-    expect(text).not.toMatch(/(?:src|href|action)="(?!\/|data:,")/);
+    expect(text).not.toMatch(/(?:src|href|action)="(?!\/|data:image\/svg)/);
     const policy = headers.get('content-security-policy') ?? '';
     const nonce = /script-src 'nonce-([^']+)'/.exec(policy)?.[1];
     expect(policy).not.toContain('unsafe');
@@ -152,6 +171,13 @@ it('GET / leads to everything', async () => {
   const links = [...text.matchAll(/href="(\/[^"]*)"/g)].map(([, link]) => link as string);
   expect(links).toContain('/qr?account=default');
   for (const link of links) expect((await api.call('GET', link)).status, link).toBe(200);
+});
+
+it('GET / colours each state', async () => {
+  api.accounts.set({ accountId: 'sales', state: 'logged-out' });
+  const { text } = await api.call('GET', '/');
+  expect(text).toContain('class="state good"');
+  expect(text).toContain('class="state bad"');
 });
 
 it('html escapes every value but its own markup', () => {
@@ -183,4 +209,18 @@ describe('an error', () => {
     const answer = await api.call(method, '/nowhere', undefined, headers);
     expect(answer.body).toMatchObject({ success: false, code: 'NOT_FOUND' });
   });
+});
+
+it('logs a browser in where it came from, and out again', async () => {
+  const guarded = await startHttpApi({ apiKey: ADMIN_KEY });
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  expect((await guarded.call('GET', '/')).text).toContain('name="page" value="/"');
+  const login = await guarded.call('POST', '/login', `key=${ADMIN_KEY}&page=/`, form);
+  expect(login.status).toBe(303);
+  expect(login.headers.get('location')).toBe('/');
+  const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
+  expect((await guarded.call('GET', '/', undefined, { cookie })).text).toContain('action="/logout"');
+  const logout = await guarded.call('POST', '/logout', '', form);
+  expect(logout.headers.get('set-cookie')).toMatch(/^wa2ai_session=; .*Max-Age=0/);
+  await guarded.close();
 });
