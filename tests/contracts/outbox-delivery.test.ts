@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import type { ChatAddress } from '../../router/src/core/ports/inbox.ts';
 import type { DeadLetterState } from '../../router/src/core/ports/message-log.ts';
 import { MAX_REFUSALS } from '../../router/src/core/ports/outbox.ts';
 import { aMessage, anAccount, aPerson, aReply, describeStores, NODE } from './adapters.ts';
@@ -20,6 +21,41 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
   const ids = (rows: Array<{ outboxId: string }>) => rows.map((row) => row.outboxId);
   const queuedIds = async () => ids(await stores.outbox.queued(accountId, 20));
   const overdue = (ackTimeoutMs: number) => stores.outbox.overdue(accountId, { ackTimeoutMs, limit: 20 });
+
+  describe('a receipt', () => {
+    it('counts only when it comes from the chat of the row, by number or LID', async () => {
+      const [ana, eve] = [aPerson(), aPerson()];
+      await stores.inbox.add(aMessage(accountId, { ...ana, lid: '900000000000777' }), 'node');
+      const row = await queued(aReply(accountId, `${ana.phone}@s.whatsapp.net`));
+      const read = (from: ChatAddress) =>
+        stores.outbox.recordReceipts(accountId, [
+          { waMessageId: row.waMessageId, state: 'read', atMs: Date.now(), from },
+        ]);
+      await read({ kind: 'person', phone: eve.phone });
+      await read({ kind: 'person', lid: '900000000000778' });
+      await read({ kind: 'group', groupId: '120363000000000777' });
+      expect((await row.read()).state).toBe('queued');
+      await read({ kind: 'person', lid: '900000000000777' });
+      expect((await row.read()).state).toBe('read');
+    });
+
+    it('of a group counts for the rows of that group alone', async () => {
+      const row = await queued(aReply(accountId, '120363000000000778@g.us'));
+      const read = (groupId: string) =>
+        stores.outbox.recordReceipts(accountId, [
+          {
+            waMessageId: row.waMessageId,
+            state: 'delivered',
+            atMs: Date.now(),
+            from: { kind: 'group', groupId },
+          },
+        ]);
+      await read('120363000000000779');
+      expect((await row.read()).state).toBe('queued');
+      await read('120363000000000778');
+      expect((await row.read()).state).toBe('delivered');
+    });
+  });
 
   describe('a message that WhatsApp has not acknowledged', () => {
     it('is found when its last try is long enough ago, and says so', async () => {

@@ -151,6 +151,23 @@ describe('A file that a person sends', () => {
     expect((await person.nextReply()).text).toBe(analysis(png));
   });
 
+  it('that is said to be on another host is refused at once, and the chat goes on', async () => {
+    const person = bed.person();
+    await abiRoute(person.phone, analyst, { functions: specificationFunctions });
+    const message = bed.emulator.mediaHost.message('image', png, { caption: '/analyze' });
+    const before = bed.emulator.stanzas().length;
+    const downloads = bed.emulator.mediaHost.downloads.length;
+    Object.assign(message.imageMessage ?? {}, { url: 'http://169.254.169.254/admin', directPath: undefined });
+    await person.say(message, { to: bed.phone });
+    await person.say('/add 2 40', { to: bed.phone });
+    expect((await person.nextReply()).text).toBe(GONE);
+    expect((await person.nextReply()).text).toBe('42');
+    // Neither WhatsApp's servers nor the phone, which may take fifteen seconds, were asked for it.
+    const requests = bed.emulator.stanzas().slice(before);
+    expect(requests.filter(({ attrs }) => attrs.type === 'server-error')).toEqual([]);
+    expect(bed.emulator.mediaHost.downloads).toHaveLength(downloads);
+  });
+
   it('that WhatsApp has deleted is requested from the phone again', async () => {
     const person = bed.person();
     await abiRoute(person.phone, analyst, { functions: specificationFunctions });

@@ -1,15 +1,17 @@
 import { EventEmitter } from 'node:events';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
-import type { AccountStatus, ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
+import type {
+  AccountStatus,
+  ChatProvider,
+  MessageReceipt,
+} from '../../router/src/core/ports/chat-provider.ts';
 import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import type { Journal } from '../../router/src/core/ports/journal.ts';
 import type { KeyStore } from '../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import {
-  type BaileysProviderOptions,
-  createBaileysProvider,
-} from '../../router/src/providers/baileys/baileys-provider.ts';
+import { createBaileysProvider } from '../../router/src/providers/baileys/baileys-provider.ts';
+import type { BaileysProviderOptions } from '../../router/src/providers/baileys/provider-options.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
 import { MemoryJournal } from '../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../doubles/memory-key-store.ts';
@@ -65,7 +67,7 @@ export class WhatsAppAccount {
   readonly provider: ChatProvider;
   readonly stores: AccountStores;
   readonly received: InboundMessage[] = [];
-  readonly receipts: Array<{ waMessageId: string; state: string }> = [];
+  readonly receipts: MessageReceipt[] = [];
   readonly refused: Array<{ waMessageId: string; code: string; limitLeftMs?: number }> = [];
   readonly states: string[] = [];
   readonly log: LoggedLine[] = [];

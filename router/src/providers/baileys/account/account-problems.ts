@@ -2,8 +2,8 @@
 const MAX_NAMED = 5;
 
 /**
- * What is wrong with single rows of an account while the account itself works: one sentence a kind, ready to show, for the
- * time of this process. Bounded however much is damaged.
+ * Problems of single rows of an account that works otherwise: one sentence per kind, ready to show, for the time of this
+ * process. Bounded, however much is damaged.
  */
 export class AccountProblems {
   readonly #onChange: () => void;
@@ -18,7 +18,7 @@ export class AccountProblems {
     this.#onChange = onChange;
   }
 
-  /** What the journal holds of a message cannot be read, and its chat is not known. */
+  /** A journal row cannot be read, and its chat is unknown. */
   journalUnreadable(waMessageId: string): void {
     this.#moreJournalled += noteIn(this.#journalled, waMessageId);
     this.#onChange();

@@ -35,7 +35,7 @@ export interface AccountStatusTrackerOptions {
   log: Logger;
 }
 
-/** An account's status: told on every change, and stored when it changed in a way that outlives the process. */
+/** An account's status: reported on every change, and stored when the next process needs it. */
 export class AccountStatusTracker {
   readonly #options: AccountStatusTrackerOptions;
   #situation: Situation = { state: 'starting' };
@@ -54,7 +54,7 @@ export class AccountStatusTracker {
     return this.#situation.state;
   }
 
-  /** Takes over what the last run stored about who is linked. */
+  /** Uses what the last process stored about the linked account. */
   remember(record: AccountRecord): void {
     this.#identity = { phone: record.phone, lid: record.lid, name: record.pushName };
   }
@@ -69,13 +69,13 @@ export class AccountStatusTracker {
     for (const look of [...this.#watchers]) look();
   }
 
-  /** Tells the status again: something in it changed beside the situation. */
+  /** Reports the status again: something beside the situation changed. */
   tell(): void {
     const { onChange, log } = this.#options;
     try {
       onChange(this.status());
     } catch (error) {
-      log.error({ err: error }, 'a change of status was not taken');
+      log.error({ err: error }, 'status change not processed');
     }
   }
 
@@ -135,7 +135,7 @@ export class AccountStatusTracker {
     const { phone, lid, name: pushName } = this.#identity;
     const record = { state, reason, phone, lid, pushName };
     const text = JSON.stringify(record);
-    // Connecting is over within seconds and means nothing to the next run.
+    // Connecting takes seconds; the next process does not need it.
     if (state === 'connecting' || text === this.#stored) return;
     this.#stored = text;
     this.#saving = this.#saving.then(async () => {

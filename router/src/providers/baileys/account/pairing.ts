@@ -13,11 +13,11 @@ const CODE_MS = 160_000;
 /** Longest wait for a code to show. */
 const CODE_WAIT_MS = 20_000;
 
-/** Shows the codes with which a phone links itself: QR codes as WhatsApp hands them out, or one of eight letters. */
+/** Shows the codes for linking a phone: WhatsApp's QR codes, or one of eight letters. */
 export class Pairing {
   readonly #board: AccountStatusTracker;
   readonly #clock: Clock;
-  /** The way that the next codes take. */
+  /** How the next codes are shown. */
   by: PairBy;
 
   constructor(board: AccountStatusTracker, clock: Clock, by: PairBy) {
@@ -32,8 +32,8 @@ export class Pairing {
   }
 
   /**
-   * WhatsApp offers QR codes to a new socket, each good for a while. The function returned takes the socket's next one;
-   * it rejects when WhatsApp gives no code of letters.
+   * WhatsApp sends QR codes to a new socket; each is valid for a while. The returned function takes the socket's next
+   * one; it rejects when WhatsApp gives no pairing code.
    */
   offersOf(socket: Pick<WASocket, 'requestPairingCode'>): (qr: string) => Promise<void> {
     let count = 0;

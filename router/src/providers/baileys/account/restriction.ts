@@ -17,7 +17,7 @@ export interface RestrictionDeps {
 /** A timer of Node takes no more than 2^31 - 1 ms. */
 const LONGEST_SLEEP_MS = 2_000_000_000;
 
-/** One kind of limit that WhatsApp puts on the account for a time: in force, stored for the next process, and ended in time. */
+/** One kind of temporary limit of WhatsApp: applied, stored for the next process, and ended in time. */
 export class Restriction {
   readonly #deps: RestrictionDeps;
   #limit: { reason: string; endsAtMs: number } | undefined;
@@ -41,7 +41,7 @@ export class Restriction {
     return this.#store(() => store.beginLimit(accountId, { kind, reason, forMs }));
   }
 
-  /** Takes up a limit that an earlier process stored, unless a newer one is known. */
+  /** Applies a limit that an earlier process stored, unless a newer one is known. */
   restore(limits: readonly AccountLimit[]): void {
     const stored = limits.find((limit) => limit.kind === this.#deps.kind);
     if (stored && !this.#limit) this.#inForce(stored);
@@ -54,7 +54,7 @@ export class Restriction {
     this.#deps.onChange();
   }
 
-  /** Forgets the limit without telling: a person wants a new start, and WhatsApp may name it again. */
+  /** Forgets the limit without a report: an operator restarts the account, and WhatsApp may name the limit again. */
   forget(): void {
     if (!this.#limit) return;
     const { kind, accountId, store } = this.#deps;
@@ -93,10 +93,7 @@ export class Restriction {
       try {
         await work();
       } catch (error) {
-        this.#deps.log.warn(
-          { err: error },
-          'a limit of WhatsApp was not stored; the next start may not know it',
-        );
+        this.#deps.log.warn({ err: error }, 'WhatsApp limit not stored');
       }
     });
     return this.#storing;

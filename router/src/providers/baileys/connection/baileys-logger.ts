@@ -7,16 +7,16 @@ type ILogger = {
 } & Record<'trace' | 'debug' | 'info' | 'warn' | 'error', (fields: unknown, message?: string) => void>;
 
 /**
- * Baileys' log, kept down to its sentence, the error's message and the message's id at debug: its fields hold keys, whole stanzas and
- * phone numbers. What an operator must know, the provider says itself. Its level keeps Baileys from preparing what
- * would not be written.
+ * Baileys' log, reduced to its sentence, the error's message and the message's id, at debug: its fields have keys, whole
+ * stanzas and phone numbers. The provider logs what an operator needs. The level stops Baileys from preparing lines that
+ * are not written.
  */
 export function createBaileysLogger(log: Logger): ILogger {
   const say = (fields: unknown, message?: string) => {
     const sentence = message ?? (typeof fields === 'string' ? fields : 'Baileys');
     log.debug(
       { said: sentence, error: errorMessage(fields), waMessageId: messageId(fields) },
-      'Baileys complained',
+      'Baileys error',
     );
   };
   const silent = () => undefined;

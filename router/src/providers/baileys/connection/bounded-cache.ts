@@ -1,7 +1,7 @@
 import type { PossiblyExtendedCacheStore } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
 
-/** A cache in the form that Baileys takes, with a limit of entries and of age; one that outlives its sockets. */
+/** A cache in the form that Baileys takes, with a limit of entries and of age; it outlives its sockets. */
 export function createBoundedCache(limits: { max: number; ttlMs: number }): PossiblyExtendedCacheStore {
   const entries = new LRUCache<string, { value: unknown }>({ max: limits.max, ttl: limits.ttlMs });
   return {

@@ -21,7 +21,7 @@ export interface ConnectionOptions<S extends ManagedSocket> {
   isLinked(): boolean;
   /** After each socket's end, before the next: awaits what it still writes. Must not reject. */
   closed(): Promise<void>;
-  /** WhatsApp ended the link: the keys are of no more use. Called again after a rejection. */
+  /** WhatsApp ended the link: the keys are useless. Called again after a rejection. */
   putKeysAside(): Promise<void>;
   onPhase(phase: ConnectionPhase): void;
   clock: Clock;
@@ -30,15 +30,15 @@ export interface ConnectionOptions<S extends ManagedSocket> {
 }
 
 /**
- * A connection that was open, or offered codes, for this long was a good one: the next failure counts as the first. People
- * wait while this program waits, so a network that drops three times in a minute must not be held against WhatsApp.
+ * After a connection that was open, or showed codes, for this long, the next failure counts as the first. People wait
+ * during a backoff, so a network that drops three times in a minute must not lengthen it.
  */
 const STABLE_MS = 10_000;
-/** Longest wait after WhatsApp itself ended connection upon connection. */
+/** Longest wait after WhatsApp itself ended several connections. */
 const MAX_BACKOFF_MS = 60_000;
 /**
- * The same while WhatsApp is not reached at all, or the database is what is waited for: to ask again burdens nobody, and
- * either may be back any moment.
+ * Longest wait while WhatsApp cannot be reached, or for the database: an attempt costs nothing, and either may be back
+ * at any moment.
  */
 const MAX_UNREACHED_BACKOFF_MS = 10_000;
 const MIN_BACKOFF_MS = 250;
@@ -48,8 +48,8 @@ const END_MS = 2_000;
 const MAX_QUICK = 5;
 
 /**
- * Holds one account's connection: one loop, one socket at a time, the next made only after the last has ended and its
- * listeners are off. What follows an end is the disconnect table's choice; it never gives up on what time can mend.
+ * Manages one account's connection: one loop, one socket at a time. The next socket is made after the last one has ended
+ * and its listeners are removed. The disconnect table decides what follows; temporary problems are retried without limit.
  */
 export class ConnectionManager<S extends ManagedSocket> {
   readonly #options: ConnectionOptions<S>;
@@ -101,7 +101,7 @@ export class ConnectionManager<S extends ManagedSocket> {
     if (this.#running) return;
     const abort = new AbortController();
     const done = this.#run(abort.signal).catch((error: unknown) => {
-      this.#options.log.error({ err: error }, 'the connection loop ended by an error');
+      this.#options.log.error({ err: error }, 'connection loop failed');
       this.#options.onPhase({ state: 'stopped' });
     });
     const running = { abort, done };
@@ -132,7 +132,7 @@ export class ConnectionManager<S extends ManagedSocket> {
         quick = 0;
       }
       let action: DisconnectAction = actionFor(disconnect);
-      // what an operator should know of it is told with the account's next state
+      // The account's next state informs the operator.
       log.debug({ code: disconnect.code, reason: disconnect.reason, next: action.kind }, 'connection ended');
       if (action.kind === 'reconnect-now') {
         quick += 1;
@@ -162,19 +162,16 @@ export class ConnectionManager<S extends ManagedSocket> {
     }
   }
 
-  /** Again until the database takes it: with keys that WhatsApp refuses there must be no further login. */
+  /** Retries until it is stored: with keys that WhatsApp refuses there must be no further login. */
   async #putKeysAside(why: string, signal: AbortSignal): Promise<void> {
     const { putKeysAside, onPhase, clock, log } = this.#options;
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
         return await putKeysAside();
       } catch (error) {
-        log.warn(
-          { err: error, attempt },
-          'the keys of an ended link could not be put aside; it is tried again',
-        );
+        log.warn({ err: error, attempt }, 'keys of the ended link not put aside, retrying');
         const waitMs = this.#backoffMs(attempt, MAX_UNREACHED_BACKOFF_MS);
-        const reason = `${why} The database has not taken note of it yet.`;
+        const reason = `${why} The database has not stored this yet.`;
         onPhase({ state: 'waiting', reason, retryAtMs: clock.now() + waitMs, isStorageTrouble: true });
         await sleepOrAbort(clock, waitMs, signal);
       }
@@ -222,7 +219,7 @@ export class ConnectionManager<S extends ManagedSocket> {
         sleepOrAbort(clock, END_MS, tooLong.signal),
       ]);
     } catch (error) {
-      log.debug({ err: error }, 'a socket ended with an error');
+      log.debug({ err: error }, 'socket ended with an error');
     } finally {
       tooLong.abort();
     }

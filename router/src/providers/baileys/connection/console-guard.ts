@@ -5,9 +5,9 @@ const METHODS = ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const;
 const FROM_LIBSIGNAL = /[\\/]libsignal[\\/]/;
 
 /**
- * Keeps what libsignal prints off the console: it prints whole sessions, private keys included, whenever one opens,
- * closes or cannot decrypt. Only its calls are swallowed (told by the stack) and counted; everybody else's go through.
- * Install before the first socket; guards may be stacked and are removed in the reverse order.
+ * Suppresses libsignal's console output: it prints whole sessions, private keys included, whenever one opens, closes or
+ * cannot decrypt. Only its calls, recognised by the stack, are suppressed and counted.
+ * Install before the first socket; guards may be stacked and are removed in reverse order.
  * @returns removes the guard
  */
 export function guardConsole(log: Logger): () => void {
@@ -18,8 +18,8 @@ export function guardConsole(log: Logger): () => void {
     target[method] = (...args: unknown[]) => {
       if (FROM_LIBSIGNAL.test(new Error().stack ?? '')) {
         swallowed += 1;
-        // A storm of undecryptable messages prints thousands of lines; the log grows with its logarithm.
-        if (isLoggedOccurrence(swallowed)) log.debug({ swallowed }, 'kept libsignal off the console');
+        // A storm of undecryptable messages prints thousands.
+        if (isLoggedOccurrence(swallowed)) log.debug({ swallowed }, 'libsignal console output suppressed');
         return;
       }
       original.apply(target, args);

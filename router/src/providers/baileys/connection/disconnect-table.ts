@@ -8,17 +8,17 @@ export interface Disconnect {
   reason: string;
   /** The account is linked; otherwise the connection was there to pair. */
   isLinked: boolean;
-  /** WhatsApp's own word for how long a ban or limit lasts, when it gave one. */
+  /** How long a ban or limit lasts, when WhatsApp named it. */
   expiresInMs?: number;
-  /** It ended, or was not tried, because of the database and not of WhatsApp. */
+  /** The database, not WhatsApp, ended it or prevented the attempt. */
   isStorageTrouble?: boolean;
-  /** Nothing was tried: there are no keys to log in with that can be read. */
+  /** Not attempted: the keys to log in with cannot be read. */
   isWithoutKeys?: boolean;
-  /** Nothing was tried: an earlier ban or limit lasts for so long still. */
+  /** Not attempted: an earlier ban or limit lasts for this long. */
   heldOffForMs?: number;
 }
 
-/** A connection that was not tried, because WhatsApp has banned or limited the account until later. */
+/** A connection that was not attempted: WhatsApp has banned or limited the account until later. */
 export class HeldOffError extends Error {
   readonly forMs: number;
 
@@ -102,7 +102,7 @@ function backOff({ code, reason, isStorageTrouble }: Disconnect): DisconnectActi
   };
 }
 
-/** How long an error ack holds new chats: 463 is WhatsApp's limit on writing to strangers, 429 on the rate. */
+/** How long an error ack stops new chats: 463 is WhatsApp's limit on writing to strangers, 429 on the rate. */
 export function restrictionOf(ackCode: string): { reason: string; forMs: number } | undefined {
   if (ackCode === '463') {
     return { reason: 'WhatsApp limits writing to new contacts (463).', forMs: HOUR_MS };
@@ -112,7 +112,7 @@ export function restrictionOf(ackCode: string): { reason: string; forMs: number 
   return undefined;
 }
 
-/** Reads code, reason and expiry off what Baileys hands over as `lastDisconnect.error` (a Boom, an Error or nothing). */
+/** Reads code, reason and expiry of Baileys' `lastDisconnect.error` (a Boom, an Error or nothing). */
 export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
   const output = field(error, 'output');
   const code = field(output, 'statusCode');

@@ -14,7 +14,7 @@ import { createBoundedCache } from './bounded-cache.ts';
 
 const MINUTE_MS = 60_000;
 
-/** What outlives a socket: a reconnect must neither ask everything again nor start retry counts from zero. */
+/** Caches shared by an account's sockets: a reconnect must neither query everything again nor reset retry counts. */
 export interface SocketMemory {
   retryCounts: PossiblyExtendedCacheStore;
   devices: PossiblyExtendedCacheStore;
@@ -50,9 +50,9 @@ export interface SocketConfigInput {
 }
 
 /**
- * Baileys' settings. It talks to the WebSocket alone: no version is looked up, no link previewed. History is not wanted,
- * so messages that waited at WhatsApp need not wait for it too. Own sends come back as no event: their acks are read
- * off the socket. The chat's other intake does not stand still while a retry is asked for.
+ * Baileys' settings. Baileys uses the WebSocket alone: it looks up no version and previews no link. History is not
+ * requested, so queued messages do not wait for it. Own sends give no event: their acks are read off the socket. Retry
+ * requests are sent without a delay.
  */
 export function socketConfig(input: SocketConfigInput): UserFacingSocketConfig {
   return {

@@ -21,10 +21,10 @@ interface ConnectionUpdate {
   qr?: string;
 }
 
-/** No sign of life for this long while connecting, and the attempt counts as hung. */
+/** A connection attempt without any sign for this long counts as hung. */
 const HUNG_MS = 25_000;
 /**
- * No frame for this long on an open connection, and it is dead. WhatsApp answers Baileys' ping every 30 s, and Baileys itself
+ * An open connection without a frame for this long is dead. WhatsApp answers Baileys' ping every 30 s, and Baileys itself
  * notices after 35 s, but by the wall clock: set back by an hour, it would wait for that hour.
  */
 const SILENT_MS = 90_000;
@@ -34,7 +34,7 @@ export interface Ended {
   disconnect: Disconnect;
   /** How long the connection was open, or offered codes to pair with. */
   goodForMs: number;
-  /** WhatsApp said something, if only that it does not want to. */
+  /** WhatsApp answered, if only with a refusal. */
   isReached: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface SocketEndOptions {
   clock: Clock;
   isLinked(): boolean;
   onOpen(): void;
-  /** Given, at once, what ends the wait as if the connection had broken; of no effect once it has ended. */
+  /** Receives, at once, a function that ends the connection as if it had broken; no effect once it has ended. */
   onBreakable(breakOff: (disconnect: Disconnect) => void): void;
 }
 
@@ -113,7 +113,7 @@ export function untilSocketEnds(socket: ManagedSocket, options: SocketEndOptions
   });
 }
 
-/** Resolves with true when there was no sign of life for so long, with false when it is not to be watched any more. */
+/** Resolves with true after a silence of `limitMs`, with false when `signal` is aborted. */
 async function silence(
   clock: Clock,
   signal: AbortSignal,

@@ -1,12 +1,12 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 
-/** WhatsApp did not exist before; an earlier time is none. */
+/** WhatsApp did not exist before; an earlier time is invalid. */
 const EARLIEST_MS = Date.UTC(2009, 0, 1);
 
 /**
- * The time at WhatsApp's servers, which messages are dated by: told at each login and counted on from there. This machine's
- * own clock may be wrong by days, and would make every message look too old to be answered. Until the first login it is
- * all there is.
+ * The time of WhatsApp's servers, which date messages: set at each login, then counted by the monotonic clock. This
+ * machine's own clock may be wrong by days, and every message would look too old to be answered. It is used until the
+ * first login.
  */
 export class WhatsAppTime {
   readonly #clock: Clock;
@@ -16,7 +16,7 @@ export class WhatsAppTime {
     this.#clock = clock;
   }
 
-  /** Takes the `t` of a `success` stanza, whole seconds; what is no time is left alone. */
+  /** Sets the time from the `t` of a `success` stanza, whole seconds; an invalid value is ignored. */
   tell(seconds: string | undefined): void {
     const serverMs = Number(seconds) * 1_000;
     if (serverMs > EARLIEST_MS) this.#told = { serverMs, atMs: this.#clock.monotonicMs() };

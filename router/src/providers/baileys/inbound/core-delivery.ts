@@ -1,4 +1,5 @@
 import type { WAMessage } from '@whiskeysockets/baileys';
+import { chatHash } from '../../../core/chat-hash.ts';
 import { parseJid } from '../../../core/chat-id.ts';
 import { StorageTroubleError, Wa2aiError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
@@ -7,7 +8,7 @@ import type { InboundMessage } from '../../../core/ports/inbox.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { backoffMs } from '../../../core/retry.ts';
 import { fromBaileys } from '../messages/from-baileys.ts';
-import type { OwnJids } from './read-stanza.ts';
+import { chatJidOf, messageKeyOf, type OwnJids } from './read-stanza.ts';
 
 /** Attempts at a message that core refuses for no reason of storage. */
 const MAX_ATTEMPTS = 5;
@@ -59,7 +60,7 @@ export class CoreDelivery {
         await this.#options.receive(inbound);
         return 'received';
       } catch (error) {
-        if (!(await this.#mayTryAgain(message.key.id ?? '', error, attempt))) return 'left';
+        if (!(await this.#mayTryAgain(message, error, attempt))) return 'left';
       }
     }
   }
@@ -69,19 +70,21 @@ export class CoreDelivery {
     this.#stopping.abort();
   }
 
-  async #mayTryAgain(waMessageId: string, error: unknown, attempt: number): Promise<boolean> {
-    const { clock, log, random, onRefused, onTrouble } = this.#options;
+  async #mayTryAgain(message: WAMessage, error: unknown, attempt: number): Promise<boolean> {
+    const { accountId, clock, log, random, onRefused, onTrouble } = this.#options;
+    const waMessageId = message.key.id ?? '';
+    const about = { waMessageId, chat: chatHash(accountId, chatJidOf(messageKeyOf(message))) };
     const isRefused = error instanceof Wa2aiError && error.disposition === 'dead';
     const isUnknown = !(error instanceof Wa2aiError);
     if (isRefused || (isUnknown && attempt >= MAX_ATTEMPTS)) {
-      log.error({ err: error, waMessageId }, 'message refused by core, kept in the journal');
+      log.error({ err: error, ...about }, 'message refused by core, kept in the journal');
       onRefused(waMessageId, isRefused ? error.message : 'A fault inside wa2ai; its log has the cause.');
       return false;
     }
     if (error instanceof StorageTroubleError) onTrouble(error);
     // Log attempts 1, 2, 4, 8, ...
     if (isLoggedOccurrence(attempt)) {
-      log.warn({ err: error, attempt }, 'message not stored, retrying');
+      log.warn({ err: error, ...about, attempt }, 'message not stored, retrying');
     }
     try {
       const waitMs = backoffMs({ attempt, random, baseMs: 200, maxMs: 5_000 });

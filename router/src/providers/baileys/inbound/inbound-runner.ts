@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import {
   type BinaryNode,
   type MessageUpsertType,
@@ -7,6 +8,7 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
+import { chatHash } from '../../../core/chat-hash.ts';
 import { StorageUnavailableError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Journal } from '../../../core/ports/journal.ts';
@@ -22,6 +24,7 @@ import {
 } from './inbound.ts';
 import {
   chatAddressesOf,
+  chatJidOf,
   describe,
   journalEntryOf,
   keysOf,
@@ -41,6 +44,8 @@ const REPLAY_BELOW = 200;
 /** Stanzas whose keys are read before their turn; more would push each other out of the cache. */
 const MAX_WARMING = 200;
 const MAX_PEOPLE = 10_000;
+/** Messages whose senders are yet to be asked for them. */
+const MAX_RETRIES_WAITING = 20;
 
 type Stanza = InboundStanza & Partial<OrdinaryStanza>;
 
@@ -82,6 +87,7 @@ export class InboundRunner {
   /** LIDs by number: a person's number and LID are one chat once a stanza named both. */
   readonly #lidOf = new LRUCache<string, string>({ max: MAX_PEOPLE });
   readonly #work = new Set<Promise<unknown>>();
+  readonly #context = new AsyncResource('wa2ai-inbound');
   #state = new InboundState<Stanza, Content>(0n);
   #events: Array<InboundEvent<Stanza, Content>> = [];
   #isHandling = false;
@@ -90,6 +96,7 @@ export class InboundRunner {
   #isActive = false;
   #warming = 0;
   #failures = 0;
+  #retriesWaiting = 0;
   #retries: Promise<unknown> = Promise.resolve();
   #ticker: NodeJS.Timeout | undefined;
   #isStopping = false;
@@ -253,7 +260,11 @@ export class InboundRunner {
   /** One event at a time: an effect may give the next one at once. */
   #event(event: InboundEvent<Stanza, Content>): void {
     this.#events.push(event);
-    if (this.#isHandling) return;
+    // A commit may end inside another's work: what it lets out must not count as a part of that.
+    if (!this.#isHandling) this.#context.runInAsyncScope(() => this.#handleEvents());
+  }
+
+  #handleEvents(): void {
     this.#isHandling = true;
     for (let next = this.#events.shift(); next; next = this.#events.shift()) {
       const { state, effects } = inbound(this.#state, next);
@@ -291,7 +302,8 @@ export class InboundRunner {
         this.#options.log.warn({ bytes: this.#state.bytes }, 'messages dropped to be delivered again');
         break;
       case 'disconnect':
-        this.#options.onOverflow();
+        // What was refused by then need not come again.
+        this.#track(this.#retries.then(() => this.#options.onOverflow()));
         break;
     }
   }
@@ -307,6 +319,8 @@ export class InboundRunner {
       this.#event({ type: 'not-tried', stanza });
       return;
     }
+    // Senders are asked more slowly than messages fail: those that wait for it must not fill the memory.
+    if (this.#retriesWaiting >= MAX_RETRIES_WAITING) await this.#retries;
     // Decryption takes milliseconds of computing: the rest of the process goes on in between.
     await new Promise((resolve) => setImmediate(resolve));
     const { signal, auth } = connection;
@@ -330,7 +344,7 @@ export class InboundRunner {
       if (message && stanza.receipt.isOwn) this.#showBaileys(connection, message, stanza);
       connection.socket.messageRetryManager?.cancelPendingPhoneRequest(stanza.id);
     } catch (error) {
-      this.#options.log.debug({ err: error, waMessageId: stanza.id }, 'decryption interrupted');
+      this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'decryption interrupted');
       this.#event({ type: 'not-tried', stanza });
       // Its slot stays open until WhatsApp delivers it again, which only a new connection makes it do.
       if (error instanceof StorageUnavailableError) this.#options.onStorageFailed(error);
@@ -347,17 +361,22 @@ export class InboundRunner {
       this.#event({ type: 'read', stanza, unit: 0, bytes, content: this.#contentOf(stanza, read.message) });
       return;
     }
-    if (kind === 'failed') this.#logFailure(stanza.id);
+    if (kind === 'failed') this.#logFailure(stanza);
     this.#event({ type: kind, stanza });
   }
 
   /** Log failures 1, 2, 4, 8, ... for the operator: they come in storms. */
-  #logFailure(waMessageId: string): void {
+  #logFailure(stanza: OrdinaryStanza): void {
     const { log } = this.#options;
     this.#failures += 1;
-    log.debug({ waMessageId }, 'message not decrypted');
+    log.debug(this.#about(stanza), 'message not decrypted');
     if (!isLoggedOccurrence(this.#failures)) return;
     log.warn({ failures: this.#failures }, 'messages not decrypted, asking their senders again');
+  }
+
+  /** What every log line about a message has. */
+  #about({ id, key }: OrdinaryStanza): { waMessageId: string; chat: string } {
+    return { waMessageId: id, chat: chatHash(this.#options.accountId, chatJidOf(key)) };
   }
 
   #contentOf(stanza: Stanza, message: WAMessage | undefined): Content | undefined {
@@ -365,9 +384,9 @@ export class InboundRunner {
   }
 
   /** What the account's own devices write tells Baileys about settings and keys. */
-  #showBaileys({ socket }: InboundConnection, message: WAMessage, { isOffline, id }: OrdinaryStanza): void {
-    socket.upsertMessage(message, isOffline ? 'append' : 'notify').catch((error: unknown) => {
-      this.#options.log.debug({ err: error, waMessageId: id }, 'own message not processed by Baileys');
+  #showBaileys({ socket }: InboundConnection, message: WAMessage, stanza: OrdinaryStanza): void {
+    socket.upsertMessage(message, stanza.isOffline ? 'append' : 'notify').catch((error: unknown) => {
+      this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'own message not processed by Baileys');
     });
   }
 
@@ -394,12 +413,14 @@ export class InboundRunner {
 
   /** One at a time: Baileys makes a key for each, and a storm of them must not stop the rest. */
   #askAgain(stanza: Stanza, connection: InboundConnection | undefined): void {
+    this.#retriesWaiting += 1;
     this.#retries = this.#retries.then(async () => {
+      this.#retriesWaiting -= 1;
       if (!isOrdinary(stanza) || connection !== this.#connection) return;
       try {
         await connection?.socket.sendRetryRequest(stanza.node, false);
       } catch (error) {
-        this.#options.log.debug({ err: error, waMessageId: stanza.id }, 'retry request not sent');
+        this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'retry request not sent');
       }
       if (connection === this.#connection) this.#refuse(stanza, NACK_REASONS.UnhandledError);
       stanza.node = { tag: stanza.node.tag, attrs: stanza.attrs };
@@ -436,7 +457,8 @@ export class InboundRunner {
    * The row stays: PostgreSQL cannot delete a value whose blocks it cannot read, and after a repair it may be readable.
    */
   #recordUnreadable(waMessageId: string, stanza: OrdinaryStanza | undefined, order: bigint): void {
-    this.#options.log.error({ waMessageId }, 'journal row unreadable');
+    const about = stanza ? this.#about(stanza) : { waMessageId };
+    this.#options.log.error(about, 'journal row unreadable');
     if (stanza) this.#recordUndecryptable(stanza, order);
     else this.#options.onJournalUnreadable(waMessageId);
   }

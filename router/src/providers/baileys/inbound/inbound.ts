@@ -111,7 +111,7 @@ export interface InboundLimits {
   maxUnstored: number;
 }
 
-const LIMITS: InboundLimits = { maxBytes: 32 * 1024 * 1024, maxUnstored: 500 };
+const LIMITS: InboundLimits = { maxBytes: 32 * 1024 * 1024, maxUnstored: 200 };
 /** Messages delivered to core at the same time; each takes a database connection. */
 const MAX_DELIVERING = 6;
 /** A phone that is online sends a message again within two seconds; one that is not must not stop its chat. */

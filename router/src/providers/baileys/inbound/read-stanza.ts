@@ -143,6 +143,11 @@ export function messageKeyOf({ key }: WAMessage): string {
   return `${bareJid(key.remoteJid)} ${bareJid(key.participant)} ${key.id ?? ''}`;
 }
 
+/** The chat's JID, without a device, in a message's name. */
+export function chatJidOf(messageKey: string): string {
+  return messageKey.slice(0, messageKey.indexOf(' '));
+}
+
 function bareJid(jid: string | null | undefined): string {
   return jid ? jid.replace(/[:_][^@]*(?=@)/, '') : '';
 }
@@ -314,7 +319,7 @@ export function messageBytes(plaintexts: readonly Uint8Array[]): number {
 
 /**
  * The record of a message that is given up, in the form of a message that Baileys could not decrypt; undefined for a
- * malformed one. It has an id of its own: should the text come after all, it must count as new.
+ * malformed one. Its id differs from the message's: if the text comes later, it counts as new.
  */
 export function undecryptableRecord(attrs: Attrs, own: OwnJids): WAMessage | undefined {
   let message: WAMessage;

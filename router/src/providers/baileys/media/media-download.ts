@@ -83,7 +83,7 @@ async function fetched(path: string, host: string, signal: AbortSignal): Promise
   return Buffer.concat(chunks);
 }
 
-/** The plain file, once it is sure that it is the one that the sender meant. */
+/** Decrypts the file after checking that it is the one that the sender meant. */
 async function opened(encrypted: Buffer, file: MediaReference): Promise<Uint8Array> {
   const broken = (what: string) => new MediaError('MEDIA_BROKEN', `The file of the message ${what}.`);
   if (!sha256(encrypted).equals(file.fileEncSha256)) throw broken('has another hash than the message says');

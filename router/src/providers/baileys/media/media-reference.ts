@@ -17,7 +17,7 @@ const storedReference = z.object({
   fileSha256: base64(32),
   fileEncSha256: base64(32),
   sizeBytes: z.number().optional(),
-  /** The message that brought it, by which the sender's phone can be asked for the file once more. */
+  /** The message of the file, by which the phone can be asked for it again. */
   message: z.object({ id: z.string(), remoteJid: z.string(), participant: z.string().optional() }).optional(),
 });
 
@@ -26,7 +26,7 @@ export type MediaReference = z.output<typeof storedReference>;
 
 /**
  * The text that stands for a file in the inbox; `` when the message does not say enough to fetch it.
- * Of an address only the path is kept: the host is ours to choose, whatever a message names.
+ * Only the path is kept: the host is ours to choose, whatever a message names. An address of a foreign host gives none.
  */
 export function writeReference(type: FileType, media: Record<string, unknown>, sizeBytes?: number): string {
   const path = pathOf(media);
@@ -58,7 +58,9 @@ export function readReference(text: string): MediaReference | undefined {
 function pathOf({ directPath, url }: Record<string, unknown>): string | undefined {
   if (typeof directPath === 'string' && isPath(directPath)) return directPath;
   if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
-  const { pathname, search } = new URL(url);
+  const { protocol, hostname, pathname, search } = new URL(url);
+  // The path of a foreign address is no file of WhatsApp's: looking for it there, and asking the phone, takes long.
+  if (protocol !== 'https:' || !hostname.endsWith('.whatsapp.net')) return undefined;
   return isPath(pathname + search) ? pathname + search : undefined;
 }
 

@@ -21,9 +21,9 @@ export interface ReloadOptions {
 }
 
 /**
- * Asks the account's phone, which has the message too, to upload a file once more that WhatsApp's servers dropped.
- * Baileys' own way of asking listens for ever when no answer comes.
- * @returns the reference with the file's new place
+ * Asks the account's phone, which has the message too, to upload a file again that WhatsApp's servers have deleted.
+ * Baileys' own function listens for ever when no answer comes.
+ * @returns the reference with the file's new path
  * @throws {MediaError} MEDIA_GONE: no phone has it any more, or none answered
  */
 export async function reloadFile(

@@ -13,7 +13,7 @@ import { field } from '../field.ts';
 
 /** Longest wait for one answer of the upload server. */
 const UPLOAD_TIMEOUT_MS = 60_000;
-/** Longest time of all of it: where to upload is asked of WhatsApp first, and several hosts may be tried. */
+/** Longest time of the whole upload: WhatsApp names the hosts first, and several may be tried. */
 const WHOLE_TIMEOUT_MS = 150_000;
 /** DisconnectReason.connectionClosed. */
 const CONNECTION_CLOSED = 428;

@@ -18,7 +18,7 @@ export interface FromBaileysContext {
   accountId: string;
   ownPhone?: string;
   ownLid?: string;
-  /** `append` is what waited at WhatsApp while offline, and is answered like `notify`. */
+  /** `append` was queued at WhatsApp while offline, and is answered like `notify`. */
   upsertType: 'notify' | 'append' | 'history';
   stanzaOrder: bigint;
   nowMs: number;
@@ -110,7 +110,7 @@ function contentOf(m: WAMessage): MessageContent | { skip: string } {
   const content = readContent(m.message);
   const stub = m.messageStubType ?? 0;
   if (!('skip' in content) || stub === 0) {
-    // WhatsApp keeps view-once media from linked devices: there is a message, and nothing in it.
+    // WhatsApp does not send view-once media to linked devices: the message has no content.
     if ('skip' in content && !m.message && m.key?.isViewOnce) return { kind: 'other', text: '' };
     return content;
   }

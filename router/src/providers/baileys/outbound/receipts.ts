@@ -11,7 +11,7 @@ const STATES: Record<string, MessageReceipt['state']> = {
   played: 'read',
 };
 
-/** Receipts of other people for own messages, as a `receipt` stanza tells them; none for retries and own devices. Pure. */
+/** Receipts of other people for own messages, from a `receipt` stanza; none for retries and own devices. Pure. */
 export function receiptsOf(node: BinaryNode, own: OwnJids, nowMs: number): MessageReceipt[] {
   const { attrs } = node;
   const type = attrs.type;
@@ -61,12 +61,12 @@ function timeOf(seconds: string | undefined, nowMs: number): number {
 }
 
 const GATHER_MS = 25;
-/** An ack that is not noted makes its message count as late, and be sent once more. */
+/** Without its ack a message counts as late, and is sent again. */
 const RETRY_MS = 5_000;
-/** Beyond this the oldest are dropped: a receipt tells, nothing waits for it. */
+/** Beyond this the oldest are dropped: nothing waits for a receipt. */
 const MAX_KEPT = 20_000;
 
-/** Hands receipts on many at a time, in order; those that could not be stored go with the next, or after a while. */
+/** Passes receipts on in batches, in order; those that could not be stored go with the next batch, or after 5 s. */
 export class ReceiptBatch {
   readonly #store: (receipts: MessageReceipt[]) => Promise<void>;
   readonly #log: Logger;
@@ -106,7 +106,7 @@ export class ReceiptBatch {
         await this.#store(batch);
       } catch (error) {
         this.#kept.unshift(...batch);
-        this.#log.warn({ err: error, receipts: batch.length }, 'receipts not stored; they go with the next');
+        this.#log.warn({ err: error, receipts: batch.length }, 'receipts not stored, retrying');
         if (!this.#isFinished) this.#retryTimer = setTimeout(() => this.#flush(), RETRY_MS).unref();
       }
     });

@@ -2,7 +2,7 @@ import { field } from '../field.ts';
 
 /** libsignal's chain_type.js. */
 const RECEIVING = 2;
-/** Closed chains that still hold keys of messages that never came; the newest are kept. */
+/** Closed chains that still have keys of messages that never came; the newest are kept. */
 const MAX_CLOSED_CHAINS = 40;
 
 interface StoredChain {
@@ -12,9 +12,9 @@ interface StoredChain {
 }
 
 /**
- * Takes receiving chains that can decrypt nothing more (no chain key, no message keys) out of a serialised libsignal
- * session, in place. libsignal never does: about 100 bytes for each change of direction stay for ever, and every
- * message then copies them all. What is no session of a known form stays untouched.
+ * Removes receiving chains that can decrypt nothing more (no chain key, no message keys) from a serialised libsignal
+ * session, in place. libsignal never does: about 100 bytes for each change of direction remain, and every message copies
+ * them all. A value of another form is not changed.
  */
 export function pruneSession(session: unknown): void {
   const entries = field(session, '_sessions');

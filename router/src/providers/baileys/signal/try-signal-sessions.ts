@@ -11,7 +11,7 @@ interface StoredSession {
  *
  * libsignal tries them in turn too, but keeps what the failed tries did: a try steps the ratchet of a session that the
  * message is not of, and the step is stored with the one that succeeded. That session can decrypt nothing any more.
- * Run in a key transaction: a failure leaves the record as it was.
+ * Run in a Signal step: a failure leaves the record as it was.
  * @param decrypt decrypts with whatever is stored under the address, and stores its step there
  * @throws what the latest used session threw
  */

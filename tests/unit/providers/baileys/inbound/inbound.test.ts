@@ -1,5 +1,11 @@
 import fc from 'fast-check';
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import {
+  type InboundEvent,
+  type InboundStanza,
+  InboundState,
+  inbound,
+} from '../../../../../router/src/providers/baileys/inbound/inbound.ts';
 import { InboundModel, type Kind } from './inbound-model.ts';
 
 type Step = readonly [name: keyof typeof STEPS, n: number, isSo: boolean];
@@ -64,4 +70,154 @@ describe('inbound messages under any sequence of events', () => {
   it('keep to the memory bound in a storm, and lose nothing', () => {
     holds(20_000, 2_000);
   });
+});
+
+/** A reducer with one connection, fed by hand. */
+function byHand() {
+  const state = new InboundState<InboundStanza, string>(0n);
+  const give = (event: InboundEvent<InboundStanza, string>) => inbound(state, event).effects;
+  const stanza = (key: string, chat = 'c'): InboundStanza => ({
+    key,
+    chat,
+    hash: `hash of ${key}`,
+    bytes: 10,
+    isOffline: false,
+  });
+  const read = (from: InboundStanza, unit: number) =>
+    give({ type: 'read', stanza: from, unit, content: from.key, bytes: 10 });
+  const ticks = (count: number) => Array.from({ length: count }, () => give({ type: 'tick' })).flat();
+  const names = (effects: ReturnType<typeof give>) => effects.map(({ type }) => type);
+  give({ type: 'opened', durable: 0 });
+  give({ type: 'logged-in' });
+  return { state, give, stanza, read, ticks, names };
+}
+
+describe('a chat', () => {
+  it('waits five seconds for a message that was asked for, and no longer', () => {
+    const { give, stanza, read, ticks, names } = byHand();
+    const [lost, next] = [stanza('lost'), stanza('next')];
+    give({ type: 'stanza', stanza: lost });
+    give({ type: 'stanza', stanza: next });
+    expect(names(give({ type: 'failed', stanza: lost }))).toEqual(['ask-retry', 'decrypt']);
+    read(next, 1);
+    expect(names(give({ type: 'committed', unit: 1 }))).toEqual(['receipts']);
+    expect(names(ticks(4))).toEqual([]);
+    expect(names(ticks(1))).toEqual(['deliver']);
+  });
+
+  it('waits for the message itself, which comes first when it is sent again in time', () => {
+    const { give, stanza, read } = byHand();
+    const [lost, next] = [stanza('lost'), stanza('next')];
+    give({ type: 'stanza', stanza: lost });
+    give({ type: 'stanza', stanza: next });
+    give({ type: 'failed', stanza: lost });
+    read(next, 1);
+    give({ type: 'committed', unit: 1 });
+    const again = { ...lost, hash: 'another' };
+    give({ type: 'stanza', stanza: again });
+    read(again, 2);
+    expect(give({ type: 'committed', unit: 2 })).toMatchObject([
+      { type: 'receipts' },
+      { type: 'deliver', key: 'lost', order: 1n },
+    ]);
+    expect(give({ type: 'stored', key: 'lost' })).toMatchObject([
+      { type: 'deliver', key: 'next', order: 2n },
+    ]);
+  });
+
+  it('does not wait for another one, and chats take turns', () => {
+    const { give, stanza } = byHand();
+    const many = Array.from({ length: 3 }, (_, n) => stanza(`a${n}`, 'a'));
+    for (const one of many) give({ type: 'stanza', stanza: one });
+    give({ type: 'stanza', stanza: stanza('b0', 'b') });
+    const [first] = many;
+    if (!first) throw new Error('there are three');
+    expect(give({ type: 'read', stanza: first, unit: 1, content: 'x', bytes: 1 })).toMatchObject([
+      { type: 'decrypt', stanza: { key: 'a1' } },
+    ]);
+    const [, second] = many;
+    if (!second) throw new Error('there are three');
+    expect(give({ type: 'read', stanza: second, unit: 2, content: 'x', bytes: 1 })).toMatchObject([
+      { type: 'decrypt', stanza: { key: 'b0' } },
+    ]);
+  });
+});
+
+describe('a journal row', () => {
+  it('is kept for five seconds after the message is stored and acknowledged', () => {
+    const { give, stanza, read, ticks } = byHand();
+    const message = stanza('A');
+    give({ type: 'stanza', stanza: message });
+    read(message, 1);
+    give({ type: 'committed', unit: 1 });
+    give({ type: 'stored', key: 'A' });
+    expect(ticks(4)).toEqual([]);
+    expect(ticks(1)).toEqual([{ type: 'forget', hashes: ['hash of A'] }]);
+  });
+
+  it('is kept until WhatsApp delivers nothing again when its receipt may be lost', () => {
+    const { give, stanza, read, ticks } = byHand();
+    const message = stanza('A');
+    give({ type: 'stanza', stanza: message });
+    read(message, 1);
+    give({ type: 'committed', unit: 1 });
+    give({ type: 'stored', key: 'A' });
+    give({ type: 'closed' });
+    expect(ticks(30)).toEqual([]);
+    give({ type: 'opened', durable: 1 });
+    give({ type: 'logged-in' });
+    give({ type: 'offline-ended' });
+    expect(ticks(5)).toEqual([{ type: 'forget', hashes: ['hash of A'] }]);
+  });
+});
+
+describe('a message whose text never comes', () => {
+  it('is recorded after a minute, once', () => {
+    const { give, stanza, ticks, names } = byHand();
+    const message = stanza('A');
+    give({ type: 'stanza', stanza: message });
+    give({ type: 'failed', stanza: message });
+    expect(names(ticks(59))).toEqual([]);
+    expect(names(ticks(1))).toEqual(['undecryptable']);
+    expect(names(ticks(120))).toEqual([]);
+  });
+
+  it('is recorded at the fifth failure, and when the service stops', () => {
+    const { give, stanza, names } = byHand();
+    for (let attempt = 1; attempt <= 5; attempt += 1) {
+      const message = { ...stanza('A'), hash: `${attempt}` };
+      give({ type: 'stanza', stanza: message });
+      const effects = names(give({ type: 'failed', stanza: message }));
+      expect(effects).toEqual(attempt < 5 ? ['ask-retry'] : ['ask-retry', 'undecryptable']);
+    }
+    const other = stanza('B');
+    give({ type: 'stanza', stanza: other });
+    give({ type: 'failed', stanza: other });
+    expect(names(give({ type: 'stopping' }))).toEqual(['undecryptable']);
+  });
+
+  it('is recorded when it came without ciphertext and the phone does not send it', () => {
+    const { give, stanza, ticks, names } = byHand();
+    give({ type: 'announced', key: 'A', chat: 'c' });
+    give({ type: 'missing', stanza: stanza('A') });
+    expect(names(ticks(60))).toEqual(['undecryptable']);
+  });
+});
+
+it('ends the offline batch when WhatsApp never says so and delivers nothing for twenty seconds', () => {
+  const { state, give, stanza, ticks, names } = byHand();
+  const message = stanza('A');
+  give({ type: 'stanza', stanza: message });
+  give({ type: 'closed' });
+  give({ type: 'not-tried', stanza: message });
+  give({ type: 'opened', durable: 0 });
+  expect(state.openSlots).toBe(1);
+  ticks(100);
+  // A login may take any time.
+  expect(state.openSlots).toBe(1);
+  give({ type: 'logged-in' });
+  expect(names(ticks(19))).toEqual([]);
+  expect(state.openSlots).toBe(1);
+  ticks(1);
+  expect(state.openSlots).toBe(0);
 });

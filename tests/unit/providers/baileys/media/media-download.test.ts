@@ -184,11 +184,18 @@ describe('the way to a file', () => {
     });
   });
 
+  it('keeps the path alone of an address at WhatsApp', () => {
+    expect(read({ ...file, url: 'https://mmg.whatsapp.net/v/a.enc?x=1' })?.path).toBe('/v/a.enc?x=1');
+  });
+
   it.each([
-    ['https://internal.example:8443/v/a.enc?x=1', '/v/a.enc?x=1'],
-    ['http://127.0.0.1/admin', '/admin'],
-  ])('keeps no host of an address that a message names: %s', (url, expected) => {
-    expect(read({ ...file, url })?.path).toBe(expected);
+    'https://internal.example:8443/v/a.enc?x=1',
+    'http://127.0.0.1/admin',
+    'https://evilwhatsapp.net/v/a.enc',
+    'http://mmg.whatsapp.net/v/a.enc',
+    'file:///etc/passwd',
+  ])('is none for an address elsewhere: %s', (url) => {
+    expect(writeReference('image', { ...file, url })).toBe('');
   });
 
   it.each([

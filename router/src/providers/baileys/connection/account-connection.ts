@@ -1,0 +1,289 @@
+import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
+import { LeaseLostError, NotConnectedError, StorageTroubleError, Wa2aiError } from '../../../core/errors.ts';
+import type { OutgoingMessage } from '../../../core/models.ts';
+import type { AccountLimits } from '../account/account-limits.ts';
+import type { AccountStatusTracker } from '../account/account-status.ts';
+import type { LinkedAccount } from '../account/linked-account.ts';
+import type { Pairing } from '../account/pairing.ts';
+import type { InboundRunner } from '../inbound/inbound-runner.ts';
+import { ackOf, ReceiptBatch, receiptsOf } from '../outbound/receipts.ts';
+import { ResendContent } from '../outbound/resend-content.ts';
+import { Sender } from '../outbound/sender.ts';
+import type { BaileysProviderOptions } from '../provider-options.ts';
+import { ConnectionManager, type ConnectionPhase } from './connection.ts';
+import { HeldOffError, restrictionOf } from './disconnect-table.ts';
+import { type OpenedSocket, openSocket } from './open-socket.ts';
+import { createSocketMemory } from './socket-config.ts';
+import { listenTo } from './socket-listeners.ts';
+import type { WhatsAppTime } from './whatsapp-time.ts';
+
+/** A limit whose end WhatsApp did not name. */
+const DEFAULT_LIMIT_MS = 60 * 60 * 1_000;
+
+export interface AccountConnectionParts {
+  account: LinkedAccount;
+  status: AccountStatusTracker;
+  pairing: Pairing;
+  limits: AccountLimits;
+  inbound: InboundRunner;
+  whatsAppTime: WhatsAppTime;
+}
+
+/** The connection of one account: its sockets one after the other, what they report, and what goes out over them. */
+export class AccountConnection {
+  readonly #options: BaileysProviderOptions;
+  readonly #parts: AccountConnectionParts;
+  readonly #manager: ConnectionManager<WASocket>;
+  readonly #receipts: ReceiptBatch;
+  readonly #resend: ResendContent;
+  readonly #sender: Sender;
+  readonly #memory = createSocketMemory();
+  #opened: OpenedSocket | undefined;
+  /** The socket that was ended because of the database, while it is the present one. */
+  #endedForStorage: OpenedSocket | undefined;
+  #isOpen = false;
+  #isReplayed = false;
+  #isAbandoned = false;
+
+  constructor(options: BaileysProviderOptions, parts: AccountConnectionParts) {
+    const { clock, log, events, random = Math.random } = options;
+    const { account } = parts;
+    this.#options = options;
+    this.#parts = parts;
+    this.#receipts = new ReceiptBatch((receipts) => events.receipts(receipts), log);
+    this.#sender = new Sender({
+      clock,
+      onSendTimeout: () => this.breakOff('A message was being sent without end'),
+    });
+    this.#resend = new ResendContent({
+      findSentMessage: options.findSentMessage,
+      isSamePerson: (jid, other) => account.isSamePerson(jid, other),
+      membersOf: (group) => this.#membersOf(group),
+      log,
+    });
+    this.#manager = new ConnectionManager<WASocket>({
+      open: () => this.#open(),
+      attach: (socket) => this.#attach(socket),
+      isLinked: () => account.isLinked(),
+      closed: () => this.#closed(),
+      putKeysAside: () => this.#putKeysAside(),
+      onPhase: (phase) => this.#onPhase(phase),
+      clock,
+      log,
+      random,
+    });
+  }
+
+  /** Connects and stays connected. After WhatsApp ended the link, a person asks for the next one; a start does not. */
+  async start(): Promise<void> {
+    if (!(await this.#waitsForLink())) await this.#manager.start();
+  }
+
+  /** A new socket now, whatever the state. */
+  restart(): Promise<void> {
+    return this.#manager.restart();
+  }
+
+  /** Ends the link: the next socket has new keys. */
+  restartUnlinked(): Promise<void> {
+    return this.#manager.restart(() => this.#putKeysAside());
+  }
+
+  /** Resolves when the socket has ended and all receipts are stored or could not be. */
+  async stop(): Promise<void> {
+    await this.#manager.stop();
+    await this.#parts.inbound.stop();
+    await this.#receipts.finish();
+    await this.#parts.account.auth?.flush();
+  }
+
+  /** Another node has the account: nothing leaves the socket from this call on. */
+  abandon(): void {
+    this.#isAbandoned = true;
+    this.#isOpen = false;
+    this.#opened?.socket.end(new LeaseLostError(this.#options.accountId)).catch(() => undefined);
+  }
+
+  /** Ends the present connection as if it had broken. */
+  breakOff(reason: string): void {
+    this.#manager.breakOff(reason);
+  }
+
+  /** The open socket; undefined while there is none. */
+  get socket(): WASocket | undefined {
+    return this.#isOpen ? this.#opened?.socket : undefined;
+  }
+
+  /** @throws {NotConnectedError} */
+  openSocket(): WASocket {
+    if (!this.socket) throw new NotConnectedError(this.#options.accountId);
+    return this.socket;
+  }
+
+  /** As ChatProvider.send. */
+  async send(message: OutgoingMessage, content?: Uint8Array): Promise<void> {
+    await this.#sender.send(message, content, this.openSocket());
+  }
+
+  /** Ends the socket in this very step, so that Baileys cannot acknowledge or ask again for what was not stored. */
+  storageFailed(error: unknown): void {
+    const opened = this.#opened;
+    // Once a socket: much is being stored when a database fails.
+    if (!opened || opened === this.#endedForStorage) return;
+    this.#endedForStorage = opened;
+    this.#options.log.error({ err: error }, 'cannot store incoming messages, disconnecting');
+    const isDead = error instanceof Wa2aiError && error.disposition === 'dead';
+    const isNamed = isDead || error instanceof StorageTroubleError;
+    const reason = isNamed ? error.message : 'The database did not answer';
+    this.#isOpen = false;
+    opened.socket.end(new Error(reason)).catch(() => undefined);
+    this.#manager.breakOff(reason, { isStorageTrouble: true });
+  }
+
+  /** Shows that the account is open, and what limits it; nothing while it is not open. */
+  showOpen(): void {
+    if (!this.#isOpen) return;
+    const { status, account, limits } = this.#parts;
+    const identity = account.identity();
+    const limit = limits.newContacts.current();
+    if (limit) {
+      const { reason, leftMs } = limit;
+      const retryAtMs = Math.round(this.#options.clock.now() + leftMs);
+      status.set({ state: 'restricted', reason, retryAtMs, isConnected: true }, identity);
+    } else {
+      status.set({ state: 'open', isConnected: true }, identity);
+    }
+  }
+
+  async #waitsForLink(): Promise<boolean> {
+    const { account, inbound, status } = this.#parts;
+    try {
+      const auth = await account.load();
+      const { record } = account;
+      if (record?.state !== 'logged-out' || auth.isLinked()) return false;
+      await this.#replay();
+      inbound.unlinked();
+      status.set({ state: 'logged-out', reason: record.reason });
+      return true;
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'account not read, retrying with the connection');
+      return false;
+    }
+  }
+
+  async #putKeysAside(): Promise<void> {
+    const { account, inbound, limits } = this.#parts;
+    await account.putKeysAside();
+    inbound.unlinked();
+    // Limits are the linked number's, which may be another one next time.
+    limits.forget();
+  }
+
+  async #replay(): Promise<void> {
+    if (this.#isReplayed) return;
+    await this.#parts.inbound.replay();
+    this.#isReplayed = true;
+  }
+
+  #mayUseSocket(): boolean {
+    return !this.#isAbandoned && this.#options.fence?.isHeld() !== false;
+  }
+
+  async #open(): Promise<WASocket> {
+    const { accountId, storage, whatsappWsUrl, version, log, connect = openSocket } = this.#options;
+    const { account, limits, pairing } = this.#parts;
+    if (!this.#mayUseSocket()) throw new LeaseLostError(accountId);
+    const auth = await account.load();
+    const ban = limits.connection.current();
+    if (ban) throw new HeldOffError(ban.reason, ban.leftMs);
+    await storage?.check();
+    await auth.prepare();
+    await this.#replay();
+    if (!auth.isLinked()) pairing.show();
+    this.#opened = connect({
+      auth,
+      memory: this.#memory,
+      getMessage: (key) => this.#resend.find(key),
+      mayUse: () => this.#mayUseSocket(),
+      whatsappWsUrl,
+      version,
+      log,
+    });
+    return this.#opened.socket;
+  }
+
+  #attach(socket: WASocket): () => void {
+    const { account, inbound, pairing, status, whatsAppTime } = this.#parts;
+    const { auth } = account;
+    const detachInbound = this.#opened && auth ? inbound.attach({ ...this.#opened, auth }) : undefined;
+    const detach = listenTo(socket, this.#options.log, {
+      loggedIn: ({ attrs }) => whatsAppTime.tell(attrs.t),
+      creds: () => auth?.saveCreds(),
+      qr: pairing.offersOf(socket),
+      paired: () => status.set({ state: 'connecting' }),
+      limited: (isActive, untilMs) => this.#onLimited(isActive, untilMs),
+      receipt: (node) => this.#onReceipt(node),
+      ack: (node) => this.#onAck(node),
+      upsert: (message, type) => inbound.upserted(message, type),
+      groupChanged: (jid) => {
+        this.#memory.groups.delete(jid);
+      },
+    });
+    return () => {
+      this.#isOpen = false;
+      detachInbound?.();
+      detach();
+    };
+  }
+
+  async #closed(): Promise<void> {
+    this.#opened = undefined;
+    this.#endedForStorage = undefined;
+    this.#sender.connectionClosed();
+    await this.#parts.account.auth?.flush();
+  }
+
+  #onPhase(phase: ConnectionPhase): void {
+    const { account, inbound, limits, pairing, status } = this.#parts;
+    if (phase.state === 'open') {
+      this.#isOpen = true;
+      limits.connection.forget();
+      inbound.loggedIn();
+      this.showOpen();
+      return;
+    }
+    if (phase.state === 'restricted') void limits.connection.begin(phase);
+    const isPairing = account.auth !== undefined && !account.isLinked();
+    if (phase.state === 'connecting' && isPairing) pairing.show();
+    else status.set(phase);
+  }
+
+  #onLimited(isActive: boolean, untilMs: number | undefined): void {
+    const { limits, whatsAppTime } = this.#parts;
+    const forMs = untilMs === undefined ? DEFAULT_LIMIT_MS : untilMs - whatsAppTime.now();
+    const { newContacts } = limits;
+    if (isActive) void newContacts.begin({ reason: 'WhatsApp limits writing to new contacts.', forMs });
+    else newContacts.end();
+  }
+
+  async #onReceipt(node: BinaryNode): Promise<void> {
+    const { account } = this.#parts;
+    const receipts = receiptsOf(node, account.jids(), this.#options.clock.now());
+    const from = receipts.length > 0 ? await account.chatOf(node.attrs.from ?? '') : undefined;
+    if (from) this.#receipts.add(receipts.map((receipt) => ({ ...receipt, from })));
+  }
+
+  async #onAck(node: BinaryNode): Promise<void> {
+    const ack = ackOf(node, this.#options.clock.now());
+    if (ack?.kind === 'acked') this.#receipts.add([ack.receipt]);
+    if (ack?.kind !== 'refused') return;
+    const restriction = restrictionOf(ack.code);
+    if (restriction) await this.#parts.limits.newContacts.begin(restriction);
+    await this.#options.events.refused(ack.waMessageId, ack.code, restriction?.forMs);
+  }
+
+  async #membersOf(group: string): Promise<string[]> {
+    const { participants } = this.#memory.groups.get(group) ?? (await this.openSocket().groupMetadata(group));
+    return participants.flatMap(({ id, lid, phoneNumber }) => [id, lid ?? '', phoneNumber ?? '']);
+  }
+}

@@ -1,0 +1,40 @@
+import type { Fence } from '../../core/ports/account-lease.ts';
+import type { AccountStore } from '../../core/ports/account-store.ts';
+import type { ProviderEvents } from '../../core/ports/chat-provider.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Journal } from '../../core/ports/journal.ts';
+import type { KeyStore } from '../../core/ports/key-store.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import type { SentMessage } from '../../core/ports/outbox.ts';
+import type { StorageHealth } from '../../core/ports/storage-health.ts';
+import type { openSocket } from './connection/open-socket.ts';
+
+export interface BaileysProviderOptions {
+  accountId: string;
+  events: ProviderEvents;
+  keyStore: KeyStore;
+  accountStore: AccountStore;
+  journal: Journal;
+  /** The message sent under this WhatsApp id, for a device that could not read it; undefined when unknown. */
+  findSentMessage(waMessageId: string): Promise<SentMessage | undefined>;
+  clock: Clock;
+  log: Logger;
+  /** Another WebSocket server than WhatsApp's. */
+  whatsappWsUrl?: string;
+  /** WhatsApp Web version to name; default the one Baileys brings. */
+  version?: readonly [number, number, number];
+  /** Older messages are stored and not answered. */
+  maxMessageAgeMs: number;
+  /** Digits of a number: pair by code for it instead of by QR. */
+  pairingPhone?: string;
+  /** Makes the socket. Default: a Baileys socket. */
+  connect?: typeof openSocket;
+  /** Default Math.random. */
+  random?(): number;
+  /** A message's delivery receipt was written; for crash tests. */
+  onReceiptSent?(): void;
+  /** Asked before each connection: nothing is received that could not be stored. Default: not asked. */
+  storage?: Pick<StorageHealth, 'check'>;
+  /** The right to hold this account's socket: asked for each piece that leaves it. Default: always held. */
+  fence?: Pick<Fence, 'isHeld'>;
+}

@@ -1,0 +1,364 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { EventEmitter } from 'node:events';
+import {
+  type BinaryNode,
+  generateSignalPubKey,
+  proto,
+  type WAMessage,
+  type WASocket,
+} from '@whiskeysockets/baileys';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
+import type { InboundMessage } from '../../../../../router/src/core/ports/inbox.ts';
+import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
+import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
+import { guardConsole } from '../../../../../router/src/providers/baileys/connection/console-guard.ts';
+import { InboundRunner } from '../../../../../router/src/providers/baileys/inbound/inbound-runner.ts';
+import { openAuthState } from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
+import { createAccountSignal } from '../../../../../router/src/providers/baileys/signal/signal-repository.ts';
+import { MemoryJournal } from '../../../../doubles/memory-journal.ts';
+import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
+import { recordingLog } from '../../../../support/quiet-log.ts';
+import { SignalPeer } from '../../../../whatsapp-emulator/signal-peer.ts';
+
+const ANA = '34600000002@s.whatsapp.net';
+const ME = '34600000001:1@s.whatsapp.net';
+
+/** A store whose commits can fail, and wait. */
+class WatchedStore extends MemoryKeyStore {
+  isDown = false;
+  gate: Promise<void> = Promise.resolve();
+
+  override async commit(scope: KeyScope, change: KeyChange): Promise<void> {
+    await this.gate;
+    if (this.isDown) throw new StorageUnavailableError('no database');
+    await super.commit(scope, change);
+  }
+}
+
+let release: () => void;
+beforeEach(() => {
+  release = guardConsole(recordingLog());
+});
+afterEach(() => release());
+
+/** Events that tests wait for. */
+type Heard = 'received' | 'receipt' | 'refused' | 'asked' | 'baileys' | 'failed';
+
+async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = {}) {
+  const journal = given.journal ?? new MemoryJournal();
+  const store = given.store ?? new WatchedStore(journal);
+  const log = recordingLog();
+  const heard = new EventEmitter();
+  const received: InboundMessage[] = [];
+  const said: string[] = [];
+  const state = {
+    receive: async (_: InboundMessage): Promise<void> => undefined,
+    unreadable: [] as string[],
+  };
+  const auth = await openAuthState({
+    store,
+    scope: { accountId: 'main', generation: 1 },
+    clock: systemClock,
+    onStorageFailed: () => heard.emit('failed'),
+    onKeyUnreadable: () => undefined,
+  });
+  const runner = new InboundRunner({
+    accountId: 'main',
+    journal,
+    receive: async (message) => {
+      await state.receive(message);
+      received.push(message);
+      heard.emit('received');
+    },
+    onTrouble: () => undefined,
+    onStorageFailed: () => undefined,
+    onRefused: () => undefined,
+    onJournalUnreadable: (waMessageId) => state.unreadable.push(waMessageId),
+    onOverflow: () => undefined,
+    onReceiptSent: () => undefined,
+    phoneOfLid: async () => undefined,
+    own: () => ({ id: ME, lid: '' }),
+    whatsAppNow: () => Date.now(),
+    clock: systemClock,
+    log,
+    maxMessageAgeMs: 86_400_000,
+    random: () => 0,
+  });
+  const tell = (event: Heard, what: string) => {
+    said.push(what);
+    heard.emit(event);
+  };
+  const socket = {
+    ws: new EventEmitter(),
+    ev: new EventEmitter(),
+    messageRetryManager: null,
+    sendReceipt: async (to: string, _: string | undefined, ids: string[], type?: string) =>
+      tell('receipt', `receipt ${to} ${ids.join()} ${type}`),
+    sendMessageAck: async ({ attrs }: BinaryNode, code?: number) =>
+      tell('refused', `refuse ${attrs.id} ${code}`),
+    sendRetryRequest: async ({ attrs }: BinaryNode) => tell('asked', `ask ${attrs.id}`),
+    upsertMessage: async ({ key }: WAMessage) => tell('baileys', `show ${key.id}`),
+  } as unknown as WASocket;
+  const signal = createAccountSignal(
+    auth.steps,
+    auth.creds,
+    pino({ level: 'silent' }),
+    undefined,
+    new Set<string>(),
+  );
+  await runner.replay();
+  const connect = () =>
+    runner.attach({
+      socket,
+      signal,
+      auth,
+      baileysListener: ({ attrs }) => tell('baileys', `baileys ${attrs.id}`),
+    });
+  const arrive = (node: BinaryNode) => socket.ws.emit('CB:message', node);
+  const next = (event: Heard) => new Promise<void>((resolve) => heard.once(event, () => resolve()));
+  const peer = new SignalPeer('34600000002');
+  const bundle = () => ({
+    registrationId: auth.creds.registrationId,
+    identityKey: generateSignalPubKey(auth.creds.signedIdentityKey.public),
+    signedPreKey: {
+      keyId: auth.creds.signedPreKey.keyId,
+      publicKey: generateSignalPubKey(auth.creds.signedPreKey.keyPair.public),
+      signature: auth.creds.signedPreKey.signature,
+    },
+  });
+  /** A message of Ana's phone. */
+  const stanza = async (id: string, message: proto.IMessage = { conversation: id }): Promise<BinaryNode> => {
+    const { type, bytes } = await peer.encryptFor(ME, message, bundle);
+    const attrs = { id, from: ANA, type: 'text', t: String(Math.floor(Date.now() / 1_000)) };
+    return { tag: 'message', attrs, content: [{ tag: 'enc', attrs: { v: '2', type }, content: bytes }] };
+  };
+  return { runner, journal, store, auth, socket, connect, arrive, next, stanza, received, said, state, log };
+}
+
+const texts = (received: readonly InboundMessage[]) => received.map(({ text }) => text);
+const pending = (journal: MemoryJournal) => journal.pending('main', { afterOrder: 0n, limit: 10 });
+
+describe('a message that reaches the socket', () => {
+  it('is acknowledged and delivered after its commit, and stays in the journal for the moment', async () => {
+    const { connect, arrive, next, stanza, received, said, store, journal, auth, runner } = await setup();
+    let open: () => void = () => undefined;
+    store.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    connect();
+    const node = await stanza('A');
+    const both = Promise.all([next('received'), next('receipt')]);
+    arrive(node);
+    // Its step has ended, and its commit has begun.
+    while (auth.commits.appended === 0) await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect([received, said]).toEqual([[], []]);
+    open();
+    await both;
+    expect(texts(received)).toEqual(['A']);
+    expect(said).toEqual([`receipt ${ANA} A inactive`]);
+    expect(await pending(journal)).toHaveLength(1);
+    await runner.stop();
+  });
+
+  it('twice is acknowledged twice and delivered once', async () => {
+    const { connect, arrive, next, stanza, received, said, runner } = await setup();
+    connect();
+    const node = await stanza('A');
+    const first = Promise.all([next('received'), next('receipt')]);
+    arrive(node);
+    await first;
+    const second = next('receipt');
+    arrive(node);
+    await second;
+    await runner.stop();
+    expect(texts(received)).toEqual(['A']);
+    expect(said).toHaveLength(2);
+  });
+
+  it('and cannot be decrypted is asked for again and refused, and said once', async () => {
+    const { connect, arrive, next, stanza, said, runner, log } = await setup();
+    connect();
+    const node = await stanza('A');
+    const [part] = node.content as BinaryNode[];
+    if (part)
+      part.content = Buffer.from((part.content as Buffer).map((byte, at) => (at > 60 ? byte ^ 1 : byte)));
+    const refused = next('refused');
+    arrive(node);
+    await refused;
+    expect(said).toEqual(['ask A', 'refuse A 500']);
+    expect(log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+      'messages not decrypted, asking their senders again',
+    ]);
+    await runner.stop();
+  });
+
+  it('is not acknowledged when the commit fails, and is decrypted again over the next connection', async () => {
+    const { connect, arrive, next, stanza, received, said, store, auth, runner } = await setup();
+    const detach = connect();
+    const node = await stanza('A');
+    store.isDown = true;
+    const failed = next('failed');
+    arrive(node);
+    await failed;
+    detach();
+    expect(said).toEqual([]);
+    store.isDown = false;
+    await auth.prepare();
+    connect();
+    const both = Promise.all([next('received'), next('receipt')]);
+    arrive(node);
+    await both;
+    expect(texts(received)).toEqual(['A']);
+    await runner.stop();
+  });
+
+  it('is found in the journal when its commit counted as failed and was none the less stored', async () => {
+    const { connect, arrive, next, stanza, received, store, auth, runner } = await setup();
+    const detach = connect();
+    const node = await stanza('A');
+    const commit = store.commit.bind(store);
+    store.commit = async (...change) => {
+      await commit(...change);
+      throw new StorageUnavailableError('no answer');
+    };
+    const failed = next('failed');
+    arrive(node);
+    await failed;
+    detach();
+    store.commit = commit;
+    await auth.prepare();
+    connect();
+    const both = Promise.all([next('received'), next('receipt')]);
+    arrive(node);
+    await both;
+    expect(texts(received)).toEqual(['A']);
+    await runner.stop();
+  });
+
+  it('reaches core outside the context of whoever appended to the same commit', async () => {
+    const { connect, arrive, next, stanza, store, auth, state, runner } = await setup();
+    const context = new AsyncLocalStorage<string>();
+    let seen: string | undefined = 'never asked';
+    state.receive = async () => {
+      seen = context.getStore();
+    };
+    connect();
+    const node = await stanza('A');
+    let open: () => void = () => undefined;
+    store.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    // A send of another chat, inside a workflow's step, starts the commit.
+    await context.run('a step', () => auth.keys.set({ 'lid-mapping': { a: '1' } }));
+    const done = next('received');
+    arrive(node);
+    open();
+    await done;
+    expect(seen).toBeUndefined();
+    await runner.stop();
+  });
+});
+
+describe('what is not an ordinary message', () => {
+  it.each([
+    ['a peer message', { category: 'peer' }, 'pkmsg'],
+    ['a status', { from: 'status@broadcast', participant: ANA }, 'skmsg'],
+    ['a newsletter', { from: '120363000000000001@newsletter' }, 'plaintext'],
+    ['a bot message', {}, 'msmsg'],
+  ])('is given to Baileys: %s', async (_, attrs, type) => {
+    const { connect, arrive, next, said, runner } = await setup();
+    connect();
+    const given = next('baileys');
+    arrive({
+      tag: 'message',
+      attrs: { id: 'A', from: ANA, t: '1700000000', ...attrs },
+      content: [{ tag: 'enc', attrs: { type }, content: Buffer.from('x') }],
+    });
+    await given;
+    expect(said).toEqual(['baileys A']);
+    await runner.stop();
+  });
+
+  it('is delivered when Baileys reports it, and an announced message when its content comes', async () => {
+    const { connect, arrive, next, received, runner } = await setup();
+    connect();
+    const given = next('baileys');
+    arrive({
+      tag: 'message',
+      attrs: { id: 'A', from: ANA, t: '1700000000' },
+      content: [{ tag: 'unavailable', attrs: {} }],
+    });
+    await given;
+    const done = next('received');
+    const key = { remoteJid: ANA, id: 'A', fromMe: false };
+    const message = {
+      key,
+      message: { conversation: 'from the phone' },
+      messageTimestamp: Date.now() / 1_000,
+    };
+    runner.upserted(proto.WebMessageInfo.fromObject(message) as WAMessage, 'notify');
+    runner.upserted(proto.WebMessageInfo.fromObject(message) as WAMessage, 'notify');
+    await done;
+    await runner.stop();
+    expect(texts(received)).toEqual(['from the phone']);
+  });
+});
+
+describe('the journal of an earlier process', () => {
+  it('is delivered in stanza order before anything else', async () => {
+    const first = await setup();
+    first.state.receive = async () => {
+      throw new StorageUnavailableError('no database');
+    };
+    first.connect();
+    for (const id of ['A', 'B', 'C']) {
+      const told = first.next('receipt');
+      first.arrive(await first.stanza(id));
+      await told;
+    }
+    await first.runner.stop();
+    expect(texts(first.received)).toEqual([]);
+    const second = await setup({ journal: first.journal });
+    await second.runner.stop();
+    expect(texts(second.received)).toEqual(['A', 'B', 'C']);
+  });
+
+  it('says which of its rows cannot be read, in the chat where that is known', async () => {
+    const journal = new MemoryJournal();
+    const row = (id: string, stanza: string) => ({
+      ciphertextHash: id,
+      stanzaOrder: BigInt(id.charCodeAt(0)),
+      waMessageId: id,
+      plaintext: Buffer.from('noise'),
+      stanza: Buffer.from(stanza),
+    });
+    journal.add('main', [
+      row('A', '{"attrs":'),
+      row('B', JSON.stringify({ attrs: { id: 'B', from: ANA, t: '1' } })),
+    ]);
+    const { runner, received, state } = await setup({ journal });
+    await runner.stop();
+    expect(state.unreadable).toEqual(['A']);
+    expect(received.map(({ kind, waMessageId }) => [kind, waMessageId])).toEqual([
+      ['undecryptable', 'B:undecryptable'],
+    ]);
+  });
+});
+
+it('shows Baileys what the own phone writes', async () => {
+  const { connect, arrive, next, stanza, said, received, runner } = await setup();
+  connect();
+  const node = await stanza('A', {
+    deviceSentMessage: { destinationJid: ANA, message: { conversation: 'from my phone' } },
+  });
+  Object.assign(node.attrs, { from: '34600000001@s.whatsapp.net', recipient: ANA });
+  const both = Promise.all([next('received'), next('receipt')]);
+  arrive(node);
+  await both;
+  expect(said).toContain('show A');
+  expect(received[0]).toMatchObject({ text: 'from my phone', ignoredReason: 'own-message' });
+  await runner.stop();
+});

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  MAX_TEXT_CHARS,
+  readContent,
+  words,
+} from '../../../../../router/src/providers/baileys/messages/message-content.ts';
+
+describe('readContent', () => {
+  it.each([
+    ['a text', { conversation: 'hello' }, 'hello'],
+    ['an extended text', { extendedTextMessage: { text: 'hello' } }, 'hello'],
+    ['a button', { buttonsResponseMessage: { selectedButtonId: 'b1', selectedDisplayText: 'Yes' } }, 'Yes'],
+    ['a list row', { listResponseMessage: { singleSelectReply: { selectedRowId: 'r1' } } }, 'r1'],
+    ['a caption', { imageMessage: { caption: 'look' } }, 'look'],
+  ])('reads %s', (_, message, text) => {
+    expect(readContent(message)).toMatchObject({ kind: 'text', text });
+  });
+
+  it('removes envelopes, one within the other', () => {
+    const inner = { viewOnceMessageV2: { message: { conversation: 'deep' } } };
+    const message = { deviceSentMessage: { message: { ephemeralMessage: { message: inner } } } };
+    expect(readContent(message)).toMatchObject({ kind: 'text', text: 'deep' });
+  });
+
+  it('stops at an envelope within itself', () => {
+    const message: Record<string, unknown> = {};
+    message.ephemeralMessage = { message };
+    expect(readContent(message)).toMatchObject({ kind: 'other' });
+  });
+
+  it('names the message that an edit replaces', () => {
+    const protocolMessage = { type: 14, key: { id: 'A' }, editedMessage: { conversation: 'better' } };
+    expect(readContent({ protocolMessage })).toMatchObject({ text: 'better', editOf: 'A' });
+  });
+
+  it('reads the text that is quoted', () => {
+    const contextInfo = { quotedMessage: { imageMessage: { caption: 'the picture' } } };
+    expect(readContent({ extendedTextMessage: { text: 'this?', contextInfo } })).toMatchObject({
+      text: 'this?',
+      quotedText: 'the picture',
+    });
+  });
+
+  it.each([
+    [{ reactionMessage: { text: '+' } }, 'reaction'],
+    [{ protocolMessage: { type: 0, key: { id: 'A' } } }, 'deleted'],
+    [{ extendedTextMessage: { text: ' ' } }, 'empty-text'],
+  ])('says why %j is never answered', (message, ignoredReason) => {
+    expect(readContent(message)).toMatchObject({ ignoredReason });
+  });
+
+  it.each([[{}], [{ messageContextInfo: {} }], [undefined], [{ protocolMessage: { type: 6 } }]])(
+    'skips what only machines exchange: %j',
+    (message) => {
+      expect(readContent(message)).toHaveProperty('skip');
+    },
+  );
+
+  it('stores a kind that it does not know as other', () => {
+    expect(readContent({ messageOfTheFuture: { text: 'hello' } })).toEqual({ kind: 'other', text: '' });
+  });
+
+  it('says what the file of a message is', () => {
+    const audioMessage = { ptt: true, mimetype: 'audio/ogg', fileLength: { low: 5, high: 0 } };
+    expect(readContent({ audioMessage })).toMatchObject({
+      kind: 'audio',
+      media: { kind: 'voice', mimeType: 'audio/ogg', sizeBytes: 5, reference: '' },
+    });
+  });
+
+  it('gives an answer for any value', () => {
+    const keys = fc.constantFrom(
+      'conversation',
+      'imageMessage',
+      'protocolMessage',
+      'contextInfo',
+      'text',
+      'key',
+      'type',
+    );
+    const value = fc.letrec((tie) => ({
+      node: fc.oneof(
+        { maxDepth: 6 },
+        fc.anything(),
+        fc.dictionary(keys, tie('node')) as fc.Arbitrary<unknown>,
+      ),
+    })).node;
+    fc.assert(
+      fc.property(value, (message) => {
+        const content = readContent(message);
+        return 'skip' in content ? typeof content.skip === 'string' : typeof content.text === 'string';
+      }),
+    );
+  });
+});
+
+describe('words', () => {
+  it('keeps what every store takes', () => {
+    expect(words('a\u0000b')).toBe('ab');
+    expect(words('a\ud800b')).toBe('a\ufffdb');
+    expect(words('\u{1f600}')).toBe('\u{1f600}');
+    expect(words('x'.repeat(MAX_TEXT_CHARS + 5))).toHaveLength(MAX_TEXT_CHARS);
+    expect(words('abc', 2)).toBe('ab');
+    for (const value of [undefined, null, 5, {}, ['a']]) expect(words(value)).toBe('');
+  });
+});
