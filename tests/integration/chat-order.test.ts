@@ -65,8 +65,8 @@ async function clearJournal(): Promise<void> {
 }
 
 /**
- * The stores of a process that ends right after the commit that completes what `isEnough` looks for: every later use is
- * refused, so nothing is acknowledged either. The commit that begins it takes its time, so that what is decrypted
+ * The stores of a process that ends right after the commit that completes what `isEnough` looks for: the process gets
+ * no answer to that commit and no later one, so nothing is acknowledged either. The commit that begins it takes its time, so that what is decrypted
  * meanwhile goes into the next one.
  */
 function dyingStore(
@@ -96,13 +96,14 @@ function dyingStore(
       if (!isEnough(journalled)) return;
       isDead = true;
       die();
+      mustLive();
     },
   };
   return { store, died };
 }
 
 describe('a group message that brings its author’s key', () => {
-  it('is answered before later ones although the process ended when the key alone was stored', async () => {
+  it('is answered before later ones although the process ended while both were in the journal', async () => {
     await (await accountThatKnowsBo()).provider.stop();
     await clearJournal();
     const first = await ana.say('first', { to: group });
@@ -118,7 +119,9 @@ describe('a group message that brings its author’s key', () => {
     await dying.provider.abandon();
     const left = await journalled();
     expect(left.map(({ waMessageId }) => waMessageId)).toEqual([first, second]);
-    expect(dying.received).toEqual([]);
+    // What was committed before the last commit may have reached core.
+    expect(['first', 'second'].slice(0, dying.texts.length)).toEqual(dying.texts);
+    expect(dying.texts).not.toContain('second');
 
     const next = newAccount();
     await next.provider.start();

@@ -67,9 +67,9 @@ describe('the check of a database', () => {
     ],
     ['REVOKE DELETE ON journal FROM', 'GRANT DELETE ON journal TO', /privilege DELETE on "journal"/],
     [
-      'REVOKE USAGE ON SEQUENCE outbox_id_seq FROM',
-      'GRANT USAGE ON SEQUENCE outbox_id_seq TO',
-      /privilege USAGE on "public.outbox_id_seq".*GRANT USAGE ON SEQUENCE/,
+      'REVOKE USAGE ON SEQUENCE message_id_seq FROM',
+      'GRANT USAGE ON SEQUENCE message_id_seq TO',
+      /privilege USAGE on "public.message_id_seq".*GRANT USAGE ON SEQUENCE/,
     ],
     [
       'REVOKE SELECT ON _prisma_migrations FROM',
