@@ -44,7 +44,7 @@ export interface HttpAgentClientConfig {
   log?: Logger;
   /** Share one among clients, so that what one learns of a server the others know. Default: its own. */
   state?: AdkState;
-  /** Default: one of its own, which refuses cloud metadata addresses. */
+  /** Default: a new transport, which refuses cloud metadata addresses. */
   transport?: AgentTransport;
   clock?: Clock;
   /** Largest answer read, in bytes; a larger one is cut off and an error. Default 2 MiB, with `adk.media` 16 MiB. */

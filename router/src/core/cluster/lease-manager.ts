@@ -40,7 +40,7 @@ const LOOK_EVERY_MS = 300;
 /** The same while an account can be taken. */
 const LOOK_SOON_MS = 100;
 const WATCH_EVERY_MS = 250;
-/** After a break of its own connection this node takes no account of a dead node for so long: all may have broken. */
+/** After its connection breaks, this node takes over no account for this long, in milliseconds: every node may have lost its connection. */
 const SETTLED_AFTER_MS = 2_000;
 
 interface Holding {

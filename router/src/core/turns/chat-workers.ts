@@ -95,7 +95,7 @@ export class ChatWorkers {
   }
 
   /**
-   * Ends the workers: turns that run get `graceMs` to end, the others are aborted. What is left continues on another node
+   * Ends the workers: turns that run get `graceMs` to end, the others are aborted. Unfinished turns continue on another node
    * at once, or here after the next start.
    */
   async stop(graceMs: number): Promise<void> {

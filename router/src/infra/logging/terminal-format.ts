@@ -12,7 +12,7 @@ const errorSchema = z.looseObject({
 
 /**
  * Text of a log line for a terminal: the event, then its fields as `name=value`. An error is its sentence and code; the
- * stack follows on lines of its own only when the error is not one of wa2ai's, which means a defect.
+ * stack follows on separate lines only when the error is not one of wa2ai's, which means a defect.
  * @param line the JSON object that pino wrote
  */
 export function formatForTerminal(line: Record<string, unknown>): string {

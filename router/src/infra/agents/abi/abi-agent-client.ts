@@ -34,7 +34,7 @@ export interface AbiAgentClientConfig {
   clock?: Clock;
   /** Share one among clients, so that an ABI behind a URL is fetched once. Default: its own. */
   manifests?: Manifests;
-  /** Default: one of its own, which refuses cloud metadata addresses. */
+  /** Default: a new transport, which refuses cloud metadata addresses. */
   transport?: AgentTransport;
 }
 

@@ -123,7 +123,7 @@ export class AdkRuns {
     if (status !== 200) return { ok: false, refusal: { status, headers, body } };
     const events = parseEvents(body);
     if (!events.ok) throw new AgentProtocolError(failedSentence(events.problem));
-    // A Python server reads both spellings; only camelCase carries what the agent is told about the message.
+    // A Python server reads both spellings; only camelCase carries `stateDelta`.
     this.#options.state.learnDialect(server.name, areOfAdkServer(events.value) ? 'camel' : dialect);
     return { ok: true, events: events.value };
   }

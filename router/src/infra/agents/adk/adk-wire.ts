@@ -11,7 +11,7 @@ export interface RunRequest {
   sessionId: string;
   text: string;
   messageId: string;
-  /** What the agent is told about the message beside its words; see `sessionStateOf`. */
+  /** Facts about the message that the agent receives beside its text; see `sessionStateOf`. */
   state?: Record<string, unknown>;
   /** A part beside the text; a file alone has no text part. */
   file?: InlineData;
@@ -30,7 +30,7 @@ const STATE_PREFIX = 'wa2ai_';
 const MARKER = `${STATE_PREFIX}msg`;
 
 /**
- * What an ADK agent is told about a message, as keys of its session state; an instruction reads one as `{wa2ai_name}`.
+ * Facts about a message that an ADK agent receives, as keys of its session state; an instruction reads one as `{wa2ai_name}`.
  * Every key is sent with every message, empty when there is nothing to say, so that none is left over from an earlier
  * message. The words of the message stay as the person wrote them.
  *

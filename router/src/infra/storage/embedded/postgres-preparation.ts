@@ -116,7 +116,7 @@ async function checkVersion(folder: ServerFolder, binaries: PostgresBinaries): P
   );
 }
 
-/** A backup restored by root belongs to root, and PostgreSQL opens only files of its own user. */
+/** A backup restored by root belongs to root, and PostgreSQL opens only files that its user owns. */
 async function chownData(folder: ServerFolder, user: ServerUser): Promise<void> {
   const { uid } = await stat(folder.data);
   if (uid !== user.uid) await chownFolder(user, folder.data);

@@ -21,7 +21,7 @@ export interface LidMappingsOptions {
 }
 
 /**
- * Which number and LID are one person, as Baileys uses it outside Signal steps: what is learned is a step of its own, and
+ * Which number and LID are one person, as Baileys uses it outside Signal steps: each new pair is stored in a separate step, and
  * WhatsApp is asked for unknown numbers outside of one.
  */
 export class LidMappings {
