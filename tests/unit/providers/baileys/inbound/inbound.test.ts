@@ -98,7 +98,10 @@ describe('a chat', () => {
     const [lost, next] = [stanza('lost'), stanza('next')];
     give({ type: 'stanza', stanza: lost });
     give({ type: 'stanza', stanza: next });
-    expect(names(give({ type: 'failed', stanza: lost }))).toEqual(['ask-retry', 'decrypt']);
+    expect(names(give({ type: 'not-read', stanza: lost, reason: 'failed' }))).toEqual([
+      'ask-retry',
+      'decrypt',
+    ]);
     read(next, 1);
     expect(names(give({ type: 'committed', unit: 1 }))).toEqual(['receipts']);
     expect(names(ticks(4))).toEqual([]);
@@ -110,7 +113,7 @@ describe('a chat', () => {
     const [lost, next] = [stanza('lost'), stanza('next')];
     give({ type: 'stanza', stanza: lost });
     give({ type: 'stanza', stanza: next });
-    give({ type: 'failed', stanza: lost });
+    give({ type: 'not-read', stanza: lost, reason: 'failed' });
     read(next, 1);
     give({ type: 'committed', unit: 1 });
     const again = { ...lost, hash: 'another' };
@@ -120,7 +123,7 @@ describe('a chat', () => {
       { type: 'receipts' },
       { type: 'deliver', key: 'lost', order: 1n },
     ]);
-    expect(give({ type: 'stored', key: 'lost' })).toMatchObject([
+    expect(give({ type: 'delivered', key: 'lost', isStored: true })).toMatchObject([
       { type: 'deliver', key: 'next', order: 2n },
     ]);
   });
@@ -150,7 +153,7 @@ describe('a journal row', () => {
     give({ type: 'stanza', stanza: message });
     read(message, 1);
     give({ type: 'committed', unit: 1 });
-    give({ type: 'stored', key: 'A' });
+    give({ type: 'delivered', key: 'A', isStored: true });
     expect(ticks(4)).toEqual([]);
     expect(ticks(1)).toEqual([{ type: 'forget', hashes: ['hash of A'] }]);
   });
@@ -161,7 +164,7 @@ describe('a journal row', () => {
     give({ type: 'stanza', stanza: message });
     read(message, 1);
     give({ type: 'committed', unit: 1 });
-    give({ type: 'stored', key: 'A' });
+    give({ type: 'delivered', key: 'A', isStored: true });
     give({ type: 'closed' });
     expect(ticks(30)).toEqual([]);
     give({ type: 'opened', durable: 1 });
@@ -176,7 +179,7 @@ describe('a message whose text never comes', () => {
     const { give, stanza, ticks, names } = byHand();
     const message = stanza('A');
     give({ type: 'stanza', stanza: message });
-    give({ type: 'failed', stanza: message });
+    give({ type: 'not-read', stanza: message, reason: 'failed' });
     expect(names(ticks(59))).toEqual([]);
     expect(names(ticks(1))).toEqual(['undecryptable']);
     expect(names(ticks(120))).toEqual([]);
@@ -187,12 +190,12 @@ describe('a message whose text never comes', () => {
     for (let attempt = 1; attempt <= 5; attempt += 1) {
       const message = { ...stanza('A'), hash: `${attempt}` };
       give({ type: 'stanza', stanza: message });
-      const effects = names(give({ type: 'failed', stanza: message }));
+      const effects = names(give({ type: 'not-read', stanza: message, reason: 'failed' }));
       expect(effects).toEqual(attempt < 5 ? ['ask-retry'] : ['ask-retry', 'undecryptable']);
     }
     const other = stanza('B');
     give({ type: 'stanza', stanza: other });
-    give({ type: 'failed', stanza: other });
+    give({ type: 'not-read', stanza: other, reason: 'failed' });
     expect(names(give({ type: 'stopping' }))).toEqual(['undecryptable']);
   });
 
@@ -209,7 +212,7 @@ it('ends the offline batch when WhatsApp never says so and delivers nothing for 
   const message = stanza('A');
   give({ type: 'stanza', stanza: message });
   give({ type: 'closed' });
-  give({ type: 'not-tried', stanza: message });
+  give({ type: 'not-read', stanza: message, reason: 'not-tried' });
   give({ type: 'opened', durable: 0 });
   expect(state.openSlots).toBe(1);
   ticks(100);
