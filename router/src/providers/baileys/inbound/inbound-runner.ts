@@ -185,7 +185,7 @@ export class InboundRunner {
 
   /** The link is gone, and with it everything that WhatsApp might have delivered again. */
   unlinked(): void {
-    this.#event({ type: 'offline-ended' });
+    this.#event({ type: 'unlinked' });
   }
 
   /** Baileys reported a message: of a stanza that it handled itself, or its content from the account's phone. */

@@ -41,8 +41,10 @@ export type InboundEvent<S extends InboundStanza, C> =
   | { type: 'opened'; durable: number }
   | { type: 'logged-in' }
   | { type: 'closed' }
-  /** WhatsApp has delivered everything that was queued, or the link is gone. */
+  /** WhatsApp has delivered everything that was queued. */
   | { type: 'offline-ended' }
+  /** WhatsApp will deliver nothing again: the link is gone. */
+  | { type: 'unlinked' }
   | { type: 'tick' }
   | { type: 'stopping' }
   /** An ordinary message reached the socket. */
@@ -197,7 +199,6 @@ export class InboundState<S extends InboundStanza, C> {
   #delivering = 0;
   /** The first chat that lost stanzas over this connection, which ends when the others of the chat are decrypted. */
   #overflowing: Chat<S, C> | undefined;
-  #isEnding = false;
 
   /** @param lastOrder orders of new messages are above this one */
   constructor(lastOrder: bigint, limits = LIMITS) {
@@ -246,6 +247,10 @@ export class InboundState<S extends InboundStanza, C> {
         this.#closed();
         break;
       case 'offline-ended':
+        // After an overflow, what was dropped comes over the next connection.
+        if (this.#isConnected && !this.#overflowing) this.#offlineEnded();
+        break;
+      case 'unlinked':
         this.#offlineEnded();
         break;
       case 'tick':
@@ -294,7 +299,6 @@ export class InboundState<S extends InboundStanza, C> {
     this.#isConnected = false;
     this.#quietTicks = undefined;
     this.#overflowing = undefined;
-    this.#isEnding = false;
     for (const chat of this.#turns) {
       this.#bytes -= chat.waitingBytes;
       chat.waitingBytes = 0;
@@ -310,8 +314,6 @@ export class InboundState<S extends InboundStanza, C> {
   }
 
   #offlineEnded(): void {
-    // What was dropped comes over the next connection.
-    if (this.#overflowing) return;
     this.#quietTicks = undefined;
     for (const chat of [...this.#chats.values()])
       this.#giveUpMissing(chat, (dueTick) => dueTick === undefined);
@@ -331,7 +333,7 @@ export class InboundState<S extends InboundStanza, C> {
     }
     if (this.#quietTicks !== undefined) {
       this.#quietTicks += 1;
-      if (this.#quietTicks >= OFFLINE_QUIET_TICKS) this.#offlineEnded();
+      if (this.#quietTicks >= OFFLINE_QUIET_TICKS && !this.#overflowing) this.#offlineEnded();
     }
     this.#forgetStored();
   }
@@ -405,13 +407,13 @@ export class InboundState<S extends InboundStanza, C> {
   }
 
   #endAfterOverflow(): void {
-    if (!this.#overflowing || this.#isEnding || this.#decrypting || this.#committing.length > 0) return;
-    this.#isEnding = true;
+    if (!this.#overflowing || this.#decrypting || this.#committing.length > 0) return;
+    this.#effects.push({ type: 'disconnect' });
+    this.#closed();
     // What is read and waits for a message that may never come must not fill the memory again.
     for (const chat of [...this.#chats.values()]) {
       if (chat.slots.some(isRead)) this.#giveUpMissing(chat, () => true);
     }
-    this.#effects.push({ type: 'disconnect' });
   }
 
   // Decryption
