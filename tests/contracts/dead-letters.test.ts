@@ -162,6 +162,7 @@ describeStores('dead letters in $name', (stores) => {
     expect(await openIds({ reason: 'AGENT_TIMEOUT' })).toEqual([ids[0], ids[2]]);
     expect(await openIds({ channelId: first.person.phone })).toEqual([ids[0], ids[2]]);
     expect(await openIds({ channelId: `${first.person.lid}@lid`, before: ids[2] })).toEqual([ids[0]]);
+    expect(await openIds({ after: ids[0] })).toEqual(ids.slice(1));
     expect(await stores.deadLetters.open({ accountId }, 2)).toEqual(ids.slice(0, 2));
     await stores.deadLetters.replay(first.letterId, NODE);
     expect(await openIds()).toEqual(ids.slice(1));

@@ -103,13 +103,26 @@ describe('POST /api/dead-letters/replay', () => {
     const filter = { reason: 'AGENT_TIMEOUT', limit: 2 };
     const first = await api.call('POST', '/api/dead-letters/replay', filter);
     expect(first.status).toBe(202);
-    expect(first.body).toEqual({ success: true, replayed: 2, hasMore: true });
+    expect(first.body).toEqual({ success: true, replayed: 2, hasMore: true, next: expect.any(String) });
     const second = await api.call('POST', '/api/dead-letters/replay', filter);
     expect(second.body).toEqual({ success: true, replayed: 1, hasMore: false });
     const chat = await api.call('POST', '/api/dead-letters/replay', { channelId: '+54 9 3777 00-0009' });
     expect(chat.body).toMatchObject({ replayed: 1 });
     expect((await api.call('POST', '/api/dead-letters/replay')).body).toMatchObject({ replayed: 0 });
     expect(api.served).toHaveLength(4);
+  });
+
+  it('reaches each one once by next, also when those before fail again meanwhile', async () => {
+    const ids = [];
+    for (let n = 1; n <= 3; n++) ids.push(await deadLetter(`549377700000${n}`));
+    const first = await api.call('POST', '/api/dead-letters/replay', { limit: 2 });
+    const inbox = new MemoryInbox(api.state);
+    for (const { messageId = '' } of api.state.deadLetters.slice(0, 2)) {
+      await inbox.finishTurn(messageId, { state: 'dead', reason: 'AGENT_TIMEOUT', replies: [] });
+    }
+    expect(first.body.next).toBe(ids[1]);
+    const second = await api.call('POST', '/api/dead-letters/replay', { limit: 2, after: first.body.next });
+    expect(second.body).toEqual({ success: true, replayed: 1, hasMore: false });
   });
 
   it.each([
