@@ -369,7 +369,7 @@ describe('the author and the chat', () => {
     expect(read({ key }, unknownOwn).chat).toEqual({ kind: 'person', lid });
   });
 
-  it("keep the second address of the chat partner in an own message", () => {
+  it('keep the second address of the chat partner in an own message', () => {
     const key = { remoteJid: lidJid, remoteJidAlt: phoneJid, fromMe: true };
     expect(read({ key }).chat).toEqual({ kind: 'person', ...person });
   });
