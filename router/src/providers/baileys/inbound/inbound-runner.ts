@@ -314,7 +314,7 @@ export class InboundRunner {
   async #decrypt({ stanza, order, behind, isContent }: Extract<Effect, { type: 'decrypt' }>): Promise<void> {
     const connection = this.#connection;
     if (!connection || !isOrdinary(stanza)) {
-      this.#event({ type: 'not-read', stanza, reason: 'not-tried' });
+      this.#event({ type: 'not-read', stanza, why: 'not-tried' });
       return;
     }
     // Senders are asked more slowly than messages fail: those that wait for it must not fill the memory.
@@ -343,7 +343,7 @@ export class InboundRunner {
       connection.socket.messageRetryManager?.cancelPendingPhoneRequest(stanza.id);
     } catch (error) {
       this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'decryption interrupted');
-      this.#event({ type: 'not-read', stanza, reason: 'not-tried' });
+      this.#event({ type: 'not-read', stanza, why: 'not-tried' });
       // Its slot stays open until WhatsApp delivers it again, which only a new connection makes it do.
       if (error instanceof StorageUnavailableError) this.#options.onStorageFailed(error);
     }
@@ -360,7 +360,7 @@ export class InboundRunner {
       return;
     }
     if (kind === 'failed') this.#logFailure(stanza);
-    this.#event({ type: 'not-read', stanza, reason: kind });
+    this.#event({ type: 'not-read', stanza, why: kind });
   }
 
   /** Log failures 1, 2, 4, 8, ... for the operator: they come in storms. */

@@ -52,7 +52,7 @@ export type InboundEvent<S extends InboundStanza, C> =
   /** The stanza being decrypted was read; its unit has this number. No content: it brought a group key and no message. */
   | { type: 'read'; stanza: S; unit: number; content: C | undefined; bytes: number }
   /** `spent`: its keys were used, so it was read before. `not-tried`: storage did not work, and its unit is void. */
-  | { type: 'not-read'; stanza: S; reason: 'spent' | 'failed' | 'not-tried' }
+  | { type: 'not-read'; stanza: S; why: 'spent' | 'failed' | 'not-tried' }
   /** Everything up to this unit is durable. */
   | { type: 'committed'; unit: number }
   /** Nothing of what is not durable by now ever will be. */
@@ -477,16 +477,16 @@ export class InboundState<S extends InboundStanza, C> {
     if (unit <= this.#durable) this.#committed(this.#durable);
   }
 
-  #notRead({ stanza, reason }: EventOf<S, C, 'not-read'>): void {
+  #notRead({ stanza, why }: EventOf<S, C, 'not-read'>): void {
     const arrival = this.#takeDecrypting(stanza);
     if (!arrival) return;
     const { message } = arrival;
     // Nothing can be said to WhatsApp about it.
-    if (reason === 'not-tried' || this.#isOver(arrival)) {
+    if (why === 'not-tried' || this.#isOver(arrival)) {
       this.#miss(message, undefined);
       return;
     }
-    if (reason === 'failed' && !isRead(message)) {
+    if (why === 'failed' && !isRead(message)) {
       this.#effects.push({ type: 'ask-retry', stanza });
       this.#miss(message, this.#tick + RESEND_TICKS);
       this.#countFailure(stanza);

@@ -145,10 +145,10 @@ export class InboundModel {
     if (this.#read.has(hash) && row) {
       this.#give({ type: 'read', stanza, unit: 0, content: stanza.key, bytes: stanza.bytes });
     } else if (this.#read.has(hash)) {
-      this.#give({ type: 'not-read', stanza, reason: 'spent' });
+      this.#give({ type: 'not-read', stanza, why: 'spent' });
     } else if (kind === 'corrupt' || kind === 'lost') {
       this.#failed.add(stanza.key);
-      this.#give({ type: 'not-read', stanza, reason: 'failed' });
+      this.#give({ type: 'not-read', stanza, why: 'failed' });
     } else {
       this.#read.add(hash);
       const isMessage = kind === 'plain';
@@ -165,7 +165,7 @@ export class InboundModel {
     if (!effect) return;
     this.#decrypting = undefined;
     this.close();
-    this.#give({ type: 'not-read', stanza: effect.stanza, reason: 'not-tried' });
+    this.#give({ type: 'not-read', stanza: effect.stanza, why: 'not-tried' });
   }
 
   commit(): void {

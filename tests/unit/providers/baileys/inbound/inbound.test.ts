@@ -92,7 +92,7 @@ describe('inbound messages under any sequence of events', () => {
     holds(500, 2_000);
   });
 
-  it('keep to the memory bound in a storm, and lose nothing', () => {
+  it('stay within the memory limit in a storm, and are not lost', () => {
     holds(20_000, 2_000);
   });
 });
@@ -118,12 +118,12 @@ function byHand() {
 }
 
 describe('a chat', () => {
-  it('waits five seconds for a message that was asked for, and no longer', () => {
+  it('waits five seconds for a requested message, and no longer', () => {
     const { give, stanza, read, ticks, names } = byHand();
     const [lost, next] = [stanza('lost'), stanza('next')];
     give({ type: 'stanza', stanza: lost });
     give({ type: 'stanza', stanza: next });
-    expect(names(give({ type: 'not-read', stanza: lost, reason: 'failed' }))).toEqual([
+    expect(names(give({ type: 'not-read', stanza: lost, why: 'failed' }))).toEqual([
       'ask-retry',
       'decrypt',
     ]);
@@ -133,12 +133,12 @@ describe('a chat', () => {
     expect(names(ticks(1))).toEqual(['deliver']);
   });
 
-  it('waits for the message itself, which comes first when it is sent again in time', () => {
+  it('waits for the requested message, which comes first when it arrives in time', () => {
     const { give, stanza, read } = byHand();
     const [lost, next] = [stanza('lost'), stanza('next')];
     give({ type: 'stanza', stanza: lost });
     give({ type: 'stanza', stanza: next });
-    give({ type: 'not-read', stanza: lost, reason: 'failed' });
+    give({ type: 'not-read', stanza: lost, why: 'failed' });
     read(next, 1);
     give({ type: 'committed', unit: 1 });
     const again = { ...lost, hash: 'another' };
@@ -153,7 +153,7 @@ describe('a chat', () => {
     ]);
   });
 
-  it('does not wait for another one, and chats take turns', () => {
+  it('does not wait for another chat, and chats alternate', () => {
     const { give, stanza } = byHand();
     const many = Array.from({ length: 3 }, (_, n) => stanza(`a${n}`, 'a'));
     for (const one of many) give({ type: 'stanza', stanza: one });
@@ -183,7 +183,7 @@ describe('a journal row', () => {
     expect(ticks(1)).toEqual([{ type: 'forget', hashes: ['hash of A'] }]);
   });
 
-  it('is kept until WhatsApp delivers nothing again when its receipt may be lost', () => {
+  it('is kept until WhatsApp stops redelivering when its receipt may be lost', () => {
     const { give, stanza, read, ticks } = byHand();
     const message = stanza('A');
     give({ type: 'stanza', stanza: message });
@@ -199,12 +199,12 @@ describe('a journal row', () => {
   });
 });
 
-describe('a message whose text never comes', () => {
+describe('a message whose text never arrives', () => {
   it('is recorded after a minute, once', () => {
     const { give, stanza, ticks, names } = byHand();
     const message = stanza('A');
     give({ type: 'stanza', stanza: message });
-    give({ type: 'not-read', stanza: message, reason: 'failed' });
+    give({ type: 'not-read', stanza: message, why: 'failed' });
     expect(names(ticks(59))).toEqual([]);
     expect(names(ticks(1))).toEqual(['undecryptable']);
     expect(names(ticks(120))).toEqual([]);
@@ -215,16 +215,16 @@ describe('a message whose text never comes', () => {
     for (let attempt = 1; attempt <= 5; attempt += 1) {
       const message = { ...stanza('A'), hash: `${attempt}` };
       give({ type: 'stanza', stanza: message });
-      const effects = names(give({ type: 'not-read', stanza: message, reason: 'failed' }));
+      const effects = names(give({ type: 'not-read', stanza: message, why: 'failed' }));
       expect(effects).toEqual(attempt < 5 ? ['ask-retry'] : ['ask-retry', 'undecryptable']);
     }
     const other = stanza('B');
     give({ type: 'stanza', stanza: other });
-    give({ type: 'not-read', stanza: other, reason: 'failed' });
+    give({ type: 'not-read', stanza: other, why: 'failed' });
     expect(names(give({ type: 'stopping' }))).toEqual(['undecryptable']);
   });
 
-  it('is recorded when it came without ciphertext and the phone does not send it', () => {
+  it('is recorded when it arrived without ciphertext and the phone does not send it', () => {
     const { give, stanza, ticks, names } = byHand();
     give({ type: 'announced', key: 'A', chat: 'c' });
     give({ type: 'missing', stanza: stanza('A') });
@@ -232,12 +232,12 @@ describe('a message whose text never comes', () => {
   });
 });
 
-it('ends the offline batch when WhatsApp never says so and delivers nothing for twenty seconds', () => {
+it('ends the offline batch after twenty seconds without a message', () => {
   const { state, give, stanza, ticks, names } = byHand();
   const message = stanza('A');
   give({ type: 'stanza', stanza: message });
   give({ type: 'closed' });
-  give({ type: 'not-read', stanza: message, reason: 'not-tried' });
+  give({ type: 'not-read', stanza: message, why: 'not-tried' });
   give({ type: 'opened', durable: 0 });
   expect(state.openSlots).toBe(1);
   ticks(100);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { BulkReplay } from '../../../../core/delivery/replay-dead-letters.ts';
 import type { DeadLetterFilter, DeadLetters, Replay } from '../../../../core/ports/dead-letters.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { DeadLetterRow, MessageLog } from '../../../../core/ports/message-log.ts';
@@ -12,7 +13,7 @@ export interface DeadLettersApiDeps {
   messageLog: MessageLog;
   replayDeadLetter(id: string): Promise<Replay['outcome']>;
   /** Replays at most `limit` open dead letters of a filter, oldest first. */
-  replayDeadLetters(filter: DeadLetterFilter, limit: number): Promise<{ replayed: number; hasMore: boolean }>;
+  replayDeadLetters(filter: DeadLetterFilter, limit: number): Promise<BulkReplay>;
   deadLetters: Pick<DeadLetters, 'close'>;
   log: Logger;
 }
@@ -31,6 +32,7 @@ const replayBody = z
     channelId: chatField.optional().describe('Only this chat.'),
     reason: reasonField.optional(),
     before: rowIdField.optional().describe('Only dead letters with a smaller id.'),
+    after: rowIdField.optional().describe('Only dead letters with a larger id: `next` of the call before.'),
     limit: z.int().min(1).max(1_000).optional().describe('Maximum number. Default: 100.'),
   })
   .meta({ id: 'DeadLettersToReplay', examples: [{ reason: 'AGENT_UNAVAILABLE', limit: 500 }] });
@@ -66,6 +68,8 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       operationId: 'replayDeadLetters',
       summary: 'Replay the open dead letters of a filter, oldest first',
       body: replayBody,
+      description:
+        'To replay all, call again with `next` as `after` until there is no `next`. This reaches each dead letter once, also when some fail again meanwhile.',
       isBodyOptional: true,
       responses: {
         202: {
@@ -73,7 +77,11 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
           schema: z.object({
             success: z.literal(true),
             replayed: z.int().describe('Number of dead letters replayed.'),
-            hasMore: z.boolean().describe('There are more than the limit: call again.'),
+            hasMore: z.boolean().describe('There are more than the limit.'),
+            next: z
+              .string()
+              .optional()
+              .describe('Present when there are more: send it as `after` to replay the next ones.'),
           }),
         },
       },
