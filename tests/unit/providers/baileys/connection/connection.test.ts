@@ -162,7 +162,6 @@ describe('one connection', () => {
     expect(sockets).toHaveLength(1);
   });
 
-<<<<<<< HEAD
   it('logs in again twice when another client took over an account that was taken from a node', async () => {
     isTakeOver = true;
     await start();
@@ -186,10 +185,7 @@ describe('one connection', () => {
     expect(sockets).toHaveLength(3);
   });
 
-  it('goes on by itself when a limit is over', async () => {
-=======
   it('reconnects when a temporary ban ends', async () => {
->>>>>>> inbound
     await start();
     socket().closes(429);
     await settle();
