@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { MockAgent } from '../support/mock-agent.ts';
 import { newNumber } from '../support/test-bed.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
@@ -33,6 +33,11 @@ afterAll(async () => {
   await composed?.remove();
   await Promise.all((gateways ?? []).map((gateway) => gateway.close()));
   await Promise.all([agent?.stop(), emulator?.stop()]);
+});
+
+// The report of a failed test ends with what the containers logged during it.
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') console.error(await composed.logsSince(task.result.startTime ?? 0));
 });
 
 /** Service names of the nodes that own the account, as one node shows it. Node and service have the same name except the first. */

@@ -100,6 +100,17 @@ export class Composed {
     return run('docker', ['logs', await this.container(service)], { withStderr: true });
   }
 
+  /** All that the containers wrote since a time in milliseconds since 1970, each under the name of its service. */
+  async logsSince(sinceMs: number): Promise<string> {
+    const since = new Date(sinceMs).toISOString();
+    const sections = [...Object.keys(NODES), 'postgres'].map(async (service) => {
+      const id = await this.container(service);
+      const text = id ? await run('docker', ['logs', '--since', since, id], { withStderr: true }) : '';
+      return `--- ${service}\n${text}`;
+    });
+    return (await Promise.all(sections)).join('\n');
+  }
+
   /** Runs a command in a service's container, as its own user. */
   async exec(service: string, ...command: string[]): Promise<string> {
     return run('docker', ['exec', await this.container(service), ...command]);
