@@ -100,7 +100,7 @@ it('deletes every row of a closed account in batches, and no row of another one'
   expect(await cluster.addAccount(accountId)).toBe('added');
 });
 
-it('deletes nothing of an account that is not closed, or not there', async () => {
+it('deletes nothing of an account that is not closed or does not exist', async () => {
   await fill(accountId);
   expect(await deletion.deleteRows(accountId, 100)).toBe(0);
   await deletion.close('nobody');

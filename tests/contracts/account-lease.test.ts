@@ -86,7 +86,7 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
   });
   afterAll(() => nodes.close());
 
-  it('give an account to exactly one of many that ask at once', async () => {
+  it('are granted to exactly one of many nodes that request an account at once', async () => {
     const account = await nodes.account();
     const asked = Array.from({ length: 20 }, (_, index) => nodes.node(`many-${index}`).acquire(account));
     const given = (await Promise.all(asked)).filter((lease) => lease !== undefined);
@@ -94,14 +94,14 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
     expect(given[0]).toMatchObject({ accountId: account, epoch: 1n });
   });
 
-  it('grow the epoch with each acquisition, also by the same node', async () => {
+  it('increase the epoch with each acquisition, also by the same node', async () => {
     const account = await nodes.account();
     expect(await n1.acquire(account)).toEqual({ accountId: account, owner: 'n1', epoch: 1n });
     expect((await n1.acquire(account))?.epoch).toBe(2n);
     expect(await n2.acquire(account)).toBeUndefined();
   });
 
-  it('pass on at once what was given back, and not what was lost before', async () => {
+  it('can be acquired at once after a release, and a release of a lost lease changes nothing', async () => {
     const account = await nodes.account();
     const first = (await n1.acquire(account)) as Lease;
     await n1.release(first);
@@ -112,7 +112,7 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
     expect(await n1.acquire(account)).toBeUndefined();
   });
 
-  it('renew those that count, and no other', async () => {
+  it('are renewed when they are valid, and not otherwise', async () => {
     const [kept, given, never] = [await nodes.account(), await nodes.account(), await nodes.account()];
     const leases = [(await n1.acquire(kept)) as Lease, (await n1.acquire(given)) as Lease];
     await n1.release(leases[1] as Lease);
@@ -122,7 +122,7 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
     expect(await n1.renew([])).toEqual(new Set());
   });
 
-  it('pass on what ran out, and refuse to renew it for the former owner after that', async () => {
+  it('can be acquired after they expire, and then the former owner cannot renew them', async () => {
     const account = await nodes.account();
     const hung = nodes.node('n1', -1);
     const old = (await hung.acquire(account)) as Lease;
@@ -130,7 +130,7 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
     expect(await n1.renew([old])).toEqual(new Set());
   });
 
-  it('leave a lease that ran out to its owner as long as nobody took it', async () => {
+  it('stay renewable after they expire as long as no other node acquired them', async () => {
     const account = await nodes.account();
     const hung = nodes.node('n1', -1);
     const lease = (await hung.acquire(account)) as Lease;
@@ -138,7 +138,7 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
     expect(await n2.acquire(account)).toBeUndefined();
   });
 
-  it('pass on the lease of a dead process to who saw it dead, and not that of a live one', async () => {
+  it('can be acquired from a dead process by the node that saw it end, and not from a live one', async () => {
     const account = await nodes.account();
     const lease = (await n1.acquire(account)) as Lease;
     expect(await n2.acquire(account, { fromDead: true })).toBeUndefined();

@@ -27,13 +27,13 @@ beforeEach(() => {
 describe.each<[string, () => AccountStore]>([
   ['memory', () => new MemoryAccountStore()],
   ['PostgreSQL', () => new PostgresAccountStore(postgres)],
-])('limits of an account in %s', (_name, open) => {
+])('account limits in %s', (_name, open) => {
   let store: AccountStore;
   beforeEach(() => {
     store = open();
   });
 
-  it('are kept apart by kind, and by account', async () => {
+  it('are separate for each kind and each account', async () => {
     await store.beginLimit(account, { kind: 'new-contacts', reason: 'Limited (463).', forMs: HOUR_MS });
     await store.beginLimit(account, { kind: 'connection', reason: 'Banned (402).', forMs: 2 * HOUR_MS });
     const [ban, limit, ...rest] = await store.limits(account);
@@ -45,7 +45,7 @@ describe.each<[string, () => AccountStore]>([
     expect(await store.limits(anAccount())).toEqual([]);
   });
 
-  it('are replaced by the next of their kind, and end before their time when told to', async () => {
+  it('are replaced by the next one of the same kind, and can be removed before they end', async () => {
     await store.beginLimit(account, { kind: 'new-contacts', reason: 'one', forMs: HOUR_MS });
     await store.beginLimit(account, { kind: 'new-contacts', reason: 'two', forMs: 60_000 });
     const [limit] = await store.limits(account);
@@ -57,13 +57,13 @@ describe.each<[string, () => AccountStore]>([
     expect(await store.limits(account)).toEqual([]);
   });
 
-  it('are none once their time is over', async () => {
+  it('are absent after their end', async () => {
     await store.beginLimit(account, { kind: 'new-contacts', reason: 'short', forMs: 0 });
     expect(await store.limits(account)).toEqual([]);
   });
 });
 
-it('a limit lasts no longer than it did at first, should the clock of the database be set back', async () => {
+it('does not extend a limit when the database clock is set back', async () => {
   const store = new PostgresAccountStore(postgres);
   await store.beginLimit(account, { kind: 'new-contacts', reason: 'Limited (463).', forMs: HOUR_MS });
   // What is five hours ahead was written before the clock went back by five.

@@ -262,8 +262,8 @@ async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Prom
   return { messages: messages.filter(({ kind }) => kind !== 'undecryptable'), receipts };
 }
 
-describe('the same stanzas by Baileys and by wa2ai', () => {
-  it('give the same messages, receipts and keys', async () => {
+describe('Baileys and wa2ai, given the same stanzas', () => {
+  it('produce the same messages, receipts and keys', async () => {
     const store = await accountWithMessages();
     const [one, two] = [await store.copy(), await store.copy()];
     const baileys = await byBaileys(one);
@@ -277,8 +277,8 @@ describe('the same stanzas by Baileys and by wa2ai', () => {
   });
 });
 
-describe('the surface of Baileys', () => {
-  it('is that of rc14', async () => {
+describe('the Baileys surface', () => {
+  it('matches rc14', async () => {
     const connected = emulator.waitFor('connected');
     const auth = await openAuth(new CopiedStore());
     const { socket, baileysListener } = openSocket({

@@ -88,7 +88,7 @@ describe.each(ADAPTERS)('a cluster in $name', ({ open }) => {
   });
   afterAll(() => nodes.close());
 
-  it('shows every node that lives, by id, with what it said last', async () => {
+  it('lists live nodes by id with their last heartbeat', async () => {
     await second.cluster.beat({ turns: 3, isDraining: true });
     await first.cluster.beat({ turns: 1, isDraining: false });
     const view = await first.cluster.beat({ turns: 2, isDraining: false });
@@ -98,7 +98,7 @@ describe.each(ADAPTERS)('a cluster in $name', ({ open }) => {
     ]);
   });
 
-  it('shows a node itself from its second beat on', async () => {
+  it('lists a node to itself from its second heartbeat on', async () => {
     const { cluster } = await nodes.start('n0');
     const views = [await cluster.beat(IDLE), await cluster.beat(IDLE)];
     const hasItself = views.map(({ nodes: seen }) => seen.some(({ nodeId }) => nodeId === 'n0'));
@@ -106,7 +106,7 @@ describe.each(ADAPTERS)('a cluster in $name', ({ open }) => {
     expect(hasItself).toEqual([false, true]);
   });
 
-  it('adds an account once, for any node to take', async () => {
+  it('adds an account once, which any node can acquire', async () => {
     const accountId = anAccount();
     expect(await first.cluster.addAccount(accountId)).toBe('added');
     expect(await second.cluster.addAccount(accountId)).toBe('known');
@@ -115,7 +115,7 @@ describe.each(ADAPTERS)('a cluster in $name', ({ open }) => {
     expect(account?.holder).toBeUndefined();
   });
 
-  it('shows who holds an account until it is given back', async () => {
+  it('shows the owner of an account until the lease is released', async () => {
     const accountId = anAccount();
     await first.cluster.addAccount(accountId);
     const lease = await first.leases.acquire(accountId);
@@ -126,7 +126,7 @@ describe.each(ADAPTERS)('a cluster in $name', ({ open }) => {
     expect(await accountsOf(second, accountId)).toMatchObject([{ availability: 'free' }]);
   });
 
-  it('shows a node whose process ended as dead, and its accounts as those of a dead holder', async () => {
+  it('shows a node whose process ended as dead, and its accounts as owned by a dead node', async () => {
     const accountId = anAccount();
     const third = await nodes.start('n3');
     await third.cluster.beat(IDLE);
@@ -140,7 +140,7 @@ describe.each(ADAPTERS)('a cluster in $name', ({ open }) => {
     expect(seen.find(({ nodeId }) => nodeId === 'n3')?.isAlive).toBe(false);
   });
 
-  it('does not show a node that left', async () => {
+  it('does not list a node that left', async () => {
     const fourth = await nodes.start('n4');
     await fourth.cluster.beat(IDLE);
     await fourth.cluster.leave();

@@ -42,7 +42,7 @@ describeStores('dead letters in $name', (stores) => {
     return turns;
   }
 
-  it('gives a message back to its chat with a new claim, and the attempts made before', async () => {
+  it('returns a replayed message to its chat with a new claim and its earlier attempts', async () => {
     const { messageId, chatId, letterId } = await deadMessage();
     const replay = await stores.deadLetters.replay(letterId, NODE);
     expect(replay).toMatchObject({
@@ -59,7 +59,7 @@ describeStores('dead letters in $name', (stores) => {
     expect(await stores.log.message(messageId)).toMatchObject({ state: 'answered' });
   });
 
-  it('makes no second claim beside the one that is there, and comes last in its chat', async () => {
+  it('replays under the existing claim, and puts the message last in its chat', async () => {
     const { person, messageId, chatId, letterId } = await deadMessage();
     const waiting = await stores.inbox.add(aMessage(accountId, person, { text: 'newer' }), NODE);
     const replay = await stores.deadLetters.replay(letterId, NODE);
@@ -74,7 +74,7 @@ describeStores('dead letters in $name', (stores) => {
     expect(turns.map((turn) => turn.messageId)).toEqual([waiting.messageId, messageId]);
   });
 
-  it('refuses a letter that was replayed and did not die again', async () => {
+  it('refuses to replay a dead letter twice unless the message failed again', async () => {
     const { letterId, messageId } = await deadMessage();
     await stores.deadLetters.replay(letterId, NODE);
     expect(await stores.deadLetters.replay(letterId, NODE)).toEqual({ outcome: 'known' });
@@ -111,7 +111,7 @@ describeStores('dead letters in $name', (stores) => {
     expect(second?.failedAt.getTime()).toBeGreaterThanOrEqual(first?.failedAt.getTime() ?? 0);
   });
 
-  it('closes an open one, which is then replayed only on its own', async () => {
+  it('closes an open dead letter, which is then replayed only by its id', async () => {
     const { letterId, messageId } = await deadMessage();
     expect(await stores.deadLetters.close(letterId)).toBe('closed');
     expect(await stores.deadLetters.close(letterId)).toBe('closed');
@@ -125,7 +125,7 @@ describeStores('dead letters in $name', (stores) => {
     expect(await letters()).toMatchObject([{ id: letterId, state: 'open' }]);
   });
 
-  it('keeps the apology of the first end beside the reply of the second', async () => {
+  it('keeps the apology of the first turn beside the reply of the replay', async () => {
     const person = aPerson();
     const to = `${person.phone}@s.whatsapp.net`;
     const sorry = aReply(accountId, to, 'Sorry.');
@@ -137,7 +137,7 @@ describeStores('dead letters in $name', (stores) => {
     expect(stored).toEqual(['Sorry.', 'hello']);
   });
 
-  it('queues a reply that was not sent again, in its row and with its WhatsApp id', async () => {
+  it('queues an unsent reply again in the same row and with the same WhatsApp id', async () => {
     const reply = aReply(accountId, `${aPerson().phone}@s.whatsapp.net`);
     const { row } = await stores.outbox.addDirect(reply);
     await stores.outbox.markSending(row.id);
@@ -153,7 +153,7 @@ describeStores('dead letters in $name', (stores) => {
     expect(await stores.deadLetters.replay(letter?.id ?? '', NODE)).toEqual({ outcome: 'known' });
   });
 
-  it('finds the open ones of a filter, oldest first', async () => {
+  it('finds the open dead letters of a filter, oldest first', async () => {
     const first = await deadMessage();
     const second = await deadMessage(aPerson(), { ...died, reason: 'AGENT_UNAVAILABLE' });
     const third = await deadMessage(first.person);
@@ -162,6 +162,7 @@ describeStores('dead letters in $name', (stores) => {
     expect(await openIds({ reason: 'AGENT_TIMEOUT' })).toEqual([ids[0], ids[2]]);
     expect(await openIds({ channelId: first.person.phone })).toEqual([ids[0], ids[2]]);
     expect(await openIds({ channelId: `${first.person.lid}@lid`, before: ids[2] })).toEqual([ids[0]]);
+    expect(await openIds({ after: ids[0] })).toEqual(ids.slice(1));
     expect(await stores.deadLetters.open({ accountId }, 2)).toEqual(ids.slice(0, 2));
     await stores.deadLetters.replay(first.letterId, NODE);
     expect(await openIds()).toEqual(ids.slice(1));
@@ -172,7 +173,7 @@ describeStores('dead letters in $name', (stores) => {
     );
   });
 
-  it('brings all of a chat back in the order in which they came', async () => {
+  it('replays all dead letters of a chat in the order in which the messages arrived', async () => {
     const person = aPerson();
     const dead = [await deadMessage(person), await deadMessage(person), await deadMessage(person)];
     let claim: ChatClaim | undefined;

@@ -141,14 +141,14 @@ async function written(): Promise<unknown> {
 }
 
 describe.each(WRITES)('the write of %s by an owner', (_name, write) => {
-  it('counts while it holds the account', async () => {
+  it('is accepted while the owner has the lease', async () => {
     const before = await written();
     await write();
     expect(await written()).not.toEqual(before);
     expect(lost).toEqual([]);
   });
 
-  it('changes nothing once another node holds it, and tells the owner to let go', async () => {
+  it('changes nothing after another node acquired the lease, and reports the lease as lost', async () => {
     await takenByAnother();
     const before = await written();
     await expect(write()).rejects.toThrow(LeaseLostError);
@@ -157,7 +157,7 @@ describe.each(WRITES)('the write of %s by an owner', (_name, write) => {
     expect(fence.isHeld()).toBe(false);
   });
 
-  it('is not tried by an owner that slept past its time, though nobody took the account', async () => {
+  it('is not attempted by an owner that was suspended past its lease, even if no node acquired the account', async () => {
     time.ms = 40_000;
     const before = await written();
     await expect(write()).rejects.toThrow(LeaseLostError);
@@ -165,7 +165,7 @@ describe.each(WRITES)('the write of %s by an owner', (_name, write) => {
   });
 });
 
-it('a take-over waits for a write that has begun, so that the new owner reads what it wrote', async () => {
+it('a take-over waits for a write in progress, so that the new owner reads it', async () => {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;

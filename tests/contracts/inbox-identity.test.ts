@@ -12,7 +12,7 @@ import {
   newClaimOf,
 } from './adapters.ts';
 
-describeStores('one chat a person, in the inbox in $name', (stores) => {
+describeStores('one chat per person, in the inbox in $name', (stores) => {
   let accountId: string;
   beforeEach(() => {
     accountId = anAccount();
@@ -30,7 +30,7 @@ describeStores('one chat a person, in the inbox in $name', (stores) => {
     ['both, number, LID', ['both', 'phone', 'lid']],
     ['number, both, LID', ['phone', 'both', 'lid']],
     ['LID, both, number', ['lid', 'both', 'phone']],
-  ])('ends in one chat and one order when a person comes by %s', async (_name, forms) => {
+  ])('results in one chat and one order when a person writes by %s', async (_name, forms) => {
     const { phone, lid } = aPerson();
     const address: Record<string, { phone?: string; lid?: string }> = {
       phone: { phone },
@@ -49,7 +49,7 @@ describeStores('one chat a person, in the inbox in $name', (stores) => {
     expect((await add({ phone })).chatId).toBe(chatId);
   });
 
-  it('joins number and LID that a group message told of', async () => {
+  it('joins the number and the LID that a group message contains', async () => {
     const person = aPerson();
     const before = await add({ lid: person.lid }, { text: 'by LID' });
     const chat = { kind: 'group' as const, groupId: '120363000000000002' };
@@ -64,7 +64,7 @@ describeStores('one chat a person, in the inbox in $name', (stores) => {
     });
   });
 
-  it('names the number of a group member who is heard by LID', async () => {
+  it('gives the number of a group member who writes by LID', async () => {
     const person = aPerson();
     await add(person);
     const chat = { kind: 'group' as const, groupId: '120363000000000003' };
@@ -81,7 +81,7 @@ describeStores('one chat a person, in the inbox in $name', (stores) => {
     });
   });
 
-  it('does not take an own message for one of the chat partner', async () => {
+  it('does not attribute an own message to the chat partner', async () => {
     const [own, partner] = [aPerson(), aPerson()];
     await add({ phone: partner.phone }, { sender: own, ignoredReason: 'own-message' });
     expect(await rows()).toMatchObject([
@@ -89,7 +89,7 @@ describeStores('one chat a person, in the inbox in $name', (stores) => {
     ]);
   });
 
-  it('keeps the worker of the older chat when two become one', async () => {
+  it('keeps the claim of the older chat when two chats are joined', async () => {
     const { phone, lid } = aPerson();
     const older = newClaimOf(await add({ phone }, { text: 'one' }));
     const younger = newClaimOf(await add({ lid }, { text: 'two' }));
@@ -115,7 +115,7 @@ describeStores('one chat a person, in the inbox in $name', (stores) => {
     expect(await drain(stores.inbox, claim)).toEqual(['waits']);
   });
 
-  it('ends the turn that was under way when its chat was joined to another', async () => {
+  it('voids the running turn of a chat that is joined to another', async () => {
     const { phone, lid } = aPerson();
     const older = newClaimOf(await add({ phone }, { text: 'one' }));
     const younger = newClaimOf(await add({ lid }, { text: 'two' }));
@@ -129,7 +129,7 @@ describeStores('one chat a person, in the inbox in $name', (stores) => {
     expect(await drain(stores.inbox, older)).toEqual(['one', 'three']);
   });
 
-  it('takes replies and dead letters along to the joined chat', async () => {
+  it('moves replies and dead letters to the joined chat', async () => {
     const { phone, lid } = aPerson();
     const older = await add({ phone });
     const younger = await add({ lid });
@@ -163,7 +163,7 @@ describeStores('one chat a person, in the inbox in $name', (stores) => {
     },
   );
 
-  it('keeps a chat when its person takes another number', async () => {
+  it('keeps a chat when its person changes number', async () => {
     const [{ phone: old, lid }, { phone: fresh }] = [aPerson(), aPerson()];
     const before = await add({ phone: old, lid });
     const after = await add({ phone: fresh, lid });
@@ -172,7 +172,7 @@ describeStores('one chat a person, in the inbox in $name', (stores) => {
     expect((await add({ phone: old })).chatId).not.toBe(before.chatId);
   });
 
-  it('does not give a chat to the person who got its number', async () => {
+  it('does not give a chat to the next person with its number', async () => {
     const [former, heir] = [aPerson(), aPerson()];
     const before = await add(former);
     const after = await add({ phone: former.phone, lid: heir.lid });
@@ -181,14 +181,14 @@ describeStores('one chat a person, in the inbox in $name', (stores) => {
     expect((await add({ phone: former.phone })).chatId).toBe(after.chatId);
   });
 
-  it('keeps the same person of two accounts apart', async () => {
+  it('keeps one chat per account for the same person', async () => {
     const person = aPerson();
     const mine = await add(person);
     const theirs = await stores.inbox.add(aMessage(anAccount(), person), NODE);
     expect(theirs.chatId).not.toBe(mine.chatId);
   });
 
-  it('ends in one chat when all addresses come at once', async () => {
+  it('results in one chat when all addresses arrive at once', async () => {
     const people = Array.from({ length: 12 }, aPerson);
     await Promise.all(
       people.flatMap(({ phone, lid }) => [

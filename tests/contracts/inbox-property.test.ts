@@ -76,7 +76,7 @@ class Workers {
   }
 }
 
-describe.each(ADAPTERS)('inbox in $name, whatever happens in whatever order', ({ name, open }) => {
+describe.each(ADAPTERS)('inbox in $name, under any sequence of events', ({ name, open }) => {
   let stores: Stores;
   beforeAll(async () => {
     stores = await open();
@@ -130,11 +130,11 @@ describe.each(ADAPTERS)('inbox in $name, whatever happens in whatever order', ({
 
   const tries = runs(name === 'memory' ? 150 : 10);
 
-  it('answers everything once while people change between number and LID', async () => {
+  it('answers each message once while people change between number and LID', async () => {
     await fc.assert(answersEverything, tries);
   });
 
-  it('keeps the order of each person who is known by one address', async () => {
+  it('keeps the order of messages of each person with one address', async () => {
     const accountId = anAccount();
     const script = fc.array(fc.record({ person: fc.nat(PEOPLE - 1), turns: fc.nat(2), late: fc.boolean() }), {
       minLength: 3,
@@ -162,7 +162,7 @@ describe.each(ADAPTERS)('inbox in $name, whatever happens in whatever order', ({
     await fc.assert(keepsOrder, tries);
   });
 
-  it('loses and repeats nothing when all happens at once', async () => {
+  it('loses and repeats nothing under concurrency', async () => {
     const accountId = anAccount();
     const people = Array.from({ length: 8 }, aPerson);
     const seen = people.map((): string[] => []);

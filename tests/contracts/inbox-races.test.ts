@@ -5,7 +5,7 @@ import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-in
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, answered, aPerson, drain, NODE, newClaimOf } from './adapters.ts';
 
-describe('two at once on one chat, in the inbox in PostgreSQL', () => {
+describe('concurrent calls for one chat, in the inbox in PostgreSQL', () => {
   let database: TestDatabase;
   let inbox: PostgresInbox;
   /** The one who is in the middle of it: a connection whose transaction is not committed yet. */
@@ -21,7 +21,7 @@ describe('two at once on one chat, in the inbox in PostgreSQL', () => {
     await database.drop();
   });
 
-  it('does not release a chat while a message is being stored', async () => {
+  it('do not release a chat while a message is being stored', async () => {
     const person = aPerson();
     const claim = newClaimOf(await inbox.add(aMessage('a', person, { text: 'first' }), NODE));
     await answerOldest(claim);
@@ -34,7 +34,7 @@ describe('two at once on one chat, in the inbox in PostgreSQL', () => {
   });
 
   it.each(['both', 'phone', 'lid'] as const)(
-    'claims the chat for a message that comes by %s while the former worker releases it',
+    'claim the chat for a message that arrives by %s while its worker releases it',
     async (form) => {
       const { phone, lid } = aPerson();
       const claim = newClaimOf(await inbox.add(aMessage('a', { phone, lid }), NODE));
@@ -54,7 +54,7 @@ describe('two at once on one chat, in the inbox in PostgreSQL', () => {
     },
   );
 
-  it('takes along the reply of a turn that ends while its chat is joined to another', async () => {
+  it('move the reply of a turn that ends while its chat is joined to another', async () => {
     const { phone, lid } = aPerson();
     const older = await inbox.add(aMessage('a', { phone }), NODE);
     const younger = await inbox.add(aMessage('a', { lid }), NODE);
@@ -71,7 +71,7 @@ describe('two at once on one chat, in the inbox in PostgreSQL', () => {
     expect(reply).toMatchObject({ chatId: older.chatId, message: { text: 'hello' } });
   });
 
-  it('stores a message for the joined chat when it waited for the join', async () => {
+  it('store a message in the joined chat when it waited for the join', async () => {
     const { phone, lid } = aPerson();
     const older = await inbox.add(aMessage('a', { phone }), NODE);
     await inbox.add(aMessage('a', { lid }), NODE);

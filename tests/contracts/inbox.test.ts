@@ -19,7 +19,7 @@ describeStores('inbox in $name', (stores) => {
   const rows = () => stores.log.messages({ accountId, limit: 100 });
 
   describe('storing', () => {
-    it('claims a chat with its first message, and keeps the claim while it is held', async () => {
+    it('claims a chat with its first message, and keeps an existing claim', async () => {
       const person = aPerson();
       const first = await stores.inbox.add(aMessage(accountId, person), NODE);
       const second = await stores.inbox.add(aMessage(accountId, person), NODE);
@@ -28,7 +28,7 @@ describeStores('inbox in $name', (stores) => {
       expect(second).toMatchObject({ outcome: 'stored', chatId: first.chatId, worker, isNewWorker: false });
     });
 
-    it('keeps one of a message that WhatsApp delivers many times at once', async () => {
+    it('stores one row for a message that WhatsApp delivers many times at once', async () => {
       const message = aMessage(accountId, aPerson());
       const stored = await Promise.all(Array.from({ length: 8 }, () => stores.inbox.add(message, NODE)));
       expect(stored.filter((one) => one.outcome === 'stored')).toHaveLength(1);
@@ -47,7 +47,7 @@ describeStores('inbox in $name', (stores) => {
       expect(await rows()).toMatchObject([{ text: 'first', state: 'answered' }]);
     });
 
-    it('takes the id of another member of a group for another message', async () => {
+    it('treats the same id from another group member as another message', async () => {
       const chat = { kind: 'group' as const, groupId: '120363000000000077' };
       const [ana, mallory] = [aPerson(), aPerson()];
       const waMessageId = 'CHOSEN';
@@ -61,7 +61,7 @@ describeStores('inbox in $name', (stores) => {
       expect(await drain(stores.inbox, claim)).toEqual(['mine first', 'real']);
     });
 
-    it('takes the id of an own message in a chat for another message', async () => {
+    it('treats the same id of an own message as another message', async () => {
       const person = aPerson();
       const own = { ignoredReason: 'own-message', sender: aPerson(), waMessageId: 'SHARED' };
       await stores.inbox.add(aMessage(accountId, person, own), NODE);
@@ -72,7 +72,7 @@ describeStores('inbox in $name', (stores) => {
       expect(await drain(stores.inbox, newClaimOf(stored))).toEqual(['hi']);
     });
 
-    it('takes the same id in two chats and two accounts for different messages', async () => {
+    it('treats the same id in another chat or account as another message', async () => {
       const waMessageId = 'SAME';
       const person = aPerson();
       const other = anAccount();
@@ -85,7 +85,7 @@ describeStores('inbox in $name', (stores) => {
       }
     });
 
-    it('stores what is not to be answered with its reason and without its text', async () => {
+    it('stores an ignored message with its reason and without its text', async () => {
       const message = aMessage(accountId, aPerson(), { ignoredReason: 'own-message', quotedText: 'private' });
       const stored = await stores.inbox.add(message, NODE);
       expect(stored.worker).toBeUndefined();
@@ -111,7 +111,7 @@ describeStores('inbox in $name', (stores) => {
       expect(await rows()).toMatchObject([{ state: 'answered', text: 'now readable' }]);
     });
 
-    it('stores text that no database column holds as it is', async () => {
+    it('stores text with characters that PostgreSQL refuses', async () => {
       const long = 'X'.repeat(5_000);
       const message = aMessage(accountId, aPerson(), { text: 'a\0b\ud800c 👋', waMessageId: long });
       const stored = await stores.inbox.add(message, NODE);
@@ -130,7 +130,7 @@ describeStores('inbox in $name', (stores) => {
   });
 
   describe('turns', () => {
-    it('hands out messages in stanza order, however they were stored', async () => {
+    it('returns messages in stanza order, whatever the order of storing', async () => {
       const person = aPerson();
       const [one, two, three] = [1, 2, 3].map((n) => aMessage(accountId, person, { text: `line ${n}` }));
       if (!one || !two || !three) throw new Error('three messages');
@@ -140,7 +140,7 @@ describeStores('inbox in $name', (stores) => {
       expect(await drain(stores.inbox, claim)).toEqual(['line 1', 'line 2', 'line 3']);
     });
 
-    it('gives the message as agents see it', async () => {
+    it('returns the message as agents receive it', async () => {
       const person = aPerson();
       const message = aMessage(accountId, person, { text: 'hola', quotedText: 'before' });
       const stored = await stores.inbox.add(message, NODE);
@@ -168,13 +168,13 @@ describeStores('inbox in $name', (stores) => {
       });
     });
 
-    it('gives the same message again until its turn is ended', async () => {
+    it('returns the same message until its turn ends', async () => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       const first = await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 });
       expect(await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 })).toEqual(first);
     });
 
-    it('releases the chat when nothing is left; the next message claims it again', async () => {
+    it('releases a chat without unanswered messages; the next message claims it again', async () => {
       const person = aPerson();
       const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person), NODE));
       await drain(stores.inbox, claim);
@@ -182,7 +182,7 @@ describeStores('inbox in $name', (stores) => {
       expect(newClaimOf(next)).toEqual({ ...claim, epoch: claim.epoch + 1 });
     });
 
-    it('gives nothing for a void claim and releases nothing for it', async () => {
+    it('returns and releases nothing under a void claim', async () => {
       const person = aPerson();
       const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person), NODE));
       expect(await stores.inbox.nextTurn({ ...claim, epoch: claim.epoch + 1 })).toBeUndefined();
@@ -193,7 +193,7 @@ describeStores('inbox in $name', (stores) => {
       expect(await drain(stores.inbox, claim)).toHaveLength(2);
     });
 
-    it('answers to where the chat was last heard from', async () => {
+    it('replies to the address of the last message', async () => {
       const person = aPerson();
       const stored = await stores.inbox.add(
         aMessage(accountId, person, { replyTo: `${person.lid}@lid` }),
@@ -211,7 +211,7 @@ describeStores('inbox in $name', (stores) => {
   });
 
   describe('ending a turn', () => {
-    it('stores the replies once and gives the first ones back to a repeat', async () => {
+    it('stores the replies once and returns the stored ones to a repeated call', async () => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       const messageId = stored.messageId;
       const replies = [aReply(accountId, 'a@lid', 'one'), aReply(accountId, 'a@lid', 'two')];
@@ -224,7 +224,7 @@ describeStores('inbox in $name', (stores) => {
       expect(await stores.outbox.undelivered(accountId, { limit: 10 })).toEqual(queued);
     });
 
-    it('ends it once when two try at the same moment', async () => {
+    it('ends a turn once when two calls run at the same time', async () => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       const ends = await Promise.all(
         [1, 2, 3, 4].map((n) =>
@@ -236,7 +236,7 @@ describeStores('inbox in $name', (stores) => {
       for (const end of ends) expect(end).toEqual(queued);
     });
 
-    it('records what became of the message', async () => {
+    it('records the outcome of the message', async () => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       await stores.inbox.finishTurn(stored.messageId, {
         state: 'answered',
@@ -260,7 +260,7 @@ describeStores('inbox in $name', (stores) => {
       expect(await stores.log.deadLetters({ accountId, limit: 10 })).toEqual([]);
     });
 
-    it('counts attempts over all turns of a message, also of one that ended without saying how many', async () => {
+    it('counts the attempts of all turns of a message, also of an interrupted turn', async () => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       const { messageId } = stored;
       expect(await stores.inbox.noteAttempt(messageId)).toBe(1);
@@ -299,7 +299,7 @@ describeStores('inbox in $name', (stores) => {
   });
 
   describe('claims', () => {
-    it('keeps the claim of an idle chat as long as its worker wants', async () => {
+    it('keeps the claim of an idle chat until its worker releases it', async () => {
       const person = aPerson();
       const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person), NODE));
       const turn = await stores.inbox.nextTurn(claim, { keepClaim: true });
@@ -309,7 +309,7 @@ describeStores('inbox in $name', (stores) => {
       expect(next).toMatchObject({ worker: claim, isNewWorker: false });
     });
 
-    it('lets another node take a chat over once, and voids the claim before', async () => {
+    it('lets another node take over a chat once, and voids the former claim', async () => {
       const claim = newClaimOf(
         await stores.inbox.add(aMessage(accountId, aPerson(), { text: 'left' }), NODE),
       );
@@ -324,7 +324,7 @@ describeStores('inbox in $name', (stores) => {
       expect(await drain(stores.inbox, winner)).toEqual(['left']);
     });
 
-    it('names chats with unanswered messages and their claims, except those of the given nodes', async () => {
+    it('lists chats with unanswered messages and their claims, except those of the given nodes', async () => {
       const open = newClaimOf(await stores.inbox.add(aMessage(accountId, aPerson()), NODE));
       const other = newClaimOf(await stores.inbox.add(aMessage(accountId, aPerson()), 'node-2'));
       const idle = newClaimOf(await stores.inbox.add(aMessage(accountId, aPerson()), NODE));
@@ -341,7 +341,7 @@ describeStores('inbox in $name', (stores) => {
   describe('ending a message unread', () => {
     const why = { reason: 'STORAGE_DAMAGED', error: 'It cannot be read.' };
 
-    it('makes the oldest one dead, with a letter, and the next one has its turn', async () => {
+    it('makes the oldest message a dead letter, and the next one is answered', async () => {
       const person = aPerson();
       const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' }), NODE));
       await stores.inbox.add(aMessage(accountId, person, { text: 'second' }), NODE);
@@ -353,7 +353,7 @@ describeStores('inbox in $name', (stores) => {
       expect((await rows()).find((row) => row.id === buried)).toMatchObject({ state: 'dead', ...why });
     });
 
-    it('does nothing for a void claim, or when nothing is left', async () => {
+    it('changes nothing under a void claim, or without an unanswered message', async () => {
       const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, aPerson()), NODE));
       expect(
         await stores.inbox.deadLetterUnreadable({ ...claim, epoch: claim.epoch + 1 }, why),
@@ -368,7 +368,7 @@ describeStores('inbox in $name', (stores) => {
   });
 
   describe('edits', () => {
-    it('puts the new text into a message that waits behind another', async () => {
+    it('replace the text of a message that waits behind another', async () => {
       const person = aPerson();
       const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' }), NODE));
       const waiting = aMessage(accountId, person, { text: 'secnod' });
@@ -381,7 +381,7 @@ describeStores('inbox in $name', (stores) => {
       expect((await rows())[0]).toMatchObject({ state: 'ignored', reason: 'edit-applied' });
     });
 
-    it('answers the edit of a message that an agent may be reading, or that was answered', async () => {
+    it('are answered as messages when an agent may have read the original', async () => {
       const person = aPerson();
       const message = aMessage(accountId, person, { text: 'helo' });
       const claim = newClaimOf(await stores.inbox.add(message, NODE));
@@ -392,7 +392,7 @@ describeStores('inbox in $name', (stores) => {
       expect(await drain(stores.inbox, newClaimOf(await stores.inbox.add(late, NODE)))).toEqual(['hello!']);
     });
 
-    it('keeps the last of several edits, also when an earlier one is delivered again', async () => {
+    it('keep the text of the last edit, also when an earlier one is delivered again', async () => {
       const person = aPerson();
       const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' }), NODE));
       const waiting = aMessage(accountId, person, { text: 'v1' });
@@ -405,7 +405,7 @@ describeStores('inbox in $name', (stores) => {
       expect(await drain(stores.inbox, claim)).toEqual(['first', 'v3']);
     });
 
-    it('lets nobody edit what another member of a group wrote', async () => {
+    it('are refused for a message of another group member', async () => {
       const chat = { kind: 'group' as const, groupId: '120363000000000001' };
       const [ana, ben] = [aPerson(), aPerson()];
       const claim = newClaimOf(

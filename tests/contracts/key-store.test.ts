@@ -82,7 +82,7 @@ describe.each(adapters)('$name', ({ open }) => {
     const value = async (keyId: string, category = 'session', at = scope) =>
       (await stores.keys.read(at, [{ category, keyId }]))[0]?.value;
 
-    it('are put, replaced and deleted in one commit', async () => {
+    it('are written, replaced and deleted in one commit', async () => {
       await stores.keys.commit(scope, change({ puts: [put('a', '1'), put('b', '1')] }));
       await stores.keys.commit(
         scope,
@@ -93,7 +93,7 @@ describe.each(adapters)('$name', ({ open }) => {
       expect(found.toSorted((x, y) => (x.keyId < y.keyId ? -1 : 1))).toEqual([put('a', '2'), put('c', '2')]);
     });
 
-    it('of several categories are read at once', async () => {
+    it('of several categories are read in one call', async () => {
       await stores.keys.commit(scope, change({ puts: [put('a', '1'), put('a', '2', 'pre-key')] }));
       const found = await stores.keys.read(scope, [
         { category: 'session', keyId: 'a' },
@@ -105,26 +105,26 @@ describe.each(adapters)('$name', ({ open }) => {
       );
     });
 
-    it('of one category, account and generation are apart from the others', async () => {
+    it('are separate for each category, account and generation', async () => {
       await stores.keys.commit(scope, change({ puts: [put('a', 'mine')] }));
       expect(await value('a', 'pre-key')).toBeUndefined();
       expect(await value('a', 'session', { accountId: 'other', generation: 1 })).toBeUndefined();
       expect(await value('a', 'session', { accountId, generation: 2 })).toBeUndefined();
     });
 
-    it('may be deleted without being there', async () => {
+    it('can be deleted when they do not exist', async () => {
       await stores.keys.commit(scope, change({ deletes: [{ category: 'session', keyId: 'nothing' }] }));
       await stores.keys.commit(scope, change({}));
       expect(await value('nothing')).toBeUndefined();
     });
 
-    it('are many at a time', async () => {
+    it('can be many in one commit', async () => {
       const puts = Array.from({ length: 812 }, (_, index) => put(String(index), `key ${index}`, 'pre-key'));
       await stores.keys.commit(scope, change({ puts }));
       expect(await value('811', 'pre-key')).toBe('key 811');
     });
 
-    it('keep every character of id and value', async () => {
+    it('keep each character of id and value', async () => {
       const odd = '120363@g.us::34600_1::0 "quoted" \\ {},' as const;
       await stores.keys.commit(scope, change({ puts: [put(odd, '{"a":"\\"x\\"","é":"✓"}')] }));
       expect(await value(odd)).toBe('{"a":"\\"x\\"","é":"✓"}');
@@ -132,7 +132,7 @@ describe.each(adapters)('$name', ({ open }) => {
   });
 
   describe('the journal', () => {
-    it('is written with the keys, and gives back what was decrypted', async () => {
+    it('is written with the keys, and returns the decrypted stanzas', async () => {
       const noted = entry(5n);
       await stores.keys.commit(scope, change({ puts: [put('a', '1')], journal: [noted] }));
       const found = await stores.journal.find(accountId, noted.ciphertextHash);
@@ -140,21 +140,21 @@ describe.each(adapters)('$name', ({ open }) => {
       expect(await stores.journal.find('other', noted.ciphertextHash)).toBeUndefined();
     });
 
-    it('is written without keys too, and with deletes alone', async () => {
+    it('is written without keys too, and with deletes only', async () => {
       const noted = entry(6n);
       const deletes = [{ category: 'pre-key', keyId: '1' }];
       await stores.keys.commit(scope, change({ journal: [noted], deletes }));
       expect(await stores.journal.find(accountId, noted.ciphertextHash)).toBeDefined();
     });
 
-    it('keeps the first of two entries of one ciphertext', async () => {
+    it('keeps the first of two rows of one ciphertext', async () => {
       const first = entry(7n);
       await stores.keys.commit(scope, change({ journal: [first] }));
       await stores.keys.commit(scope, change({ journal: [{ ...first, stanzaOrder: 8n }] }));
       expect((await stores.journal.find(accountId, first.ciphertextHash))?.stanzaOrder).toBe(7n);
     });
 
-    it('gives pending entries in stanza order, whole stanzas at a time, page by page', async () => {
+    it('returns pending rows in stanza order, in pages of whole stanzas', async () => {
       const entries = [entry(3n), entry(1n), entry(2n), entry(2n, { waMessageId: 'second part' })];
       for (const one of entries) await stores.keys.commit(scope, change({ journal: [one] }));
       const first = await stores.journal.pending(accountId, { afterOrder: 0n, limit: 2 });
@@ -164,7 +164,7 @@ describe.each(adapters)('$name', ({ open }) => {
       expect(await stores.journal.pending('other', { afterOrder: 0n, limit: 2 })).toEqual([]);
     });
 
-    it('forgets what the inbox has, and remembers how far orders went', async () => {
+    it('deletes rows that the inbox has, and keeps the highest order', async () => {
       const entries = [entry(11n), entry(12n)];
       await stores.keys.commit(scope, change({ journal: entries }));
       expect(await stores.journal.lastOrder(accountId)).toBe(12n);
@@ -175,11 +175,11 @@ describe.each(adapters)('$name', ({ open }) => {
       expect(left.map((e) => e.ciphertextHash)).toEqual([kept]);
     });
 
-    it('has gone nowhere in a new account', async () => {
+    it('has no highest order in a new account', async () => {
       expect(await stores.journal.lastOrder(accountId)).toBe(0n);
     });
 
-    it('keeps orders of the size of a clock', async () => {
+    it('stores orders as large as a time in milliseconds', async () => {
       const order = 1_790_000_000_000_000n;
       const noted = entry(order);
       await stores.keys.commit(scope, change({ journal: [noted] }));
@@ -190,11 +190,11 @@ describe.each(adapters)('$name', ({ open }) => {
   });
 
   describe('accounts', () => {
-    it('start with the first generation of keys', async () => {
+    it('start with key generation 1', async () => {
       expect(await stores.accounts.load(accountId)).toEqual({ state: 'starting', generation: 1 });
     });
 
-    it('keep what was saved, and lose what is absent', async () => {
+    it('keep the saved fields, and remove the absent ones', async () => {
       await stores.accounts.save(accountId, { state: 'open', phone: '346', lid: '77', pushName: 'Shop' });
       await stores.accounts.save(accountId, { state: 'logged-out', reason: 'ended', phone: '346' });
       expect(await stores.accounts.load(accountId)).toEqual({
@@ -205,7 +205,7 @@ describe.each(adapters)('$name', ({ open }) => {
       });
     });
 
-    it('put keys aside one generation after the other, saved before or not', async () => {
+    it('set keys aside one generation after the other, saved before or not', async () => {
       expect(await stores.accounts.nextGeneration(accountId)).toBe(2);
       await stores.accounts.save(accountId, { state: 'pairing' });
       expect(await stores.accounts.nextGeneration(accountId)).toBe(3);
@@ -214,7 +214,7 @@ describe.each(adapters)('$name', ({ open }) => {
   });
 });
 
-it('changes nothing when a commit fails in PostgreSQL', async () => {
+it('change nothing when a commit fails in PostgreSQL', async () => {
   const database = await createTestDatabase();
   try {
     const postgres = database.open();

@@ -41,7 +41,7 @@ describeStores('files in $name', (stores) => {
   describe('of a message', () => {
     const withPicture = () => aMessage(accountId, aPerson(), { text: '/analyze', media: picture });
 
-    it('are described to the turn and the log, without the way to them', async () => {
+    it('are described in the turn and the message log, without their download reference', async () => {
       const stored = await stores.inbox.add(withPicture(), NODE);
       const turn = await stores.inbox.nextTurn(newClaimOf(stored));
       expect(turn?.message).toMatchObject({ text: '/analyze', media: pictureInfo });
@@ -53,13 +53,13 @@ describeStores('files in $name', (stores) => {
       expect(await stores.inbox.mediaReference(stored.messageId)).toBe(reference);
     });
 
-    it('are absent from a message of words', async () => {
+    it('are absent from a text message', async () => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       expect((await stores.inbox.nextTurn(newClaimOf(stored)))?.message).not.toHaveProperty('media');
       expect(await stores.inbox.mediaReference(stored.messageId)).toBeUndefined();
     });
 
-    it('cannot be fetched any more once the turn has ended, except to replay a dead one', async () => {
+    it('lose their download reference when the turn ends, except for a dead letter', async () => {
       const [done, dead] = [withPicture(), withPicture()];
       const doneId = (await stores.inbox.add(done, NODE)).messageId;
       const deadId = (await stores.inbox.add(dead, NODE)).messageId;
@@ -70,13 +70,13 @@ describeStores('files in $name', (stores) => {
       expect((await stores.log.message(doneId))?.media).toEqual(pictureInfo);
     });
 
-    it('are not kept of a message that is never answered', async () => {
+    it('are not stored for a message that is never answered', async () => {
       const stored = await stores.inbox.add({ ...withPicture(), ignoredReason: 'own-message' }, NODE);
       expect(await stores.inbox.mediaReference(stored.messageId)).toBeUndefined();
       expect((await stores.log.message(stored.messageId))?.media).toBeUndefined();
     });
 
-    it('come with the copy that can be read', async () => {
+    it('are stored from the copy that can be decrypted', async () => {
       const message = withPicture();
       const first = { ...message, kind: 'undecryptable' as const, text: '', media: undefined };
       await stores.inbox.add({ ...first, ignoredReason: 'undecryptable' }, NODE);
@@ -92,7 +92,7 @@ describeStores('files in $name', (stores) => {
       return { messageId, rows: await stores.inbox.finishTurn(messageId, answered(replies)) };
     }
 
-    it('are stored with the turn, byte for byte, beside replies of words', async () => {
+    it('are stored with the turn, byte for byte, beside text replies', async () => {
       const [before, file, after] = [
         aReply(accountId, '5493777000111@s.whatsapp.net'),
         aFile(accountId),
@@ -115,12 +115,12 @@ describeStores('files in $name', (stores) => {
       expect(shown?.replies[1]).not.toHaveProperty('file');
     });
 
-    it('are the same when the turn is ended once more', async () => {
+    it('are the same when the turn is ended twice', async () => {
       const { messageId, rows } = await queued(aFile(accountId));
       expect(await stores.inbox.finishTurn(messageId, answered([aFile(accountId)]))).toEqual(rows);
     });
 
-    it('keep the first uploaded form, for every later try and for a phone that asks again', async () => {
+    it('keep the first upload for later sends and for a phone that requests the message again', async () => {
       const file = aFile(accountId);
       const { rows } = await queued(file);
       const outboxId = rows[0]?.outboxId ?? '';
@@ -133,7 +133,7 @@ describeStores('files in $name', (stores) => {
       expect(Buffer.from((await stores.outbox.fileOf(outboxId))?.content ?? [])).toEqual(content);
     });
 
-    it('may be as large as the limit', async () => {
+    it('can be as large as the limit', async () => {
       const { rows } = await queued(aFile(accountId, Buffer.alloc(MAX_MEDIA_BYTES, 7)));
       const found = await stores.outbox.fileOf(rows[0]?.outboxId ?? '');
       expect(found?.bytes.length).toBe(MAX_MEDIA_BYTES);

@@ -12,7 +12,7 @@ describeStores('message log in $name', (stores) => {
   const add = async (person = aPerson(), given: Parameters<typeof aMessage>[2] = {}) =>
     (await stores.inbox.add(aMessage(accountId, person, given), NODE)).messageId;
 
-  it('shows a message with what became of it and its replies', async () => {
+  it('shows a message with its outcome and its replies', async () => {
     const person = aPerson();
     const message = aMessage(accountId, person, { text: 'hola', quotedText: 'before' });
     const { messageId, chatId } = await stores.inbox.add(message, NODE);
@@ -60,7 +60,7 @@ describeStores('message log in $name', (stores) => {
     expect(await page(ids[0])).toEqual([]);
   });
 
-  it('narrows by chat, written by number, LID or group id, and by state', async () => {
+  it('filters by chat, given as number, LID or group id, and by state', async () => {
     const [ana, ben] = [aPerson(), aPerson()];
     const fromAna = await add(ana);
     const ignored = await add(ana, { ignoredReason: 'too-old' });
@@ -79,7 +79,7 @@ describeStores('message log in $name', (stores) => {
   });
 
   it.each(['', 'abc', '-1', '1.5', '99999999999999999999999', "1' OR 1=1"])(
-    'knows no message %j and no page before it',
+    'finds no message %j and no page before it',
     async (id) => {
       await add();
       expect(await stores.log.message(id)).toBeUndefined();
@@ -149,7 +149,7 @@ describeStores('message log in $name', (stores) => {
     expect(await list({ text: 'AN ANS' })).toEqual([sent[1]]);
   });
 
-  it('uses each id once, for a message received or one sent', async () => {
+  it('uses each id once over received and sent messages', async () => {
     const person = aPerson();
     const messageId = await add(person);
     const [reply] = await stores.inbox.finishTurn(messageId, answered([aReply(accountId, 'a@lid')]));
@@ -161,7 +161,7 @@ describeStores('message log in $name', (stores) => {
     expect(await stores.log.message(reply?.outboxId ?? '')).toBeUndefined();
   });
 
-  it('filters by person, route, words and time', async () => {
+  it('filters by person, route, text and time', async () => {
     const ana = aPerson();
     const bob = aPerson();
     const group = { chat: { kind: 'group' as const, groupId: '120363000000000043' } };
@@ -185,7 +185,7 @@ describeStores('message log in $name', (stores) => {
     expect(await ids({ since: new Date(receivedAt.getTime() + 60_000) })).toEqual([]);
   });
 
-  it('shows text and person of dead letters, and finds them by person', async () => {
+  it('shows text and person of dead letters, and filters them by person', async () => {
     const person = aPerson();
     const messageId = await add(person, { text: 'help' });
     await stores.inbox.finishTurn(messageId, {
@@ -222,7 +222,7 @@ describeStores('message log in $name', (stores) => {
     expect(await stores.log.deadLetters({ accountId, from: person.phone, limit: 9 })).toEqual([ofMessage]);
   });
 
-  it('counts what is open, not what has ended', async () => {
+  it('counts open messages and replies, not ended ones', async () => {
     const before = await stores.log.openWork();
     await add();
     await add(aPerson(), { ignoredReason: 'too-old' });
@@ -267,7 +267,7 @@ describe('message log in PostgreSQL', () => {
     }
   });
 
-  it('reads a page in the same few statements whatever its size', async () => {
+  it('reads a page of any size in the same number of statements', async () => {
     const database = await createTestDatabase();
     try {
       const postgres = database.open();
@@ -291,7 +291,7 @@ describe('message log in PostgreSQL', () => {
     }
   });
 
-  it('counts what is open without reading what has ended', async () => {
+  it('counts open rows without reading ended ones', async () => {
     const database = await createTestDatabase();
     try {
       const postgres = database.open({ poolSize: 1 });

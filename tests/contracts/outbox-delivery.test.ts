@@ -7,7 +7,7 @@ import { aMessage, anAccount, aPerson, aReply, describeStores, NODE } from './ad
 
 const HOUR_MS = 3_600_000;
 
-describeStores('delivery truth of the outbox in $name', (stores) => {
+describeStores('delivery state of the outbox in $name', (stores) => {
   let accountId: string;
   beforeEach(() => {
     accountId = anAccount();
@@ -23,7 +23,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
   const overdue = (ackTimeoutMs: number) => stores.outbox.overdue(accountId, { ackTimeoutMs, limit: 20 });
 
   describe('a receipt', () => {
-    it('counts only when it comes from the chat of the row, by number or LID', async () => {
+    it('is accepted only from the chat of the row, by number or LID', async () => {
       const [ana, eve] = [aPerson(), aPerson()];
       await stores.inbox.add(aMessage(accountId, { ...ana, lid: '900000000000777' }), 'node');
       const row = await queued(aReply(accountId, `${ana.phone}@s.whatsapp.net`));
@@ -39,7 +39,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
       expect((await row.read()).state).toBe('read');
     });
 
-    it('of a group counts for the rows of that group alone', async () => {
+    it('of a group is accepted for the rows of that group only', async () => {
       const row = await queued(aReply(accountId, '120363000000000778@g.us'));
       const read = (groupId: string) =>
         stores.outbox.recordReceipts(accountId, [
@@ -58,7 +58,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
   });
 
   describe('a message that WhatsApp has not acknowledged', () => {
-    it('is found when its last try is long enough ago, and says so', async () => {
+    it('is found when its last send is long enough ago, with the number of overdue sends', async () => {
       const [sending, sent, fresh] = [await queued(), await queued(), await queued()];
       for (const row of [sending, sent]) await stores.outbox.markSending(row.id);
       await stores.outbox.markSent(sent.id);
@@ -75,7 +75,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
       expect(await stores.outbox.overdue(anAccount(), { ackTimeoutMs: 0, limit: 9 })).toEqual([]);
     });
 
-    it('is found no more once its ack came, and forgets the complaint', async () => {
+    it('is not found after its ack, which clears the overdue state', async () => {
       const row = await queued();
       await stores.outbox.markSending(row.id);
       await stores.outbox.markSent(row.id);
@@ -87,7 +87,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
       expect(await row.read()).toMatchObject({ state: 'acked', error: undefined });
     });
 
-    it('dies under its own reason when it is given up', async () => {
+    it('becomes a dead letter with its own reason when it is given up', async () => {
       const row = await queued();
       await stores.outbox.markSending(row.id);
       await stores.outbox.markDead(row.id, 'Never.', 'never-acknowledged');
@@ -97,7 +97,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
     });
   });
 
-  describe('a message that was given up and is acknowledged later', () => {
+  describe('a dead letter that is acknowledged later', () => {
     async function givenUp() {
       const row = await queued();
       await stores.outbox.markSending(row.id);
@@ -110,7 +110,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
     const letters = (state?: DeadLetterState) => stores.log.deadLetters({ accountId, state, limit: 9 });
 
     it.each(['acked', 'delivered', 'read'] as const)(
-      'lives again as %s, and its letter says so',
+      'becomes %s again, and the dead letter records it',
       async (state) => {
         const [row, other] = [await givenUp(), await givenUp()];
         await receipt(row, state);
@@ -122,7 +122,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
       },
     );
 
-    it('is sent by nobody any more: not with the next opening, not by a replay', async () => {
+    it('is not sent again, neither by the next connection nor by a replay', async () => {
       const row = await givenUp();
       const [letter] = await letters('open');
       await receipt(row, 'delivered');
@@ -134,7 +134,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
       expect(await row.read()).toMatchObject({ state: 'delivered' });
     });
 
-    it('is not sent although its letter was replayed just before', async () => {
+    it('is not sent when it was replayed just before', async () => {
       const row = await givenUp();
       const [letter] = await letters('open');
       expect(await stores.deadLetters.replay(letter?.id ?? '', NODE)).toMatchObject({ outcome: 'replayed' });
@@ -143,7 +143,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
       expect((await letters('replayed'))[0]?.error).toBe('Never.');
     });
 
-    it('forgets the hold that it waited under', async () => {
+    it('loses the limit that it waited for', async () => {
       const row = await queued();
       await stores.outbox.markSending(row.id);
       await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', HOUR_MS);
@@ -152,8 +152,8 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
     });
   });
 
-  describe('a message on hold', () => {
-    it('waits until its time, and so does what comes after it in its chat alone', async () => {
+  describe('a delayed message', () => {
+    it('waits until its time, and only later messages of its chat wait behind it', async () => {
       const [held, other] = [await queued(), await queued()];
       const behind = await queued(aReply(accountId, held.to));
       await stores.outbox.delay(held.id, HOUR_MS, 'Limited.');
@@ -174,7 +174,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
       expect((await held.read()).delayedUntil).toBeUndefined();
     });
 
-    it('goes when the holds of its account are ended, and no other account with it', async () => {
+    it('is sent when the delays of its account end, and those of other accounts are not', async () => {
       const [held, behind] = [await queued(), await queued()];
       const elsewhere = await queued(aReply(anAccount(), `${aPerson().phone}@s.whatsapp.net`));
       for (const row of [held, elsewhere]) await stores.outbox.delay(row.id, HOUR_MS, 'Limited.');
@@ -183,7 +183,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
       expect(await elsewhere.read()).toMatchObject({ delayedUntil: expect.any(Date) });
     });
 
-    it('comes from a refusal for a time, until it was refused too often', async () => {
+    it('results from a temporary refusal, until it was refused too often', async () => {
       const row = await queued();
       for (let refusals = 1; refusals < MAX_REFUSALS; refusals++) {
         expect(await stores.outbox.markSending(row.id)).toBe(true);
@@ -199,7 +199,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
     });
 
     it.each(['sending', 'sent'] as const)(
-      'may have been sent before (%s): it is neither late nor tried until its time',
+      'that may have been sent before (%s) is neither overdue nor sent until its time',
       async (state) => {
         const row = await queued();
         await stores.outbox.markSending(row.id);
@@ -216,7 +216,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
       },
     );
 
-    it('stays on hold when the note that it was sent comes after the refusal', async () => {
+    it('stays delayed when it is marked as sent after the refusal', async () => {
       const row = await queued();
       await stores.outbox.markSending(row.id);
       await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', HOUR_MS);
@@ -228,7 +228,7 @@ describeStores('delivery truth of the outbox in $name', (stores) => {
   describe('a chat', () => {
     const isColdTo = async (to: string) => stores.outbox.isCold((await queued(aReply(accountId, to))).id);
 
-    it('is cold until its person wrote, by whichever address', async () => {
+    it('is cold until its person wrote by either address', async () => {
       const { phone, lid } = aPerson();
       expect(await isColdTo(`${phone}@s.whatsapp.net`)).toBe(true);
       await stores.inbox.add(aMessage(accountId, { phone, lid }, { ignoredReason: 'own-message' }), NODE);

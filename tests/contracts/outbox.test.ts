@@ -30,7 +30,7 @@ describeStores('outbox in $name', (stores) => {
   const undelivered = async () =>
     (await stores.outbox.undelivered(accountId, { limit: 50 })).map((row) => row.outboxId);
 
-  describe('moves', () => {
+  describe('a reply', () => {
     it('goes from queued over sending, sent, acked and delivered to read', async () => {
       const { outboxId, waMessageId, read } = await queued();
       expect(await read()).toMatchObject({ state: 'queued', attempts: 0, waMessageId });
@@ -49,7 +49,7 @@ describeStores('outbox in $name', (stores) => {
       });
     });
 
-    it('never moves back: late, repeated and earlier receipts change nothing', async () => {
+    it('never moves back when receipts are late, repeated or out of order', async () => {
       const { waMessageId, read } = await queued();
       const states = ['acked', 'delivered', 'read'] as const;
       for (const [rank, reached] of states.entries()) {
@@ -62,7 +62,7 @@ describeStores('outbox in $name', (stores) => {
       }
     });
 
-    it('fills what a receipt implies: who read it got it and WhatsApp took it', async () => {
+    it('gets the times that a receipt implies: a read reply was delivered and acknowledged', async () => {
       const { waMessageId, read } = await queued();
       await receipt(waMessageId, 'read');
       const at = new Date(AT_MS);
@@ -75,14 +75,14 @@ describeStores('outbox in $name', (stores) => {
       });
     });
 
-    it('never shows a reply as sent, acked or read before it was queued', async () => {
+    it('never has a sent, acked or read time before its queued time', async () => {
       const { waMessageId, read } = await queued();
       const { queuedAt } = await read();
       await receipt(waMessageId, 'read', queuedAt.getTime() - 900 - AT_MS);
       expect(await read()).toMatchObject({ sentAt: queuedAt, ackedAt: queuedAt, readAt: queuedAt });
     });
 
-    it('takes a receipt that overtakes the note that it was sent', async () => {
+    it('accepts a receipt that arrives before the reply is marked as sent', async () => {
       const { outboxId, waMessageId, read } = await queued();
       await stores.outbox.markSending(outboxId);
       await receipt(waMessageId, 'delivered');
@@ -90,7 +90,7 @@ describeStores('outbox in $name', (stores) => {
       expect(await read()).toMatchObject({ state: 'delivered', sentAt: new Date(AT_MS) });
     });
 
-    it('is not sent again once WhatsApp has it', async () => {
+    it('is not sent again after WhatsApp acknowledged it', async () => {
       const { outboxId, waMessageId, read } = await queued();
       await receipt(waMessageId, 'acked');
       expect(await stores.outbox.markSending(outboxId)).toBe(false);
@@ -101,7 +101,7 @@ describeStores('outbox in $name', (stores) => {
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toEqual([]);
     });
 
-    it('may be sent again, as sent or sending, until WhatsApp has it', async () => {
+    it('can be sent again from sent or sending until WhatsApp acknowledges it', async () => {
       const { outboxId, read } = await queued();
       expect(await stores.outbox.markSending(outboxId)).toBe(true);
       expect(await stores.outbox.markSending(outboxId)).toBe(true);
@@ -110,7 +110,7 @@ describeStores('outbox in $name', (stores) => {
       expect(await read()).toMatchObject({ state: 'sent', attempts: 3 });
     });
 
-    it('goes back to queued after a send that did not happen', async () => {
+    it('moves back to queued after a send that did not happen', async () => {
       const { outboxId, read } = await queued();
       await stores.outbox.markSending(outboxId);
       await stores.outbox.release(outboxId, 'not connected');
@@ -120,7 +120,7 @@ describeStores('outbox in $name', (stores) => {
       expect((await read()).error).toBeUndefined();
     });
 
-    it('stays sent when sending it once more did not happen', async () => {
+    it('stays sent when a repeated send did not happen', async () => {
       const { outboxId, read } = await queued();
       await stores.outbox.markSending(outboxId);
       await stores.outbox.markSent(outboxId);
@@ -128,7 +128,7 @@ describeStores('outbox in $name', (stores) => {
       expect(await read()).toMatchObject({ state: 'sent' });
     });
 
-    it('dies once, with one dead letter, and stays dead without a word of WhatsApp', async () => {
+    it('becomes one dead letter, and stays dead without an ack of WhatsApp', async () => {
       const { outboxId, chatId, read } = await queued();
       await stores.outbox.markSending(outboxId);
       await stores.outbox.markDead(outboxId, 'No such address.');
@@ -143,7 +143,7 @@ describeStores('outbox in $name', (stores) => {
       ]);
     });
 
-    it('dies by an error ack that names its WhatsApp id', async () => {
+    it('becomes a dead letter by an error ack with its WhatsApp id', async () => {
       const { waMessageId, read } = await queued();
       await stores.outbox.markRefused(accountId, 'UNKNOWN', 'WhatsApp refused it with error 479.');
       await stores.outbox.markRefused(anAccount(), waMessageId, 'WhatsApp refused it with error 479.');
@@ -157,7 +157,7 @@ describeStores('outbox in $name', (stores) => {
   });
 
   describe('receipts in bulk', () => {
-    it('takes several of several messages, ignoring ids of nobody and of other accounts', async () => {
+    it('move several messages, ignoring unknown ids and those of other accounts', async () => {
       const [one, two, other] = [await queued(), await queued(), await queued()];
       await stores.outbox.recordReceipts(accountId, [
         { waMessageId: one.waMessageId, state: 'read', atMs: AT_MS + 30 },
@@ -179,13 +179,13 @@ describeStores('outbox in $name', (stores) => {
       expect(await other.read()).toMatchObject({ state: 'queued' });
     });
 
-    it('accepts none', async () => {
+    it('can be none', async () => {
       await expect(stores.outbox.recordReceipts(accountId, [])).resolves.toBeUndefined();
     });
   });
 
-  describe('what is undelivered', () => {
-    it('is what WhatsApp has not acknowledged, oldest first, a page at a time', async () => {
+  describe('the undelivered replies', () => {
+    it('are those that WhatsApp has not acknowledged, oldest first, page by page', async () => {
       const rows = [];
       for (let n = 0; n < 6; n++) rows.push(await queued());
       const [dead, acked, sending, sent, fresh, last] = rows;
@@ -201,8 +201,8 @@ describeStores('outbox in $name', (stores) => {
     });
   });
 
-  describe('messages no turn asked for', () => {
-    it('are queued for the chat of their address, which is made when there is none', async () => {
+  describe('messages of the API', () => {
+    it('are queued for the chat of their address, which is created when it does not exist', async () => {
       const { phone, lid } = aPerson();
       const known = await stores.inbox.add(aMessage(accountId, { phone, lid }), NODE);
       const byLid = await stores.outbox.addDirect(aReply(accountId, `${lid}@lid`));
@@ -220,7 +220,7 @@ describeStores('outbox in $name', (stores) => {
       expect(group.outcome).toBe('queued');
     });
 
-    it('are added once for a key, however often and how fast it is used', async () => {
+    it('are added once per idempotency key, also concurrently', async () => {
       const to = `${aPerson().phone}@s.whatsapp.net`;
       const tries = await Promise.all(
         [1, 2, 3, 4, 5].map(() => stores.outbox.addDirect(aReply(accountId, to, 'once'), 'key-1')),
@@ -230,7 +230,7 @@ describeStores('outbox in $name', (stores) => {
       expect(await undelivered()).toHaveLength(1);
     });
 
-    it('are refused when a key is used for another text or chat, and free in another account', async () => {
+    it('are refused when the key belongs to another text or chat, except in another account', async () => {
       const to = `${aPerson().phone}@s.whatsapp.net`;
       const first = await stores.outbox.addDirect(aReply(accountId, to, 'text'), 'key-2');
       const text = await stores.outbox.addDirect(aReply(accountId, to, 'other'), 'key-2');
@@ -249,7 +249,7 @@ describeStores('outbox in $name', (stores) => {
       expect(await undelivered()).toHaveLength(2);
     });
 
-    it('go to people and groups only', async () => {
+    it('are accepted for people and groups only', async () => {
       await expect(stores.outbox.addDirect(aReply(accountId, 'status@broadcast'))).rejects.toThrow(
         'person or a group',
       );

@@ -23,7 +23,7 @@ describeStores('route store in $name', (stores) => {
     accountId = anAccount();
   });
 
-  it('gives a created route an id and times, and reads it back the same', async () => {
+  it('assigns id and times to a created route, and reads it back unchanged', async () => {
     const route = aRoute(accountId, {
       regexFilter: '^hola',
       name: 'greetings',
@@ -42,7 +42,7 @@ describeStores('route store in $name', (stores) => {
     expect(await stores.routes.get(created.id)).toEqual(created);
   });
 
-  it('leaves out what a route does not have', async () => {
+  it('omits absent fields', async () => {
     const created = await stores.routes.create(aRoute(accountId));
     const read = await stores.routes.get(created.id);
     expect(read?.regexFilter).toBeUndefined();
@@ -56,13 +56,13 @@ describeStores('route store in $name', (stores) => {
     '5493777239922',
     "'; DROP TABLE route; --",
     '',
-  ])('knows no route %j', async (id) => {
+  ])('finds no route %j', async (id) => {
     expect(await stores.routes.get(id)).toBeUndefined();
     expect(await stores.routes.update(id, { priority: 1 })).toBeUndefined();
     expect(await stores.routes.delete(id)).toBe(false);
   });
 
-  it('lists routes oldest first, narrowed by channel and account', async () => {
+  it('lists routes oldest first, filtered by channel and account', async () => {
     const made = [];
     for (const channelId of ['1111111', '*', '1111111']) {
       made.push(await stores.routes.create(aRoute(accountId, { channelId })));
@@ -76,7 +76,7 @@ describeStores('route store in $name', (stores) => {
     expect(all.filter((id) => ids.includes(id))).toEqual(ids);
   });
 
-  it('changes only the fields named, and clears one that is named as undefined', async () => {
+  it('changes only the given fields, and clears a field given as undefined', async () => {
     const created = await stores.routes.create(
       aRoute(accountId, { regexFilter: 'x', name: 'n', priority: 4 }),
     );
@@ -97,7 +97,7 @@ describeStores('route store in $name', (stores) => {
     expect(await stores.routes.get(id)).toBeUndefined();
   });
 
-  it('gives as candidates the routes of the chat and the wildcard, of this account and environment', async () => {
+  it('returns the routes of the chat and the wildcard of this account and environment as candidates', async () => {
     const create = async (given: Partial<NewRoute>) =>
       (await stores.routes.create(aRoute(accountId, given))).id;
     const wanted = [
@@ -116,7 +116,7 @@ describeStores('route store in $name', (stores) => {
     expect(none.map((route) => route.id)).toEqual([wanted[1]]);
   });
 
-  it('shows a change to the next lookup', async () => {
+  it('applies a change to the next lookup', async () => {
     const query = { accountId, environment: 'lab' as const, channelIds: ['5493777239922'] };
     const { id } = await stores.routes.create(aRoute(accountId));
     expect(await stores.routes.candidates(query)).toHaveLength(1);
@@ -124,7 +124,7 @@ describeStores('route store in $name', (stores) => {
     expect(await stores.routes.candidates(query)).toHaveLength(0);
   });
 
-  it('stores text that no database column holds as it is', async () => {
+  it('stores text with characters that PostgreSQL refuses', async () => {
     const config = { agent: { kind: 'adk', settings: { appName: 'a\0b\ud800' } } };
     const created = await stores.routes.create(aRoute(accountId, { name: 'n\0', config }));
     expect(await stores.routes.update(created.id, { name: '\ud800', config })).toBeDefined();
@@ -138,7 +138,7 @@ describe('route store in PostgreSQL with 100,000 routes', () => {
   });
   afterAll(() => database.drop());
 
-  it('finds the routes of a chat in at most twice the time that ten routes take', async () => {
+  it('finds the routes of a chat in at most twice the time of a table of ten routes', async () => {
     const postgres = database.open();
     const { prisma } = postgres;
     const store = new PrismaRouteStore(postgres);

@@ -15,7 +15,7 @@ import {
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, aPerson, aReply, NODE } from './adapters.ts';
 
-describe('a database in trouble', () => {
+describe('an unavailable database', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -25,7 +25,7 @@ describe('a database in trouble', () => {
   });
   afterAll(() => database.drop());
 
-  it('is unavailable to every method of every store when nothing listens', async () => {
+  it('is reported by each method of each store when nothing listens', async () => {
     const url = new URL(database.url);
     url.port = '1';
     const postgres = new Postgres(url.href, { connectTimeoutMs: 2_000 });
@@ -70,7 +70,7 @@ describe('a database in trouble', () => {
     await postgres.close();
   });
 
-  it('is unavailable to the call whose connection it cuts, and takes the next one', async () => {
+  it('is reported to the call whose connection it closes, and serves the next call', async () => {
     const postgres = database.open({ poolSize: 1 });
     const outbox = new PostgresOutbox(postgres);
     await postgres.query(sql`SELECT 1`);
@@ -90,7 +90,7 @@ describe('a database in trouble', () => {
     }
   });
 
-  it('is unavailable when no connection becomes free in time', async () => {
+  it('is reported when no connection becomes free in time', async () => {
     const postgres = database.open({ poolSize: 1, connectTimeoutMs: 300 });
     const { prisma } = postgres;
     const outbox = new PostgresOutbox(postgres);
@@ -103,7 +103,7 @@ describe('a database in trouble', () => {
   });
 
   it.each(['40P01', '40001', '57014', '53300', '55P03', '57P03', '42P01'])(
-    'is unavailable for error %s of the server',
+    'is reported for error %s of the server',
     async (code) => {
       const error = await failWith(code).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(StorageUnavailableError);
@@ -112,7 +112,7 @@ describe('a database in trouble', () => {
   );
 
   it.each(['22021', '22001', '22003', '22P02', '23505', '23514', '23502', '54000'])(
-    'refuses a value for good with error %s',
+    'does not retry a value refused with error %s',
     async (code) => {
       const error = await failWith(code).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(StorageRejectedError);
@@ -128,7 +128,7 @@ describe('a database in trouble', () => {
     ['42703', 'schema', /not those of this version/],
     ['42883', 'schema', /not those of this version/],
   ])(
-    'names the trouble behind error %s, which an operator must mend: %s',
+    'reports the problem behind error %s, which an operator must fix: %s',
     async (code, trouble, sentence) => {
       const postgres = database.open({ poolSize: 1 });
       const error = await withStorage('failing', () =>
@@ -143,13 +143,13 @@ describe('a database in trouble', () => {
     },
   );
 
-  it.each(['XX001', 'XX002', '0A000'])('cannot read what it holds, for good, with error %s', async (code) => {
+  it.each(['XX001', 'XX002', '0A000'])('does not retry a read that fails with error %s', async (code) => {
     const error = await failWith(code).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StorageDamagedError);
     expect(error).toMatchObject({ disposition: 'dead', message: expect.stringContaining(code) });
   });
 
-  it('refuses a value that is against a constraint also through the query layer', async () => {
+  it('reports a constraint violation also through Prisma', async () => {
     const prisma = database.prisma();
     const data = { accountId: 'a', channelId: '*', agentEndpoint: 'x', environment: 'neither', config: {} };
     await expect(withStorage('trying', () => prisma.route.create({ data }))).rejects.toThrow(
@@ -160,7 +160,7 @@ describe('a database in trouble', () => {
     await expect(twice()).rejects.toThrow(StorageRejectedError);
   });
 
-  it('passes on an error of wa2ai itself', async () => {
+  it('passes on an error of wa2ai', async () => {
     const own = new Wa2aiError('OWN', 'dead', 'Own sentence.');
     await expect(withStorage('trying', () => Promise.reject(own))).rejects.toBe(own);
   });

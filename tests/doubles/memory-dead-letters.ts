@@ -27,7 +27,7 @@ export class MemoryDeadLetters implements DeadLetters {
   }
 
   async open(filter: DeadLetterFilter, limit: number): Promise<string[]> {
-    const { accountId, reason, before, channelId } = filter;
+    const { accountId, reason, before, after, channelId } = filter;
     const canonical = channelId === undefined ? undefined : canonicalChannelId(channelId);
     return this.#state.deadLetters
       .filter((letter) => {
@@ -41,7 +41,8 @@ export class MemoryDeadLetters implements DeadLetters {
           isOfChat &&
           letter.accountId === (accountId ?? letter.accountId) &&
           letter.reason === (reason ?? letter.reason) &&
-          (before === undefined || letter.id < Number(before))
+          (before === undefined || letter.id < Number(before)) &&
+          (after === undefined || letter.id > Number(after))
         );
       })
       .sort((a, b) => a.id - b.id)

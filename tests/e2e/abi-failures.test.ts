@@ -69,7 +69,7 @@ describe('An ABI agent that rejects a call', () => {
     [400, { idempotent: true }, 10],
     [500, { idempotent: true }, 10],
   ])(
-    'with %i and %j is asked as often as that may help, and its words stay out of the chat',
+    'with %i and %j is retried only when that may help, and its text is not sent to the chat',
     async (fail, abi, asks) => {
       const agent = await mockAgent();
       agent.change({ fail });

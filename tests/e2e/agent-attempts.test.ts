@@ -51,7 +51,7 @@ async function killedInRun(failure: object) {
   return { agent, person, row: await bed.untilTurnEnded(id) };
 }
 
-describe('a run that a crash of wa2ai cut off, at an agent without sessions', () => {
+describe('a run that a crash of wa2ai interrupted, at an agent without sessions', () => {
   it('is sent again by default, and attempts counts both requests', async () => {
     const { agent, person, row } = await killedInRun({});
     expect((await person.nextReply(20_000)).text).toBe('second run');

@@ -297,7 +297,7 @@ describe('wa2ai agent, for an ADK agent', () => {
     lines.on('line', (request) => requests.push(request));
   });
 
-  it('finds out what the agent speaks, and its only name', async () => {
+  it('detects the protocol of the agent, and its only app name', async () => {
     expect(await wa2ai('agent', 'test', url, '--message', 'good morning')).toMatchObject({
       code: 0,
       output: expect.stringMatching(/^greeter, \d+ ms\nHello! You said: good morning\n$/),
@@ -307,7 +307,7 @@ describe('wa2ai agent, for an ADK agent', () => {
     expect(JSON.parse(inspected.output)).toMatchObject({ isReachable: true, status: 200, apps: ['greeter'] });
   });
 
-  it("check passes the repository's own example in every point", async () => {
+  it('check passes the example agent of the repository in every point', async () => {
     const { code, output } = await wa2ai('agent', 'check', url, '--json');
     const { results } = JSON.parse(output) as { results: Array<{ check: string; result: string }> };
     expect(results.filter(({ result }) => result !== 'pass')).toEqual([]);
@@ -315,7 +315,7 @@ describe('wa2ai agent, for an ADK agent', () => {
     expect(code).toBe(0);
   });
 
-  it('says which name is wrong, and that nobody answers', async () => {
+  it('reports a wrong app name, and an address where nothing listens', async () => {
     expect(await wa2ai('agent', 'test', url, '--message', 'x', '--app', 'nobody')).toMatchObject({
       code: 1,
       errors: expect.stringMatching(
@@ -370,7 +370,7 @@ describe('wa2ai on the command line', () => {
     ],
     [['agent', 'test', 'http://a', '--kind', 'adk'], '--message is missing'],
     [['agent', 'test', 'http://a', '--message', 'x', '--timeout', '0'], '--timeout must be'],
-  ])('says what is wrong with %j in one line', async (args, sentence) => {
+  ])('reports what is wrong with %j in one line', async (args, sentence) => {
     const { code, errors } = await wa2ai(...args);
     expect(code).toBe(2);
     expect(errors.startsWith(`wa2ai: ${sentence}`), errors).toBe(true);
@@ -379,7 +379,7 @@ describe('wa2ai on the command line', () => {
 });
 
 describe('the example ADK agent', () => {
-  it('explains itself', async () => {
+  it('describes itself with --help', async () => {
     const file = join(repositoryRoot, 'examples/adk-agent/agent.js');
     const child = spawn(process.execPath, [file, '--help'], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = await once(createInterface({ input: child.stdout }), 'line');

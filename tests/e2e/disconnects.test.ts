@@ -56,7 +56,7 @@ describe('A connection that ends', () => {
     expect(bed.service.pid).toBe(pid);
   });
 
-  it('is restored after a network failure, and messages of the meantime are answered', async () => {
+  it('is restored after a network failure, and messages sent in between are answered', async () => {
     const live = bed.emulator.waitFor('live', undefined, 60_000);
     bed.emulator.drop();
     await ana.say('into the gap', { to: bed.phone });

@@ -100,13 +100,13 @@ async function runBlock(code: string) {
   return { exitCode, output, answers };
 }
 
-describe('the commands of the documents', () => {
-  it('are there', () => {
+describe('the commands in the documentation', () => {
+  it('exist', () => {
     expect(blocks.length).toBeGreaterThan(8);
     for (const { name, info } of blocks) expect(info, name).toMatch(/^run(=\d{3}(,\d{3})*)?$/);
   });
 
-  it.each(blocks)('do what they say: $name', async ({ info, code }) => {
+  it.each(blocks)('work: $name', async ({ info, code }) => {
     const { exitCode, output, answers } = await runBlock(code);
     expect(exitCode, output).toBe(0);
     const statuses = /^run=(.*)$/.exec(info)?.[1]?.split(',').map(Number) ?? [];
@@ -118,7 +118,7 @@ describe('the commands of the documents', () => {
     routeId = created ? (JSON.parse(created.body).data.id ?? routeId) : routeId;
   });
 
-  it('lead to a reply in the chat', async () => {
+  it('result in a reply in the chat', async () => {
     const person = bed.person({ phone: PERSON });
     await person.say('hello', { to: bed.phone });
     expect((await person.nextReply()).text).toBe('Echo: hello');

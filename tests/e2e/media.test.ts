@@ -151,7 +151,7 @@ describe('A file that a person sends', () => {
     expect((await person.nextReply()).text).toBe(analysis(png));
   });
 
-  it('that is said to be on another host is refused at once, and the chat goes on', async () => {
+  it('on another host is refused at once, and the chat continues', async () => {
     const person = bed.person();
     await abiRoute(person.phone, analyst, { functions: specificationFunctions });
     const message = bed.emulator.mediaHost.message('image', png, { caption: '/analyze' });
@@ -251,7 +251,7 @@ describe('A file that cannot be loaded', () => {
   ];
 
   it.each(cases)(
-    'because it %s is a dead letter with the reason, and a polite answer',
+    'because it %s is a dead letter with the reason, and an apology',
     async (_, code, polite, send) => {
       const [person, other] = [bed.person(), bed.person()];
       await abiRoute(person.phone, analyst, { functions: specificationFunctions });

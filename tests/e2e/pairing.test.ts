@@ -51,7 +51,7 @@ describe('wa2ai', () => {
     await untilState(service, 'open');
   });
 
-  it('runs on its embedded PostgreSQL and refuses a second start on the same data folder with one sentence', async () => {
+  it('runs on its embedded PostgreSQL and refuses a second start on the same data folder in one sentence', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai e2e '));
     try {
       const first = await Wa2aiProcess.start({ whatsappWsUrl: bed.emulator.url, dataDir });

@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const isRefused = ({ msg }: LogLine) => msg === 'message not decrypted';
 
-it('answers somebody in turn with those who send what nobody can read, and says so a few times', async () => {
+it('answers one person during a storm of undecryptable messages, and logs the storm in a few lines', async () => {
   const friend = bed.person();
   await friend.say('before', { to: bed.phone });
   await friend.nextReply(20_000);

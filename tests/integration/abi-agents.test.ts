@@ -35,13 +35,13 @@ afterAll(async () => {
   await Promise.all([mock.close(), ethers.close(), naive.close()]);
 });
 
-describe('agents on viem and on ethers', () => {
-  it.each(abiConversation)('answer $text', async ({ text, reply }) => {
+describe('agents built on viem and on ethers', () => {
+  it.each(abiConversation)('reply to $text', async ({ text, reply }) => {
     expect(await askAbi(mock, text)).toBe(reply);
     expect(await askAbi(ethers, text)).toBe(reply);
   });
 
-  it('are sent the selector and the arguments, as bytes, to the path of the route', async () => {
+  it('receive the selector and the arguments, as bytes, at the path of the route', async () => {
     const headers = { 'x-api-key': 'secret-key' };
     const response = await abiClient({ function: 'add', path: '/v1/call', headers }).sendMessage(
       mock.url,
@@ -64,7 +64,7 @@ describe('agents on viem and on ethers', () => {
     expect(response).toEqual({ success: true, response: '42', metadata: { abi }, detail: { abi } });
   });
 
-  it("are not asked for help, the list or a person's mistake", async () => {
+  it('are not called for help, the list of functions or a user error', async () => {
     const before = mock.requests.length;
     const answer = await abiClient().sendMessage(mock.url, saying('/processUser {"name":"Ann","age":"ten"}'));
     expect(answer).toMatchObject({
@@ -77,7 +77,7 @@ describe('agents on viem and on ethers', () => {
     expect(mock.requests).toHaveLength(before);
   });
 
-  it('may be shown by a template, and may answer nothing', async () => {
+  it('can be rendered by a template, and can return no output', async () => {
     expect(await askAbi(mock, '2 40', { function: 'add', output: 'It is {{sum}}.' })).toBe('It is 42.');
     const functions = ['function note(string text)'];
     const silent = await serverOf((_request, response) => response.end('OK'));
@@ -89,7 +89,7 @@ describe('agents on viem and on ethers', () => {
     );
   });
 
-  it('may speak the JSON envelope, found out once under auto', async () => {
+  it('can use the JSON envelope, which is detected once under auto', async () => {
     const agent = await startAbiMockAgent();
     agent.change({ mode: 'json' });
     expect(await askAbi(agent, '/add 2 40', { envelope: 'json' })).toBe('42');
@@ -111,13 +111,13 @@ describe('agents on viem and on ethers', () => {
   });
 });
 
-describe("an agent with the defects of a first example's code", () => {
-  it('works where they do not show', async () => {
+describe('an agent with the defects of a naive example', () => {
+  it('answers the calls that the defects do not affect', async () => {
     expect(await askAbi(naive, '/greet Alice')).toBe('Hello, Alice!');
     expect(await askAbi(naive, '/add 2 40')).toBe('42');
   });
 
-  it('is told that its tuple selectors are wrong', async () => {
+  it('is reported to have wrong tuple selectors', async () => {
     const error = await abiFailure(naive, '/processUser {"name":"Ann","age":30}');
     expect(error).toBeInstanceOf(AgentProtocolError);
     expect(error.message).toMatch(
@@ -129,14 +129,14 @@ describe("an agent with the defects of a first example's code", () => {
     ['a bool', '/validate x', 'function validate(string input) returns (bool valid)'],
     ['an address', `/echoAddress ${vitalik}`, undefined],
     ['fixed bytes', '/echoBytes4 0x01020304', undefined],
-  ])('is told that it wraps %s in a list', async (_name, text, extra) => {
+  ])('is reported to wrap %s in a list', async (_name, text, extra) => {
     const error = await abiFailure(naive, text, extra ? { functions: [...abiFunctions, extra] } : {});
     expect(error).toBeInstanceOf(AgentProtocolError);
     expect(error.message).toMatch(/may wrap its single \w+ output in a list/);
   });
 });
 
-describe('where a call goes', () => {
+describe('the URL of a call', () => {
   it.each([
     ['http://agent', undefined, 'http://agent/'],
     ['http://agent:8080/base', undefined, 'http://agent:8080/base'],
@@ -147,7 +147,7 @@ describe('where a call goes', () => {
     expect(callUrl(endpoint, path)).toBe(url);
   });
 
-  it.runIf(process.getuid?.() === 0)('is port 80 without a port, where a container listens', async () => {
+  it.runIf(process.getuid?.() === 0)('has port 80 by default, where a container listens', async () => {
     const agent = await startAbiMockAgent({ port: 80 });
     try {
       expect(await askAbi({ url: 'http://127.0.0.1' }, '/greet Alice')).toBe('Hello, Alice!');
@@ -210,7 +210,7 @@ describe('an ABI route', () => {
     });
   });
 
-  it('tries a 503 again and a 500 not, and keeps the error out of the chat', async () => {
+  it('retries a 503 and not a 500, and sends no error to the chat', async () => {
     const person = '5491100000102';
     let status = 503;
     let asks = 0;

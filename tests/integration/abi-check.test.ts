@@ -113,8 +113,8 @@ const cases: Array<[string, Spoil, string[]]> = [
   ['one call at a time', oneAtATime(), ['20 calls at the same time get the same answer']],
 ];
 
-describe('a check of an agent', () => {
-  it.each(cases)('that has %s finds that, and nothing else', async (_name, spoil, expected) => {
+describe('the check of an agent', () => {
+  it.each(cases)('that has %s reports this defect only', async (_name, spoil, expected) => {
     const { isConforming, results } = await checkAgent(
       new AgentProbe(await spoiled(spoil)),
       await createAbi(specificationFunctions),

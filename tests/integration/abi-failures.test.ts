@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => mock.close());
 
-describe('agents that fail', () => {
+describe('an agent that fails', () => {
   it.each([
     [503, {}, AgentUnavailableError],
     [429, {}, AgentUnavailableError],
@@ -43,7 +43,7 @@ describe('agents that fail', () => {
     expect(JSON.stringify(error)).not.toContain('Alice');
   });
 
-  it('by not being there, by silence, by a lost connection', async () => {
+  it('by refusing, ignoring or dropping connections', async () => {
     const gone = await startAbiMockAgent();
     await gone.close();
     expect(await abiFailure(gone, '/greet A')).toBeInstanceOf(AgentUnavailableError);
@@ -59,7 +59,7 @@ describe('agents that fail', () => {
     expect(await abiFailure(rude, '/greet A')).toBeInstanceOf(AgentTimeoutError);
   });
 
-  it('by redirecting, with where to', async () => {
+  it('by a redirect, which is reported with its target', async () => {
     const agent = await serverOf((_request, response) => {
       response.writeHead(308, { location: 'https://agent.example/v2/' }).end();
     });
@@ -68,7 +68,7 @@ describe('agents that fail', () => {
     );
   });
 
-  it('by speaking no TLS where https is asked for: nothing was sent', async () => {
+  it('by plain HTTP at an https URL receives no call', async () => {
     const agent = await serverOf((_request, response) => response.end());
     const error = await abiFailure({ url: agent.url.replace('http:', 'https:') }, '/greet A');
     expect(error).toBeInstanceOf(AgentUnavailableError);
@@ -77,7 +77,7 @@ describe('agents that fail', () => {
     );
   });
 
-  it('by a certificate that is not trusted: nothing was sent', async () => {
+  it('by an untrusted certificate receives no call', async () => {
     let asks = 0;
     const agent = await tlsServerOf((_request, response) => {
       asks += 1;
@@ -89,13 +89,13 @@ describe('agents that fail', () => {
     expect(asks).toBe(0);
   });
 
-  it('by listening on a port that no HTTP client of the web goes to', async () => {
+  it('by listening on a port that fetch blocks', async () => {
     expect((await abiFailure({ url: 'http://127.0.0.1:6000' }, '/greet A')).message).toBe(
       'The ABI agent cannot be reached: the fetch standard forbids port 6000; let the agent listen on another port.',
     );
   });
 
-  it('by an error step of the JSON envelope, whose words the admin reads', async () => {
+  it('by an error in the JSON envelope, whose text the admin reads', async () => {
     const body = JSON.stringify({
       steps: [{ name: 'request_received' }, { name: 'error', message: 'no such\ncity' }],
       result: null,
@@ -112,7 +112,7 @@ describe('agents that fail', () => {
     expect((await abiFailure(agent, '/greet A', { envelope: 'auto' })).message).toBe(empty);
   });
 
-  it('by answering in text, which the admin reads', async () => {
+  it('by a text response, which the admin reads', async () => {
     const answering = async (body: string, text = '/greet A') => {
       const agent = await serverOf((_request, response) => response.end(body));
       return (await abiFailure(agent, text)).message;
@@ -128,7 +128,7 @@ describe('agents that fail', () => {
     );
   });
 
-  it("without the person's words in what it says, whatever the agent quotes of them", async () => {
+  it('never puts the text of a person into the error, even when the agent quotes it', async () => {
     const agent = await serverOf((request, response) => {
       response
         .writeHead(422)
@@ -142,7 +142,7 @@ describe('agents that fail', () => {
     );
   });
 
-  it('by taking longer than half a minute, when nothing else is said', async () => {
+  it('by exceeding the default limit of 30 seconds', async () => {
     let isAsked = () => {};
     const arrival = new Promise<void>((resolve) => {
       isAsked = resolve;
@@ -159,7 +159,7 @@ describe('agents that fail', () => {
     expect(await asked).toMatchObject({ message: 'The ABI agent did not answer within 30000 ms.' });
   });
 
-  it('never by a call above 10 MB, which is not made', async () => {
+  it('receives no call above 10 MB', async () => {
     const before = mock.requests.length;
     const args = ['{{text}}'.repeat(200)];
     const error = await abiFailure(mock, 'x'.repeat(60_000), { function: 'greet', args });
@@ -168,7 +168,7 @@ describe('agents that fail', () => {
     expect(mock.requests).toHaveLength(before);
   });
 
-  it('by an answer that is empty, garbled, of another type or too large', async () => {
+  it('by a response that is empty, malformed, of another type or too large', async () => {
     const agent = await startAbiMockAgent();
     const answering = async (body: Buffer, text = '/greet A') => {
       agent.change({ body });
@@ -189,7 +189,7 @@ describe('agents that fail', () => {
     await agent.close();
   });
 
-  it('by 10 MB of hostile outputs without hanging, and the next call works', async () => {
+  it('by 10 MB of hostile outputs does not block the next call', async () => {
     const agent = await startAbiMockAgent();
     const hostile = [Buffer.alloc(10 * 1024 * 1024, 0xff), Buffer.alloc(10 * 1024 * 1024)];
     // Every word 32: an offset, a length and an item at once.
@@ -210,7 +210,7 @@ describe('agents that fail', () => {
     await agent.close();
   });
 
-  it('by an endless answer, which is cut off', async () => {
+  it('by an endless response, which is cut off', async () => {
     const endless = await serverOf((_request, response) => {
       const chunk = Buffer.alloc(1024 * 1024);
       const more = () => {
@@ -222,7 +222,7 @@ describe('agents that fail', () => {
     expect((await abiFailure(endless, '/greet A')).message).toMatch(/too large/);
   });
 
-  it('without a word of the person in the log', async () => {
+  it('never puts the text of a person into the log', async () => {
     const log = recordingLog();
     const talkative = new AbiAgentClient({ abi: { functions: abiFunctions }, log });
     await talkative.sendMessage(mock.url, saying('/greet Alice in Wonderland'));

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => mock.close());
 
 describe('a route whose ABI is behind a URL', () => {
-  it('fetches it once, also for messages that come at the same moment', async () => {
+  it('fetches it once for messages that arrive at the same time', async () => {
     let fetches = 0;
     const manifest = await serverOf((_request, response) => {
       fetches += 1;
@@ -65,14 +65,14 @@ describe('a route whose ABI is behind a URL', () => {
       (_, response) => response.end('[]'),
       'cannot be used: it must hold at least one function.',
     ],
-  ])('says what is wrong when it is %s', async (_name, listener, sentence) => {
+  ])('reports what is wrong when it is %s', async (_name, listener, sentence) => {
     const { url } = await serverOf(listener);
     const error = await abiFailure(mock, 'x', { functions: url });
     expect(error).toBeInstanceOf(AgentProtocolError);
     expect(error.message).toBe(`The ABI agent's manifest ${sentence}`);
   });
 
-  it('reads one that begins with a byte order mark', async () => {
+  it('reads a manifest that begins with a byte order mark', async () => {
     const { url } = await serverOf((_request, response) =>
       response.end(`\ufeff${JSON.stringify(abiFunctions)}`),
     );
@@ -81,14 +81,14 @@ describe('a route whose ABI is behind a URL', () => {
     );
   });
 
-  it('waits for it no longer than for an answer, and the message may be tried again', async () => {
+  it('waits for it within the time limit of a call, and the message can be retried', async () => {
     const { url } = await serverOf(() => undefined);
     const error = await abiFailure(mock, 'x', { functions: url, timeoutMs: 200 });
     expect(error).toBeInstanceOf(AgentUnavailableError);
     expect(error.message).toBe("The ABI agent's manifest did not come in time.");
   });
 
-  it('is served with the last one while its server is down or hangs, and with the new one after', async () => {
+  it('uses the last one while its server is unavailable or hangs, and the new one afterwards', async () => {
     const clock = new FakeClock();
     const manifests = new Manifests(clock, new AgentTransport());
     let answer: 'first' | 'second' | 'down' | 'silence' = 'first';

@@ -35,7 +35,7 @@ function ask(timeout = 5_000) {
 }
 
 describe('the mock agent', () => {
-  it('answers three times and then falls silent', async () => {
+  it('answers three times and then stops responding', async () => {
     await start();
     const answers = [await ask(), await ask(), await ask(), await ask()];
     expect(answers.map((answer) => answer.response)).toEqual([
@@ -46,7 +46,7 @@ describe('the mock agent', () => {
     ]);
   });
 
-  it('answers without end when told so, from a template', async () => {
+  it('answers without a limit when configured so, from a template', async () => {
     await start({ maxAnswers: 0, reply: '{n}. {user} said {text} in {session}' });
     for (let n = 1; n <= 5; n++) expect((await ask()).response).toBe(`${n}. 5491 said hola in 5491_5491`);
     expect(agent.requests).toHaveLength(5);
@@ -64,7 +64,7 @@ describe('the mock agent', () => {
     expect(bare.status).toBe(400);
   });
 
-  it('runs as the contract says, and tells where it listens', async () => {
+  it('runs with the command of the contract, and prints where it listens', async () => {
     await start();
     const child = spawn(
       process.execPath,
@@ -101,12 +101,12 @@ describe('an agent that misbehaves', () => {
     await expect(asked).rejects.toThrow(text);
   });
 
-  it('is borne when it is only slow', async () => {
+  it('is waited for when it is slow', async () => {
     await start({ mode: 'slow', pieceMs: 10 });
     expect((await ask()).response).toBe('Echo: hola');
   });
 
-  it('is tried again only later when nobody listens', async () => {
+  it('is retried later when nothing listens', async () => {
     await start();
     const { url } = agent;
     await agent.close();

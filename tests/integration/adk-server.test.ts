@@ -62,7 +62,7 @@ function recordRequests(): string[] {
   return made;
 }
 
-describe('what the agent is told about a message', () => {
+describe('the context of a message for the agent', () => {
   it('is in the state of its session, and replaced by the next message', async () => {
     const person = aPerson();
     const [user] = person.sessionId.split('_');
@@ -89,7 +89,7 @@ describe('what the agent is told about a message', () => {
 });
 
 describe('first contact', () => {
-  it('learns the spelling and creates the session in three requests, then needs one', async () => {
+  it('detects the spelling and creates the session in three requests, then needs one', async () => {
     const client = aClient('front_desk');
     const person = aPerson();
     const requests = recordRequests();
@@ -111,7 +111,7 @@ describe('first contact', () => {
     expect(requests).toEqual(['POST /run']);
   });
 
-  it('shares what it learnt with other clients', async () => {
+  it('shares the detected spelling with other clients', async () => {
     const state = new AdkState();
     await aClient('front_desk', { state }).sendMessage(server.url, aPerson().says('hello'));
     const requests = vi.spyOn(globalThis, 'fetch');
@@ -132,7 +132,7 @@ describe('first contact', () => {
     );
   });
 
-  it('names the apps of the server when the route names another', async () => {
+  it('reports the apps of the server when the route names another', async () => {
     const asked = aClient('front_dsek').sendMessage(server.url, aPerson().says('hello'));
     await expect(asked).rejects.toThrow(
       /^ADK agent endpoint returned 500: .*'front_dsek' not found.*front_desk/,
@@ -141,18 +141,18 @@ describe('first contact', () => {
   });
 });
 
-describe('answers', () => {
-  it('gives the text after a tool call, not the words before it', async () => {
+describe('a run', () => {
+  it('returns the text after a tool call, not the text before it', async () => {
     expect((await ask('front_desk', 'weather please')).response).toBe(
       'get_weather said {"city":"Lima","celsius":25,"sky":"sunny"}',
     );
   });
 
-  it('gives the text of a run whose tool failed', async () => {
+  it('returns the text of a run whose tool failed', async () => {
     expect((await ask('front_desk', 'broken')).response).toContain('tool exploded');
   });
 
-  it('tells in the metadata which agent answered and what it stored', async () => {
+  it('reports in the metadata which agent answered and what it stored', async () => {
     const person = aPerson();
     const { metadata } = await aClient('front_desk').sendMessage(server.url, person.says('note this'));
     expect(metadata?.adk).toEqual({
@@ -165,7 +165,7 @@ describe('answers', () => {
     });
   });
 
-  it('gives the answer of the agent that the turn was handed to, and of the same agent next time', async () => {
+  it('returns the answer of the agent that the run was transferred to, and of the same agent next time', async () => {
     const client = aClient('front_desk');
     const person = aPerson();
     const first = await client.sendMessage(server.url, person.says('billing please'));
@@ -174,34 +174,34 @@ describe('answers', () => {
     expect(second.response).toBe('billing here: you said "and now?"');
   });
 
-  it('keeps thoughts from the person', async () => {
+  it('omits thoughts', async () => {
     expect((await ask('front_desk', 'think hard')).response).toBe('The answer is 42.');
   });
 
-  it('gives the answer of an agent that is named model', async () => {
+  it('returns the answer of an agent that is named model', async () => {
     expect((await ask('model', 'hello')).response).toBe('turn 1: you said "hello"');
   });
 
-  it('gives the last of several agents in a row', async () => {
+  it('returns the answer of the last of several agents in sequence', async () => {
     expect((await ask('drafts', 'tea')).response).toBe('edited answer on "tea"');
   });
 
-  it('gives the answers of all agents that worked side by side', async () => {
+  it('returns the answers of all parallel agents', async () => {
     const { response } = await ask('fanout', 'shall we?');
     expect(response?.split('\n\n').sort()).toEqual(['left says yes', 'right says no']);
   });
 
-  it('gives only the summary of agents that worked side by side before it', async () => {
+  it('returns only the summary that follows parallel agents', async () => {
     expect((await ask('merged', 'shall we?')).response).toBe('weighed: for it');
   });
 
-  it.each(['silent', 'nothing', 'picture'])('says nothing when the agent has no text (%s)', async (text) => {
+  it.each(['silent', 'nothing', 'picture'])('has no text when the agent has none (%s)', async (text) => {
     const answer = await ask('front_desk', text);
     expect(answer.success).toBe(true);
     expect(answer).not.toHaveProperty('response');
   });
 
-  it('takes a file along and gives those of the answer, where the route wants files', async () => {
+  it('sends a file and returns the files of the answer when the route has media', async () => {
     const client = new HttpAgentClient({
       timeout: 10_000,
       adk: { appName: 'front_desk', baseUrl: server.url, media: true },
@@ -220,7 +220,7 @@ describe('answers', () => {
     expect(picture.files).toMatchObject([{ kind: 'image', bytes: expect.any(Buffer) }]);
   });
 
-  it('gives a text that was cut short, and says why', async () => {
+  it('returns a text that was cut short, with the reason', async () => {
     const answer = await ask('front_desk', 'cut');
     expect(answer.response).toBe('half an ans');
     expect(answer.metadata?.adk).toMatchObject({ finishReason: 'MAX_TOKENS' });
@@ -228,7 +228,7 @@ describe('answers', () => {
 });
 
 describe('failures', () => {
-  it('reports a model that failed inside a run of status 200', async () => {
+  it('report a model that failed inside a run of status 200', async () => {
     const asked = ask('front_desk', 'fail');
     await expect(asked).rejects.toThrow(
       'Failed to send message to ADK agent: the agent reported UNKNOWN_ERROR: model exploded',
@@ -236,21 +236,21 @@ describe('failures', () => {
     await expect(asked).rejects.toMatchObject({ code: 'AGENT_REPORTED_ERROR', disposition: 'dead' });
   });
 
-  it('lets a turn be tried again when the model was overloaded before anything was done', async () => {
+  it('are retried when the model was overloaded before any tool ran', async () => {
     await expect(ask('front_desk', 'overloaded')).rejects.toBeInstanceOf(AgentUnavailableError);
   });
 
-  it('reports an answer that the model refused to give', async () => {
+  it('report an answer that the model refused to give', async () => {
     await expect(ask('front_desk', 'blocked')).rejects.toThrow('SAFETY: blocked by the safety settings');
   });
 
-  it('cuts off an answer of 10 MB', async () => {
+  it('cut off an answer of 10 MB', async () => {
     await expect(ask('front_desk', 'huge')).rejects.toThrow('the answer is larger than 2097152 bytes');
   });
 });
 
-describe('time', () => {
-  it('gives an answer that came after the time limit, and ran the turn once', async () => {
+describe('several requests', () => {
+  it('return an answer that came after the time limit, from one run', async () => {
     const client = aClient('front_desk');
     const person = aPerson();
     await client.sendMessage(server.url, person.says('hello'));
@@ -260,7 +260,7 @@ describe('time', () => {
     expect((await person.events('front_desk')).filter((event) => event.author === 'user')).toHaveLength(2);
   });
 
-  it('finds the answer instead of asking twice when a message comes again after a time-out', async () => {
+  it('read the answer from the session when a message is repeated after a time-out', async () => {
     const person = aPerson();
     const state = new AdkState();
     await aClient('front_desk', { state }).sendMessage(server.url, person.says('hello'));
@@ -272,7 +272,7 @@ describe('time', () => {
     expect((await person.events('front_desk')).filter((event) => event.author === 'user')).toHaveLength(2);
   });
 
-  it('finds the answer of an ask that a crash cut off', async () => {
+  it('read the answer of an attempt that a crash interrupted', async () => {
     const person = aPerson();
     const message = person.says('hello');
     await aClient('front_desk').sendMessage(server.url, message);
@@ -282,14 +282,14 @@ describe('time', () => {
     expect((await person.events('front_desk')).filter((event) => event.author === 'user')).toHaveLength(1);
   });
 
-  it('asks when a crash came before the server had taken the message', async () => {
+  it('call the agent when a crash came before the server received the message', async () => {
     const person = aPerson();
     const message = person.says('hello');
     const answer = await aClient('front_desk').sendMessage(server.url, message, { isRepeat: true });
     expect(answer.response).toBe('turn 1: you said "hello"');
   });
 
-  it('never lets two runs of one session overlap, also from different clients', async () => {
+  it('run one at a time in one session, also from different clients', async () => {
     const state = new AdkState();
     const person = aPerson();
     const texts = ['slow 400', 'two', 'three'];
@@ -305,7 +305,7 @@ describe('time', () => {
     expect(authors).toEqual(['user', 'front_desk', 'user', 'front_desk', 'user', 'front_desk']);
   });
 
-  it('lets different sessions run side by side', async () => {
+  it('run in parallel in different sessions', async () => {
     const client = aClient('front_desk');
     await client.sendMessage(server.url, aPerson().says('hello'));
     const order: string[] = [];

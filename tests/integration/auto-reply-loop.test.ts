@@ -31,7 +31,7 @@ async function untilDropped(router: TestRouter, person: string): Promise<number>
 }
 
 describe('a program that answers the agent', () => {
-  it('is left unanswered after so many turns, also when the service restarts in between', async () => {
+  it('is ignored after a number of turns, also when the service restarts in between', async () => {
     const person = '5491155550001';
     const first = await TestRouter.start(database, { loop });
     await first.addRoute('*', agent.url);

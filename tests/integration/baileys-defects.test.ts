@@ -52,7 +52,7 @@ const numbered = (count: number, word = 'message') => Array.from({ length: count
 
 describe('a burst', () => {
   it.each(['pn', 'lid'] as const)(
-    'of one person by %s, each message answered, is read by both sides',
+    'of one person by %s, each message answered, is decrypted by both sides',
     async (via) => {
       const person = createPerson(emulator, { phone: '34600000009', via });
       const account = await pairedAccount(unevenStores());
@@ -67,7 +67,7 @@ describe('a burst', () => {
     },
   );
 
-  it('of strangers, several lines each, comes out in the order of each', async () => {
+  it('of several messages each from new contacts is delivered in the order of each chat', async () => {
     const account = await pairedAccount(unevenStores());
     const strangers = createPeople(emulator, 5);
     const texts = numbered(8, 'line');
@@ -81,7 +81,7 @@ describe('a burst', () => {
     }
   });
 
-  it('sent into one chat at once arrives in the order of the calls', async () => {
+  it('of sends to one chat arrives in the order of the calls', async () => {
     const account = await pairedAccount(unevenStores());
     const texts = numbered(25);
     await Promise.all(texts.map((text) => account.send(ana.pn, text)));
@@ -90,7 +90,7 @@ describe('a burst', () => {
     expect(arrived).toEqual(texts);
   });
 
-  it('in a group is read by both sides', async () => {
+  it('in a group is decrypted by both sides', async () => {
     const people = createPeople(emulator, 3);
     const account = await pairedAccount(unevenStores());
     const group = createGroup(emulator, { subject: 'Team', members: [...people, phone] });
@@ -104,7 +104,7 @@ describe('a burst', () => {
   });
 });
 
-it('gives a contact one privacy token, not one with each message', async () => {
+it('issues one privacy token per contact, not one per message', async () => {
   const account = await pairedAccount();
   for (const text of numbered(4)) {
     const { waMessageId } = await account.send(ana.pn, text);
@@ -116,8 +116,8 @@ it('gives a contact one privacy token, not one with each message', async () => {
   expect(tokens).toHaveLength(1);
 });
 
-describe('a buffer that Baileys never empties', () => {
-  it('holds up neither messages nor receipts', async () => {
+describe('an event buffer that Baileys never flushes', () => {
+  it('delays neither messages nor receipts', async () => {
     const stores = memoryStores();
     const first = await pairedAccount(stores);
     await first.provider.stop();
@@ -134,8 +134,8 @@ describe('a buffer that Baileys never empties', () => {
   });
 });
 
-describe('a store that does not answer', () => {
-  it('leaves everything unacknowledged at WhatsApp, and all is received once it is back', async () => {
+describe('a store that does not respond', () => {
+  it('leaves messages unacknowledged, and WhatsApp delivers them again when it works', async () => {
     const stores = memoryStores();
     const account = await pairedAccount(stores, { random: () => 0 });
     await ana.say('before', { to: phone });
@@ -154,7 +154,7 @@ describe('a store that does not answer', () => {
 });
 
 describe('messages that cannot be decrypted', () => {
-  it('are asked for again in a storm, told in a few lines, and hold up nobody', async () => {
+  it('are requested again, logged in a few lines, and delay no other chat', async () => {
     const account = await pairedAccount();
     const bob = createPerson(emulator, { phone: '34600000003' });
     await ana.say('hello', { to: phone });
@@ -170,8 +170,8 @@ describe('messages that cannot be decrypted', () => {
   });
 });
 
-describe('what is logged', () => {
-  it('holds no text and no phone number, at any level the operator reads', async () => {
+describe('the log', () => {
+  it('contains no text and no phone number at info and above', async () => {
     const account = await pairedAccount();
     await ana.say('a secret text', { to: phone, isCorrupt: true });
     await account.untilReceived(1);
@@ -184,13 +184,13 @@ describe('what is logged', () => {
   });
 });
 
-describe('what every later step of the process would carry along', () => {
+describe('the asynchronous context of the process', () => {
   async function talk(text: string): Promise<void> {
     await ana.say(text, { to: phone });
     expect((await ana.nextReply(20_000)).text).toBe(`echo: ${text}`);
   }
 
-  it('is no more after a connection broke again and again', async () => {
+  it('does not grow with reconnects', async () => {
     const account = await pairedAccount();
     account.echo();
     await talk('before');
@@ -204,7 +204,7 @@ describe('what every later step of the process would carry along', () => {
     expect(await exportedStores()).toBe(before);
   });
 
-  it('is no more when an account was held and given up again and again', async () => {
+  it('does not grow when an account is acquired and released repeatedly', async () => {
     const stores = memoryStores();
     let account = await pairedAccount(stores);
     account.echo();

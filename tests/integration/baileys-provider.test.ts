@@ -65,7 +65,7 @@ describe('linking', () => {
     await open;
   });
 
-  it('forgets a half-finished pairing by code instead of logging in with it', async () => {
+  it('discards an unfinished pairing by code instead of logging in with it', async () => {
     const account = newAccount(undefined, { pairingPhone: '34600000001' });
     await account.provider.start();
     const first = await account.untilStatus((status) => status.pairingCode !== undefined);
@@ -82,7 +82,7 @@ describe('linking', () => {
     await expect(account.provider.pair({ method: 'qr' })).rejects.toMatchObject({ code: 'ALREADY_LINKED' });
   });
 
-  it('unlinks at WhatsApp on logout, and offers a fresh code', async () => {
+  it('unlinks at WhatsApp on logout, and offers a new code', async () => {
     const account = await pairedAccount();
     const unlinked = emulator.waitFor('unlinked');
     const status = await account.provider.logout();
@@ -93,7 +93,7 @@ describe('linking', () => {
 });
 
 describe('messages', () => {
-  it('brings and sends text by phone number and tells acks and receipts', async () => {
+  it('receives and sends text by phone number, and reports acks and receipts', async () => {
     const account = await pairedAccount();
     await ana.say('hola', { to: phone });
     await account.untilReceived(1);
@@ -108,7 +108,7 @@ describe('messages', () => {
     await account.untilReceipt(reply.waMessageId, 'delivered');
   });
 
-  it('brings and sends text by LID', async () => {
+  it('receives and sends text by LID', async () => {
     const leo = createPerson(emulator, { phone: '34600000003', via: 'lid' });
     const account = await pairedAccount();
     await leo.say('hey', { to: phone });
@@ -118,7 +118,7 @@ describe('messages', () => {
     expect(await leo.nextReply()).toMatchObject({ text: 'hello' });
   });
 
-  it('brings and sends text in a group', async () => {
+  it('receives and sends text in a group', async () => {
     const people = createPeople(emulator, 2);
     const account = await pairedAccount();
     const group = createGroup(emulator, { subject: 'Team', members: [...people, phone] });
@@ -132,7 +132,7 @@ describe('messages', () => {
     expect(await people[1]?.nextReply()).toMatchObject({ text: 'hi back' });
   });
 
-  it('brings what was sent while it was away, in order', async () => {
+  it('receives the messages of an offline time in order', async () => {
     const stores = memoryStores();
     const first = await pairedAccount(stores);
     await first.provider.stop();
@@ -144,14 +144,14 @@ describe('messages', () => {
     await emulator.waitUntilSettled(device());
   });
 
-  it('stores own messages and says why they are not answered', async () => {
+  it('stores own messages with the reason why they are not answered', async () => {
     const account = await pairedAccount();
     await phone.say('from my phone', { to: ana.pn });
     await account.untilReceived(1);
     expect(account.received[0]).toMatchObject({ text: 'from my phone', ignoredReason: 'own-message' });
   });
 
-  it('gives the same id when a message is delivered twice, so that it can be known', async () => {
+  it('delivers a repeated message with the same id', async () => {
     const account = await pairedAccount();
     emulator.faults.duplicates = 1;
     const id = await ana.say('once', { to: phone });
@@ -161,7 +161,7 @@ describe('messages', () => {
     expect(new Set(account.received.map((m) => m.stanzaOrder)).size).toBe(1);
   });
 
-  it('reads a message that came corrupt once its sender sent it again', async () => {
+  it('delivers a corrupted message after its sender sent it again', async () => {
     const account = await pairedAccount();
     await ana.say('first', { to: phone });
     await account.untilReceived(1);
@@ -170,7 +170,7 @@ describe('messages', () => {
     expect(account.texts).toEqual(['first', 'clear again']);
   });
 
-  it('keeps a message that core cannot take and tries again', async () => {
+  it('delivers a message again that core could not store', async () => {
     const account = await pairedAccount();
     let refusals = 2;
     account.onReceive = async () => {
@@ -182,7 +182,7 @@ describe('messages', () => {
     expect(account.texts).toEqual(['patient']);
   });
 
-  it('hands a journalled message on after a restart when core never took it', async () => {
+  it('delivers a message of the journal after a restart when core did not store it', async () => {
     const stores = memoryStores();
     const first = await pairedAccount(stores);
     const refused = new Promise<void>((resolve) => {
@@ -202,7 +202,7 @@ describe('messages', () => {
     expect(second.received[0]).toMatchObject({ waMessageId: id, text: 'do not lose me' });
   });
 
-  it('stops at once while it hands a long journal on and core takes nothing', async () => {
+  it('stops at once while core is unavailable and the journal is long', async () => {
     const stores = memoryStores();
     const plaintext = writeRandomPadMax16(proto.Message.encode({ conversation: 'waits' }).finish());
     const entries = Array.from({ length: 600 }, (_, index) => {
@@ -226,7 +226,7 @@ describe('messages', () => {
     expect(await stores.journal.pending('main', { afterOrder: 599n, limit: 1 })).toHaveLength(1);
   });
 
-  it('tells an error ack with its code, and the limit that it means', async () => {
+  it('reports an error ack with its code, and the limit that it means', async () => {
     const account = await pairedAccount();
     emulator.faults.refusedMessages = 1;
     const message = await account.send(ana.pn, 'stranger');
@@ -237,7 +237,7 @@ describe('messages', () => {
 });
 
 describe('disconnects', () => {
-  it.each([408, 428, 500, 503, 515] as const)('comes back by itself after %i', async (code) => {
+  it.each([408, 428, 500, 503, 515] as const)('reconnects after %i', async (code) => {
     const account = newAccount(undefined, { random: () => 0 });
     await account.pairWith(phone);
     const away = account.untilStatus((status) => status.state !== 'open');
@@ -251,7 +251,7 @@ describe('disconnects', () => {
     [403, 'logged-out'],
     [405, 'outdated'],
     [440, 'replaced'],
-  ] as const)('stops on %i as %s, and connects again when a person asks', async (code, state) => {
+  ] as const)('stops on %i in the state %s, and connects on restart', async (code, state) => {
     const account = await pairedAccount();
     emulator.endStream(code);
     const status = await account.untilState(state);
@@ -261,7 +261,7 @@ describe('disconnects', () => {
     await again;
   });
 
-  it('waits for a person after a logout, also after a restart of the service', async () => {
+  it('stays disconnected after a logout, also after a restart of the service', async () => {
     const stores = memoryStores();
     const first = await pairedAccount(stores);
     emulator.endStream(401);
@@ -275,7 +275,7 @@ describe('disconnects', () => {
     expect(status.qr).toBeDefined();
   });
 
-  it('comes back after an upgrade that was refused, which leaves Baileys hanging', async () => {
+  it('reconnects after a rejected upgrade, which blocks Baileys', async () => {
     const account = newAccount(undefined, { random: () => 0 });
     await account.pairWith(phone);
     emulator.faults.refusedUpgrades = 2;

@@ -102,7 +102,7 @@ function dyingStore(
   return { store, died };
 }
 
-describe('a group message that brings its author’s key', () => {
+describe('a group message with its author’s sender key', () => {
   it('is answered before later ones although the process ended while both were in the journal', async () => {
     await (await accountThatKnowsBo()).provider.stop();
     await clearJournal();
@@ -130,7 +130,7 @@ describe('a group message that brings its author’s key', () => {
   });
 });
 
-describe('a message that came corrupt', () => {
+describe('a corrupted message', () => {
   it('is answered before later ones of its chat once its sender sent it again', async () => {
     const account = await accountThatKnowsBo();
     await ana.say('greeting', { to: group });

@@ -85,7 +85,7 @@ describe('ChatWorkers on PostgreSQL', () => {
     await workers.stop(1_000);
   });
 
-  it('answer after a restart what a stop interrupted, and the message behind it', async () => {
+  it('answer after a restart the message that a stop interrupted, and the next one', async () => {
     const first = node('n1');
     await first.workers.start();
     await first.receive(aMessage('default', ana, { text: 'slow' }));

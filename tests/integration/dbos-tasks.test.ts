@@ -41,7 +41,7 @@ const hasTables = async () => {
 };
 
 describe('DbosTasks', () => {
-  it('costs nothing before there is a task', async () => {
+  it('does not start DBOS before the first task', async () => {
     const tasks = tasksOf({});
     await tasks.resume(() => true);
     expect(await tasks.status('none')).toBeUndefined();
@@ -65,7 +65,7 @@ describe('DbosTasks', () => {
     expect(await tasks.status('another')).toBeUndefined();
   });
 
-  it('fails with the sentence of an error that no retry helps', async () => {
+  it('fails with the sentence of an error that is not retried', async () => {
     const tasks = tasksOf({
       'delete-account': async (steps) => {
         await steps.run('refuse', () => Promise.reject(new TypeError('It cannot be deleted.')));
@@ -82,7 +82,7 @@ describe('DbosTasks', () => {
       });
   });
 
-  it('repeats a step that the database did not answer', async () => {
+  it('repeats a step when the database did not respond', async () => {
     let attempts = 0;
     const tasks = tasksOf({
       'delete-account': async (steps) => ({
@@ -98,7 +98,7 @@ describe('DbosTasks', () => {
     expect(attempts).toBe(2);
   });
 
-  it('says which rights are missing when its tables cannot be used', async () => {
+  it('names the missing rights when its tables cannot be used', async () => {
     const role = await createRole(database);
     await asOwner(database, 'CREATE SCHEMA dbos');
     const tasks = new DbosTasks({

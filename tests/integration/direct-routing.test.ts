@@ -31,14 +31,14 @@ async function reasonOf(waMessageId: string): Promise<{ state?: string; reason?:
 }
 
 describe('direct routing', () => {
-  it('asks the agent of the chat and answers in the same chat', async () => {
+  it('calls the agent of the chat and replies in the same chat', async () => {
     const person = '5493777239922';
     await router.addRoute(person, agents.first.url);
     await router.receive(inbound({ person, text: 'hello' }));
     expect(router.textsTo(jid(person))).toEqual(['first: hello']);
   });
 
-  it('says nothing without a route, and records why', async () => {
+  it('sends no reply without a route, and records the reason', async () => {
     const message = inbound({ person: '5491100000001', text: 'anybody?' });
     await router.receive(message);
     expect(router.textsTo(jid('5491100000001'))).toEqual([]);
@@ -69,7 +69,7 @@ describe('direct routing', () => {
     expect((await reasonOf(third.waMessageId)).state).toBe('ignored');
   });
 
-  it('keeps routes of another environment out', async () => {
+  it('ignores routes of another environment', async () => {
     const person = '5491100000004';
     await router.addRoute(person, agents.first.url, { environment: 'prod' });
     await router.receive(inbound({ person, text: 'lab?' }));
@@ -95,7 +95,7 @@ describe('direct routing', () => {
     ]);
   });
 
-  it('asks the wildcard only when no rule of the chat takes the message', async () => {
+  it('uses the wildcard only when no route of the chat matches', async () => {
     await router.addRoute('*', agents.second.url, { priority: 100 });
     const person = '5491100000006';
     await router.addRoute(person, agents.first.url, { regexFilter: 'weather' });

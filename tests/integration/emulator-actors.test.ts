@@ -69,7 +69,7 @@ describe('a person who writes', () => {
     expect(texts).toEqual(['hola', '¿hay alguien?']);
   });
 
-  it('goes over to the short form once she was answered', async () => {
+  it('switches to the short form after the first reply', async () => {
     await maria.say('hola', { to: client.account });
     await client.readLast();
     await maria.onMessage(await client.write(maria, { conversation: 'hi' }, 'A1'));
@@ -78,7 +78,7 @@ describe('a person who writes', () => {
     expect(textIn(await client.readLast())).toBe('bien');
   });
 
-  it('is understood under her LID as under her phone number, with one session', async () => {
+  it('is decrypted by LID and by phone number, in one session', async () => {
     await maria.say('one', { to: client.account, via: 'pn' });
     expect(textIn(await client.readLast())).toBe('one');
     await maria.say('two', { to: client.account, via: 'lid' });
@@ -86,7 +86,7 @@ describe('a person who writes', () => {
     expect(client.bundlesTaken).toBe(1);
   });
 
-  it('sends every kind of content so that the text in it can be read', async () => {
+  it('sends each kind of content with readable text', async () => {
     const kinds: [proto.IMessage, string | undefined][] = [
       [ephemeralText('gone soon'), 'gone soon'],
       [viewOnceImage('look once'), 'look once'],
@@ -108,7 +108,7 @@ describe('a person who writes', () => {
     }
   });
 
-  it('quotes, and edits what she said', async () => {
+  it('quotes messages, and edits her own', async () => {
     const quoted = { id: 'A1', author: client.account, text: 'hi' };
     const id = await maria.say('yes, this one', { to: client.account, quoted });
     const reply = normalizeMessageContent((await client.readLast()).message);
@@ -126,7 +126,7 @@ describe('a person who writes', () => {
     expect(client.messages.map(({ message }) => message.conversation)).toEqual(lines);
   });
 
-  it('sends a spoilt message again, readable, when the client asks', async () => {
+  it('sends a corrupted message again when the client requests it', async () => {
     const id = await maria.say('one more time', { to: client.account, isCorrupt: true });
     expect((await client.readLast()).messageStubType).toBe(UNREADABLE);
     await maria.onReceipt(await client.retryReceipt(id, 1));
@@ -135,7 +135,7 @@ describe('a person who writes', () => {
     expect(textIn(await client.readLast())).toBe('one more time');
   });
 
-  it('redelivers the very bytes, and says the same again in new ones', async () => {
+  it('redelivers the same bytes, and encrypts the same message again', async () => {
     const id = await maria.say('once', { to: client.account });
     await client.readLast();
     maria.redeliver(id);
@@ -153,13 +153,13 @@ describe('a person who writes', () => {
     expect(textIn(read)).toBe('at the beach');
   });
 
-  it('refuses an account that nobody linked', async () => {
+  it('refuses an account that is not linked', async () => {
     await expect(maria.say('hola', { to: '34699999999' })).rejects.toThrow(/no linked device/);
   });
 });
 
 describe('a person who reads', () => {
-  it('shows what a stranger client sends and receipts it', async () => {
+  it('shows a message of an unknown client and sends its receipt', async () => {
     const reading = await maria.onMessage(await client.write(maria, { conversation: 'hi' }, 'A1'));
     expect(reading.kind).toBe('read');
     expect(maria.received).toMatchObject([{ id: 'A1', text: 'hi', chat: client.account, repeats: 0 }]);
@@ -167,7 +167,7 @@ describe('a person who reads', () => {
     expect(client.receipts[0]?.type).toBeUndefined();
   });
 
-  it('gives replies one by one, waiting for those to come', async () => {
+  it('returns replies one by one, and waits for later ones', async () => {
     await maria.onMessage(await client.write(maria, { conversation: 'first' }, 'A1'));
     expect((await maria.nextReply(1_000)).text).toBe('first');
     const second = maria.nextReply(1_000);
@@ -176,7 +176,7 @@ describe('a person who reads', () => {
     await expect(maria.nextReply(1)).rejects.toThrow('waited 1 ms for a reply');
   });
 
-  it('takes the same id again for the same bubble, in the same bytes or in new ones', async () => {
+  it('treats a repeated id as the same bubble, in the same bytes or in new ones', async () => {
     const first = await client.write(maria, { conversation: 'hi' }, 'A1');
     await maria.onMessage(first);
     expect(await maria.onMessage(first)).toMatchObject({ kind: 'repeat' });
@@ -187,7 +187,7 @@ describe('a person who reads', () => {
     expect(await maria.onMessage(next)).toMatchObject({ kind: 'read' });
   });
 
-  it('asks again for what she cannot decrypt, with her keys the second time', async () => {
+  it('requests an undecryptable message again, with her keys the second time', async () => {
     await maria.onMessage(await client.write(maria, { conversation: 'hi' }, 'A1'));
     await maria.say('hola', { to: client.account });
     await client.readLast();
@@ -207,7 +207,7 @@ describe('a person who reads', () => {
     expect(maria.received.map(({ text }) => text)).toEqual(['hi', 'found']);
   });
 
-  it('is not disturbed by bytes that fit no session', async () => {
+  it('ignores bytes that fit no session', async () => {
     await maria.onMessage(await client.write(maria, { conversation: 'one' }, 'A1'));
     const spoilt = await client.write(maria, { conversation: 'two' }, 'A2');
     const bytes = Buffer.from(spoilt.ciphertexts[0]?.bytes ?? []);
@@ -218,7 +218,7 @@ describe('a person who reads', () => {
     expect(await maria.onMessage(next)).toMatchObject({ kind: 'read' });
   });
 
-  it('holds receipts back until told, and reads when that is her habit', async () => {
+  it('withholds receipts until requested, and sends read receipts when configured', async () => {
     maria.habit.receipts = 'hold';
     await maria.onMessage(await client.write(maria, { conversation: 'hi' }, 'A1'));
     expect(client.receipts).toEqual([]);
@@ -232,7 +232,7 @@ describe('a person who reads', () => {
     ]);
   });
 
-  it('understands both when client and person open a session at the same time', async () => {
+  it('decrypts both sides when client and person open a session at the same time', async () => {
     const crossing = await client.write(maria, { conversation: 'hi' }, 'A1');
     await maria.say('hola', { to: client.account });
     expect(textIn(await client.readLast())).toBe('hola');
@@ -245,7 +245,7 @@ describe('a person who reads', () => {
     expect(client.messages.at(-1)?.encs[0]?.attrs.type).toBe('msg');
   });
 
-  it('sees a bubble change its text, or lose it', async () => {
+  it('shows an edited text, and none after a deletion', async () => {
     await maria.onMessage(await client.write(maria, { conversation: 'hi' }, 'A1'));
     await maria.onMessage(await client.write(maria, editedText('A1', 'hello'), 'A2'));
     expect(maria.received).toMatchObject([{ id: 'A1', text: 'hello' }]);
@@ -253,7 +253,7 @@ describe('a person who reads', () => {
     expect(maria.received.map(({ id, text }) => [id, text])).toEqual([['A1', undefined]]);
   });
 
-  it('keeps her session small however often the direction of the chat changes', async () => {
+  it('keeps the session small over many changes of direction', async () => {
     const store = new SignalStore(new SignalIdentity());
     const stored: number[] = [];
     const storeSession = vi.spyOn(SignalStore.prototype, 'storeSession');
@@ -274,7 +274,7 @@ describe('a person who reads', () => {
 describe.each(['lid', 'pn'] as const)('a group addressed by %s', (addressing) => {
   const subject = 'Friends';
 
-  it('gets the sender key with the first message only', async () => {
+  it('receives the sender key with the first message only', async () => {
     const group = createGroup(client, { subject, addressing, members: [maria, accountOf(client)] });
     await maria.say('hola a todos', { to: group });
     await maria.say('otra vez', { to: group });
@@ -287,7 +287,7 @@ describe.each(['lid', 'pn'] as const)('a group addressed by %s', (addressing) =>
     expect(texts).toEqual(['hola a todos', 'otra vez']);
   });
 
-  it('is read with the key that the client distributed, and asked again without', async () => {
+  it('decrypts with the distributed sender key, and requests a message again without it', async () => {
     const group = createGroup(client, { subject, addressing, members: [maria, accountOf(client)] });
     const withKey = await client.writeToGroup(group, maria, { conversation: 'hi all' }, 'G1', true);
     expect(await maria.onMessage(withKey)).toMatchObject({ kind: 'read' });
@@ -304,7 +304,7 @@ describe.each(['lid', 'pn'] as const)('a group addressed by %s', (addressing) =>
     expect(await maria.onMessage(found)).toMatchObject({ kind: 'read' });
   });
 
-  it('answers a retry receipt directly, key and message in one', async () => {
+  it('answers a retry receipt with key and message in one stanza', async () => {
     const group = createGroup(client, { subject, addressing, members: [maria, accountOf(client)] });
     const id = await maria.say('hola', { to: group, isCorrupt: true });
     expect((await client.readLast()).messageStubType).toBe(UNREADABLE);
@@ -347,7 +347,7 @@ describe('the phone of an account', () => {
     },
   );
 
-  it('makes an identity that a client with another secret refuses', async () => {
+  it('creates an identity that a client with another secret refuses', async () => {
     const creds = initAuthCreds();
     const phone = createPhone(client, { phone: '34600000001' });
     await phone.scan(qrText(creds, ''));
@@ -356,7 +356,7 @@ describe('the phone of an account', () => {
     expect(() => configureSuccessfulPairing(pairSuccess(identity), other)).toThrow(/account signature/);
   });
 
-  it('links a client by the code that it shows, however it is typed', async () => {
+  it('links a client by its code, however it is typed', async () => {
     const phone = createPhone(client, { phone: '34600000001' });
     const companion = new Companion('ABCD2345');
     const linked = phone.enterCode('abcd-2345');
@@ -367,7 +367,7 @@ describe('the phone of an account', () => {
     expect(configureSuccessfulPairing(pairSuccess(identity), companion.creds).creds.me?.id).toBe(client.pn);
   });
 
-  it('says that the code is wrong', async () => {
+  it('reports a wrong code', async () => {
     const phone = createPhone(client, { phone: '34600000001' });
     const companion = new Companion('ABCD2345');
     phone.onLinkCodeHello(await companion.hello());
@@ -377,18 +377,18 @@ describe('the phone of an account', () => {
     expect(client.pairRequests).toEqual([]);
   });
 
-  it('names what is wrong with a QR text', () => {
+  it('reports what is wrong with a QR text', () => {
     expect(() => parsePairingQr('2@ref,AAAA')).toThrow("the QR text's noise key has 3 bytes instead of 32");
   });
 
-  it('gets a copy of what the client sends, out of its wrapper', async () => {
+  it("receives a copy of the client's messages, unwrapped", async () => {
     const phone = createPhone(client, { phone: '34600000001' });
     const copy = { deviceSentMessage: { destinationJid: maria.pn, message: { conversation: 'hi Maria' } } };
     await phone.onMessage(await client.write(phone, copy, 'A1'));
     expect(phone.copies).toMatchObject([{ id: 'A1', text: 'hi Maria' }]);
   });
 
-  it('writes to somebody, which the client sees as its own', async () => {
+  it('writes to a person, which the client sees as its own message', async () => {
     const phone = createPhone(client, { phone: '34600000001' });
     await phone.say('from my phone', { to: maria });
     const read = await client.readLast();
@@ -397,7 +397,7 @@ describe('the phone of an account', () => {
   });
 });
 
-it('makes two hundred people with distinct numbers and LIDs', () => {
+it('creates two hundred people with distinct numbers and LIDs', () => {
   const people = createPeople(client, 200);
   expect(new Set(people.flatMap(({ pn, lid }) => [pn, lid]))).toHaveProperty('size', 400);
 });

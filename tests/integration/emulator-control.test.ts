@@ -52,7 +52,7 @@ async function linkedEcho(): Promise<void> {
 }
 
 describe('the control API of the emulator', () => {
-  it('explains itself', async () => {
+  it('lists its endpoints', async () => {
     const text = await (await fetch(control.url)).text();
     expect(text).toContain(emulator.url);
     for (const path of ['/phone/scan', '/phone/enter-code', '/people', '/groups', '/transcript', '/faults']) {
@@ -60,7 +60,7 @@ describe('the control API of the emulator', () => {
     }
   });
 
-  it('links a client, lets a person write to it and shows what came back', async () => {
+  it('links a client, sends a message of a person and shows the reply', async () => {
     await linkedEcho();
     await post('/people', { phone: `+${MARIA}`, name: 'Maria' });
     const { id } = await post(`/people/${MARIA}/say`, { to: ACCOUNT, text: 'hola', via: 'lid' });
@@ -72,7 +72,7 @@ describe('the control API of the emulator', () => {
     expect(await get('/state')).toMatchObject({ accounts: [{ devices: [{ isOnline: true }], copies: 1 }] });
   });
 
-  it('links a client by the code that it shows', async () => {
+  it('links a client by its code', async () => {
     client = new BareClient(emulator.url);
     await client.waitForQr();
     const restart = client.waitForUpdate(({ connection }) => connection === 'close');
@@ -82,7 +82,7 @@ describe('the control API of the emulator', () => {
     expect(client.auth.creds.me?.id).toBe(device);
   });
 
-  it('makes a group whose members all get the answer', async () => {
+  it('creates a group whose members all receive the reply', async () => {
     await linkedEcho();
     await post('/people', { phone: MARIA });
     await post('/people', { phone: '34600222222' });
@@ -94,7 +94,7 @@ describe('the control API of the emulator', () => {
     });
   });
 
-  it('tells the transcript as it grows, by long poll and as a stream', async () => {
+  it('returns the growing transcript, by long poll and as a stream', async () => {
     await linkedEcho();
     await post('/people', { phone: MARIA });
     const poll = get('/transcript?waitMs=10000');
@@ -105,7 +105,7 @@ describe('the control API of the emulator', () => {
     expect(seen).toContain('id: 1\ndata: {"seq":1');
   });
 
-  it('misbehaves as told', async () => {
+  it('applies requested faults', async () => {
     await linkedEcho();
     const closed = emulator.waitFor('closed');
     await post('/faults', { kind: 'end-stream', code: 503 });

@@ -67,7 +67,7 @@ const statusOf = (update: { lastDisconnect?: { error?: unknown } }) =>
 const deviceOf = (owner: Phone) => emulator.linkedDevices(owner.pn)[0]?.pn ?? '';
 
 describe('pairing', () => {
-  it('links a client that shows a QR code, asks for a restart and lets it in', async () => {
+  it('links a client by QR code, requests a restart and accepts the login', async () => {
     const client = newClient();
     const restart = client.waitForUpdate(({ connection }) => connection === 'close');
     const device = await phone.scan(await client.waitForQr());
@@ -88,7 +88,7 @@ describe('pairing', () => {
     expect(client.auth.creds.me?.id).toBe(device);
   });
 
-  it('links nobody when the code is wrong', async () => {
+  it('links no client when the code is wrong', async () => {
     const client = newClient();
     await client.waitForQr();
     await client.socket.requestPairingCode('34600000001', 'AAAAAAAA');
@@ -96,7 +96,7 @@ describe('pairing', () => {
     expect(emulator.linkedDevices(phone.pn)).toEqual([]);
   });
 
-  it('turns away credentials that nobody linked', async () => {
+  it('rejects unlinked credentials', async () => {
     const auth = new MemoryAuth();
     auth.creds.me = { id: '34600000001:5@s.whatsapp.net', name: 'nobody' };
     const client = newClient(auth);
@@ -104,7 +104,7 @@ describe('pairing', () => {
     expect(statusOf(update)).toBe(DisconnectReason.loggedOut);
   });
 
-  it('forgets a device that logs itself out', async () => {
+  it('removes a device that logs out', async () => {
     const client = await pairedClient();
     const unlinked = emulator.waitFor('unlinked');
     await client.socket.logout();
@@ -160,7 +160,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('copies what the client sends to the own phone, and what the phone sends to the client', async () => {
+  it('copies messages between the client and the own phone', async () => {
     const client = await pairedClient();
     await client.socket.sendMessage(ana.pn, { text: 'from the desk' });
     expect((await phone.waitForCopies(1)).map(({ text, chat }) => [text, chat])).toEqual([
@@ -172,7 +172,7 @@ describe('messages', () => {
     expect(message.message?.conversation).toBe('from the pocket');
   });
 
-  it('tells the client of delivery and reading, and people of the client typing', async () => {
+  it('sends receipts to the client, and typing states to people', async () => {
     ana.habit = { receipts: 'hold', receiptDelayMs: 0 };
     const client = await pairedClient();
     await client.socket.sendMessage(ana.pn, { text: 'seen?' });
@@ -209,7 +209,7 @@ describe('messages', () => {
 });
 
 describe('queries', () => {
-  it('answers what clients ask about people, groups and themselves', async () => {
+  it('answers queries about people, groups and the client', async () => {
     const group = createGroup(emulator, { subject: 'Friends', members: [ana, phone] });
     const { socket } = await pairedClient();
     expect(await socket.onWhatsApp(ana.pn, '34999999999@s.whatsapp.net')).toEqual([
@@ -232,7 +232,7 @@ describe('queries', () => {
     await socket.rotateSignedPreKey();
   });
 
-  it('refuses what it does not know, and says so', async () => {
+  it('refuses an unknown query with an error', async () => {
     const { socket } = await pairedClient();
     const unknown = emulator.waitFor('unknown-query');
     const asked = socket.query({
@@ -244,8 +244,8 @@ describe('queries', () => {
   });
 });
 
-describe('what waits for a client', () => {
-  it('keeps messages of the time it was away and gives them in order, marked as such', async () => {
+describe('the offline queue of a client', () => {
+  it('keeps offline messages and delivers them in order, marked as offline', async () => {
     const client = await pairedClient();
     await hangUp(client);
     const texts = Array.from({ length: 20 }, (_, index) => `while away ${index}`);
@@ -256,7 +256,7 @@ describe('what waits for a client', () => {
     expect(new Set(client.upserts.map(({ type }) => type))).toEqual(new Set(['append']));
   });
 
-  it('gives once more what the client had not acknowledged before the connection broke', async () => {
+  it('redelivers messages that were not acknowledged before the connection closed', async () => {
     const client = await pairedClient();
     const device = deviceOf(phone);
     emulator.silence(device);
@@ -271,7 +271,7 @@ describe('what waits for a client', () => {
     expect(emulator.waitingFor(device)).toBe(0);
   });
 
-  it('asks the client for more keys when its one-time keys run out', async () => {
+  it('requests more keys when the one-time keys run out', async () => {
     await pairedClient();
     const device = deviceOf(phone);
     const uploaded = emulator.waitFor(
@@ -294,14 +294,14 @@ describe('faults on request', () => {
     [500, DisconnectReason.badSession],
     [503, DisconnectReason.unavailableService],
     [515, DisconnectReason.restartRequired],
-  ])('ends the stream with %i', async (code, reason) => {
+  ])('end the stream with %i', async (code, reason) => {
     const client = await pairedClient();
     const closed = client.waitForUpdate(({ connection }) => connection === 'close');
     emulator.endStream(code, deviceOf(phone));
     expect(statusOf(await closed)).toBe(reason);
   });
 
-  it('drops the connection, refuses upgrades and logins, then lets the client in', async () => {
+  it('drop the connection, refuse upgrades and logins, then accept the client', async () => {
     const client = await pairedClient();
     const dropped = client.waitForUpdate(({ connection }) => connection === 'close');
     emulator.drop();
@@ -326,14 +326,14 @@ describe('faults on request', () => {
     await reconnect(client);
   });
 
-  it('replaces a session when the same device logs in again', async () => {
+  it('replace a session when the same device logs in again', async () => {
     const client = await pairedClient();
     const replaced = client.waitForUpdate(({ connection }) => connection === 'close');
     newClient(client.auth);
     expect(statusOf(await replaced)).toBe(DisconnectReason.connectionReplaced);
   });
 
-  it('delivers twice, and the client shows it once', async () => {
+  it('deliver twice, and the client shows it once', async () => {
     const client = await pairedClient();
     emulator.faults.duplicates = 1;
     const id = await ana.say('twice', { to: phone });
@@ -345,7 +345,7 @@ describe('faults on request', () => {
     expect(client.texts).toEqual(['twice']);
   });
 
-  it('corrupts ciphertext, and the client gets the message by asking again', async () => {
+  it('corrupt a ciphertext, and the client receives the message after a retry request', async () => {
     const client = await pairedClient();
     await ana.say('first', { to: phone });
     await client.waitForMessage(({ message }) => message.message?.conversation === 'first');
@@ -357,7 +357,7 @@ describe('faults on request', () => {
     expect(client.texts).toEqual(['first', 'second']);
   });
 
-  it('lets a person ask again for a message of the client', async () => {
+  it('make a person request a message of the client again', async () => {
     const client = await pairedClient();
     await client.socket.sendMessage(ana.pn, { text: 'one' });
     await ana.nextReply();
@@ -366,7 +366,7 @@ describe('faults on request', () => {
     expect(await ana.nextReply()).toMatchObject({ text: 'two' });
   });
 
-  it('withholds acks, loses messages, refuses messages with a code', async () => {
+  it('withhold acks, lose messages, refuse messages with a code', async () => {
     const client = await pairedClient();
     emulator.faults.withheldAcks = 1;
     await client.socket.sendMessage(ana.pn, { text: 'no ack' });
@@ -388,7 +388,7 @@ describe('faults on request', () => {
     expect(emulator.bubbles(ana.pn).map(({ text }) => text)).toEqual(['no ack', 'through']);
   });
 
-  it('delays every frame and keeps their order', async () => {
+  it('delay every frame and keep their order', async () => {
     const client = await pairedClient();
     emulator.slowDown(50);
     const saidAt = performance.now();
@@ -400,7 +400,7 @@ describe('faults on request', () => {
     expect(client.texts).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('never ends the offline phase when wedged', async () => {
+  it('never end the offline batch', async () => {
     const client = await pairedClient();
     await hangUp(client);
     await ana.say('stuck', { to: phone });
@@ -411,7 +411,7 @@ describe('faults on request', () => {
     expect(client.texts).toEqual([]);
   });
 
-  it('leaves keep-alive unanswered, and the client gives the connection up', async () => {
+  it('ignore keep-alives, and the client closes the connection', async () => {
     const client = await pairedClient(phone, { keepAliveIntervalMs: 50 });
     const closed = client.waitForUpdate(({ connection }) => connection === 'close', 15_000);
     emulator.silence(deviceOf(phone));

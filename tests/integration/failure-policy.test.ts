@@ -42,7 +42,7 @@ async function failingRoute(person: string, failure: FailurePolicy) {
 }
 
 describe('the failure policy of a route', () => {
-  it('leaves a dead letter with every ask in its trace, and the apology in the chat', async () => {
+  it('stores a dead letter with each attempt in its trace, and sends the apology', async () => {
     const person = aPerson();
     await failingRoute(person, { attempts: 4 });
     const { row, texts } = await ask(person);
@@ -59,7 +59,7 @@ describe('the failure policy of a route', () => {
     ]);
   });
 
-  it('answers by the fallback route, whose id the message then has', async () => {
+  it('answers by the fallback route, whose id is stored with the message', async () => {
     const person = aPerson();
     const spare = await router.addRoute(aPerson(), working.url);
     await failingRoute(person, { attempts: 1, fallbackRouteId: spare.id });
@@ -77,7 +77,7 @@ describe('the failure policy of a route', () => {
     expect(texts).toEqual(['Call 555.']);
   });
 
-  it('fails fast with a reason of its own while the circuit of the endpoint is open', async () => {
+  it('fails fast with its own reason while the circuit of the endpoint is open', async () => {
     const person = aPerson();
     await failingRoute(person, { attempts: 1, circuit: { failures: 2, openMs: 600_000 } });
     const reasons = [];
@@ -87,7 +87,7 @@ describe('the failure policy of a route', () => {
 });
 
 describe('a replay', () => {
-  it('asks the agent of the table as it is now, and the answer comes in the same chat', async () => {
+  it('calls the agent of the current route, and the reply goes to the same chat', async () => {
     const person = aPerson();
     const route = await failingRoute(person, { attempts: 1 });
     const { row } = await ask(person, 'still there?');

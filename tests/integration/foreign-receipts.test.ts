@@ -50,8 +50,8 @@ function askFor(id: string, chat: ReceiptToDevice['chat']): void {
 
 const refusals = () => account.log.filter(({ message }) => message.startsWith('resend refused')).length;
 
-describe('a person who names the id of a reply to somebody else', () => {
-  it('does not get that reply', async () => {
+describe('a person who requests a reply to another person by its id', () => {
+  it('does not receive that reply', async () => {
     const { waMessageId } = await account.send(ana.pn, 'my secret 4711');
     await ana.nextReply();
     askFor(waMessageId, { kind: 'direct', addressing: 'pn' });
@@ -62,7 +62,7 @@ describe('a person who names the id of a reply to somebody else', () => {
     expect(refusals()).toBe(1);
   });
 
-  it('does not get it through a group either', async () => {
+  it('does not receive it through a group either', async () => {
     const group = createGroup(emulator, { subject: 'Team', members: [eve, ana, phone] });
     const { waMessageId } = await account.send(ana.pn, 'my secret 4711');
     await ana.nextReply();
@@ -74,7 +74,7 @@ describe('a person who names the id of a reply to somebody else', () => {
     expect(refusals()).toBe(1);
   });
 
-  it('is named by the receipt, so that it moves no row of another chat', async () => {
+  it('is the sender of the receipt, so that it moves no row of another chat', async () => {
     const { waMessageId } = await account.send(ana.pn, 'hello Ana');
     await account.untilReceipt(waMessageId, 'delivered');
     emulator.sendReceipt({
@@ -92,7 +92,7 @@ describe('a person who names the id of a reply to somebody else', () => {
   });
 });
 
-it('gives a reply again to the person it was sent to', async () => {
+it('receives a reply again when it was sent to this person', async () => {
   await ana.say('hello', { to: phone });
   await account.untilReceived(2);
   const { waMessageId } = await account.send(ana.pn, 'once more');

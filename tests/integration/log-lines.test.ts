@@ -26,7 +26,7 @@ afterEach(async () => {
 
 const linesOf = (id: string) => log.lines.filter(({ fields }) => Object.values(fields).includes(id));
 
-it('a message is followed by its stored id from its arrival to its reply', async () => {
+it('a message can be followed by its stored id from its arrival to its reply', async () => {
   await router.addRoute('*', agent.url);
   await router.receive(inbound({ person: ana, text: 'one', waMessageId: 'FIRST' }));
   await router.receive(inbound({ person: ana, text: 'two', waMessageId: 'SECOND' }));
@@ -34,6 +34,9 @@ it('a message is followed by its stored id from its arrival to its reply', async
   for (const { id, waMessageId } of rows) {
     expect(linesOf(id).map(({ message }) => message)).toEqual([
       'message received',
+      'sending ADK message',
+      'ADK response processed',
+      'ADK message sent',
       'turn ended',
       'reply sent',
     ]);
@@ -43,19 +46,23 @@ it('a message is followed by its stored id from its arrival to its reply', async
   }
 });
 
-it('a message whose agent fails is followed through every attempt', async () => {
+it('a message whose agent fails can be followed through each attempt', async () => {
   await router.addRoute('*', 'http://127.0.0.1:1');
   await router.receive(inbound({ person: ana, text: 'one' }));
   const [row] = await router.log.messages({ accountId: 'default', limit: 9 });
   expect(linesOf(row?.id ?? '').map(({ message }) => message)).toEqual([
     'message received',
+    'sending ADK message',
+    'ADK message failed',
     'agent did not answer',
+    'sending ADK message',
+    'ADK message failed',
     'agent did not answer',
     'turn ended',
   ]);
 });
 
-it('no line at info or above has a phone number or the text of a message', async () => {
+it('no line at info or above contains a phone number or the text of a message', async () => {
   await router.addRoute('*', agent.url);
   await router.receive(inbound({ person: ana, text: 'a private text' }));
   const shown = log.lines.filter(({ level }) => level !== 'trace' && level !== 'debug');

@@ -38,7 +38,7 @@ async function rowOf(waMessageId: string): Promise<ReceivedMessage> {
 }
 
 describe('sending the answer of an agent', () => {
-  it('sends one reply, under an id minted before, and notes what became of it', async () => {
+  it('sends one reply with an id minted before, and stores its delivery state', async () => {
     const { person, jid } = await chatWith(['--reply', 'Hi {user}, {text} in {session}']);
     const message = inbound({ person, text: 'hello' });
     await router.receive(message);
@@ -59,7 +59,7 @@ describe('sending the answer of an agent', () => {
     expect(router.textsTo(jid)).toEqual(['Echo: twice', 'Echo: after']);
   });
 
-  it('answers five questions in the order asked although the first takes longest', async () => {
+  it('answers five messages in order although the first takes longest', async () => {
     const { person, jid } = await chatWith(['--delay-ms', '30']);
     const texts = ['1', '2', '3', '4', '5'];
     const before = router.sent.length;
@@ -68,7 +68,7 @@ describe('sending the answer of an agent', () => {
     expect(router.textsTo(jid)).toEqual(texts.map((text) => `Echo: ${text}`));
   });
 
-  it('sends nothing for an agent that has nothing to say, and records it', async () => {
+  it('sends nothing for an empty answer, and records it', async () => {
     const { person, jid } = await chatWith(['--mode', 'empty']);
     const message = inbound({ person, text: 'hm' });
     await router.receive(message);
@@ -84,20 +84,23 @@ describe('sending the answer of an agent', () => {
     ['never answers', ['--mode', 'hang'], 'AGENT_TIMEOUT'],
     ['never ends its answer', ['--mode', 'never-ending'], 'AGENT_TIMEOUT'],
     ['is overloaded on every try', ['--fail', '503'], 'AGENT_UNAVAILABLE'],
-  ])('writes a dead letter and tells the chat nothing when the agent %s', async (_name, switches, reason) => {
-    const { person, jid } = await chatWith(switches);
-    const message = inbound({ person, text: 'secret question' });
-    await router.receive(message);
-    expect(router.textsTo(jid)).toEqual([]);
-    const row = await rowOf(message.waMessageId);
-    expect(row.state).toBe('dead');
-    expect(row.reason).toContain(reason);
-    const letters = await router.log.deadLetters({ limit: 1 });
-    expect(letters[0]).toMatchObject({ messageId: row.id, reason: row.reason });
-    expect(letters[0]?.error).not.toContain('secret question');
-  });
+  ])(
+    'writes a dead letter and sends nothing to the chat when the agent %s',
+    async (_name, switches, reason) => {
+      const { person, jid } = await chatWith(switches);
+      const message = inbound({ person, text: 'secret question' });
+      await router.receive(message);
+      expect(router.textsTo(jid)).toEqual([]);
+      const row = await rowOf(message.waMessageId);
+      expect(row.state).toBe('dead');
+      expect(row.reason).toContain(reason);
+      const letters = await router.log.deadLetters({ limit: 1 });
+      expect(letters[0]).toMatchObject({ messageId: row.id, reason: row.reason });
+      expect(letters[0]?.error).not.toContain('secret question');
+    },
+  );
 
-  it('asks again only what may be asked again', async () => {
+  it('retries only errors that a retry can fix', async () => {
     const overloaded = await chatWith(['--fail', '503']);
     const broken = await chatWith(['--fail', '500']);
     const first = inbound({ person: overloaded.person, text: 'a' });
@@ -125,7 +128,7 @@ describe('sending the answer of an agent', () => {
     });
   });
 
-  it('lets no chat with a hanging agent hold up another', async () => {
+  it('delays no other chat when an agent hangs', async () => {
     const hanging = await chatWith(['--mode', 'hang']);
     const quick = await chatWith([]);
     await router.receiveOnly(inbound({ person: hanging.person, text: 'hang' }));

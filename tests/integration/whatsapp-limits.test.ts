@@ -49,7 +49,7 @@ async function pairedAndLimited(more = {}): Promise<WhatsAppAccount> {
 }
 
 describe('a limit on writing to new contacts', () => {
-  it('is told with the refusal, and known to the next process until it is over', async () => {
+  it('is reported with the refusal, and kept over a restart until it ends', async () => {
     const first = await pairedAndLimited();
     await first.untilRefused();
     expect(first.refused).toMatchObject([{ code: '463', limitLeftMs: HOUR_MS }]);
@@ -67,7 +67,7 @@ describe('a limit on writing to new contacts', () => {
     expect(third.provider.status().limitLeftMs).toBeUndefined();
   });
 
-  it('lasts neither longer nor shorter when the clock is set', async () => {
+  it('keeps its length when the clock is set', async () => {
     let jumpedMs = 0;
     const clock = { ...systemClock, now: () => Date.now() + jumpedMs };
     const account = await pairedAndLimited({ clock });
@@ -79,7 +79,7 @@ describe('a limit on writing to new contacts', () => {
     }
   });
 
-  it('is forgotten for good when a person starts the account anew', async () => {
+  it('is removed when an admin restarts the account', async () => {
     const account = await pairedAndLimited();
     await account.provider.restart();
     await account.untilState('open');
@@ -88,8 +88,8 @@ describe('a limit on writing to new contacts', () => {
   });
 });
 
-describe('a ban for a time', () => {
-  it('keeps the next process from connecting too, until a person says otherwise', async () => {
+describe('a temporary ban', () => {
+  it('stops connections over a process restart, until an admin restarts the account', async () => {
     const first = newAccount();
     const live = emulator.waitFor('live');
     await first.pairWith(phone);

@@ -60,7 +60,7 @@ describe('request', () => {
     expect(answer.metadata?.adk).toMatchObject({ sessionId: expected });
   });
 
-  it('asks the endpoint of the route when the configuration has no baseUrl', async () => {
+  it('uses the endpoint of the route when the configuration has no baseUrl', async () => {
     nock('http://agent.example:9000')
       .post('/run')
       .reply(200, [anEvent('Hi')]);
@@ -113,7 +113,7 @@ describe('request', () => {
   });
 });
 
-describe('answer', () => {
+describe('response', () => {
   it('is exactly the AgentResponse of the contract', async () => {
     nock(url)
       .post('/run')
@@ -182,14 +182,17 @@ describe('answer', () => {
 });
 
 describe('status other than 200', () => {
-  it.each([400, 401, 404, 418, 500])('throws the exact sentence for %i, and asks once', async (status) => {
-    nock(url).post('/run').reply(status, 'no good');
-    const error = await errorOf(aClient().sendMessage(url, aMessage()));
-    expect(error).toBeInstanceOf(AgentProtocolError);
-    expect(error.message).toBe(`ADK agent endpoint returned ${status}: no good`);
-  });
+  it.each([400, 401, 404, 418, 500])(
+    'throws the exact sentence for %i, after one request',
+    async (status) => {
+      nock(url).post('/run').reply(status, 'no good');
+      const error = await errorOf(aClient().sendMessage(url, aMessage()));
+      expect(error).toBeInstanceOf(AgentProtocolError);
+      expect(error.message).toBe(`ADK agent endpoint returned ${status}: no good`);
+    },
+  );
 
-  it.each([429, 503])('lets %i be tried again after the wait that the agent named', async (status) => {
+  it.each([429, 503])('makes %i retryable after the wait that the agent named', async (status) => {
     nock(url).post('/run').reply(status, 'busy', { 'retry-after': '7' });
     const error = await errorOf(aClient().sendMessage(url, aMessage()));
     expect(error).toBeInstanceOf(AgentUnavailableError);
@@ -207,13 +210,13 @@ describe('status other than 200', () => {
     });
   });
 
-  it('lets 502 be tried again, and holds 504 for uncertain', async () => {
+  it('makes 502 retryable, and 504 uncertain', async () => {
     nock(url).post('/run').reply(502, 'bad gateway').post('/run').reply(504, 'gateway timeout');
     expect(await errorOf(aClient().sendMessage(url, aMessage()))).toBeInstanceOf(AgentUnavailableError);
     expect(await errorOf(aClient().sendMessage(url, aMessage()))).toBeInstanceOf(AgentTimeoutError);
   });
 
-  it('does not follow a redirect, and says where it points', async () => {
+  it('does not follow a redirect, and reports its target', async () => {
     nock(url).post('/run').reply(307, '', { location: 'https://agent.example/run' });
     const error = await errorOf(aClient().sendMessage(url, aMessage()));
     expect(error.message).toMatch(/^ADK agent endpoint returned 307: .*https:\/\/agent\.example\/run/);
@@ -272,7 +275,7 @@ describe('status other than 200', () => {
 });
 
 describe('network', () => {
-  it('throws the exact sentence when the connection is refused, and lets it be tried again', async () => {
+  it('throws the exact sentence when the connection is refused, as a retryable error', async () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:8000'), { code: 'ECONNREFUSED' });
     nock(url).post('/run').replyWithError(cause);
     const error = await errorOf(aClient().sendMessage(url, aMessage()));
@@ -280,7 +283,7 @@ describe('network', () => {
     expect(error.message).toBe('Failed to send message to ADK agent: connect ECONNREFUSED 127.0.0.1:8000');
   });
 
-  it('looks into the session before it asks again when the connection was lost without an answer', async () => {
+  it('reads the session before it repeats a request whose connection was lost', async () => {
     const client = aClient({ clock: new JumpingClock() }, { dialect: 'camel' });
     nock(url)
       .post('/run')
@@ -293,7 +296,7 @@ describe('network', () => {
     expect((await client.sendMessage(url, aMessage())).response).toBe('Hi');
   });
 
-  it('asks again when the run that a crash cut off had failed on an overloaded model', async () => {
+  it('repeats the request when the interrupted run had failed on an overloaded model', async () => {
     const failed = { author: 'front_desk', invocationId: 'e-7e18', errorCode: '429' };
     nock(url)
       .get(sessionPath)
@@ -305,7 +308,7 @@ describe('network', () => {
     expect((await client.sendMessage(url, aMessage(), { isRepeat: true })).response).toBe('Hi');
   });
 
-  it('asks again after a lost connection when the agent has no sessions to look into', async () => {
+  it('repeats the request after a lost connection when the agent has no readable sessions', async () => {
     const client = aClient();
     nock(url)
       .post('/run')
@@ -321,7 +324,7 @@ describe('network', () => {
 });
 
 describe('log', () => {
-  it('tells the three lines of the contract, without text or phone number', async () => {
+  it('writes the three lines of the contract, without text or phone number', async () => {
     const log = recordingLog();
     nock(url)
       .post('/run')
@@ -335,7 +338,25 @@ describe('log', () => {
     expect(JSON.stringify(log.lines)).not.toMatch(/private words|Hi there|5493777239922/);
   });
 
-  it('tells the status and text of a failure at error', async () => {
+  it('writes to the log of the turn where there is one, else names the message by its WhatsApp id', async () => {
+    const own = recordingLog();
+    const turn = recordingLog();
+    nock(url)
+      .post('/run')
+      .twice()
+      .reply(200, [anEvent('Hi')]);
+    const client = aClient({ log: own });
+    await client.sendMessage(url, aMessage({ id: 'W1' }), {
+      log: turn.child({ messageId: '7', chat: 'a1b2' }),
+    });
+    expect(own.lines).toEqual([]);
+    for (const { fields } of turn.lines) expect(fields).toMatchObject({ messageId: '7', chat: 'a1b2' });
+    await client.sendMessage(url, aMessage({ id: 'W1' }));
+    expect(own.lines).toHaveLength(3);
+    for (const { fields } of own.lines) expect(fields).toMatchObject({ waMessageId: 'W1' });
+  });
+
+  it('writes the status and text of a failure at level error', async () => {
     const log = recordingLog();
     nock(url).post('/run').reply(500, 'no good');
     await errorOf(aClient({ log }).sendMessage(url, aMessage()));

@@ -1,6 +1,6 @@
 import { deleteAccount } from '../core/cluster/delete-account.ts';
 import { deliverReplies } from '../core/delivery/deliver-reply.ts';
-import { type ReplayDeps, replayAllDeadLetters } from '../core/delivery/replay-dead-letters.ts';
+import type { ReplayDeps } from '../core/delivery/replay-dead-letters.ts';
 import type { AccountDeletion } from '../core/ports/account-deletion.ts';
 import type { DurableTasks } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
@@ -43,7 +43,6 @@ export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log
     nodeId,
     functions: {
       'delete-account': (steps, input) => deleteAccount({ accounts, deletion }, steps, input),
-      'replay-dead-letters': (steps, filter) => replayAllDeadLetters(replay, steps, filter),
     },
     exclusively: (work) => bus.transport.exclusively(work),
     log: log.child({ mod: 'tasks' }),

@@ -24,9 +24,9 @@ afterAll(() => database.drop());
  * The clock of a server that others use too cannot be set. A time that lies hours ahead is what its going back by so much
  * leaves behind, one that lies hours back what its going ahead does.
  */
-describe("a database server's clock that is set", () => {
-  describe('back', () => {
-    it('does not keep an unacknowledged reply from being sent again', async () => {
+describe('the clock of the database server', () => {
+  describe('set back', () => {
+    it('does not delay the repeat of an unacknowledged reply', async () => {
       const account = anAccount();
       const outbox = new PostgresOutbox(postgres);
       const { row } = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
@@ -40,7 +40,7 @@ describe("a database server's clock that is set", () => {
     });
   });
 
-  describe('either way', () => {
+  describe('set in either direction', () => {
     const own = { nodeId: '', host: 'h', version: '1', url: () => 'http://127.0.0.1:1' };
     let connection: NodeConnection;
     let cluster: PostgresCluster;
@@ -60,7 +60,7 @@ describe("a database server's clock that is set", () => {
     const isAlive = async () =>
       (await beat()).nodes.find(({ nodeId }) => nodeId === own.nodeId)?.isAlive ?? false;
 
-    it.each(['-5 hours', '5 hours'])('shows a node that lives as living at once (%s)', async (shift) => {
+    it.each(['-5 hours', '5 hours'])('does not affect a live node (%s)', async (shift) => {
       await beat();
       expect(await isAlive()).toBe(true);
       await prisma.$executeRaw`
@@ -71,7 +71,7 @@ describe("a database server's clock that is set", () => {
       expect(Math.abs(seenAt.getTime() - Date.now())).toBeLessThan(MINUTE_MS);
     });
 
-    it('does not show a node that hangs as living for hours', async () => {
+    it('does not show a hung node as live for hours', async () => {
       await beat();
       // Its connection stands and it shows itself no more; another one looks.
       await prisma.$executeRaw`

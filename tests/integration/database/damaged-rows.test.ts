@@ -133,7 +133,7 @@ async function makeNoise(file: string, block: number): Promise<void> {
 }
 
 describe('one damaged row', () => {
-  it('of the journal is told as damaged, in its place, with what can be read of it', async () => {
+  it('of the journal is reported in its position, with its readable fields', async () => {
     const journal = new PostgresJournal(postgres);
     const entries = await journal.pending(ACCOUNT, { afterOrder: 0n, limit: 10 });
     expect(entries).toMatchObject([
@@ -147,7 +147,7 @@ describe('one damaged row', () => {
     expect(await journal.pending(ACCOUNT, { afterOrder: 0n, limit: 10 })).toHaveLength(2);
   });
 
-  it('of the keys is told as damaged, and hides no other key', async () => {
+  it('of the keys is reported, and the other keys are read', async () => {
     const keys = new PostgresKeyStore(postgres);
     const names = ['a', 'b', 'absent'].map((keyId) => ({ category: 'session', keyId }));
     const read = async () => (await keys.read(scope, names)).map(({ keyId, value }) => [keyId, value]);
@@ -160,7 +160,7 @@ describe('one damaged row', () => {
     expect(Object.fromEntries(await read())).toEqual({ a: DAMAGED_VALUE, b: 'new' });
   });
 
-  it('of the route table says why it cannot be used, and leaves the other rules in force', async () => {
+  it('of the routes is reported with the reason, and the other routes apply', async () => {
     const routes = new PrismaRouteStore(postgres);
     const damage = 'the database cannot read its config';
     const query = { accountId: ACCOUNT, environment: 'lab' as const, channelIds: [ana.phone] };
@@ -174,7 +174,7 @@ describe('one damaged row', () => {
     expect(await routes.get(rows.route)).toMatchObject({ damage });
   });
 
-  it('of the inbox can be ended unread, after which its chat goes on; other chats never wait for it', async () => {
+  it('of the inbox becomes a dead letter without being read, and delays no other chat', async () => {
     const inbox = new PostgresInbox(postgres);
     expect((await inbox.nextTurn(otherClaim))?.message.text).toBe('of another chat');
     await expect(inbox.nextTurn(claim)).rejects.toThrow(StorageDamagedError);
@@ -195,7 +195,7 @@ describe('one damaged row', () => {
     });
   });
 
-  it('of the outbox is dead with a letter, and everything behind it is sent', async () => {
+  it('of the outbox becomes a dead letter, and the replies behind it are sent', async () => {
     const outbox = new PostgresOutbox(postgres);
     const undelivered = await outbox.undelivered(ACCOUNT, { limit: 9 });
     expect(undelivered).toMatchObject([{ outboxId: rows.otherReply, message: { text: 'whole' } }]);

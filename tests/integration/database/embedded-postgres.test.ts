@@ -97,7 +97,7 @@ describe('startEmbeddedPostgres', () => {
     return Number.parseInt(await readFile(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8'), 10);
   }
 
-  it('creates a durable database that answers on loopback to its password only, and keeps data over a restart', async () => {
+  it('creates a durable database on loopback with a password, and keeps data over a restart', async () => {
     const log = recordingLog();
     const first = await startEmbeddedPostgres({ dataDir, log });
     servers.push(first);
@@ -147,7 +147,7 @@ describe('startEmbeddedPostgres', () => {
     expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(false);
   });
 
-  it('says that another wa2ai is running, names its process and leaves its database alone', async () => {
+  it('reports that another wa2ai is running, with its process id, and leaves its database unchanged', async () => {
     await useMadeDatabase();
     const { child, report } = await startChild();
     await expect(start()).rejects.toMatchObject({
@@ -159,7 +159,7 @@ describe('startEmbeddedPostgres', () => {
     await end(child);
   });
 
-  it('lets one of two first starts at the same moment run, and tells the other', async () => {
+  it('lets one of two first starts at the same time run, and refuses the other', async () => {
     const reports = (await Promise.all([startChild(), startChild()])).map(({ report }) => report);
     expect(reports.map(({ state }) => state).sort()).toEqual(['failed', 'ready']);
     expect(reports.find(({ state }) => state === 'failed')).toMatchObject({
@@ -167,7 +167,7 @@ describe('startEmbeddedPostgres', () => {
     });
   });
 
-  it('starts when the process id of a dead server belongs to another program now', async () => {
+  it('starts when the process id of a dead server now belongs to another program', async () => {
     await useMadeDatabase();
     const first = await start();
     await first.stop();
@@ -189,7 +189,7 @@ describe('startEmbeddedPostgres', () => {
     taken.close();
   });
 
-  it('starts the server again, on the same port, when it is killed under a running wa2ai', async () => {
+  it('restarts the server on the same port when it is killed under a running wa2ai', async () => {
     await useMadeDatabase();
     let tellBack = () => {};
     const backAgain = new Promise<void>((resolve) => {
@@ -208,7 +208,7 @@ describe('startEmbeddedPostgres', () => {
     expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('refuses data of another major version and says what to do', async () => {
+  it('refuses data of another major version with a sentence that says what to do', async () => {
     await mkdir(join(dataDir, 'postgres/data'), { recursive: true });
     await writeFile(join(dataDir, 'postgres/data/PG_VERSION'), '15\n');
     await expect(start()).rejects.toMatchObject({
@@ -237,7 +237,7 @@ describe('startEmbeddedPostgres', () => {
     });
   });
 
-  it('removes what a killed first start left half made', async () => {
+  it('removes the incomplete data folder of a killed first start', async () => {
     await useMadeDatabase();
     const half = join(dataDir, 'postgres.tmp-999999999-aa');
     await mkdir(half);
@@ -263,7 +263,7 @@ describe('startEmbeddedPostgres', () => {
       expect((await stat(join(dataDir, 'postgres/data'))).uid).not.toBe(0);
     });
 
-    it('works below a private folder that the other user may not enter, and leaves its rights alone', async () => {
+    it('works below a private folder that the other user cannot enter, and keeps its permissions', async () => {
       await chmod(parent, 0o700);
       const server = await start();
       expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
@@ -272,7 +272,7 @@ describe('startEmbeddedPostgres', () => {
       expect((await stat(parent)).mode & 0o777).toBe(0o700);
     });
 
-    it('opens a database whose files root copied back from a backup', async () => {
+    it('opens a database whose files root restored from a backup', async () => {
       await useMadeDatabase();
       await (await start()).stop();
       await chown(join(dataDir, 'postgres/data'), 0, 0);
@@ -293,7 +293,7 @@ describe('startEmbeddedPostgres', () => {
       await end(again.child);
     });
 
-    it('tells an ordinary user that the database belongs to someone else', async () => {
+    it('refuses an ordinary user when the database belongs to another user', async () => {
       await useMadeDatabase();
       await chmod(join(dataDir, 'postgres'), 0o700);
       const { report } = await startChild({ uid: NOBODY });

@@ -41,7 +41,7 @@ describe('connectExternalPostgres', () => {
     return external;
   }
 
-  it('lets nodes of different names share a database, and one of a name at a time', async () => {
+  it('lets nodes of different names share a database, and only one node of each name', async () => {
     const first = await open();
     await open(undefined, 'n2');
     await expect(open()).rejects.toMatchObject({
@@ -70,7 +70,7 @@ describe('connectExternalPostgres', () => {
     await expect(open()).rejects.toMatchObject({ code: 'DATABASE_ALREADY_RUNNING' });
   });
 
-  it('says that a pooler shares sessions between transactions, and what to name instead', async () => {
+  it('refuses a transaction pooler, and says what to use instead', async () => {
     const pooler = await TransactionPooler.before(database.url, 'transaction');
     try {
       const { host } = new URL(pooler.url);
@@ -89,7 +89,7 @@ describe('connectExternalPostgres', () => {
     await open();
   });
 
-  it('takes a pooler that leaves each connection its session, and all of wa2ai works through it', async () => {
+  it('works through a session pooler', async () => {
     const pooler = await TransactionPooler.before(database.url, 'session');
     const postgres = new Postgres(pooler.url);
     try {
@@ -104,7 +104,7 @@ describe('connectExternalPostgres', () => {
     }
   });
 
-  it('says that nothing answers there', async () => {
+  it('reports that nothing listens at the address', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -122,7 +122,7 @@ describe('connectExternalPostgres', () => {
     });
   });
 
-  it('says that the password is wrong, without saying it', async () => {
+  it('reports a wrong password without showing it', async () => {
     const refused = open((url) => {
       url.password = 'guessed-secret';
     });
@@ -135,7 +135,7 @@ describe('connectExternalPostgres', () => {
     await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining('guessed-secret') });
   });
 
-  it('says that the database does not exist', async () => {
+  it('reports that the database does not exist', async () => {
     await expect(
       open((url) => {
         url.pathname = '/no_such_database';
@@ -145,7 +145,7 @@ describe('connectExternalPostgres', () => {
     });
   });
 
-  it('refuses a database that cannot hold every text', async () => {
+  it('refuses a database whose encoding cannot store every text', async () => {
     const name = `ascii_${process.hrtime.bigint()}`;
     await admin.query(
       `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C'`,
@@ -165,7 +165,7 @@ describe('connectExternalPostgres', () => {
     }
   });
 
-  it('refuses a user who may not create the schemas', async () => {
+  it('refuses a user without the right to create the schemas', async () => {
     const role = `r${process.hrtime.bigint()}`;
     await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'x'`);
     try {
@@ -183,7 +183,7 @@ describe('connectExternalPostgres', () => {
     }
   });
 
-  it('refuses a database that takes no writes, and says which setting does it', async () => {
+  it('refuses a read-only database, and names the setting', async () => {
     const other = await createTestDatabase({ template: 'empty' });
     const name = new URL(other.url).pathname.slice(1);
     await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);

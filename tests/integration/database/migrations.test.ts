@@ -65,7 +65,7 @@ describe('applyMigrations', () => {
     expect(await applyMigrations(database.url, folder)).toEqual(['20990101000000_more']);
   });
 
-  it('accepts a file whose line ends were turned around by a checkout', async () => {
+  it('accepts a file whose line ends a checkout changed', async () => {
     await applyMigrations(database.url, folder);
     const file = join(folder, 'migrations', '20261121000000_init', 'migration.sql');
     await writeFile(file, (await readFile(file, 'utf8')).replaceAll('\n', '\r\n'));
@@ -91,7 +91,7 @@ describe('applyMigrations', () => {
     });
   });
 
-  it('leaves nothing of a migration that fails, and names it', async () => {
+  it('rolls back a migration that fails, and names it', async () => {
     await addMigration('20990101000000_broken', 'CREATE TABLE half (id INT); SELECT no_such_function();');
     await expect(applyMigrations(database.url, folder)).rejects.toMatchObject({
       code: 'DATABASE_MIGRATION',
@@ -108,7 +108,7 @@ describe('applyMigrations', () => {
     expect(new Set(await recorded()).size).toBe((await recorded()).length);
   });
 
-  it('says that the user may not create tables', async () => {
+  it('reports that the user lacks the right to create tables', async () => {
     const role = `r${process.hrtime.bigint()}`;
     await client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'x'`);
     const url = new URL(database.url);
@@ -129,7 +129,7 @@ describe('applyMigrations', () => {
     });
     afterEach(() => role.drop());
 
-    it('needs no right to create tables when all are there', async () => {
+    it('needs no right to create tables when all exist', async () => {
       await client.query(`REVOKE CREATE ON SCHEMA public FROM ${role.name}`);
       expect(await applyMigrations(role.url, folder)).toEqual([]);
     });
@@ -146,7 +146,7 @@ describe('applyMigrations', () => {
       expect((refused as Error).message.split('. ').length).toBeLessThanOrEqual(3);
     });
 
-    it('is told of a table that is gone although its migration is recorded', async () => {
+    it('is refused when a table is missing although its migration is recorded', async () => {
       await client.query('DROP TABLE journal');
       await expect(applyMigrations(role.url, folder)).rejects.toMatchObject({
         code: 'DATABASE_MIGRATION',
@@ -157,7 +157,7 @@ describe('applyMigrations', () => {
     });
   });
 
-  it('refuses a database that another program migrated, and says whose it looks like', async () => {
+  it('refuses a database that another program migrated, and names the likely program', async () => {
     await client.query(
       `CREATE TABLE _prisma_migrations (id text, checksum text, finished_at timestamptz, migration_name text,
          logs text, rolled_back_at timestamptz, started_at timestamptz DEFAULT now(), applied_steps_count int)`,
@@ -171,7 +171,7 @@ describe('applyMigrations', () => {
     });
   });
 
-  it('refuses a database with tables of somebody else, and changes none of them', async () => {
+  it('refuses a database with unknown tables, and changes none of them', async () => {
     await client.query('CREATE TABLE message (body text)');
     await expect(applyMigrations(database.url, folder)).rejects.toMatchObject({
       code: 'DATABASE_MIGRATION',

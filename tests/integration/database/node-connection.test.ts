@@ -15,8 +15,8 @@ function connection(nodeId: string, onMessage: (message: unknown) => void = () =
   return new NodeConnection({ databaseUrl: database.url, nodeId, log: quietLog, onMessage });
 }
 
-describe('what nodes tell each other', () => {
-  it('comes in the order it was told, all of a burst, with few statements', async () => {
+describe('messages between nodes', () => {
+  it('arrive in order and completely after a burst, with few statements', async () => {
     const heard: unknown[] = [];
     const [listener, teller] = [connection('n1', (message) => heard.push(message)), connection('n2')];
     await Promise.all([listener.start(), teller.start()]);
@@ -29,7 +29,7 @@ describe('what nodes tell each other', () => {
     await Promise.all([listener.close(), teller.close()]);
   });
 
-  it('leaves no note waiting that comes just as the one before is told', async () => {
+  it('do not wait when they are published while the previous one is being sent', async () => {
     const heard: unknown[] = [];
     const node = connection('n6', (message) => heard.push(message));
     await node.start();
@@ -53,7 +53,7 @@ describe('what nodes tell each other', () => {
     await node.close();
   });
 
-  it('is told to the last word before the connection ends', async () => {
+  it('are all sent before the connection closes', async () => {
     const heard: unknown[] = [];
     const [listener, teller] = [connection('n3', (message) => heard.push(message)), connection('n4')];
     await Promise.all([listener.start(), teller.start()]);
@@ -64,7 +64,7 @@ describe('what nodes tell each other', () => {
     await listener.close();
   });
 
-  it('goes on when the connection broke and is back', async () => {
+  it('arrive again after a reconnect', async () => {
     const heard: unknown[] = [];
     let isBack: () => void = () => undefined;
     const back = new Promise<void>((resolve) => {
@@ -87,7 +87,7 @@ describe('what nodes tell each other', () => {
     await node.close();
   });
 
-  it('goes on at the host that took the place of one that is gone without a word', async () => {
+  it('arrive through the new host after the former one disappeared without closing the connection', async () => {
     const way = await TcpProxy.to(database.url);
     const heard: unknown[] = [];
     let isBack: () => void = () => undefined;

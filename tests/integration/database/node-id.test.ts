@@ -10,14 +10,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
-it('keeps the name of the node, and gives starts at the same moment the same one', async () => {
+it('keeps the id of the node, and returns the same one to starts at the same time', async () => {
   const names = await Promise.all([1, 2, 3, 4, 5].map(() => nodeIdOf(dataDir)));
   expect(new Set(names).size).toBe(1);
   expect(await nodeIdOf(dataDir)).toBe(names[0]);
   expect(await readdir(dataDir)).toEqual(['node-id']);
 });
 
-it('says which folder cannot be used', async () => {
+it('names the folder that cannot be used', async () => {
   await writeFile(join(dataDir, 'file'), '');
   await expect(nodeIdOf(join(dataDir, 'file'))).rejects.toMatchObject({
     code: 'DATABASE_FOLDER',

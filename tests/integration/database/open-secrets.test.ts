@@ -162,7 +162,7 @@ describe('openSecrets', () => {
     expect(await read(database.open({ secrets: await start([key]) }), ids)).toEqual(SECRETS);
   });
 
-  it('encrypts with a new key what the former one encrypted, which is then needed no more', async () => {
+  it('encrypts with a new key what the former key encrypted, which is then no longer needed', async () => {
     const [former, current] = [newKey(), newKey()];
     const ids = await store(await start([former]));
     const rotated = await start([current, former]);
@@ -197,7 +197,7 @@ describe('openSecrets', () => {
     expect(values.sort((a, b) => order(a) - order(b))).toEqual(puts);
   });
 
-  it('keeps the former key in use while a node lives that may write with it', async () => {
+  it('keeps the former key in use while a live node may write with it', async () => {
     const [former, current] = [newKey(), newKey()];
     const before = await start([former], 'n2');
     const after = await start([current, former], 'n1');

@@ -90,7 +90,7 @@ async function answeredMessage(state: 'acked' | 'sent' = 'acked') {
 }
 
 describe('retention', () => {
-  it('takes nodes off the list that ended an hour ago without leaving', async () => {
+  it('removes nodes that ended an hour ago without leaving', async () => {
     for (const [id, minutes] of Object.entries({ 'gone-long': 61, 'gone-now': 59 })) {
       await prisma.$executeRaw`
         INSERT INTO node (id, lock_key, host, url, version, seen_at)
@@ -101,7 +101,7 @@ describe('retention', () => {
     expect(left).toEqual([{ id: 'gone-now' }]);
   });
 
-  it('removes nothing before its time', async () => {
+  it('removes no row before its time', async () => {
     const { messageId, reply } = await answeredMessage();
     await runIn(29, { workflows: 0 });
     expect(await log.message(messageId)).toMatchObject({ text: 'secret', trace: [{ a: 1 }] });
@@ -110,7 +110,7 @@ describe('retention', () => {
     });
   });
 
-  it('empties texts and keeps the row, so that a message delivered again is still known', async () => {
+  it('removes texts and keeps the row, so that a message delivered again is recognized', async () => {
     const { message, messageId } = await answeredMessage();
     expect((await runIn(91)).text).toBeGreaterThan(0);
     expect(await log.message(messageId)).toMatchObject({ text: '', quotedText: undefined, trace: undefined });
@@ -118,7 +118,7 @@ describe('retention', () => {
     expect((await runIn(91)).text).toBe(0);
   });
 
-  it('lets files go with what they belong to: what a message said of one, and the bytes of a reply', async () => {
+  it('removes the file descriptions of messages and the file bytes of replies with their rows', async () => {
     const media = { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 3 };
     const stored = await inbox.add(
       aMessage(accountId, aPerson(), { text: '', media: { ...media, reference: 'the way' } }),
@@ -140,7 +140,7 @@ describe('retention', () => {
     expect((await runIn(91)).text).toBe(0);
   });
 
-  it('never touches what is unfinished, however old', async () => {
+  it('keeps unfinished rows of any age', async () => {
     const waiting = await inbox.add(aMessage(accountId, aPerson(), { text: 'unanswered' }), NODE);
     const { reply } = await answeredMessage('sent');
     const { row } = await outbox.addDirect(aReply(accountId, `${aPerson().phone}@s.whatsapp.net`));
@@ -156,7 +156,7 @@ describe('retention', () => {
     expect(await outbox.findByWaId(accountId, reply.waMessageId)).toBeUndefined();
   });
 
-  it('keeps what a dead letter can replay as long as the letter, and then lets all of it go', async () => {
+  it('keeps the content of a dead letter as long as the dead letter, and removes both together', async () => {
     const stored = await inbox.add(aMessage(accountId, aPerson(), { text: 'died' }), NODE);
     await inbox.finishTurn(stored.messageId, { state: 'dead', reason: 'AGENT_TIMEOUT', replies: [] });
     const { row } = await outbox.addDirect(aReply(accountId, `${aPerson().phone}@s.whatsapp.net`));
@@ -198,7 +198,7 @@ describe('retention', () => {
     await prisma.$executeRaw`DELETE FROM dbos.workflow_status WHERE workflow_uuid = 'still-runs'`;
   });
 
-  it('removes keys that a logout put aside, and none in use', async () => {
+  it('removes keys that a logout set aside, and none in use', async () => {
     const accounts = new PostgresAccountStore(postgres);
     const keys = new PostgresKeyStore(postgres);
     await accounts.save(accountId, { state: 'open' });
@@ -238,7 +238,7 @@ describe('retention', () => {
     expect(left.map((row) => row.waMessageId)).toEqual(['NOT-STORED']);
   });
 
-  it('goes on in batches until everything due is gone', async () => {
+  it('removes all due rows in batches', async () => {
     await prisma.$executeRaw`INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
       SELECT ${accountId}, 0, n, 'x', 'x', 0 FROM generate_series(1, 1234) AS n`;
     const clock = new FakeClock(Date.now() + 61 * DAY_MS);
@@ -267,7 +267,7 @@ describe('retention', () => {
     expect(await prisma.authKey.count({ where: { accountId } })).toBe(0);
   });
 
-  it('reads nothing of what is kept, however much that is', async () => {
+  it('does not read the rows that it keeps', async () => {
     const own = await createTestDatabase();
     try {
       const connection = own.open({ poolSize: 1 });
@@ -298,7 +298,7 @@ describe('retention', () => {
     }
   });
 
-  it('leaves a kind to the node that is at it, and keeps for ever what has no limit', async () => {
+  it('runs once at a time for each kind, and keeps rows without a limit', async () => {
     const { messageId } = await answeredMessage();
     const other = database.open();
     await other.transaction(async (transaction) => {

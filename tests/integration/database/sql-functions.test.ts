@@ -55,7 +55,7 @@ describe('SQL functions', () => {
     }
   });
 
-  it('replace those of a database from the time when migrations created functions', async () => {
+  it('replace the functions that earlier migrations created', async () => {
     const functions = join(folder, 'functions');
     await rename(functions, join(folder, 'kept'));
     await mkdir(functions);
@@ -88,7 +88,7 @@ describe('SQL functions', () => {
     expect(await signatures('dead_letter_replay')).toHaveLength(1);
   });
 
-  it('keep their identity when only the text changes, so that prepared statements of running nodes go on', async () => {
+  it('keep their identity when only the text changes, so that prepared statements of running nodes stay valid', async () => {
     await write(
       'test.sql',
       `CREATE OR REPLACE FUNCTION test_one() RETURNS integer LANGUAGE sql AS 'SELECT 1';`,

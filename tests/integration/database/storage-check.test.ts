@@ -45,7 +45,7 @@ async function found(): Promise<{ trouble: string; message: string } | undefined
 }
 
 describe('the check of a database', () => {
-  it('knows every table of the migrations', async () => {
+  it('contains each table of the migrations', async () => {
     const { rows } = await database.prisma().$queryRaw<Array<{ name: string }>>`
         SELECT table_name AS name FROM information_schema.tables
         WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> '_prisma_migrations'
@@ -53,7 +53,7 @@ describe('the check of a database', () => {
     expect(rows.map(({ name }) => name)).toEqual([...TABLES]);
   });
 
-  it('finds nothing wrong with one that has what is needed', async () => {
+  it('passes for a complete database', async () => {
     expect(await found()).toBeUndefined();
     expect(check.trouble).toBeUndefined();
     expect(log.lines).toEqual([]);
@@ -76,28 +76,25 @@ describe('the check of a database', () => {
       'GRANT SELECT ON _prisma_migrations TO',
       /SELECT on "_prisma_migrations"/,
     ],
-  ])(
-    'names a right that was taken away, once in the log, and its return (%s)',
-    async (revoke, grant, sentence) => {
-      await asOwner(database, `${revoke} ${role.name}`);
-      for (const _ of [1, 2, 3]) {
-        expect(await found()).toMatchObject({ trouble: 'rights', message: expect.stringMatching(sentence) });
-      }
-      await asOwner(database, `${grant} ${role.name}`);
-      expect(await found()).toBeUndefined();
-      expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
-        ['error', 'database not usable'],
-        ['info', 'database usable again'],
-      ]);
-    },
-  );
+  ])('names a revoked right, once in the log, and its return (%s)', async (revoke, grant, sentence) => {
+    await asOwner(database, `${revoke} ${role.name}`);
+    for (const _ of [1, 2, 3]) {
+      expect(await found()).toMatchObject({ trouble: 'rights', message: expect.stringMatching(sentence) });
+    }
+    await asOwner(database, `${grant} ${role.name}`);
+    expect(await found()).toBeUndefined();
+    expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
+      ['error', 'database not usable'],
+      ['info', 'database usable again'],
+    ]);
+  });
 
-  it('counts the rights that are missing, and says how many', async () => {
+  it('reports the number of missing rights', async () => {
     await asOwner(database, `REVOKE ALL ON message, outbox FROM ${role.name}`);
     expect((await found())?.message).toMatch(/\(7 more are missing\)/);
   });
 
-  it('names a table that is gone', async () => {
+  it('names a missing table', async () => {
     await asOwner(database, 'DROP TABLE journal');
     expect(await found()).toMatchObject({
       trouble: 'schema',
@@ -105,12 +102,12 @@ describe('the check of a database', () => {
     });
   });
 
-  it('finds the tables of DBOS that may not be used', async () => {
+  it('names the tables of DBOS without the needed rights', async () => {
     await asOwner(database, 'CREATE SCHEMA dbos', 'CREATE TABLE dbos.workflow_status (id text)');
     expect((await found())?.message).toMatch(/"dbos.workflow_status"/);
   });
 
-  it('finds that the database is read-only', async () => {
+  it('reports a read-only database', async () => {
     const name = new URL(database.url).pathname.slice(1);
     await asOwner(database, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     expect(await found()).toMatchObject({
@@ -119,7 +116,7 @@ describe('the check of a database', () => {
     });
   });
 
-  it('finds that a newer version has migrated it', async () => {
+  it('reports that a newer version has migrated the database', async () => {
     await asOwner(
       database,
       `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('x', 'x', '20990101000000_next', now())`,
@@ -130,7 +127,7 @@ describe('the check of a database', () => {
     });
   });
 
-  it('stays with a disk that was full until there is room for more than a gap', async () => {
+  it('reports a full disk until there is enough free space', async () => {
     // A trigger plays the disk: whoever writes finds it full.
     await asOwner(
       database,
@@ -151,7 +148,7 @@ describe('the check of a database', () => {
     expect(await database.prisma().journal.count()).toBe(0);
   });
 
-  it('tells a database that does not answer from one in trouble', async () => {
+  it('distinguishes a database that does not respond from one that reports an error', async () => {
     await end();
     const url = new URL(role.url);
     url.port = '1';

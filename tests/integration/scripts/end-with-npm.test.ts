@@ -16,19 +16,16 @@ const PROGRAM = `
   console.log('runs');
 `;
 
-it.runIf(process.platform !== 'win32')(
-  'ends what npm started when npm and its shell were ended',
-  async () => {
-    // the second command keeps the shell from becoming the first one's process
-    const shell = spawn('sh', ['-c', '"$NODE" --input-type=module --eval "$PROGRAM"; true'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: { PATH: process.env.PATH, NODE: process.execPath, PROGRAM, npm_lifecycle_event: 'start' },
-    });
-    const lines = createInterface({ input: shell.stdout });
-    expect(await once(lines, 'line')).toEqual(['runs']);
-    const ended = once(lines, 'line');
-    shell.kill('SIGTERM');
-    expect(await ended).toEqual(['ended']);
-    await once(lines, 'close');
-  },
-);
+it.runIf(process.platform !== 'win32')('ends the command when npm and its shell were killed', async () => {
+  // the second command keeps the shell from becoming the first one's process
+  const shell = spawn('sh', ['-c', '"$NODE" --input-type=module --eval "$PROGRAM"; true'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { PATH: process.env.PATH, NODE: process.execPath, PROGRAM, npm_lifecycle_event: 'start' },
+  });
+  const lines = createInterface({ input: shell.stdout });
+  expect(await once(lines, 'line')).toEqual(['runs']);
+  const ended = once(lines, 'line');
+  shell.kill('SIGTERM');
+  expect(await ended).toEqual(['ended']);
+  await once(lines, 'close');
+});

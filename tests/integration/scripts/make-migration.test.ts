@@ -33,13 +33,13 @@ describe('npm run migration', () => {
       .sort();
   }
 
-  it('writes nothing while the schema is the one that was migrated last', async () => {
+  it('writes nothing while the schema is unchanged', async () => {
     const before = await migrations();
     expect(await makeMigration('nothing')).toMatch(/has not changed since the last migration/);
     expect(await migrations()).toEqual(before);
   });
 
-  it('writes what changed as SQL that the database takes, and remembers the schema', async () => {
+  it('writes the changes as SQL that the database accepts, and stores the schema', async () => {
     const schemaFile = join(copy, 'prisma', 'schema.prisma');
     const schema = await readFile(schemaFile, 'utf8');
     await writeFile(schemaFile, `${schema}\nmodel Holiday {\n  day String @id\n\n  @@map("holiday")\n}\n`);
@@ -61,7 +61,7 @@ describe('npm run migration', () => {
     expect(await makeMigration('again')).toMatch(/has not changed/);
   });
 
-  it('asks for a name', async () => {
+  it('requires a name', async () => {
     await expect(makeMigration('!')).rejects.toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/usage/),

@@ -8,7 +8,7 @@ import { MemoryKeyStore } from '../../doubles/memory-key-store.ts';
 const testServer = { WA2AI_WHATSAPP_WS_URL: 'ws://127.0.0.1:9000/ws/chat' };
 
 describe('the setting of a fault point', () => {
-  it.each(FAULT_POINTS)('names %s and its pass', (point) => {
+  it.each(FAULT_POINTS)('accepts %s and its pass', (point) => {
     const config = loadConfig({ ...testServer, WA2AI_FAULT_POINT: `${point}:3` });
     expect(config.faultPoint).toEqual({ point, pass: 3 });
   });
@@ -74,7 +74,7 @@ describe('a fault point', () => {
     expect(await Promise.all(found)).toEqual([undefined]);
   });
 
-  it('is not there at all without a plan', () => {
+  it('does not exist without a plan', () => {
     const inbox = {} as Inbox;
     expect(new FaultPoints(undefined).inbox(inbox)).toBe(inbox);
   });

@@ -14,11 +14,11 @@ describe('unknownVariables', () => {
     ['WA2AI_AGENT_TIMEOUT', 'WA2AI_AGENT_TIMEOUT_MS'],
     ['WA2AI_LOGLEVEL', 'WA2AI_LOG_LEVEL'],
     ['WA2AI_API_KEYS', 'WA2AI_API_KEY'],
-  ])('guesses that %s means %s', (name, guess) => {
+  ])('suggests for %s the setting %s', (name, guess) => {
     expect(unknownVariables({ [name]: 'x' })).toEqual([{ name, guess }]);
   });
 
-  it.each(['WA2AI_BOGUS', 'WA2AI_', 'WA2AI_TELEGRAM_TOKEN', 'WA2AI_A'])('guesses nothing for %s', (name) => {
+  it.each(['WA2AI_BOGUS', 'WA2AI_', 'WA2AI_TELEGRAM_TOKEN', 'WA2AI_A'])('suggests nothing for %s', (name) => {
     expect(unknownVariables({ [name]: 'x' })).toEqual([{ name, guess: undefined }]);
   });
 });

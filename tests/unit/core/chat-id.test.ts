@@ -76,7 +76,7 @@ describe('parseJid', () => {
     );
   });
 
-  it('tells status, broadcast lists and newsletters from chats', () => {
+  it('distinguishes status, broadcast lists and newsletters from chats', () => {
     expect(parseJid('status@broadcast')).toEqual({ kind: 'status' });
     expect(parseJid('1612345678@broadcast')).toEqual({ kind: 'broadcast', id: '1612345678' });
     expect(parseJid('120363000000000001@newsletter')).toEqual({
@@ -89,7 +89,7 @@ describe('parseJid', () => {
     }
   });
 
-  it('refuses what is no address', () => {
+  it('refuses text that is not an address', () => {
     for (const text of [
       '',
       '@',
@@ -123,7 +123,7 @@ describe('parseJid', () => {
 });
 
 describe('canonicalChannelId', () => {
-  it('brings a number to its digits however it is written', () => {
+  it('reduces a number to its digits in any spelling', () => {
     for (const written of [
       '5493777239922',
       '+5493777239922',
@@ -150,7 +150,7 @@ describe('canonicalChannelId', () => {
     expect(canonicalChannelId(' * ')).toBe(ANY_CHANNEL);
   });
 
-  it('refuses what is no address of a chat', () => {
+  it('refuses text that is not the address of a chat', () => {
     for (const text of [
       '',
       'everyone',
@@ -189,7 +189,7 @@ describe('canonicalChannelId', () => {
     );
   });
 
-  it('agrees with the JID of what it stores', () => {
+  it('agrees with the JID of the stored form', () => {
     fc.assert(
       fc.property(fc.oneof(phone.map(phoneJid), lid.map(lidJid), group.map(groupJid)), (jid) => {
         const channelId = canonicalChannelId(jid);
@@ -212,7 +212,7 @@ describe('canonicalChannelId', () => {
 });
 
 describe('identifiers of the agent contract', () => {
-  it('makes the session of the contract from person and chat', () => {
+  it('builds the session id of the contract from person and chat', () => {
     expect(contractSessionId('5493777239922@s.whatsapp.net', '5493777239922')).toBe(
       '5493777239922_5493777239922',
     );
@@ -224,7 +224,7 @@ describe('identifiers of the agent contract', () => {
     );
   });
 
-  it('holds only letters, digits and dashes in a user, whatever came in', () => {
+  it('contains only letters, digits and dashes in a user id, for any input', () => {
     fc.assert(
       fc.property(anything, (text) => {
         expect(contractUser(text)).toMatch(/^[A-Za-z0-9-]*$/);

@@ -14,12 +14,12 @@ describe('backoffMs', () => {
     expect(ceilings).toEqual([499, 999, 1999, 3999, 7999, 15_999, 29_999, 29_999, 29_999]);
   });
 
-  it('spreads waits down to nothing, so that many who failed together come back apart', () => {
+  it('spreads waits down to zero, so that concurrent failures do not retry together', () => {
     expect(backoffMs({ attempt: 5, random: lowest })).toBe(0);
     expect(backoffMs({ attempt: 5, random: () => 0.5 })).toBe(4_000);
   });
 
-  it('waits at least as long as the other side asked, up to the cap', () => {
+  it('waits at least as long as Retry-After says, up to the cap', () => {
     expect(backoffMs({ attempt: 1, retryAfterMs: 7_000, random: lowest })).toBe(7_000);
     expect(backoffMs({ attempt: 9, retryAfterMs: 7_000, random: highest })).toBe(7_700);
     expect(backoffMs({ attempt: 1, retryAfterMs: 3_600_000, random: lowest })).toBe(120_000);
@@ -28,7 +28,7 @@ describe('backoffMs', () => {
     );
   });
 
-  it('takes a Retry-After of zero or less for none', () => {
+  it('ignores a Retry-After of zero or less', () => {
     expect(backoffMs({ attempt: 1, retryAfterMs: 0, random: () => 0.5 })).toBe(250);
     expect(backoffMs({ attempt: 1, retryAfterMs: -5, random: () => 0.5 })).toBe(250);
   });
@@ -51,7 +51,7 @@ describe('backoffMs', () => {
 });
 
 describe('mintWaMessageId', () => {
-  it('has the form of the ids that Baileys mints', () => {
+  it('has the form of the ids that Baileys creates', () => {
     expect(mintWaMessageId(new Uint8Array([0, 1, 15, 16, 127, 128, 254, 255, 9]))).toBe(
       '3EB000010F107F80FEFF09',
     );

@@ -86,7 +86,7 @@ describe('docs/architecture.md', () => {
     }
   });
 
-  it('names the lines of the files of the main path, as of now within a quarter', () => {
+  it('gives the line counts of the main path within 25 %', () => {
     const files = mainPath().filter(({ lines }) => lines !== undefined);
     expect(new Set(files.map(({ file }) => file)).size).toBe(files.length);
     for (const { file, lines = 0 } of files) {

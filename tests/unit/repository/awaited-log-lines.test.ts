@@ -14,7 +14,7 @@ function textsIn(...folders: string[]): string[] {
   );
 }
 
-it('every log line that a test of the built service awaits is one that the service writes', () => {
+it('each log line that a test awaits is one that the service writes', () => {
   const sources = textsIn('router/src', 'tests/fixtures').join('\n');
   const awaited = textsIn('tests/e2e', 'tests/faults', 'tests/crash', 'tests/support').flatMap((text) =>
     [...text.matchAll(AWAITED)].map(([, line = '']) => line),

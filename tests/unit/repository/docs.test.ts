@@ -119,7 +119,7 @@ describe('the documentation', () => {
     }
   });
 
-  it('uses plain words', () => {
+  it('uses plain technical English', () => {
     const literary =
       /\b(whoever|anew|of its own accord|by itself it|is told|are told|lets? go|takes? (it|them) up|stands? still|for good|mend|what is left)\b/i;
     for (const { path, text } of pages) {

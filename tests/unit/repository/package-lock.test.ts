@@ -20,7 +20,7 @@ function isLocked(paths: Set<string>, path: string, name: string): boolean {
 }
 
 it.each(['package-lock.json', 'tests/adk-server/package-lock.json'])(
-  '%s names the packages of every platform, without which npm ci refuses it',
+  '%s contains the packages of each platform, which npm ci requires',
   (file) => {
     const { packages } = lockSchema.parse(JSON.parse(readFileSync(join(repositoryRoot, file), 'utf8')));
     const paths = new Set(Object.keys(packages));

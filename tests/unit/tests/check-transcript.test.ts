@@ -31,7 +31,7 @@ const verdictOn = (...chats: Chat[]): TranscriptCheck =>
   checkTranscript({ transcript: () => entries }, chats);
 
 describe('checkTranscript', () => {
-  it('passes when everyone sees one reply to each message, in order', () => {
+  it('passes when each reader sees one reply to each message, in order', () => {
     says('q1', 'one');
     says('q2', 'two');
     reads('r1', 'Echo: one');

@@ -29,7 +29,7 @@ async function call(method: 'GET' | 'POST', path: string, body?: Buffer) {
 }
 
 describe('The emulated media host', () => {
-  it('is trusted with its certificate and serves what a person uploaded', async () => {
+  it('is trusted with its certificate and serves uploaded files', async () => {
     const { imageMessage } = host.message('image', bytes, { caption: 'look' });
     const answer = await call('GET', imageMessage?.directPath ?? '');
     expect(answer.status).toBe(200);

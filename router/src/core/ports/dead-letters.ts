@@ -8,6 +8,8 @@ export interface DeadLetterFilter {
   reason?: string;
   /** Only dead letters with a smaller id. */
   before?: string;
+  /** Only dead letters with a larger id. */
+  after?: string;
 }
 
 /** What a replay queued: a message with the claim on its chat, or the reply to deliver. */

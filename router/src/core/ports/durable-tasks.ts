@@ -1,9 +1,6 @@
-import type { DeadLetterFilter } from './dead-letters.ts';
-
 /** What each kind of long task takes and gives; both are stored as JSON and hold no secret. */
 export interface TaskKinds {
   'delete-account': { input: { accountId: string }; result: { deletedRows: number } };
-  'replay-dead-letters': { input: DeadLetterFilter; result: { replayed: number } };
 }
 
 export type TaskKind = keyof TaskKinds;

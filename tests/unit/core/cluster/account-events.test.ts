@@ -77,7 +77,7 @@ describe('AccountEvents', () => {
     expect(changed).toHaveLength(5);
   });
 
-  it('tells delivery when a limit starts or ends while connected', () => {
+  it('informs delivery when a limit starts or ends while connected', () => {
     const { status, calls } = setup();
     status();
     status({ state: 'restricted', isConnected: true, limitLeftMs: 1_000 });

@@ -22,7 +22,7 @@ function account(
 }
 
 describe('free accounts', () => {
-  it('fall to the node with the fewest, each in turn', () => {
+  it('are assigned to the node with the fewest accounts, one after the other', () => {
     const view: ClusterView = {
       nodes: [node('n1'), node('n2'), node('n3')],
       accounts: [account('a', 'n1'), account('b'), account('c'), account('d')],
@@ -35,7 +35,7 @@ describe('free accounts', () => {
     ]);
   });
 
-  it('fall to no node that drains, hangs or is gone', () => {
+  it('are not assigned to a node that drains, hangs or is dead', () => {
     const view: ClusterView = {
       nodes: [node('n1', { isDraining: true }), node('n2', { isAlive: false }), node('n3')],
       accounts: [account('a', 'n2', 'dead-holder'), account('b', 'n3')],
@@ -64,7 +64,7 @@ describe('an account moves', () => {
     expect(giverOf([node('n1'), node('n2', { isDraining: true })], held({ n1: 4 }))).toEqual([]);
   });
 
-  it('until shares are even, and then no more, from any start', () => {
+  it('until the accounts are even, and then no more, from any start', () => {
     const nodes = [node('n1'), node('n2'), node('n3'), node('n4')];
     const accounts = held({ n1: 11 });
     for (let moves = 0; ; moves++) {

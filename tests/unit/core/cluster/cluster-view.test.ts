@@ -93,19 +93,19 @@ beforeEach(() => {
 });
 
 describe('an account of another node', () => {
-  it('is shown as its holder told last, with codes that no database holds', () => {
+  it('is shown as its owner last reported it, with codes that the database does not contain', () => {
     sales.current = statusOf('sales', { state: 'pairing', qr: '2@abc' });
     n2.accounts.changed(sales.current);
     expect(n1.accounts.get('sales')).toMatchObject({ state: 'pairing', qr: '2@abc', node: 'n2' });
     expect(n1.accounts.list().map(({ accountId }) => accountId)).toEqual(['nobody', 'sales']);
   });
 
-  it('is asked for by a node that just came', () => {
+  it('is requested by a node that just started', () => {
     n1.bus.publish({ kind: 'status-request' });
     expect(n1.accounts.get('sales')).toMatchObject({ state: 'open', node: 'n2' });
   });
 
-  it('is shown as it was stored when nobody told, and as on its way when nobody holds it', () => {
+  it('is shown as stored without a report, and as moving without an owner', () => {
     expect(n1.accounts.get('sales')).toMatchObject({
       state: 'waiting',
       phone: '34911',
@@ -121,7 +121,7 @@ describe('an account of another node', () => {
   it.each([
     ['nothing', () => undefined],
     ['something else since', () => n2.accounts.changed(statusOf('sales', { state: 'connecting' }))],
-  ])('is asked for when its holder was heard to tell %s for a while', async (_name, told) => {
+  ])('is requested when its owner has reported %s for a while', async (_name, told) => {
     told();
     hub.isMute = true;
     n2.accounts.changed(statusOf('sales'));
@@ -137,7 +137,7 @@ describe('an account of another node', () => {
     expect(n1.accounts.get('sales')).toMatchObject({ state: 'open', node: 'n2' });
   });
 
-  it('is not asked for again and again while its holder tells what it stored', async () => {
+  it('is not requested repeatedly while its owner reports the stored state', async () => {
     n2.accounts.changed(statusOf('sales', { state: 'waiting' }));
     hub.published.length = 0;
     for (let look = 0; look < 10; look++) {
@@ -148,14 +148,14 @@ describe('an account of another node', () => {
     expect(hub.published).toEqual([]);
   });
 
-  it('is not shown by an old word once it changed hands', () => {
+  it('is not shown by an old report after its owner changed', () => {
     n2.accounts.changed(statusOf('sales', { state: 'pairing', qr: '2@abc' }));
     n1.accounts.seen(viewOf({ sales: 'n3' }));
     n1.accounts.seen(viewOf({ sales: 'n2' }));
     expect(n1.accounts.get('sales')).toMatchObject({ state: 'waiting' });
   });
 
-  it('is shown as stopped when the database has been silent for too long', async () => {
+  it('is shown as stopped when the database did not respond for too long', async () => {
     await clock.advanceMs(10_001);
     expect(n1.accounts.get('sales')).toMatchObject({
       state: 'stopped',
@@ -164,8 +164,8 @@ describe('an account of another node', () => {
   });
 });
 
-describe('what an admin asks for', () => {
-  it('reaches the node that holds the account, and its answer comes back', async () => {
+describe('a command of an admin', () => {
+  it('reaches the owner of the account and returns its response', async () => {
     const status = await n1.accounts.pair('sales', { method: 'code', phone: '34911222333' });
     expect(sales.calls).toEqual([['pair', { method: 'code', phone: '34911222333' }]]);
     expect(status).toMatchObject({ accountId: 'sales', node: 'n2' });
@@ -174,7 +174,7 @@ describe('what an admin asks for', () => {
     expect(sales.calls.slice(1)).toEqual([['restart'], ['logout']]);
   });
 
-  it('comes back with the reason when the holder refuses', async () => {
+  it('fails with the reason when the owner refuses', async () => {
     sales.failure = new AlreadyLinkedError('sales');
     await expect(n1.accounts.pair('sales', { method: 'qr' })).rejects.toMatchObject({
       code: 'ALREADY_LINKED',
@@ -187,7 +187,7 @@ describe('what an admin asks for', () => {
     });
   });
 
-  it('is answered after a while when the holder does not, and at once when there is none', async () => {
+  it('fails after a time-out when the owner does not respond, and at once without an owner', async () => {
     hub.isMute = true;
     const asked = n1.accounts.restart('sales');
     const refused = expect(asked).rejects.toMatchObject({ code: 'ACCOUNT_NOT_HELD', disposition: 'retry' });
@@ -200,7 +200,7 @@ describe('what an admin asks for', () => {
   });
 });
 
-it('a new account is known at once where it was added', async () => {
+it('a new account is shown at once on the node that added it', async () => {
   expect(await n1.accounts.create('new')).toBe('added');
   expect(n1.accounts.get('new')).toMatchObject({ state: 'starting' });
   expect(await n1.accounts.create('sales')).toBe('known');

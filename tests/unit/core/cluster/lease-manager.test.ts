@@ -150,7 +150,7 @@ beforeEach(() => {
 });
 
 describe('a node', () => {
-  it('holds every account when it is alone, as soon as it has started', async () => {
+  it('acquires each account at its start when it is alone', async () => {
     world.accounts.push('a', 'b');
     const n1 = world.node('n1');
     await n1.owner.start();
@@ -160,7 +160,7 @@ describe('a node', () => {
     ]);
   });
 
-  it('keeps its accounts for ever while it can renew', async () => {
+  it('keeps its accounts while it can renew the leases', async () => {
     world.accounts.push('a');
     const n1 = world.node('n1');
     await n1.owner.start();
@@ -169,7 +169,7 @@ describe('a node', () => {
     expect(n1.open.get('a')?.isHeld()).toBe(true);
   });
 
-  it('takes its own accounts of an earlier life at once, under a new epoch', async () => {
+  it('acquires at once the accounts of its former process, under a new epoch', async () => {
     world.accounts.push('a');
     world.state.rows.set('a', { owner: 'n1', epoch: 7n, untilMs: 14_000 });
     const n1 = world.node('n1');
@@ -177,7 +177,7 @@ describe('a node', () => {
     expect(n1.owner.held().get('a')).toBe(8n);
   });
 
-  it('closes its sockets before its leases run out when the database is away, and opens them when it is back', async () => {
+  it('closes its sockets before its leases expire when the database is unavailable, and opens them afterwards', async () => {
     world.accounts.push('a');
     const n1 = world.node('n1');
     await n1.owner.start();
@@ -195,7 +195,7 @@ describe('a node', () => {
     expect(n1.owner.held().get('a')).toBe(2n);
   });
 
-  it('lets an account go the moment a write finds its lease gone', async () => {
+  it('releases an account when a write finds the lease lost', async () => {
     world.accounts.push('a');
     const n1 = world.node('n1');
     await n1.owner.start();
@@ -208,7 +208,7 @@ describe('a node', () => {
     expect(n1.owner.held().size).toBe(0);
   });
 
-  it('tries again an account that could not be started', async () => {
+  it('retries an account that could not be started', async () => {
     world.accounts.push('a');
     const n1 = world.node('n1');
     n1.holdFailures = 2;
@@ -232,7 +232,7 @@ describe('several nodes', () => {
     expect(nodes.map((node) => node.owner.held().size)).toEqual([2, 2, 2]);
   });
 
-  it('take over from a dead process within a second', async () => {
+  it('take over the accounts of a dead process within a second', async () => {
     world.accounts.push('a', 'b');
     const [n1, n2, n3] = ['n1', 'n2', 'n3'].map((nodeId) => world.node(nodeId)) as [
       TestNode,
@@ -252,7 +252,7 @@ describe('several nodes', () => {
     expect(world.sockets(lost)).toHaveLength(1);
   });
 
-  it('take over within a second from the only other one', async () => {
+  it('take over within a second when only one node is left', async () => {
     world.accounts.push('a');
     const [n1, n2] = [world.node('n1'), world.node('n2')];
     await n1.owner.start();
@@ -265,7 +265,7 @@ describe('several nodes', () => {
     expect(world.sockets('a')).toEqual(['n2']);
   });
 
-  it('leave the accounts of a node that only seems dead after their own connection broke', async () => {
+  it('leave the accounts of a live node when their own connection broke', async () => {
     world.accounts.push('a');
     const [n1, n2] = [world.node('n1'), world.node('n2')];
     await n1.owner.start();
@@ -280,7 +280,7 @@ describe('several nodes', () => {
     expect(world.sockets('a')).toEqual(['n1']);
   });
 
-  it('leave accounts where they are while the database knows no living node, as right after a fail-over of its own', async () => {
+  it('leave accounts where they are while the database lists no live node, as after a fail-over of the database', async () => {
     world.accounts.push('a');
     const [n1, n2] = [world.node('n1'), world.node('n2')];
     await n1.owner.start();
@@ -294,7 +294,7 @@ describe('several nodes', () => {
     expect(world.sockets('a')).toEqual(['n2']);
   });
 
-  it('take over from a node that hangs when its lease has run out, not before it has closed its socket', async () => {
+  it('take over from a hung node after its lease expired, when it has closed its socket', async () => {
     world.accounts.push('a');
     const [n1, n2] = [world.node('n1'), world.node('n2')];
     await n1.owner.start();
@@ -308,7 +308,7 @@ describe('several nodes', () => {
     expect(n1.abandoned).toEqual(['a']);
   });
 
-  it('do not mind a late word about a lease that they gave back and have anew', async () => {
+  it('ignore a late message about a lease that they released and acquired again', async () => {
     world.accounts.push('a', 'b');
     const n1 = world.node('n1');
     await n1.owner.start();
@@ -326,7 +326,7 @@ describe('several nodes', () => {
     expect(n1.owner.held().has(moved)).toBe(true);
   });
 
-  it('leave an account to the node that takes long to close its socket, whose last writes count', async () => {
+  it('leave an account to its owner until a slow close of its socket ends, with its last writes', async () => {
     world.accounts.push('a');
     const [n1, n2] = [world.node('n1'), world.node('n2')];
     await n1.owner.start();
@@ -343,7 +343,7 @@ describe('several nodes', () => {
     await n1.owner.stop();
   });
 
-  it('see a node alive that gives an account up to them, however long its socket takes to close', async () => {
+  it('regard a node as alive while it releases an account slowly', async () => {
     world.accounts.push('a', 'b');
     const [n1, n2] = [world.node('n1'), world.node('n2')];
     await n1.owner.start();
@@ -359,7 +359,7 @@ describe('several nodes', () => {
     expect([n1.open.size, n2.open.size]).toEqual([1, 1]);
   });
 
-  it('get all accounts of a node that drains at once, and none goes back to it', async () => {
+  it('acquire all accounts of a draining node at once, and return none', async () => {
     world.accounts.push('a', 'b', 'c');
     const n1 = world.node('n1');
     await n1.owner.start();

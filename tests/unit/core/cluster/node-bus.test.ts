@@ -52,7 +52,7 @@ describe('NodeBus', () => {
     expect(heard).toEqual([]);
   });
 
-  it('calls every handler when the transport is back', () => {
+  it('calls each reconnect handler when the transport works again', () => {
     let events: NodeTransportEvents | undefined;
     let calls = 0;
     const bus = new NodeBus('n1', (own) => {

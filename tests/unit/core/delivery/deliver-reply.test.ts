@@ -111,7 +111,7 @@ describe('ReplyDelivery', () => {
     expect([1, 2, 3].map((id) => rows.state(id))).toEqual(['sent', 'sent', 'sent']);
   });
 
-  it('lets no slow chat hold up another', async () => {
+  it('delays no chat behind a slow one', async () => {
     let release!: () => void;
     const slow = new Promise<void>((resolve) => {
       release = resolve;
@@ -127,7 +127,7 @@ describe('ReplyDelivery', () => {
     expect(sent).toEqual(['WA3', 'WA1', 'WA2']);
   });
 
-  it('leaves replies in the outbox while the account is not open, and sends them when it opens', async () => {
+  it('leaves replies in the outbox while the account is not connected, and sends them when it is', async () => {
     const { rows, sent, connection, delivery } = setup();
     connection.state = 'waiting';
     delivery.deliver(rows.put(reply(1), reply(2)));
@@ -139,7 +139,7 @@ describe('ReplyDelivery', () => {
     expect(sent).toEqual(['WA1', 'WA2']);
   });
 
-  it('sends again with the same id what a drop left unacknowledged, before anything newer', async () => {
+  it('sends an unacknowledged reply again with the same id after a disconnect, before newer ones', async () => {
     const { rows, sent, delivery } = setup();
     rows.put(reply(1));
     await rows.markSending('1');
@@ -152,7 +152,7 @@ describe('ReplyDelivery', () => {
     expect(sent).toEqual(['WA1', 'WA2', 'WA3']);
   });
 
-  it('sends nothing that was acknowledged meanwhile', async () => {
+  it('sends no reply that was acknowledged meanwhile', async () => {
     const { rows, sent, delivery } = setup();
     const [first] = rows.put(reply(1));
     const row = rows.rows.get('1');
@@ -173,7 +173,7 @@ describe('ReplyDelivery', () => {
     expect(rows.state(1)).toBe(state);
   });
 
-  it('sends again, before what is behind it in its chat, what may not have gone out though the account is open', async () => {
+  it('sends an uncertain reply again before the next one of its chat while connected', async () => {
     const clock = new FakeClock();
     let failures = 2;
     const { rows, sent, delivery } = setup(async ({ waMessageId }) => {
@@ -188,7 +188,7 @@ describe('ReplyDelivery', () => {
     expect(sent).toEqual(['WA3', 'WA1', 'WA2']);
   });
 
-  it('does not send again what was acknowledged after all, and keeps nobody waiting for what never goes', async () => {
+  it('sends no acknowledged reply again, and delays no chat behind one that cannot be sent', async () => {
     const clock = new FakeClock();
     const { rows, sent, delivery } = setup(async ({ waMessageId }) => {
       if (!['WA2', 'WA4'].includes(waMessageId)) throw new SendUncertainError('who knows');
@@ -201,7 +201,7 @@ describe('ReplyDelivery', () => {
     expect([1, 3].map((id) => rows.tries(id))).toEqual([1, 3]);
   });
 
-  it('sends nothing of a chat before a row of which the database did not say that it was noted', async () => {
+  it('sends no later reply of a chat before the database confirms the state of the earlier one', async () => {
     const clock = new FakeClock();
     const { rows, sent, delivery } = setup(undefined, clock);
     const markSending = rows.markSending.bind(rows);
@@ -219,7 +219,7 @@ describe('ReplyDelivery', () => {
     expect(sent).toEqual(['WA3', 'WA1', 'WA2']);
   });
 
-  it('waits for the database no longer than the account is open', async () => {
+  it('waits for the database only while the account is connected', async () => {
     const clock = new FakeClock();
     const { rows, sent, connection, delivery } = setup(undefined, clock);
     const { markSending } = rows;
@@ -236,7 +236,7 @@ describe('ReplyDelivery', () => {
     expect(sent).toEqual(['WA1', 'WA2']);
   });
 
-  it('gives an account up without waiting to send again what may not have gone out', async () => {
+  it('releases an account without waiting to repeat an uncertain reply', async () => {
     const { rows, delivery } = setup(
       () => Promise.reject(new SendUncertainError('who knows')),
       new FakeClock(),
@@ -257,14 +257,14 @@ describe('ReplyDelivery', () => {
     expect([rows.state(1), rows.state(2)]).toEqual(['sending', 'sent']);
   });
 
-  it('marks every send before it is idle', async () => {
+  it('marks each send before it is idle', async () => {
     const { rows, delivery } = setup(undefined, new FakeClock());
     delivery.deliver(rows.put(reply(1)));
     await delivery.idle();
     expect(rows.state(1)).toBe('sent');
   });
 
-  it('finishes what it took and leaves what comes later to the next owner, however much comes', async () => {
+  it('finishes the replies that it started and leaves later ones to the next owner', async () => {
     let release!: () => void;
     const slow = new Promise<void>((resolve) => {
       release = resolve;
@@ -282,7 +282,7 @@ describe('ReplyDelivery', () => {
     expect([3, 4, 5].map((id) => rows.state(id))).toEqual(['queued', 'queued', 'queued']);
   });
 
-  it('misses no call to poll, however close it is to the end of the poll before', async () => {
+  it('misses no call to poll, even at the end of the previous poll', async () => {
     for (let steps = 0; steps < 12; steps++) {
       const { rows, sent, delivery } = setup();
       const queued = rows.queued.bind(rows);
@@ -314,7 +314,7 @@ describe('ReplyDelivery', () => {
     expect(rows.reads).toBe(3);
   });
 
-  it('sends no newer reply before the stored ones are read, when the database does not answer at the opening', async () => {
+  it('sends no newer reply before the stored ones when the database does not respond at connect', async () => {
     const clock = new FakeClock();
     const { rows, sent, delivery } = setup(undefined, clock);
     rows.put(reply(1));
@@ -333,7 +333,7 @@ describe('ReplyDelivery', () => {
     expect(sent).toEqual(['WA1', 'WA2']);
   });
 
-  it('sends rows that it polled on the connection before behind what was lost with that one', async () => {
+  it('sends rows polled on the previous connection after the replies lost with it', async () => {
     const { rows, sent, delivery } = setup();
     let answerPoll: () => void = () => undefined;
     let answerResume: () => void = () => undefined;
@@ -369,7 +369,7 @@ describe('ReplyDelivery', () => {
     expect(sent).toEqual(['WA1', 'WA1', 'WA2']);
   });
 
-  it('sends a reply that waited for the database behind what was lost with the connection before', async () => {
+  it('sends a reply that waited for the database after the replies lost with the previous connection', async () => {
     const clock = new FakeClock();
     const { rows, sent, delivery } = setup(undefined, clock);
     const markSending = rows.markSending.bind(rows);

@@ -72,8 +72,8 @@ async function resendAfter(ms: number): Promise<void> {
   await delivery.idle();
 }
 
-describe('a message that WhatsApp took and never acknowledged', () => {
-  it('is looked for once at a time, however long the database takes', async () => {
+describe('a message that WhatsApp received and never acknowledged', () => {
+  it('is searched once at a time, however long the database takes', async () => {
     await send(known, 'WA1');
     let answer: (rows: []) => void = () => undefined;
     const overdue = vi.spyOn(outbox, 'overdue').mockReturnValueOnce(new Promise((rows) => (answer = rows)));
@@ -89,7 +89,7 @@ describe('a message that WhatsApp took and never acknowledged', () => {
     expect(sent).toEqual(['WA1', 'WA1']);
   });
 
-  it('goes again with the same id once the time is over, and not before', async () => {
+  it('is sent again with the same id after the time limit, and not before', async () => {
     await send(known, 'WA1');
     await resendAfter(ACK_TIMEOUT_MS - 1);
     expect(sent).toEqual(['WA1']);
@@ -99,7 +99,7 @@ describe('a message that WhatsApp took and never acknowledged', () => {
     expect(sent).toHaveLength(2);
   });
 
-  it('is a dead letter after five sends, which a replay sends again under the same id', async () => {
+  it('becomes a dead letter after five sends, which a replay sends again with the same id', async () => {
     const id = await send(known, 'WA1');
     for (let n = 0; n < 20; n++) await resendAfter(ACK_TIMEOUT_MS);
     expect(sent).toHaveLength(5);
@@ -113,7 +113,7 @@ describe('a message that WhatsApp took and never acknowledged', () => {
     expect(row(id)).toMatchObject({ state: 'sent', attempts: 1 });
   });
 
-  it('is left alone while the account is not connected, and once it is acknowledged', async () => {
+  it('is not sent while the account is not connected, nor after its ack', async () => {
     await send(known, 'WA1');
     status = { state: 'waiting', isConnected: false };
     await resendAfter(ACK_TIMEOUT_MS * 3);
@@ -130,7 +130,7 @@ describe('an account that WhatsApp limits', () => {
     status = { state: 'restricted', isConnected: true, reason: 'Limited (463).', limitLeftMs: 3_600_000 };
   });
 
-  it('holds what goes to strangers until the time is over, and answers those who wrote', async () => {
+  it('delays messages to new contacts until the limit ends, and answers people who wrote', async () => {
     const cold = await send(stranger, 'COLD');
     await send(known, 'WARM');
     expect(sent).toEqual(['WARM']);
@@ -154,7 +154,7 @@ describe('an account that WhatsApp limits', () => {
   it.each([
     ['while connected', () => delivery.limitChanged()],
     ['before the next opening', () => delivery.resume()],
-  ])('sends what it held as soon as the limit ends %s, whatever the clock says', async (_when, told) => {
+  ])('sends delayed messages as soon as the limit ends %s, whatever the clock says', async (_when, told) => {
     await send(stranger, 'COLD');
     nowMs -= 5 * 3_600_000;
     status = { state: 'open', isConnected: true };
@@ -163,7 +163,7 @@ describe('an account that WhatsApp limits', () => {
     expect(sent).toEqual(['COLD']);
   });
 
-  it('keeps what it holds over an opening that finds the limit in force', async () => {
+  it('keeps messages delayed over a reconnect while the limit applies', async () => {
     await send(stranger, 'COLD');
     nowMs += 5 * 3_600_000;
     await delivery.limitChanged();

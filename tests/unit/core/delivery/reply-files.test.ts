@@ -88,7 +88,7 @@ describe('ReplyFiles', () => {
     await delivery.idle();
   }
 
-  it('uploads it once and sends what was kept, before what follows in the chat', async () => {
+  it('uploads a file once and sends the stored upload, before later replies of the chat', async () => {
     await reply();
     expect(sent).toEqual([
       { waMessageId: 'WA1', content: 'uploaded 1' },
@@ -96,7 +96,7 @@ describe('ReplyFiles', () => {
     ]);
   });
 
-  it('sends the very same once more after a send that may not have happened', async () => {
+  it('sends the same upload again after an uncertain send', async () => {
     failSend = new SendUncertainError('The line broke.');
     const replied = reply();
     await clock.untilSleeping();
@@ -107,7 +107,7 @@ describe('ReplyFiles', () => {
     expect(sent).toContainEqual({ waMessageId: 'WA1', content: 'uploaded 1' });
   });
 
-  it('waits longer after each upload that failed, and holds up its chat meanwhile', async () => {
+  it('waits longer after each failed upload, and delays its chat meanwhile', async () => {
     let failures = 2;
     upload = async () => {
       failures -= 1;
@@ -126,7 +126,7 @@ describe('ReplyFiles', () => {
     expect(sent.map(({ waMessageId }) => waMessageId)).toEqual(['WA1', 'WA2']);
   });
 
-  it('gives up after five uploads, with a dead letter, and goes on with the chat', async () => {
+  it('gives up after five uploads with a dead letter, and continues with the chat', async () => {
     upload = async () => {
       throw new UploadFailedError('The host is down.');
     };

@@ -74,7 +74,7 @@ describe('ReplySender', () => {
     expect(row()?.state).toBe('sent');
   });
 
-  it('sends nothing of a row that is acknowledged or dead, and polls for rows that it did not see', async () => {
+  it('sends no row that is acknowledged or dead, and polls for missed rows', async () => {
     const { sender, reply, sent, outbox, polls } = await setup();
     await outbox.markDead(reply.outboxId, 'given up');
     await sender.send(reply);
@@ -103,7 +103,7 @@ describe('ReplySender', () => {
     expect(row()).toMatchObject({ state: 'sending', attempts: 3, waMessageId: 'WA1' });
   });
 
-  it('sends no uncertain message again once the account is given up', async () => {
+  it('sends no uncertain message again after the account is released', async () => {
     const { sender, reply, row, finishing } = await setup([new SendUncertainError('the line broke')]);
     const sending = sender.send(reply);
     await settle();

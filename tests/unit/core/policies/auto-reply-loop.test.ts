@@ -57,7 +57,7 @@ describe('two programs that answer each other', () => {
     expect(dropped[0]).toBe(11);
   });
 
-  it('are stopped later when they take their time over long answers', () => {
+  it('are stopped later when they answer slowly at length', () => {
     const lines = times(60, (n) => ({ afterReplyMs: 6_000, text: `${n} ${'lorem ipsum '.repeat(20)}` }));
     expect(play(lines, { answerMs: 5_000 }).dropped[0]).toBe(31);
   });
@@ -72,13 +72,13 @@ describe('two programs that answer each other', () => {
     expect(dropped.at(-1)).toBe(59);
   });
 
-  it('are heard again once one of them waits as a person would', () => {
+  it('are answered again after one of them waits as a person would', () => {
     const lines: Line[] = times(20, () => ({ afterReplyMs: 40, text: 'ok' }));
     lines.push({ afterReplyMs: 60_000, text: 'ok' });
     expect(play(lines).dropped).toEqual(times(9, (n) => 11 + n));
   });
 
-  it('are told from other members of a group', () => {
+  it('are distinguished from other members of a group', () => {
     const lines = times(60, (n) => ({ afterReplyMs: 200, text: 'ok', sender: `member ${n % 5}` }));
     expect(play(lines).dropped).toEqual([]);
   });
@@ -107,7 +107,7 @@ describe('a person', () => {
     );
   });
 
-  it('may send many lines at once without waiting for an answer', () => {
+  it('can send many lines at once without waiting for an answer', () => {
     const earlier = times(30, (n) => ({
       sender: 'ana',
       text: 'ok',
@@ -118,7 +118,7 @@ describe('a person', () => {
     expect(loopOf({ sender: 'ana', text: 'ok', receivedAtMs: 1_050 }, earlier, settings).isLoop).toBe(false);
   });
 
-  it('may ask for the next one again and again, a second and a half apart', () => {
+  it('can request the next item repeatedly, a second and a half apart', () => {
     const lines = times(60, () => ({ afterReplyMs: 1_501, text: 'next' }));
     expect(play(lines, { answer: () => 'Here you are.' }).dropped).toEqual([]);
   });

@@ -23,7 +23,7 @@ describe('whileTyping', () => {
     expect(shown).toEqual([]);
   });
 
-  it('shows typing, repeats it before WhatsApp drops it, and takes it back at the end', async () => {
+  it('shows typing, repeats it before it expires, and ends it with the work', async () => {
     const shown: boolean[] = [];
     const clock = new FakeClock();
     const work = deferred<string>();
@@ -43,7 +43,7 @@ describe('whileTyping', () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it('never lets a failing indicator reach the work', async () => {
+  it('does not fail the work when the indicator fails', async () => {
     const clock = new FakeClock();
     const work = deferred<string>();
     const typed = whileTyping(

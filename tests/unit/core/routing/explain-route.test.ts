@@ -20,7 +20,7 @@ async function explain(
 }
 
 describe('explainRoute', () => {
-  it('decides rule by rule, in both environments, and goes on after the winner', async () => {
+  it('evaluates each route in both environments, also after the chosen one', async () => {
     const explanation = await explain(
       [
         aRoute({ id: 'off', priority: 9, enabled: false }),
@@ -49,7 +49,7 @@ describe('explainRoute', () => {
     ]);
   });
 
-  it('says why nobody answers', async () => {
+  it('gives the reason when no route answers', async () => {
     const explanation = await explain([aRoute({ channelId: '5490000000000' })], {
       from: '5493777239922@c.us',
     });
@@ -57,14 +57,14 @@ describe('explainRoute', () => {
     expect(explanation.sentence).toContain('add one');
   });
 
-  it('takes the other environment when asked to', async () => {
+  it('evaluates the other environment on request', async () => {
     const routes = [aRoute({ id: 'lab' }), aRoute({ id: 'prod', environment: 'prod' })];
     const explanation = await explain(routes, { channelId: '5493777239922', environment: 'prod' });
     expect(explanation).toMatchObject({ decision: 'route', route: { id: 'prod' } });
     expect(explanation.identity.environment).toBe('prod');
   });
 
-  it('knows one person by number and LID', async () => {
+  it('recognizes one person by number and LID', async () => {
     const explanation = await explain(
       [aRoute({ id: 'lid', channelId: '123456789012345@lid' })],
       { channelId: '5493777239922' },
@@ -97,7 +97,7 @@ describe('explainRoute', () => {
     ['channelId', {}],
     ['from', { from: 'somebody', channelId: '5493777239922' }],
     ['from', { from: '120363041234567890@g.us' }],
-  ])('names the field %s when it holds no address: %j', async (field, input) => {
+  ])('names the field %s when it is not an address: %j', async (field, input) => {
     const deps = { routes: routesOf([]), matcher, environment: 'lab' as const };
     const result = await explainRoute(deps, { accountId: 'main', text: 'hola', ...input });
     expect(result).toMatchObject({ kind: 'invalid', field });
@@ -111,7 +111,7 @@ describe('regexProblem', () => {
     }
   });
 
-  it('says in a sentence what is wrong with the others', () => {
+  it('describes an invalid pattern in one sentence', () => {
     expect(regexProblem('(')).toMatch(/^regexFilter is no valid pattern: .*\.$/);
     expect(regexProblem('')).toContain('must not be empty');
     expect(regexProblem('a'.repeat(MAX_PATTERN_CHARS))).toBeUndefined();

@@ -44,7 +44,7 @@ describe('routeMessage', () => {
     expect(tested).toEqual(['never', 'hel']);
   });
 
-  it('takes a pattern that runs too long for no match, with its reason in the trace', async () => {
+  it('treats a pattern that times out as no match, with its reason in the trace', async () => {
     const { route } = await setup([{ channelId: '*', regexFilter: 'slow' }], 'timeout');
     const choice = await route();
     expect(choice.kind).toBe('none');

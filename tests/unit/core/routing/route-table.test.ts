@@ -20,20 +20,20 @@ const query: RouteQuery = {
 const none = new Map<string, MatchResult>();
 
 describe('chooseRoute', () => {
-  it('prefers a rule of the chat to the wildcard, however high the wildcard stands', () => {
+  it('prefers a route of the chat to the wildcard, whatever the priority of the wildcard', () => {
     const wildcard = aRoute({ channelId: ANY_CHANNEL, priority: 1_000 });
     const own = aRoute({ priority: -5 });
     expect(chooseRoute([wildcard, own], query, none)).toMatchObject({ kind: 'route', route: { id: own.id } });
   });
 
-  it('finds a rule by the number or by the LID of the same person', () => {
+  it('finds a route by the number or by the LID of the same person', () => {
     for (const channelId of query.channelIds) {
       const route = aRoute({ channelId });
       expect(chooseRoute([route], query, none)).toMatchObject({ kind: 'route', route: { channelId } });
     }
   });
 
-  it('asks the higher priority first, then the older rule, then the lower id', () => {
+  it('orders routes by higher priority, then age, then lower id', () => {
     const at = (day: number) => new Date(Date.UTC(2026, 0, day));
     const routes = [
       aRoute({ id: 'young', priority: 1, createdAt: at(3) }),
@@ -45,7 +45,7 @@ describe('chooseRoute', () => {
     expect(inRouteOrder(routes).map((route) => route.id)).toEqual(['high', 'a', 'b', 'young', 'low']);
   });
 
-  it('passes on to the next rule when a pattern does not match, took too long or is broken', () => {
+  it('continues with the next route when a pattern does not match, times out or is invalid', () => {
     const routes = ['no-match', 'timeout', 'invalid'].map((id) =>
       aRoute({ id, priority: 9, regexFilter: 'x' }),
     );
@@ -65,7 +65,7 @@ describe('chooseRoute', () => {
     });
   });
 
-  it('says of each rule after the winner that it was not asked', () => {
+  it('marks each route after the chosen one as not evaluated', () => {
     const choice = chooseRoute(
       [
         aRoute({ id: 'first', priority: 2 }),
@@ -88,7 +88,7 @@ describe('chooseRoute', () => {
     ['no-match', [aRoute({ id: 'no', regexFilter: 'x' }), aRoute({ enabled: false })]],
     ['regex-timeout', [aRoute({ id: 'no', regexFilter: 'x' }), aRoute({ id: 'slow', regexFilter: 'y' })]],
     ['regex-invalid', [aRoute({ id: 'bad', regexFilter: '(' })]],
-  ] as const)('gives the reason %s when no rule takes the message', (reason, routes) => {
+  ] as const)('gives the reason %s when no route matches', (reason, routes) => {
     const matches = new Map<string, MatchResult>([
       ['no', 'no-match'],
       ['slow', 'timeout'],
@@ -127,7 +127,7 @@ const anyCase = anyTable.chain((routes) =>
 );
 
 describe('the choice of a route, for any table', () => {
-  it('does not depend on the order in which the rules come', () => {
+  it('does not depend on the order of the routes', () => {
     fc.assert(
       fc.property(anyCase, ({ routes, shuffled, matches }) => {
         expect(chooseRoute(shuffled, query, matches)).toEqual(chooseRoute(routes, query, matches));
@@ -135,7 +135,7 @@ describe('the choice of a route, for any table', () => {
     );
   });
 
-  it('is a rule that takes the message, with none that takes it before: the first principles, written out', () => {
+  it('is the first matching route in order, by an independent definition', () => {
     fc.assert(
       fc.property(anyCase, ({ routes, matches }) => {
         const takers = routes.filter(
@@ -163,7 +163,7 @@ describe('the choice of a route, for any table', () => {
     );
   });
 
-  it('has one line of trace a rule, and exactly one winner when there is one', () => {
+  it('has one trace entry per route, and at most one chosen route', () => {
     fc.assert(
       fc.property(anyCase, ({ routes, matches }) => {
         const choice = chooseRoute(routes, query, matches);
@@ -178,7 +178,7 @@ describe('the choice of a route, for any table', () => {
     );
   });
 
-  it('is the same when patterns are tested only as far as needed', async () => {
+  it('is the same when patterns are tested only as needed', async () => {
     await fc.assert(
       fc.asyncProperty(anyCase, async ({ routes, matches }) => {
         const inPlay = routes.filter((route) => isInPlay(route, query));
@@ -203,7 +203,7 @@ describe('the choice of a route, for any table', () => {
 });
 
 describe('routeMessage', () => {
-  it('keeps the stored trace short, with the winner in it', async () => {
+  it('limits the stored trace, with the chosen route in it', async () => {
     const refusing = Array.from({ length: 80 }, (_, index) =>
       aRoute({ id: `r${index}`, priority: 1, regexFilter: 'x' }),
     );

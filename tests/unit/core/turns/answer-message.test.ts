@@ -135,7 +135,7 @@ describe('answerMessage', () => {
     expect(delivered).toMatchObject([{ messageId: '2', message: { text: 're text 1', waMessageId: 'WA' } }]);
   });
 
-  it('says when no further message waited, and when nothing was left', async () => {
+  it('reports when no further message waits, and when none was left', async () => {
     await next();
     expect(await answerMessage(deps(), claim, { keepClaim: true })).toBe('answered-last');
     expect(await answerMessage(deps(), claim, { keepClaim: true })).toBe('idle');
@@ -149,7 +149,7 @@ describe('answerMessage', () => {
     expect(replies()).toEqual([]);
   });
 
-  it('tells the node that holds the account of replies, when that is another one', async () => {
+  it('informs the owner of the account about replies when it is another node', async () => {
     await answerMessage({ ...deps(), accounts: { delivery: () => undefined } }, claim);
     expect(published).toEqual([{ kind: 'replies-queued', accountId: 'default' }]);
   });
@@ -181,7 +181,7 @@ describe('answerMessage', () => {
   });
 });
 
-describe('a turn that no repeat would end well', () => {
+describe('a turn that cannot succeed on a repeat', () => {
   it.each([
     ['a fault of wa2ai', 'candidates', new TypeError('x is not a function'), 'TURN_FAULT'],
     ['a table that cannot be read', 'candidates', new UnreadableError(), 'STORAGE_DAMAGED'],
@@ -189,7 +189,7 @@ describe('a turn that no repeat would end well', () => {
     ['an end that cannot be stored', 'finish', new UnreadableError(), 'STORAGE_DAMAGED'],
     ['a message that cannot be read', 'next', new UnreadableError(), 'STORAGE_DAMAGED'],
   ] as const)(
-    'is a dead letter with a sentence, and the next has its turn (%s)',
+    'is a dead letter with a sentence, and the next message is answered (%s)',
     async (_what, where, error, reason) => {
       faults[where] = error;
       await next();
@@ -203,7 +203,7 @@ describe('a turn that no repeat would end well', () => {
     },
   );
 
-  it('because of a damaged route names it and its damage, and sends its notice to nobody', async () => {
+  it('because of a damaged route names the route and its damage, and sends no notice', async () => {
     routes = [aRoute({ accountId: 'default', channelId: '*', config: {}, damage: 'config.adk is wrong' })];
     await next();
     expect(state.deadLetters).toMatchObject([
@@ -215,7 +215,7 @@ describe('a turn that no repeat would end well', () => {
     expect(replies()).toEqual([]);
   });
 
-  it('is none when only the earlier turns cannot be read', async () => {
+  it('is not one whose earlier turns cannot be read', async () => {
     await next();
     faults.history = new UnreadableError();
     await next();
@@ -224,8 +224,8 @@ describe('a turn that no repeat would end well', () => {
   });
 });
 
-describe('a turn that a repeat may end well', () => {
-  it.each(['candidates', 'finish', 'next'] as const)('is left as it was (%s)', async (where) => {
+describe('a turn that can succeed on a repeat', () => {
+  it.each(['candidates', 'finish', 'next'] as const)('stays open (%s)', async (where) => {
     faults[where] = new StorageUnavailableError('away');
     await expect(next()).rejects.toThrow(StorageUnavailableError);
     expect(ends()).toEqual([
@@ -236,7 +236,7 @@ describe('a turn that a repeat may end well', () => {
     expect(replies()).toEqual(['re text 1']);
   });
 
-  it('is left as it was when the service stops', async () => {
+  it('stays open when the service stops', async () => {
     stopping.abort(new Error('stopping'));
     faults.candidates = new TypeError('closed');
     await expect(next()).rejects.toThrow('stopping');

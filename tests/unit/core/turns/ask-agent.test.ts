@@ -4,6 +4,7 @@ import {
   AgentProtocolError,
   AgentTimeoutError,
   AgentUnavailableError,
+  MediaError,
   StorageUnavailableError,
 } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, IncomingMessage } from '../../../../router/src/core/models.ts';
@@ -58,13 +59,22 @@ function deps(attempts = 3) {
 }
 
 describe('askAgent', () => {
-  it('returns the answer of the first ask', async () => {
+  it('says in the log that a file was not loaded, and not that the agent failed', async () => {
+    const { log, ...rest } = deps(1);
+    const failing = agent(new MediaError('MEDIA_GONE', 'It is gone.'));
+    await askAgent({ ...rest, log }, failing, 'http://a', message);
+    expect(log.lines).toMatchObject([
+      { message: 'file of the message not loaded', fields: { code: 'MEDIA_GONE' } },
+    ]);
+  });
+
+  it('returns the answer of the first attempt', async () => {
     const client = agent({ success: true, response: 'hello' });
     const outcome = await askAgent(deps(), client, 'http://agent', message);
     expect(outcome).toMatchObject({ kind: 'answer', attempts: 1, response: { response: 'hello' } });
   });
 
-  it('asks again after the wait that the agent named', async () => {
+  it('repeats the request after the wait that the agent named', async () => {
     const d = deps();
     const client = agent(new AgentUnavailableError('busy', { retryAfterMs: 7_000 }), {
       success: true,
@@ -78,7 +88,7 @@ describe('askAgent', () => {
     expect(await asked).toMatchObject({ kind: 'answer', attempts: 2, agentMs: 7_000 });
   });
 
-  it('gives up after the allowed asks with the last error', async () => {
+  it('gives up after the allowed attempts with the last error', async () => {
     const d = deps(2);
     const client = agent(new AgentUnavailableError('first'), new AgentUnavailableError('second'));
     const asked = askAgent(d, client, 'http://agent', message);
@@ -87,7 +97,7 @@ describe('askAgent', () => {
     expect(await asked).toMatchObject({ kind: 'failed', attempts: 2, error: { message: 'second' } });
   });
 
-  describe('with patience for an agent that is away', () => {
+  describe('with patience for an unavailable agent', () => {
     const away = () => new AgentUnavailableError('away', { isAway: true });
     async function patient(...ends: Array<AgentResponse | Error>) {
       const d = deps(2);
@@ -98,7 +108,7 @@ describe('askAgent', () => {
       return { d, client, asked };
     }
 
-    it('asks on although the asks are used up, and has the answer when it is back', async () => {
+    it('continues after the allowed attempts, and returns the answer when the agent is available', async () => {
       const { d, client, asked } = await patient(...Array.from({ length: 30 }, away), {
         success: true,
         response: 'ok',
@@ -108,7 +118,7 @@ describe('askAgent', () => {
       expect(await asked).toMatchObject({ kind: 'answer', attempts: 31, agentMs: 30_000 });
     });
 
-    it('gives up when the patience is over, with the first ask and the last in the trace', async () => {
+    it('gives up when the patience ends, with the first and the last attempt in the trace', async () => {
       const { d, client, asked } = await patient(...Array.from({ length: 100 }, away));
       for (let second = 0; second < 70; second++) await d.clock.advanceMs(1_000);
       const { attempts, trace } = await asked;
@@ -119,7 +129,7 @@ describe('askAgent', () => {
       expect(trace.at(-1)).toMatchObject({ attempt: 61, code: 'AGENT_UNAVAILABLE' });
     });
 
-    it('has none for one that took the request and broke over it', async () => {
+    it('does not apply to an agent that failed after it received the request', async () => {
       const { d, client, asked } = await patient(
         away(),
         away(),
@@ -135,17 +145,17 @@ describe('askAgent', () => {
     ['that no repeat helps', new AgentProtocolError('status 400')],
     ['that may have happened', new AgentTimeoutError('timed out')],
     ['nobody expected', new TypeError('boom')],
-  ])('never asks again after an error %s', async (_name, error) => {
+  ])('never repeats a request after an error %s', async (_name, error) => {
     const client = agent(error);
     const outcome = await askAgent(deps(), client, 'http://agent', message);
     expect(outcome).toMatchObject({ kind: 'failed', attempts: 1 });
     expect(client.asks).toBe(1);
   });
 
-  describe('with an agent that keeps answering Retry-After', () => {
+  describe('with an agent that repeatedly responds with Retry-After', () => {
     const busy = () => new AgentUnavailableError('status 503', { retryAfterMs: 50_000, isAway: true });
 
-    it('waits no longer in all than maxWaitMs, and says so', async () => {
+    it('waits at most maxWaitMs in total, and reports it', async () => {
       const d = deps(20);
       const limited = { ...d, policy: { ...d.policy, patienceMs: 120_000, maxWaitMs: 120_000 } };
       const client = agent(...Array.from({ length: 50 }, busy));
@@ -165,7 +175,7 @@ describe('askAgent', () => {
       });
     });
 
-    it('takes the answer that comes after the last wait', async () => {
+    it('returns the answer that comes after the last wait', async () => {
       const d = deps(20);
       const limited = { ...d, policy: { ...d.policy, maxWaitMs: 60_000 } };
       const client = agent(busy(), busy(), { success: true, response: 'ok' });
@@ -177,7 +187,7 @@ describe('askAgent', () => {
   });
 
   describe('the number of attempts', () => {
-    it('is stored before each request is sent, and goes on from those of an earlier process', async () => {
+    it('is stored before each request is sent, and continues from those of an earlier process', async () => {
       const d = deps();
       d.noted.push(1, 2);
       const seen: number[] = [];
@@ -199,7 +209,7 @@ describe('askAgent', () => {
       expect(seen).toEqual([3, 4]);
     });
 
-    it('leaves the agent alone when it cannot be stored', async () => {
+    it('is not exceeded by a request when it cannot be stored', async () => {
       const client = agent({ success: true, response: 'ok' });
       const noteAttempt = () => Promise.reject(new StorageUnavailableError('The database is away.'));
       const asked = askAgent({ ...deps(), noteAttempt }, client, 'http://agent', message);
@@ -221,7 +231,7 @@ describe('askAgent', () => {
     });
   });
 
-  it('makes another attempt after an uncertain error when the route says retry, and tells the client', async () => {
+  it('makes another attempt after an uncertain error when the route says retry, and informs the client', async () => {
     const d = deps();
     const options: unknown[] = [];
     const client: AgentClient = {
@@ -239,7 +249,7 @@ describe('askAgent', () => {
     expect(options).toMatchObject([{ uncertain: 'retry' }, { uncertain: 'retry' }]);
   });
 
-  it('ends with the stop of the service instead of an outcome, so that the turn stays open', async () => {
+  it('ends without an outcome when the service stops, so that the turn stays open', async () => {
     const d = deps();
     const asked = askAgent(d, agent(new AgentUnavailableError('busy')), 'http://agent', message);
     await d.clock.untilSleeping();

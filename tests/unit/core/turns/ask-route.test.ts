@@ -78,7 +78,7 @@ const waitsOf = (answer: Awaited<ReturnType<typeof askRoute>>) =>
   );
 
 describe('askRoute', () => {
-  it("asks as often and as patiently as the route's failure settings say", async () => {
+  it("applies the attempts and the patience of the route's failure settings", async () => {
     const route = aRoute({
       config: { failure: { attempts: 4, backoffMs: 100, maxBackoffMs: 250 } },
     });
@@ -89,7 +89,7 @@ describe('askRoute', () => {
     expect(waitsOf(answer)).toEqual([99, 199, 249, undefined]);
   });
 
-  describe('by default patient with an agent that is away', () => {
+  describe('by default patient with an unavailable agent', () => {
     const away = () => new AgentUnavailableError('Nobody is there.', { isAway: true });
     const ends = [away(), away(), away(), hello];
     const DAY_MS = 86_400_000;
@@ -97,7 +97,7 @@ describe('askRoute', () => {
     it.each([
       ['says nothing of failures', {}],
       ['says how long to wait between asks', { maxBackoffMs: 1_000 }],
-    ])('waits for it when the route %s', async (_name, failure) => {
+    ])('waits for the agent when the route %s', async (_name, failure) => {
       const route = aRoute({ config: { failure } });
       const { ask } = deps({ [route.id]: [...ends] }, [], DAY_MS);
       expect(await ask(route)).toMatchObject({ kind: 'answer', attempts: 4 });
@@ -107,7 +107,7 @@ describe('askRoute', () => {
       ['how often to ask', { attempts: 2 }],
       ['what to say instead', { fallbackText: 'Call 555.' }],
       ['whom to ask instead', { fallbackRouteId: 'gone' }],
-    ])('does not when the route says %s', async (_name, failure) => {
+    ])('does not wait when the route says %s', async (_name, failure) => {
       const route = aRoute({ config: { failure } });
       const { ask, asked } = deps({ [route.id]: [...ends] }, [], DAY_MS);
       expect((await ask(route)).kind).not.toBe('answer');
@@ -131,7 +131,7 @@ describe('askRoute', () => {
     expect(second).toBeLessThanOrEqual(220_000);
   });
 
-  it('waits no longer in all than the patience of the service for an agent that keeps asking for more time', async () => {
+  it('waits at most the patience of the service for an agent that repeatedly responds with Retry-After', async () => {
     const route = aRoute({ config: { failure: { attempts: 5 } } });
     const { ask } = deps({ [route.id]: [busy(600_000)] }, [], 120_000);
     const answer = await ask(route);
@@ -140,7 +140,7 @@ describe('askRoute', () => {
     expect(answer).toMatchObject({ kind: 'failed', sentence: expect.stringContaining('patienceMs') });
   });
 
-  it('asks the fallback route once when the agent failed for good, and says so in the trace', async () => {
+  it('calls the fallback route once when the agent failed finally, and records it in the trace', async () => {
     const spare = aRoute({ config: { failure: { attempts: 9 } } });
     const route = aRoute({ config: { failure: { fallbackRouteId: spare.id } } });
     const { ask, asked } = deps({ [route.id]: [new AgentProtocolError('status 400')], [spare.id]: [hello] }, [
@@ -156,7 +156,7 @@ describe('askRoute', () => {
     ]);
   });
 
-  it('never goes round: a failing fallback is asked once and its own fallback not at all', async () => {
+  it('calls a failing fallback once and its own fallback never', async () => {
     const route = aRoute();
     const spare = aRoute({ config: { failure: { attempts: 5, fallbackRouteId: route.id } } });
     route.config = { failure: { attempts: 1, fallbackRouteId: spare.id } };
@@ -185,7 +185,7 @@ describe('askRoute', () => {
     expect(answer).toMatchObject({ kind: 'failed', sentence: expect.stringContaining('fallback route') });
   });
 
-  it('gives the fallback text when the agent failed for good', async () => {
+  it('returns the fallback text when the agent failed finally', async () => {
     const route = aRoute({ config: { failure: { attempts: 1, fallbackText: 'Call 555.' } } });
     const { ask } = deps({ [route.id]: [busy()] });
     expect(await ask(route)).toMatchObject({
@@ -195,7 +195,7 @@ describe('askRoute', () => {
     });
   });
 
-  it('leaves an endpoint alone that failed too often, for every route to it, and asks it again later', async () => {
+  it('pauses an endpoint that failed too often, for each route to it, and calls it again later', async () => {
     const failure = { attempts: 1, circuit: { failures: 2, openMs: 60_000 } };
     const route = aRoute({ config: { failure } });
     const sibling = aRoute({ config: { failure } });
@@ -218,7 +218,7 @@ describe('askRoute', () => {
     expect(await ask(sibling)).toMatchObject({ kind: 'answer' });
   });
 
-  it('ends with the last error when the circuit opens between two asks of one message', async () => {
+  it('ends with the last error when the circuit opens between two attempts of one message', async () => {
     const failure = { attempts: 9, backoffMs: 10, circuit: { failures: 3, openMs: 3_600_000 } };
     const route = aRoute({ config: { failure } });
     const { asked, ask } = deps({ [route.id]: [busy()] });

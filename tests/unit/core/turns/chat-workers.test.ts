@@ -126,7 +126,7 @@ describe('ChatWorkers', () => {
     expect(workers.turns).toBe(0);
   });
 
-  it('runs a worker on as long as messages come, and releases the chat when it was idle for five seconds', async () => {
+  it('keeps a worker running while messages arrive, and releases the chat after five idle seconds', async () => {
     const { node, clock, state } = setup();
     const { workers, receive } = node('n1');
     await workers.start();
@@ -144,7 +144,7 @@ describe('ChatWorkers', () => {
     expect(chat).toMatchObject({ workerNode: 'n1', workerEpoch: 2 });
   });
 
-  it('answers at its start what an earlier process of the same node left, and says that it may be a repeat', async () => {
+  it('answers at its start the open messages of the former process of the node, marked as possible repeats', async () => {
     const { node, inbox, asked } = setup();
     await inbox.add(aMessage('default', ana, { text: 'left' }), 'n1');
     const { workers } = node('n1');
@@ -164,7 +164,7 @@ describe('ChatWorkers', () => {
     expect(asked).toEqual([['n1', 'next', true]]);
   });
 
-  it('finds a claim of its own that no worker serves, by the second sweep', async () => {
+  it('serves its own claim without a worker by the second sweep', async () => {
     const { node, inbox, clock, asked } = setup();
     const { workers } = node('n1');
     await workers.start();
@@ -248,7 +248,7 @@ describe('ChatWorkers', () => {
       expect(texts()).toEqual(['re cut off']);
     });
 
-    it('leaves the chats of a node that comes back in time', async () => {
+    it('leaves the chats of a node that reconnects in time', async () => {
       const { node, see, slow, dead, clock, asked } = setup();
       const [n1, n2] = [node('n1'), node('n2')];
       for (const { workers } of [n1, n2]) await workers.start();
@@ -289,7 +289,7 @@ describe('ChatWorkers', () => {
     });
   });
 
-  it('lets a turn that runs end in the grace time when it stops, and releases idle chats', async () => {
+  it('waits for a running turn in the grace time when it stops, and releases idle chats', async () => {
     const { node, slow, clock, state, texts } = setup();
     const { workers, receive } = node('n1');
     await workers.start();
@@ -319,7 +319,7 @@ describe('ChatWorkers', () => {
     await stopped;
   });
 
-  it('keeps an interrupted turn for its next start when it stops alone', async () => {
+  it('keeps an interrupted turn for its next start when there is no other node', async () => {
     const { node, slow, clock, asked, texts } = setup();
     const first = node('n1');
     await first.workers.start();

@@ -47,7 +47,7 @@ describe('a circuit', () => {
     expect(ask(breakers, 'failure', 2_500)).toBe(true);
   });
 
-  it('sends another probe when the last one never ended', () => {
+  it('lets another probe through when the last one never ended', () => {
     const breakers = new CircuitBreakers();
     for (let n = 0; n < 3; n++) ask(breakers, 'failure', 0);
     expect(breakers.admit(agent, settings, 1_000)).toBe(true);
@@ -62,7 +62,7 @@ describe('a circuit', () => {
     expect(breakers.openCount).toBe(1_000);
   });
 
-  it('is never shut for longer than openMs after the last failure, whatever happened', () => {
+  it('is never open for longer than openMs after the last failure, for any sequence', () => {
     const event = fc.record({
       afterMs: fc.integer({ min: 0, max: 2_000 }),
       end: fc.constantFrom('success' as const, 'failure' as const, 'lost' as const),

@@ -54,7 +54,7 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
     expect(asks).toBe(2);
   });
 
-  it('neither hides a database that is away nor makes one up', async () => {
+  it('neither hides nor invents an unavailable database', async () => {
     const clock = new FakeClock();
     const accounts = new ClusterAccounts({
       registry: new AccountRegistry(),

@@ -47,7 +47,7 @@ async function setup(texts: string[], options: { isRepeat?: boolean } = {}) {
 }
 
 describe('ChatWorker', () => {
-  it('answers what waits in its order, and ends when the chat was idle for five seconds', async () => {
+  it('answers waiting messages in order, and ends after five idle seconds', async () => {
     const { worker, clock, asked, turns } = await setup(['one', 'two', 'three']);
     const end = worker.run();
     await settle();
@@ -57,7 +57,7 @@ describe('ChatWorker', () => {
     expect(await end).toEqual({ isClaimed: false });
   });
 
-  it('answers a long backlog in its order', async () => {
+  it('answers a long backlog in order', async () => {
     const texts = Array.from({ length: 120 }, (_, index) => `m${index}`);
     const { worker, clock, asked } = await setup(texts);
     const end = worker.run();
@@ -81,7 +81,7 @@ describe('ChatWorker', () => {
     expect(await end).toMatchObject({ isClaimed: true });
   });
 
-  it('finds a message that nobody woke it for when it is about to release the chat', async () => {
+  it('finds a message without a wake-up when it is about to release the chat', async () => {
     const { worker, clock, asked, say } = await setup(['one']);
     const end = worker.run();
     await settle();
@@ -92,7 +92,7 @@ describe('ChatWorker', () => {
     expect(await end).toEqual({ isClaimed: false });
   });
 
-  it('says of the first turn only that it may be a repeat', async () => {
+  it('marks only the first turn as a possible repeat', async () => {
     const { worker, asked } = await setup(['one', 'two'], { isRepeat: true });
     void worker.run();
     await settle();
@@ -102,7 +102,7 @@ describe('ChatWorker', () => {
     ]);
   });
 
-  it('waits longer and longer for a database that does not answer, then repeats the turn', async () => {
+  it('waits with a backoff for a database that does not respond, then repeats the turn', async () => {
     const { worker, clock, asked, inbox, log } = await setup(['patience']);
     const finishTurn = inbox.finishTurn.bind(inbox);
     let failures = 3;
@@ -131,7 +131,7 @@ describe('ChatWorker', () => {
     expect(asked.map(([text]) => text)).toEqual(['one']);
   });
 
-  it('says that its turn is a repeat when the service stopped in the middle of it', async () => {
+  it('reports its turn as a repeat when the service stopped during it', async () => {
     const { worker, inbox, stopping } = await setup(['one']);
     inbox.finishTurn = async () => {
       stopping.abort(new Error('stopping'));
@@ -150,7 +150,7 @@ describe('ChatWorker', () => {
     expect(asked).toEqual([]);
   });
 
-  it('throws what no repeat would change', async () => {
+  it('throws an error that a repeat would not change', async () => {
     const { worker, inbox } = await setup(['one']);
     inbox.nextTurn = () => Promise.reject(new TypeError('a fault nobody expected'));
     inbox.deadLetterUnreadable = async () => undefined;

@@ -44,7 +44,7 @@ function agentClients(clock = new FakeClock()) {
 mockNetwork();
 
 describe('createAgentClients', () => {
-  it('gives an ADK route its HttpAgentClient, the same one until the route changes', () => {
+  it('returns the same HttpAgentClient for an ADK route until the route changes', () => {
     const clients = agentClients();
     const first = clients.clientFor(aRoute());
     expect(first).toBeInstanceOf(HttpAgentClient);
@@ -53,14 +53,14 @@ describe('createAgentClients', () => {
     expect(clients.clientFor(aRoute({ id: 'r2' }))).not.toBe(first);
   });
 
-  it('refuses a route without a kind it knows, naming the route', () => {
+  it('refuses a route of an unknown kind, and names the route', () => {
     expect(() => agentClients().clientFor(aRoute({ config: {} }))).toThrow(/Route r1 .*"adk"/);
   });
 
   it.each([
     ['of the route', 250, 250],
     ['of the service', undefined, 1_000],
-  ])('keeps the time limit %s', async (_case, timeoutMs, expected) => {
+  ])('uses the time limit %s', async (_case, timeoutMs, expected) => {
     const clock = new FakeClock();
     const route = aRoute({ config: { agent: { kind: 'adk', settings: { appName: 'a', timeoutMs } } } });
     nock('http://localhost:8000')
@@ -74,7 +74,7 @@ describe('createAgentClients', () => {
     nock.abortPendingRequests();
   });
 
-  it('lets one route know what another learnt of the same server', async () => {
+  it('shares the detected spelling of a server between routes', async () => {
     const clients = agentClients();
     nock('http://localhost:8000')
       .post('/run', (body) => 'app_name' in body)

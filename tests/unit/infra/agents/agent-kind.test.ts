@@ -85,7 +85,7 @@ describe('an agent kind added to the list', () => {
     );
   });
 
-  it('has its secrets masked in every answer, and kept when the answer is sent back', async () => {
+  it('has its secrets masked in each response, and kept when the response is sent back', async () => {
     const { id } = await createdRoute();
     const shown = await api.call('GET', `/api/routes/${id}`);
     expect(shown.body.data.config).toEqual({ echo: masked });

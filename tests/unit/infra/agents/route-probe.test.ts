@@ -46,7 +46,7 @@ describe('the probe of an ADK route', () => {
     ['lists the agent', 200, '["other","my_agent"]'],
     ['lists no agents, as a server written by hand', 404, 'Not found'],
     ['lists something else', 200, '{"ok":true}'],
-  ])('finds nothing wrong when the server %s', async (_case, status, body) => {
+  ])('has no warning when the server %s', async (_case, status, body) => {
     const { url } = await serverOf(answering(status, body));
     expect(await setup().probe.findings(adkRoute(url))).toEqual([]);
   });
@@ -62,7 +62,7 @@ describe('the probe of an ADK route', () => {
     ]);
   });
 
-  it('says that nothing listens at the address, without the secrets of the route', async () => {
+  it('reports that nothing listens at the address, without the secrets of the route', async () => {
     const url = await closedPort();
     const findings = await setup().probe.findings(adkRoute(url));
     expect(findings).toMatchObject([
@@ -71,14 +71,14 @@ describe('the probe of an ADK route', () => {
     expect(JSON.stringify(findings)).not.toContain('top-secret-token');
   });
 
-  it('says that the server refuses the headers', async () => {
+  it('reports that the server refuses the headers', async () => {
     const { url } = await serverOf(answering(401, 'who are you with top-secret-token?'));
     const findings = await setup().probe.findings(adkRoute(url));
     expect(findings).toMatchObject([{ code: 'AGENT_ACCESS_DENIED', field: 'config.adk.headers' }]);
     expect(JSON.stringify(findings)).not.toContain('top-secret-token');
   });
 
-  it('waits two seconds for a server that does not answer', async () => {
+  it('waits two seconds for a server that does not respond', async () => {
     const requests = new EventEmitter();
     const { url } = await serverOf(() => requests.emit('request'));
     const { clock, probe } = setup();
@@ -106,7 +106,7 @@ describe('the probe of an ADK route', () => {
 });
 
 describe('the probe of an ABI route', () => {
-  it('asks /health, whose answer does not matter', async () => {
+  it('requests /health and ignores the response', async () => {
     const paths: unknown[] = [];
     const { url } = await serverOf((request, response) => {
       paths.push(request.url);
@@ -116,7 +116,7 @@ describe('the probe of an ABI route', () => {
     expect(paths).toEqual(['/health']);
   });
 
-  it('says that nothing listens at the address', async () => {
+  it('reports that nothing listens at the address', async () => {
     expect(await setup().probe.findings(abiRoute(await closedPort()))).toMatchObject([
       { code: 'AGENT_UNREACHABLE', field: 'agentEndpoint' },
     ]);
@@ -126,7 +126,7 @@ describe('the probe of an ABI route', () => {
     ['is not there', 404, '', 'config.abi.functions', /status 404/],
     ['is no ABI', 200, '{"name":"x"}', 'config.abi.functions', /holds no ABI/],
     ['has a broken function', 200, '["f(uint7 a)"]', 'config.abi.functions[0]', /'uint7' is not an ABI type/],
-  ])('reads the manifest and says that it %s', async (_case, status, body, field, message) => {
+  ])('reads the manifest and reports that it %s', async (_case, status, body, field, message) => {
     const { url } = await serverOf((request, response) => {
       if (request.url === '/agent.json') response.writeHead(status).end(body);
       else response.end('{}');

@@ -17,7 +17,7 @@ const settings = {
   source: 'http://b',
 };
 
-describe('texts of settings by their format', () => {
+describe('secrets in settings, marked by their format', () => {
   it('are found in objects, lists and unions, also where the field is optional', () => {
     expect(textsOf(schema, settings, 'password')).toEqual([
       { path: ['key'], value: 'k' },
@@ -34,7 +34,7 @@ describe('texts of settings by their format', () => {
     expect(settings.key).toBe('k');
   });
 
-  it.each([undefined, null, 7, 'text', [], { key: 7, unknown: 'x' }])('leave %j as it is', (odd) => {
+  it.each([undefined, null, 7, 'text', [], { key: 7, unknown: 'x' }])('leave %j unchanged', (odd) => {
     expect(mapTexts(schema, odd, 'password', () => MASK)).toEqual(odd);
   });
 });

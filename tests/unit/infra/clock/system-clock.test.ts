@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../../router/src/infra/clock/system-clock.ts';
 
-it('lets any number wait under one signal, and Node sees no leak in it', async () => {
+it('allows any number of waits under one signal without a leak warning of Node', async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => warnings.push(warning);
   process.on('warning', onWarning);

@@ -44,7 +44,7 @@ describe('LogOutput on a full disk', () => {
     },
   );
 
-  it('may cut one line off, but never joins it with another', () => {
+  it('can cut off a line, but never joins two lines', () => {
     const disk = aDisk();
     const log = createLogger({ level: 'info', format: 'json', output: disk.output });
     disk.room = 10;

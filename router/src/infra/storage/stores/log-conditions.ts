@@ -17,6 +17,13 @@ export function olderThan(id: Sql, before: string | undefined): Conditions {
   return key === undefined ? 'none' : [sql`${id} < ${key}::bigint`];
 }
 
+/** Rows with a larger id than this one. */
+export function newerThan(id: Sql, after: string | undefined): Conditions {
+  if (after === undefined) return [];
+  const key = rowId(after);
+  return key === undefined ? 'none' : [sql`${id} > ${key}::bigint`];
+}
+
 /** Rows of the chat with this channelId, in any of its spellings. */
 export function ofChat(chatId: Sql, channelId: string | undefined, accountId?: string): Conditions {
   if (channelId === undefined) return [];

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { DeadLetterFilter, DeadLetters, Replay } from '../../../core/ports/dead-letters.ts';
 import type { Postgres } from '../postgres.ts';
-import { allOf, ofChat, olderThan, together } from './log-conditions.ts';
+import { allOf, newerThan, ofChat, olderThan, together } from './log-conditions.ts';
 import { queuedReply } from './postgres-inbox.ts';
 import { rowId } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
@@ -67,9 +67,10 @@ export class PostgresDeadLetters implements DeadLetters {
   }
 
   async open(filter: DeadLetterFilter, limit: number): Promise<string[]> {
-    const { accountId, reason, channelId, before } = filter;
+    const { accountId, reason, channelId, before, after } = filter;
     const conditions = together(
       olderThan(sql`id`, before),
+      newerThan(sql`id`, after),
       ofChat(sql`chat_id`, channelId, accountId),
       accountId === undefined ? [] : [sql`account_id = ${accountId}`],
       reason === undefined ? [] : [sql`reason = ${reason}`],

@@ -75,7 +75,7 @@ describe('a file of a message', () => {
     ['the argument is written', analyze, '/analyze 0x1234', ['0x1234']],
     ['all arguments are written', resize, '/resize 200 0x1234', [200n, '0x1234']],
     ['the function takes none', resize, '/ping', []],
-  ])('is left alone when %s', async (_, config, text, values) => {
+  ])('is not used when %s', async (_, config, text, values) => {
     expect(await meaning(config, text)).toEqual({ needsFile: false, planned: values, values });
   });
 
@@ -92,11 +92,11 @@ describe('a file of a message', () => {
       'hi',
       'Please send a picture, a voice message or another file with your message.',
     ],
-  ])('is asked for in one sentence when %s and the message has none', async (_, config, text, sentence) => {
+  ])('is requested in one sentence when %s and the message has none', async (_, config, text, sentence) => {
     expect(await meaning(config, text, false)).toBe(sentence);
   });
 
-  it('fills a template, with what it is', async () => {
+  it('fills a template with its fields', async () => {
     const config = {
       functions: ['function see(bytes data, string mime, string name, (bytes again, bool group) more)'],
       args: ['{{media}}', '{{mediaType}}', '{{fileName}}', { again: '{{media}}', group: '{{isGroup}}' }],
@@ -108,7 +108,7 @@ describe('a file of a message', () => {
     });
   });
 
-  it('is a mistake of the person where the agent wants bytes of another size', async () => {
+  it('is a user error when the agent expects bytes of another size', async () => {
     const config = { functions: ['function hash(bytes32 data)'], args: ['{{media}}'] };
     const made = await rules(config);
     expect(interpret(made, { ...message, media })).toMatchObject({ kind: 'call', needsFile: true });
@@ -127,7 +127,7 @@ describe('a file of a message', () => {
     await expect(rules({ functions, args })).rejects.toThrow(sentence);
   });
 
-  it('is the value byte for byte, whatever it holds', async () => {
+  it('is passed byte for byte, whatever its content', async () => {
     const made = await rules(analyze);
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 0, maxLength: 300 }), (content) => {
@@ -149,7 +149,7 @@ describe('a reply that is a file', () => {
   const outputs = async () => (await rules({ functions: [drawing] })).abi.functions[0]?.outputs ?? [];
   const values = (chart: string, title = 'Sales', small = '0x'): AbiValue[] => [chart, title, [small]];
 
-  it('has its bytes, type, name and caption from the outputs, and is logged without bytes', async () => {
+  it('takes its bytes, type, name and caption from the outputs, and is logged without bytes', async () => {
     const document = await template({
       document: '{{chart}}',
       mimeType: 'text/{{title}}',
@@ -173,7 +173,7 @@ describe('a reply that is a file', () => {
     });
   });
 
-  it('is byte for byte what the agent answered', async () => {
+  it('is byte for byte the output of the agent', async () => {
     const image = await template({ image: '{{chart}}' });
     const params = await outputs();
     fc.assert(

@@ -35,12 +35,12 @@ function doubling(depth: number, field = 'string'): string[] {
 }
 
 describe('a hostile ABI', () => {
-  it.each(['string', 'uint256'])('of structs that double is refused, of %s', async (field) => {
+  it.each(['string', 'uint256'])('of exponentially nested structs is refused, of %s', async (field) => {
     const problems = await problemsOf([...doubling(40, field), 'function boom(S40 x)']);
     expect(problems).toBe('functions[41] has more than 1000 types, with structs written out');
   });
 
-  it('of too many types in all is refused', async () => {
+  it('of too many types in total is refused', async () => {
     const args = 'uint256 a,'.repeat(900);
     const functions = Array.from({ length: 1_000 }, (_, index) => `function f${index}(${args} bool b)`);
     expect(await problemsOf(functions)).toBe('functions must have at most 50000 types in all');
@@ -54,7 +54,7 @@ describe('a hostile ABI', () => {
     expect(await problemsOf(endless)).toContain('functions[0] must have at most 10000 characters');
   });
 
-  it('of lists in lists in lists has a short help', async () => {
+  it('of deeply nested lists has a short help text', async () => {
     const abi = await createAbi([
       `function deep(uint8${'[3]'.repeat(10)} a, (bool b, uint8[3][3][3][3] c)[3][3][3] d)`,
     ]);

@@ -35,7 +35,7 @@ describe('files to an ADK agent', () => {
   const run = { appName: 'a', userId: 'u', sessionId: 's', messageId: 'M1' };
   const file = inlineDataOf(media, bytes);
 
-  it('go as inlineData beside the words, and alone without any', () => {
+  it('are sent as inlineData beside the text, or alone without text', () => {
     const inlineData = { mimeType: 'application/pdf', data: 'AQID', displayName: 'a.pdf' };
     expect(runBody('camel', { ...run, text: 'read this', file })).toMatchObject({
       newMessage: { role: 'user', parts: [{ text: 'read this' }, { inlineData }] },
@@ -45,13 +45,13 @@ describe('files to an ADK agent', () => {
     });
   });
 
-  it('leave the body of a message of words as the contract has it', () => {
+  it('do not change the body of a text message', () => {
     expect(runBody('snake', { ...run, text: '' })).toMatchObject({ new_message: { parts: [{ text: '' }] } });
   });
 });
 
 describe('files in a run', () => {
-  it('are those of whole model events, in order, and no thoughts', () => {
+  it('are taken from complete model events, in order, without thoughts', () => {
     const run = events(
       [{ author: 'user', content: { role: 'user', parts: [{ inlineData: png }] } }],
       [{}, { inlineData: png }, { text: 'and' }, { inlineData: { ...png, mimeType: 'audio/mpeg' } }],
@@ -66,7 +66,7 @@ describe('files in a run', () => {
     ]);
   });
 
-  it('are left out where they are none', () => {
+  it('are absent when parts contain no valid file', () => {
     const broken = [
       null,
       7,
@@ -91,7 +91,7 @@ describe('files in a run', () => {
     );
   });
 
-  it('come byte for byte in both alphabets of base64', () => {
+  it('are decoded byte for byte from both alphabets of base64', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.boolean(), (content, isUrlSafe) => {
         const buffer = Buffer.from(content);
@@ -109,7 +109,7 @@ describe('an ADK route', () => {
   ];
   const loadMedia = async () => bytes;
 
-  it('without media neither fetches a file nor sends one, and gives words only', async () => {
+  it('without media neither fetches nor sends files, and returns text only', async () => {
     nock(url)
       .post('/run', (body) => JSON.stringify(body.new_message) === '{"parts":[{"text":"read this"}]}')
       .reply(200, answer);
@@ -121,7 +121,7 @@ describe('an ADK route', () => {
     expect(await client.takesFile()).toBe(false);
   });
 
-  it('with media sends the file and gives those of the answer', async () => {
+  it('with media sends the file and returns those of the answer', async () => {
     nock(url)
       .post('/run', (body) => body.new_message.parts[1].inlineData.data === 'AQID')
       .reply(200, answer);

@@ -29,7 +29,7 @@ describe('spelling and sessions', () => {
     ['JS', { error: 'Session not found: undefined' }, 200],
     ['Python', { detail: 'Session not found' }, 409],
     ['Go', 'failed to get session: not there', 201],
-  ])('makes the missing session of a %s server and asks in camelCase, once', async (_case, body, created) => {
+  ])('creates the missing session of a %s server and uses camelCase, once', async (_case, body, created) => {
     nock(url)
       .post('/run', snakeBody)
       .reply(404, body)
@@ -45,7 +45,7 @@ describe('spelling and sessions', () => {
     expect(answer.metadata?.adk).toMatchObject({ author: 'front_desk' });
   });
 
-  it('takes "already exists" for a session that is there', async () => {
+  it('treats "already exists" as an existing session', async () => {
     nock(url)
       .post('/run', isSnake)
       .reply(404, { error: 'Session not found: undefined' })
@@ -56,7 +56,7 @@ describe('spelling and sessions', () => {
     expect((await aClient().sendMessage(url, aMessage())).response).toBe('Hi');
   });
 
-  it('asks in the learnt spelling from then on, also through another client', async () => {
+  it('uses the detected spelling from then on, also through another client', async () => {
     const state = new AdkState();
     nock(url)
       .post('/run', isSnake)
@@ -70,7 +70,7 @@ describe('spelling and sessions', () => {
     expect((await aClient({ state }).sendMessage(url, aMessage({ id: 'msg_001' }))).response).toBe('Hi');
   });
 
-  it('asks in camelCase when the server refuses the fields of the contract', async () => {
+  it('uses camelCase when the server refuses the fields of the contract', async () => {
     nock(url)
       .post('/run', isSnake)
       .reply(400, 'json: unknown field "app_name"')
@@ -81,7 +81,7 @@ describe('spelling and sessions', () => {
     expect((await aClient().sendMessage(url, aMessage())).response).toBe('Hi');
   });
 
-  it('does not take an agent of the contract that misses fields for another spelling', async () => {
+  it('does not infer another spelling from missing fields of a contract agent', async () => {
     const sessions = watchSessions();
     nock(url).post('/run').reply(400, { error: 'Missing required fields' });
     const error = await errorOf(aClient().sendMessage(url, aMessage()));
@@ -89,7 +89,7 @@ describe('spelling and sessions', () => {
     expect(error.message).toBe('ADK agent endpoint returned 400: {"error":"Missing required fields"}');
   });
 
-  it('makes the session when a bare 500 turns out to be its absence', async () => {
+  it('creates the session when a plain 500 is caused by its absence', async () => {
     nock(url)
       .post('/run', isSnake)
       .reply(500, 'Agent run failed')
@@ -102,13 +102,13 @@ describe('spelling and sessions', () => {
     expect((await aClient().sendMessage(url, aMessage())).response).toBe('Hi');
   });
 
-  it('does not repeat a run that failed with 500 in a session that is there', async () => {
+  it('does not repeat a run that failed with 500 in an existing session', async () => {
     nock(url).post('/run').reply(500, 'Internal Server Error').get(sessionPath).reply(200, { events: [] });
     const error = await errorOf(aClient().sendMessage(url, aMessage()));
     expect(error.message).toBe('ADK agent endpoint returned 500: Internal Server Error');
   });
 
-  it('does not look for a session that it knows to be there', async () => {
+  it('does not check for a session that is known to exist', async () => {
     const client = aClient();
     const sessions = watchSessions();
     nock(url).post('/run').reply(200, []).post('/run').reply(500, 'Internal Server Error');
@@ -117,7 +117,7 @@ describe('spelling and sessions', () => {
     expect(sessions.asked).toEqual([]);
   });
 
-  it('gives up when the session is still missing after it was made', async () => {
+  it('gives up when the session is still missing after it was created', async () => {
     nock(url)
       .post('/run')
       .times(2)
@@ -128,13 +128,13 @@ describe('spelling and sessions', () => {
     expect(error.message).toBe('ADK agent endpoint returned 404: {"error":"Session not found: x"}');
   });
 
-  it('reports the first refusal when the session cannot be made', async () => {
+  it('reports the first refusal when the session cannot be created', async () => {
     nock(url).post('/run').reply(404, 'Session not found').post(sessionPath).reply(403, 'no');
     const error = await errorOf(aClient().sendMessage(url, aMessage()));
     expect(error.message).toBe('ADK agent endpoint returned 404: Session not found');
   });
 
-  it('learns anew when another kind of server answers at the address', async () => {
+  it('detects the spelling again when another kind of server responds at the address', async () => {
     const state = new AdkState();
     state.learnDialect(url, 'camel');
     nock(url)
@@ -150,7 +150,7 @@ describe('spelling and sessions', () => {
   it.each([
     ['snake', isSnake],
     ['camel', isCamel],
-  ] as const)('keeps to %s when the route says so', async (dialect, isSpelt) => {
+  ] as const)('uses %s when the route says so', async (dialect, isSpelt) => {
     nock(url)
       .post('/run', isSpelt)
       .reply(404, 'Session not found')
@@ -161,7 +161,7 @@ describe('spelling and sessions', () => {
     expect((await aClient({}, { dialect }).sendMessage(url, aMessage())).response).toBe('Hi');
   });
 
-  it('encodes what stands in the path of a session', async () => {
+  it('encodes the parts of a session path', async () => {
     const path = `/apps/my%20agent%2F1/users/5493777239922/sessions/${sessionId}`;
     nock(url)
       .post('/run')
@@ -175,8 +175,8 @@ describe('spelling and sessions', () => {
   });
 });
 
-describe('several asks', () => {
-  it('waits for the earlier ask of the same session, whatever client asks', async () => {
+describe('several requests', () => {
+  it('wait for the earlier request of the same session, from any client', async () => {
     const state = new AdkState();
     const order: string[] = [];
     let release: (reply: [number, object[]]) => void = () => undefined;
@@ -205,7 +205,7 @@ describe('several asks', () => {
     expect(order).toEqual(['first begins', 'first ends', 'second begins']);
   });
 
-  it('goes on after a failed ask of the same session', async () => {
+  it('continue after a failed request of the same session', async () => {
     const client = aClient();
     nock(url)
       .post('/run')
@@ -218,7 +218,7 @@ describe('several asks', () => {
     expect((await second).response).toBe('two');
   });
 
-  it('ends with the reason of the signal, while asking and while waiting its turn', async () => {
+  it('end with the reason of the signal, during a request and while queued', async () => {
     const client = aClient();
     const stopping = new AbortController();
     nock(url).post('/run').reply(never);
@@ -235,8 +235,8 @@ describe('several asks', () => {
   });
 });
 
-describe('what the agent is told beside the words', () => {
-  it('is in the session state of a camelCase server, for each message anew', async () => {
+describe('the context beside the text', () => {
+  it('is in the session state of a camelCase server, updated for each message', async () => {
     const deltas: unknown[] = [];
     nock(url)
       .post('/run', (body) => {
@@ -262,7 +262,7 @@ describe('what the agent is told beside the words', () => {
     ]);
   });
 
-  it('reaches a server that reads both spellings from the second message on', async () => {
+  it('reaches a server that accepts both spellings from the second message on', async () => {
     const actions = { stateDelta: {}, artifactDelta: {}, requestedAuthConfigs: {} };
     nock(url)
       .post('/run', isSnake)
@@ -301,7 +301,7 @@ describe('a session that cannot be read after an attempt that may have run', () 
     });
   });
 
-  it.each(['retry', undefined] as const)('is called again when the route says %s', async (uncertain) => {
+  it.each(['retry', undefined] as const)('is repeated when the route says %s', async (uncertain) => {
     nock(url)
       .get(sessionPath)
       .reply(404, 'Not found')
@@ -311,7 +311,7 @@ describe('a session that cannot be read after an attempt that may have run', () 
     expect((await asked).response).toBe('Hi');
   });
 
-  it('does not matter when the session shows that the message never came', async () => {
+  it('does not matter when the session shows that the message never arrived', async () => {
     nock(url)
       .get(sessionPath)
       .reply(200, { id: sessionId, events: [] })

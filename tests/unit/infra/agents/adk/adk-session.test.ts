@@ -38,7 +38,7 @@ describe('time limit', () => {
     expect(log.lines.at(-1)).toMatchObject({ level: 'error', fields: { timeout: true } });
   });
 
-  it('is 30 seconds when nothing else is said', async () => {
+  it('is 30 seconds by default', async () => {
     const clock = new FakeClock();
     nock(url).post('/run').reply(never);
     const asked = errorOf(aClient({ clock, timeout: undefined }).sendMessage(url, aMessage()));
@@ -49,7 +49,7 @@ describe('time limit', () => {
     expect((await asked).message).toBe('Request to agent timed out after 30000ms');
   });
 
-  it('lets a turn be tried again when time ran out before any run, while the session was made', async () => {
+  it('makes the error retryable when the time ran out while the session was created', async () => {
     const clock = new FakeClock();
     nock(url).post('/run').reply(404, 'Session not found').post(sessionPath).reply(never);
     const asked = errorOf(aClient({ clock }).sendMessage(url, aMessage()));
@@ -62,7 +62,7 @@ describe('time limit', () => {
     ['runs out', () => never()],
     ['runs out behind a gateway', () => [504, 'gateway timeout'] as [number, string]],
   ])(
-    'is uncertain at once in the spelling of the contract, which leaves no mark: it %s',
+    'is uncertain at once in the spelling of the contract, which marks no message: it %s',
     async (_case, reply) => {
       const sessions = watchSessions();
       nock(url).post('/run').reply(reply);
@@ -72,7 +72,7 @@ describe('time limit', () => {
     },
   );
 
-  it('gives an answer that the session shows later, and never asks again', async () => {
+  it('returns an answer that the session shows later, and never repeats the request', async () => {
     const clock = new JumpingClock();
     nock(url).post('/run', camelBody).reply(never);
     const asked = aClient({ clock }, { dialect: 'camel' }).sendMessage(url, aMessage());
@@ -120,7 +120,7 @@ describe('time limit', () => {
 });
 
 describe('stopping', () => {
-  it('ends the watch for a late answer with the reason of the signal', async () => {
+  it('ends the wait for a late answer with the reason of the signal', async () => {
     const stopping = new AbortController();
     const reason = new Error('stopping');
     nock(url)

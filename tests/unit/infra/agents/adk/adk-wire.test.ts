@@ -41,15 +41,15 @@ describe('reading a recorded run', () => {
     ['parallel agents', 'left says yes\n\nright says no'],
     ['parallel agents, then one', 'weighed: for it'],
     ['agent named model', 'turn 1: you said "hello"'],
-  ] as const)('gives the words for the person: %s', (name, expected) => {
+  ] as const)('returns the text for the person: %s', (name, expected) => {
     expect(textOf(sample(name))).toBe(expected);
   });
 
-  it.each(['no parts', 'picture only'] as const)('is silent: %s', (name) => {
+  it.each(['no parts', 'picture only'] as const)('has no text: %s', (name) => {
     expect(readAnswer(sample(name)).kind).toBe('silent');
   });
 
-  it('tells a model that failed from one that was overloaded', () => {
+  it('distinguishes a failed model from an overloaded one', () => {
     expect(readAnswer(sample('model error'))).toMatchObject({
       kind: 'failed',
       code: 'UNKNOWN_ERROR',
@@ -60,7 +60,7 @@ describe('reading a recorded run', () => {
     expect(readAnswer(sample('refused by the model'))).toMatchObject({ code: 'SAFETY', isRepeatable: false });
   });
 
-  it('keeps what the server told beside the words', () => {
+  it('keeps the metadata beside the text', () => {
     expect(readAnswer(sample('usage'))).toMatchObject({
       author: 'front_desk',
       eventCount: 1,
@@ -91,7 +91,7 @@ describe('reading a run', () => {
     expect(textOf([anEvent('yes', { author: 'model' }), anEvent('no', { author: 'helper' })])).toBe('yes');
   });
 
-  it('gives the text beside a failure that the agent got over', () => {
+  it('returns the text beside a failure that the agent recovered from', () => {
     expect(textOf([{ author: 'front_desk', errorCode: 'UNKNOWN_ERROR' }, anEvent('sorted out')])).toBe(
       'sorted out',
     );
@@ -103,7 +103,7 @@ describe('reading a run', () => {
     expect(answer).toMatchObject({ kind: 'failed', isRepeatable: false });
   });
 
-  it('passes over partial events, blank texts and what was said to the agent', () => {
+  it('skips partial events, blank texts and messages to the agent', () => {
     const events = [
       anEvent('whole'),
       anEvent('par', { partial: true }),
@@ -115,7 +115,7 @@ describe('reading a run', () => {
     expect(textOf(events)).toBe('whole');
   });
 
-  it('gives the last word of each branch, and one branch alone as one answer', () => {
+  it('returns the last text of each branch, and a single branch as one answer', () => {
     const left = anEvent('left 1', { branch: 'fan.left' });
     const right = anEvent('right', { branch: 'fan.right' });
     expect(textOf([left, right, anEvent('left 2', { branch: 'fan.left' })])).toBe('right\n\nleft 2');
@@ -125,12 +125,12 @@ describe('reading a run', () => {
 });
 
 describe('parsing', () => {
-  it('takes null for no events, and unknown fields and null values as they come', () => {
+  it('treats null as no events, and accepts unknown fields and null values', () => {
     expect(parseEvents('null')).toEqual({ ok: true, value: [] });
     expect(parseEvents('[{"content":null,"branch":null,"somethingNew":{"x":1}}]').ok).toBe(true);
   });
 
-  it('names the place of what is not as ADK sends it', () => {
+  it('names the path of an invalid field', () => {
     expect(parseEvents('[{},{"content":{"parts":[{"text":5}]}}]')).toMatchObject({
       ok: false,
       problem: expect.stringContaining('events[1].content.parts[0].text'),
@@ -153,7 +153,7 @@ describe('parsing', () => {
     [404, 'failed to get session: not there', true],
     [404, `Agent 'session_helper' not found`, false],
     [500, 'Session not found', false],
-  ])('tells a missing session from other refusals: %i %s', (status, body, expected) => {
+  ])('distinguishes a missing session from other refusals: %i %s', (status, body, expected) => {
     expect(isSessionMissing(status, body)).toBe(expected);
   });
 
@@ -163,7 +163,7 @@ describe('parsing', () => {
     [400, '{"error":"Session already exists: s"}', true],
     [400, 'Bad request', false],
     [404, 'x', false],
-  ])('tells whether a session is there after creating it: %i %s', (status, body, expected) => {
+  ])('reports whether a session exists after creating it: %i %s', (status, body, expected) => {
     expect(isSessionThere(status, body)).toBe(expected);
   });
 });

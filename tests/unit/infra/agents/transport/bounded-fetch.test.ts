@@ -33,14 +33,14 @@ describe('a request that failed before it was sent', () => {
       'error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/openssl/record.c:350:\n',
       'it does not speak TLS on that port, so its address may have to begin with http://',
     ],
-  ])('%s says so', async (code, message, detail) => {
+  ])('is reported as unsent: %s', async (code, message, detail) => {
     const fault = await faultWith(Object.assign(new Error(message), { code }));
     expect(fault).toMatchObject({ kind: 'fault', stage: 'not-connected', detail });
   });
 });
 
-describe('a request that may have been taken', () => {
-  it('is not called unsent, whatever TLS says of a connection that was open', async () => {
+describe('a request that may have been received', () => {
+  it('is not reported as unsent by a TLS error of an open connection', async () => {
     const cause = Object.assign(new Error('bad record mac\n'), {
       code: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC',
     });

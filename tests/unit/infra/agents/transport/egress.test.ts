@@ -146,7 +146,7 @@ describe('a redirect', () => {
 });
 
 describe('AgentTransport', () => {
-  it('names itself with its version, unless the route has a user-agent of its own', async () => {
+  it('sends its name and version as user-agent, unless the route sets one', async () => {
     const { url, requests } = await aServer();
     await get(url, new Egress());
     await get(url, new Egress(), { 'User-Agent': 'my-own' });

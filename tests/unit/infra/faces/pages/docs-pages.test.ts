@@ -53,7 +53,7 @@ describe('the pages of the documentation', () => {
     '/docs/images/..%2F..%2FREADME.md',
     '/docs/images',
     '/docs/%2e%2e%2f.env',
-  ])('are nothing else than the pages: %s', async (path) => {
+  ])('respond 404 to other paths: %s', async (path) => {
     expect((await open(path)).status).toBe(404);
   });
 });

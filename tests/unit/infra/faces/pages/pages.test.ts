@@ -18,7 +18,7 @@ const pairing: Partial<AccountStatus> = {
 };
 
 describe('GET /qr/status', () => {
-  it('gives state, next action and the raw code while pairing', async () => {
+  it('returns state, next action and the raw code while pairing', async () => {
     api.accounts.set({ ...pairing, expiresAtMs: 60_000 });
     const { status, body } = await api.call('GET', '/qr/status');
     expect(status).toBe(200);
@@ -37,13 +37,13 @@ describe('GET /qr/status', () => {
     expect(body.account).toEqual({ id: 'default', phone: '5493777239922', name: 'Ana' });
   });
 
-  it('tells of pairing only, not which node holds the account', async () => {
+  it('reports pairing only, not which node owns the account', async () => {
     api.accounts.set({ ...pairing, node: 'n1', isConnected: false });
     expect((await api.call('GET', '/qr/status')).body).not.toHaveProperty('node');
     expect((await api.call('GET', '/api/accounts/default')).body.data).toMatchObject({ node: 'n1' });
   });
 
-  it('shows another account on request, and 404 for none', async () => {
+  it('shows another account on request, and 404 for an unknown one', async () => {
     api.accounts.set({ accountId: 'sales', state: 'waiting' });
     expect((await api.call('GET', '/qr/status?account=sales')).body.state).toBe('waiting');
     expect((await api.call('GET', '/qr/status?account=other')).status).toBe(404);
@@ -64,7 +64,7 @@ describe('GET /qr/image', () => {
     expect(bytes.subarray(0, 8).toString('hex')).toBe(PNG_SIGNATURE);
   });
 
-  it('says so when there is no code', async () => {
+  it('responds 404 when there is no code', async () => {
     const answer = await api.call('GET', '/qr/image');
     expect(answer.status).toBe(404);
     expect(answer.body).toMatchObject({
@@ -79,8 +79,14 @@ describe('GET /qr', () => {
     api.accounts.set(status);
     return (await api.call('GET', '/qr')).text;
   };
+  const addRoute = () =>
+    api.call('POST', '/api/routes', {
+      channelId: '*',
+      agentEndpoint: 'http://localhost:8000',
+      config: { adk: { appName: 'a' } },
+    });
 
-  it('shows the picture, and another one when the code changes', async () => {
+  it('shows the picture, and a new one when the code changes', async () => {
     const picture = /<img class="qr" src="([^"]+)"/;
     const [, first] = picture.exec(await shown(pairing)) ?? [];
     const [, same] = picture.exec(await shown(pairing)) ?? [];
@@ -100,14 +106,15 @@ describe('GET /qr', () => {
     expect(text).not.toContain('<img');
   });
 
-  it('says once what to do while a code is shown', async () => {
+  it('shows the next action once while a code is shown', async () => {
     expect(await shown(pairing)).not.toContain('Scan the code with WhatsApp.');
     expect(await shown({ ...pairing, qr: undefined })).toContain('Scan the code with WhatsApp.');
   });
 
-  it('says that no route exists and how to add one, until there is one', async () => {
+  it('shows how to add the first route until one exists', async () => {
     const before = await shown({});
     expect(before).toContain('No route exists yet, so no message is answered.');
+    expect(before).not.toContain('Nothing to do');
     const command = /<pre>(.*)<\/pre>/s.exec(before)?.[1]?.replaceAll('&quot;', '"').replaceAll('&#39;', "'");
     expect(command).toContain(`curl -X POST ${api.url}/api/routes`);
     const [, body = ''] = /-d '(.*)'$/.exec(command ?? '') ?? [];
@@ -115,7 +122,7 @@ describe('GET /qr', () => {
     expect(await shown({})).not.toContain('No route exists yet');
   });
 
-  it('says when it tries again', async () => {
+  it('shows the time of the next attempt to connect', async () => {
     const retryAtMs = api.clock.nowMs + 42_400;
     expect(await shown({ state: 'waiting', retryAtMs })).toContain('Next try in 42 s.');
   });
@@ -132,6 +139,7 @@ describe('GET /qr', () => {
     'restricted',
     'stopped',
   ] as const)('shows the state %s with its next action in words', async (state) => {
+    await addRoute();
     const text = await shown({ state, nextAction: 'Do this & that.', reason: 'Because <b>.' });
     expect(text).toContain(`>${state}</p>`);
     expect(text).toContain('<p>Do this &amp; that.</p>');
@@ -139,7 +147,7 @@ describe('GET /qr', () => {
     expect(text).toMatch(/<h1>[^<]+<\/h1>/);
   });
 
-  it('loads nothing from elsewhere and allows only its own script and style', async () => {
+  it('loads nothing from other origins and allows only its own script and style', async () => {
     api.accounts.set(pairing);
     const { text, headers } = await api.call('GET', '/qr');
     expect(text).not.toMatch(/(?:src|href|action)="(?!\/|data:image\/svg)/);
@@ -159,14 +167,14 @@ describe('GET /qr', () => {
     expect((await api.call('GET', '/qr')).text).toContain('<a href="/qr?account=sales">sales</a>');
   });
 
-  it('tells phones its size and readers its language', async () => {
+  it('sets its viewport and its language', async () => {
     const text = await shown({});
     expect(text).toContain('<html lang="en">');
     expect(text).toContain('name="viewport" content="width=device-width, initial-scale=1"');
   });
 });
 
-it('GET / leads to everything', async () => {
+it('GET / links to all pages', async () => {
   const { text } = await api.call('GET', '/');
   const links = [...text.matchAll(/href="(\/[^"]*)"/g)].map(([, link]) => link as string);
   expect(links).toContain('/qr?account=default');
@@ -193,7 +201,7 @@ describe('an error', () => {
   it.each([
     ['/qr?account=tpyo', 404, 'There is no WhatsApp account with this id.'],
     ['/nowhere', 404, 'There is nothing at this path.'],
-  ])('is a page for a browser that goes to %s', async (path, status, sentence) => {
+  ])('is a page for a browser that requests %s', async (path, status, sentence) => {
     const answer = await api.call('GET', path, undefined, asBrowser);
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -205,13 +213,13 @@ describe('an error', () => {
     ['GET', {}],
     ['GET', { accept: 'application/json' }],
     ['POST', asBrowser],
-  ])('is JSON for everybody else (%s, %j)', async (method, headers) => {
+  ])('is JSON for other clients (%s, %j)', async (method, headers) => {
     const answer = await api.call(method, '/nowhere', undefined, headers);
     expect(answer.body).toMatchObject({ success: false, code: 'NOT_FOUND' });
   });
 });
 
-it('logs a browser in where it came from, and out again', async () => {
+it('logs a browser in to the page it requested, and out again', async () => {
   const guarded = await startHttpApi({ apiKey: ADMIN_KEY });
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   expect((await guarded.call('GET', '/')).text).toContain('name="page" value="/"');

@@ -27,7 +27,7 @@ describe('TerminalPairing', () => {
     expect(written[0]).toContain('ABCD-1234');
   });
 
-  it('prints five QR codes, then only where to look, and starts again after the account was open', async () => {
+  it('prints five QR codes, then only the address of the page, and starts again after the account was connected', async () => {
     for (let n = 0; n < 20; n++) await terminal.show({ ...status, qr: `code ${n}` });
     expect(written).toHaveLength(6);
     expect(written[5]).toContain('Further QR codes are not printed here');

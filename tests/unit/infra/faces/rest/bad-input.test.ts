@@ -96,7 +96,7 @@ describe('a route with one mistake', () => {
     }
   });
 
-  it('has a code of its own for a broken pattern', async () => {
+  it('has its own code for an invalid pattern', async () => {
     const answer = await api.call('POST', '/api/routes', { ...good, regexFilter: '(unclosed' });
     expect(answer.status).toBe(400);
     expect(answer.body).toMatchObject({ success: false, code: 'INVALID_REGEX_PATTERN' });
@@ -106,7 +106,7 @@ describe('a route with one mistake', () => {
     expect(empty.body.error).toBe('regexFilter must not be empty; leave it out to match every text.');
   });
 
-  it('names every mistake at once', async () => {
+  it('is reported with all other mistakes at once', async () => {
     const answer = await api.call('POST', '/api/routes', {});
     expect(answer.body.error).toBe('channelId is missing. agentEndpoint is missing. config is missing.');
   });
@@ -162,7 +162,7 @@ describe('other resources', () => {
       'GET',
       '/api/messages?channelId=x',
       undefined,
-      'channelId must be *, a phone number with its country code, a JID or a group id.',
+      'channelId must be one chat: a phone number with its country code, a JID or a group id.',
     ],
     ['GET', '/api/dead-letters?cursor=-1', undefined, 'cursor must be the id of a row.'],
     ['GET', '/api/routes?chat=1', undefined, 'chat is not a known field.'],
@@ -197,7 +197,7 @@ describe('other resources', () => {
   });
 });
 
-describe('a body that cannot be read', () => {
+describe('a body that cannot be parsed', () => {
   const post = (body: string | Buffer, headers: Record<string, string> = json) =>
     rawRequest(`${api.url}/api/routes`, { method: 'POST', headers, body });
 
@@ -222,7 +222,7 @@ describe('a body that cannot be read', () => {
     expect(answer.status).toBe(400);
   });
 
-  it('over 1 MB: 413, also when only unpacking shows it or no length was told', async () => {
+  it('over 1 MB: 413, also when compressed or without a length', async () => {
     const large = JSON.stringify({ ...good, name: 'x'.repeat(1_048_576) });
     const packed = { ...json, 'content-encoding': 'gzip' };
     const chunked = { ...json, 'transfer-encoding': 'chunked' };
@@ -255,8 +255,8 @@ describe('a body that cannot be read', () => {
   });
 });
 
-describe('what goes wrong inside', () => {
-  it('a database that is away is a 503 that says when to come back', async () => {
+describe('an internal error', () => {
+  it('of an unavailable database is a 503 with Retry-After', async () => {
     api.messageLog.failure = new StorageUnavailableError('The database does not answer.');
     const answer = await api.call('GET', '/api/messages');
     api.messageLog.failure = undefined;
@@ -270,7 +270,7 @@ describe('what goes wrong inside', () => {
     });
   });
 
-  it('an unforeseen error shows neither its text nor a stack, and is logged', async () => {
+  it('without a known cause shows neither its text nor a stack, and is logged', async () => {
     api.messageLog.failure = new Error('secret internals');
     const answer = await api.call('GET', '/api/messages');
     api.messageLog.failure = undefined;
@@ -292,7 +292,7 @@ const writes = [
   'POST /api/accounts/default/restart',
 ];
 
-describe('whatever is sent', () => {
+describe('any input', () => {
   /** Values near the real fields, so that the search gets past the first check. */
   const nearBody = fc.dictionary(
     fc.constantFrom(
@@ -315,7 +315,7 @@ describe('whatever is sent', () => {
     ),
   );
 
-  it('is never the fault of the service (status below 500, a problem in JSON)', async () => {
+  it('never results in a status of 500 or above, and always in a JSON problem', async () => {
     await api.call('POST', '/api/routes', good);
     await fc.assert(
       fc.asyncProperty(
@@ -336,7 +336,7 @@ describe('whatever is sent', () => {
     );
   });
 
-  it('in an address is never the fault of the service', async () => {
+  it('in a URL never results in a status of 500 or above', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(

@@ -34,14 +34,14 @@ describe('on loopback without a key', () => {
     '127.0.0.1.evil.example',
     '10.0.0.1',
     '@',
-  ])('refuses the foreign Host %j, as DNS rebinding would send it', async (host) => {
+  ])('refuses the unknown Host %j, as DNS rebinding would send it', async (host) => {
     const answer = await rawRequest(`${api.url}/qr/status`, { headers: { host } });
     expect(answer.status).toBe(403);
     expect(JSON.parse(answer.text)).toMatchObject({ success: false, code: 'FOREIGN_HOST' });
   });
 
   it.each(['https://evil.example', 'null', 'http://localhost:8080', 'file://'])(
-    'refuses what a page of the origin %s sends',
+    'refuses requests from a page of the origin %s',
     async (origin) => {
       for (const method of ['GET', 'POST', 'OPTIONS']) {
         const answer = await rawRequest(`${api.url}/api/routes`, {
@@ -63,7 +63,7 @@ describe('on loopback without a key', () => {
     );
   });
 
-  it('refuses a cross-site write that tells no origin', async () => {
+  it('refuses a cross-site write without an origin', async () => {
     const headers = { ...json, 'sec-fetch-site': 'cross-site' };
     const answer = await rawRequest(`${api.url}/api/accounts/default/logout`, { method: 'POST', headers });
     expect(answer.status).toBe(403);
@@ -91,7 +91,7 @@ describe('on loopback without a key', () => {
     expect(api.accounts.calls).toEqual([]);
   });
 
-  it('takes a write without any body from a command line', async () => {
+  it('accepts a write without a body from a command line', async () => {
     expect((await rawRequest(`${api.url}/api/accounts/default/restart`, { method: 'POST' })).status).toBe(
       200,
     );
@@ -151,11 +151,11 @@ describe('with a key', () => {
     { 'X-API-KEY': ADMIN_KEY },
     { authorization: `Bearer ${ADMIN_KEY}` },
     { authorization: `bearer ${ADMIN_KEY}` },
-  ])('takes it as %j', async (headers) => {
+  ])('accepts it as %j', async (headers) => {
     expect((await api.call('GET', '/api/routes', undefined, headers)).status).toBe(200);
   });
 
-  it('answers under any Host name, since only the key counts', async () => {
+  it('accepts any Host name, because the key decides', async () => {
     const headers = { host: 'wa2ai.example', 'x-api-key': ADMIN_KEY };
     expect((await rawRequest(`${api.url}/api/routes`, { headers })).status).toBe(200);
   });
@@ -187,7 +187,7 @@ describe('with a key', () => {
     expect((await api.call('POST', '/api/accounts/default/restart', {}, origin)).status).toBe(200);
   });
 
-  it('refuses a logged-in browser that another site steers', async () => {
+  it('refuses cross-site requests of a logged-in browser', async () => {
     const cookie = sessionCookie(ADMIN_KEY, api.clock.nowMs).split(';')[0] as string;
     const headers = { cookie, origin: 'http://localhost:1' };
     expect((await api.call('POST', '/api/accounts/default/logout', {}, headers)).status).toBe(403);

@@ -59,7 +59,7 @@ function at(pointer: string): unknown {
 }
 
 describe('GET /openapi.json', () => {
-  it('describes every mounted operation and no other', () => {
+  it('describes exactly the mounted operations', () => {
     const mounted = mountedOperations(createHttpApp(api.options));
     expect(mounted.length).toBeGreaterThan(20);
     expect(describedOperations().sort()).toEqual(mounted.sort());
@@ -144,7 +144,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('tells the fields, types and limits of a route', () => {
+  it('describes the fields, types and limits of a route', () => {
     const body = document.paths['/api/routes']?.post?.requestBody?.content['application/json']?.schema;
     expect(body).toEqual({ $ref: '#/components/schemas/NewRoute' });
     expect(document.components.schemas.NewRoute).toMatchObject({
@@ -159,7 +159,7 @@ describe('GET /openapi.json', () => {
     });
   });
 
-  it('tells every setting of an ABI route, each with what it means', () => {
+  it('describes each setting of an ABI route', () => {
     const { properties } = document.components.schemas.NewRoute as { properties: Record<string, Json> };
     const kinds = properties.config?.properties as Record<string, Json>;
     const abi = kinds.abi as { properties: Record<string, Json> };
@@ -196,7 +196,7 @@ describe('GET /openapi.json', () => {
   });
 
   it.each(['get', 'post', 'put', 'patch', 'delete'])(
-    'lets %s be called: no operation described is unknown',
+    'describes only operations that exist: %s',
     async (method) => {
       for (const [path, operations] of Object.entries(document.paths)) {
         if (!operations[method]) continue;

@@ -10,7 +10,7 @@ describe('problemOf', () => {
     expect(anchorsOf(readDocument(path))).toContain(anchor);
   });
 
-  it('hides what an unexpected error says', () => {
+  it('hides the text of an unexpected error', () => {
     const { status, body } = problemOf(new Error('password of 10.0.0.1 is hunter2'));
     expect(status).toBe(500);
     expect(body.code).toBe('INTERNAL');

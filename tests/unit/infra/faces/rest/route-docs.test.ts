@@ -17,7 +17,7 @@ describe('the generated tables of settings (node scripts/write-docs.mjs)', () =>
     for (const { name } of agentKinds) expect(pages).toContain(`<!-- generated: ${name} -->`);
   });
 
-  it('say what each field takes, whether it is required, and what it means', () => {
+  it('describe the type, requirement and meaning of each field', () => {
     const kind = agentKind({
       name: 'probe',
       description: 'A kind of this test.',

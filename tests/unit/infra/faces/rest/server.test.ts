@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-it('says which setting to change when the port is taken', async () => {
+it('names the setting to change when the port is in use', async () => {
   const port = Number(new URL(api.url).port);
   const second = createHttpServer({ ...api.options, config: { ...api.options.config, port } });
   await expect(second).rejects.toMatchObject({
@@ -20,12 +20,12 @@ it('says which setting to change when the port is taken', async () => {
   });
 });
 
-it('says which setting to change when the address is not of this machine', async () => {
+it('names the setting to change when the address is not of this machine', async () => {
   const server = createHttpServer({ ...api.options, config: { ...api.options.config, host: '203.0.113.7' } });
   await expect(server).rejects.toThrow('203.0.113.7 is not an address of this machine. Correct WA2AI_HOST.');
 });
 
-it('gives an address that a browser can open', async () => {
+it('returns an address that a browser can open', async () => {
   expect(api.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   const anywhere = await createHttpServer({
     ...api.options,
@@ -35,7 +35,7 @@ it('gives an address that a browser can open', async () => {
   await anywhere.close();
 });
 
-it('closes at once although a client keeps its connection open', async () => {
+it('closes at once when a client keeps its connection open', async () => {
   const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.write('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');

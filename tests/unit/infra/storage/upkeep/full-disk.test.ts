@@ -17,7 +17,7 @@ describe('tellsOfFullDisk', () => {
     expect(tellsOfFullDisk(error)).toBe(true);
   });
 
-  it('does not take another error for it', () => {
+  it('does not recognize other errors', () => {
     expect(tellsOfFullDisk(new Error('password rejected', { cause: 'x' }))).toBe(false);
     expect(tellsOfFullDisk(undefined)).toBe(false);
   });
@@ -37,7 +37,7 @@ describe('an error of the embedded database', () => {
     expect(await fullDiskTrouble(full, tmpdir())).toMatchObject({ trouble: 'full', cause: full });
   });
 
-  it('stays as it is otherwise', async () => {
+  it('stays unchanged otherwise', async () => {
     expect(await orFullDisk(other, tmpdir())).toBe(other);
     expect(await fullDiskTrouble(other, tmpdir())).toBeUndefined();
   });

@@ -13,20 +13,20 @@ describe('troubleOf', () => {
     ['42P01', 'schema'],
     ['42703', 'schema'],
     ['42883', 'schema'],
-  ])('takes %s for trouble of the kind %s, and names the code', (code, kind) => {
+  ])('classifies %s as %s, and names the code', (code, kind) => {
     const trouble = troubleOf(code, ofServer('x'));
     expect(trouble?.kind).toBe(kind);
     expect(trouble?.sentence).toContain(code);
   });
 
-  it('quotes the server only where its message contains no message text', () => {
+  it('quotes the server only when the error contains no message text', () => {
     const secret = 'permission denied for table message';
     expect(troubleOf('42501', ofServer(secret))?.sentence).toContain(secret);
     expect(troubleOf('53100', ofServer('value "hello Ana"'))?.sentence).not.toContain('Ana');
     expect(troubleOf('42501', new Error('Prisma quotes "hello Ana"'))?.sentence).not.toContain('Ana');
   });
 
-  it.each([undefined, '40P01', '57P01', '23505'])('leaves %s to a retry or to others', (code) => {
+  it.each([undefined, '40P01', '57P01', '23505'])('does not classify %s', (code) => {
     expect(troubleOf(code, ofServer('x'))).toBeUndefined();
   });
 });

@@ -42,7 +42,7 @@ async function linked(): Promise<LinkedAccount> {
 }
 
 describe('the keys', () => {
-  it('are read once, and again by the next process', async () => {
+  it('are loaded once, and again by the next process', async () => {
     const account = await linked();
     expect(await account.load()).toBe(await account.load());
     expect(loads).toBe(1);
@@ -52,7 +52,7 @@ describe('the keys', () => {
     expect([next.isLinked(), next.jids()]).toEqual([true, { id: ME.id, lid: ME.lid }]);
   });
 
-  it('are new ones once the old were put aside', async () => {
+  it('are new after the old ones were set aside', async () => {
     const account = await linked();
     const before = account.auth?.creds.registrationId;
     await account.putKeysAside();
@@ -72,8 +72,8 @@ describe('the keys', () => {
   });
 });
 
-describe('who it is', () => {
-  it('is told by its record as long as its keys are not linked', async () => {
+describe('the identity', () => {
+  it('is taken from the stored account until its keys are linked', async () => {
     await accountStore.save('main', { state: 'logged-out', phone: '34600000001', lid: '100000000000001' });
     const account = newAccount();
     expect(account.jids()).toEqual({ id: '', lid: '' });
@@ -81,19 +81,19 @@ describe('who it is', () => {
     expect(account.jids()).toEqual({ id: '34600000001@s.whatsapp.net', lid: '100000000000001@lid' });
   });
 
-  it('is its number and LID', async () => {
+  it('contains number and LID', async () => {
     const account = await linked();
     expect(account.identity()).toEqual({ phone: '34600000001', lid: '100000000000001', name: 'Shop' });
   });
 
-  it('finds the number of a LID in what Baileys stored', async () => {
+  it('finds the number of a LID in the mappings of Baileys', async () => {
     const account = await linked();
     await account.auth?.keys.set({ 'lid-mapping': { '900000000000002_reverse': '34600000002' } });
     expect(await account.phoneOfLid('900000000000002')).toBe('34600000002');
     expect(await account.phoneOfLid('900000000000003')).toBeUndefined();
   });
 
-  it('knows a person by number and LID, and nobody else', async () => {
+  it('recognizes its own number and LID, and no other', async () => {
     const account = await linked();
     const lid = '900000000000002@lid';
     const phone = '34600000002:3@s.whatsapp.net';

@@ -33,7 +33,7 @@ const socket = {
 };
 
 describe('pairing by QR', () => {
-  it('shows each code with its end: the first is good for a minute, later ones for 20 s', async () => {
+  it('shows each code with its expiry: the first after a minute, later ones after 20 s', async () => {
     const offer = new Pairing(board, clock, { method: 'qr' }).offersOf(socket);
     await offer('first');
     expect(status()).toMatchObject({ state: 'pairing', qr: 'first', expiresAtMs: clock.now() + 60_000 });
@@ -41,7 +41,7 @@ describe('pairing by QR', () => {
     expect(status()).toMatchObject({ state: 'pairing', qr: 'second', expiresAtMs: clock.now() + 20_000 });
   });
 
-  it('counts the codes of each socket anew', async () => {
+  it('counts the codes of each socket separately', async () => {
     const pairing = new Pairing(board, clock, { method: 'qr' });
     await pairing.offersOf(socket)('first');
     await pairing.offersOf(socket)('first of the next');
@@ -50,7 +50,7 @@ describe('pairing by QR', () => {
 });
 
 describe('pairing by code', () => {
-  it('asks WhatsApp for one code in each connection, and shows no QR', async () => {
+  it('requests one code per connection, and shows no QR', async () => {
     const offer = new Pairing(board, clock, { method: 'code', phone: '34600000001' }).offersOf(socket);
     await offer('first');
     await offer('second');
@@ -61,7 +61,7 @@ describe('pairing by code', () => {
 });
 
 describe('waiting for a code', () => {
-  it('ends when it shows', async () => {
+  it('ends when a code is shown', async () => {
     const pairing = new Pairing(board, clock, { method: 'qr' });
     pairing.show();
     const shown = pairing.untilCode();
@@ -69,7 +69,7 @@ describe('waiting for a code', () => {
     expect(await shown).toMatchObject({ qr: 'the code' });
   });
 
-  it('ends when none will, and after 20 s', async () => {
+  it('ends when no code will come, and after 20 s', async () => {
     const pairing = new Pairing(board, clock, { method: 'qr' });
     board.set({ state: 'waiting', reason: 'no network', retryAtMs: 1 });
     expect(await pairing.untilCode()).toMatchObject({ state: 'waiting' });

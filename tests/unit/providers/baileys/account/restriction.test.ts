@@ -30,7 +30,7 @@ beforeEach(() => {
 
 const limit = (reason: string, forMs: number) => ({ reason, forMs });
 
-it('is told at its beginning and at its end, which comes by itself', async () => {
+it('is reported when it starts and when its time ends', async () => {
   void restriction.begin(limit('too many strangers', 10_000));
   await clock.advanceMs(9_999);
   expect(restriction.current()).toMatchObject({ reason: 'too many strangers' });
@@ -38,7 +38,7 @@ it('is told at its beginning and at its end, which comes by itself', async () =>
   expect(seen).toEqual(['too many strangers', undefined]);
 });
 
-it('lasts as long as the latest word says, not the one before', async () => {
+it('lasts as long as the latest report says', async () => {
   void restriction.begin(limit('short', 1_000));
   void restriction.begin(limit('long', 60_000));
   await clock.advanceMs(30_000);
@@ -47,7 +47,7 @@ it('lasts as long as the latest word says, not the one before', async () => {
   expect(seen).toEqual(['short', 'long', undefined]);
 });
 
-it('ends when WhatsApp says so, and then not once more', async () => {
+it('ends once when WhatsApp ends it', async () => {
   void restriction.begin(limit('lifted', 10_000));
   restriction.end();
   restriction.end();
@@ -55,21 +55,21 @@ it('ends when WhatsApp says so, and then not once more', async () => {
   expect(seen).toEqual(['lifted', undefined]);
 });
 
-it('is forgotten without a word', async () => {
+it('is removed without a report', async () => {
   void restriction.begin(limit('forgotten', 10_000));
   restriction.forget();
   await clock.advanceMs(60_000);
   expect([restriction.current(), seen]).toEqual([undefined, ['forgotten']]);
 });
 
-it('keeps no service from stopping', async () => {
+it('does not keep the process alive', async () => {
   void restriction.begin(limit('long', 3_600_000));
   stopping.abort();
   await clock.advanceMs(0);
   expect(clock.sleeping).toBe(0);
 });
 
-it('is stored when it begins and taken out of the store when it ends, in this order', async () => {
+it('is stored when it starts and deleted when it ends, in this order', async () => {
   await restriction.begin(limit('lifted', 10_000));
   expect(stored).toEqual(['begin lifted']);
   restriction.end();
@@ -77,7 +77,7 @@ it('is stored when it begins and taken out of the store when it ends, in this or
   expect(stored).toEqual(['begin lifted', 'end']);
 });
 
-it('that an earlier process stored is taken up, and gives way to a newer one', async () => {
+it('of an earlier process applies until a newer one replaces it', async () => {
   restriction.restore([{ kind: 'new-contacts', reason: 'earlier', forMs: 5_000 }]);
   expect(restriction.current()).toEqual({ reason: 'earlier', leftMs: 5_000 });
   void restriction.begin(limit('newer', 10_000));

@@ -108,7 +108,7 @@ async function start(): Promise<void> {
 }
 
 describe('one connection', () => {
-  it('tells connecting, then open', async () => {
+  it('reports connecting, then open', async () => {
     await start();
     socket().opens();
     expect(phases.map((phase) => phase.state)).toEqual(['connecting', 'open']);
@@ -157,7 +157,7 @@ describe('one connection', () => {
     expect(sockets).toHaveLength(1);
   });
 
-  it('goes on by itself when a limit is over', async () => {
+  it('reconnects when a temporary ban ends', async () => {
     await start();
     socket().closes(429);
     await settle();
@@ -166,7 +166,7 @@ describe('one connection', () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it('starts over when the codes of a pairing are used up', async () => {
+  it('reconnects when the codes of a pairing are used up', async () => {
     isLinked = false;
     await start();
     socket().ev.emit('connection.update', { qr: 'code' });
@@ -177,7 +177,7 @@ describe('one connection', () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it('does not take a connection that never opened for a good one', async () => {
+  it('does not reset the backoff for a connection that never opened', async () => {
     await start();
     for (let round = 0; round < 2; round++) {
       for (let frames = 0; frames < 3; frames++) {
@@ -191,14 +191,14 @@ describe('one connection', () => {
     }
   });
 
-  it('counts a socket that could not be made as a disconnect', async () => {
+  it('counts a socket that could not be created as a disconnect', async () => {
     openFails = true;
     await start();
     expect(last()).toMatchObject({ state: 'waiting', reason: 'no database' });
   });
 });
 
-describe('backing off', () => {
+describe('the backoff', () => {
   /** Longest waits, in seconds, after connections that end one after the other. */
   async function waitsAfter(ends: number, end: () => Promise<void> | void): Promise<number[]> {
     draw = 0.999_999;
@@ -215,7 +215,7 @@ describe('backing off', () => {
     return waits;
   }
 
-  it('doubles up to a minute and never gives up', async () => {
+  it('doubles up to a minute and never ends', async () => {
     const waits = await waitsAfter(12, () => {
       socket().ws.emit('frame');
       socket().closes(503);
@@ -223,11 +223,11 @@ describe('backing off', () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60]);
   });
 
-  it('tries every ten seconds at least while WhatsApp is not reached at all', async () => {
+  it('is at most ten seconds while WhatsApp is not reachable', async () => {
     expect(await waitsAfter(7, () => socket().closes(408))).toEqual([1, 2, 4, 8, 10, 10, 10]);
   });
 
-  it('keeps nobody waiting for a network that drops again and again and is back each time', async () => {
+  it('stays short for a network that fails often and recovers each time', async () => {
     const waits = await waitsAfter(6, async () => {
       socket().opens();
       await clock.advanceMs(10_000);
@@ -236,7 +236,7 @@ describe('backing off', () => {
     expect(waits).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
-  it('starts from the beginning after a connection that held', async () => {
+  it('is reset after a stable connection', async () => {
     await start();
     for (let round = 0; round < 4; round++) {
       socket().closes(503);
@@ -251,8 +251,8 @@ describe('backing off', () => {
   });
 });
 
-describe('a connection that hangs', () => {
-  it('is given up when nothing comes for 25 s, though Baileys says nothing', async () => {
+describe('a hung connection', () => {
+  it('is closed when nothing arrives for 25 s, without an event of Baileys', async () => {
     await start();
     await clock.advanceMs(24_999);
     expect(socket().isEnded).toBe(false);
@@ -261,7 +261,7 @@ describe('a connection that hangs', () => {
     expect(last()).toMatchObject({ state: 'waiting', reason: 'WhatsApp did not answer while connecting' });
   });
 
-  it('is given up at once when the upgrade is answered with an HTTP error', async () => {
+  it('is closed at once when the upgrade is answered with an HTTP error', async () => {
     await start();
     socket().ws.emit('unexpected-response', {}, { statusCode: 401 });
     await settle();
@@ -272,7 +272,7 @@ describe('a connection that hangs', () => {
     expect(keysPutAside).toBe(0);
   });
 
-  it('is left alone while frames come', async () => {
+  it('is kept while frames arrive', async () => {
     await start();
     for (let round = 0; round < 5; round++) {
       await clock.advanceMs(20_000);
@@ -281,14 +281,14 @@ describe('a connection that hangs', () => {
     expect(socket().isEnded).toBe(false);
   });
 
-  it('is left alone while a person looks for the phone', async () => {
+  it('is kept while it waits for a pairing', async () => {
     await start();
     socket().ev.emit('connection.update', { qr: 'code' });
     await clock.advanceMs(120_000);
     expect(socket().isEnded).toBe(false);
   });
 
-  it('is left to Baileys once it is open and frames come', async () => {
+  it('is left to Baileys after it is open and frames arrive', async () => {
     await start();
     socket().opens();
     for (let minute = 0; minute < 60; minute++) {
@@ -302,7 +302,7 @@ describe('a connection that hangs', () => {
 describe('a clock that jumps', () => {
   const HOUR_MS = 3_600_000;
 
-  it.each([HOUR_MS, -HOUR_MS])('by %i ms changes nothing about a hung attempt', async (ms) => {
+  it.each([HOUR_MS, -HOUR_MS])('by %i ms does not affect the detection of a hung connection', async (ms) => {
     await start();
     clock.jumpMs(ms);
     await clock.advanceMs(24_999);
@@ -311,7 +311,7 @@ describe('a clock that jumps', () => {
     expect(last()).toMatchObject({ state: 'waiting', reason: 'WhatsApp did not answer while connecting' });
   });
 
-  it('back does not keep an open connection alive that fell silent', async () => {
+  it('back does not delay the close of an open connection without traffic', async () => {
     await start();
     socket().opens();
     clock.jumpMs(-HOUR_MS);
@@ -321,7 +321,7 @@ describe('a clock that jumps', () => {
     expect(last()).toMatchObject({ state: 'waiting', reason: 'WhatsApp fell silent' });
   });
 
-  it.each([HOUR_MS, -HOUR_MS])('by %i ms while waiting does not change the wait', async (ms) => {
+  it.each([HOUR_MS, -HOUR_MS])('by %i ms does not change the wait before a reconnect', async (ms) => {
     await start();
     socket().opens();
     socket().closes(503);
@@ -331,7 +331,7 @@ describe('a clock that jumps', () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it.each([HOUR_MS, -HOUR_MS])('by %i ms does not change what a good connection is', async (ms) => {
+  it.each([HOUR_MS, -HOUR_MS])('by %i ms does not affect the reset of the backoff', async (ms) => {
     await start();
     for (let round = 0; round < 3; round++) {
       socket().closes(503);
@@ -354,8 +354,8 @@ describe('a clock that jumps', () => {
   });
 });
 
-describe('one at a time', () => {
-  it('never has two sockets, whatever is asked for at once', async () => {
+describe('one socket at a time', () => {
+  it('never has two sockets, under concurrent calls', async () => {
     await start();
     await Promise.all([
       manager.restart(),
@@ -369,7 +369,7 @@ describe('one at a time', () => {
     expect(alive).toBe(1);
   });
 
-  it('takes every listener off a socket before the next is made', async () => {
+  it('removes all listeners of a socket before the next one is created', async () => {
     await start();
     const first = socket();
     await manager.restart();
@@ -379,7 +379,7 @@ describe('one at a time', () => {
     expect(first.isEnded).toBe(true);
   });
 
-  it('does not listen to a socket that is over', async () => {
+  it('ignores events of a closed socket', async () => {
     await start();
     const first = socket();
     await manager.restart();
@@ -390,7 +390,7 @@ describe('one at a time', () => {
     expect(alive).toBe(1);
   });
 
-  it('stops while waiting, and connects at once when asked to', async () => {
+  it('stops during a wait, and connects at once on request', async () => {
     await start();
     socket().closes(503);
     await settle();
@@ -403,7 +403,7 @@ describe('one at a time', () => {
     expect(alive).toBe(0);
   });
 
-  it('puts the keys of a link that WhatsApp ended aside as soon as the database takes it, and connects with them no more', async () => {
+  it('sets the keys of an ended link aside as soon as the database allows, and never connects with them again', async () => {
     putAsideFailures = 2;
     await start();
     socket().closes(401);
@@ -414,7 +414,7 @@ describe('one at a time', () => {
     expect([keysPutAside, sockets.length]).toEqual([1, 1]);
   });
 
-  it('stops while it waits to put keys aside', async () => {
+  it('stops while it waits to set keys aside', async () => {
     putAsideFailures = Number.POSITIVE_INFINITY;
     await start();
     socket().closes(401);
@@ -423,7 +423,7 @@ describe('one at a time', () => {
     expect(keysPutAside).toBe(0);
   });
 
-  it('does what belongs between two sockets when neither is there', async () => {
+  it('runs work between two sockets when no socket exists', async () => {
     await start();
     let between = -1;
     await manager.restart(async () => {

@@ -16,7 +16,7 @@ function closeSession(): void {
   new SessionRecord().closeSession({ indexInfo: { closed: -1 }, privKey: SECRET });
 }
 
-it('keeps the private keys that libsignal prints off the console', () => {
+it('keeps private keys that libsignal prints off the console', () => {
   const printed = vi.spyOn(console, 'info').mockImplementation(() => undefined);
   closeSession();
   expect(JSON.stringify(printed.mock.calls)).toContain(SECRET);
@@ -27,7 +27,7 @@ it('keeps the private keys that libsignal prints off the console', () => {
   expect(printed).not.toHaveBeenCalled();
 });
 
-it('lets everybody else print', () => {
+it('does not change the output of other callers', () => {
   const printed = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
   const release = guardConsole(recordingLog());
   console.warn('hello', 1);
@@ -35,7 +35,7 @@ it('lets everybody else print', () => {
   expect(printed).toHaveBeenCalledWith('hello', 1);
 });
 
-it('tells a storm in a handful of lines', () => {
+it('logs a storm in a few lines', () => {
   vi.spyOn(console, 'info').mockImplementation(() => undefined);
   const log = recordingLog();
   const release = guardConsole(log);

@@ -8,7 +8,7 @@ import {
 const linked = (code: number | undefined, reason = 'x') => ({ code, reason, isLinked: true });
 const unlinked = (code: number | undefined, reason = 'x') => ({ code, reason, isLinked: false });
 
-describe('what follows a disconnect', () => {
+describe('the action after a disconnect', () => {
   it.each([
     [401, 'logged-out'],
     [403, 'logged-out'],
@@ -31,31 +31,31 @@ describe('what follows a disconnect', () => {
     expect(actionFor(linked(code)).kind).toBe(kind);
   });
 
-  it('never takes a linked account for logged out because of a bad session', () => {
+  it('never logs a linked account out because of a bad session', () => {
     expect(actionFor(linked(500)).kind).toBe('back-off');
   });
 
-  it('has nothing to log out while pairing', () => {
+  it('is never a logout while pairing', () => {
     expect(actionFor(unlinked(401)).kind).toBe('back-off');
   });
 
-  it('offers fresh codes at once when the codes of a connection are used up', () => {
+  it('is a reconnect with new codes when the codes of a connection are used up', () => {
     expect(actionFor(unlinked(408, 'QR refs attempts ended')).kind).toBe('reconnect-now');
     expect(actionFor(unlinked(408, 'Connection was lost')).kind).toBe('back-off');
   });
 
-  it('waits as long as WhatsApp says for a temporary ban', () => {
+  it('waits as long as WhatsApp says after a temporary ban', () => {
     const disconnect = disconnectOf(boom(402, { reason: '402', expire: '120' }), true);
     expect(actionFor(disconnect)).toMatchObject({ kind: 'restricted', forMs: 120_000 });
   });
 });
 
 describe('reading a disconnect', () => {
-  it.each([undefined, null, 'gone', 7, new Error(''), {}])('makes something of %s', (error) => {
+  it.each([undefined, null, 'gone', 7, new Error(''), {}])('accepts %s', (error) => {
     expect(disconnectOf(error, true)).toMatchObject({ code: undefined, reason: 'Connection closed' });
   });
 
-  it('takes code and reason of what Baileys hands over', () => {
+  it('takes code and reason from the error of Baileys', () => {
     expect(disconnectOf(boom(503), false)).toEqual({ code: 503, reason: 'told', isLinked: false });
   });
 });

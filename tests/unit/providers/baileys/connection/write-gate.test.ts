@@ -62,7 +62,7 @@ describe('a gated socket', () => {
     expect(received).toEqual(['hello']);
   });
 
-  it('writes nothing before what was appended before it is durable, and then everything in order', async () => {
+  it('writes nothing before all earlier units are durable, and then writes in order', async () => {
     const { append, commitStarted, written, other, received, socket } = await setup();
     append();
     const writes = [written('receipt '), written('reply')];
@@ -76,7 +76,7 @@ describe('a gated socket', () => {
     expect(received.join('')).toBe('receipt reply');
   });
 
-  it('lets a write wait for the units before it, and not for those after it', async () => {
+  it('delays a write for earlier units, and not for later ones', async () => {
     const { append, commitStarted, written, socket } = await setup();
     append();
     const first = await commitStarted();
@@ -127,7 +127,7 @@ describe('a gated socket', () => {
     expect(received).toEqual([]);
   });
 
-  it('sends the end after what was written before it', async () => {
+  it('ends after the earlier writes', async () => {
     const { append, commitStarted, written, socket, other, received } = await setup();
     const ended = once(other, 'end');
     append();

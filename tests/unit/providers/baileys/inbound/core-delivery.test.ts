@@ -51,27 +51,27 @@ function decrypted(
 }
 
 describe('a message', () => {
-  it('is handed to core in core’s terms', async () => {
+  it('is delivered to core in the types of core', async () => {
     expect(await handOver.deliver(decrypted())).toBe('received');
     expect(received).toMatchObject([
       { accountId: 'main', waMessageId: 'A', text: 'hello', stanzaOrder: 7n, chat: { phone: '34600000002' } },
     ]);
   });
 
-  it('of a LID has the number that is known for it', async () => {
+  it('from a LID has the known number of the LID', async () => {
     phones.set('900000000000002', '34600000002');
     await handOver.deliver(decrypted(undefined, '900000000000002@lid'));
     expect(received[0]?.chat).toMatchObject({ lid: '900000000000002', phone: '34600000002' });
   });
 
-  it('with nothing for core in it is skipped', async () => {
+  it('without content for core is skipped', async () => {
     expect(await handOver.deliver(decrypted({ senderKeyDistributionMessage: { groupId: 'g' } }))).toBe(
       'skipped',
     );
     expect(received).toEqual([]);
   });
 
-  it('is handed over again until core can take it', async () => {
+  it('is delivered again until core stores it', async () => {
     refusals = [1, 2, 3].map(() => new StorageUnavailableError('no database'));
     const done = handOver.deliver(decrypted());
     await clock.untilSleeping();
@@ -80,12 +80,12 @@ describe('a message', () => {
     expect(refusals).toEqual([]);
   });
 
-  it('that core refuses for good is left at once', async () => {
+  it('that core refuses finally is given up at once', async () => {
     refusals = [new SendRefusedError('never')];
     expect(await handOver.deliver(decrypted())).toBe('left');
   });
 
-  it('that fails for no known reason is left after five tries', async () => {
+  it('that fails for an unknown reason is given up after five deliveries', async () => {
     refusals = Array.from({ length: 9 }, () => new TypeError('a defect'));
     const done = handOver.deliver(decrypted());
     await clock.untilSleeping();
@@ -94,7 +94,7 @@ describe('a message', () => {
     expect(refusals).toHaveLength(4);
   });
 
-  it('that waits for core is left when the service stops', async () => {
+  it('that waits for core stays in the journal when the service stops', async () => {
     refusals = [new StorageUnavailableError('no database')];
     const done = handOver.deliver(decrypted());
     await clock.untilSleeping();

@@ -141,7 +141,7 @@ const texts = (received: readonly InboundMessage[]) => received.map(({ text }) =
 const pending = (journal: MemoryJournal) => journal.pending('main', { afterOrder: 0n, limit: 10 });
 
 describe('a message that reaches the socket', () => {
-  it('is acknowledged and delivered after its commit, and stays in the journal for the moment', async () => {
+  it('is acknowledged and delivered after its commit, and stays in the journal at first', async () => {
     const { connect, arrive, next, stanza, received, said, store, journal, auth, runner } = await setup();
     let open: () => void = () => undefined;
     store.gate = new Promise((resolve) => {
@@ -178,7 +178,7 @@ describe('a message that reaches the socket', () => {
     expect(said).toHaveLength(2);
   });
 
-  it('and cannot be decrypted is asked for again and refused, and said once', async () => {
+  it('and cannot be decrypted is requested again and refused, and logged once', async () => {
     const { connect, arrive, next, stanza, said, runner, log } = await setup();
     connect();
     const node = await stanza('A');
@@ -215,7 +215,7 @@ describe('a message that reaches the socket', () => {
     await runner.stop();
   });
 
-  it('is found in the journal when its commit counted as failed and was none the less stored', async () => {
+  it('is found in the journal when its commit was reported as failed but stored', async () => {
     const { connect, arrive, next, stanza, received, store, auth, runner } = await setup();
     const detach = connect();
     const node = await stanza('A');
@@ -238,7 +238,7 @@ describe('a message that reaches the socket', () => {
     await runner.stop();
   });
 
-  it('reaches core outside the context of whoever appended to the same commit', async () => {
+  it('reaches core outside the asynchronous context of the commit', async () => {
     const { connect, arrive, next, stanza, store, auth, state, runner } = await setup();
     const context = new AsyncLocalStorage<string>();
     let seen: string | undefined = 'never asked';
@@ -262,7 +262,7 @@ describe('a message that reaches the socket', () => {
   });
 });
 
-describe('what is not an ordinary message', () => {
+describe('a stanza that is not an ordinary message', () => {
   it.each([
     ['a peer message', { category: 'peer' }, 'pkmsg'],
     ['a status', { from: 'status@broadcast', participant: ANA }, 'skmsg'],
@@ -326,7 +326,7 @@ describe('the journal of an earlier process', () => {
     expect(texts(second.received)).toEqual(['A', 'B', 'C']);
   });
 
-  it('says which of its rows cannot be read, in the chat where that is known', async () => {
+  it('reports rows that cannot be read, with the chat where it is known', async () => {
     const journal = new MemoryJournal();
     const row = (id: string, stanza: string) => ({
       ciphertextHash: id,
@@ -348,7 +348,7 @@ describe('the journal of an earlier process', () => {
   });
 });
 
-it('shows Baileys what the own phone writes', async () => {
+it('passes messages of the own phone to Baileys', async () => {
   const { connect, arrive, next, stanza, said, received, runner } = await setup();
   connect();
   const node = await stanza('A', {

@@ -67,7 +67,7 @@ describe('inbound messages under any sequence of events', () => {
     holds(500, 2_000);
   });
 
-  it('keep to the memory bound in a storm, and lose nothing', () => {
+  it('stay within the memory limit in a storm, and are not lost', () => {
     holds(20_000, 2_000);
   });
 });
@@ -93,7 +93,7 @@ function byHand() {
 }
 
 describe('a chat', () => {
-  it('waits five seconds for a message that was asked for, and no longer', () => {
+  it('waits five seconds for a requested message, and no longer', () => {
     const { give, stanza, read, ticks, names } = byHand();
     const [lost, next] = [stanza('lost'), stanza('next')];
     give({ type: 'stanza', stanza: lost });
@@ -105,7 +105,7 @@ describe('a chat', () => {
     expect(names(ticks(1))).toEqual(['deliver']);
   });
 
-  it('waits for the message itself, which comes first when it is sent again in time', () => {
+  it('waits for the requested message, which comes first when it arrives in time', () => {
     const { give, stanza, read } = byHand();
     const [lost, next] = [stanza('lost'), stanza('next')];
     give({ type: 'stanza', stanza: lost });
@@ -125,7 +125,7 @@ describe('a chat', () => {
     ]);
   });
 
-  it('does not wait for another one, and chats take turns', () => {
+  it('does not wait for another chat, and chats alternate', () => {
     const { give, stanza } = byHand();
     const many = Array.from({ length: 3 }, (_, n) => stanza(`a${n}`, 'a'));
     for (const one of many) give({ type: 'stanza', stanza: one });
@@ -155,7 +155,7 @@ describe('a journal row', () => {
     expect(ticks(1)).toEqual([{ type: 'forget', hashes: ['hash of A'] }]);
   });
 
-  it('is kept until WhatsApp delivers nothing again when its receipt may be lost', () => {
+  it('is kept until WhatsApp stops redelivering when its receipt may be lost', () => {
     const { give, stanza, read, ticks } = byHand();
     const message = stanza('A');
     give({ type: 'stanza', stanza: message });
@@ -171,7 +171,7 @@ describe('a journal row', () => {
   });
 });
 
-describe('a message whose text never comes', () => {
+describe('a message whose text never arrives', () => {
   it('is recorded after a minute, once', () => {
     const { give, stanza, ticks, names } = byHand();
     const message = stanza('A');
@@ -196,7 +196,7 @@ describe('a message whose text never comes', () => {
     expect(names(give({ type: 'stopping' }))).toEqual(['undecryptable']);
   });
 
-  it('is recorded when it came without ciphertext and the phone does not send it', () => {
+  it('is recorded when it arrived without ciphertext and the phone does not send it', () => {
     const { give, stanza, ticks, names } = byHand();
     give({ type: 'announced', key: 'A', chat: 'c' });
     give({ type: 'missing', stanza: stanza('A') });
@@ -204,7 +204,7 @@ describe('a message whose text never comes', () => {
   });
 });
 
-it('ends the offline batch when WhatsApp never says so and delivers nothing for twenty seconds', () => {
+it('ends the offline batch after twenty seconds without a message', () => {
   const { state, give, stanza, ticks, names } = byHand();
   const message = stanza('A');
   give({ type: 'stanza', stanza: message });

@@ -30,7 +30,7 @@ const chatOf = (attrs: BinaryNode['attrs']) => attrs.recipient ?? attrs.from ?? 
 const read = (node: BinaryNode) => ordinaryStanza(node, OWN, chatOf);
 
 describe('an ordinary stanza', () => {
-  it('is a person’s, with the addresses that it names', () => {
+  it('of a person has the addresses of its attributes', () => {
     const found = read(stanza({ from: '34600000002:3@s.whatsapp.net', sender_lid: '900000000000002:3@lid' }));
     expect(found).toMatchObject({
       id: 'A',
@@ -42,7 +42,7 @@ describe('an ordinary stanza', () => {
     });
   });
 
-  it('is a group member’s', () => {
+  it('of a group has its member as author', () => {
     const found = read(
       stanza({ from: GROUP, participant: ANA_LID, offline: '1' }, [enc('pkmsg'), enc('skmsg')]),
     );
@@ -54,7 +54,7 @@ describe('an ordinary stanza', () => {
     });
   });
 
-  it('is the own phone’s, with the receipt that WhatsApp wants for it', () => {
+  it('of the own phone has the receipt that WhatsApp expects', () => {
     const byNumber = read(stanza({ from: '34600000001@s.whatsapp.net', recipient: ANA }));
     expect(byNumber?.receipt).toEqual({ to: ANA, participant: undefined, isOwn: true });
     const byLid = read(stanza({ from: '100000000000001@lid', recipient: ANA_LID }));
@@ -85,7 +85,7 @@ describe('an ordinary stanza', () => {
     expect(read(node)).toBeUndefined();
   });
 
-  it('has the same hash when it is delivered again, and another one for every other ciphertext or writer', () => {
+  it('has the same hash when it is redelivered, and another one for another ciphertext or author', () => {
     const hash = (node: BinaryNode) => read(node)?.hash;
     const first = hash(stanza({ from: ANA }));
     expect(hash(stanza({ from: ANA, offline: '1', id: 'B' }))).toBe(first);
@@ -95,7 +95,7 @@ describe('an ordinary stanza', () => {
     expect(hash(stanza({ from: ANA }, [enc('msg', 'a'), enc('msg', 'bc')]))).not.toBe(parts);
   });
 
-  it('names the keys that its decryption asks for', () => {
+  it('lists the keys that its decryption reads', () => {
     const direct = read(stanza({ from: ANA, sender_lid: ANA_LID }, [enc('pkmsg')]));
     expect(direct && keysOf(direct).map(({ category, keyId }) => `${category} ${keyId}`)).toEqual([
       'lid-mapping 34600000002',
@@ -129,7 +129,7 @@ describe('the chat of a stanza', () => {
       { from: OWN.id, recipient: ANA, peer_recipient_lid: ANA_LID },
       { jid: ANA, phone: '34600000002', lid: '900000000000002' },
     ],
-  ])('has the addresses that are named: %j', (attrs, expected) => {
+  ])('has the addresses in %j', (attrs, expected) => {
     expect(chatAddressesOf(attrs as BinaryNode['attrs'])).toEqual(expected);
   });
 });
@@ -148,7 +148,7 @@ describe('a journal row', () => {
     return { found, entry, back: await readJournalEntry(entry, OWN, chatOf) };
   };
 
-  it('gives the message back, with its place', async () => {
+  it('returns the message with its order', async () => {
     const behind = [{ key: 'earlier', order: 6n }];
     const { found, back } = await roundTrip(
       stanza({ from: ANA, notify: 'Ana' }),
@@ -163,7 +163,7 @@ describe('a journal row', () => {
     });
   });
 
-  it('merges several parts, and knows a business by its certificate', async () => {
+  it('merges several parts, and recognizes a business by its certificate', async () => {
     const details = proto.VerifiedNameCertificate.Details.encode({ verifiedName: 'Ana Ltd' }).finish();
     const certificate = proto.VerifiedNameCertificate.encode({ details }).finish();
     const parts = [
@@ -184,7 +184,7 @@ describe('a journal row', () => {
     expect(message?.verifiedBizName).toBe('Ana Ltd');
   });
 
-  it('unwraps what the own phone wrote', async () => {
+  it('unwraps a message of the own phone', async () => {
     const wrapped = { deviceSentMessage: { destinationJid: ANA, message: { conversation: 'hello' } } };
     const { back } = await roundTrip(stanza({ from: '34600000001@s.whatsapp.net', recipient: ANA }), [
       wrapped,
@@ -197,13 +197,13 @@ describe('a journal row', () => {
     ['another form', '{"attrs":{"id":5}}', undefined],
     ['attributes of no message', '{"attrs":{"id":"A"}}', undefined],
     ['a plaintext that is none', JSON.stringify({ attrs: { id: 'A', from: ANA } }), ANA],
-  ])('that holds %s says so, with its chat when that is known', async (_, stored, chat) => {
+  ])('that contains %s is reported as damaged, with its chat when it is known', async (_, stored, chat) => {
     const entry = { ciphertextHash: 'h', stanzaOrder: 1n, waMessageId: 'A', plaintext: Buffer.from('noise') };
     const back = await readJournalEntry({ ...entry, stanza: Buffer.from(stored) }, OWN, chatOf);
     expect('unreadable' in back && back.stanza?.chat).toBe(chat);
   });
 
-  it('of which the database can read no more than the attributes says so', async () => {
+  it('with readable attributes only is reported as damaged', async () => {
     const row = { ciphertextHash: 'h', stanzaOrder: 1n, waMessageId: 'A', isDamaged: true as const };
     const stored = Buffer.from(JSON.stringify({ attrs: { id: 'A', from: ANA } }));
     expect(await readJournalEntry({ ...row, stanza: stored }, OWN, chatOf)).toMatchObject({
@@ -214,7 +214,7 @@ describe('a journal row', () => {
 });
 
 describe('a message that is given up', () => {
-  it('is recorded under an id of its own, as one that could not be decrypted', () => {
+  it('is recorded with its own id as undecryptable', () => {
     const record = undecryptableRecord({ id: 'A', from: ANA, t: '1700000000' }, OWN);
     expect(record).toMatchObject({
       key: { id: 'A:undecryptable', remoteJid: ANA },
@@ -225,7 +225,7 @@ describe('a message that is given up', () => {
   });
 });
 
-it('names a message by chat, writer and id, whatever the device', () => {
+it('identifies a message by chat, author and id, for any device', () => {
   const key = { remoteJid: GROUP, participant: '900000000000002:7@lid', id: 'A' };
   expect(messageKeyOf({ key } as WAMessage)).toBe(`${GROUP} ${ANA_LID} A`);
 });

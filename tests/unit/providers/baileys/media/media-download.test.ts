@@ -42,14 +42,14 @@ async function failure(reference: string, more: { timeoutMs?: number } = {}): Pr
 }
 
 describe('a file', () => {
-  it('comes from WhatsApp, decrypted', async () => {
+  it('is downloaded from WhatsApp and decrypted', async () => {
     const { encrypted, reference } = uploaded();
     nock(host).get(path).reply(200, encrypted);
     expect(Buffer.from(await download(reference))).toEqual(plain);
   });
 
   it.each(['image', 'video', 'audio', 'document'] as const)(
-    'that Baileys encrypted as %s is read',
+    'that Baileys encrypted as %s is decrypted',
     async (type) => {
       const { encFilePath, ...file } = await encryptedStream(plain, type);
       const encrypted = await readFile(encFilePath);
@@ -60,7 +60,7 @@ describe('a file', () => {
     },
   );
 
-  it('of any size comes byte for byte', async () => {
+  it('of any size is downloaded byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 100 }), async (bytes) => {
         const { encrypted, reference } = uploaded(bytes);
@@ -79,12 +79,12 @@ describe('a file', () => {
     ['dead', 404, 'MEDIA_GONE'],
     ['dead', 410, 'MEDIA_GONE'],
     ['dead', 403, 'MEDIA_GONE'],
-  ])('that does not come is %s: status %i', async (disposition, status, code) => {
+  ])('that is not served is %s: status %i', async (disposition, status, code) => {
     nock(host).get(path).reply(status, '', { location: 'https://elsewhere.example/' });
     expect(await failure(uploaded().reference)).toMatchObject({ code, disposition });
   });
 
-  it('is not looked for on another host', async () => {
+  it('is not requested from another host', async () => {
     const { encrypted, reference } = uploaded();
     nock(host).get(path).reply(302, '', { location: 'https://elsewhere.example/' });
     const elsewhere = nock('https://elsewhere.example').get('/').reply(200, encrypted);
@@ -92,7 +92,7 @@ describe('a file', () => {
     expect(elsewhere.isDone()).toBe(false);
   });
 
-  it('that cannot be fetched, or not in time, is tried again', async () => {
+  it('that cannot be fetched in time is retried', async () => {
     const { encrypted, reference } = uploaded();
     nock(host).get(path).replyWithError('socket hang up');
     expect(await failure(reference)).toMatchObject({ code: 'MEDIA_UNAVAILABLE', disposition: 'retry' });
@@ -100,7 +100,7 @@ describe('a file', () => {
     expect((await failure(reference, { timeoutMs: 30 })).message).toContain('within 30 ms');
   });
 
-  it('ends with the service', async () => {
+  it('stops downloading when the service stops', async () => {
     const stopping = new AbortController();
     nock(host).get(path).delay(10_000).reply(200, uploaded().encrypted);
     const loading = download(uploaded().reference, { signal: stopping.signal });
@@ -113,7 +113,7 @@ describe('a file', () => {
     expect(await failure(reference)).toMatchObject({ code: 'MEDIA_TOO_LARGE', disposition: 'dead' });
   });
 
-  it('is cut off when more comes than the message said', async () => {
+  it('is cut off when it is larger than the message said', async () => {
     const { reference } = uploaded(plain, 5);
     nock(host)
       .get(path)
@@ -153,7 +153,7 @@ describe('a file', () => {
         reference: writeReference('image', { ...file, fileSha256: randomBytes(32), directPath: path }),
       }),
     ],
-  ])('that %s is damaged, and no secret is told', async (_, change) => {
+  ])('that %s is damaged, and the error contains no secret', async (_, change) => {
     const made = uploaded();
     const { encrypted, reference } = change(made);
     nock(host).get(path).reply(200, encrypted);
@@ -170,11 +170,11 @@ describe('a file', () => {
   );
 });
 
-describe('the way to a file', () => {
+describe('the reference of a file', () => {
   const { file } = uploaded();
   const read = (media: Record<string, unknown>) => readReference(writeReference('image', media));
 
-  it('comes back as it was written', () => {
+  it('is read back as it was written', () => {
     expect(read({ ...file, directPath: path })).toMatchObject({
       type: 'image',
       path,
@@ -184,7 +184,7 @@ describe('the way to a file', () => {
     });
   });
 
-  it('keeps the path alone of an address at WhatsApp', () => {
+  it('keeps only the path of a WhatsApp URL', () => {
     expect(read({ ...file, url: 'https://mmg.whatsapp.net/v/a.enc?x=1' })?.path).toBe('/v/a.enc?x=1');
   });
 
@@ -194,7 +194,7 @@ describe('the way to a file', () => {
     'https://evilwhatsapp.net/v/a.enc',
     'http://mmg.whatsapp.net/v/a.enc',
     'file:///etc/passwd',
-  ])('is none for an address elsewhere: %s', (url) => {
+  ])('is absent for another host: %s', (url) => {
     expect(writeReference('image', { ...file, url })).toBe('');
   });
 
@@ -206,11 +206,11 @@ describe('the way to a file', () => {
     { directPath: 7 },
     { url: 'nonsense' },
     {},
-  ])('is none for what is no path: %j', (where) => {
+  ])('is absent for an invalid path: %j', (where) => {
     expect(writeReference('image', { ...file, ...where })).toBe('');
   });
 
-  it('stays on our host, however the path begins', async () => {
+  it('stays on the configured host for any path', async () => {
     const { encrypted, file: other } = uploaded();
     nock(host).get('//evil.example/x').reply(200, encrypted);
     const reference = writeReference('image', { ...other, directPath: '//evil.example/x' });
@@ -218,7 +218,7 @@ describe('the way to a file', () => {
   });
 });
 
-describe('what a message says of its file', () => {
+describe('the description of a file', () => {
   const file = { ...uploaded().file, directPath: path };
   const sent = (message: proto.IMessage) =>
     readContent(proto.Message.decode(proto.Message.encode(proto.Message.create(message)).finish()));
@@ -250,27 +250,27 @@ describe('what a message says of its file', () => {
       { text: 'read', media: { kind: 'document', mimeType: 'application/pdf', fileName: 'a.pdf' } },
     ],
     [{ viewOnceMessageV2: { message: { imageMessage: file } } }, { media: { kind: 'image' } }],
-  ])('%#: its kind, type, name and size, and the way to it', (message, expected) => {
+  ])('contains kind, type, name, size and reference: %#', (message, expected) => {
     const content = sent(message);
     expect(content).toMatchObject(expected);
     const reference = 'media' in content ? content.media?.reference : undefined;
     expect(readReference(reference ?? '')).toMatchObject({ path, mediaKey: file.mediaKey });
   });
 
-  it('is there without a way when the message names none', () => {
+  it('has no reference when the message has none', () => {
     expect(sent({ imageMessage: { caption: 'x' } })).toMatchObject({
       media: { kind: 'image', reference: '' },
     });
   });
 
-  it('is nothing for words, places and contacts', () => {
+  it('is absent for text, locations and contacts', () => {
     for (const message of [{ conversation: 'x' }, { locationMessage: {} }, { contactMessage: {} }]) {
       expect(sent(message)).not.toHaveProperty('media');
     }
   });
 
   it.each([-1, 1.5, 'many', {}, { low: 'x' }, Number.NaN, true])(
-    'has no size when it says %j',
+    'has no size for the length %j',
     (fileLength) => {
       const content = readContent({ imageMessage: { ...file, fileLength } });
       expect('media' in content && content.media).not.toHaveProperty('sizeBytes');

@@ -47,8 +47,8 @@ function answer(id: string, notice: proto.IMediaRetryNotification) {
 
 const { SUCCESS, NOT_FOUND } = proto.MediaRetryNotification.ResultType;
 
-describe('a file that WhatsApp dropped', () => {
-  it('is asked of the own phone, and has its new place in the reference', async () => {
+describe('a file that WhatsApp deleted', () => {
+  it('is requested from the own phone, and its reference has the new path', async () => {
     const fresh = reload();
     await settle();
     expect(asked).toMatchObject([
@@ -78,7 +78,7 @@ describe('a file that WhatsApp dropped', () => {
     expect(ev.listenerCount('messages.media-update')).toBe(0);
   });
 
-  it('is gone when the phone does not answer in time, and nobody listens on', async () => {
+  it('is gone when the phone does not respond in time, and no listener remains', async () => {
     const fresh = expect(reload()).rejects.toThrow('did not answer');
     await settle();
     await clock.advanceMs(15_000);

@@ -159,7 +159,7 @@ describe('the text of a message', () => {
         },
       },
     ],
-  ])('is the new one, under its own id and naming the old: %s', (_form, message) => {
+  ])('is the new one, under its own id and with the id of the original: %s', (_form, message) => {
     expect(read({ message: overTheWire(message) })).toMatchObject({
       waMessageId: '3EB0AA',
       editOf: 'OLD',
@@ -177,7 +177,7 @@ describe('the text of a message', () => {
     ],
     ['voice note', { audioMessage: { ptt: true, ...quoting } }],
     ['button', { buttonsResponseMessage: { selectedDisplayText: 'x', ...quoting } }],
-  ])('brings the quoted text with it: %s', (_form, message) => {
+  ])('includes the quoted text: %s', (_form, message) => {
     expect(read({ message: overTheWire(message) }).quotedText).toBe('the question');
   });
 
@@ -188,12 +188,12 @@ describe('the text of a message', () => {
     [{ documentMessage: { fileName: 'bill.pdf' } }, 'bill.pdf'],
     [{ pollCreationMessage: { name: 'Pizza?' } }, 'Pizza?'],
     [{ audioMessage: {} }, undefined],
-  ])('reads what is quoted: %j', (quotedMessage, expected) => {
+  ])('includes the quoted content: %j', (quotedMessage, expected) => {
     const message = overTheWire({ extendedTextMessage: { text: 'x', contextInfo: { quotedMessage } } });
     expect(read({ message }).quotedText).toBe(expected);
   });
 
-  it('holds nothing that a database refuses', () => {
+  it('contains no character that PostgreSQL refuses', () => {
     const message = { conversation: 'a\u0000b\uD83Dc\u{1F600}' };
     expect(read({ message, pushName: 'A\u0000na\uDC00' })).toMatchObject({
       text: 'ab\uFFFDc\u{1F600}',
@@ -201,7 +201,7 @@ describe('the text of a message', () => {
     });
   });
 
-  it('is cut off at four times what a phone lets a person type', () => {
+  it('is cut off at four times the limit of a phone', () => {
     expect(read({ message: { conversation: 'x'.repeat(MAX_TEXT_CHARS + 5) } }).text).toHaveLength(
       MAX_TEXT_CHARS,
     );
@@ -229,7 +229,7 @@ describe('the kind of a message', () => {
     ['other', { groupInviteMessage: {} }],
     ['other', { productMessage: {} }],
     ['other', { interactiveResponseMessage: { nativeFlowResponseMessage: { name: 'flow' } } }],
-  ])('is %s, with no text for an agent and not ignored: %j', (kind, message) => {
+  ])('is %s, without text and not ignored: %j', (kind, message) => {
     const inbound = read({ message: overTheWire(message) });
     expect(inbound).toMatchObject({ kind, text: '' });
     expect(inbound.ignoredReason).toBeUndefined();
@@ -248,7 +248,7 @@ describe('the kind of a message', () => {
     ['encrypted-edit', 'other', { secretEncryptedMessage: {} }],
     ['empty-text', 'text', { extendedTextMessage: { text: ' ' } }],
     ['undecryptable', 'undecryptable', { placeholderMessage: { type: 0 } }],
-  ])('%s is stored and never answered', (ignoredReason, kind, message) => {
+  ])('is stored with the reason %s as %s: %j', (ignoredReason, kind, message) => {
     expect(read({ message: overTheWire(message) })).toMatchObject({ kind, ignoredReason });
   });
 
@@ -256,7 +256,7 @@ describe('the kind of a message', () => {
     expect(read({ message: { reactionMessage: { text: '👍' } } }).text).toBe('👍');
   });
 
-  it('is other for what a newer WhatsApp may send', () => {
+  it('is other for an unknown kind of a newer WhatsApp', () => {
     const message = { holographicMessage: { size: 3 } } as proto.IMessage;
     const inbound = read({ message });
     expect(inbound).toMatchObject({ kind: 'other', text: '' });
@@ -275,11 +275,11 @@ describe('the kind of a message', () => {
     ['peer', { category: 'peer' }],
     ['bad-id', { key: { id: '' } }],
     ['bad-id', { key: { id: 'X'.repeat(300) } }],
-  ])('%s: what only machines exchange is skipped', (reason, fields) => {
+  ])('is skipped as %s when it is a protocol message', (reason, fields) => {
     expect(skipped(fields)).toBe(reason);
   });
 
-  it('is undecryptable for a stanza that could not be read, also when its sender key could', () => {
+  it('is undecryptable for a stanza whose text could not be decrypted, also when its sender key could', () => {
     const stub = { messageStubType: 2, messageStubParameters: ['Bad MAC'] };
     for (const message of [undefined, { senderKeyDistributionMessage: { groupId: 'g' } }]) {
       expect(read({ message, ...stub })).toMatchObject({
@@ -299,7 +299,7 @@ describe('the kind of a message', () => {
   });
 });
 
-describe('who wrote, and where', () => {
+describe('the author and the chat', () => {
   const person = { phone, lid };
 
   it.each<[string, Partial<WAMessage['key']>]>([
@@ -307,21 +307,21 @@ describe('who wrote, and where', () => {
     ['a LID and a number beside it', { remoteJid: lidJid, remoteJidAlt: phoneJid }],
     ['devices in both', { remoteJid: `${lid}:3@lid`, remoteJidAlt: `${phone}:3@s.whatsapp.net` }],
     ['the old server name', { remoteJid: `${phone}@c.us`, remoteJidAlt: lidJid }],
-  ])('knows one person by both addresses: %s', (_form, key) => {
+  ])('include both addresses of one person: %s', (_form, key) => {
     expect(read({ key, pushName: 'Ana' })).toMatchObject({
       chat: { kind: 'person', ...person },
       sender: { ...person, pushName: 'Ana' },
     });
   });
 
-  it('is answered at the address that the message came from, without its device', () => {
+  it('use the address that the message came from, without its device', () => {
     const from = (remoteJid: string, remoteJidAlt: string) =>
       read({ key: { remoteJid, remoteJidAlt } }).replyTo;
     expect(from(`${lid}:3@lid`, phoneJid)).toBe(lidJid);
     expect(from(`${phone}:3@s.whatsapp.net`, lidJid)).toBe(phoneJid);
   });
 
-  it('asks for the number of a LID that came alone', () => {
+  it('include the stored number of a LID that came alone', () => {
     const known = { pnForLid: (asked: string) => (asked === lid ? phone : undefined) };
     expect(read({ key: { remoteJid: lidJid } }, known).chat).toEqual({ kind: 'person', ...person });
     const asJid = { pnForLid: () => `${phone}:4@s.whatsapp.net` };
@@ -332,12 +332,12 @@ describe('who wrote, and where', () => {
     }
   });
 
-  it('takes the number from the stanza rather than from memory', () => {
+  it('prefer the number of the stanza to the stored one', () => {
     const stale = { pnForLid: () => '5490000000000' };
     expect(read({ key: { remoteJid: lidJid, remoteJidAlt: phoneJid } }, stale).chat).toMatchObject({ phone });
   });
 
-  it('tells the writer from the group', () => {
+  it('distinguish the author from the group', () => {
     for (const key of [
       { participant: lidJid, participantAlt: phoneJid },
       { participant: phoneJid, participantAlt: lidJid },
@@ -349,12 +349,12 @@ describe('who wrote, and where', () => {
     }
   });
 
-  it('finds the writer of a group message where older versions put it', () => {
+  it('include the author of a group message in the form of older versions', () => {
     const inbound = read({ key: { remoteJid: `${group}@g.us` }, participant: phoneJid });
     expect(inbound.sender).toEqual({ phone });
   });
 
-  it('never joins a chat partner with the own account', () => {
+  it('never mix the chat partner with the own account', () => {
     // A message sent from the own phone: the second address is the sender's, which is oneself.
     for (const alt of [`${ownPhone}@s.whatsapp.net`, `${ownLid}@lid`, `${ownLid}:5@lid`]) {
       const inbound = read({
@@ -369,7 +369,7 @@ describe('who wrote, and where', () => {
     expect(read({ key }, unknownOwn).chat).toEqual({ kind: 'person', lid });
   });
 
-  it("keeps the second address of a partner in a message of one's own", () => {
+  it('keep the second address of the chat partner in an own message', () => {
     const key = { remoteJid: lidJid, remoteJidAlt: phoneJid, fromMe: true };
     expect(read({ key }).chat).toEqual({ kind: 'person', ...person });
   });
@@ -380,12 +380,12 @@ describe('who wrote, and where', () => {
     ['unknown-address', 'announcements of WhatsApp', { remoteJid: '0@s.whatsapp.net' }],
     ['unknown-address', 'no address', { remoteJid: undefined }],
     ['no-sender', 'a group message without a writer', { remoteJid: `${group}@g.us` }],
-  ])('skips as %s what is no chat: %s', (reason, _what, key) => {
+  ])('are skipped as %s outside chats: %s', (reason, _what, key) => {
     expect(skipped({ key })).toBe(reason);
   });
 });
 
-describe('what is stored and never answered', () => {
+describe('the reason to ignore a message', () => {
   const old = nowSeconds - 86_401;
 
   it.each<[string, Fields, Partial<FromBaileysContext>?]>([
@@ -399,7 +399,7 @@ describe('what is stored and never answered', () => {
     ['too-old', { messageTimestamp: old }],
     ['too-old', { messageTimestamp: old, message: { reactionMessage: { text: '👍' } } }],
     ['own-message', { messageTimestamp: old, key: { fromMe: true } }],
-  ])('%s: %j', (reason, fields, context) => {
+  ])('is %s: %j', (reason, fields, context) => {
     expect(read(fields, context).ignoredReason).toBe(reason);
   });
 
@@ -407,21 +407,21 @@ describe('what is stored and never answered', () => {
     ['number', { key: { remoteJid: `${ownPhone}@s.whatsapp.net`, fromMe: true } }],
     ['LID', { key: { remoteJid: `${ownLid}@lid`, fromMe: true } }],
     ['number without fromMe', { key: { remoteJid: `${ownPhone}@s.whatsapp.net` } }],
-  ])('marks the self-chat by %s and leaves the decision to core', (_, fields) => {
+  ])('is left to core for the self-chat, recognized by %s', (_, fields) => {
     const message = read(fields);
     expect(message.isSelfChat).toBe(true);
     expect(message.ignoredReason).toBeUndefined();
     expect(read({ key: { fromMe: true } }).isSelfChat).toBeUndefined();
   });
 
-  it('answers what waited while offline like what comes live', () => {
+  it('is absent for a message from the offline queue', () => {
     expect(read({}, { upsertType: 'append' }).ignoredReason).toBeUndefined();
     expect(
       read({ messageTimestamp: nowSeconds - 86_400 }, { upsertType: 'append' }).ignoredReason,
     ).toBeUndefined();
   });
 
-  it('files a status update under its writer, by both addresses', () => {
+  it('is status-broadcast for a status update, stored with both addresses of its author', () => {
     const key = { remoteJid: 'status@broadcast', remoteJidAlt: lidJid, participant: phoneJid };
     expect(read({ key })).toMatchObject({
       chat: { kind: 'person', phone, lid },
@@ -445,7 +445,7 @@ describe('the time of a message', () => {
     expect(read({ messageTimestamp: messageTimestamp as number }, context).sentAtMs).toBe(nowMs);
   });
 
-  it('reads a Long past 2038', () => {
+  it('accepts a Long past 2038', () => {
     const seconds = 2 ** 31 + 10;
     const context = { nowMs: (seconds + 1) * 1000 };
     expect(read({ messageTimestamp: { low: seconds | 0, high: 0 } as never }, context).sentAtMs).toBe(
@@ -453,14 +453,14 @@ describe('the time of a message', () => {
     );
   });
 
-  it('may be ahead of our clock', () => {
+  it('can be ahead of the local clock', () => {
     const inbound = read({ messageTimestamp: nowSeconds + 3_600 });
     expect(inbound).toMatchObject({ sentAtMs: nowMs + 3_600_000 });
     expect(inbound.ignoredReason).toBeUndefined();
   });
 
   it.each([undefined, null, 0, -5, Number.NaN, 1e15, 'yesterday', {}, { low: 'x' }])(
-    'is now when the stanza has no usable one: %j',
+    'is now when the stanza has no valid one: %j',
     (messageTimestamp) => {
       const inbound = read({ messageTimestamp: messageTimestamp as number });
       expect(inbound.sentAtMs).toBe(nowMs);
@@ -469,7 +469,7 @@ describe('the time of a message', () => {
   );
 });
 
-describe('any proto at all', () => {
+describe('any proto', () => {
   const contentKeys = Object.keys(proto.Message.prototype).filter((key) =>
     /message|conversation|call/i.test(key),
   );
@@ -542,7 +542,7 @@ describe('any proto at all', () => {
   );
   const isStorable = (value: string) => !value.includes('\0') && !/\p{Surrogate}/u.test(value);
 
-  it('never throws, and gives only what a store takes', () => {
+  it('never causes an exception, and results only in storable values', () => {
     let messages = 0;
     fc.assert(
       fc.property(anyMessage, fc.constantFrom('notify', 'append', 'history'), (m, upsertType) => {
@@ -572,7 +572,7 @@ describe('any proto at all', () => {
     expect(messages).toBeGreaterThan(100);
   });
 
-  it('reads any bytes that decode as a message', () => {
+  it('is accepted for any bytes that decode as a message', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         let message: proto.IMessage;
@@ -587,7 +587,7 @@ describe('any proto at all', () => {
     );
   });
 
-  it('survives a message that contains itself', () => {
+  it('is accepted when it contains itself', () => {
     const loop: proto.IMessage = {};
     loop.ephemeralMessage = { message: loop };
     expect(read({ message: loop }).kind).toBe('other');

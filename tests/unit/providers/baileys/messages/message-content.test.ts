@@ -17,13 +17,13 @@ describe('readContent', () => {
     expect(readContent(message)).toMatchObject({ kind: 'text', text });
   });
 
-  it('removes envelopes, one within the other', () => {
+  it('removes nested envelopes', () => {
     const inner = { viewOnceMessageV2: { message: { conversation: 'deep' } } };
     const message = { deviceSentMessage: { message: { ephemeralMessage: { message: inner } } } };
     expect(readContent(message)).toMatchObject({ kind: 'text', text: 'deep' });
   });
 
-  it('stops at an envelope within itself', () => {
+  it('stops at an envelope that contains itself', () => {
     const message: Record<string, unknown> = {};
     message.ephemeralMessage = { message };
     expect(readContent(message)).toMatchObject({ kind: 'other' });
@@ -34,7 +34,7 @@ describe('readContent', () => {
     expect(readContent({ protocolMessage })).toMatchObject({ text: 'better', editOf: 'A' });
   });
 
-  it('reads the text that is quoted', () => {
+  it('reads the quoted text', () => {
     const contextInfo = { quotedMessage: { imageMessage: { caption: 'the picture' } } };
     expect(readContent({ extendedTextMessage: { text: 'this?', contextInfo } })).toMatchObject({
       text: 'this?',
@@ -46,22 +46,22 @@ describe('readContent', () => {
     [{ reactionMessage: { text: '+' } }, 'reaction'],
     [{ protocolMessage: { type: 0, key: { id: 'A' } } }, 'deleted'],
     [{ extendedTextMessage: { text: ' ' } }, 'empty-text'],
-  ])('says why %j is never answered', (message, ignoredReason) => {
+  ])('gives the reason why %j is never answered', (message, ignoredReason) => {
     expect(readContent(message)).toMatchObject({ ignoredReason });
   });
 
   it.each([[{}], [{ messageContextInfo: {} }], [undefined], [{ protocolMessage: { type: 6 } }]])(
-    'skips what only machines exchange: %j',
+    'skips a protocol message: %j',
     (message) => {
       expect(readContent(message)).toHaveProperty('skip');
     },
   );
 
-  it('stores a kind that it does not know as other', () => {
+  it('stores an unknown kind as other', () => {
     expect(readContent({ messageOfTheFuture: { text: 'hello' } })).toEqual({ kind: 'other', text: '' });
   });
 
-  it('says what the file of a message is', () => {
+  it('describes the file of a message', () => {
     const audioMessage = { ptt: true, mimetype: 'audio/ogg', fileLength: { low: 5, high: 0 } };
     expect(readContent({ audioMessage })).toMatchObject({
       kind: 'audio',
@@ -69,7 +69,7 @@ describe('readContent', () => {
     });
   });
 
-  it('gives an answer for any value', () => {
+  it('returns a result for any value', () => {
     const keys = fc.constantFrom(
       'conversation',
       'imageMessage',
@@ -95,8 +95,8 @@ describe('readContent', () => {
   });
 });
 
-describe('words', () => {
-  it('keeps what every store takes', () => {
+describe('the text', () => {
+  it('keeps the characters that PostgreSQL accepts', () => {
     expect(words('a\u0000b')).toBe('ab');
     expect(words('a\ud800b')).toBe('a\ufffdb');
     expect(words('\u{1f600}')).toBe('\u{1f600}');

@@ -12,7 +12,7 @@ const reply = {
 
 describe('toBaileys', () => {
   it.each(['5493777239922@s.whatsapp.net', '123456789012345@lid', '120363041234567890@g.us'])(
-    'sends to %s under the minted id, and fetches no link that the text names',
+    'sends to %s with the given id, and fetches no link of the text',
     (to) => {
       expect(toBaileys({ ...reply, to })).toEqual({
         jid: to,
@@ -35,7 +35,7 @@ describe('toBaileys', () => {
 });
 
 describe('toProto', () => {
-  it('is what Baileys made of the first send, but for a secret that only votes and edits need', async () => {
+  it('equals the proto of the first send, except for a secret that only votes and edits need', async () => {
     const sent = await generateWAMessageContent(toBaileys(reply).content, {
       upload: () => Promise.reject(new Error('nothing to upload')),
       getUrlInfo: () => Promise.reject(new Error('a link was fetched')),

@@ -35,7 +35,7 @@ describe('receipts', () => {
     },
   );
 
-  it('name several messages at once', () => {
+  it('contain several ids', () => {
     expect(receiptsOf(receipt({ type: 'read' }, ['B', 'C']), own, NOW).map((r) => r.waMessageId)).toEqual([
       'A',
       'B',
@@ -51,12 +51,12 @@ describe('receipts', () => {
     expect(receiptsOf(receipt(attrs), own, NOW)).toEqual([]);
   });
 
-  it('take the present for a time that is missing', () => {
+  it('have the present time when none is given', () => {
     expect(receiptsOf(receipt({ t: 'x' }), own, NOW)[0]?.atMs).toBe(NOW);
   });
 });
 
-it('tells an ack from a refusal', () => {
+it('distinguishes an ack from a refusal', () => {
   const ack = (attrs: Record<string, string>) => ackOf({ tag: 'ack', attrs }, NOW);
   expect(ack({ id: 'A', class: 'message', t: '1700000001' })).toMatchObject({
     kind: 'acked',
@@ -70,7 +70,7 @@ it('tells an ack from a refusal', () => {
   expect(ack({ class: 'message' })).toBeUndefined();
 });
 
-describe('handing receipts on', () => {
+describe('passing on receipts', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -79,7 +79,7 @@ describe('handing receipts on', () => {
   });
   const item = (id: string) => ({ waMessageId: id, state: 'acked' as const, atMs: NOW });
 
-  it('goes many at a time, in order', async () => {
+  it('works in batches, in order', async () => {
     const stored: string[][] = [];
     const batch = new ReceiptBatch(async (receipts) => {
       stored.push(receipts.map((r) => r.waMessageId));
@@ -90,7 +90,7 @@ describe('handing receipts on', () => {
     expect(stored).toEqual([['A', 'B', 'C']]);
   });
 
-  it('tries what could not be stored again by itself, and no more after its end', async () => {
+  it('retries receipts that could not be stored until it is closed', async () => {
     let tries = 0;
     const batch = new ReceiptBatch(async () => {
       tries += 1;
@@ -106,7 +106,7 @@ describe('handing receipts on', () => {
     expect(tries).toBe(5);
   });
 
-  it('keeps what could not be stored for the next time', async () => {
+  it('keeps receipts that could not be stored for the next batch', async () => {
     let isDown = true;
     const stored: string[] = [];
     const batch = new ReceiptBatch(async (receipts) => {

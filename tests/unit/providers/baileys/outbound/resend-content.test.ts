@@ -35,14 +35,14 @@ function setup(sent: Partial<OutgoingMessage> & { content?: Uint8Array } = {}) {
 }
 
 describe('ResendContent', () => {
-  it('gives the content to the person it was sent to, by number and by LID', async () => {
+  it('returns the content for the person it was sent to, by number and by LID', async () => {
     const { resend } = setup();
     const text = { extendedTextMessage: { text: 'my secret' } };
     expect(await resend.find({ id: 'A', remoteJid: ANA })).toEqual(text);
     expect(await resend.find({ id: 'A', remoteJid: ANA_LID })).toEqual(text);
   });
 
-  it('gives nothing to another person who names the id, and says so', async () => {
+  it('returns nothing for another person with the id, and logs it', async () => {
     const { resend, log } = setup();
     expect(await resend.find({ id: 'A', remoteJid: BEA })).toBeUndefined();
     expect(await resend.find({ id: 'A', remoteJid: GROUP, participant: BEA })).toBeUndefined();
@@ -52,7 +52,7 @@ describe('ResendContent', () => {
     ]);
   });
 
-  it('gives a message of a group to its members alone', async () => {
+  it('returns a group message for members only', async () => {
     const { resend } = setup({ to: GROUP });
     expect(await resend.find({ id: 'A', remoteJid: GROUP, participant: ANA })).toBeDefined();
     expect(await resend.find({ id: 'A', remoteJid: GROUP, participant: BEA })).toBeUndefined();
@@ -62,7 +62,7 @@ describe('ResendContent', () => {
     expect(await resend.find({ id: 'A', remoteJid: other, participant: ANA })).toBeUndefined();
   });
 
-  it('gives the very file that was uploaded, and nothing when none was', async () => {
+  it('returns the uploaded file, and nothing without an upload', async () => {
     const media = { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 3 };
     const imageMessage = { mimetype: 'image/png', directPath: '/v/file.enc', mediaKey: Buffer.alloc(32, 7) };
     const content = proto.Message.encode({ imageMessage }).finish();
@@ -72,7 +72,7 @@ describe('ResendContent', () => {
     expect(await setup({ media }).resend.find({ id: 'A', remoteJid: ANA })).toBeUndefined();
   });
 
-  it.each(['B', undefined, null])('gives nothing for an unknown id: %s', async (id) => {
+  it.each(['B', undefined, null])('returns nothing for an unknown id: %s', async (id) => {
     expect(await setup().resend.find({ id, remoteJid: ANA })).toBeUndefined();
   });
 });

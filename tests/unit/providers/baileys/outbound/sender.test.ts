@@ -40,7 +40,7 @@ const boom = (statusCode: number, data?: unknown) =>
   Object.assign(new Error('ended'), { output: { statusCode }, data });
 
 describe('Sender', () => {
-  it('lets sends of different chats run side by side', async () => {
+  it('runs sends of different chats in parallel', async () => {
     const { send, running } = setup();
     const sends = [send('one'), send('two', '34600000003@s.whatsapp.net')];
     await settle();
@@ -51,7 +51,7 @@ describe('Sender', () => {
     await sends[0];
   });
 
-  it('ends a send with the connection, where Baileys would wait for another minute', async () => {
+  it('ends a send when the connection closes, without the minute that Baileys waits', async () => {
     const { send, sender } = setup();
     const sent = expect(send('one')).rejects.toThrow(SendUncertainError);
     await settle();
@@ -59,7 +59,7 @@ describe('Sender', () => {
     await sent;
   });
 
-  it('gives up a send that never ends, and its connection', async () => {
+  it('gives up a send that never ends, and closes the connection', async () => {
     const { send, clock, timeouts } = setup();
     const sent = expect(send('one')).rejects.toThrow(SendUncertainError);
     await settle();
@@ -75,7 +75,7 @@ describe('Sender', () => {
     ['the socket was closed', boom(428), NotConnectedError],
     ['it failed on the way', new Error('write EPIPE'), SendUncertainError],
     ['WhatsApp refused it for this chat', boom(500, 403), SendRefusedError],
-  ])('says that %s', async (_, error, kind) => {
+  ])('reports that %s', async (_, error, kind) => {
     const { send, running } = setup();
     const sent = expect(send('one')).rejects.toThrow(kind);
     await settle();
@@ -83,7 +83,7 @@ describe('Sender', () => {
     await sent;
   });
 
-  it('gives the group key to everybody again after a failed send to a group', async () => {
+  it('distributes the sender key again after a failed send to a group', async () => {
     const { send, running, keys } = setup();
     const sent = expect(send('one', GROUP)).rejects.toThrow(SendUncertainError);
     await settle();

@@ -83,7 +83,7 @@ function shut(): () => void {
 }
 
 describe('keys', () => {
-  it('come back as they were given, bytes and all, also after a restart', async () => {
+  it('are read back as written, byte for byte, also after a restart', async () => {
     const data: SignalDataSet = {
       'pre-key': { 1: { public: Buffer.from([1, 2]), private: Buffer.from([3]) } },
       'sender-key': { g: Buffer.from('[{"senderKeyId":7,"senderMessageKeys":[]}]') },
@@ -102,7 +102,7 @@ describe('keys', () => {
     }
   });
 
-  it('of skipped group messages stay bytes, which Baileys hands over in a form that it cannot read back', async () => {
+  it('of skipped group messages stay bytes, in the form that Baileys can read', async () => {
     const state = [{ senderKeyId: 7, senderMessageKeys: [{ iteration: 2, seed: Buffer.from([1, 2, 3]) }] }];
     const auth = await open();
     await auth.keys.set({ 'sender-key': { g: Buffer.from(JSON.stringify(state)) } });
@@ -167,7 +167,7 @@ describe('keys', () => {
     expect(store.reads - before).toBe(1);
   });
 
-  it('cannot be changed through what was read', async () => {
+  it('cannot be changed through a read value', async () => {
     const { keys } = await open();
     await keys.set({ 'sender-key-memory': { g: { a: true } } });
     const { g } = await keys.get('sender-key-memory', ['g']);
@@ -175,7 +175,7 @@ describe('keys', () => {
     expect(await keys.get('sender-key-memory', ['g'])).toEqual({ g: { a: true } });
   });
 
-  it('are as they were when a commit fails three times, and nothing is taken until the next connection', async () => {
+  it('are unchanged when a commit fails three times, and nothing is accepted until the next connection', async () => {
     const auth = await open();
     const { keys } = auth;
     await keys.set({ 'lid-mapping': { a: '1' } });
@@ -204,14 +204,14 @@ describe('keys', () => {
     expect(storageFailures).toBe(0);
   });
 
-  it('that are asked for at one time are read in one query', async () => {
+  it('that are requested at one time are read in one query', async () => {
     const { keys } = await open();
     const before = store.reads;
     await Promise.all([keys.get('tctoken', ['x']), keys.get('session', ['y']), keys.get('tctoken', ['x'])]);
     expect(store.reads - before).toBe(1);
   });
 
-  it('that cannot be read make the step void, whatever it concludes from that', async () => {
+  it('that cannot be read void the step, whatever it returns', async () => {
     const { steps } = await open();
     store.read = () => Promise.reject(new StorageUnavailableError('no database'));
     const step = steps.run(async (unit) => {
@@ -223,7 +223,7 @@ describe('keys', () => {
     expect(store.commits).toHaveLength(0);
   });
 
-  it('of another generation are out of reach', async () => {
+  it('of another generation are not accessible', async () => {
     const first = await open();
     await first.keys.set({ 'lid-mapping': { a: '1' } });
     await first.flush();
@@ -239,7 +239,7 @@ describe('keys', () => {
 });
 
 describe('credentials', () => {
-  it('are saved one write at a time, and the last state wins', async () => {
+  it('are saved one write at a time, with the last state last', async () => {
     const auth = await open();
     const letGo = shut();
     auth.creds.nextPreKeyId = 2;
@@ -256,7 +256,7 @@ describe('credentials', () => {
     expect((await open()).creds.nextPreKeyId).toBe(5);
   });
 
-  it('are stored no later than the pre-keys that they count', async () => {
+  it('are stored together with the pre-keys that they count', async () => {
     const auth = await open();
     auth.creds.nextPreKeyId = 900;
     auth.saveCreds();
@@ -287,7 +287,7 @@ describe('credentials', () => {
   });
 });
 
-describe('what is stored and cannot be read', () => {
+describe('a stored value that cannot be read', () => {
   const put = (category: string, keyId: string, value: string) =>
     store.commit(scope, { puts: [{ category, keyId, value }], deletes: [], journal: [] });
 
@@ -304,18 +304,21 @@ describe('what is stored and cannot be read', () => {
     ['device-list', 'undefined'],
     ['app-state-sync-key', '[['],
     ['tctoken', DAMAGED_VALUE],
-  ])('of a key (%s: %j) counts as absent, is told once, and hides no other', async (category, value) => {
-    const type = category as 'session';
-    const whole = { session: { _sessions: {} } }[category] ?? undefined;
-    if (whole) await put(category, 'whole', JSON.stringify(whole));
-    await put(category, 'a', value);
-    const { keys } = await open();
-    for (const _ of [1, 2]) {
-      const found = await keys.get(type, ['a', 'whole']);
-      expect(found).toEqual(whole ? { whole } : {});
-    }
-    expect(unreadable).toEqual([category]);
-  });
+  ])(
+    'of a key (%s: %j) counts as absent, is logged once, and affects no other key',
+    async (category, value) => {
+      const type = category as 'session';
+      const whole = { session: { _sessions: {} } }[category] ?? undefined;
+      if (whole) await put(category, 'whole', JSON.stringify(whole));
+      await put(category, 'a', value);
+      const { keys } = await open();
+      for (const _ of [1, 2]) {
+        const found = await keys.get(type, ['a', 'whole']);
+        expect(found).toEqual(whole ? { whole } : {});
+      }
+      expect(unreadable).toEqual([category]);
+    },
+  );
 
   it('of a key is replaced by the next value', async () => {
     await put('lid-mapping', '346', 'garbage');
@@ -327,7 +330,7 @@ describe('what is stored and cannot be read', () => {
   });
 
   it.each(['garbage', '{}', 'null', '{"noiseKey":{"public":"AA=="}}', DAMAGED_VALUE])(
-    'of the credentials (%j) is said, and not written over',
+    'of the credentials (%j) is reported, and not overwritten',
     async (value) => {
       await put('creds', 'creds', value);
       await expect(open()).rejects.toMatchObject({ code: 'CREDENTIALS_DAMAGED', disposition: 'dead' });

@@ -72,7 +72,7 @@ describe('GroupCommit', () => {
     expect(heard).toEqual([1]);
   });
 
-  it('makes void what was appended before and after a failed commit, once, until it recovers', async () => {
+  it('voids all units appended before and after a failed commit until it recovers', async () => {
     const { store, clock, commits, append, heard, holdCommits } = setup();
     store.failures = 3;
     const open = holdCommits();

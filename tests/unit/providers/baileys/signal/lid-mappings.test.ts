@@ -35,26 +35,26 @@ function setup(answer: (jids: string[]) => Promise<LIDMapping[] | undefined>) {
 }
 
 describe('LidMappings', () => {
-  it('asks WhatsApp for a number that it does not know, once', async () => {
+  it('queries an unknown number once', async () => {
     const { mappings, asked } = setup(async () => [{ pn: ANA, lid: ANA_LID }]);
     expect(await mappings.getLIDForPN(ANA)).toBe(ANA_LID);
     expect(await mappings.getLIDForPN(ANA)).toBe(ANA_LID);
     expect(asked).toEqual([[ANA]]);
   });
 
-  it('does not ask again for a number without a LID', async () => {
+  it('does not query a number without a LID again', async () => {
     const { mappings, asked } = setup(async () => []);
     for (const _ of [1, 2]) expect(await mappings.getLIDsForPNs([BEA])).toBeNull();
     expect(asked).toEqual([[BEA]]);
   });
 
-  it('asks once for several devices of one person', async () => {
+  it('queries once for several devices of one person', async () => {
     const { mappings, asked } = setup(async () => undefined);
     await mappings.getLIDsForPNs([ANA, '34600000002:3@s.whatsapp.net']);
     expect(asked).toEqual([[ANA]]);
   });
 
-  it('knows nothing more when WhatsApp does not answer, and asks the next time', async () => {
+  it('stores nothing when WhatsApp does not respond, and queries again the next time', async () => {
     const { mappings, asked } = setup(async () => {
       throw new Error('timed out');
     });
@@ -62,7 +62,7 @@ describe('LidMappings', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('stores what it learns in one step', async () => {
+  it('stores new mappings in one step', async () => {
     const { mappings, steps } = setup(async () => []);
     await mappings.storeLIDPNMappings([]);
     expect(steps()).toBe(0);

@@ -14,7 +14,7 @@ const sessionOf = (chains: Record<string, unknown>) => ({
 });
 
 describe('pruning a session', () => {
-  it('drops receiving chains that can decrypt nothing more, and nothing else', () => {
+  it('removes only receiving chains that cannot decrypt any more', () => {
     const session = sessionOf({
       finished: chain(RECEIVING),
       'with a late message': chain(RECEIVING, undefined, { 2: 'k' }),
@@ -48,7 +48,7 @@ describe('pruning a session', () => {
     { _sessions: null },
     { _sessions: { a: null } },
     { _sessions: { a: { _chains: 1 } } },
-  ])('leaves what is no session alone: %o', (value) => {
+  ])('leaves a value that is not a session unchanged: %o', (value) => {
     const before = structuredClone(value);
     pruneSession(value);
     expect(value).toEqual(before);

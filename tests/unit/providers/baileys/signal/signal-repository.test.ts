@@ -178,17 +178,17 @@ async function burst(isWrapped: boolean, rounds: number): Promise<number> {
 }
 
 describe('a burst from one person, each message answered', () => {
-  it('breaks the session of a bare Baileys', async () => {
+  it('breaks the session of plain Baileys', async () => {
     expect(await burst(false, 40)).toBeGreaterThan(0);
   });
 
-  it('is read to the last message on both sides', async () => {
+  it('is decrypted completely on both sides', async () => {
     expect(await burst(true, 40)).toBe(0);
   });
 });
 
 describe('a Signal step', () => {
-  it('is durable together with the plaintext that it gave, in one commit', async () => {
+  it('is durable together with its plaintext, in one commit', async () => {
     const commits: KeyChange[] = [];
     const commit = store.commit.bind(store);
     store.commit = async (at, change) => {
@@ -203,7 +203,7 @@ describe('a Signal step', () => {
     expect(commits[0]?.journal).toHaveLength(1);
   });
 
-  it('whose commit failed is void, and the stanza is decrypted when it comes again', async () => {
+  it('whose commit failed is void, and the redelivered stanza is decrypted', async () => {
     const account = await openAccount(true);
     const peer = new SignalPeer('34600000002');
     await accountReads(account, await anaWrites(peer, account, 'hello'));
@@ -219,7 +219,7 @@ describe('a Signal step', () => {
     await expect(accountReads(account, message)).resolves.toBeInstanceOf(Uint8Array);
   });
 
-  it('gives nothing a second time', async () => {
+  it('decrypts nothing twice', async () => {
     const account = await openAccount(true);
     const first = await anaWrites(new SignalPeer('34600000002'), account, 'hello');
     await accountReads(account, first);
@@ -252,15 +252,15 @@ describe('a person with two sessions', () => {
     }
   }
 
-  it('is not understood any more by a bare Baileys after a late message of the older one', async () => {
+  it('cannot be decrypted by plain Baileys after a late message of the older one', async () => {
     await expect(readInterleaved(false)).rejects.toThrow('No matching sessions');
   });
 
-  it('is read in both', async () => {
+  it('is decrypted in both', async () => {
     await expect(readInterleaved(true)).resolves.toBeUndefined();
   });
 
-  it('keeps both as they were when a message is of neither', async () => {
+  it('keeps both unchanged when a message belongs to neither', async () => {
     const account = await openAccount(true);
     const [older, newer] = await twoSessions(account);
     await account.auth.commits.flush();
@@ -297,17 +297,17 @@ describe('a late message of an old session', () => {
     return answer();
   }
 
-  it('breaks the new session of a bare Baileys', async () => {
+  it('breaks the new session of plain Baileys', async () => {
     expect(await answerAfterLateMessage(false)).toBe('unread');
   });
 
-  it('leaves the new session as it was', async () => {
+  it('leaves the new session unchanged', async () => {
     expect(await answerAfterLateMessage(true)).toBe('read');
   });
 });
 
-describe('a session of many turns', () => {
-  it('stays as small as it was', async () => {
+describe('a long session', () => {
+  it('does not grow', async () => {
     const account = await openAccount(true);
     const peer = new SignalPeer('34600000002');
     const size = async () => {
@@ -330,7 +330,7 @@ describe('a session of many turns', () => {
 });
 
 describe('the LID of a number', () => {
-  it('is asked for once when it has none, and never for a message that comes in', async () => {
+  it('is queried once when there is none, and never for an incoming message', async () => {
     const account = await openAccount(true);
     const peer = new SignalPeer('34600000002');
     for (let round = 0; round < 3; round++) await accountReads(account, await anaWrites(peer, account, 'x'));
@@ -341,7 +341,7 @@ describe('the LID of a number', () => {
     expect(asked).toEqual([[ANA]]);
   });
 
-  it('takes over the sessions of the number', async () => {
+  it('receives the sessions of the number', async () => {
     const account = await openAccount(true);
     const peer = new SignalPeer('34600000002');
     await accountReads(account, await anaWrites(peer, account, 'hello'));

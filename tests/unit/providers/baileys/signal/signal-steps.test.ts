@@ -28,7 +28,7 @@ describe('SignalSteps', () => {
     expect(order).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
   });
 
-  it('goes on after a step that failed', async () => {
+  it('continues after a failed step', async () => {
     const { steps } = await open();
     const failed = steps.step(async () => {
       throw new Error('no session');
@@ -38,7 +38,7 @@ describe('SignalSteps', () => {
     expect(await next).toBe('done');
   });
 
-  it('shows a step what it wrote, and others only when it has succeeded', async () => {
+  it('shows the writes of a step to the step itself, and to others only after it succeeded', async () => {
     const { steps, keys } = await open();
     await keys.set({ 'lid-mapping': { a: '1', b: '1' } });
     await steps.step(async () => {
@@ -49,7 +49,7 @@ describe('SignalSteps', () => {
     expect(await keys.get('lid-mapping', ['a', 'b'])).toEqual({ a: '2' });
   });
 
-  it('gives a number to a step that wrote something, and none to one that did not', async () => {
+  it('gives a number only to a step with writes', async () => {
     const { steps, commits } = await open();
     const write = () => steps.run(async (unit) => unit.set({ 'lid-mapping': { a: '1' } }));
     expect((await write()).unit).toBe(1);
@@ -58,7 +58,7 @@ describe('SignalSteps', () => {
     expect(commits.appended).toBe(2);
   });
 
-  it('drops what a failed part of a step wrote, and keeps the rest', async () => {
+  it('discards the writes of a failed part of a step, and keeps the others', async () => {
     const { steps, keys } = await open();
     await steps.run(async (unit) => {
       unit.set({ 'lid-mapping': { a: '1' } });
@@ -69,12 +69,12 @@ describe('SignalSteps', () => {
     expect(await keys.get('lid-mapping', ['a', 'b'])).toEqual({ a: '1' });
   });
 
-  it('lets nothing be written outside a step', async () => {
+  it('refuses writes outside a step', async () => {
     const { steps } = await open();
     await expect(steps.keys.set({ 'lid-mapping': { a: '1' } })).rejects.toThrow(/outside a step/);
   });
 
-  it('says when every step so far has ended', async () => {
+  it('reports when all earlier steps have ended', async () => {
     const { steps } = await open();
     let isDone = false;
     void steps.step(async () => {

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { BulkReplay } from '../../../../core/delivery/replay-dead-letters.ts';
 import type { DeadLetterFilter, DeadLetters, Replay } from '../../../../core/ports/dead-letters.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { DeadLetterRow, MessageLog } from '../../../../core/ports/message-log.ts';
+import { chatFields } from '../chat-fields.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, chatField, dataResponse, isRowId, rowIdField } from '../fields.ts';
 import { pageOf, pageResponse } from '../paging.ts';
@@ -12,7 +14,7 @@ export interface DeadLettersApiDeps {
   messageLog: MessageLog;
   replayDeadLetter(id: string): Promise<Replay['outcome']>;
   /** Replays at most `limit` open dead letters of a filter, oldest first. */
-  replayDeadLetters(filter: DeadLetterFilter, limit: number): Promise<{ replayed: number; hasMore: boolean }>;
+  replayDeadLetters(filter: DeadLetterFilter, limit: number): Promise<BulkReplay>;
   deadLetters: Pick<DeadLetters, 'close'>;
   log: Logger;
 }
@@ -31,6 +33,7 @@ const replayBody = z
     channelId: chatField.optional().describe('Only this chat.'),
     reason: reasonField.optional(),
     before: rowIdField.optional().describe('Only dead letters with a smaller id.'),
+    after: rowIdField.optional().describe('Only dead letters with a larger id: `next` of the call before.'),
     limit: z.int().min(1).max(1_000).optional().describe('Maximum number. Default: 100.'),
   })
   .meta({ id: 'DeadLettersToReplay', examples: [{ reason: 'AGENT_UNAVAILABLE', limit: 500 }] });
@@ -66,6 +69,8 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       operationId: 'replayDeadLetters',
       summary: 'Replay the open dead letters of a filter, oldest first',
       body: replayBody,
+      description:
+        'To replay all, call again with `next` as `after` until there is no `next`. This reaches each dead letter once, also when some fail again meanwhile.',
       isBodyOptional: true,
       responses: {
         202: {
@@ -73,7 +78,11 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
           schema: z.object({
             success: z.literal(true),
             replayed: z.int().describe('Number of dead letters replayed.'),
-            hasMore: z.boolean().describe('There are more than the limit: call again.'),
+            hasMore: z.boolean().describe('There are more than the limit.'),
+            next: z
+              .string()
+              .optional()
+              .describe('Present when there are more: send it as `after` to replay the next ones.'),
           }),
         },
       },
@@ -117,10 +126,11 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
         409: { description: 'It was replayed before and has not failed again.', schema: problemSchema },
       },
       handle: async ({ params: { id = '' } }) => {
+        const letter = isRowId(id) ? await messageLog.deadLetter(id) : undefined;
         const outcome = isRowId(id) ? await deps.replayDeadLetter(id) : 'missing';
         if (outcome === 'missing') throw noSuchLetter();
         if (outcome === 'known') throw replayedBefore();
-        log.info({ deadLetterId: id }, 'dead letter replayed by an admin');
+        log.info(fieldsOf(id, letter), 'dead letter replayed by an admin');
         return { status: 202, json: { success: true, message: 'Replayed.' } };
       },
     }),
@@ -142,8 +152,9 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
         const outcome = isRowId(id) ? await deps.deadLetters.close(id) : 'missing';
         if (outcome === 'missing') throw noSuchLetter();
         if (outcome === 'replayed') throw replayedBefore();
-        log.info({ deadLetterId: id }, 'dead letter closed by an admin');
-        return { status: 200, json: { success: true, message: 'Closed.', data: await found(id) } };
+        const letter = await found(id);
+        log.info(fieldsOf(id, letter), 'dead letter closed by an admin');
+        return { status: 200, json: { success: true, message: 'Closed.', data: letter } };
       },
     }),
   ];
@@ -153,6 +164,13 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
     if (!letter) throw noSuchLetter();
     return letter;
   }
+}
+
+/** Of a log line. */
+function fieldsOf(deadLetterId: string, letter: DeadLetterRow | undefined) {
+  if (!letter) return { deadLetterId };
+  const { messageId, outboxId, accountId, channelId } = letter;
+  return { deadLetterId, messageId, outboxId, ...chatFields(accountId, channelId) };
 }
 
 function noSuchLetter(): HttpProblem {

@@ -32,7 +32,7 @@ function refusal(types: string, data: Uint8Array): string {
 
 const tenMegabytes = 10 * 1024 * 1024;
 
-describe('hostile outputs are an error in bounded time and memory', () => {
+describe('hostile outputs are rejected in bounded time and memory', () => {
   it.each([
     [
       'an offset beyond any memory',
@@ -92,7 +92,7 @@ describe('hostile outputs are an error in bounded time and memory', () => {
     expect(refusal('uint256[][][][][][][][] a', data)).toMatch(/overlap|more than/);
   });
 
-  it('10 MB of more values than anybody reads', () => {
+  it('10 MB of more values than the limit', () => {
     const count = 80_000;
     const data = Buffer.concat([words(32, count), Buffer.alloc(count * 32)]);
     expect(decode('uint256[] a', data)[0]).toHaveLength(count);
@@ -130,7 +130,7 @@ function splitTypes(types: string, count: number): string[] {
 }
 
 describe('outputs of other encoders', () => {
-  it('may end in zeros that belong to nothing, as some Python encoders write them', () => {
+  it('can end in unused zeros, as some Python encoders write them', () => {
     expect(decode('string a', Buffer.concat([words(32, 0), Buffer.alloc(32)]))).toEqual(['']);
   });
 

@@ -64,7 +64,7 @@ describe('a reply made of outputs', () => {
     },
   );
 
-  it('too long for WhatsApp is cut, says so, and breaks no character', () => {
+  it('too long for WhatsApp is cut between characters, with a notice', () => {
     const text = reply('string s', ['😀'.repeat(50_000)]) as string;
     expect(text.length).toBeLessThanOrEqual(65_536);
     expect(text).toMatch(/… \(cut: the whole answer has 100000 characters\)$/);
@@ -122,7 +122,7 @@ describe('a reply made of outputs', () => {
 });
 
 describe('values in the message log', () => {
-  it('go by name, with exact numbers, and are cut when they are long', () => {
+  it('are listed by name, with exact numbers, and are cut when they are long', () => {
     const shown = readable(outputsOf('bytes data, uint256[] n, (string name, uint256 age) user'), [
       `0x${'ab'.repeat(5_000)}`,
       Array.from({ length: 300 }, (_, index) => BigInt(index)),

@@ -69,7 +69,7 @@ describe('the functions of an agent', () => {
     }
   });
 
-  it('are read out of a whole contract, whose other parts are left out', async () => {
+  it('are read from a whole contract, whose other parts are ignored', async () => {
     const human = [
       'constructor(address owner)',
       'event Seen(address indexed who, uint256 at)',
@@ -94,7 +94,7 @@ describe('the functions of an agent', () => {
     ]);
   });
 
-  it('are told apart by name, by signature in any spelling, and by selector', async () => {
+  it('are identified by name, by signature in any spelling, and by selector', async () => {
     const abi = await createAbi(['function f(uint256 a)', 'function f(string a)', 'function g()']);
     expect(findFunction(abi, 'g').signature).toBe('g()');
     expect(findFunction(abi, 'f(uint)').signature).toBe('f(uint256)');
@@ -106,7 +106,7 @@ describe('the functions of an agent', () => {
     expect(() => findFunction(abi, '0x00000000')).toThrow('no function has');
   });
 
-  it('that are mistaken are all named, each with its place and a sentence', async () => {
+  it('with errors are all reported, each with its position and a sentence', async () => {
     expect(
       await problemsOf([
         'function ok(bool)',

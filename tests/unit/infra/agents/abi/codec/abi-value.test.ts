@@ -15,7 +15,7 @@ function value(type: string, input: AbiInput) {
 const most = 2n ** 256n - 1n;
 const vitalik = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 
-describe('what a person writes becomes a value', () => {
+describe('text of a person becomes a value', () => {
   it.each([
     ['uint256', most.toString(), most],
     ['uint256', `0x${most.toString(16)}`, most],
@@ -73,7 +73,7 @@ describe('what a person writes becomes a value', () => {
   });
 });
 
-describe('a mistake is one friendly sentence', () => {
+describe('a user error is one polite sentence', () => {
   it.each([
     ['uint256', 'ten', "it must be a whole number from 0 to 2^256-1, got 'ten'"],
     ['uint8', '256', "it must be a whole number from 0 to 255, got '256'"],

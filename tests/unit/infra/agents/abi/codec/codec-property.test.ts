@@ -60,7 +60,7 @@ const message = {
 };
 
 describe('calldata of random functions', { timeout: 120_000 }, () => {
-  it('is byte for byte that of viem and of ethers, and its selector too', async () => {
+  it('equals that of viem and of ethers byte for byte, with the same selector', async () => {
     await fc.assert(
       fc.asyncProperty(abiCalls, async ({ types, values }) => {
         const { abi, target } = await readCall(types);
@@ -80,7 +80,7 @@ describe('calldata of random functions', { timeout: 120_000 }, () => {
     );
   });
 
-  it('comes back from ethers through the decoder as the same values, and from viem', async () => {
+  it('is decoded to the same values when ethers or viem encoded it', async () => {
     await fc.assert(
       fc.asyncProperty(abiCalls, async ({ types, values }) => {
         const { abi, target } = await readCall(types);
@@ -113,7 +113,7 @@ describe('calldata of random functions', { timeout: 120_000 }, () => {
     );
   });
 
-  it('is the same when every value is typed as JSON text or read back from what the log shows', async () => {
+  it('is the same when each value is written as JSON text or copied from the log', async () => {
     await fc.assert(
       fc.asyncProperty(abiCalls, async ({ types, values }) => {
         const { abi, target } = await readCall(types);
@@ -129,8 +129,8 @@ describe('calldata of random functions', { timeout: 120_000 }, () => {
   });
 });
 
-describe('answers cut or changed anywhere', { timeout: 120_000 }, () => {
-  it('are an error when they end early, at every byte', async () => {
+describe('outputs truncated or changed at any position', { timeout: 120_000 }, () => {
+  it('are an error when they end early, at each byte', async () => {
     await fc.assert(
       fc.asyncProperty(abiCalls, async ({ types, values }) => {
         const { abi, target } = await readCall(types);
@@ -145,7 +145,7 @@ describe('answers cut or changed anywhere', { timeout: 120_000 }, () => {
     );
   });
 
-  it('are values that an encoder takes, or an AbiDecodeError, when a byte is changed', async () => {
+  it('are encodable values or an AbiDecodeError when a byte is changed', async () => {
     await fc.assert(
       fc.asyncProperty(abiCalls, fc.nat(), fc.integer({ min: 1, max: 255 }), async (call, place, change) => {
         const { abi, target } = await readCall(call.types);
@@ -171,7 +171,7 @@ describe('answers cut or changed anywhere', { timeout: 120_000 }, () => {
     );
   });
 
-  it('are values of the type or an AbiDecodeError when a word is replaced, never anything else', async () => {
+  it('are values of the type or an AbiDecodeError when a word is replaced', async () => {
     const words = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.bigInt({ min: 0n, max: 512n }));
     await fc.assert(
       fc.asyncProperty(abiCalls, fc.nat(), words, async ({ types, values }, place, word) => {

@@ -103,7 +103,7 @@ describe('commands', () => {
     expect(await brief(text)).toBe(expected);
   });
 
-  it('choose among forms of one name by the arguments, then by the route', async () => {
+  it('select an overload by the arguments, then by the route', async () => {
     const functions = ['function f(uint256 a)', 'function f(string a)', 'function f(bool a, string b)'];
     expect(await brief('/f word', { functions })).toBe('f(string) ["word"]');
     expect(await brief('/f "a" "b"', { functions: functions.slice(1) })).toBe(
@@ -124,7 +124,7 @@ describe('commands', () => {
 });
 
 describe('the list of functions', () => {
-  it('of a large contract ends in time, and says how many more there are', async () => {
+  it('of a large contract is cut off with the number of omitted functions', async () => {
     const functions = Array.from(
       { length: 1_000 },
       (_, index) => `f${index}(uint256 a, ${'string b, '.repeat(20)}bool c)`,
@@ -141,7 +141,7 @@ describe('the list of functions', () => {
 });
 
 describe('the help of a function', () => {
-  it('says what every part of a nested type is, and gives an example that is valid JSON', async () => {
+  it('describes each part of a nested type, with an example in valid JSON', async () => {
     const functions = [
       'function deep(string title, (string name, (uint8 level, bytes[] parts, int8[2] pair)[] items) value, bool)',
     ];
@@ -166,7 +166,7 @@ describe('the help of a function', () => {
     expect(JSON.parse(/\{.*\}/.exec(example)?.[0] ?? '')).toMatchObject({ name: 'some words' });
   });
 
-  it('gives an example that works for every kind of type', async () => {
+  it('contains a working example for each kind of type', async () => {
     for (const signature of [...specificationFunctions, ...echoFunctions]) {
       const functions = [signature];
       const name = /function (\w+)/.exec(signature)?.[1];
@@ -176,7 +176,7 @@ describe('the help of a function', () => {
     }
   });
 
-  it('leaves a function of that name callable with its types', async () => {
+  it('does not hide a function named help when it is called with its types', async () => {
     const functions = ['function help(string topic)', 'function add(uint256 a, uint256 b)'];
     expect(await brief('/help(string) routes', { functions })).toBe('help(string) ["routes"]');
     expect(await brief('/help', { functions })).toMatch(/^You can write:\n\/help topic: string\n/);
@@ -184,7 +184,7 @@ describe('the help of a function', () => {
 });
 
 describe('text and JSON without a command', () => {
-  it('goes to a single function with one text as it is', async () => {
+  it('is passed unchanged to a single function with one string parameter', async () => {
     const functions = ['function ask(string question) returns (string)'];
     for (const text of ['hello', ' /unknown thing', '{"a":1}', '"quoted"', '[1']) {
       expect(await meaning(text, { functions })).toMatchObject({ kind: 'call', values: [text] });
@@ -192,7 +192,7 @@ describe('text and JSON without a command', () => {
     expect(await brief('/ask hello', { functions })).toBe('ask(string) ["hello"]');
   });
 
-  it("goes to the route's function, as its arguments", async () => {
+  it('is passed to the function of the route as its arguments', async () => {
     expect(await brief('2 40', { function: 'add' })).toBe('add(uint256,uint256) [2,40]');
     expect(await brief('[2, 40]', { function: 'add' })).toBe('add(uint256,uint256) [2,40]');
     expect(await brief('{"a":2,"b":40}', { function: 'add' })).toBe('add(uint256,uint256) [2,40]');
@@ -208,7 +208,7 @@ describe('text and JSON without a command', () => {
   });
 });
 
-describe('whatever a person writes', { timeout: 60_000 }, () => {
+describe('any text of a person', { timeout: 60_000 }, () => {
   const pieces = fc.constantFrom(
     '/add',
     '/help',
@@ -236,7 +236,7 @@ describe('whatever a person writes', { timeout: 60_000 }, () => {
     '\ud83d',
   );
 
-  it('is a call or an answer, never an error', async () => {
+  it('results in a call or a reply, never in an exception', async () => {
     const configs: Array<Partial<AbiSettings>> = [
       {},
       { function: 'add' },
@@ -268,7 +268,7 @@ describe('whatever a person writes', { timeout: 60_000 }, () => {
     ['equals signs', '='.repeat(65_000)],
     ['backslashes', `"${'\\'.repeat(65_000)}`],
     ['commas', ','.repeat(65_000)],
-  ])('is understood at once when it is 65,000 %s', async (_name, text) => {
+  ])('is parsed in linear time when it is 65,000 %s', async (_name, text) => {
     for (const command of ['/add ', '/sumArray ', '/processUser ', '/analyze ', '/help ', '/add(', '']) {
       const meant = await meaning(command + text);
       expect(meant.kind === 'call' || meant.text.length < 3_000).toBe(true);
@@ -281,7 +281,7 @@ describe('argument templates', () => {
     'function tell(string text, string who, (string id, uint64 at, string quoted) meta, bool group)',
   ];
 
-  it('take their values from the message, and every text is a call', async () => {
+  it('take their values from the message, and each text is a call', async () => {
     const args = [
       'say: {{text}}',
       '{{from}}',
@@ -294,7 +294,7 @@ describe('argument templates', () => {
     );
   });
 
-  it('give a mistake of the person as a sentence', async () => {
+  it('report a user error in one sentence', async () => {
     expect(await brief('ten', { function: 'add', args: { a: '{{text}}', b: 1 } })).toBe(
       "a must be a whole number from 0 to 2^256-1, got 'ten'.",
     );
@@ -330,7 +330,7 @@ describe('argument templates', () => {
     ]);
   });
 
-  it('may hold what fits once the person has written', async () => {
+  it('accept fields that are known only when a message arrives', async () => {
     for (const args of [['{{text}}', 5], ['{{timestamp}}', '0x10'], { a: '1', b: '{{quotedText}}' }]) {
       expect((await rulesOf(specificationFunctions, { function: 'add', args })).ok).toBe(true);
     }

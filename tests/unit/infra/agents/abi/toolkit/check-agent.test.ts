@@ -14,7 +14,7 @@ function agentTaking(ms: number) {
   };
 }
 
-describe('the time that an agent takes', () => {
+describe('the response time of an agent', () => {
   it.each([
     [24_999, 'pass'],
     [25_001, 'fail'],

@@ -66,7 +66,7 @@ it('does not pair an account that is linked', async () => {
   expect(api.accounts.calls).toEqual([]);
 });
 
-it.each(['logout', 'restart'])('%s is handed on and answers with the new state', async (action) => {
+it.each(['logout', 'restart'])('passes on %s and returns the new state', async (action) => {
   const answer = await api.call('POST', `/api/accounts/default/${action}`);
   expect(answer.status).toBe(200);
   expect(answer.body).toMatchObject({ success: true, data: { accountId: 'default' } });
@@ -113,7 +113,7 @@ it.each([
   ['POST', '/api/accounts/other/pair'],
   ['POST', '/api/accounts/other/logout'],
   ['POST', '/api/accounts/__proto__/restart'],
-])('%s %s: there is no such account', async (method, path) => {
+])('returns 404 for an unknown account: %s %s', async (method, path) => {
   const answer = await api.call(method, path);
   expect(answer.status).toBe(404);
   expect(answer.body).toEqual({

@@ -30,7 +30,7 @@ async function deadLetter(phone: string, reason = 'AGENT_TIMEOUT'): Promise<stri
 }
 
 describe('GET /api/dead-letters', () => {
-  it('shows the reason, the person and the text, and where the next page starts', async () => {
+  it('shows the reason, the person, the text and the cursor of the next page', async () => {
     api.messageLog.deadRows = [aDeadLetter({ id: '4' }), aDeadLetter({ id: '3' })];
     const { status, body } = await api.call('GET', '/api/dead-letters?limit=1&cursor=9&state=open');
     expect(status).toBe(200);
@@ -55,18 +55,22 @@ describe('GET /api/dead-letters', () => {
 });
 
 describe('POST /api/dead-letters/:id/close', () => {
-  it('closes an open one, again and again, and it is no part of a replay by filter', async () => {
+  it('closes an open one idempotently, and excludes it from a replay by filter', async () => {
     const id = await deadLetter('5493777000001');
-    api.messageLog.deadRows = [aDeadLetter({ id, state: 'closed' })];
+    api.messageLog.deadRows = [aDeadLetter({ id, state: 'closed', messageId: '4711' })];
     for (let n = 0; n < 2; n++) {
       const { status, body } = await api.call('POST', `/api/dead-letters/${id}/close`);
       expect(status).toBe(200);
       expect(body).toMatchObject({ message: 'Closed.', data: { id, state: 'closed' } });
     }
+    expect(api.log.lines.at(-1)).toMatchObject({
+      message: 'dead letter closed by an admin',
+      fields: { deadLetterId: id, messageId: '4711', chat: expect.stringMatching(/^[0-9a-f]{8}$/) },
+    });
     expect((await api.call('POST', '/api/dead-letters/replay')).body).toMatchObject({ replayed: 0 });
   });
 
-  it('refuses one that was replayed, and one that is not there', async () => {
+  it('refuses one that was replayed, and one that does not exist', async () => {
     const id = await deadLetter('5493777000001');
     await api.call('POST', `/api/dead-letters/${id}/replay`);
     const replayed = await api.call('POST', `/api/dead-letters/${id}/close`);
@@ -77,7 +81,7 @@ describe('POST /api/dead-letters/:id/close', () => {
 });
 
 describe('POST /api/dead-letters/:id/replay', () => {
-  it('takes the message up once and starts its turn', async () => {
+  it('replays the message once and starts its turn', async () => {
     const id = await deadLetter('5493777000001');
     const { status, body } = await api.call('POST', `/api/dead-letters/${id}/replay`);
     expect(status).toBe(202);
@@ -97,19 +101,32 @@ describe('POST /api/dead-letters/:id/replay', () => {
 });
 
 describe('POST /api/dead-letters/replay', () => {
-  it('takes up all of a filter, says how many, and whether more are left', async () => {
+  it('replays all that match a filter, and reports how many and whether more match', async () => {
     for (let n = 1; n <= 3; n++) await deadLetter(`549377700000${n}`);
     await deadLetter('5493777000009', 'AGENT_UNAVAILABLE');
     const filter = { reason: 'AGENT_TIMEOUT', limit: 2 };
     const first = await api.call('POST', '/api/dead-letters/replay', filter);
     expect(first.status).toBe(202);
-    expect(first.body).toEqual({ success: true, replayed: 2, hasMore: true });
+    expect(first.body).toEqual({ success: true, replayed: 2, hasMore: true, next: expect.any(String) });
     const second = await api.call('POST', '/api/dead-letters/replay', filter);
     expect(second.body).toEqual({ success: true, replayed: 1, hasMore: false });
     const chat = await api.call('POST', '/api/dead-letters/replay', { channelId: '+54 9 3777 00-0009' });
     expect(chat.body).toMatchObject({ replayed: 1 });
     expect((await api.call('POST', '/api/dead-letters/replay')).body).toMatchObject({ replayed: 0 });
     expect(api.served).toHaveLength(4);
+  });
+
+  it('reaches each one once by next, also when those before fail again meanwhile', async () => {
+    const ids = [];
+    for (let n = 1; n <= 3; n++) ids.push(await deadLetter(`549377700000${n}`));
+    const first = await api.call('POST', '/api/dead-letters/replay', { limit: 2 });
+    const inbox = new MemoryInbox(api.state);
+    for (const { messageId = '' } of api.state.deadLetters.slice(0, 2)) {
+      await inbox.finishTurn(messageId, { state: 'dead', reason: 'AGENT_TIMEOUT', replies: [] });
+    }
+    expect(first.body.next).toBe(ids[1]);
+    const second = await api.call('POST', '/api/dead-letters/replay', { limit: 2, after: first.body.next });
+    expect(second.body).toEqual({ success: true, replayed: 1, hasMore: false });
   });
 
   it.each([

@@ -19,7 +19,7 @@ describe('GET /health/ready', () => {
     expect(body).toEqual({ status: 'ready', reasons: [], node: 'n1', holds: [] });
   });
 
-  it('says what this node holds, and leaves the accounts of other nodes to them', async () => {
+  it('reports the accounts of this node only', async () => {
     api.accounts.set({ node: 'n1' });
     api.accounts.set({ accountId: 'sales', node: 'n2', state: 'waiting' });
     const { status, body } = await api.call('GET', '/health/ready');
@@ -63,7 +63,7 @@ describe('GET /health/ready', () => {
     expect((await api.call('GET', '/health/ready')).body.reasons[0].name).toBe('account');
   });
 
-  it('does not wait for a database that hangs', async () => {
+  it('does not wait for a hung database', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const storage = { check: () => new Promise<void>(() => {}) };
     const ready = healthApi({ ...api.deps, storage }).find(({ path }) => path === '/health/ready');
@@ -134,7 +134,7 @@ describe('GET /metrics', () => {
     expect(text).toContain('process_resident_memory_bytes');
   });
 
-  it('has at most 100 routes and accounts of their own, whatever their number', async () => {
+  it('has at most 100 series per label, whatever the number of routes and accounts', async () => {
     for (let n = 0; n < 300; n++) {
       api.metrics.observeTurn({ state: 'answered', agentMs: 1, routeId: `r${n}` }, `account${n}`);
     }
@@ -146,7 +146,7 @@ describe('GET /metrics', () => {
     );
   });
 
-  it('shows an outage of the database instead of failing, and recovers', async () => {
+  it('shows an outage of the database, and recovers', async () => {
     api.messageLog.failure = new Error('away');
     const away = await api.call('GET', '/metrics');
     expect(away.status).toBe(200);
@@ -158,7 +158,7 @@ describe('GET /metrics', () => {
     expect((await api.call('GET', '/metrics')).text).toContain('\nwa2ai_database_up 1\n');
   });
 
-  it('shows a database that does not answer at all within some seconds', async () => {
+  it('shows a hung database within some seconds', async () => {
     const counts = vi.spyOn(api.messageLog, 'openWork').mockReturnValue(new Promise(() => undefined));
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const scrape = api.call('GET', '/metrics');
@@ -170,7 +170,7 @@ describe('GET /metrics', () => {
     expect(silent.text).toContain('\nwa2ai_database_up 0\n');
   });
 
-  it('asks the database once for scrapes close together', async () => {
+  it('queries the database once for scrapes close together', async () => {
     const counts = vi.spyOn(api.messageLog, 'openWork');
     await api.call('GET', '/metrics');
     await api.call('GET', '/metrics');

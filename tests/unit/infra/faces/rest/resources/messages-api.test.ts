@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { chatHash } from '../../../../../../router/src/core/chat-hash.ts';
 import type { ReceivedMessage } from '../../../../../../router/src/core/ports/message-log.ts';
 import { aSentMessage, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
@@ -30,7 +31,7 @@ function aReceivedMessage(id: string): ReceivedMessage {
 }
 
 describe('GET /api/messages', () => {
-  it('shows what came in, what became of it and each reply', async () => {
+  it('shows received messages with their outcome and each reply', async () => {
     api.messageLog.rows = [aReceivedMessage('2')];
     const { status, body } = await api.call('GET', '/api/messages');
     expect(status).toBe(200);
@@ -45,7 +46,7 @@ describe('GET /api/messages', () => {
     expect(body).not.toHaveProperty('next');
   });
 
-  it('hands filters on in their stored form', async () => {
+  it('passes filters on in their stored form', async () => {
     const query =
       'accountId=sales&channelId=%2B54%209%203777%20239922&state=dead&cursor=90&limit=7&from=%2B54-9-3777-239922&text=x&routeId=r&since=2026-01-01T00:00:00Z&until=2026-01-01T02:00:00%2B02:00';
     await api.call('GET', `/api/messages?${query}`);
@@ -66,7 +67,7 @@ describe('GET /api/messages', () => {
     ]);
   });
 
-  it('gives 50 by default and says how to go on', async () => {
+  it('returns 50 by default with a cursor', async () => {
     api.messageLog.rows = Array.from({ length: 60 }, (_, i) => aReceivedMessage(String(100 - i)));
     const first = await api.call('GET', '/api/messages');
     expect(first.body.count).toBe(50);
@@ -92,7 +93,7 @@ describe('GET /api/messages', () => {
     }
   });
 
-  it('searches words only where an index bounds the search', async () => {
+  it('searches text only when an index limits the search', async () => {
     const answer = await api.call('GET', '/api/messages?text=hello');
     expect(answer.status).toBe(400);
     expect(answer.body.error).toBe('text needs channelId or from beside it.');
@@ -131,7 +132,7 @@ describe('GET /api/messages/:id', () => {
 describe('POST /api/messages', () => {
   const message = { to: '+54 9 3777 239922', text: 'hello' };
 
-  it('takes a message on its way', async () => {
+  it('accepts a message for delivery', async () => {
     const { status, body } = await api.call('POST', '/api/messages', message);
     expect(status).toBe(202);
     expect(body).toMatchObject({
@@ -150,7 +151,7 @@ describe('POST /api/messages', () => {
     ]);
   });
 
-  it('sends once for one Idempotency-Key and gives the same row', async () => {
+  it('sends once per Idempotency-Key and returns the same row', async () => {
     const headers = { 'Idempotency-Key': 'order-17' };
     const first = await api.call('POST', '/api/messages', message, headers);
     const again = await api.call('POST', '/api/messages', message, headers);
@@ -168,9 +169,10 @@ describe('POST /api/messages', () => {
     expect(api.sent).toHaveLength(1);
   });
 
-  it('writes neither text nor number into the log', async () => {
-    await api.call('POST', '/api/messages', message);
-    expect(api.log.lines.length).toBeGreaterThan(0);
+  it('logs the stored id and the hash of the chat, and neither text nor number', async () => {
+    const { body } = await api.call('POST', '/api/messages', message);
+    const chat = chatHash('default', '5493777239922@s.whatsapp.net');
+    expect(api.log.lines).toMatchObject([{ fields: { outboxId: body.data.id, accountId: 'default', chat } }]);
     expect(JSON.stringify(api.log.lines)).not.toMatch(/hello|5493777239922/);
   });
 });

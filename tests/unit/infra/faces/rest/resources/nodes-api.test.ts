@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-it('lists nodes with their state and the accounts whose lease counts', async () => {
+it('lists nodes with their state and the accounts with a valid lease', async () => {
   const { status, body } = await api.call('GET', '/api/nodes');
   expect(status).toBe(200);
   expect(body.count).toBe(3);
@@ -39,7 +39,7 @@ it('lists nodes with their state and the accounts whose lease counts', async () 
   expect(body.data[2]).toMatchObject({ state: 'gone', accounts: [] });
 });
 
-it('tells the metrics who holds what', async () => {
+it('reports the owners of accounts in the metrics', async () => {
   const { text } = await api.call('GET', '/metrics');
   expect(text).toContain('wa2ai_account_lease_epoch{account="a",node="n1"} 4');
   expect(text).not.toContain('account="b",node=');
@@ -47,7 +47,7 @@ it('tells the metrics who holds what', async () => {
   expect(text).toContain('wa2ai_node_turns{node="n1"} 3');
 });
 
-it('adds an account once, and refuses a name that no path could hold', async () => {
+it('adds an account once, and refuses a name that a path cannot contain', async () => {
   const added = await api.call('POST', '/api/accounts', { id: 'sales' });
   expect(added.status).toBe(201);
   expect(added.body.data).toMatchObject({ accountId: 'sales', state: 'starting' });

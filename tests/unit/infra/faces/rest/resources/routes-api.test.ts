@@ -30,7 +30,7 @@ async function added(change: object = {}): Promise<{ id: string; channelId: stri
 }
 
 describe('POST /api/routes', () => {
-  it("takes the contract's curl call as written", async () => {
+  it('accepts the curl command of the contract', async () => {
     const answer = await api.call('POST', '/api/routes', contractRoute);
     expect(answer.status).toBe(201);
     expect(answer.body).toEqual({
@@ -49,14 +49,14 @@ describe('POST /api/routes', () => {
     expect(answer.headers.get('location')).toBe(`/api/routes/${answer.body.data.id}`);
   });
 
-  it("takes the service's environment when the body names none", async () => {
+  it('uses the environment of the service when the body has none', async () => {
     const { environment: _, ...rest } = contractRoute;
     const { status, body } = await api.call('POST', '/api/routes', rest);
     expect(status).toBe(201);
     expect(body.data.environment).toBe('lab');
   });
 
-  it('keeps every field of a full route', async () => {
+  it('keeps each field of a full route', async () => {
     const full = {
       ...contractRoute,
       accountId: 'default',
@@ -93,7 +93,7 @@ describe('POST /api/routes', () => {
     expect((await api.call('GET', '/api/routes')).body.count).toBe(2);
   });
 
-  it('takes null for an absent regexFilter and name', async () => {
+  it('treats null as an absent regexFilter and name', async () => {
     const { body } = await api.call('POST', '/api/routes', {
       ...contractRoute,
       regexFilter: null,
@@ -103,7 +103,7 @@ describe('POST /api/routes', () => {
     expect(body.data).not.toHaveProperty('name');
   });
 
-  it('refuses an account that the service does not hold', async () => {
+  it('refuses an unknown account', async () => {
     const { status, body } = await api.call('POST', '/api/routes', { ...contractRoute, accountId: 'other' });
     expect(status).toBe(400);
     expect(body.details).toEqual([
@@ -113,7 +113,7 @@ describe('POST /api/routes', () => {
 });
 
 describe('GET /api/routes', () => {
-  it('gives every route and their count', async () => {
+  it('returns all routes and their count', async () => {
     const first = await added();
     const second = await added({ channelId: '*' });
     const { status, body } = await api.call('GET', '/api/routes');
@@ -125,7 +125,7 @@ describe('GET /api/routes', () => {
     expect(last).toEqual({ success: true, data: [second], count: 1 });
   });
 
-  it('narrows to a channelId in any of its spellings', async () => {
+  it('filters by a channelId in any of its spellings', async () => {
     const route = await added();
     await added({ channelId: '*' });
     const { body } = await api.call('GET', '/api/routes?channelId=%2B5493777239922');
@@ -153,7 +153,7 @@ describe('/api/routes/:id', () => {
     expect((await api.call('GET', '/api/routes/120363043211234567@g.us')).body.data).toEqual(group);
   });
 
-  it.each(['GET', 'DELETE', 'PUT', 'PATCH'])('%s answers 404 for what is not there', async (method) => {
+  it.each(['GET', 'DELETE', 'PUT', 'PATCH'])('%s returns 404 for an unknown route', async (method) => {
     const body = method === 'PUT' ? contractRoute : method === 'PATCH' ? {} : undefined;
     for (const id of ['5493777239922', '00000000-0000-4000-8000-000000000000', 'nonsense', '%00', '..%2F']) {
       const answer = await api.call(method, `/api/routes/${id}`, body);
@@ -168,7 +168,7 @@ describe('/api/routes/:id', () => {
   });
 
   it.each(['GET', 'DELETE', 'PUT', 'PATCH'])(
-    '%s answers 409 and changes nothing when a chat has several',
+    '%s returns 409 and changes nothing when a chat has several routes',
     async (method) => {
       const first = await added();
       const second = await added({ name: 'second' });
@@ -192,7 +192,7 @@ describe('/api/routes/:id', () => {
     expect((await api.call('GET', '/api/routes')).body.count).toBe(0);
   });
 
-  it('PUT replaces the whole route, moves its chat and clears what is left out', async () => {
+  it('PUT replaces the whole route, moves its chat and clears omitted fields', async () => {
     const route = await added({ regexFilter: 'x', name: 'old', priority: 5, enabled: false });
     const replacement = { ...contractRoute, channelId: '+1 555 123 4567', environment: 'prod' };
     const answer = await api.call('PUT', `/api/routes/${route.id}`, replacement);
@@ -209,14 +209,14 @@ describe('/api/routes/:id', () => {
     expect(answer.body.data).not.toHaveProperty('name');
   });
 
-  it('PUT without a channelId leaves the chat', async () => {
+  it('PUT without a channelId keeps the chat', async () => {
     await added();
     const { channelId: _, ...rest } = contractRoute;
     const answer = await api.call('PUT', '/api/routes/5493777239922', rest);
     expect(answer.body.data.channelId).toBe('5493777239922');
   });
 
-  it('PATCH changes the named fields only', async () => {
+  it('PATCH changes only the given fields', async () => {
     const route = await added({ regexFilter: 'x', name: 'old', priority: 5 });
     const answer = await api.call('PATCH', `/api/routes/${route.id}`, { enabled: false, name: null });
     const { name: _, ...rest } = route as { name?: string };
@@ -266,7 +266,7 @@ describe('secret headers of an agent', () => {
     expect(await storedHeaders()).toEqual(secretRoute.config.adk.headers);
   });
 
-  it('stay when an answer is sent back as it came, by PUT and by PATCH', async () => {
+  it('stay when a response is sent back unchanged, by PUT and by PATCH', async () => {
     const { id } = await added(secretRoute);
     const {
       createdAt: _c,
@@ -335,7 +335,7 @@ describe('secret headers of an agent', () => {
     expect(body).not.toHaveProperty('warnings');
   });
 
-  it('are refused when the mask stands for nothing', async () => {
+  it('are refused when the mask replaces no stored value', async () => {
     const config = { adk: { appName: 'a', headers: { Authorization: '***' } } };
     const answer = await api.call('POST', '/api/routes', { ...contractRoute, config });
     expect(answer.status).toBe(400);
@@ -350,7 +350,7 @@ describe('the probe of a stored route', () => {
     message: 'The ADK server at http://localhost:8000 cannot be reached: connect ECONNREFUSED.',
   };
 
-  it('warns in the answer, and the route is stored', async () => {
+  it('warns in the response, and the route is stored', async () => {
     const findings = async () => [finding];
     const probed = await startHttpApi({ routeProbe: { refusedAddresses: () => [], findings } });
     const created = await probed.call('POST', '/api/routes', contractRoute);
@@ -394,7 +394,7 @@ describe('POST /api/routes/explain', () => {
     );
   });
 
-  it('says why no route takes it', async () => {
+  it('gives the reason when no route matches', async () => {
     const { body } = await api.call('POST', '/api/routes/explain', { channelId: '15551234567', text: 'hi' });
     expect(body.data).toMatchObject({ decision: 'none', reason: 'no-route' });
   });
@@ -422,7 +422,7 @@ describe('an ABI route', () => {
     },
   };
 
-  it('hides its headers and keeps them over changes', async () => {
+  it('hides its headers and keeps them on changes', async () => {
     const { id } = await added(abiRoute);
     const shown = await api.call('GET', `/api/routes/${id}`);
     expect(shown.body.data.config.abi.headers).toEqual({ 'x-api-key': '***' });
@@ -486,14 +486,14 @@ describe('an ABI route', () => {
     expect(answer.body.error).toBe(sentence);
   });
 
-  it('is refused by PATCH too, and stays as it was', async () => {
+  it('is refused by PATCH too, and stays unchanged', async () => {
     const { id } = await added(abiRoute);
     const answer = await api.call('PATCH', `/api/routes/${id}`, { config: { abi: { function: 'nope' } } });
     expect(answer.status).toBe(400);
     expect((await api.call('GET', `/api/routes/${id}`)).body.data.config.abi.function).toBeUndefined();
   });
 
-  it('may name a manifest, which is not fetched yet', async () => {
+  it('can name a manifest, which is not fetched on save', async () => {
     const config = { abi: { functions: 'http://127.0.0.1:9/agent.json', function: 'anything' } };
     expect((await api.call('POST', '/api/routes', { ...contractRoute, config })).status).toBe(201);
   });
