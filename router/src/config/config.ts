@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { FaultPlan } from '../app/fault-points.ts';
 import { Wa2aiError } from '../core/errors.ts';
 import {
   databaseUrl,
@@ -236,56 +235,11 @@ export const envSchema = z.object({
   ...tests,
 });
 
-/** How long finished data is kept, in days; 0 for ever. */
-export interface RetentionDays {
-  readonly text: number;
-  readonly outbox: number;
-  readonly deadLetters: number;
-  readonly workflows: number;
-  readonly journal: number;
-  readonly oldKeys: number;
-}
+/** The settings of the service, typed and frozen; what each means is the `describe` text of its variable. */
+export type Config = Readonly<ReturnType<typeof configOf>>;
 
-/** The settings of the service, typed and frozen. Absent means not set. */
-export interface Config {
-  readonly host: string;
-  /** 0 chooses a free port. */
-  readonly port: number;
-  readonly apiKey?: string;
-  readonly environment: 'lab' | 'prod';
-  readonly dataDir: string;
-  readonly databaseUrl?: string;
-  /** Keys that encrypt secrets in the database. */
-  readonly dataKeyFile?: string;
-  readonly nodeId?: string;
-  /** How long a lease is valid after its last renewal. */
-  readonly leaseTtlMs: number;
-  readonly accountId: string;
-  /** Digits; set: link with a code. */
-  readonly pairingPhone?: string;
-  readonly maxMessageAgeMs: number;
-  readonly whatsappWsUrl?: string;
-  /** `host` or `host:port`. */
-  readonly whatsappMediaHost?: string;
-  readonly whatsappVersion?: readonly [number, number, number];
-  readonly agentTimeoutMs: number;
-  readonly mediaTimeoutMs: number;
-  /** At least 1. */
-  readonly agentAttempts: number;
-  /** For an unavailable agent, also after the attempts. */
-  readonly agentPatienceMs: number;
-  readonly egress: 'private' | 'public' | 'any';
-  readonly ackTimeoutMs: number;
-  /** 0 switches the auto-reply loop check off. */
-  readonly loopTurns: number;
-  readonly loopReplyMs: number;
-  /** Days; 0 for ever. */
-  readonly retention: RetentionDays;
-  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
-  readonly logFormat: 'pretty' | 'json';
-  /** Where a crash test kills the process. Set only together with a `whatsappWsUrl` on this machine. */
-  readonly faultPoint?: FaultPlan;
-}
+/** How long finished data is kept, in days; 0 for ever. */
+export type RetentionDays = Config['retention'];
 
 type Env = Record<string, string | undefined>;
 
@@ -322,8 +276,11 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     );
   }
   if (!parsed.success || sentences.size > 0) throw new ConfigError([...sentences.values()]);
-  const values = parsed.data;
-  return Object.freeze({
+  return Object.freeze(configOf(parsed.data, isTerminal));
+}
+
+function configOf(values: z.infer<typeof envSchema>, isTerminal: boolean) {
+  return {
     host: values.WA2AI_HOST.replace(/^\[(.*)\]$/, '$1'),
     port: values.WA2AI_PORT,
     apiKey: values.WA2AI_API_KEY,
@@ -356,9 +313,9 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
       oldKeys: values.WA2AI_RETENTION_OLD_KEYS_DAYS,
     },
     logLevel: values.WA2AI_LOG_LEVEL,
-    logFormat: values.WA2AI_LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
+    logFormat: values.WA2AI_LOG_FORMAT ?? (isTerminal ? ('pretty' as const) : ('json' as const)),
     faultPoint: values.WA2AI_FAULT_POINT,
-  });
+  };
 }
 
 function isTestServer(whatsappUrl: string | undefined): boolean {

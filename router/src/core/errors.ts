@@ -31,6 +31,15 @@ export class Wa2aiError extends Error {
   }
 }
 
+/** Makes the base class of an error that has only its code, disposition and sentence. */
+export function errorOf(code: string, disposition: Disposition) {
+  return class extends Wa2aiError {
+    constructor(message: string, options?: { cause?: unknown }) {
+      super(code, disposition, message, options);
+    }
+  };
+}
+
 /** Whether repeating what threw this can help. Any error that is not wa2ai's own is a fault, which repeats. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof Wa2aiError && error.disposition === 'retry';
@@ -121,25 +130,13 @@ export class AlreadyLinkedError extends Wa2aiError {
 }
 
 /** A send whose bytes may have reached WhatsApp; repeat only with the same WhatsApp id. */
-export class SendUncertainError extends Wa2aiError {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super('SEND_UNCERTAIN', 'uncertain', message, options);
-  }
-}
+export class SendUncertainError extends errorOf('SEND_UNCERTAIN', 'uncertain') {}
 
 /** A file could not be uploaded: nothing was sent to the chat, and another try may help. */
-export class UploadFailedError extends Wa2aiError {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super('UPLOAD_FAILED', 'retry', message, options);
-  }
-}
+export class UploadFailedError extends errorOf('UPLOAD_FAILED', 'retry') {}
 
 /** WhatsApp refused a message; no repeat helps (an error ack, an address that does not exist). */
-export class SendRefusedError extends Wa2aiError {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super('SEND_REFUSED', 'dead', message, options);
-  }
-}
+export class SendRefusedError extends errorOf('SEND_REFUSED', 'dead') {}
 
 /** Why a message's file cannot be loaded, with the sentence for the person who sent it. */
 const MEDIA_FAILURES = {
@@ -177,11 +174,7 @@ export class AgentUnavailableError extends Wa2aiError {
 }
 
 /** The agent may have taken the request and gave no usable end in time; a blind retry could run the turn twice. */
-export class AgentTimeoutError extends Wa2aiError {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super('AGENT_TIMEOUT', 'uncertain', message, options);
-  }
-}
+export class AgentTimeoutError extends errorOf('AGENT_TIMEOUT', 'uncertain') {}
 
 /** An earlier attempt may have run and nobody can say; the route forbids another one, so nothing was sent. */
 export class AgentUncertainError extends Wa2aiError {

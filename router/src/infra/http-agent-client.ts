@@ -10,6 +10,7 @@ import {
 import type { AgentResponse, IncomingMessage, ReplyFile } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
+import { withLimit } from '../core/time-limit.ts';
 import { reportedError, timeoutSentence } from './agents/adk/adk-errors.ts';
 import { adkServer } from './agents/adk/adk-http.ts';
 import { filesIn, inlineDataOf } from './agents/adk/adk-media.ts';
@@ -28,7 +29,6 @@ import {
 import { attemptLog } from './agents/attempt-log.ts';
 import { AgentTransport } from './agents/transport/agent-transport.ts';
 import { redactor } from './agents/transport/redaction.ts';
-import { withLimit } from './agents/transport/with-limit.ts';
 import { holdingClock } from './clock/system-clock.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;

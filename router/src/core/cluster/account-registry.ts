@@ -1,5 +1,4 @@
 import type { ReplyDelivery } from '../delivery/deliver-reply.ts';
-import type { PairBy } from '../ports/account-control.ts';
 import type { AccountStatus, ChatProvider } from '../ports/chat-provider.ts';
 
 /** An account that this node holds: its connection, and the delivery of its replies. */
@@ -41,17 +40,5 @@ export class AccountRegistry {
 
   get(accountId: string): AccountStatus | undefined {
     return this.provider(accountId)?.status();
-  }
-
-  async pair(accountId: string, by: PairBy): Promise<AccountStatus | undefined> {
-    return this.provider(accountId)?.pair(by);
-  }
-
-  async logout(accountId: string): Promise<AccountStatus | undefined> {
-    return this.provider(accountId)?.logout();
-  }
-
-  async restart(accountId: string): Promise<AccountStatus | undefined> {
-    return this.provider(accountId)?.restart();
   }
 }

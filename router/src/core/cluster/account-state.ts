@@ -56,7 +56,7 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
     case 'restricted':
       return `Wait: WhatsApp limits this account; it goes on by itself ${at(details.retryAtMs)}. Write to nobody new until then.`;
     case 'stopped':
-      return 'Restart the account to connect again.';
+      return 'Wait: wa2ai is stopping, or moves the account to another node. If this lasts, restart the account.';
   }
 }
 

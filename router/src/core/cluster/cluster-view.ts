@@ -3,6 +3,7 @@ import type { AccountControl, PairBy } from '../ports/account-control.ts';
 import type { AccountStatus } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AccountView, Cluster, ClusterView } from '../ports/cluster.ts';
+import { within } from '../time-limit.ts';
 import type { AccountRegistry } from './account-registry.ts';
 import { nextActionOf } from './account-state.ts';
 import type { NodeBus, NodeMessage } from './node-bus.ts';
@@ -196,28 +197,24 @@ export class ClusterAccounts implements AccountControl {
 
   async #run({ accountId, action, by }: Omit<Command, 'kind' | 'id'>): Promise<AccountStatus | undefined> {
     const { registry, bus } = this.#deps;
-    const status =
-      action === 'pair'
-        ? await registry.pair(accountId, by ?? { method: 'qr' })
-        : await registry[action](accountId);
-    return status && { ...status, node: bus.nodeId };
+    const provider = registry.provider(accountId);
+    if (!provider) return undefined;
+    const status = action === 'pair' ? await provider.pair(by ?? { method: 'qr' }) : await provider[action]();
+    return { ...status, node: bus.nodeId };
   }
 
   async #ask(asked: Omit<Command, 'kind' | 'id'>, node: string): Promise<AccountStatus | undefined> {
     const id = this.#deps.newId();
-    const answered = new AbortController();
     try {
       const result = new Promise<CommandResult>((resolve) => this.#commands.set(id, resolve));
       this.#deps.bus.publish({ kind: 'command', id, ...asked });
-      const late = this.#deps.clock.sleep(RESULT_WAIT_MS, answered.signal).then(() => undefined);
-      const { error, status } = (await Promise.race([result, late])) ?? {
+      const { error, status } = (await within(this.#deps.clock, RESULT_WAIT_MS, result)) ?? {
         error: new AccountNotHeldError(asked.accountId, node),
       };
       if (!error) return status && { ...status, node };
       if (error instanceof Wa2aiError) throw error;
       throw new Wa2aiError(error.code, error.isLater ? 'retry' : 'dead', error.message);
     } finally {
-      answered.abort();
       this.#commands.delete(id);
     }
   }

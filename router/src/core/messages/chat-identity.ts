@@ -47,7 +47,7 @@ export function personJid(person: { phone?: PhoneNumber | null; lid?: Lid | null
   return person.lid ? lidJid(person.lid) : undefined;
 }
 
-/** An unanswered message with its chat, as either adapter stores it. */
+/** An unanswered message with its chat, as it is stored; null is absent. */
 export interface StoredTurn {
   messageId: string;
   chatId: ChatId;
@@ -60,13 +60,13 @@ export interface StoredTurn {
   text: string;
   quotedText?: string | null;
   editOf?: string | null;
-  media?: MediaInfo;
+  media?: MediaInfo | null;
   sentAtMs: number;
   chat: ChatIdentity;
   replyTo: string;
   attempts?: number;
   receivedAtMs: number;
-  repliedAtMs?: number;
+  repliedAtMs?: number | null;
   hasMore: boolean;
 }
 
@@ -106,6 +106,6 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     sender: row.senderLid ?? row.senderPhone ?? '',
     hasMore: row.hasMore || undefined,
     receivedAtMs,
-    repliedAtMs,
+    repliedAtMs: repliedAtMs ?? undefined,
   };
 }

@@ -1,11 +1,11 @@
 import { Wa2aiError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import { withLimit } from '../../core/time-limit.ts';
 import type { AgentKind, ProbeFinding } from './agent-kind.ts';
 import { agentKinds } from './agent-kinds.ts';
 import { kindNamed } from './route-config.ts';
 import { type AgentOfRoute, addressesOf } from './route-secrets.ts';
 import type { AgentTransport } from './transport/agent-transport.ts';
-import { withLimit } from './transport/with-limit.ts';
 
 /** Longest time that a caller waits for the probe of a route. */
 const PROBE_LIMIT_MS = 2_000;

@@ -1,6 +1,7 @@
 import { AlreadyLinkedError } from '../../core/errors.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
 import type { AccountStatus, ChatProvider } from '../../core/ports/chat-provider.ts';
+import { within } from '../../core/time-limit.ts';
 import { AccountLimits } from './account/account-limits.ts';
 import { AccountProblems } from './account/account-problems.ts';
 import { AccountStatusTracker } from './account/account-status.ts';
@@ -156,7 +157,7 @@ class BaileysProvider implements ChatProvider {
           'logout not sent to WhatsApp, unlink the device on the phone too',
         );
       });
-      await Promise.race([unlinked, this.#options.clock.sleep(LOGOUT_WAIT_MS)]);
+      await within(this.#options.clock, LOGOUT_WAIT_MS, unlinked);
     }
     await this.#connection.restartUnlinked();
     return this.#pairing.untilCode();

@@ -8,7 +8,8 @@ import {
 } from '../../../../router/src/core/errors.ts';
 import type { AccountState, OutgoingMessage } from '../../../../router/src/core/models.ts';
 import type { QueuedReply } from '../../../../router/src/core/ports/inbox.ts';
-import type { Outbox } from '../../../../router/src/core/ports/outbox.ts';
+import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
+import { MemoryState } from '../../../doubles/memory-state.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
@@ -17,62 +18,37 @@ function reply(id: number, chatId = 'a'): QueuedReply {
   return { outboxId: String(id), chatId, message };
 }
 
-type Moves = Pick<
-  Outbox,
-  'endDelays' | 'queued' | 'undelivered' | 'markSending' | 'markSent' | 'markDead' | 'release'
->;
-
-/** An outbox of rows by id with the moves that delivery makes, in memory. */
-class Rows implements Moves {
-  readonly rows = new Map<string, { reply: QueuedReply; state: string }>();
+/** The outbox in memory, with what the tests put into it and look up in it. */
+class Rows extends MemoryOutbox {
+  readonly rows: MemoryState['outbox'];
   reads = 0;
-  readonly #tries = new Map<string, number>();
+
+  constructor(state: MemoryState) {
+    super(state);
+    this.rows = state.outbox;
+  }
 
   put(...replies: QueuedReply[]): QueuedReply[] {
-    for (const r of replies) this.rows.set(r.outboxId, { reply: r, state: 'queued' });
+    for (const { outboxId: id, chatId, message } of replies)
+      this.rows.set(id, { ...message, id, chatId, state: 'queued', attempts: 0, queuedAt: new Date(0) });
     return replies;
   }
+
   state(id: number): string | undefined {
     return this.rows.get(String(id))?.state;
   }
+
   tries(id: number): number | undefined {
-    return this.#tries.get(String(id));
+    return this.rows.get(String(id))?.attempts;
   }
+
   acked(id: number): void {
-    this.#set(String(id), 'acked');
+    Object.assign(this.rows.get(String(id)) ?? {}, { state: 'acked' });
   }
-  #set(id: string, state: string): void {
-    const row = this.rows.get(id);
-    if (row) row.state = state;
-  }
-  async undelivered(_account: string, page: { limit: number; afterId?: string }) {
+
+  override undelivered(...page: Parameters<MemoryOutbox['undelivered']>): Promise<QueuedReply[]> {
     this.reads++;
-    return [...this.rows.values()]
-      .filter((row) => ['queued', 'sending', 'sent'].includes(row.state))
-      .filter((row) => Number(row.reply.outboxId) > Number(page.afterId ?? 0))
-      .slice(0, page.limit)
-      .map((row) => row.reply);
-  }
-  async queued(_account: string, limit: number) {
-    const rows = [...this.rows.values()].filter((row) => row.state === 'queued');
-    return rows.slice(0, limit).map((row) => row.reply);
-  }
-  async markSending(id: string) {
-    const state = this.rows.get(id)?.state;
-    if (state === 'acked' || state === 'dead') return false;
-    this.#set(id, 'sending');
-    this.#tries.set(id, (this.#tries.get(id) ?? 0) + 1);
-    return true;
-  }
-  async markSent(id: string) {
-    this.#set(id, 'sent');
-  }
-  async markDead(id: string) {
-    this.#set(id, 'dead');
-  }
-  async endDelays() {}
-  async release(id: string) {
-    this.#set(id, 'queued');
+    return super.undelivered(...page);
   }
 }
 
@@ -80,7 +56,7 @@ function setup(
   send: (message: OutgoingMessage) => Promise<void> = async () => undefined,
   clock = new FakeClock(),
 ) {
-  const rows = new Rows();
+  const rows = new Rows(new MemoryState());
   const sent: string[] = [];
   const connection: { state: AccountState } = { state: 'open' };
   const provider = {
@@ -92,13 +68,7 @@ function setup(
     },
     upload: async () => Promise.reject(new Error('nothing is to be uploaded')),
   };
-  // The part of the outbox that delivery does not touch is left out on purpose.
-  const delivery = new ReplyDelivery({
-    outbox: rows as Moves as Outbox,
-    provider,
-    log: recordingLog(),
-    clock,
-  });
+  const delivery = new ReplyDelivery({ outbox: rows, provider, log: recordingLog(), clock });
   return { rows, sent, connection, delivery };
 }
 

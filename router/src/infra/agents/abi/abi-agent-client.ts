@@ -3,13 +3,13 @@ import { AgentProtocolError, AgentUncertainError, MediaError, Wa2aiError } from 
 import { type AgentResponse, type IncomingMessage, MAX_MEDIA_BYTES } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
+import { withLimit } from '../../../core/time-limit.ts';
 import { holdingClock } from '../../clock/system-clock.ts';
 import type { SettingsProblem } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { AgentTransport } from '../transport/agent-transport.ts';
 import type { Fetched } from '../transport/bounded-fetch.ts';
 import type { Redact } from '../transport/redaction.ts';
-import { withLimit } from '../transport/with-limit.ts';
 import type { AbiSettings } from './abi-settings.ts';
 import { readable, renderOutputs } from './codec/abi-render.ts';
 import { type AbiRules, rulesOf } from './codec/abi-rules.ts';

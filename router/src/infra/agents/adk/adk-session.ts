@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import { withLimit } from '../transport/with-limit.ts';
+import { withLimit } from '../../../core/time-limit.ts';
 import { type AdkServer, type Exchange, exchange } from './adk-http.ts';
 import {
   type AdkEvent,

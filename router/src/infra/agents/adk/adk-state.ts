@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { orAbort } from '../transport/with-limit.ts';
+import { orAbort } from '../../../core/time-limit.ts';
 import type { AdkDialect } from './adk-wire.ts';
 
 /**

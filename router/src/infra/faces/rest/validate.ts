@@ -1,10 +1,9 @@
 import type { z } from 'zod';
+import { cleanText } from '../../../core/clean-text.ts';
 import { HttpProblem, type ProblemCode, type ProblemDetail } from './problem.ts';
 
 const MAX_DEPTH = 32;
 const MAX_DETAILS = 20;
-/** NUL and lone surrogates: valid in JSON, rejected by PostgreSQL. With the `u` flag a paired surrogate does not match. */
-const UNSTORABLE = /\0|\p{Surrogate}/u;
 
 /** An issue with this key in its `params` sets the code of the whole problem. */
 export const PROBLEM_CODE = 'problemCode';
@@ -83,14 +82,14 @@ function findUnstorable(root: unknown): ProblemDetail | undefined {
   const open: Array<{ value: unknown; path: string; depth: number }> = [{ value: root, path: '', depth: 0 }];
   for (let item = open.pop(); item; item = open.pop()) {
     const { value, path, depth } = item;
-    if (typeof value === 'string' && UNSTORABLE.test(value)) {
+    if (typeof value === 'string' && cleanText(value) !== value) {
       return { field: path, message: 'must not contain NUL characters or invalid Unicode' };
     }
     if (typeof value !== 'object' || value === null) continue;
     if (depth >= MAX_DEPTH)
       return { field: '', message: `must not be nested deeper than ${MAX_DEPTH} levels` };
     for (const [key, child] of Object.entries(value)) {
-      if (UNSTORABLE.test(key))
+      if (cleanText(key) !== key)
         return { field: path, message: 'must not contain NUL characters or invalid Unicode' };
       open.push({
         value: child,

@@ -1,5 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
+import { within } from '../../../core/time-limit.ts';
+import { systemClock } from '../../clock/system-clock.ts';
 import { errorCode } from '../database-errors.ts';
 
 /** A pooler reuses the session that was returned last, so one attempt is usually enough; others may use the same pooler. */
@@ -29,18 +30,8 @@ export async function sharesSessions(first: pg.Client, second: pg.Client): Promi
   return false;
 }
 
-/** The server process of the connection; undefined if none is free. */
+/** The server process of the connection; undefined if none is free. A late response ends with its connection. */
 async function sessionOf(client: pg.Client): Promise<number | undefined> {
-  const isAnswered = new AbortController();
-  const late = wait(RESPONSE_MS, undefined, { signal: isAnswered.signal }).catch(() => undefined);
-  const asked = client
-    .query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-    .then(({ rows }) => rows[0]?.pid);
-  try {
-    return await Promise.race([asked, late]);
-  } finally {
-    isAnswered.abort();
-    // A late response ends with its connection.
-    asked.catch(() => undefined);
-  }
+  const asked = client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return (await within(systemClock, RESPONSE_MS, asked))?.rows[0]?.pid;
 }

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from '../../../core/ports/logger.ts';
+import { within } from '../../../core/time-limit.ts';
+import { systemClock } from '../../clock/system-clock.ts';
 import { TimedClient } from './timed-client.ts';
 
 /** First half of the advisory lock's key, "wa2n" as a number; the view `node_lock` (prisma/functions/leases.sql) has it too. */
@@ -104,12 +106,7 @@ export class NodeConnection {
   /** Sends what was published, then ends the connection, which releases the lock. Idempotent. */
   async close(): Promise<void> {
     clearInterval(this.#heartbeat);
-    const isFlushed = new AbortController();
-    await Promise.race([
-      this.#sending,
-      wait(FLUSH_MS, undefined, { signal: isFlushed.signal }).catch(() => undefined),
-    ]);
-    isFlushed.abort();
+    if (this.#sending) await within(systemClock, FLUSH_MS, this.#sending);
     this.#stopping.abort();
     await this.#client?.end().catch(() => undefined);
     await this.#loop;

@@ -1,6 +1,6 @@
+import { cleanText } from '../../../core/clean-text.ts';
 import type { MediaInfo, ReplyMedia } from '../../../core/models.ts';
 import type { InboundMedia, NewReply } from '../../../core/ports/inbox.ts';
-import { storableText } from './storable-text.ts';
 
 /** The columns of a message's file. */
 export function mediaColumns(
@@ -8,7 +8,7 @@ export function mediaColumns(
 ): { info: MediaInfo; reference: string } | undefined {
   if (!media) return undefined;
   const { reference, ...info } = media;
-  return { info, reference: storableText(reference) };
+  return { info, reference: cleanText(reference) };
 }
 
 /** The files of a turn's replies for `inbox_finish_turn`: null for replies of text, or altogether when none has one. */
@@ -26,18 +26,8 @@ export function filesJson(replies: readonly NewReply[]): string | null {
 function storableMedia({ kind, mimeType, fileName, sizeBytes }: ReplyMedia): ReplyMedia {
   return {
     kind,
-    mimeType: storableText(mimeType),
-    ...(fileName !== undefined && { fileName: storableText(fileName) }),
+    mimeType: cleanText(mimeType),
+    ...(fileName !== undefined && { fileName: cleanText(fileName) }),
     sizeBytes,
   };
-}
-
-/** What this service wrote of a message's file; null is none. */
-export function mediaInfo(column: unknown): MediaInfo | undefined {
-  return (column as MediaInfo | null) ?? undefined;
-}
-
-/** What this service wrote of a reply's file; null is none. */
-export function replyMedia(column: unknown): ReplyMedia | undefined {
-  return (column as ReplyMedia | null) ?? undefined;
 }

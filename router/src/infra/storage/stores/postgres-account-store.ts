@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import type { AccountState } from '../../../core/models.ts';
+import { cleanText } from '../../../core/clean-text.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type {
   AccountLimit,
@@ -9,17 +9,9 @@ import type {
 } from '../../../core/ports/account-store.ts';
 import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
-import { storableOrNull, storableText } from './storable-text.ts';
+import { type Columns, withoutNulls } from './rows.ts';
+import { storableOrNull } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
-
-interface AccountRow {
-  state: AccountState;
-  auth_generation: number;
-  reason: string | null;
-  phone: string | null;
-  lid: string | null;
-  push_name: string | null;
-}
 
 /** WhatsApp accounts in PostgreSQL. */
 export class PostgresAccountStore implements AccountStore {
@@ -34,32 +26,25 @@ export class PostgresAccountStore implements AccountStore {
 
   async load(accountId: string): Promise<AccountRecord> {
     const [row] = await withStorage('reading a WhatsApp account', () =>
-      this.#postgres.query<AccountRow>(sql`
-        SELECT state, auth_generation, reason, phone, lid, push_name FROM account WHERE id = ${accountId}`),
+      this.#postgres.query<Columns<AccountRecord>>(sql`
+        SELECT state, auth_generation AS generation, reason, phone, lid, push_name AS "pushName"
+        FROM account WHERE id = ${accountId}`),
     );
-    if (!row) return { state: 'starting', generation: 1 };
-    return {
-      state: row.state,
-      generation: row.auth_generation,
-      ...(row.reason !== null && { reason: row.reason }),
-      ...(row.phone !== null && { phone: row.phone }),
-      ...(row.lid !== null && { lid: row.lid }),
-      ...(row.push_name !== null && { pushName: row.push_name }),
-    };
+    return row ? withoutNulls(row) : { state: 'starting', generation: 1 };
   }
 
   async save(accountId: string, record: Omit<AccountRecord, 'generation'>): Promise<void> {
     const { owner, epoch } = fenceOf(this.#fence);
-    await underFence(this.#fence, 'storing a WhatsApp account', async () => {
-      const written = await this.#postgres.execute(sql`
+    await underFence(this.#fence, 'storing a WhatsApp account', () =>
+      this.#postgres.query<HeldRow>(sql`
         INSERT INTO account (id, state, reason, phone, lid, push_name, updated_at)
         SELECT ${accountId}, ${record.state}, ${storableOrNull(record.reason)}, ${storableOrNull(record.phone)},
                ${storableOrNull(record.lid)}, ${storableOrNull(record.pushName)}, now()
         FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
         ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, phone = excluded.phone,
-          lid = excluded.lid, push_name = excluded.push_name, updated_at = excluded.updated_at`);
-      return [{ held: written }];
-    });
+          lid = excluded.lid, push_name = excluded.push_name, updated_at = excluded.updated_at
+        RETURNING 1 AS held`),
+    );
   }
 
   async nextGeneration(accountId: string): Promise<number> {
@@ -76,27 +61,26 @@ export class PostgresAccountStore implements AccountStore {
   }
 
   async limits(accountId: string): Promise<AccountLimit[]> {
-    const rows = await withStorage('reading the limits of a WhatsApp account', () =>
-      this.#postgres.query<{ kind: LimitKind; reason: string; for_ms: number }>(sql`
+    return withStorage('reading the limits of a WhatsApp account', () =>
+      this.#postgres.query<AccountLimit>(sql`
         SELECT kind, reason,
-          (extract(epoch FROM until - greatest(since, clock_timestamp())) * 1000)::float8 AS for_ms
+          (extract(epoch FROM until - greatest(since, clock_timestamp())) * 1000)::float8 AS "forMs"
         FROM account_limit WHERE account_id = ${accountId} AND until > clock_timestamp() ORDER BY kind`),
     );
-    return rows.map((row) => ({ kind: row.kind, reason: row.reason, forMs: row.for_ms }));
   }
 
   async beginLimit(accountId: string, limit: AccountLimit): Promise<void> {
     const { owner, epoch } = fenceOf(this.#fence);
-    await underFence(this.#fence, 'storing a limit of a WhatsApp account', async () => {
-      const written = await this.#postgres.execute(sql`
+    await underFence(this.#fence, 'storing a limit of a WhatsApp account', () =>
+      this.#postgres.query<HeldRow>(sql`
         INSERT INTO account_limit (account_id, kind, reason, since, until)
-        SELECT ${accountId}, ${limit.kind}, ${storableText(limit.reason)}, clock_timestamp(),
+        SELECT ${accountId}, ${limit.kind}, ${cleanText(limit.reason)}, clock_timestamp(),
                clock_timestamp() + ${Math.round(limit.forMs)}::bigint * interval '1 millisecond'
         FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
         ON CONFLICT (account_id, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since,
-          until = excluded.until`);
-      return [{ held: written }];
-    });
+          until = excluded.until
+        RETURNING 1 AS held`),
+    );
   }
 
   async endLimit(accountId: string, kind: LimitKind): Promise<void> {

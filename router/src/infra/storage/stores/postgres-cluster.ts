@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
-import type { AccountState } from '../../../core/models.ts';
 import type { AccountView, Cluster, ClusterView, NodeView } from '../../../core/ports/cluster.ts';
 import type { Statements } from '../postgres.ts';
+import { type Columns, withoutNulls } from './rows.ts';
 import { withStorage } from './storage-errors.ts';
 
 /** A node that has not shown itself for this long, and whose process is gone, is forgotten. */
@@ -15,20 +15,15 @@ export interface OwnNode {
   version: string;
 }
 
-interface Row {
-  nodes: Array<Omit<NodeView, 'startedAtMs' | 'seenAtMs'> & { startedAtMs: string; seenAtMs: string }>;
-  accounts: Array<{
-    accountId: string;
-    state: string;
-    reason: string | null;
-    phone: string | null;
-    lid: string | null;
-    pushName: string | null;
-    changedAtMs: string;
+type AccountColumns = Columns<AccountView['record']> &
+  Pick<AccountView, 'accountId' | 'changedAtMs' | 'availability'> & {
     owner: string | null;
     epoch: string | null;
-    availability: AccountView['availability'];
-  }>;
+  };
+
+interface Row {
+  nodes: NodeView[];
+  accounts: AccountColumns[];
 }
 
 /** The nodes and accounts in PostgreSQL; one statement shows this node and reads all others. */
@@ -92,7 +87,7 @@ export class PostgresCluster implements Cluster {
             WHERE a.deleting_at IS NULL) AS accounts`),
     );
     if (!row) throw new TypeError('a SELECT without FROM gives one row');
-    return { nodes: row.nodes.map(nodeView), accounts: row.accounts.map(accountView) };
+    return { nodes: row.nodes, accounts: row.accounts.map(accountView) };
   }
 
   async leave(): Promise<void> {
@@ -119,22 +114,12 @@ export async function forgetGoneNodes(postgres: Statements): Promise<void> {
   );
 }
 
-function nodeView(row: Row['nodes'][number]): NodeView {
-  return { ...row, startedAtMs: Number(row.startedAtMs), seenAtMs: Number(row.seenAtMs) };
-}
-
-function accountView(row: Row['accounts'][number]): AccountView {
-  const { accountId, reason, phone, lid, pushName, owner, epoch, availability } = row;
+function accountView(row: AccountColumns): AccountView {
+  const { accountId, changedAtMs, owner, epoch, availability, ...record } = row;
   return {
     accountId,
-    record: {
-      state: row.state as AccountState,
-      ...(reason !== null && { reason }),
-      ...(phone !== null && { phone }),
-      ...(lid !== null && { lid }),
-      ...(pushName !== null && { pushName }),
-    },
-    changedAtMs: Number(row.changedAtMs),
+    record: withoutNulls(record),
+    changedAtMs,
     ...(owner && epoch && { holder: { nodeId: owner, epoch: BigInt(epoch) } }),
     availability,
   };

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { DeadLetterFilter, DeadLetters, Replay } from '../../../core/ports/dead-letters.ts';
 import type { Postgres } from '../postgres.ts';
 import { allOf, newerThan, ofChat, olderThan, together } from './log-conditions.ts';
-import { queuedReply } from './postgres-inbox.ts';
+import { queuedReply, REPLY_COLUMNS, type ReplyRow } from './rows.ts';
 import { rowId } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
 
@@ -34,9 +34,8 @@ export class PostgresDeadLetters implements DeadLetters {
       if (!row) return { outcome: 'missing' };
       if (row.outcome === 'known') return { outcome: 'known' };
       if (row.outbox_id !== null) {
-        const [reply] = await this.#postgres.query<Parameters<typeof queuedReply>[0]>(sql`
-          SELECT id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
-          WHERE id = ${row.outbox_id}::bigint`);
+        const [reply] = await this.#postgres.query<ReplyRow>(sql`
+          SELECT ${REPLY_COLUMNS} FROM outbox WHERE id = ${row.outbox_id}::bigint`);
         if (!reply) throw new Error('a replayed reply has no row');
         return { outcome: 'replayed', reply: queuedReply(reply) };
       }

@@ -1,5 +1,11 @@
 import sql from 'sql-template-tag';
-import { addressColumns, pendingTurn, replyToOf } from '../../../core/messages/chat-identity.ts';
+import { cleanText } from '../../../core/clean-text.ts';
+import {
+  addressColumns,
+  pendingTurn,
+  replyToOf,
+  type StoredTurn,
+} from '../../../core/messages/chat-identity.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type {
   ChatClaim,
@@ -14,8 +20,9 @@ import type {
 import { MEDIA_REF_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
-import { filesJson, mediaColumns, mediaInfo, replyMedia } from './media-columns.ts';
-import { storableId, storableJson, storableOrNull, storableText } from './storable-text.ts';
+import { filesJson, mediaColumns } from './media-columns.ts';
+import { queuedReply, type ReplyRow } from './rows.ts';
+import { storableId, storableJson, storableOrNull } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
 
 interface StoredRow extends HeldRow {
@@ -25,41 +32,6 @@ interface StoredRow extends HeldRow {
   worker_node: string | null;
   worker_epoch: number;
   is_new_worker: boolean;
-}
-
-interface TurnRow {
-  message_id: string;
-  account_id: string;
-  wa_message_id: string;
-  sender_phone: string | null;
-  sender_lid: string | null;
-  push_name: string | null;
-  kind: string;
-  text: string;
-  quoted_text: string | null;
-  edit_of: string | null;
-  sent_at_ms: string;
-  chat_phone: string | null;
-  chat_lid: string | null;
-  group_id: string | null;
-  reply_to: string;
-  attempts: number;
-  received_at_ms: string;
-  replied_at_ms: string | null;
-  has_more: boolean;
-  media: unknown;
-}
-
-/** Columns of an outbox row as the deliverer takes it. */
-export interface ReplyRow {
-  outbox_id: string;
-  message_id: string | null;
-  chat_id: string;
-  account_id: string;
-  to_jid: string;
-  wa_message_id: string;
-  text: string;
-  media: unknown;
 }
 
 /**
@@ -87,7 +59,7 @@ export class PostgresInbox implements Inbox {
     const { owner, epoch } = fenceOf(this.#fence);
     const { phone, lid, groupId } = addressColumns(message.chat);
     const { sender, ignoredReason } = message;
-    const text = ignoredReason === undefined ? storableText(message.text) : '';
+    const text = ignoredReason === undefined ? cleanText(message.text) : '';
     const quotedText = ignoredReason === undefined ? storableOrNull(message.quotedText) : null;
     const media = ignoredReason === undefined ? mediaColumns(message.media) : undefined;
     const mediaRef = media ? this.#postgres.secrets.sealText(media.reference, MEDIA_REF_CONTEXT) : null;
@@ -119,39 +91,20 @@ export class PostgresInbox implements Inbox {
     options: { keepClaim?: boolean } = {},
   ): Promise<PendingTurn | undefined> {
     const [row] = await withStorage('reading the next message of a chat', () =>
-      this.#postgres.query<TurnRow>(sql`
-        SELECT message_id::text, account_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text,
-               quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
-               chat_phone, chat_lid, group_id, reply_to, attempts, media,
-               (SELECT e.edit_of FROM message e WHERE e.id = message_id) AS edit_of,
-               (extract(epoch FROM received_at) * 1000)::bigint::text AS received_at_ms,
-               (extract(epoch FROM replied_at) * 1000)::bigint::text AS replied_at_ms,
+      this.#postgres.query<StoredTurn>(sql`
+        SELECT message_id::text AS "messageId", ${chatId}::text AS "chatId", account_id AS "accountId",
+               wa_message_id AS "waMessageId", sender_phone AS "senderPhone", sender_lid AS "senderLid",
+               push_name AS "pushName", kind, text, quoted_text AS "quotedText", media, reply_to AS "replyTo", attempts,
+               json_build_object('phone', chat_phone, 'lid', chat_lid, 'groupId', group_id) AS chat,
+               (SELECT e.edit_of FROM message e WHERE e.id = message_id) AS "editOf",
+               (extract(epoch FROM sent_at) * 1000)::bigint::float8 AS "sentAtMs",
+               (extract(epoch FROM received_at) * 1000)::bigint::float8 AS "receivedAtMs",
+               (extract(epoch FROM replied_at) * 1000)::bigint::float8 AS "repliedAtMs",
                EXISTS (SELECT 1 FROM message w WHERE w.chat_id = ${chatId}::bigint AND w.state = 'received'
-                       AND w.id <> message_id) AS has_more
+                       AND w.id <> message_id) AS "hasMore"
         FROM inbox_next_turn(${chatId}::bigint, ${node}, ${epoch}::integer, ${!options.keepClaim})`),
     );
-    if (!row) return undefined;
-    return pendingTurn({
-      messageId: row.message_id,
-      chatId,
-      accountId: row.account_id,
-      waMessageId: row.wa_message_id,
-      senderPhone: row.sender_phone,
-      senderLid: row.sender_lid,
-      pushName: row.push_name,
-      kind: row.kind,
-      text: row.text,
-      quotedText: row.quoted_text,
-      editOf: row.edit_of,
-      media: mediaInfo(row.media),
-      sentAtMs: Number(row.sent_at_ms),
-      chat: { phone: row.chat_phone, lid: row.chat_lid, groupId: row.group_id },
-      replyTo: row.reply_to,
-      attempts: row.attempts,
-      receivedAtMs: Number(row.received_at_ms),
-      repliedAtMs: row.replied_at_ms === null ? undefined : Number(row.replied_at_ms),
-      hasMore: row.has_more,
-    });
+    return row && pendingTurn(row);
   }
 
   async noteAttempt(messageId: string): Promise<number> {
@@ -168,7 +121,7 @@ export class PostgresInbox implements Inbox {
   async finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]> {
     const to = result.replies.map((reply) => reply.to);
     const waIds = result.replies.map((reply) => storableId(reply.waMessageId));
-    const texts = result.replies.map((reply) => storableText(reply.text));
+    const texts = result.replies.map((reply) => cleanText(reply.text));
     const rows = await withStorage('ending a turn', () =>
       this.#postgres.query<Omit<ReplyRow, 'message_id'>>(sql`
         SELECT outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM inbox_finish_turn(
@@ -187,7 +140,7 @@ export class PostgresInbox implements Inbox {
     const [row] = await withStorage('ending a turn that cannot be read', () =>
       this.#postgres.query<{ message_id: string | null }>(sql`
         SELECT inbox_dead_letter_unreadable(${chatId}::bigint, ${node}, ${epoch}::integer,
-          ${storableText(why.reason)}, ${storableText(why.error)})::text AS message_id`),
+          ${cleanText(why.reason)}, ${cleanText(why.error)})::text AS message_id`),
     );
     return row?.message_id ?? undefined;
   }
@@ -230,23 +183,6 @@ export class PostgresInbox implements Inbox {
     );
     return rows.map((row) => ({ chatId: row.chat_id, node, epoch: row.worker_epoch }));
   }
-}
-
-/** An outbox row as the deliverer takes it. */
-export function queuedReply(row: ReplyRow): QueuedReply {
-  const media = replyMedia(row.media);
-  return {
-    outboxId: row.outbox_id,
-    chatId: row.chat_id,
-    ...(row.message_id !== null && { messageId: row.message_id }),
-    message: {
-      accountId: row.account_id,
-      to: row.to_jid,
-      waMessageId: row.wa_message_id,
-      text: row.text,
-      ...(media && { media }),
-    },
-  };
 }
 
 function wholeMs(ms: number | undefined): number | null {

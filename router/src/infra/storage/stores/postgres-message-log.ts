@@ -12,7 +12,6 @@ import type {
   SentMessageRow,
   SentQuery,
 } from '../../../core/ports/message-log.ts';
-import type { OutboxState } from '../../../core/ports/outbox.ts';
 import type { Postgres } from '../postgres.ts';
 import {
   allOf,
@@ -23,7 +22,7 @@ import {
   olderThan,
   together,
 } from './log-conditions.ts';
-import { mediaInfo, replyMedia } from './media-columns.ts';
+import { type Columns, OUTBOX_COLUMNS, withoutNulls } from './rows.ts';
 import { rowId } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
@@ -31,107 +30,61 @@ const OPEN_REPLY_STATES = new Set(['queued', 'sending', 'sent']);
 
 const DAMAGED_TEXT = 'The database cannot read the text of this row: it is damaged.';
 
+/** Columns of `chat c`: the chat's address. */
+const CHAT = sql`c.phone, c.lid, c.group_id AS "groupId"`;
+
 /** Everything of a message but its texts. */
 const MESSAGES = sql`
-  SELECT m.id, m.account_id, m.chat_id, m.wa_message_id, m.sender_phone, m.sender_lid, m.push_name, m.kind, m.media,
-    m.state, m.reason, m.route_id, m.attempts, m.agent_ms, m.sent_at, m.received_at, m.finished_at,
-    c.phone, c.lid, c.group_id, c.reply_to
+  SELECT m.id::text, m.account_id AS "accountId", m.chat_id::text AS "chatId", m.wa_message_id AS "waMessageId",
+    m.sender_phone AS "senderPhone", m.sender_lid AS "senderLid", m.push_name AS "pushName", m.kind, m.media, m.state,
+    m.reason, m.route_id AS "routeId", m.attempts, m.agent_ms AS "agentMs", m.sent_at AS "sentAt",
+    m.received_at AS "receivedAt", m.finished_at AS "finishedAt", c.reply_to AS "replyTo", ${CHAT}
   FROM message m JOIN chat c ON c.id = m.chat_id`;
 
 /** Everything of a sent message but its texts. */
 const SENT = sql`
-  SELECT o.id, o.account_id, o.chat_id, o.message_id, o.to_jid, o.wa_message_id, o.media, o.state, o.attempts,
-    o.queued_at, o.delayed_until, o.tried_at, o.sent_at, o.acked_at, o.delivered_at, o.read_at,
-    c.phone, c.lid, c.group_id, d.id AS dead_letter_id, d.reason
+  SELECT ${OUTBOX_COLUMNS}, o.message_id::text AS "messageId", d.id::text AS "deadLetterId", d.reason, ${CHAT}
   FROM outbox o JOIN chat c ON c.id = o.chat_id
   LEFT JOIN dead_letter d ON o.state = 'dead' AND coalesce(d.outbox_id, d.message_id) = o.id`;
 
 /** Everything of a dead letter but its texts. */
 const DEAD_LETTERS = sql`
-  SELECT d.id, d.account_id, d.chat_id, d.message_id, d.outbox_id, d.reason, d.error, d.attempts, d.created_at, d.failed_at,
-    d.replayed_at, d.closed_at, o.to_jid, m.id IS NOT NULL AS has_message, m.sender_phone, m.sender_lid, m.push_name,
-    c.phone, c.lid, c.group_id, c.reply_to
+  SELECT d.id::text, d.account_id AS "accountId", d.chat_id::text AS "chatId", d.message_id::text AS "messageId",
+    d.outbox_id::text AS "outboxId", d.reason, d.error, d.attempts, d.created_at AS "createdAt",
+    d.failed_at AS "failedAt", d.replayed_at AS "replayedAt", d.closed_at AS "closedAt", o.to_jid AS "to",
+    m.id IS NOT NULL AS "hasMessage", m.sender_phone AS "senderPhone", m.sender_lid AS "senderLid",
+    m.push_name AS "pushName", c.reply_to AS "replyTo", ${CHAT}
   FROM dead_letter d LEFT JOIN chat c ON c.id = d.chat_id
   LEFT JOIN message m ON m.id = d.message_id LEFT JOIN outbox o ON o.id = d.outbox_id`;
 
-/** Address columns of a chat. */
-interface ChatColumns {
-  phone: string | null;
-  lid: string | null;
-  group_id: string | null;
-}
-
-interface MessageColumns extends ChatColumns {
-  id: bigint;
-  account_id: string;
-  chat_id: bigint;
-  wa_message_id: string;
-  sender_phone: string | null;
-  sender_lid: string | null;
-  push_name: string | null;
-  kind: string;
-  media: unknown;
-  state: string;
-  reason: string | null;
-  route_id: string | null;
-  attempts: number;
-  agent_ms: number | null;
-  sent_at: Date;
-  received_at: Date;
-  finished_at: Date | null;
-  reply_to: string;
-}
-
-interface SentColumns extends ChatColumns {
-  id: bigint;
-  account_id: string;
-  chat_id: bigint;
-  message_id: bigint | null;
-  to_jid: string;
-  wa_message_id: string;
-  media: unknown;
-  state: OutboxState;
-  attempts: number;
-  queued_at: Date;
-  delayed_until: Date | null;
-  tried_at: Date | null;
-  sent_at: Date | null;
-  acked_at: Date | null;
-  delivered_at: Date | null;
-  read_at: Date | null;
-  dead_letter_id: bigint | null;
-  reason: string | null;
-}
-
-interface DeadLetterColumns extends ChatColumns {
-  id: bigint;
-  account_id: string;
-  chat_id: bigint;
-  message_id: bigint | null;
-  outbox_id: bigint | null;
-  reason: string;
-  error: string;
-  attempts: number;
-  created_at: Date;
-  failed_at: Date;
-  replayed_at: Date | null;
-  closed_at: Date | null;
-  to_jid: string | null;
-  has_message: boolean;
-  sender_phone: string | null;
-  sender_lid: string | null;
-  push_name: string | null;
-  reply_to: string | null;
-}
-
 /** What a person or an agent wrote, which may be long and therefore damaged without the rest of its row. */
 interface Texts {
-  id: bigint;
-  text: string | null;
-  quoted_text?: string | null;
+  text: string;
+  quotedText?: string;
   trace?: unknown;
-  error: string | null;
+  error?: string;
 }
+
+type TextsRow = Columns<Omit<Texts, 'text'>> & { id: string; text: string | null };
+
+/** Addresses behind a row, from which its channelId and the writer's JID are made. */
+interface Addresses {
+  phone?: string;
+  lid?: string;
+  groupId?: string;
+  senderPhone?: string;
+  senderLid?: string;
+  replyTo?: string;
+}
+
+/** The columns of a `T` that is made of them, its texts and `Computed`. */
+type RowOf<T, Computed extends keyof T> = Columns<
+  Omit<T, 'direction' | 'channelId' | 'from' | 'text' | Computed> & Addresses
+>;
+
+type MessageRow = RowOf<ReceivedMessage, 'fromLid' | 'quotedText' | 'error' | 'trace' | 'replies'>;
+type SentRow = RowOf<SentMessageRow, 'error'>;
+type LetterRow = RowOf<DeadLetterRow, 'state' | 'trace'> & { hasMessage: boolean };
 
 /** Reads messages and dead letters from PostgreSQL. A page costs the same few statements, however many rows it has. */
 export class PostgresMessageLog implements MessageLog {
@@ -240,46 +193,46 @@ export class PostgresMessageLog implements MessageLog {
 
   async #messageRows(rest: Sql): Promise<ReceivedMessage[]> {
     const rows = await withStorage('reading messages', () =>
-      this.#postgres.query<MessageColumns>(sql`${MESSAGES} ${rest}`),
+      this.#postgres.query<MessageRow>(sql`${MESSAGES} ${rest}`),
     );
     if (rows.length === 0) return [];
     const ids = rows.map(({ id }) => id);
     const texts = await this.#textsOf(
       ids,
       (some) =>
-        sql`SELECT id, text, quoted_text, trace, error FROM message WHERE id = ANY(${some}::bigint[])`,
+        sql`SELECT id::text, text, quoted_text AS "quotedText", trace, error FROM message WHERE id = ANY(${some}::bigint[])`,
     );
     const replies = await this.#sentRows(sql`WHERE o.message_id = ANY(${ids}::bigint[]) ORDER BY o.id`);
     return rows.map((row) =>
       receivedMessage(
         row,
         texts(row.id),
-        replies.filter(({ messageId }) => messageId === String(row.id)),
+        replies.filter(({ messageId }) => messageId === row.id),
       ),
     );
   }
 
   async #sentRows(rest: Sql): Promise<SentMessageRow[]> {
     const rows = await withStorage('reading sent messages', () =>
-      this.#postgres.query<SentColumns>(sql`${SENT} ${rest}`),
+      this.#postgres.query<SentRow>(sql`${SENT} ${rest}`),
     );
     if (rows.length === 0) return [];
     const texts = await this.#textsOf(
       rows.map(({ id }) => id),
-      (some) => sql`SELECT id, text, error FROM outbox WHERE id = ANY(${some}::bigint[])`,
+      (some) => sql`SELECT id::text, text, error FROM outbox WHERE id = ANY(${some}::bigint[])`,
     );
     return rows.map((row) => sentMessage(row, texts(row.id)));
   }
 
   async #deadLetterRows(rest: Sql): Promise<DeadLetterRow[]> {
     const rows = await withStorage('reading dead letters', () =>
-      this.#postgres.query<DeadLetterColumns>(sql`${DEAD_LETTERS} ${rest}`),
+      this.#postgres.query<LetterRow>(sql`${DEAD_LETTERS} ${rest}`),
     );
     if (rows.length === 0) return [];
     const texts = await this.#textsOf(
       rows.map(({ id }) => id),
       (some) => sql`
-        SELECT d.id, NULL AS error, d.trace, CASE WHEN d.outbox_id IS NULL THEN m.text ELSE o.text END AS text
+        SELECT d.id::text, d.trace, CASE WHEN d.outbox_id IS NULL THEN m.text ELSE o.text END AS text
         FROM dead_letter d LEFT JOIN message m ON m.id = d.message_id LEFT JOIN outbox o ON o.id = d.outbox_id
         WHERE d.id = ANY(${some}::bigint[])`,
     );
@@ -290,24 +243,26 @@ export class PostgresMessageLog implements MessageLog {
    * The texts of rows, read with one statement. One row that cannot be read must not hide the others: then they are read
    * one by one, and that row gets DAMAGED_TEXT as its error.
    */
-  async #textsOf(ids: bigint[], statement: (ids: bigint[]) => Sql): Promise<(id: bigint) => Texts> {
-    const read = (some: bigint[]) =>
-      withStorage('reading texts', () => this.#postgres.query<Texts>(statement(some)));
-    const rows = await read(ids).catch(async (error: unknown) => {
+  async #textsOf(ids: string[], statement: (ids: string[]) => Sql): Promise<(id: string) => Texts> {
+    const read = (some: string[]) =>
+      withStorage('reading texts', () => this.#postgres.query<TextsRow>(statement(some)));
+    const byId = new Map<string, Texts>();
+    const add = (rows: TextsRow[]) => {
+      for (const { id, text, ...more } of rows) byId.set(id, { text: text ?? '', ...withoutNulls(more) });
+    };
+    try {
+      add(await read(ids));
+    } catch (error) {
       if (!(error instanceof StorageDamagedError)) throw error;
-      const each = await Promise.all(ids.map((id) => read([id]).catch(damagedTexts(id))));
-      return each.flat();
-    });
-    const byId = new Map(rows.map((row) => [row.id, row]));
-    return (id) => byId.get(id) ?? { id, text: null, error: null };
+      for (const id of ids) {
+        await read([id]).then(add, (cause: unknown) => {
+          if (!(cause instanceof StorageDamagedError)) throw cause;
+          byId.set(id, { text: '', error: DAMAGED_TEXT });
+        });
+      }
+    }
+    return (id) => byId.get(id) ?? { text: '' };
   }
-}
-
-function damagedTexts(id: bigint): (error: unknown) => Texts[] {
-  return (error) => {
-    if (error instanceof StorageDamagedError) return [{ id, text: null, error: DAMAGED_TEXT }];
-    throw error;
-  };
 }
 
 function deadLetterIs(state: DeadLetterState): Sql {
@@ -316,93 +271,37 @@ function deadLetterIs(state: DeadLetterState): Sql {
   return sql`d.replayed_at IS NULL AND d.closed_at IS NULL`;
 }
 
-function stateOfDeadLetter(row: DeadLetterColumns): DeadLetterState {
-  if (row.closed_at) return 'closed';
-  return row.replayed_at ? 'replayed' : 'open';
-}
-
-function channelIdOf({ phone, lid, group_id: groupId }: ChatColumns): string {
-  return channelIdOfChat({ phone, lid, groupId });
-}
-
-function receivedMessage(row: MessageColumns, texts: Texts, replies: SentMessageRow[]): ReceivedMessage {
-  const lid = row.sender_lid ?? undefined;
+function receivedMessage(row: MessageRow, texts: Texts, replies: SentMessageRow[]): ReceivedMessage {
+  const { phone, lid, groupId, senderPhone, senderLid, replyTo, ...columns } = row;
   return {
+    ...withoutNulls(columns),
+    ...texts,
     direction: 'incoming',
-    id: String(row.id),
-    accountId: row.account_id,
-    chatId: String(row.chat_id),
-    channelId: channelIdOf(row),
-    waMessageId: row.wa_message_id,
-    from: personJid({ phone: row.sender_phone, lid }) ?? row.reply_to,
-    fromLid: lid && lidJid(lid),
-    pushName: row.push_name ?? undefined,
-    kind: row.kind,
-    text: texts.text ?? '',
-    quotedText: texts.quoted_text ?? undefined,
-    media: mediaInfo(row.media),
-    state: row.state,
-    reason: row.reason ?? undefined,
-    error: texts.error ?? undefined,
-    routeId: row.route_id ?? undefined,
-    attempts: row.attempts,
-    agentMs: row.agent_ms ?? undefined,
-    trace: texts.trace ?? undefined,
-    sentAt: row.sent_at,
-    receivedAt: row.received_at,
-    finishedAt: row.finished_at ?? undefined,
+    channelId: channelIdOfChat({ phone, lid, groupId }),
+    from: personJid({ phone: senderPhone, lid: senderLid }) ?? replyTo ?? '',
+    fromLid: senderLid === null ? undefined : lidJid(senderLid),
     replies,
   };
 }
 
-function sentMessage(row: SentColumns, texts: Texts): SentMessageRow {
+function sentMessage({ phone, lid, groupId, ...columns }: SentRow, texts: Texts): SentMessageRow {
   return {
+    ...withoutNulls(columns),
+    ...texts,
     direction: 'outgoing',
-    id: String(row.id),
-    accountId: row.account_id,
-    chatId: String(row.chat_id),
-    channelId: channelIdOf(row),
-    messageId: row.message_id === null ? undefined : String(row.message_id),
-    to: row.to_jid,
-    waMessageId: row.wa_message_id,
-    text: texts.text ?? '',
-    media: replyMedia(row.media),
-    state: row.state,
-    reason: row.reason ?? undefined,
-    deadLetterId: row.dead_letter_id === null ? undefined : String(row.dead_letter_id),
-    attempts: row.attempts,
-    error: texts.error ?? undefined,
-    queuedAt: row.queued_at,
-    delayedUntil: row.delayed_until ?? undefined,
-    triedAt: row.tried_at ?? undefined,
-    sentAt: row.sent_at ?? undefined,
-    ackedAt: row.acked_at ?? undefined,
-    deliveredAt: row.delivered_at ?? undefined,
-    readAt: row.read_at ?? undefined,
+    channelId: channelIdOfChat({ phone, lid, groupId }),
   };
 }
 
-function deadLetter(row: DeadLetterColumns, texts: Texts): DeadLetterRow {
-  const writer = personJid({ phone: row.sender_phone, lid: row.sender_lid }) ?? row.reply_to ?? undefined;
+function deadLetter(row: LetterRow, texts: Texts): DeadLetterRow {
+  const { phone, lid, groupId, senderPhone, senderLid, replyTo, hasMessage, ...columns } = row;
+  const from = personJid({ phone: senderPhone, lid: senderLid }) ?? replyTo;
+  const replayed = columns.replayedAt ? 'replayed' : 'open';
   return {
-    id: String(row.id),
-    accountId: row.account_id,
-    chatId: String(row.chat_id),
-    channelId: channelIdOf(row),
-    messageId: row.message_id === null ? undefined : String(row.message_id),
-    outboxId: row.outbox_id === null ? undefined : String(row.outbox_id),
-    state: stateOfDeadLetter(row),
-    reason: row.reason,
-    error: row.error,
-    attempts: row.attempts,
-    from: row.has_message ? writer : undefined,
-    pushName: row.push_name ?? undefined,
-    to: row.to_jid ?? undefined,
-    text: texts.text ?? '',
-    trace: texts.trace ?? undefined,
-    createdAt: row.created_at,
-    failedAt: row.failed_at,
-    replayedAt: row.replayed_at ?? undefined,
-    closedAt: row.closed_at ?? undefined,
+    ...texts,
+    ...withoutNulls(columns),
+    channelId: channelIdOfChat({ phone, lid, groupId }),
+    state: columns.closedAt ? 'closed' : replayed,
+    from: hasMessage ? (from ?? undefined) : undefined,
   };
 }

@@ -1,5 +1,6 @@
 import sql, { type Sql } from 'sql-template-tag';
 import { parseJid } from '../../../core/chat-id.ts';
+import { cleanText } from '../../../core/clean-text.ts';
 import { addressColumns } from '../../../core/messages/chat-identity.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
@@ -14,11 +15,17 @@ import {
   type SentMessage,
 } from '../../../core/ports/outbox.ts';
 import { FILE_CONTENT_CONTEXT } from '../encryption/secret-columns.ts';
-import type { Postgres } from '../postgres.ts';
+import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
-import { outboxRow } from './outbox-row.ts';
-import { queuedReply, type ReplyRow } from './postgres-inbox.ts';
-import { storableId, storableText } from './storable-text.ts';
+import {
+  type Columns,
+  OUTBOX_COLUMNS,
+  queuedReply,
+  REPLY_COLUMNS,
+  type ReplyRow,
+  withoutNulls,
+} from './rows.ts';
+import { storableId } from './storable-text.ts';
 import { StorageDamagedError, StorageRejectedError, withStorage } from './storage-errors.ts';
 
 /** A reply has at most one dead letter: it is updated and open again when the reply fails again. */
@@ -40,11 +47,11 @@ const RECEIPT_RANK: Record<MessageReceipt['state'], number> = { acked: 1, delive
  * moves are the account's owner's alone and are fenced by its lease.
  */
 export class PostgresOutbox implements Outbox {
-  readonly #postgres: Postgres;
+  readonly #postgres: Statements;
   readonly #fence: Fence | undefined;
 
   /** @param fence the lease of the one account whose rows are moved; without one moves are not fenced */
-  constructor(postgres: Postgres, fence?: Fence) {
+  constructor(postgres: Statements, fence?: Fence) {
     this.#postgres = postgres;
     this.#fence = fence;
   }
@@ -60,17 +67,19 @@ export class PostgresOutbox implements Outbox {
         outcome: 'queued' | 'known' | 'conflict';
         outbox_id: bigint;
       }>(sql`SELECT outcome, outbox_id FROM outbox_add_direct(${message.accountId}, ${phone}, ${lid}, ${groupId},
-          ${message.to}, ${storableId(message.waMessageId)}, ${storableText(message.text)}, ${key})`);
+          ${message.to}, ${storableId(message.waMessageId)}, ${cleanText(message.text)}, ${key})`);
       if (!added) throw new Error('outbox_add_direct returned no row');
-      const row = await this.#postgres.prisma.outbox.findUniqueOrThrow({ where: { id: added.outbox_id } });
-      return { outcome: added.outcome, row: outboxRow(row) };
+      const [row] = await this.#postgres.query<Columns<OutboxRow>>(sql`
+        SELECT ${OUTBOX_COLUMNS}, o.text, o.error FROM outbox o WHERE o.id = ${added.outbox_id}::bigint`);
+      if (!row) throw new Error('an added message has no row');
+      return { outcome: added.outcome, row: withoutNulls(row) };
     });
   }
 
   async undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]> {
     const rows = await this.#withoutDamaged(accountId, 'reading undelivered replies', () =>
       this.#postgres.query<ReplyRow>(sql`
-        SELECT id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
+        SELECT ${REPLY_COLUMNS} FROM outbox
         WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')
           AND id > ${page.afterId ?? '0'}::bigint AND (delayed_until IS NULL OR delayed_until <= now())
         ORDER BY id LIMIT ${page.limit}::integer`),
@@ -81,7 +90,7 @@ export class PostgresOutbox implements Outbox {
   async queued(accountId: string, limit: number): Promise<QueuedReply[]> {
     const rows = await this.#withoutDamaged(accountId, 'reading queued replies', () =>
       this.#postgres.query<ReplyRow>(sql`
-        SELECT id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM outbox
+        SELECT ${REPLY_COLUMNS} FROM outbox
         WHERE account_id = ${accountId} AND state = 'queued' AND NOT EXISTS (
           SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
             AND o.id <= outbox.id AND o.state = 'queued' AND o.delayed_until > now())
@@ -113,40 +122,38 @@ export class PostgresOutbox implements Outbox {
   }
 
   async markSent(outboxId: string): Promise<void> {
-    await this.#move('noting that a reply was sent', () =>
-      this.#postgres.query(sql`
-        WITH held AS MATERIALIZED (${this.#held()}), moved AS (
+    await this.#write(
+      'noting that a reply was sent',
+      sql`moved AS (
           UPDATE outbox SET sent_at = coalesce(sent_at, now()), error = NULL,
             state = CASE WHEN state IN ('queued', 'sending') THEN 'sent' ELSE state END
           FROM held
           WHERE id = ${outboxId}::bigint AND state <> 'dead' AND delayed_until IS NULL
             AND (sent_at IS NULL OR state IN ('queued', 'sending'))
-        )
-        SELECT count(*)::integer AS held FROM held`),
+        )`,
     );
   }
 
   async markDead(outboxId: string, error: string, reason: DeadReplyReason = 'send-failed'): Promise<void> {
-    await this.#move('noting that a reply cannot be sent', () =>
-      this.#postgres.query(sql`
-        WITH held AS MATERIALIZED (${this.#held()}), dead AS (
-          UPDATE outbox SET state = 'dead', error = ${storableText(error)} FROM held
+    await this.#write(
+      'noting that a reply cannot be sent',
+      sql`dead AS (
+          UPDATE outbox SET state = 'dead', error = ${cleanText(error)} FROM held
           WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
         ), noted AS (
           INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
           SELECT account_id, chat_id, message_id, id, ${reason}, error, attempts FROM dead ${REOPEN_DEAD_LETTER}
-        )
-        SELECT count(*)::integer AS held FROM held`),
+        )`,
     );
   }
 
   async markRefused(accountId: string, waMessageId: string, error: string, delayMs?: number): Promise<void> {
     const holdMs = delayMs === undefined ? null : Math.round(delayMs);
     const isForATime = sql`${holdMs}::bigint IS NOT NULL AND attempts < ${MAX_REFUSALS}`;
-    await this.#move('noting that WhatsApp refused a reply', () =>
-      this.#postgres.query(sql`
-        WITH held AS MATERIALIZED (${this.#held()}), refused AS (
-          UPDATE outbox SET error = ${storableText(error)},
+    await this.#write(
+      'noting that WhatsApp refused a reply',
+      sql`refused AS (
+          UPDATE outbox SET error = ${cleanText(error)},
             delayed_until = CASE WHEN ${isForATime} THEN now() + ${holdMs}::bigint * interval '1 millisecond' END,
             sent_at = CASE WHEN ${isForATime} THEN NULL ELSE sent_at END,
             state = CASE WHEN ${isForATime} THEN 'queued' ELSE 'dead' END
@@ -157,31 +164,28 @@ export class PostgresOutbox implements Outbox {
           INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
           SELECT account_id, chat_id, message_id, id, 'send-refused', error, attempts FROM refused
           WHERE state = 'dead' ${REOPEN_DEAD_LETTER}
-        )
-        SELECT count(*)::integer AS held FROM held`),
+        )`,
     );
   }
 
   async delay(outboxId: string, forMs: number, why: string): Promise<void> {
-    await this.#move('putting a reply on hold', () =>
-      this.#postgres.query(sql`
-        WITH held AS MATERIALIZED (${this.#held()}), moved AS (
-          UPDATE outbox SET error = ${storableText(why)}, state = 'queued', sent_at = NULL,
+    await this.#write(
+      'putting a reply on hold',
+      sql`moved AS (
+          UPDATE outbox SET error = ${cleanText(why)}, state = 'queued', sent_at = NULL,
             delayed_until = now() + ${Math.round(forMs)}::bigint * interval '1 millisecond'
           FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
-        )
-        SELECT count(*)::integer AS held FROM held`),
+        )`,
     );
   }
 
   async endDelays(accountId: string): Promise<void> {
-    await this.#move('ending the holds of replies', () =>
-      this.#postgres.query(sql`
-        WITH held AS MATERIALIZED (${this.#held()}), moved AS (
+    await this.#write(
+      'ending the holds of replies',
+      sql`moved AS (
           UPDATE outbox SET delayed_until = NULL FROM held
           WHERE account_id = ${accountId} AND state = 'queued' AND delayed_until IS NOT NULL
-        )
-        SELECT count(*)::integer AS held FROM held`),
+        )`,
     );
   }
 
@@ -214,7 +218,7 @@ export class PostgresOutbox implements Outbox {
                 OR o.tried_at > now() + interval '1 minute')
             ORDER BY o.id LIMIT ${page.limit}::integer)
             AND state IN ('sending', 'sent')
-          RETURNING id, id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, attempts,
+          RETURNING outbox.id, ${REPLY_COLUMNS}, attempts,
             (extract(epoch FROM now() - coalesce(sent_at, queued_at)) * 1000)::bigint AS open_for_ms
         )
         SELECT (SELECT count(*)::integer FROM held) AS held,
@@ -229,14 +233,13 @@ export class PostgresOutbox implements Outbox {
   }
 
   async release(outboxId: string, reason: string): Promise<void> {
-    await this.#move('putting a reply back', () =>
-      this.#postgres.query(sql`
-        WITH held AS MATERIALIZED (${this.#held()}), moved AS (
-          UPDATE outbox SET error = ${storableText(reason)},
+    await this.#write(
+      'putting a reply back',
+      sql`moved AS (
+          UPDATE outbox SET error = ${cleanText(reason)},
             state = CASE state WHEN 'sending' THEN 'queued' ELSE state END
           FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
-        )
-        SELECT count(*)::integer AS held FROM held`),
+        )`,
     );
   }
 
@@ -250,9 +253,9 @@ export class PostgresOutbox implements Outbox {
     const phones = from.map((address) => address?.phone ?? null);
     const lids = from.map((address) => address?.lid ?? null);
     const groupIds = from.map((address) => address?.groupId ?? null);
-    await this.#move('noting receipts', () =>
-      this.#postgres.query(sql`
-        WITH held AS MATERIALIZED (${this.#held()}), receipt AS (
+    await this.#write(
+      'noting receipts',
+      sql`receipt AS (
           SELECT o.id, max(r.rank) AS rank,
             to_timestamp(min(r.at_ms) / 1000.0) AS acked_at,
             to_timestamp(min(r.at_ms) FILTER (WHERE r.rank >= 2) / 1000.0) AS delivered_at,
@@ -285,15 +288,14 @@ export class PostgresOutbox implements Outbox {
               CASE WHEN t.rank >= 2 THEN greatest(t.delivered_at, o.sent_at, o.queued_at) END),
             read_at = coalesce(o.read_at, CASE WHEN t.rank >= 3 THEN greatest(t.read_at, o.sent_at, o.queued_at) END)
           FROM target t, held WHERE o.id = t.id
-        )
-        SELECT count(*)::integer AS held FROM held`),
+        )`,
     );
   }
 
   async findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined> {
     const [row] = await withStorage('looking for a sent message', () =>
       this.#postgres.query<ReplyRow & { content: Uint8Array | null }>(sql`
-        SELECT id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, content
+        SELECT ${REPLY_COLUMNS}, content
         FROM outbox LEFT JOIN outbox_file f ON f.outbox_id = outbox.id
         WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}`),
     );
@@ -352,6 +354,14 @@ export class PostgresOutbox implements Outbox {
       if (!(error instanceof StorageDamagedError)) throw error;
       await this.markDead(outboxId, error.message, 'damaged');
     }
+  }
+
+  /** Runs a statement that changes rows if the lease is valid: a list of CTEs, which join `held`. */
+  async #write(what: string, changes: Sql): Promise<void> {
+    await this.#move(what, () =>
+      this.#postgres.query(sql`
+        WITH held AS MATERIALIZED (${this.#held()}), ${changes} SELECT count(*)::integer AS held FROM held`),
+    );
   }
 
   #held(): Sql {

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import { ANY_CHANNEL } from '../../../core/chat-id.ts';
+import { cleanText } from '../../../core/clean-text.ts';
 import type { Environment, Route, RouteConfig } from '../../../core/models.ts';
 import type { NewRoute, RouteStore } from '../../../core/ports/route-store.ts';
 import type { AgentKind } from '../../agents/agent-kind.ts';
@@ -8,7 +9,7 @@ import { wireConfigOf } from '../../agents/route-config.ts';
 import { openConfig, sealConfig } from '../encryption/route-config.ts';
 import type { Prisma, Route as RouteRow } from '../generated/client.ts';
 import type { Postgres } from '../postgres.ts';
-import { storableText } from './storable-text.ts';
+import { storableOrNull } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 import { routeReader, unreadableRoute } from './stored-route.ts';
 
@@ -32,10 +33,10 @@ export class PrismaRouteStore implements RouteStore {
           channelId: route.channelId,
           agentEndpoint: route.agentEndpoint,
           environment: route.environment,
-          regexFilter: storable(route.regexFilter),
+          regexFilter: storableOrNull(route.regexFilter),
           priority: route.priority,
           enabled: route.enabled,
-          name: storable(route.name),
+          name: storableOrNull(route.name),
           config: this.#sealed(route.config),
         },
       }),
@@ -141,8 +142,8 @@ export class PrismaRouteStore implements RouteStore {
       environment: change.environment,
       priority: change.priority,
       enabled: change.enabled,
-      ...(Object.hasOwn(change, 'regexFilter') && { regexFilter: storable(change.regexFilter) }),
-      ...(Object.hasOwn(change, 'name') && { name: storable(change.name) }),
+      ...(Object.hasOwn(change, 'regexFilter') && { regexFilter: storableOrNull(change.regexFilter) }),
+      ...(Object.hasOwn(change, 'name') && { name: storableOrNull(change.name) }),
       ...(change.config && { config: this.#sealed(change.config) }),
     };
   }
@@ -158,13 +159,9 @@ export class PrismaRouteStore implements RouteStore {
   }
 }
 
-function storable(text: string | undefined): string | null {
-  return text === undefined ? null : storableText(text);
-}
-
 /** A copy as JSON, which drops what is undefined. */
 function storableConfig(config: RouteConfig): Prisma.InputJsonObject {
   return JSON.parse(JSON.stringify(wireConfigOf(config)), (_key, part: unknown) =>
-    typeof part === 'string' ? storableText(part) : part,
+    typeof part === 'string' ? cleanText(part) : part,
   ) as Prisma.InputJsonObject;
 }

@@ -1,24 +1,17 @@
 import { createHash } from 'node:crypto';
+import { cleanText } from '../../../core/clean-text.ts';
 
 /** An index entry of PostgreSQL holds 2,704 bytes; WhatsApp's own ids have 16 to 32 characters. */
 const MAX_ID_CHARS = 256;
 
-/**
- * Text that PostgreSQL can store: without NUL, and with lone surrogates replaced by U+FFFD. People can send both, and
- * WhatsApp would deliver a rejected message again without end.
- */
-export function storableText(text: string): string {
-  return Buffer.from(text.replaceAll('\0', ''), 'utf8').toString('utf8');
-}
-
-/** `storableText` of an optional text; null if absent. */
+/** `cleanText` of an optional text; null if absent. */
 export function storableOrNull(text: string | undefined): string | null {
-  return text === undefined ? null : storableText(text);
+  return text === undefined ? null : cleanText(text);
 }
 
 /** An id that fits into an index: a longer one becomes its start and a hash, always the same. */
 export function storableId(id: string): string {
-  const text = storableText(id);
+  const text = cleanText(id);
   if (text.length <= MAX_ID_CHARS) return text;
   return `${text.slice(0, 32)}:${createHash('sha256').update(text).digest('hex')}`;
 }
@@ -26,9 +19,7 @@ export function storableId(id: string): string {
 /** A value as text of a jsonb column; null when absent. */
 export function storableJson(value: unknown): string | null {
   if (value === undefined) return null;
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'string' ? storableText(part) : part,
-  );
+  return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'string' ? cleanText(part) : part));
 }
 
 /** Row ids are strings outside the database; undefined if the text cannot be one. */

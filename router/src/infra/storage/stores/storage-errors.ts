@@ -1,22 +1,14 @@
-import { StorageTroubleError, StorageUnavailableError, Wa2aiError } from '../../../core/errors.ts';
+import { errorOf, StorageTroubleError, StorageUnavailableError, Wa2aiError } from '../../../core/errors.ts';
 import { troubleOf } from '../upkeep/storage-faults.ts';
 
 /**
  * The database rejects a value: the same call always fails. Nothing was stored. Happens only for values that the edges of
  * the service should have rejected or shortened.
  */
-export class StorageRejectedError extends Wa2aiError {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super('STORAGE_REJECTED', 'dead', message, options);
-  }
-}
+export class StorageRejectedError extends errorOf('STORAGE_REJECTED', 'dead') {}
 
 /** A stored value cannot be read: the row is damaged, or contains what this version does not write. */
-export class StorageDamagedError extends Wa2aiError {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super('STORAGE_DAMAGED', 'dead', message, options);
-  }
-}
+export class StorageDamagedError extends errorOf('STORAGE_DAMAGED', 'dead') {}
 
 /**
  * SQLSTATE classes that a retry cannot resolve: 22 data, 23 constraint, 54 program limit.

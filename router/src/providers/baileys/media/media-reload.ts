@@ -7,6 +7,7 @@ import {
 } from '@whiskeysockets/baileys';
 import { MediaError } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
+import { within } from '../../../core/time-limit.ts';
 import { changeReference, readReference } from './media-reference.ts';
 
 /** The phone that has the file may be off. */
@@ -39,12 +40,8 @@ export async function reloadFile(
   const answer = untilAnswered(socket.ev, message.id, done.signal);
   try {
     await socket.sendNode(encryptMediaRetryRequest({ ...message, fromMe: false }, mediaKey, ownJid));
-    const update = await Promise.race([
-      answer,
-      clock.sleep(timeoutMs, done.signal).then(() => {
-        throw gone('The phone was asked for the file of the message once more and did not answer.');
-      }),
-    ]);
+    const update = await within(clock, timeoutMs, answer);
+    if (!update) throw gone('The phone was asked for the file of the message once more and did not answer.');
     if (!update.media) throw gone('The phone does not have the file of the message any more.');
     const { result, directPath } = decryptMediaRetryData(update.media, mediaKey, message.id);
     if (result !== proto.MediaRetryNotification.ResultType.SUCCESS || !directPath?.startsWith('/')) {

@@ -8,6 +8,7 @@ import { NotConnectedError, SendRefusedError, UploadFailedError } from '../../..
 import type { OutgoingMessage, ReplyMedia } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
+import { within } from '../../../core/time-limit.ts';
 import { createBaileysLogger } from '../connection/baileys-logger.ts';
 import { field } from '../field.ts';
 
@@ -31,19 +32,14 @@ export async function uploadFile(
 ): Promise<Uint8Array> {
   const { media } = message;
   if (!media) throw new SendRefusedError('The message has no file.');
-  const done = new AbortController();
   try {
-    const content = await Promise.race([
-      generateWAMessageContent(contentOf(media, Buffer.from(bytes), message.text), {
-        upload: (path, options) =>
-          socket.waUploadToServer(path, { ...options, timeoutMs: UPLOAD_TIMEOUT_MS }),
-        logger: createBaileysLogger(log),
-        jid: message.to,
-      }),
-      clock.sleep(WHOLE_TIMEOUT_MS, done.signal).then(() => {
-        throw new UploadFailedError(`The file was not uploaded within ${WHOLE_TIMEOUT_MS} ms.`);
-      }),
-    ]);
+    const uploading = generateWAMessageContent(contentOf(media, Buffer.from(bytes), message.text), {
+      upload: (path, options) => socket.waUploadToServer(path, { ...options, timeoutMs: UPLOAD_TIMEOUT_MS }),
+      logger: createBaileysLogger(log),
+      jid: message.to,
+    });
+    const content = await within(clock, WHOLE_TIMEOUT_MS, uploading);
+    if (!content) throw new UploadFailedError(`The file was not uploaded within ${WHOLE_TIMEOUT_MS} ms.`);
     return proto.Message.encode(content).finish();
   } catch (error) {
     if (error instanceof UploadFailedError) throw error;
@@ -51,8 +47,6 @@ export async function uploadFile(
       throw new NotConnectedError(message.accountId, { cause: error });
     }
     throw new UploadFailedError("The file could not be uploaded to WhatsApp's servers.", { cause: error });
-  } finally {
-    done.abort();
   }
 }
 

@@ -1,4 +1,5 @@
 import type { proto } from '@whiskeysockets/baileys';
+import { cleanText } from '../../../core/clean-text.ts';
 import type { MediaKind, MessageKind } from '../../../core/models.ts';
 import type { InboundMedia } from '../../../core/ports/inbox.ts';
 import { type FileType, writeReference } from '../media/media-reference.ts';
@@ -306,7 +307,7 @@ function firstWords(node: Node, paths: string[]): string {
 export function words(value: unknown, maxChars = MAX_TEXT_CHARS): string {
   if (typeof value !== 'string') return '';
   const cut = value.length > maxChars ? value.slice(0, maxChars) : value;
-  return cut.replaceAll('\u0000', '').replace(/\p{Surrogate}/gu, '\uFFFD');
+  return cleanText(cut);
 }
 
 function object(value: unknown): Node | undefined {

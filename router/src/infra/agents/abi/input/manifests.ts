@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../core/errors.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
+import { orAbort } from '../../../../core/time-limit.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
 import { redirectHint } from '../../transport/bounded-fetch.ts';
-import { orAbort } from '../../transport/with-limit.ts';
 
 const MAX_BYTES = 1024 * 1024;
 const MAX_MANIFESTS = 200;

@@ -3,7 +3,8 @@ import { ACCOUNT_STATES } from '../../../../core/cluster/account-state.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { TurnResult } from '../../../../core/ports/inbox.ts';
 import type { MessageLog, OpenWork } from '../../../../core/ports/message-log.ts';
-import { withTimeout } from '../with-timeout.ts';
+import { within } from '../../../../core/time-limit.ts';
+import { systemClock } from '../../../clock/system-clock.ts';
 
 /** Counting rows costs the database; scrapes within this time share one count. */
 const COUNT_LIFETIME_MS = 5_000;
@@ -123,9 +124,8 @@ export function createMetrics(deps: {
   async function readOpenWork(): Promise<void> {
     replies.reset();
     try {
-      const work = await withTimeout(COUNT_LIMIT_MS, openWork(), () => {
-        throw new Error('the database does not answer');
-      });
+      const work = await within(systemClock, COUNT_LIMIT_MS, openWork());
+      if (!work) throw new Error('the database does not answer');
       messages.set(work.messages);
       oldestMessage.set(work.oldestMessageMs / 1000);
       for (const [state, count] of Object.entries(work.replies)) replies.set({ state }, count);

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { StorageTroubleError } from '../../../../core/errors.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { StorageHealth } from '../../../../core/ports/storage-health.ts';
+import { within } from '../../../../core/time-limit.ts';
+import { systemClock } from '../../../clock/system-clock.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { withTimeout } from '../with-timeout.ts';
 import type { NodesApiDeps } from './nodes-api.ts';
 
 /** How long the database may take to answer before it counts as unavailable. */
@@ -119,8 +120,9 @@ export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint
 /** A sentence without addresses, because the endpoint is public; undefined if the database works. */
 async function troubleOf(storage: Pick<StorageHealth, 'check'>): Promise<string | undefined> {
   const answered = storage.check().then(
-    () => undefined,
+    () => 'ok' as const,
     (error: unknown) => (error instanceof StorageTroubleError ? error.message : NO_ANSWER),
   );
-  return withTimeout<string | undefined>(PING_LIMIT_MS, answered, () => NO_ANSWER);
+  const answer = (await within(systemClock, PING_LIMIT_MS, answered)) ?? NO_ANSWER;
+  return answer === 'ok' ? undefined : answer;
 }

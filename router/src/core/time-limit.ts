@@ -1,4 +1,26 @@
-import type { Clock } from '../../../core/ports/clock.ts';
+import type { Clock } from './ports/clock.ts';
+
+/**
+ * Waits for `work`, at most `limitMs`. It is not cancelled; its later result or error is ignored.
+ * @returns its result; undefined when the time is over
+ * @throws what `work` throws within the time
+ */
+export async function within<T>(
+  clock: Pick<Clock, 'sleep'>,
+  limitMs: number,
+  work: Promise<T>,
+): Promise<T | undefined> {
+  const ended = new AbortController();
+  const late = clock.sleep(limitMs, ended.signal).then(
+    () => undefined,
+    () => undefined,
+  );
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    ended.abort();
+  }
+}
 
 /** Runs `work` under a signal that aborts after `limitMs`, or when the outer `signal` does. */
 export async function withLimit<T>(
