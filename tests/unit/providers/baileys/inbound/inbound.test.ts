@@ -123,10 +123,7 @@ describe('a chat', () => {
     const [lost, next] = [stanza('lost'), stanza('next')];
     give({ type: 'stanza', stanza: lost });
     give({ type: 'stanza', stanza: next });
-    expect(names(give({ type: 'not-read', stanza: lost, why: 'failed' }))).toEqual([
-      'ask-retry',
-      'decrypt',
-    ]);
+    expect(names(give({ type: 'not-read', stanza: lost, why: 'failed' }))).toEqual(['ask-retry', 'decrypt']);
     read(next, 1);
     expect(names(give({ type: 'committed', unit: 1 }))).toEqual(['receipts']);
     expect(names(ticks(4))).toEqual([]);
