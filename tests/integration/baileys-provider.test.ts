@@ -261,7 +261,6 @@ describe('disconnects', () => {
     await again;
   });
 
-<<<<<<< HEAD
   it('takes the link back from the node that had the account before and logged in once more', async () => {
     const stores = memoryStores();
     const first = await pairedAccount(stores);
@@ -298,10 +297,7 @@ describe('disconnects', () => {
     expect(account.states.filter((state) => state === 'waiting')).toHaveLength(2);
   });
 
-  it('waits for a person after a logout, also after a restart of the service', async () => {
-=======
   it('stays disconnected after a logout, also after a restart of the service', async () => {
->>>>>>> inbound
     const stores = memoryStores();
     const first = await pairedAccount(stores);
     emulator.endStream(401);
