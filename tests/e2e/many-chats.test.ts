@@ -16,7 +16,7 @@ afterAll(async () => {
 describe('wa2ai with many chats at once', () => {
   it('answers 40 chats concurrently and in order within each', async () => {
     const people = Array.from({ length: 40 }, () => bed.person());
-    // First contact costs a key agreement a person; this is about chats, not about strangers.
+    // The first message of a person costs a key agreement, which is not measured here.
     await Promise.all(people.map((person) => person.say('hello', { to: bed.phone })));
     await Promise.all(people.map((person) => person.nextReply(60_000)));
     for (const text of ['first', 'second']) {
@@ -26,7 +26,7 @@ describe('wa2ai with many chats at once', () => {
     for (const bubbles of answers) {
       expect(bubbles.map((bubble) => bubble.text)).toEqual(['Echo: hello', 'Echo: first', 'Echo: second']);
     }
-    // One chat after the other would spread the first answers over as many seconds as there are chats.
+    // Chats in sequence would need a second each until the last first answer.
     const firstAnswers = answers.map((bubbles) => bubbles[1]?.at ?? 0);
     expect(Math.max(...firstAnswers) - Math.min(...firstAnswers)).toBeLessThan(
       (people.length * AGENT_MS) / 2,

@@ -14,7 +14,7 @@ import {
   startAdkMockAgent,
 } from '../fixtures/adk-mock-agent.js';
 
-/** The stand-in agent, and how HttpAgentClient bears each of its misbehaviours, over real connections. */
+/** The mock agent, and how HttpAgentClient handles each of its faults over real connections. */
 
 const message = {
   id: 'm',

@@ -21,7 +21,7 @@ afterEach(() => vi.restoreAllMocks());
 
 let people = 0;
 
-/** A person nobody has met, so that each test has a session of its own. */
+/** A new person, so that each test has its own session. */
 function aPerson() {
   people += 1;
   const digits = String(5_490_000_000 + people);

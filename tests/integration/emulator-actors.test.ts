@@ -402,7 +402,7 @@ it('creates two hundred people with distinct numbers and LIDs', () => {
   expect(new Set(people.flatMap(({ pn, lid }) => [pn, lid]))).toHaveProperty('size', 400);
 });
 
-/** The companion's half of pairing by code, from the same helpers that the socket's handler calls. */
+/** The client's part of pairing by code, made with the helpers of Baileys' socket handler. */
 class Companion {
   readonly creds = initAuthCreds();
   readonly #ephemeral = Curve.generateKeyPair();

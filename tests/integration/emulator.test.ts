@@ -35,7 +35,7 @@ function newClient(...more: [MemoryAuth?, ConstructorParameters<typeof BareClien
   return client;
 }
 
-/** Pairs by QR and logs in; resolves when the client is live. */
+/** Pairs by QR and logs in; resolves when the client is connected. */
 async function pairedClient(
   owner = phone,
   more?: ConstructorParameters<typeof BareClient>[2],

@@ -8,7 +8,7 @@ import { childBytes, children, isGroupJid, node, SERVER, seconds, uintOf, userJi
 import { answerQuery, answerTo } from './queries.ts';
 import type { World } from './world.ts';
 
-/** Handles what logged-in clients send. Actors get their messages one at a time each, in order of arrival. */
+/** Handles stanzas of logged-in clients. Each actor gets its messages one at a time, in order of arrival. */
 export class ClientStanzas {
   readonly #world: World;
   readonly #queues = new Map<Actor, Promise<void>>();
@@ -43,7 +43,7 @@ export class ClientStanzas {
     }
   }
 
-  /** Resolves when every message handed to actors so far was read. */
+  /** Resolves when the actors have read all messages so far. */
   async settle(): Promise<void> {
     await Promise.all(this.#queues.values());
   }
@@ -76,7 +76,7 @@ export class ClientStanzas {
     this.#world.events.emit('unlinked', { device: device.pn });
   }
 
-  /** Tells clients whose one-time keys run out; called after anything that may have spent one. */
+  /** Notifies clients whose one-time keys run out; called after anything that may have spent one. */
   #warnOfLowKeys(): void {
     for (const device of this.#world.directory.devices()) this.warnOfLowKeys(device);
   }
@@ -157,7 +157,7 @@ export class ClientStanzas {
     this.#enqueue(actor, async () => actor.onReceipt(receipt));
   }
 
-  /** A client asks the account's phone for a file that the media host dropped. */
+  /** A client requests a file from the account's phone that the media host deleted. */
   #answerMediaRetry(device: Device, stanza: BinaryNode): void {
     const { id = '', to } = stanza.attrs;
     const rmr = getBinaryNodeChild(stanza, 'rmr');

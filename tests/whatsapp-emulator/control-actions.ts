@@ -13,7 +13,7 @@ export function sayAsAsked(cast: Cast, person: Person, request: SayRequest): Pro
   return person.say(content, { ...options, quoted, to: cast.recipient(to) });
 }
 
-/** Who takes part and what is connected, for `GET /state`. */
+/** Participants and connections, for `GET /state`. */
 export function stateOf(emulator: WhatsAppEmulator, cast: Cast) {
   return {
     url: emulator.url,
@@ -24,13 +24,13 @@ export function stateOf(emulator: WhatsAppEmulator, cast: Cast) {
   };
 }
 
-/** A person as the control API shows one. */
+/** A person as shown by the control API. */
 export function personState(person: Person) {
   const { phone, pn, lid, pushName, habit } = person;
   return { phone, pn, lid, name: pushName, habit, received: person.received.length };
 }
 
-/** What a person has in front of them, without the raw messages. */
+/** The bubbles of a person, without the raw messages. */
 export function bubblesOf(person: Person) {
   return person.received.map(({ message: _, ...bubble }) => bubble);
 }

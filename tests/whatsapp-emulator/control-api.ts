@@ -7,8 +7,8 @@ import type { WhatsAppEmulator } from './emulator.ts';
 import { TranscriptFeed } from './transcript-feed.ts';
 
 /**
- * JSON over HTTP on loopback to play everyone but the client under test: its people, groups and phones, and a server
- * that misbehaves on request. `GET /` explains it.
+ * JSON over HTTP on loopback that controls everything except the client under test: people, groups, phones, and
+ * faults of the server. `GET /` lists the endpoints.
  */
 export class ControlApi {
   readonly url: string;

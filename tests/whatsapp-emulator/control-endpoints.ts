@@ -10,7 +10,7 @@ import type { TranscriptFeed } from './transcript-feed.ts';
 /** The phone that scans when a request names no number. */
 export const DEFAULT_ACCOUNT = '34600000001';
 
-/** All that the control API does, in the order of its help text. */
+/** The endpoints of the control API, in the order of its help text. */
 export function endpointsOf(emulator: WhatsAppEmulator, cast: Cast, feed: TranscriptFeed): Endpoint[] {
   const get = (path: string, about: string, handle: Endpoint['handle']): Endpoint => ({
     method: 'GET',

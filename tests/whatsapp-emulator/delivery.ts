@@ -5,7 +5,7 @@ import { node, SERVER, seconds } from './nodes.ts';
 import type { World } from './world.ts';
 
 /**
- * Keeps a stanza for a device and sends it when the device is live. What is not acknowledged goes out again at the next
+ * Keeps a stanza for a device and sends it when the device is live. Unacknowledged stanzas are sent again at the next
  * login, in the order of the first delivery.
  */
 export function deliver(world: World, device: Device, stanza: BinaryNode): void {
@@ -13,7 +13,7 @@ export function deliver(world: World, device: Device, stanza: BinaryNode): void 
   if (device.isLive) transmit(world, device, stanza);
 }
 
-/** Sends what waits, marked offline, then the end of the offline phase; from then on the device is live. */
+/** Sends the waiting stanzas, marked offline, then the end of the offline batch; from then on the device is live. */
 export function flushOffline(world: World, device: Device): void {
   const waiting = device.mailbox.offline();
   for (const stanza of waiting) transmit(world, device, stanza);
@@ -24,7 +24,7 @@ export function flushOffline(world: World, device: Device): void {
   world.events.emit('live', { device: device.pn, offlineCount: waiting.length });
 }
 
-/** Begins the offline phase: announces what waits, or ends the phase at once when nothing does. */
+/** Begins the offline batch: announces the waiting stanzas, or ends the batch at once when there are none. */
 export function announceOffline(world: World, device: Device): void {
   const { mailbox, connection } = device;
   if (mailbox.size === 0) {

@@ -35,13 +35,13 @@ const NO_REPLY_KINDS = new Set(['category']);
 export interface EmulatorOptions {
   /** A free port unless given. Loopback only. */
   readonly port?: number;
-  /** Gets one line per event, for a person to read. */
+  /** Receives one readable line per event. */
   readonly log?: (line: string) => void;
 }
 
 /**
- * A WhatsApp Web server on loopback, good enough for an unmodified Baileys socket. Point `waWebSocketUrl` at `url`.
- * Nothing here waits for time to pass: everything happens on a stanza, a socket event or a call.
+ * A WhatsApp Web server on loopback for an unmodified Baileys socket. Set `waWebSocketUrl` to `url`.
+ * Nothing here depends on time: everything happens on a stanza, a socket event or a call.
  */
 export class WhatsAppEmulator implements ServerSide, ConnectionListener {
   readonly url: string;
@@ -89,17 +89,17 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     return this.#world.events;
   }
 
-  /** Misbehaviour for all clients; see `Faults`. */
+  /** Faults for all clients; see `Faults`. */
   get faults(): Faults {
     return this.#world.faults;
   }
 
-  /** Where files go up and down. */
+  /** The media servers. */
   get mediaHost(): MediaHost {
     return this.#world.mediaHost;
   }
 
-  /** What a service's environment needs to exchange files with this server. */
+  /** Environment variables that a service needs to exchange files with this server. */
   get mediaEnv(): { WA2AI_WHATSAPP_MEDIA_HOST: string; NODE_EXTRA_CA_CERTS: string } {
     const { hostname, caFile } = this.#world.mediaHost;
     return { WA2AI_WHATSAPP_MEDIA_HOST: hostname, NODE_EXTRA_CA_CERTS: caFile };
@@ -124,17 +124,17 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     return this.#world.transcript.stanzas();
   }
 
-  /** What a chat shows, one bubble per WhatsApp id. `chat`: a group's JID or a person's, in either form. */
+  /** The bubbles of a chat, one per WhatsApp id. `chat`: a group's JID or a person's, in either form. */
   bubbles(chat: string): Bubble[] {
     return this.#world.transcript.bubbles(this.#world.directory.actor(chat)?.pn ?? chat);
   }
 
-  /** How many stanzas a linked device has not acknowledged. */
+  /** The number of stanzas that a linked device has not acknowledged. */
   waitingFor(devicePn: string): number {
     return this.#device(devicePn).mailbox.size;
   }
 
-  /** Resolves once a linked device has acknowledged everything it was sent. @throws {EmulatorError} after `timeoutMs` */
+  /** Resolves when a linked device has acknowledged all its stanzas. @throws {EmulatorError} after `timeoutMs` */
   async waitUntilSettled(devicePn: string, timeoutMs = PATIENCE_MS): Promise<void> {
     const { mailbox } = this.#device(devicePn);
     if (mailbox.size > 0) await this.waitFor('settled', () => mailbox.size === 0, timeoutMs);

@@ -12,7 +12,7 @@ import type { World } from './world.ts';
 const REF_COUNT = 6;
 const SIGN_TIMEOUT_MS = 20_000;
 
-/** A client that wants to be linked. */
+/** A client that requests linking. */
 interface Candidate {
   readonly connection: Connection;
   readonly noiseKey: Buffer;
@@ -20,7 +20,7 @@ interface Candidate {
   readonly refs: string[];
   /** Set by `companion_hello`: code pairing with this phone. */
   code?: { readonly ref: string; readonly phone: PhoneActor };
-  /** Set while the client's signature is awaited. */
+  /** Set while waiting for the client's signature. */
   signing?: {
     readonly iqId: string;
     readonly accountKey: Uint8Array;
@@ -28,7 +28,7 @@ interface Candidate {
   };
 }
 
-/** Links new clients, by QR or by code. The cryptography is the phone's; this routes and registers. */
+/** Links new clients, by QR or by code. The phone does the cryptography; this class routes and registers. */
 export class Pairing {
   readonly #world: World;
   readonly #candidates = new Map<Connection, Candidate>();
@@ -37,7 +37,7 @@ export class Pairing {
     this.#world = world;
   }
 
-  /** A client without an account connected: it gets the refs for its QR codes. */
+  /** Handles the connection of a client without an account: sends the refs for its QR codes. */
   begin(connection: Connection, noiseKey: Buffer, payload: proto.ClientPayload): void {
     const registration = payload.devicePairingData;
     if (!registration) {
@@ -58,7 +58,7 @@ export class Pairing {
     this.#world.events.emit('pairing', { refs });
   }
 
-  /** A stanza of a client that is not logged in. @returns false when it is none of pairing's */
+  /** Handles a stanza of a client that is not logged in. @returns false when it does not belong to pairing */
   onNode(connection: Connection, stanza: BinaryNode): boolean {
     const candidate = this.#candidates.get(connection);
     if (!candidate || stanza.tag !== 'iq') return false;
@@ -212,7 +212,7 @@ export class Pairing {
   }
 }
 
-/** True for a first login after an account was chosen: such a payload names a user. */
+/** True when the login payload names a user, as after pairing. */
 export function isLogin(payload: proto.ClientPayload): boolean {
   return Boolean(payload.username && Number(payload.username) > 0) && !payload.devicePairingData;
 }

@@ -5,7 +5,7 @@ import type { MediaHost } from './media-host.ts';
 import { makeServerIdentity } from './noise-server.ts';
 import { Transcript } from './transcript.ts';
 
-/** Everything one emulator knows; its parts share it and nothing else. */
+/** The state of one emulator; its parts share nothing else. */
 export interface World {
   readonly directory: Directory;
   readonly events: Events;

@@ -75,13 +75,13 @@ class TestNode {
   readonly open = new Map<string, Fence>();
   readonly abandoned: string[] = [];
   readonly owner: LeaseManager;
-  /** How often it showed itself to the others. */
+  /** The number of its heartbeats. */
   shown = 0;
   isDraining = false;
   isCutOff = false;
   connectedForMs = 60_000;
   holdFailures = 0;
-  /** How long the socket of an account takes to be closed in order. */
+  /** The duration of an orderly close of an account's socket. */
   stopTakesMs = 0;
 
   constructor(world: World, nodeId: string) {
@@ -244,7 +244,7 @@ describe('several nodes', () => {
     await world.advanceMs(15_000);
     expect(n1.owner.held().size).toBe(1);
     const lost = [...n1.owner.held().keys()][0] as string;
-    // A killed process runs nothing any more.
+    // A killed process runs no code.
     n1.isCutOff = true;
     n1.open.clear();
     world.state.gone.add('n1');

@@ -10,15 +10,15 @@ import type { EarlierTurn } from '../../../../router/src/core/ports/chat-history
 const settings: AutoReplyLoopSettings = { turns: 10, replyMs: 1_500 };
 
 interface Line {
-  /** After our last reply. */
+  /** Time since the last reply of wa2ai. */
   afterReplyMs?: number;
-  /** After the line before, whether or not that was answered by then. */
+  /** Time since the previous message, answered or not. */
   afterLineMs?: number;
   text: string;
   sender?: string;
 }
 
-/** Plays lines through a chat whose agent answers `answerMs` after each; which lines were dropped as part of a loop. */
+/** Runs messages through a chat whose agent answers `answerMs` after each; returns which were ignored as a loop. */
 function play(lines: Line[], options: { answerMs?: number; answer?: (text: string) => string } = {}) {
   const { answerMs = 300, answer = (text: string) => `Echo: ${text}` } = options;
   const answered: EarlierTurn[] = [];
