@@ -59,10 +59,7 @@ const ADAPTERS: Array<{ name: string; open(): Promise<Nodes> }> = [
           await connections.get(name)?.close();
           // The server releases the lock when it reads the end of the connection, at a time that this process does not control.
           await expect
-            .poll(
-              () => prisma.$queryRaw<Array<{ locked: boolean }>>`SELECT node_has_lock(${name}) AS locked`,
-              { timeout: 5_000 },
-            )
+            .poll(() => prisma.$queryRaw<Array<{ locked: boolean }>>`SELECT node_has_lock(${name}) AS locked`)
             .toEqual([{ locked: false }]);
         },
         close: async () => {

@@ -145,9 +145,9 @@ describe('RegexMatcher', () => {
     const before = holders();
     const matcher = aMatcher();
     const running = matcher.test(...evil);
-    await vi.waitFor(() => expect(holders()).toBeGreaterThan(before), { timeout: 4_000, interval: 1 });
+    await expect.poll(holders, { interval: 1 }).toBeGreaterThan(before);
     await running;
-    await vi.waitFor(() => expect(holders()).toBe(before), { timeout: 4_000 });
+    await expect.poll(holders).toBe(before);
   });
 
   it('rejects running, waiting and later tests when it is closed', async () => {
