@@ -12,6 +12,7 @@ import { chatHash } from '../../../core/chat-hash.ts';
 import { StorageUnavailableError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Journal } from '../../../core/ports/journal.ts';
+import { atMost } from '../connection/bounded-cache.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountSignal } from '../signal/signal-repository.ts';
 import { CoreDelivery, type CoreDeliveryOptions } from './core-delivery.ts';
@@ -85,7 +86,7 @@ export class InboundRunner {
   readonly #options: InboundRunnerOptions;
   readonly #delivery: CoreDelivery;
   /** LIDs by number: a person's number and LID are one chat once a stanza named both. */
-  readonly #lidOf = new LRUCache<string, string>({ max: MAX_PEOPLE });
+  readonly #lidOf = new LRUCache<string, string>(atMost(MAX_PEOPLE));
   readonly #work = new Set<Promise<unknown>>();
   readonly #context = new AsyncResource('wa2ai-inbound');
   #state = new InboundState<Stanza, Content>(0n);

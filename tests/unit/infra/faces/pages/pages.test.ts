@@ -79,6 +79,12 @@ describe('GET /qr', () => {
     api.accounts.set(status);
     return (await api.call('GET', '/qr')).text;
   };
+  const addRoute = () =>
+    api.call('POST', '/api/routes', {
+      channelId: '*',
+      agentEndpoint: 'http://localhost:8000',
+      config: { adk: { appName: 'a' } },
+    });
 
   it('shows the picture, and a new one when the code changes', async () => {
     const picture = /<img class="qr" src="([^"]+)"/;
@@ -108,6 +114,7 @@ describe('GET /qr', () => {
   it('shows how to add the first route until one exists', async () => {
     const before = await shown({});
     expect(before).toContain('No route exists yet, so no message is answered.');
+    expect(before).not.toContain('Nothing to do');
     const command = /<pre>(.*)<\/pre>/s.exec(before)?.[1]?.replaceAll('&quot;', '"').replaceAll('&#39;', "'");
     expect(command).toContain(`curl -X POST ${api.url}/api/routes`);
     const [, body = ''] = /-d '(.*)'$/.exec(command ?? '') ?? [];
@@ -132,6 +139,7 @@ describe('GET /qr', () => {
     'restricted',
     'stopped',
   ] as const)('shows the state %s with its next action in words', async (state) => {
+    await addRoute();
     const text = await shown({ state, nextAction: 'Do this & that.', reason: 'Because <b>.' });
     expect(text).toContain(`>${state}</p>`);
     expect(text).toContain('<p>Do this &amp; that.</p>');

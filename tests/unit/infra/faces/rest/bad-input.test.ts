@@ -162,7 +162,7 @@ describe('other resources', () => {
       'GET',
       '/api/messages?channelId=x',
       undefined,
-      'channelId must be *, a phone number with its country code, a JID or a group id.',
+      'channelId must be one chat: a phone number with its country code, a JID or a group id.',
     ],
     ['GET', '/api/dead-letters?cursor=-1', undefined, 'cursor must be the id of a row.'],
     ['GET', '/api/routes?chat=1', undefined, 'chat is not a known field.'],
