@@ -204,11 +204,11 @@ describe('A file that cannot be loaded', () => {
       },
     ],
     [
-      'is spoilt on the way',
+      'is corrupted during the download',
       'MEDIA_BROKEN',
       DAMAGED,
       async (person) => {
-        bed.emulator.mediaHost.faults.spoiltDownloads = 1;
+        bed.emulator.mediaHost.faults.corruptedDownloads = 1;
         return person.say(bed.emulator.mediaHost.message('image', png, { caption: '/analyze' }), {
           to: bed.phone,
         });

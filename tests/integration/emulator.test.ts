@@ -404,7 +404,7 @@ describe('faults on request', () => {
     const client = await pairedClient();
     await hangUp(client);
     await ana.say('stuck', { to: phone });
-    emulator.faults.isWedged = true;
+    emulator.faults.isOfflineEndless = true;
     const receipt = emulator.waitFor('receipt');
     await reconnect(client);
     await receipt;

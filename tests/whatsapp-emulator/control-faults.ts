@@ -39,8 +39,8 @@ export function applyFault(emulator: WhatsAppEmulator, fault: FaultRequest): voi
     case 'corrupt':
       faults.corruptions = fault.count;
       return;
-    case 'wedge':
-      faults.isWedged = fault.isOn;
+    case 'endless-offline':
+      faults.isOfflineEndless = fault.isOn;
       return;
     case 'ignore-pings':
       faults.isIgnoringPings = fault.isOn;

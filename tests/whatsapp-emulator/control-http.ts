@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
-import { digitsOf } from './cast.ts';
 import { EmulatorError } from './emulator-error.ts';
+import { digitsOf } from './participants.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { digitsOf } from './cast.ts';
+import { digitsOf } from './participants.ts';
 
 const number = z
   .string()
@@ -70,7 +70,7 @@ export const requests = {
     z.strictObject({ kind: z.literal('refuse-messages'), count, code: z.number().int().default(463) }),
     z.strictObject({ kind: z.literal('duplicate'), count }),
     z.strictObject({ kind: z.literal('corrupt'), count }),
-    z.strictObject({ kind: z.literal('wedge'), isOn: z.boolean().default(true) }),
+    z.strictObject({ kind: z.literal('endless-offline'), isOn: z.boolean().default(true) }),
     z.strictObject({ kind: z.literal('ignore-pings'), isOn: z.boolean().default(true) }),
     z.strictObject({ kind: z.literal('clear') }),
   ]),

@@ -28,7 +28,7 @@ export class Faults {
   /** Delay of every frame to a client, ms. */
   delayMs = 0;
   /** Never end the offline batch of a login: the client's first buffer stays full. */
-  isWedged = false;
+  isOfflineEndless = false;
   /** Leave keep-alive pings unanswered. */
   isIgnoringPings = false;
 

@@ -17,7 +17,7 @@ export interface MediaFaults {
   /** Downloads that stop after the headers and half of the file. */
   stalledDownloads: number;
   /** Downloads whose bytes have one bit turned. */
-  spoiltDownloads: number;
+  corruptedDownloads: number;
   /** Uploads answered with 500 and no JSON. */
   failedUploads: number;
 }
@@ -46,7 +46,7 @@ export class MediaHost {
   readonly hostname: string;
   /** PEM file of the certificate. */
   readonly caFile: string;
-  readonly faults: MediaFaults = { stalledDownloads: 0, spoiltDownloads: 0, failedUploads: 0 };
+  readonly faults: MediaFaults = { stalledDownloads: 0, corruptedDownloads: 0, failedUploads: 0 };
   /** Requested paths, in order. */
   readonly downloads: string[] = [];
   /** Paths of uploads, in order; repeated uploads count again. */
@@ -220,8 +220,8 @@ export class MediaHost {
       return;
     }
     const sent = Buffer.from(bytes);
-    if (faults.spoiltDownloads > 0) {
-      faults.spoiltDownloads -= 1;
+    if (faults.corruptedDownloads > 0) {
+      faults.corruptedDownloads -= 1;
       sent[0] = (sent[0] ?? 0) ^ 1;
     }
     response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(sent);

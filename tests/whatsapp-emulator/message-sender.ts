@@ -86,7 +86,7 @@ export class MessageSender {
       const encs = forGroup
         ? [...(forGroup.distributions.get(device) ?? []), forGroup.enc]
         : [directEnc(await this.#encryptFor(device, wrapOwn(outgoing)))];
-      const stanza = this.#stanza(outgoing, device, outgoing.isCorrupt ? spoilt(encs) : encs);
+      const stanza = this.#stanza(outgoing, device, outgoing.isCorrupt ? corrupted(encs) : encs);
       stanzas.set(device, stanza);
       this.#server.sendMessage(stanza);
     }
@@ -170,7 +170,7 @@ function encNode(type: string, content: Uint8Array): BinaryNode {
 }
 
 // Far enough from the end to be in the encrypted part of each kind. Copies the nodes: devices share the skmsg node.
-function spoilt(encs: BinaryNode[]): BinaryNode[] {
+function corrupted(encs: BinaryNode[]): BinaryNode[] {
   return encs.map((enc) => {
     if (!(enc.content instanceof Uint8Array)) return enc;
     const bytes = Buffer.from(enc.content);

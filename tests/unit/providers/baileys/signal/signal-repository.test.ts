@@ -265,10 +265,10 @@ describe('a person with two sessions', () => {
     const [older, newer] = await twoSessions(account);
     await account.auth.commits.flush();
     const before = await storedSession();
-    const { bytes } = await anaWrites(older, account, 'spoilt');
-    const spoilt = Buffer.from(bytes);
-    spoilt.writeUInt8(spoilt.readUInt8(spoilt.length - 12) ^ 1, spoilt.length - 12);
-    await expect(accountReads(account, { type: 'msg', bytes: spoilt })).rejects.toThrow();
+    const { bytes } = await anaWrites(older, account, 'corrupted');
+    const corrupted = Buffer.from(bytes);
+    corrupted.writeUInt8(corrupted.readUInt8(corrupted.length - 12) ^ 1, corrupted.length - 12);
+    await expect(accountReads(account, { type: 'msg', bytes: corrupted })).rejects.toThrow();
     await account.auth.commits.flush();
     expect(await storedSession()).toBe(before);
     for (const peer of [newer, older]) await accountReads(account, await anaWrites(peer, account, 'fine'));

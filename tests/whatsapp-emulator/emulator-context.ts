@@ -6,7 +6,7 @@ import { makeServerIdentity } from './noise-server.ts';
 import { Transcript } from './transcript.ts';
 
 /** The state of one emulator; its parts share nothing else. */
-export interface World {
+export interface EmulatorContext {
   readonly directory: Directory;
   readonly events: Events;
   readonly faults: Faults;
@@ -15,7 +15,7 @@ export interface World {
   readonly identity: ReturnType<typeof makeServerIdentity>;
 }
 
-export function makeWorld(mediaHost: MediaHost): World {
+export function createContext(mediaHost: MediaHost): EmulatorContext {
   return {
     directory: new Directory(),
     events: new Events(),

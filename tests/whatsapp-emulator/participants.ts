@@ -6,7 +6,7 @@ import type { PersonOptions } from './person-model.ts';
 import { createPhone, type Phone } from './phone.ts';
 
 /** The phones of accounts, the people and the groups, by phone number (digits). */
-export class Cast {
+export class Participants {
   readonly #server: ServerSide;
   readonly #phones = new Map<string, Phone>();
   readonly #people = new Map<string, Person>();
