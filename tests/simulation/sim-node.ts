@@ -274,7 +274,8 @@ export class SimNode {
 }
 
 function neverLost({ accountId, owner, epoch }: Fence): Fence {
-  return { accountId, owner, epoch, isHeld: () => true, lose: () => undefined };
+  const always = { isHeld: () => true, verify: async () => undefined, isTakeOver: false };
+  return { accountId, owner, epoch, ...always, lose: () => undefined };
 }
 
 /** A number for a name, the same in each run. */

@@ -299,10 +299,8 @@ export class InboundRunner {
       case 'forget':
         this.#track(this.#forget(effect.hashes));
         break;
-      case 'overflow':
-        this.#options.log.warn({ bytes: this.#state.bytes }, 'messages dropped to be delivered again');
-        break;
       case 'disconnect':
+        this.#options.log.warn({ bytes: this.#state.bytes }, 'messages dropped to be delivered again');
         // What was refused by then need not come again.
         this.#track(this.#retries.then(() => this.#options.onOverflow()));
         break;
@@ -317,7 +315,7 @@ export class InboundRunner {
   async #decrypt({ stanza, order, behind, isContent }: Extract<Effect, { type: 'decrypt' }>): Promise<void> {
     const connection = this.#connection;
     if (!connection || !isOrdinary(stanza)) {
-      this.#event({ type: 'not-tried', stanza });
+      this.#event({ type: 'not-read', stanza, why: 'not-tried' });
       return;
     }
     // Senders are asked more slowly than messages fail: those that wait for it must not fill the memory.
@@ -346,7 +344,7 @@ export class InboundRunner {
       connection.socket.messageRetryManager?.cancelPendingPhoneRequest(stanza.id);
     } catch (error) {
       this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'decryption interrupted');
-      this.#event({ type: 'not-tried', stanza });
+      this.#event({ type: 'not-read', stanza, why: 'not-tried' });
       // Its slot stays open until WhatsApp delivers it again, which only a new connection makes it do.
       if (error instanceof StorageUnavailableError) this.#options.onStorageFailed(error);
     }
@@ -363,7 +361,7 @@ export class InboundRunner {
       return;
     }
     if (kind === 'failed') this.#logFailure(stanza);
-    this.#event({ type: kind, stanza });
+    this.#event({ type: 'not-read', stanza, why: kind });
   }
 
   /** Log failures 1, 2, 4, 8, ... for the operator: they come in storms. */
@@ -444,7 +442,7 @@ export class InboundRunner {
 
   async #deliver({ key, order, content }: Extract<Effect, { type: 'deliver' }>): Promise<void> {
     const outcome = await this.#delivery.deliver({ ...content, order });
-    this.#event({ type: outcome === 'left' ? 'refused' : 'stored', key });
+    this.#event({ type: 'delivered', key, isStored: outcome !== 'left' });
   }
 
   #recordUndecryptable(stanza: Stanza, order: bigint): void {
