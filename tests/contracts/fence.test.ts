@@ -44,6 +44,8 @@ beforeEach(async () => {
   await postgres.prisma.account.create({ data: { id: account } });
   const lease = (await leasesOf(nodes.n1).acquire(account)) as Lease;
   fence = new HeldLease(lease, {
+    leases: leasesOf(nodes.n1),
+    isTakeOver: false,
     safeMs: 40_000,
     askedAtMs: 0,
     monotonicMs: () => time.ms,

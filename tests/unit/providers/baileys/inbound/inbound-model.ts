@@ -145,10 +145,10 @@ export class InboundModel {
     if (this.#read.has(hash) && row) {
       this.#give({ type: 'read', stanza, unit: 0, content: stanza.key, bytes: stanza.bytes });
     } else if (this.#read.has(hash)) {
-      this.#give({ type: 'spent', stanza });
+      this.#give({ type: 'not-read', stanza, why: 'spent' });
     } else if (kind === 'corrupt' || kind === 'lost') {
       this.#failed.add(stanza.key);
-      this.#give({ type: 'failed', stanza });
+      this.#give({ type: 'not-read', stanza, why: 'failed' });
     } else {
       this.#read.add(hash);
       const isMessage = kind === 'plain';
@@ -165,7 +165,7 @@ export class InboundModel {
     if (!effect) return;
     this.#decrypting = undefined;
     this.close();
-    this.#give({ type: 'not-tried', stanza: effect.stanza });
+    this.#give({ type: 'not-read', stanza: effect.stanza, why: 'not-tried' });
   }
 
   commit(): void {
@@ -200,7 +200,7 @@ export class InboundModel {
     const [effect] = this.#delivering.splice(pick % Math.max(1, this.#delivering.length), 1);
     if (!effect) return;
     if (!this.inbox.includes(effect.content)) this.inbox.push(effect.content);
-    this.#give({ type: 'stored', key: effect.key });
+    this.#give({ type: 'delivered', key: effect.key, isStored: true });
   }
 
   /** A sender who was asked sends the message again. */
