@@ -70,7 +70,7 @@ export class Cluster {
       if (index > 0) await nodes.any().api('POST', '/api/accounts', { id });
       phones += 1;
       const phone = createPhone(emulator, { phone: `349${String(10_000_000 + phones)}` });
-      await nodes.untilHeld(id);
+      await nodes.untilOwned(id);
       await nodes.pair(phone, id);
       await nodes.any().addRoute('*', agentUrl, { accountId: id });
       made.push(phone);

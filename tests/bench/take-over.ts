@@ -24,7 +24,7 @@ export async function takeOvers(
   const { nodes } = cluster;
   const tookMs: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    const owner = await nodes.untilHeld();
+    const owner = await nodes.untilOwned();
     const live = ground.emulator.waitFor('live', undefined, LATEST_MS);
     const signalledAtMs = performance.now();
     process.kill(nodes.node(owner).pid, signal);
