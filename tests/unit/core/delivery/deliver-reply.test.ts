@@ -361,7 +361,7 @@ describe('ReplyDelivery', () => {
   });
 });
 
-/** So many steps of the microtask queue later. */
+/** Resolves after this number of microtasks. */
 async function after(steps: number): Promise<void> {
   for (let step = 0; step < steps; step++) await Promise.resolve();
 }

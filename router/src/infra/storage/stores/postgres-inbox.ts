@@ -73,7 +73,7 @@ export class PostgresInbox implements Inbox {
           ${storableOrNull(sender.pushName)}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
           ${storableOrNull(ignoredReason)}, ${Math.trunc(message.sentAtMs)}::bigint,
           ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
-          ${mediaRef}, ${node})`),
+          ${mediaRef}, ${node}, ${storableJson(ignoredReason === undefined ? message.mentions : undefined)}::jsonb)`),
     );
     return {
       outcome: row.outcome,
@@ -97,6 +97,7 @@ export class PostgresInbox implements Inbox {
                push_name AS "pushName", kind, text, quoted_text AS "quotedText", media, reply_to AS "replyTo", attempts,
                json_build_object('phone', chat_phone, 'lid', chat_lid, 'groupId', group_id) AS chat,
                (SELECT e.edit_of FROM message e WHERE e.id = message_id) AS "editOf",
+               (SELECT e.mentions FROM message e WHERE e.id = message_id) AS mentions,
                (extract(epoch FROM sent_at) * 1000)::bigint::float8 AS "sentAtMs",
                (extract(epoch FROM received_at) * 1000)::bigint::float8 AS "receivedAtMs",
                (extract(epoch FROM replied_at) * 1000)::bigint::float8 AS "repliedAtMs",
