@@ -3,12 +3,12 @@ import { type App, createApp } from './app/app.ts';
 import { ConfigError, loadConfig } from './config/config.ts';
 import { Wa2aiError } from './core/errors.ts';
 
-/** Exit codes: 0 stopped when asked, 1 could not run or go on, 2 a wrong setting. */
+/** Exit codes: 0 stopped by a signal, 1 cannot start or continue, 2 a setting is wrong. */
 async function main(): Promise<void> {
   const stop = stopOnSignals();
   if (existsSync('.env')) process.loadEnvFile('.env');
   try {
-    // Until there is a logger, warnings are kept from the terminal: they are not the operator's.
+    // Node's warnings are not for the operator; once there is a logger they are logged.
     process.removeAllListeners('warning');
     const app = await createApp(loadConfig(process.env));
     reportWarnings(app);
@@ -21,8 +21,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * SIGINT, SIGTERM and SIGHUP (the terminal was closed) stop the service cleanly, during its start as soon as that has
- * ended; a second one ends at once.
+ * SIGINT, SIGTERM and SIGHUP (the terminal was closed) stop the service; during the start, after the start has ended. A
+ * second signal ends the process at once.
  */
 function stopOnSignals(): { ready(app: App): void } {
   let app: App | undefined;
@@ -38,7 +38,7 @@ function stopOnSignals(): { ready(app: App): void } {
     );
   };
   const onSignal = () => {
-    // Turns under way resume at the next start, so an impatient end loses nothing.
+    // Running turns resume at the next start: nothing is lost.
     if (isAsked) {
       app?.abandon();
       process.exit(1);
@@ -49,7 +49,7 @@ function stopOnSignals(): { ready(app: App): void } {
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
   process.on('SIGHUP', () => {
-    // A closed terminal takes no more lines, and their errors must not end the process before it has stopped.
+    // Writes to a closed terminal fail; their errors must not end the process before it has stopped.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
     onSignal();
   });
@@ -61,7 +61,7 @@ function stopOnSignals(): { ready(app: App): void } {
   };
 }
 
-/** Beside a newer version this one hands over what it holds and ends; its next start says the same sentence. */
+/** A newer version has migrated the database: releases the accounts and exits. The next start fails with this sentence. */
 function stopWhenOutdated(app: App): void {
   void app.untilOutdated.then(async (sentence) => {
     app.log.fatal({ reason: sentence }, 'stopping: a newer wa2ai has taken over the database');
@@ -70,18 +70,18 @@ function stopWhenOutdated(app: App): void {
   });
 }
 
-/** Node's warnings and lost rejections go where the operator looks; deprecations inside libraries are no news to them. */
+/** Logs Node's warnings and unhandled rejections; deprecation warnings of libraries at debug only. */
 function reportWarnings({ log }: App): void {
   process.on('warning', (warning) => {
     const level = warning.name === 'DeprecationWarning' ? 'debug' : 'warn';
-    log[level]({ err: warning }, 'Node warns');
+    log[level]({ err: warning }, 'node warning');
   });
   process.on('unhandledRejection', (error) => {
-    log.error({ err: error }, 'a rejection nobody handled; the service goes on');
+    log.error({ err: error }, 'unhandled rejection');
   });
 }
 
-/** What is on purpose is a sentence for the operator; anything else needs its stack to be found. */
+/** The sentence of a wa2ai error; the stack of any other error, which is a defect. */
 function sentenceOf(error: unknown): string {
   if (error instanceof Wa2aiError) return `wa2ai: ${error.message}`;
   return `wa2ai could not start: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import {
-  type EmbeddedPostgres,
+  type RunningPostgres,
   startEmbeddedPostgres,
 } from '../../router/src/infra/storage/embedded/embedded-postgres.ts';
 import { applyMigrations } from '../../router/src/infra/storage/upkeep/migrations.ts';
@@ -24,7 +24,7 @@ const FOLDER_PREFIX = 'wa2ai-test-run-';
 
 interface Run {
   users: number;
-  started: Promise<{ folder: string; postgres: EmbeddedPostgres }>;
+  started: Promise<{ folder: string; postgres: RunningPostgres }>;
 }
 
 /** Every Vitest project loads its own copy of this module; the server is one for the process. */
@@ -47,7 +47,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-async function start(): Promise<{ folder: string; postgres: EmbeddedPostgres }> {
+async function start(): Promise<{ folder: string; postgres: RunningPostgres }> {
   await removeLeftBehind();
   const folder = await mkdtemp(join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
   const postgres = await startEmbeddedPostgres({

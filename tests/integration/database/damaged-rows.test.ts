@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ChatClaim } from '../../../router/src/core/ports/inbox.ts';
 import { DAMAGED_VALUE } from '../../../router/src/core/ports/key-store.ts';
 import {
-  type EmbeddedPostgres,
+  type RunningPostgres,
   startEmbeddedPostgres,
 } from '../../../router/src/infra/storage/embedded/embedded-postgres.ts';
 import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
@@ -32,7 +32,7 @@ const bo = aPerson();
 const long = () => randomBytes(24_000).toString('base64');
 
 let dataDir: string;
-let server: EmbeddedPostgres;
+let server: RunningPostgres;
 let postgres: Postgres;
 let claim: ChatClaim;
 let otherClaim: ChatClaim;

@@ -9,7 +9,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from '../../../router/src/core/ports/logger.ts';
 import {
-  type EmbeddedPostgres,
+  type RunningPostgres,
   startEmbeddedPostgres,
 } from '../../../router/src/infra/storage/embedded/embedded-postgres.ts';
 import type { ChildReport } from '../../support/postgres-child.ts';
@@ -23,7 +23,7 @@ describe('startEmbeddedPostgres', () => {
   let parent: string;
   let dataDir: string;
   const children: ChildProcess[] = [];
-  const servers: EmbeddedPostgres[] = [];
+  const servers: RunningPostgres[] = [];
 
   let made: string;
 
@@ -57,7 +57,7 @@ describe('startEmbeddedPostgres', () => {
     await rm(parent, { recursive: true, force: true });
   });
 
-  async function start(log: Logger = quietLog): Promise<EmbeddedPostgres> {
+  async function start(log: Logger = quietLog): Promise<RunningPostgres> {
     const server = await startEmbeddedPostgres({ dataDir, log, settings: { fsync: 'off' } });
     servers.push(server);
     return server;

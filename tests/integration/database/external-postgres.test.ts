@@ -4,10 +4,8 @@ import pg from 'pg';
 import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Logger } from '../../../router/src/core/ports/logger.ts';
-import {
-  connectExternalPostgres,
-  type ExternalPostgres,
-} from '../../../router/src/infra/storage/connections/external-postgres.ts';
+import { connectExternalPostgres } from '../../../router/src/infra/storage/connections/external-postgres.ts';
+import type { RunningPostgres } from '../../../router/src/infra/storage/embedded/embedded-postgres.ts';
 import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog } from '../../support/quiet-log.ts';
@@ -16,7 +14,7 @@ import { TransactionPooler } from '../../support/transaction-pooler.ts';
 describe('connectExternalPostgres', () => {
   let database: TestDatabase;
   let admin: pg.Client;
-  const opened: ExternalPostgres[] = [];
+  const opened: RunningPostgres[] = [];
 
   beforeAll(async () => {
     database = await createTestDatabase();

@@ -22,7 +22,7 @@ export interface AccountStateDetails {
   pairingBy?: 'qr' | 'code';
   /** A code to scan or enter is there now. */
   hasCode?: boolean;
-  /** When it goes on by itself, epoch milliseconds. */
+  /** When wa2ai connects again automatically, epoch milliseconds. */
   retryAtMs?: number;
   /** It waits for the database, as the reason says. */
   isStorageTrouble?: boolean;
@@ -52,15 +52,15 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
     case 'replaced':
       return 'Stop the other program that uses this link, then restart the account here.';
     case 'outdated':
-      return 'Update wa2ai: WhatsApp no longer takes this client version.';
+      return 'Update wa2ai: WhatsApp no longer accepts this client version.';
     case 'restricted':
-      return `Wait: WhatsApp limits this account; it goes on by itself ${at(details.retryAtMs)}. Write to nobody new until then.`;
+      return `Wait: WhatsApp limits this account; wa2ai connects again ${at(details.retryAtMs)}. Do not write to new contacts until then.`;
     case 'stopped':
       return 'Wait: wa2ai is stopping, or moves the account to another node. If this lasts, restart the account.';
   }
 }
 
-/** For people: to the second, and in which zone; programs have `retryAt`. */
+/** A time for people, to the second and with its zone; programs read `retryAt`. */
 function at(timeMs: number | undefined): string {
   if (timeMs === undefined) return 'soon';
   return `at ${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;

@@ -1,3 +1,4 @@
+import { chatHash } from '../chat-hash.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import { KeyedQueue } from '../keyed-queue.ts';
@@ -140,14 +141,16 @@ export class ReplyDelivery {
       for (const { reply, attempts, openForMs } of overdue) {
         // `resume` sends them all again.
         if (opening !== this.#opening) return;
-        const { outboxId, messageId } = reply;
+        const { outboxId, messageId, message } = reply;
         if (this.#queued.has(outboxId)) continue;
+        const { to, waMessageId } = message;
+        const fields = { outboxId, messageId, waMessageId, chat: chatHash(provider.accountId, to), attempts };
         if (attempts >= MAX_UNACKNOWLEDGED && openForMs >= MAX_UNACKNOWLEDGED * ackTimeoutMs) {
           const error = `WhatsApp took it ${attempts} times and never acknowledged it.`;
           await outbox.markDead(outboxId, error, 'never-acknowledged');
-          log.error({ outboxId, messageId, attempts }, 'reply never acknowledged');
+          log.error(fields, 'reply never acknowledged');
         } else {
-          log.warn({ outboxId, messageId, attempts }, 'reply not acknowledged in time, sending it again');
+          log.warn(fields, 'reply not acknowledged in time, sending it again');
           this.#enqueue(reply);
         }
       }

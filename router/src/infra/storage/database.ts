@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { projectFolder } from '../../config/package-version.ts';
 import type { StorageTroubleError } from '../../core/errors.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import { connectExternalPostgres, type ExternalPostgres } from './connections/external-postgres.ts';
+import { connectExternalPostgres } from './connections/external-postgres.ts';
 import { withConnection } from './connections/with-connection.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/embedded-postgres.ts';
+import { type RunningPostgres, startEmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import { openSecrets } from './encryption/open-secrets.ts';
 import type { SecretCipher } from './encryption/secret-cipher.ts';
 import { nodeIdOf } from './node-id.ts';
@@ -61,14 +61,10 @@ async function nodeIdFrom(config: DatabaseConfig): Promise<string> {
   return config.nodeId ?? nodeIdOf(config.dataDir);
 }
 
-async function prepare(
-  config: DatabaseConfig,
-  database: EmbeddedPostgres | ExternalPostgres,
-  log: Logger,
-): Promise<Database> {
+async function prepare(config: DatabaseConfig, database: RunningPostgres, log: Logger): Promise<Database> {
   const { url } = database;
   try {
-    const folder = findPrismaFolder();
+    const folder = join(projectFolder(), 'prisma');
     const nodeId = await nodeIdFrom(config);
     const applied = await applyMigrations(url, folder);
     if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'database migrated');
@@ -93,13 +89,4 @@ async function prepare(
     await database.stop();
     throw error;
   }
-}
-
-/** `prisma` of the project; the sources and the build have it at different distances. */
-function findPrismaFolder(): string {
-  for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
-    const prisma = join(folder, 'prisma');
-    if (existsSync(join(prisma, 'migrations'))) return prisma;
-  }
-  throw new TypeError('the folder "prisma" is missing beside the program');
 }

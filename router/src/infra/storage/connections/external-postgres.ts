@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { DatabaseError, type DatabaseErrorCode, errorCode } from '../database-errors.ts';
+import type { RunningPostgres } from '../embedded/embedded-postgres.ts';
 import { addressOf, type DatabaseAddress, explainConnectError } from './connect-errors.ts';
 import { sharesSessions } from './detect-transaction-pooler.ts';
 import { takeInstanceLock } from './instance-lock.ts';
@@ -32,17 +33,6 @@ export interface ExternalPostgresOptions {
   startTimeoutMs?: number;
 }
 
-/** The database at DATABASE_URL, with this node's name locked. */
-export interface ExternalPostgres {
-  url: string;
-  /** Always undefined: why a server of the operator is down is not known here. */
-  readonly trouble: undefined;
-  /** Releases the node's name; the server is not touched. */
-  stop(): Promise<void>;
-  /** Nothing to do: the name is released when this process ends. */
-  abandon(): void;
-}
-
 /**
  * Connects to the operator's PostgreSQL, checks that it can be used, and locks this node's name in it until `stop`, also
  * after restarts of the server.
@@ -50,7 +40,7 @@ export interface ExternalPostgres {
  *   DATABASE_POOLER: the URL leads through a pooler that shares sessions between transactions ·
  *   DATABASE_ALREADY_RUNNING: another process has this node's name
  */
-export async function connectExternalPostgres(options: ExternalPostgresOptions): Promise<ExternalPostgres> {
+export async function connectExternalPostgres(options: ExternalPostgresOptions): Promise<RunningPostgres> {
   const { url, nodeId } = options;
   const log = options.log.child({ mod: 'postgres' });
   let client = await connect(options);
@@ -90,13 +80,13 @@ export async function connectExternalPostgres(options: ExternalPostgresOptions):
   watch();
   return {
     url,
-    trouble: undefined,
+    trouble: undefined, // why an operator's server does not respond is not known here
     async stop() {
       stopping.abort();
       await relocking;
       await client.end().catch(() => undefined);
     },
-    abandon: () => undefined,
+    abandon: () => undefined, // the server releases the lock when this process ends
   };
 }
 

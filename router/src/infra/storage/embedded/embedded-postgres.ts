@@ -43,8 +43,8 @@ export interface EmbeddedPostgresOptions {
   settings?: Record<string, string>;
 }
 
-/** A running embedded database that only this process uses. */
-export interface EmbeddedPostgres {
+/** A running database that only this process uses under its node's name; an external server is never stopped. */
+export interface RunningPostgres {
   /** Contains the password: never log it. Does not change while this object is in use. */
   url: string;
   /** Why a server that ended cannot be restarted until an operator acts; undefined while it runs. */
@@ -62,7 +62,7 @@ export interface EmbeddedPostgres {
  *   data is of another major version · DATABASE_FOLDER: the folder cannot be used · DATABASE_START: PostgreSQL does not
  *   start, with its message · DATABASE_FULL: the disk is full · DATABASE_PLATFORM: no PostgreSQL for this platform
  */
-export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<RunningPostgres> {
   const dataDir = resolve(options.dataDir);
   const prepared = await preparePostgres(dataDir, options.log.child({ mod: 'postgres' }));
   const supervisor = new PostgresSupervisor(prepared, { ...options, dataDir });
@@ -77,7 +77,7 @@ interface Attached {
   port: number;
 }
 
-class PostgresSupervisor implements EmbeddedPostgres {
+class PostgresSupervisor implements RunningPostgres {
   url = '';
   trouble: StorageTroubleError | undefined;
   private readonly dataDir: string;

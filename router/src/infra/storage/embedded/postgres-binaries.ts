@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
+import { readIfThere } from '../files.ts';
 import { canReach, type ServerUser } from './postgres-user.ts';
 
 /** Where PostgreSQL's programs are, and which version they are. */
@@ -81,13 +82,8 @@ function executable(name: string): string {
 
 /** npm packages contain no symbolic links: the package lists them in pg-symlinks.json. */
 async function restoreLinks(root: string): Promise<void> {
-  let text: string;
-  try {
-    text = await readFile(join(root, 'pg-symlinks.json'), 'utf8');
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return;
-    throw error;
-  }
+  const text = await readIfThere(join(root, 'pg-symlinks.json'));
+  if (text === undefined) return;
   for (const { source, target } of symlinksSchema.parse(JSON.parse(text))) {
     const link = join(dirname(root), target);
     try {

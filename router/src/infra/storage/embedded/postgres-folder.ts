@@ -2,6 +2,7 @@ import { chmod, chown, lchown, open, readdir, readFile, rm, stat, unlink } from 
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseError, errorCode } from '../database-errors.ts';
+import { readIfThere } from '../files.ts';
 import { canReach, type ServerUser } from './postgres-user.ts';
 
 /** The files of an embedded database: `postgres/` inside the data folder. */
@@ -62,12 +63,8 @@ export interface PidFile {
 
 /** Reads `postmaster.pid`; undefined if there is none. */
 export async function readPidFile(folder: ServerFolder): Promise<PidFile | undefined> {
-  try {
-    return parsePidFile(await readFile(join(folder.data, 'postmaster.pid'), 'utf8'));
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await readIfThere(join(folder.data, 'postmaster.pid'));
+  return text === undefined ? undefined : parsePidFile(text);
 }
 
 /** Process id in line 1 and port in line 4 (PostgreSQL, storage/lmgr: lock file contents). */

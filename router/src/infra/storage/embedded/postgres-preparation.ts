@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
-import { makeFolder } from '../make-folder.ts';
+import { makeFolder } from '../files.ts';
 import { orFullDisk } from '../upkeep/full-disk.ts';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 import { chownFolder, removeUnfinished, type ServerFolder, serverFolder } from './postgres-folder.ts';

@@ -1,7 +1,8 @@
 import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
+import { createFile, readIfThere } from '../files.ts';
 
 /** AES-256. */
 const KEY_BYTES = 32;
@@ -46,7 +47,8 @@ export async function readDataKeys(path: string): Promise<DataKeyFile> {
 export async function dataKeysOfFolder(dataDir: string, mayCreate: boolean): Promise<DataKeyFile> {
   const path = join(dataDir, 'data-key');
   try {
-    const text = (await readIfThere(path)) ?? (mayCreate ? await createKeyFile(path) : undefined);
+    const text =
+      (await readIfThere(path)) ?? (mayCreate ? await createFile(path, newKey(), 0o600) : undefined);
     return { path, keys: text === undefined ? [] : parseDataKeys(text, path) };
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
@@ -95,23 +97,6 @@ function dataKey(secret: Buffer): DataKey {
   return { id, key: createSecretKey(secret) };
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  });
-}
-
-/** A link appears with its content or not at all, and never replaces a file: two starts at once get one key. */
-async function createKeyFile(path: string): Promise<string> {
-  const draft = `${path}.${process.pid}-${randomBytes(4).toString('hex')}`;
-  await writeFile(draft, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flush: true });
-  try {
-    await link(draft, path).catch((error: unknown) => {
-      if (errorCode(error) !== 'EEXIST') throw error;
-    });
-  } finally {
-    await rm(draft, { force: true });
-  }
-  return readFile(path, 'utf8');
+function newKey(): string {
+  return `${randomBytes(KEY_BYTES).toString('base64')}\n`;
 }

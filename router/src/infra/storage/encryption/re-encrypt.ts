@@ -29,20 +29,24 @@ interface SecretColumn {
   reseal: (cipher: SecretCipher, stored: string, context: string) => string;
 }
 
-const resealText: SecretColumn['reseal'] = (cipher, stored, context) =>
-  cipher.sealText(cipher.openText(stored, context), context);
-
-/** Bytes travel as hexadecimal digits. */
-const resealHex: SecretColumn['reseal'] = (cipher, stored, context) => {
-  const plaintext = cipher.openBytes(Buffer.from(stored, 'hex'), context);
-  return Buffer.from(cipher.sealBytes(plaintext, context)).toString('hex');
+const asText: Pick<SecretColumn, 'prefixOf' | 'reseal'> = {
+  prefixOf: textPrefix,
+  reseal: (cipher, stored, context) => cipher.sealText(cipher.openText(stored, context), context),
 };
 
-const hexPrefix = (keyId: string) => bytesPrefix(keyId).toString('hex');
-const asBytes = (text: string) => `decode(${text}, 'hex')`;
+/** Bytes travel as hexadecimal digits. */
+const asBytes: Pick<SecretColumn, 'typed' | 'prefixOf' | 'reseal'> = {
+  typed: (text) => `decode(${text}, 'hex')`,
+  prefixOf: (keyId) => bytesPrefix(keyId).toString('hex'),
+  reseal: (cipher, stored, context) => {
+    const plaintext = cipher.openBytes(Buffer.from(stored, 'hex'), context);
+    return Buffer.from(cipher.sealBytes(plaintext, context)).toString('hex');
+  },
+};
 
 const COLUMNS: SecretColumn[] = [
   {
+    ...asText,
     table: 'auth_key',
     column: 'value',
     text: 'value',
@@ -50,48 +54,40 @@ const COLUMNS: SecretColumn[] = [
     identity: ['account_id', 'generation', 'category', 'key_id'],
     context: (row) =>
       authKeyContext(row.account_id ?? '', Number(row.generation), row.category ?? '', row.key_id ?? ''),
-    prefixOf: textPrefix,
-    reseal: resealText,
   },
   {
+    ...asText,
     table: 'route',
     column: 'config',
     text: `coalesce(config ->> 'encrypted', config::text)`,
     typed: (text) => `jsonb_build_object('encrypted', ${text})`,
     identity: [],
     context: () => ROUTE_CONFIG_CONTEXT,
-    prefixOf: textPrefix,
-    reseal: resealText,
   },
   {
+    ...asText,
     table: 'message',
     column: 'media_ref',
     text: 'media_ref',
     typed: (text) => text,
     identity: [],
     context: () => MEDIA_REF_CONTEXT,
-    prefixOf: textPrefix,
-    reseal: resealText,
   },
   {
+    ...asBytes,
     table: 'journal',
     column: 'plaintext',
     text: `encode(plaintext, 'hex')`,
-    typed: asBytes,
     identity: ['account_id', 'ciphertext_hash'],
     context: (row) => journalContext(row.account_id ?? '', row.ciphertext_hash ?? ''),
-    prefixOf: hexPrefix,
-    reseal: resealHex,
   },
   {
+    ...asBytes,
     table: 'outbox_file',
     column: 'content',
     text: `encode(content, 'hex')`,
-    typed: asBytes,
     identity: [],
     context: () => FILE_CONTENT_CONTEXT,
-    prefixOf: hexPrefix,
-    reseal: resealHex,
   },
 ];
 
