@@ -201,9 +201,9 @@ describe('Several nodes on one database', () => {
     await paired(['n1']);
     const [n1] = [nodes.node('n1')];
     for (const id of ['sales', 'support', 'press']) {
-      expect((await n1.api('POST', '/api/accounts', { id })).status).toBe(201);
+      expect((await n1.api('POST', '/api/accounts', { accountId: id })).status).toBe(201);
     }
-    expect((await n1.api('POST', '/api/accounts', { id: 'sales' })).status).toBe(409);
+    expect((await n1.api('POST', '/api/accounts', { accountId: 'sales' })).status).toBe(409);
     const counts = async () =>
       Object.fromEntries((await nodes.shown()).map((node) => [node.nodeId, node.accounts.length]));
     await expect.poll(counts, { timeout: 20_000 }).toEqual({ n1: 4 });
