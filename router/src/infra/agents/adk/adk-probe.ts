@@ -7,7 +7,7 @@ import type { AdkSettings } from './adk-settings.ts';
 
 const MAX_NAMES_CHARS = 300;
 
-/** What `GET /list-apps` of an ADK server says. `apps` is empty when the server does not tell. */
+/** What `GET /list-apps` of an ADK server says. `apps` is empty when the server does not say. */
 export interface AdkProbe {
   server: string;
   /** Absent: there was no answer. */

@@ -97,7 +97,7 @@ function entriesIn(text: string): unknown[] {
   const entries = abiEntriesOf(parsed(text));
   if (entries) return entries;
   throw new AgentProtocolError(
-    'The ABI agent\'s manifest holds no ABI: an array, or an object with one under "abi".',
+    'The ABI agent\'s manifest contains no ABI: an array, or an object with one under "abi".',
   );
 }
 

@@ -15,7 +15,7 @@ import { type Envelope, envelopeError, envelopeOf, outputsIn } from '../codec/ab
 import type { Codec } from '../codec/viem-codec.ts';
 import { knownDefect } from './known-defects.ts';
 
-/** What was asked, and how its failures count. */
+/** What was called, and how its failures count. */
 export interface Asked {
   target: AbiFunction;
   codec: Codec;
@@ -30,7 +30,7 @@ export interface Asked {
 type Answer = Fetched & { kind: 'answer' };
 
 /**
- * The outputs in an agent's answer; none for a function without outputs, whatever its body holds.
+ * The outputs in an agent's answer; none for a function without outputs, whatever its body contains.
  * @throws {AgentUnavailableError | AgentTimeoutError | AgentProtocolError} as `AbiAgentClient.sendMessage` says
  */
 export function readOutputs(fetched: Fetched, asked: Asked): AbiValue[] {

@@ -19,7 +19,7 @@ export async function readAbiFile(path: string): Promise<AgentAbi> {
     return await createAbi(entriesIn(text));
   } catch (error) {
     if (!(error instanceof AbiProblemsError)) throw error;
-    throw new ToolkitError(`${path} holds no usable ABI: ${error.message}.`);
+    throw new ToolkitError(`${path} contains no usable ABI: ${error.message}.`);
   }
 }
 
@@ -30,7 +30,7 @@ function entriesIn(text: string): unknown[] {
   }
   const entries = abiEntriesOf(parse(text));
   if (entries) return entries;
-  throw new ToolkitError('The ABI file holds no ABI: an array, or an object with one under "abi".');
+  throw new ToolkitError('The ABI file contains no ABI: an array, or an object with one under "abi".');
 }
 
 function parse(text: string): unknown {
