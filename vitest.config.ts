@@ -77,7 +77,8 @@ export default defineConfig({
           globalSetup: ['tests/support/database-setup.ts'],
           testTimeout: 90_000,
           hookTimeout: 90_000,
-          fileParallelism: false,
+          // Most of these tests wait for the end of an outage; more at a time would only slow each other down.
+          maxWorkers: 2,
         },
       },
       {
