@@ -75,8 +75,9 @@ export default defineConfig({
           environment: 'node',
           expect,
           globalSetup: ['tests/support/database-setup.ts'],
-          testTimeout: 90_000,
-          hookTimeout: 90_000,
+          // Waits have their own limits; these are for a machine that is busy with other things.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           // Most of these tests wait for the end of an outage; more at a time would only slow each other down.
           maxWorkers: 2,
         },

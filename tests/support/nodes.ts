@@ -107,7 +107,7 @@ export class Nodes {
       const account = await this.account(accountId, via);
       return typeof account.qr === 'string' ? account.qr : undefined;
     });
-    const live = this.#emulator.waitFor('live', undefined, 30_000);
+    const live = this.#emulator.waitFor('live', undefined, 60_000);
     await Promise.all([phone.scan(qr), live]);
     await this.untilOpen(accountId, via);
   }
