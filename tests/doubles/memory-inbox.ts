@@ -1,4 +1,4 @@
-import { pendingTurn, replyToOf } from '../../router/src/core/messages/chat-identity.ts';
+import { pendingTurn, replyToOf, type StoredMention } from '../../router/src/core/messages/chat-identity.ts';
 import type {
   ChatClaim,
   InboundMessage,
@@ -13,7 +13,7 @@ import { mediaColumns } from '../../router/src/infra/storage/stores/media-column
 import { chatOf, claimChat, claimOf, learnLid, lidOfPhone, phoneOfLid } from './memory-chats.ts';
 import type { MemoryChat, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';
 
-/** The inbox in memory, for tests: the same promises as PostgresInbox, and nothing survives the process. */
+/** The inbox in memory, with the promises of PostgresInbox except durability. */
 export class MemoryInbox implements Inbox {
   readonly #state: MemoryState;
 
@@ -48,6 +48,7 @@ export class MemoryInbox implements Inbox {
       text: message.ignoredReason ? '' : message.text,
       quotedText: message.ignoredReason ? undefined : message.quotedText,
       editOf: message.editOf,
+      mentions: reason ? undefined : this.#named(message, chat),
       pushName: message.sender.pushName ?? known?.pushName,
       state: reason ? ('ignored' as const) : ('received' as const),
       reason,
@@ -189,7 +190,7 @@ export class MemoryInbox implements Inbox {
     return chat?.workerNode === node && chat.workerEpoch === epoch ? chat : undefined;
   }
 
-  /** The writer with the address that the message did not name; what the message tells of a group's member is noted. */
+  /** The author with both addresses where known; stores the pair of addresses of a group member. */
   #writerInGroup({ accountId, chat, sender }: InboundMessage): { phone?: string; lid?: string } {
     const { phone, lid } = sender;
     if (chat.kind !== 'group') return { phone, lid };
@@ -200,7 +201,7 @@ export class MemoryInbox implements Inbox {
     };
   }
 
-  /** Replaces the text of a message that waits behind the one an agent may be reading. */
+  /** Replaces the text of a message that waits behind the one of the current turn. */
   #applyEdit(chat: MemoryChat, edit: InboundMessage, sender: { phone?: string; lid?: string }): boolean {
     const received = this.#state.received(chat.id);
     const target = received
@@ -213,11 +214,28 @@ export class MemoryInbox implements Inbox {
       .at(-1);
     if (!target) return false;
     target.text = edit.text;
+    target.mentions = this.#named(edit, chat);
     return true;
+  }
+
+  /** With both addresses, and the name that the person's last message to the chat has (as SQL's `named_mentions`). */
+  #named({ accountId, mentions }: InboundMessage, chat: MemoryChat): StoredMention[] | undefined {
+    return mentions?.map(({ tag, ...given }) => {
+      const phone = given.phone ?? phoneOfLid(this.#state, accountId, given.lid ?? '');
+      const lid = given.lid ?? lidOfPhone(this.#state, accountId, given.phone ?? '');
+      const said = this.#state
+        .messagesOf(chat.id)
+        .filter(
+          (row) =>
+            row.pushName && isSamePerson({ phone, lid }, { phone: row.senderPhone, lid: row.senderLid }),
+        );
+      const name = said.at(-1)?.pushName;
+      return { tag, ...(phone && { phone }), ...(lid && { lid }), ...(name && { name }) };
+    });
   }
 }
 
-/** An outbox row as the deliverer takes it. */
+/** An outbox row as delivery reads it. */
 export function queuedReplyOf(reply: MemoryReply): QueuedReply {
   const { id, chatId, messageId, accountId, to, waMessageId, text, media } = reply;
   const answers = messageId !== undefined && { messageId };

@@ -1,3 +1,4 @@
+import type { StoredMention } from '../../router/src/core/messages/chat-identity.ts';
 import type { MediaInfo } from '../../router/src/core/models.ts';
 import type { MessageState } from '../../router/src/core/ports/inbox.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
@@ -27,6 +28,7 @@ export interface MemoryMessage {
   media?: MediaInfo;
   mediaRef?: string;
   editOf?: string;
+  mentions?: StoredMention[];
   state: MessageState;
   reason?: string;
   error?: string;
@@ -40,7 +42,7 @@ export interface MemoryMessage {
   finishedAt?: Date;
 }
 
-/** An outbox row with what the API does not show; its id grows with the order of adding. */
+/** An outbox row with its internal fields; ids grow in the order of adding. */
 export interface MemoryReply extends OutboxRow {
   messageId?: string;
   idempotencyKey?: string;

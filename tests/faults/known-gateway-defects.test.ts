@@ -146,7 +146,7 @@ describe('An event buffer of Baileys that is never flushed', () => {
     await ana.say('before', { to: bed.phone });
     await ana.nextReply(20_000);
     await bed.service.end();
-    bed.emulator.faults.isWedged = true;
+    bed.emulator.faults.isOfflineEndless = true;
     await ana.say('while away', { to: bed.phone });
     await bed.restartService();
     expect((await ana.nextReply(20_000)).text).toBe('Echo: while away');

@@ -51,7 +51,7 @@ function skipped(fields: Fields): string {
   return result.kind === 'skip' ? result.reason : 'not skipped';
 }
 
-/** What phones send: encoded and decoded, so that a table entry cannot hold what the wire cannot. */
+/** A proto after encoding and decoding, so that each case is possible on the wire. */
 function overTheWire(message: proto.IMessage): proto.IMessage {
   return proto.Message.decode(proto.Message.encode(proto.Message.create(message)).finish());
 }
@@ -126,7 +126,7 @@ describe('the text of a message', () => {
   ])('is read: %s', (_form, message, expected) => {
     expect(read({ message: overTheWire(message) })).toMatchObject({ kind: 'text', text: expected });
     expect(read({ message: overTheWire(message) }).ignoredReason).toBeUndefined();
-    // Journalled messages come back as plain objects.
+    // Messages of the journal are plain objects.
     expect(read({ message })).toMatchObject({ kind: 'text', text: expected });
   });
 
@@ -191,6 +191,23 @@ describe('the text of a message', () => {
   ])('includes the quoted content: %j', (quotedMessage, expected) => {
     const message = overTheWire({ extendedTextMessage: { text: 'x', contextInfo: { quotedMessage } } });
     expect(read({ message }).quotedText).toBe(expected);
+  });
+
+  it('names the people whom the text mentions, each once, by the address in the text', () => {
+    const mentionedJid = ['34600000003:2@s.whatsapp.net', '49@lid', '49@lid', '120363000000000001@g.us', 'x'];
+    const message = overTheWire({
+      extendedTextMessage: { text: '@34600000003 @49', contextInfo: { mentionedJid } },
+    });
+    expect(read({ message }).mentions).toEqual([
+      { phone: '34600000003', tag: '@34600000003' },
+      { lid: '49', tag: '@49' },
+    ]);
+  });
+
+  it('keeps at most 100 mentions', () => {
+    const mentionedJid = Array.from({ length: 300 }, (_, n) => `${34_600_000_000 + n}@s.whatsapp.net`);
+    const message = overTheWire({ extendedTextMessage: { text: 'all', contextInfo: { mentionedJid } } });
+    expect(read({ message }).mentions).toHaveLength(100);
   });
 
   it('contains no character that PostgreSQL refuses', () => {
