@@ -24,8 +24,8 @@ afterEach(async () => {
 
 describe('wa2ai without its database', () => {
   it.each([
-    ['cut', 'mend'],
-    ['silence', 'mend'],
+    ['cut', 'restore'],
+    ['silence', 'restore'],
     ['silence', 'replace'],
   ] as const)(
     'stops receiving, reports the reason, and resumes automatically when it is back (%s, %s)',

@@ -21,7 +21,7 @@ import {
 import { FakeClock } from '../support/fake-clock.ts';
 import { recordingLog } from '../support/quiet-log.ts';
 
-/** HttpAgentClient by the sentences of the agent contract. */
+/** HttpAgentClient against the agent contract. */
 
 mockAgentServer();
 

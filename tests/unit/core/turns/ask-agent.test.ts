@@ -21,7 +21,7 @@ const message: IncomingMessage = {
   timestamp: new Date(0),
 };
 
-/** An agent that plays the given ends in order, one an ask. */
+/** An agent with these outcomes in order, one per request. */
 function agent(...ends: Array<AgentResponse | Error>): AgentClient & { asks: number } {
   return {
     asks: 0,

@@ -14,7 +14,7 @@ const good = {
   environment: 'lab',
   config: { adk: { appName: 'a' } },
 };
-/** Has no form in an address. */
+/** A text that cannot be part of a URL. */
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 const adk = (change: object) => ({ config: { adk: { appName: 'a', ...change } } });
 const failure = (failure: unknown) => ({ config: { adk: { appName: 'a' }, failure } });
@@ -293,7 +293,7 @@ const writes = [
 ];
 
 describe('any input', () => {
-  /** Values near the real fields, so that the search gets past the first check. */
+  /** Values similar to the real fields, so that the search passes the first check. */
   const nearBody = fc.dictionary(
     fc.constantFrom(
       ...Object.keys(good),

@@ -28,7 +28,7 @@ class FakeSocket implements ManagedSocket {
     this.ev.emit('connection.update', { connection: 'open' });
   }
 
-  /** As Baileys does: the socket is over when it tells. */
+  /** As in Baileys, the socket is closed when it emits the event. */
   closes(statusCode?: number): void {
     const error =
       statusCode === undefined ? undefined : Object.assign(new Error('told'), { output: { statusCode } });
@@ -227,7 +227,7 @@ describe('one connection', () => {
 });
 
 describe('the backoff', () => {
-  /** Longest waits, in seconds, after connections that end one after the other. */
+  /** Longest waits, in seconds, after successive connections. */
   async function waitsAfter(ends: number, end: () => Promise<void> | void): Promise<number[]> {
     draw = 0.999_999;
     await start();

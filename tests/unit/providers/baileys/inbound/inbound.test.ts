@@ -13,7 +13,7 @@ type Step = readonly [name: keyof typeof STEPS, n: number, isSo: boolean];
 const KINDS: Kind[] = ['plain', 'plain', 'plain', 'plain', 'corrupt', 'lost', 'key-only'];
 const CHATS = 3;
 
-/** What may happen, with its weight. */
+/** Events with their weights. */
 const STEPS = {
   write: 6,
   deliver: 8,
@@ -97,7 +97,7 @@ describe('inbound messages under any sequence of events', () => {
   });
 });
 
-/** A reducer with one connection, fed by hand. */
+/** A reducer with one connection; the test supplies the events. */
 function byHand() {
   const state = new InboundState<InboundStanza, string>(0n);
   const give = (event: InboundEvent<InboundStanza, string>) => inbound(state, event).effects;
@@ -238,7 +238,7 @@ it('ends the offline batch after twenty seconds without a message', () => {
   give({ type: 'opened', durable: 0 });
   expect(state.openSlots).toBe(1);
   ticks(100);
-  // A login may take any time.
+  // A login can take any time.
   expect(state.openSlots).toBe(1);
   give({ type: 'logged-in' });
   expect(names(ticks(19))).toEqual([]);

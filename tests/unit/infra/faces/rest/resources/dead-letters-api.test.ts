@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-/** A message that died, in a chat of its own; the id of its letter. */
+/** Creates a dead letter of a message in a new chat; returns its id. */
 async function deadLetter(phone: string, reason = 'AGENT_TIMEOUT'): Promise<string> {
   const inbox = new MemoryInbox(api.state);
   const { messageId, worker } = await inbox.add(

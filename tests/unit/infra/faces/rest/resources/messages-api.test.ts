@@ -61,7 +61,7 @@ describe('GET /api/messages', () => {
         since: new Date('2026-01-01T00:00:00Z'),
         until: new Date('2026-01-01T00:00:00Z'),
         before: '90',
-        // One more than asked, to know whether there is a next page.
+        // One more than requested, to detect a next page.
         limit: 8,
       },
     ]);
@@ -87,7 +87,7 @@ describe('GET /api/messages', () => {
     expect(await ids('direction=all&limit=3')).toEqual(['5', '4', '3']);
     expect(await ids('direction=all&limit=3&cursor=3')).toEqual(['2']);
     expect(await ids('direction=incoming')).toEqual(['4', '2']);
-    // A person writes messages received, a route answers them, and `received` is a state of theirs.
+    // Sender, route and the state `received` exist only for received messages.
     for (const filter of ['from=5493777239922', 'routeId=r', 'state=received']) {
       expect(await ids(`direction=all&${filter}`)).toEqual(['4', '2']);
     }
