@@ -1,4 +1,4 @@
-import { pendingTurn, replyToOf } from '../../router/src/core/messages/chat-identity.ts';
+import { pendingTurn, replyToOf, type StoredMention } from '../../router/src/core/messages/chat-identity.ts';
 import type {
   ChatClaim,
   InboundMessage,
@@ -48,6 +48,7 @@ export class MemoryInbox implements Inbox {
       text: message.ignoredReason ? '' : message.text,
       quotedText: message.ignoredReason ? undefined : message.quotedText,
       editOf: message.editOf,
+      mentions: reason ? undefined : this.#named(message, chat),
       pushName: message.sender.pushName ?? known?.pushName,
       state: reason ? ('ignored' as const) : ('received' as const),
       reason,
@@ -213,7 +214,24 @@ export class MemoryInbox implements Inbox {
       .at(-1);
     if (!target) return false;
     target.text = edit.text;
+    target.mentions = this.#named(edit, chat);
     return true;
+  }
+
+  /** With both addresses, and the name that the person's last message to the chat has (as SQL's `named_mentions`). */
+  #named({ accountId, mentions }: InboundMessage, chat: MemoryChat): StoredMention[] | undefined {
+    return mentions?.map(({ tag, ...given }) => {
+      const phone = given.phone ?? phoneOfLid(this.#state, accountId, given.lid ?? '');
+      const lid = given.lid ?? lidOfPhone(this.#state, accountId, given.phone ?? '');
+      const said = this.#state
+        .messagesOf(chat.id)
+        .filter(
+          (row) =>
+            row.pushName && isSamePerson({ phone, lid }, { phone: row.senderPhone, lid: row.senderLid }),
+        );
+      const name = said.at(-1)?.pushName;
+      return { tag, ...(phone && { phone }), ...(lid && { lid }), ...(name && { name }) };
+    });
   }
 }
 
