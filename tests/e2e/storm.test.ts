@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
+import { untilReached } from '../support/until.ts';
 import type { LogLine } from '../support/wa2ai-process.ts';
 
 /** Several times the number that Baileys receives at once; the long form is in tests/faults/memory.test.ts. */
@@ -45,7 +46,7 @@ it('answers one person during a storm of undecryptable messages, and logs the st
   expect((await friend.nextReply(60_000)).text).toBe('Echo: behind all of it');
   expect(refused()).toBeLessThan(STORM / 2);
 
-  await expect.poll(refused, { timeout: 60_000 }).toBe(STORM);
+  await untilReached('undecryptable messages', refused, STORM);
   const [device] = bed.emulator.linkedDevices(bed.phone.pn);
   await bed.emulator.waitUntilSettled(device?.pn ?? '', 20_000);
   const told = bed.service.lines.slice(before).filter(({ level }) => level >= 40);

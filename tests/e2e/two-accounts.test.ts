@@ -25,7 +25,7 @@ beforeEach(async () => {
   service = nodes.node('n1');
   const sales = createPhone(bed.emulator, { phone: newNumber('349') });
   phones = { default: bed.phone, sales };
-  expect((await service.api('POST', '/api/accounts', { id: 'sales' })).status).toBe(201);
+  expect((await service.api('POST', '/api/accounts', { accountId: 'sales' })).status).toBe(201);
   for (const [accountId, phone] of Object.entries(phones)) await nodes.pair(phone, accountId);
 });
 

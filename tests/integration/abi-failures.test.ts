@@ -107,7 +107,7 @@ describe('an agent that fails', () => {
     expect((await abiFailure(agent, '/greet A', { envelope: 'auto' })).message).toBe(refused);
     status = 200;
     const empty =
-      "The ABI agent's JSON envelope holds no hex result (steps: request_received, error): no such\ncity.";
+      "The ABI agent's JSON envelope contains no hex result (steps: request_received, error): no such\ncity.";
     expect((await abiFailure(agent, '/greet A', { envelope: 'json' })).message).toBe(empty);
     expect((await abiFailure(agent, '/greet A', { envelope: 'auto' })).message).toBe(empty);
   });

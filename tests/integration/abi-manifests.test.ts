@@ -52,7 +52,7 @@ describe('a route whose ABI is behind a URL', () => {
     [
       'no ABI',
       (_, response) => response.end('{}'),
-      'holds no ABI: an array, or an object with one under "abi".',
+      'contains no ABI: an array, or an object with one under "abi".',
     ],
     ['endless', (_, response) => void response.end(Buffer.alloc(2 ** 20 + 1, 32)), 'is larger than 1 MB.'],
     [
@@ -63,7 +63,7 @@ describe('a route whose ABI is behind a URL', () => {
     [
       'without a function',
       (_, response) => response.end('[]'),
-      'cannot be used: it must hold at least one function.',
+      'cannot be used: it must contain at least one function.',
     ],
   ])('reports what is wrong when it is %s', async (_name, listener, sentence) => {
     const { url } = await serverOf(listener);

@@ -103,11 +103,12 @@ export class Nodes {
 
   /** Pairs an account through any node's page, whichever node owns it, and waits until it is open. */
   async pair(phone: Phone, accountId = 'default', via?: Wa2aiProcess): Promise<void> {
-    const qr = await until(`a QR code of ${accountId}`, async () => {
-      const account = await this.account(accountId, via);
-      return typeof account.qr === 'string' ? account.qr : undefined;
-    });
-    const live = this.#emulator.waitFor('live', undefined, 30_000);
+    const shownQr = async () => {
+      const { qr } = await this.account(accountId, via);
+      return typeof qr === 'string' ? qr : undefined;
+    };
+    const qr = await until(`a QR code of ${accountId}`, shownQr, 60_000);
+    const live = this.#emulator.waitFor('live', undefined, 60_000);
     await Promise.all([phone.scan(qr), live]);
     await this.untilOpen(accountId, via);
   }

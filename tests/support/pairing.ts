@@ -42,7 +42,7 @@ export async function pairByQr(
   emulator: WhatsAppEmulator,
 ): Promise<void> {
   const { qr } = await untilStatus(service, (status) => status.qr !== undefined);
-  const live = emulator.waitFor('live', undefined, 30_000);
+  const live = emulator.waitFor('live', undefined, 60_000);
   await Promise.all([phone.scan(qr as string), live]);
   await untilState(service, 'open');
 }

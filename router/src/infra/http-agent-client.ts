@@ -96,7 +96,7 @@ export class HttpAgentClient implements AgentClient {
    * connection, or `options.isRepeat`) is looked for in the session first, and sent again only when it is not there or
    * cannot be seen.
    *
-   * @returns the answer; without `response` when the agent said nothing. `metadata.adk` holds sessionId, userId,
+   * @returns the answer; without `response` when the agent said nothing. `metadata.adk` contains sessionId, userId,
    *   eventCount, invocationId and, where the server sends them, author, finishReason, usage and stateDelta
    * @throws {AgentUnavailableError} no connection, connection lost before an answer, 429, 502, 503, an overloaded model
    *   before any tool ran, or a time-out after which the session shows that the run was never taken

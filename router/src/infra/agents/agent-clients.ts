@@ -6,7 +6,7 @@ import type { AgentDeps, AgentKind } from './agent-kind.ts';
 import { agentKinds } from './agent-kinds.ts';
 import { kindNamed } from './route-config.ts';
 
-/** Clients hold no connection, so one that left the cache is made again at little cost. */
+/** Clients have no connection, so one that left the cache is made again at little cost. */
 const MAX_CLIENTS = 1_000;
 
 /**

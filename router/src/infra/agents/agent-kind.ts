@@ -36,13 +36,13 @@ export interface AgentDeps {
  * one line in `agent-kinds.ts`.
  */
 export interface AgentKind<Settings = unknown> {
-  /** The name under which a route's `config` holds the settings: `adk`. */
+  /** The name under which a route's `config` contains the settings: `adk`. */
   readonly name: string;
   /** One sentence for the description of the API and the documentation. */
   readonly description: string;
   /**
-   * The settings as the API takes them: strict, each field with a `describe` text. A field that holds a secret has the
-   * meta `{ format: 'password' }`, one that holds an address `{ format: 'uri' }` (setting-fields.ts).
+   * The settings as the API takes them: strict, each field with a `describe` text. A field that contains a secret has the
+   * meta `{ format: 'password' }`, one that contains an address `{ format: 'uri' }` (setting-fields.ts).
    */
   readonly settings: z.ZodType<Settings>;
   /** Mistakes that the schema cannot see. Reads nothing from the network. Absent: there are none. */
@@ -60,11 +60,11 @@ export interface AgentKind<Settings = unknown> {
   ): Promise<ProbeFinding[]>;
   /** Tools for the command line. Absent: the kind has none. */
   readonly tools?: AgentTools;
-  /** Makes the function that makes a client; what it holds is shared by all clients of the kind. */
+  /** Makes the function that makes a client; what it contains is shared by all clients of the kind. */
   client(deps: AgentDeps): (settings: Settings) => AgentClient;
 }
 
-/** Checks a descriptor against its own settings and gives it the type that lists hold. */
+/** Checks a descriptor against its own settings and gives it the type that lists have. */
 export function agentKind<Settings>(kind: AgentKind<Settings>): AgentKind {
   return kind as AgentKind;
 }

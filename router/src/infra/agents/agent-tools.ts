@@ -46,7 +46,7 @@ export interface AgentTool {
 
 /** The tools of an agent kind: `wa2ai agent test|inspect|check`. */
 export interface AgentTools {
-  /** Whether an agent of this kind answers at the URL, as far as a harmless request can tell. */
+  /** Whether an agent of this kind answers at the URL, as far as a harmless request can show. */
   detect(input: ToolInput): Promise<boolean>;
   inspect: AgentTool;
   test: AgentTool;

@@ -66,7 +66,7 @@ const failureField = z
       context.addIssue({ code: 'custom', path: ['maxBackoffMs'], message: 'must not be below backoffMs' });
     }
     if (fallbackRouteId !== undefined && fallbackText !== undefined) {
-      const message = 'must not stand beside fallbackRouteId; choose one';
+      const message = 'must not be given beside fallbackRouteId; choose one';
       context.addIssue({ code: 'custom', path: ['fallbackText'], message });
     }
   })
@@ -90,7 +90,7 @@ export function routeConfigField(kinds: readonly AgentKind[]) {
   return z
     .strictObject({ ...(Object.fromEntries(settings) as Record<string, z.ZodType>), ...commonFields })
     .refine((config) => names.filter((name) => name in config).length === 1, {
-      error: `must hold exactly one agent kind: ${names.join(', ')}`,
+      error: `must contain exactly one agent kind: ${names.join(', ')}`,
       when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
     });
 }

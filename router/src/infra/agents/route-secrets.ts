@@ -29,7 +29,7 @@ export function maskedConfig(kinds: readonly AgentKind[], config: RouteConfig): 
 /**
  * Replaces each mask in `next` with the secret stored in `before`, so that an answer can be sent back as it came.
  * A secret belongs to the addresses it was given for: when the origin of the agent's endpoint or of any other address in
- * the settings changes, the stored secrets are dropped instead. Otherwise whoever can write a route could have the secrets
+ * the settings changes, the stored secrets are dropped instead. Otherwise anybody who can write a route could have the secrets
  * sent to a server of their own without knowing them.
  */
 export function unmasked(

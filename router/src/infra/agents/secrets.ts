@@ -36,7 +36,7 @@ export function mapTexts(
   const inner = unwrapped(schema);
   if (typeof settings === 'string' && isOf(inner, format)) return change({ path, value: settings });
   if (inner instanceof z.ZodUnion) {
-    // Each option sees only what it can hold, so a value is changed once.
+    // Each option sees only what it can contain, so a value is changed once.
     return inner.options.reduce<unknown>(
       (value, option) => mapTexts(option as z.ZodType, value, format, change, path),
       settings,

@@ -24,12 +24,12 @@ export const httpUrlField = z
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
       context.addIssue('must be an http:// or https:// URL');
     } else if (url.username !== '' || url.password !== '') {
-      context.addIssue('must not hold a user name or password; use the headers of the agent kind');
+      context.addIssue('must not contain a user name or password; use the headers of the agent kind');
     }
   })
   .meta({ format: 'uri' });
 
-/** For `refine`: the text holds more than spaces. */
+/** For `refine`: the text contains more than spaces. */
 export const notBlank = (value: string) => value.trim() !== '';
 
 /** A secret: masked in every answer, dropped when the address of the agent changes. */
@@ -42,7 +42,7 @@ export const headersField = z
       .string()
       .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/)
       .refine((name) => !RESERVED_HEADERS.has(name.toLowerCase())),
-    secretField.regex(/^[\t\x20-\x7e]*$/, 'must hold printable ASCII characters only').meta({
+    secretField.regex(/^[\t\x20-\x7e]*$/, 'must contain printable ASCII characters only').meta({
       format: 'password',
     }),
   )

@@ -124,7 +124,7 @@ describe('the probe of an ABI route', () => {
 
   it.each([
     ['is not there', 404, '', 'config.abi.functions', /status 404/],
-    ['is no ABI', 200, '{"name":"x"}', 'config.abi.functions', /holds no ABI/],
+    ['is no ABI', 200, '{"name":"x"}', 'config.abi.functions', /contains no ABI/],
     ['has a broken function', 200, '["f(uint7 a)"]', 'config.abi.functions[0]', /'uint7' is not an ABI type/],
   ])('reads the manifest and reports that it %s', async (_case, status, body, field, message) => {
     const { url } = await serverOf((request, response) => {

@@ -80,7 +80,7 @@ export class AbiAgentClient implements AgentClient {
   /**
    * Calls the function that the message means, once.
    * @returns the rendered outputs, as text or as a file, or what the person gets instead of a call; without `response`
-   *   when the function has no outputs. `metadata.abi` holds `function`, `arguments`, `outputs` and `calldata`, or
+   *   when the function has no outputs. `metadata.abi` contains `function`, `arguments`, `outputs` and `calldata`, or
    *   `answeredBy: 'wa2ai'`
    * @throws {AgentUnavailableError} no connection, 429, 502, 503, a manifest that cannot be fetched; with `idempotent`
    *   also 400, 500, a time-out and a lost connection
@@ -105,7 +105,7 @@ export class AbiAgentClient implements AgentClient {
     );
     const planned = interpret(rules, message);
     const bytes = needsFile(planned) ? await fileOf(message, options) : undefined;
-    // Only the bytes can tell whether they fit bytes of a fixed size, so the file may yet be a mistake.
+    // Only the bytes can show whether they fit bytes of a fixed size, so the file may yet be a mistake.
     const meant = bytes ? interpret(rules, message, bytes) : planned;
     if (planned.kind === 'say' || meant.kind === 'say') {
       const { why, text } = planned.kind === 'say' ? planned : (meant as Interpretation & { kind: 'say' });

@@ -1,5 +1,6 @@
 import { Wa2aiError } from '../../../core/errors.ts';
 import type { AgentDeps, ProbeFinding } from '../agent-kind.ts';
+import { reachFinding } from '../reach-finding.ts';
 import type { AbiSettings } from './abi-settings.ts';
 import { rulesOf } from './codec/abi-rules.ts';
 import { callUrl } from './codec/abi-wire.ts';
@@ -31,15 +32,12 @@ async function endpointFinding(
     signal,
     maxBytes: MAX_BYTES,
   });
-  const { origin } = new URL(agentEndpoint);
-  if (health.kind === 'answer') {
-    if (health.status !== 401 && health.status !== 403) return undefined;
-    const message = `The ABI agent at ${origin} answered status ${health.status}. Check the headers of the route.`;
-    return { code: 'AGENT_ACCESS_DENIED', field: 'config.abi.headers', message };
-  }
-  const problem = health.stage === 'aborted' ? 'no answer in time' : health.detail;
-  const message = `The ABI agent at ${origin} cannot be reached: ${problem}. Start it, or correct the address.`;
-  return { code: 'AGENT_UNREACHABLE', field: 'agentEndpoint', message };
+  const found =
+    health.kind === 'answer'
+      ? { status: health.status }
+      : { problem: health.stage === 'aborted' ? 'no answer in time' : health.detail };
+  const fields = { address: 'agentEndpoint', headers: 'config.abi.headers' };
+  return reachFinding(`ABI agent at ${new URL(agentEndpoint).origin}`, found, fields);
 }
 
 async function manifestFinding(

@@ -5,7 +5,7 @@ const MAX_ABI_ENTRIES = 1_000;
 
 const abiEntries = z
   .array(z.union([z.string().max(10_000), z.record(z.string(), z.unknown())]))
-  .min(1, 'must hold at least one function')
+  .min(1, 'must contain at least one function')
   .max(MAX_ABI_ENTRIES);
 
 const templateText = z.string().min(1).max(10_000);
@@ -69,7 +69,7 @@ export const abiSettings = z.strictObject({
   path: z
     .string()
     .max(2048)
-    .regex(/^\/[\x21-\x7e]*$/, 'must begin with / and hold no spaces')
+    .regex(/^\/[\x21-\x7e]*$/, 'must begin with / and contain no spaces')
     .refine((path) => !/[?#]/.test(path), 'must be a path without ? and #')
     .optional()
     .describe("Path of the call below agentEndpoint. Default: agentEndpoint's own."),

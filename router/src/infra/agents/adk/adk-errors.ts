@@ -6,8 +6,8 @@ import {
 } from '../../../core/errors.ts';
 import { type FaultStage, redirectHint } from '../transport/bounded-fetch.ts';
 import { errorText } from '../transport/error-text.ts';
+import { notTakenError } from '../transport/not-taken.ts';
 import type { Redact } from '../transport/redaction.ts';
-import { retryAfterMs } from '../transport/retry-after.ts';
 import type { RunAnswer } from './adk-wire.ts';
 
 const MAX_APPS_CHARS = 300;
@@ -53,15 +53,9 @@ export function refusalError(
   ];
   const text = options.redact(`${errorText(body)}${hints.filter(Boolean).join('')}`);
   const sentence = `ADK agent endpoint returned ${status}: ${text}`;
-  if (status === 429 || status === 503) {
-    return new AgentUnavailableError(sentence, {
-      retryAfterMs: retryAfterMs(headers, options.nowMs),
-      isAway: true,
-    });
-  }
-  if (status === 502) return new AgentUnavailableError(sentence, { isAway: true });
-  if (status === 504) return new AgentTimeoutError(sentence);
-  return new AgentProtocolError(sentence);
+  const notTaken = notTakenError({ status, headers }, sentence, options.nowMs);
+  if (notTaken) return notTaken;
+  return status === 504 ? new AgentTimeoutError(sentence) : new AgentProtocolError(sentence);
 }
 
 /** The error for a run that reported one instead of answering. */

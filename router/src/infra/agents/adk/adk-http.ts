@@ -9,7 +9,7 @@ export interface AdkServer {
   /** Base URL with its path, plus these segments, each encoded. */
   url(...segments: string[]): string;
   headers: Headers;
-  /** Values that must not show in an error or a log: what the headers and the URL's credentials hold. */
+  /** Values that must not show in an error or a log: what the headers and the URL's credentials contain. */
   secrets: string[];
   transport: AgentTransport;
 }

@@ -28,7 +28,7 @@ export function inlineDataOf({ mimeType, fileName }: MediaInfo, bytes: Uint8Arra
 }
 
 /**
- * The files that a run's whole model events hold, in order, and none of its thoughts; both alphabets of base64 are read.
+ * The files that a run's whole model events contain, in order, and none of its thoughts; both alphabets of base64 are read.
  * @throws {AgentProtocolError} one is too large to be sent
  */
 export function filesIn(events: readonly AdkEvent[]): ReplyFile[] {

@@ -139,7 +139,7 @@ export class AdkRuns {
 
   async #refused(attempt: AdkAttempt, refusal: Refusal): Promise<Wa2aiError> {
     const { status, body } = refusal;
-    const listed = status === 404 ? await listApps(attempt.server, attempt.limited) : [];
+    const listed = status === 404 ? (await listApps(attempt.server, attempt.limited)).apps : [];
     // A session that could not be created either may be missing for want of the app.
     const apps = isSessionMissing(status, body) && listed.includes(attempt.run.appName) ? [] : listed;
     if (status === 502) this.#options.state.noteDoubt(attempt.sessionKey, attempt.run.messageId);

@@ -53,14 +53,18 @@ function getSession(server: AdkServer, run: RunRequest, signal: AbortSignal): Pr
   return exchange(server, sessionUrl(server, run), { method: 'GET', signal, maxBytes: MAX_SESSION_BYTES });
 }
 
-/** The app names the server offers; empty when it does not tell. */
-export async function listApps(server: AdkServer, signal: AbortSignal): Promise<string[]> {
+/** The answer to `GET /list-apps`, and the app names in it; none when the server does not say. */
+export async function listApps(
+  server: AdkServer,
+  signal: AbortSignal,
+): Promise<{ listed: Exchange; apps: string[] }> {
   const listed = await exchange(server, server.url('list-apps'), {
     method: 'GET',
     signal,
     maxBytes: MAX_SMALL_BYTES,
   });
-  return listed.kind === 'answer' && listed.status === 200 ? parseAppNames(listed.body) : [];
+  const apps = listed.kind === 'answer' && listed.status === 200 ? parseAppNames(listed.body) : [];
+  return { listed, apps };
 }
 
 /**
@@ -92,7 +96,7 @@ export async function watchRun(
     const leftMs = endMs - clock.monotonicMs();
     if (leftMs <= 0) return { kind: 'running' };
     await clock.sleep(Math.min(pauseMs, leftMs), signal).catch((error: unknown) => {
-      // The platform's timer rejects with an error of its own, not with the signal's reason.
+      // The platform's timer rejects with its own error, not with the signal's reason.
       signal.throwIfAborted();
       throw error;
     });

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { KeyedQueue } from '../../../core/keyed-queue.ts';
 import { orAbort } from '../../../core/time-limit.ts';
 import type { AdkDialect } from './adk-wire.ts';
 
@@ -11,7 +12,7 @@ export class AdkState {
   readonly #dialects = new LRUCache<string, AdkDialect>({ max: 1_000 });
   readonly #knownSessions = new LRUCache<string, true>({ max: 20_000 });
   readonly #inDoubt = new LRUCache<string, true>({ max: 20_000 });
-  readonly #tails = new Map<string, Promise<void>>();
+  readonly #queue = new KeyedQueue();
 
   /** The spelling that the server at this base URL took last. */
   dialectOf(baseUrl: string): AdkDialect | undefined {
@@ -49,21 +50,11 @@ export class AdkState {
    * @throws the signal's reason when it aborts while waiting; `work` is then never called
    */
   async runAlone<T>(sessionKey: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    const earlier = this.#tails.get(sessionKey) ?? Promise.resolve();
-    let finish: () => void = () => undefined;
-    const own = new Promise<void>((resolve) => {
-      finish = resolve;
+    signal?.throwIfAborted();
+    const own = this.#queue.run(sessionKey, async () => {
+      signal?.throwIfAborted();
+      return work();
     });
-    const tail = earlier.then(() => own);
-    this.#tails.set(sessionKey, tail);
-    void tail.then(() => {
-      if (this.#tails.get(sessionKey) === tail) this.#tails.delete(sessionKey);
-    });
-    try {
-      await orAbort(earlier, signal);
-      return await work();
-    } finally {
-      finish();
-    }
+    return orAbort(own, signal);
   }
 }

@@ -1,4 +1,4 @@
-/** `Retry-After` in milliseconds from now; the header holds seconds or a date (RFC 9110). Undefined without a usable one. */
+/** `Retry-After` in milliseconds from now; the header contains seconds or a date (RFC 9110). Undefined without a usable one. */
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const value = headers.get('retry-after')?.trim();
   if (!value) return undefined;

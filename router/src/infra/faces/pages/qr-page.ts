@@ -120,7 +120,7 @@ function hasCode({ state, qr, pairingCode }: AccountStatus): boolean {
   return state === 'pairing' && (qr !== undefined || pairingCode !== undefined);
 }
 
-/** Changes with the QR text and does not tell it. */
+/** Changes with the QR text and does not say it. */
 function versionOf(qr: string): string {
   return createHash('sha256').update(qr).digest('hex').slice(0, 12);
 }

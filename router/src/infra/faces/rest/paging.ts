@@ -3,22 +3,22 @@ import { listResponse, wholeNumberQuery } from './fields.ts';
 
 const MAX_PAGE = 500;
 
+const CURSOR = 'Where the page starts: `next` of the page before.';
+const LIMIT = `Maximum number of entries, 1 to ${MAX_PAGE}.`;
+const limitField = wholeNumberQuery(1, MAX_PAGE);
+
 /** Query parameters of a list whose pages have at most `defaultLimit` entries unless the caller says otherwise. */
 export function pageQuery<T extends z.ZodType>(cursor: T, defaultLimit: number) {
   return {
-    cursor: cursor.optional().describe('Where the page starts: `next` of the page before.'),
-    limit: wholeNumberQuery(1, MAX_PAGE)
-      .prefault(String(defaultLimit))
-      .describe(`Maximum number of entries, 1 to ${MAX_PAGE}.`),
+    cursor: cursor.optional().describe(CURSOR),
+    limit: limitField.prefault(String(defaultLimit)).describe(LIMIT),
   };
 }
 
 /** Query parameters of a list that has all its entries on one page unless the caller says otherwise. */
 export const optionalPageQuery = {
-  cursor: z.string().min(1).max(200).optional().describe('Where the page starts: `next` of the page before.'),
-  limit: wholeNumberQuery(1, MAX_PAGE)
-    .optional()
-    .describe(`Maximum number of entries, 1 to ${MAX_PAGE}. Default: all.`),
+  cursor: z.string().min(1).max(200).optional().describe(CURSOR),
+  limit: limitField.optional().describe(`${LIMIT} Default: all.`),
 };
 
 /** A page of a list; `next` is present when there are more entries. */

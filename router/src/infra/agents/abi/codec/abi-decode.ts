@@ -60,7 +60,7 @@ class Decoder {
 
   #value(type: AbiType, at: number, name: string): AbiValue {
     this.#valuesLeft -= 1;
-    if (this.#valuesLeft < 0) throw new AbiDecodeError(`holds more than ${MAX_VALUES} values`);
+    if (this.#valuesLeft < 0) throw new AbiDecodeError(`has more than ${MAX_VALUES} values`);
     switch (type.kind) {
       case 'array':
         return this.#array(type, at, name);
@@ -86,7 +86,7 @@ class Decoder {
     if (base + length * itemBytes > this.#data.length) {
       throw new AbiDecodeError(`ends before the ${length} items of ${name}`);
     }
-    if (length > this.#valuesLeft) throw new AbiDecodeError(`holds more than ${MAX_VALUES} values`);
+    if (length > this.#valuesLeft) throw new AbiDecodeError(`has more than ${MAX_VALUES} values`);
     const values: AbiValue[] = [];
     for (let index = 0; index < length; index += 1) {
       values.push(this.#param(item, base, base + index * itemBytes, name));

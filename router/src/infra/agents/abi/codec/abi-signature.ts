@@ -31,7 +31,7 @@ export interface AbiFunction {
   viemInputs: ReturnType<typeof viemParameter>[];
 }
 
-/** What an agent can be asked. */
+/** The functions that an agent has. */
 export interface AgentAbi {
   functions: readonly AbiFunction[];
   bySelector: ReadonlyMap<string, AbiFunction>;
@@ -117,7 +117,7 @@ function definitionsOf(entries: readonly unknown[]) {
   if (types > MAX_ABI_TYPES)
     problems.push({ path: '', message: `must have at most ${MAX_ABI_TYPES} types in all` });
   if (definitions.length === 0 && problems.length === 0) {
-    problems.push({ path: '', message: 'must hold at least one function' });
+    problems.push({ path: '', message: 'must contain at least one function' });
   }
   return { definitions, problems };
 }

@@ -109,7 +109,7 @@ export function headBytes(type: AbiType): number {
 
 /**
  * Makes a function that counts the types that a type consists of, with structs written out. It counts a struct once, so
- * that a chain of structs, each of which holds the one before twice, takes no time although it stands for millions.
+ * that a chain of structs, each of which contains the one before twice, takes no time although it stands for millions.
  */
 export function typeCounter(): (type: AbiType) => number {
   const known = new Map<AbiType, number>();
@@ -124,7 +124,7 @@ export function typeCounter(): (type: AbiType) => number {
   };
 }
 
-/** Whether every field has a name of its own, so that a value can be written by names. */
+/** Whether every field has its own name, so that a value can be written by names. */
 export function areNamed(params: readonly AbiParam[]): boolean {
   const names = new Set(params.map(({ name }) => name));
   return names.size === params.length && !names.has('');

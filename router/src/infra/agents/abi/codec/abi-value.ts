@@ -68,7 +68,7 @@ function wholeNumber(type: Whole, input: AbiInput, path: string): bigint {
   throw mistake(path, `${expectation(type)}${hint}`, input);
 }
 
-/** The exact number that was written; undefined when it is none or longer than any type holds. */
+/** The exact number that was written; undefined when it is none or longer than any type can have. */
 function bigintOf(input: AbiInput): bigint | undefined {
   if (typeof input === 'bigint') return input;
   // Above this a number in JSON was rounded before it came here.
@@ -113,7 +113,7 @@ function plainText(input: AbiInput, path: string): string {
   if (typeof input === 'object' && !(input instanceof NumberText)) throw mistake(path, 'text', input);
   const text = shown(input);
   // A lone half of a surrogate pair has no UTF-8; an encoder would put a replacement in its place.
-  if (/\p{Surrogate}/u.test(text)) throw new AbiInputError(`${path} holds a broken character`);
+  if (/\p{Surrogate}/u.test(text)) throw new AbiInputError(`${path} contains a broken character`);
   return text;
 }
 
@@ -123,7 +123,7 @@ function fileValue(type: AbiType, input: FileInput, path: string): string {
   return bytesOf(input.bytes, path, type.kind === 'fixedBytes' ? type.size : undefined);
 }
 
-/** Whether a value is, or holds, a file whose bytes are not fetched yet: bytes are `0x` hex otherwise. */
+/** Whether a value is, or contains, a file whose bytes are not fetched yet: bytes are `0x` hex otherwise. */
 export function holdsFile(type: AbiType, value: AbiValue | undefined): boolean {
   if (type.kind === 'bytes' || type.kind === 'fixedBytes') return String(value).startsWith('<');
   if (!Array.isArray(value)) return false;
@@ -165,7 +165,7 @@ function listOf(type: AbiType & { kind: 'array' }, input: AbiInput, path: string
   return value;
 }
 
-/** Items with commas or semicolons between them or, when none of them can hold a space, with spaces. */
+/** Items with commas or semicolons between them or, when none of them can contain a space, with spaces. */
 function writtenItems(text: string, mayHoldSpaces: boolean): string[] {
   if (text === '') return [];
   if (mayHoldSpaces) return text.split(',').map((item) => item.trim());

@@ -36,7 +36,7 @@ export function envelopeError(body: Buffer): string | undefined {
 
 /**
  * The ABI-encoded outputs in the body of a 200 answer; `redact` is applied to what an error quotes of it.
- * @throws {AgentProtocolError} the JSON envelope holds none
+ * @throws {AgentProtocolError} the JSON envelope contains none
  */
 export function outputsIn(
   envelope: Envelope,
@@ -54,7 +54,7 @@ export function outputsIn(
     const names = answer.steps.map(({ name }) => name ?? '?').join(', ');
     const said = redact(envelopeError(body) ?? '');
     throw new AgentProtocolError(
-      `The ABI agent's JSON envelope holds no hex result (steps: ${names.slice(0, 200)})${said && `: ${said}`}.`,
+      `The ABI agent's JSON envelope contains no hex result (steps: ${names.slice(0, 200)})${said && `: ${said}`}.`,
     );
   }
   return Buffer.from(result.slice(2), 'hex');

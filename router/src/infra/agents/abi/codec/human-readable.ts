@@ -76,7 +76,7 @@ export function structsOf(texts: readonly string[]): StructLookup {
     if (body === undefined) return undefined;
     const done = known.get(name);
     if (done) return done;
-    if (open.has(name)) throw new AbiDefinitionError(`struct ${name} holds itself`);
+    if (open.has(name)) throw new AbiDefinitionError(`struct ${name} contains itself`);
     open.add(name);
     const list = body.trim().replace(/;$/, '').replaceAll(';', ',');
     const reader = new Reader(`(${list})`, lookup);

@@ -21,11 +21,11 @@ export interface Call {
   kind: 'call';
   target: AbiFunction;
   values: AbiValue[];
-  /** A value stands for the message's file, whose bytes must be fetched before the call can be encoded. */
+  /** A value represents the message's file, whose bytes must be fetched before the call can be encoded. */
   needsFile?: true;
 }
 
-/** A call of the agent, or what the person is told without one. */
+/** A call of the agent, or what the person gets without one. */
 export type Interpretation = Call | { kind: 'say'; why: 'help' | 'list' | 'mistake'; text: string };
 
 /**

@@ -22,7 +22,7 @@ const VARIABLES: Record<string, (message: IncomingMessage) => string | bigint | 
 /** Stands for the bytes of the message's file, and always alone. */
 const MEDIA = 'media';
 
-/** Those that may hold anything a person writes, and so may become a value of any type. */
+/** Those that may contain anything a person writes, and so may become a value of any type. */
 const FREE = new Set(['text', 'quotedText', 'name']);
 
 /** Names of the variables, for sentences. */

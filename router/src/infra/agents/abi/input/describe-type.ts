@@ -43,7 +43,7 @@ export function count(number: number, noun: string): string {
 /** A type of whole numbers. */
 export type Whole = AbiType & { kind: 'uint' | 'int' };
 
-/** The least and the most that the type holds. */
+/** The least and the most value of the type. */
 export function rangeOf({ kind, bits }: Whole): [least: bigint, most: bigint] {
   return kind === 'uint'
     ? [0n, 2n ** BigInt(bits) - 1n]

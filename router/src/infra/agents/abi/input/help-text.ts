@@ -19,7 +19,7 @@ export function commandList(functions: readonly AbiFunction[]): string {
   }
   const more = functions.length - lines.length;
   if (more > 0) lines.push(`… and ${more} more`);
-  return `You can write:\n${lines.join('\n')}\n/help ${functions[0]?.name ?? ''} tells more.`;
+  return `You can write:\n${lines.join('\n')}\n/help ${functions[0]?.name ?? ''} shows more.`;
 }
 
 /** What a chat shows for `/help add`: each argument in words, what comes back, and an example. */

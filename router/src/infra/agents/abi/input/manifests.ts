@@ -4,6 +4,7 @@ import type { Clock } from '../../../../core/ports/clock.ts';
 import { orAbort } from '../../../../core/time-limit.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
 import { redirectHint } from '../../transport/bounded-fetch.ts';
+import { abiEntriesOf } from './abi-entries.ts';
 
 const MAX_BYTES = 1024 * 1024;
 const MAX_MANIFESTS = 200;
@@ -93,12 +94,10 @@ async function fetchText(transport: AgentTransport, url: string, signal: AbortSi
 }
 
 function entriesIn(text: string): unknown[] {
-  const manifest = parsed(text);
-  const hasAbi = typeof manifest === 'object' && manifest !== null && 'abi' in manifest;
-  const entries = hasAbi ? manifest.abi : manifest;
-  if (Array.isArray(entries)) return entries;
+  const entries = abiEntriesOf(parsed(text));
+  if (entries) return entries;
   throw new AgentProtocolError(
-    'The ABI agent\'s manifest holds no ABI: an array, or an object with one under "abi".',
+    'The ABI agent\'s manifest contains no ABI: an array, or an object with one under "abi".',
   );
 }
 

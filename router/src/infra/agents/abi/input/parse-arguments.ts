@@ -58,7 +58,7 @@ function withFile(inputs: readonly AbiParam[], text: string, file: FileInput): A
   return words.length === rest.length ? words.toSpliced(at, 0, file) : undefined;
 }
 
-/** What stands in `(2, 40)`, as programs write a call: of `/add(2, 40)` always, else unless it may be a text of its own. */
+/** What stands in `(2, 40)`, as programs write a call: of `/add(2, 40)` always, else unless it may be its own text. */
 function withoutParentheses(inputs: readonly AbiParam[], text: string, isCallSyntax: boolean): string {
   const inner = /^\(([\s\S]*)\)$/.exec(text)?.[1]?.trim();
   if (inner === undefined || (inputs.length === 1 && inputs[0]?.type.kind === 'string' && !isCallSyntax))

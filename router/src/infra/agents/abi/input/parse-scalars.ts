@@ -3,7 +3,7 @@ export function bare(text: string): string {
   return text.replace(/\p{Cf}/gu, '').trim();
 }
 
-/** The whole number that a person wrote, decimal or `0x` hex; undefined when it is none or longer than any type holds. */
+/** The whole number that a person wrote, decimal or `0x` hex; undefined when it is none or longer than any type can have. */
 export function bigintIn(text: string): bigint | undefined {
   // Keyboards and web pages write a minus of their own.
   const written = bare(text).replace(/^[\u2212\u2013]/, '-');

@@ -164,7 +164,7 @@ export function withOutputAt(
   return Array.isArray(all) ? all : [...values];
 }
 
-/** The text of a template that holds nothing but text; undefined for one with placeholders. */
+/** The text of a template that contains nothing but text; undefined for one with placeholders. */
 export function literalText(template: OutputTemplate): string | undefined {
   if (template.some(({ kind }) => kind !== 'text')) return undefined;
   return template.map((node) => (node.kind === 'text' ? node.text : '')).join('');

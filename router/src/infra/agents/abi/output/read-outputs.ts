@@ -6,8 +6,8 @@ import {
 } from '../../../../core/errors.ts';
 import { type Fetched, redirectHint } from '../../transport/bounded-fetch.ts';
 import { errorText } from '../../transport/error-text.ts';
+import { notTakenError } from '../../transport/not-taken.ts';
 import type { Redact } from '../../transport/redaction.ts';
-import { retryAfterMs } from '../../transport/retry-after.ts';
 import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
 import type { AbiFunction } from '../codec/abi-signature.ts';
 import { type AbiValue, typeText } from '../codec/abi-type.ts';
@@ -15,7 +15,7 @@ import { type Envelope, envelopeError, envelopeOf, outputsIn } from '../codec/ab
 import type { Codec } from '../codec/viem-codec.ts';
 import { knownDefect } from './known-defects.ts';
 
-/** What was asked, and how its failures count. */
+/** What was called, and how its failures count. */
 export interface Asked {
   target: AbiFunction;
   codec: Codec;
@@ -30,7 +30,7 @@ export interface Asked {
 type Answer = Fetched & { kind: 'answer' };
 
 /**
- * The outputs in an agent's answer; none for a function without outputs, whatever its body holds.
+ * The outputs in an agent's answer; none for a function without outputs, whatever its body contains.
  * @throws {AgentUnavailableError | AgentTimeoutError | AgentProtocolError} as `AbiAgentClient.sendMessage` says
  */
 export function readOutputs(fetched: Fetched, asked: Asked): AbiValue[] {
@@ -98,13 +98,8 @@ function refusalError({ status, headers, body }: Answer, asked: Asked): Wa2aiErr
   const said = asked.redact(errorText(envelopeError(body) ?? text));
   const hints = `${asked.redact(redirectHint({ status, headers }))}${defect ? ` (${defect})` : ''}`;
   const sentence = `The ABI agent answered status ${status}${said && `: ${said}`}${hints}`;
-  if (status === 429 || status === 503) {
-    return new AgentUnavailableError(sentence, {
-      retryAfterMs: retryAfterMs(headers, asked.nowMs),
-      isAway: true,
-    });
-  }
-  if (status === 502) return new AgentUnavailableError(sentence, { isAway: true });
+  const notTaken = notTakenError({ status, headers }, sentence, asked.nowMs);
+  if (notTaken) return notTaken;
   if (asked.isIdempotent && (status === 400 || status >= 500)) return new AgentUnavailableError(sentence);
   return status === 504 ? new AgentTimeoutError(sentence) : new AgentProtocolError(sentence);
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { ToolkitError } from '../../agent-tools.ts';
 import { AbiProblemsError, type AgentAbi, createAbi } from '../codec/abi-signature.ts';
+import { abiEntriesOf } from '../input/abi-entries.ts';
 
 /**
  * Reads an ABI from a file: a JSON ABI, a manifest with one under `abi`, a JSON list of signatures, or plain text with a
@@ -18,7 +19,7 @@ export async function readAbiFile(path: string): Promise<AgentAbi> {
     return await createAbi(entriesIn(text));
   } catch (error) {
     if (!(error instanceof AbiProblemsError)) throw error;
-    throw new ToolkitError(`${path} holds no usable ABI: ${error.message}.`);
+    throw new ToolkitError(`${path} contains no usable ABI: ${error.message}.`);
   }
 }
 
@@ -27,11 +28,9 @@ function entriesIn(text: string): unknown[] {
     const lines = text.split('\n').map((line) => line.replace(/(?:#|\/\/).*$/, '').trim());
     return lines.filter((line) => line !== '');
   }
-  const parsed = parse(text);
-  const hasAbi = typeof parsed === 'object' && parsed !== null && 'abi' in parsed;
-  const entries = hasAbi ? parsed.abi : parsed;
-  if (Array.isArray(entries)) return entries;
-  throw new ToolkitError('The ABI file holds no ABI: an array, or an object with one under "abi".');
+  const entries = abiEntriesOf(parse(text));
+  if (entries) return entries;
+  throw new ToolkitError('The ABI file contains no ABI: an array, or an object with one under "abi".');
 }
 
 function parse(text: string): unknown {

@@ -40,7 +40,7 @@ export class AgentProbe {
     return this.#send('GET', callUrl(this.url, '/health'));
   }
 
-  /** Encoded outputs of an answer with status 200. @throws {AgentProtocolError} the JSON envelope holds none */
+  /** Encoded outputs of an answer with status 200. @throws {AgentProtocolError} the JSON envelope contains none */
   outputsOf(answer: ProbeAnswer): Buffer {
     return outputsIn(this.envelope, answer.body);
   }

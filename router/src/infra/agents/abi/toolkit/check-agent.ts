@@ -10,13 +10,13 @@ const CONCURRENT = 20;
 const LIMIT_BYTES = 10 * 1024 * 1024;
 /** Below the limit, with room for what a JSON envelope puts around it. */
 const ALLOWED_BYTES = LIMIT_BYTES - 1024;
-/** Containers are told to stay under this, five seconds below the host's limit. */
+/** Containers must stay under this, five seconds below the host's limit. */
 const SLOW_MS = 25_000;
 
 /**
  * Checks an agent against the container specification: health, each function with sample arguments, what it refuses (unknown
  * selectors, short and malformed bodies, more than 10 MB) and what it must take, calls at the same time, and time. Every
- * function of the ABI is really called. An agent that cannot be reached is asked once.
+ * function of the ABI is really called. An agent that cannot be reached is called once.
  */
 export async function checkAgent(probe: Probe, abi: AgentAbi): Promise<CheckReport> {
   const checks = new Checks(probe, abi);

@@ -146,7 +146,7 @@ async function checkServer(input: ToolInput): Promise<CheckReport> {
   return report();
 }
 
-/** @throws {ToolkitError} the server does not tell which agent is meant */
+/** @throws {ToolkitError} the server does not say which agent is meant */
 async function appOf(input: ToolInput, known?: AdkProbe): Promise<string> {
   if (input.options.app !== undefined) return input.options.app;
   const { apps, problem } = known ?? (await probe(input));

@@ -2,20 +2,17 @@ import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import type { NodesApiDeps } from '../resources/nodes-api.ts';
 import type { Metrics } from './metrics.ts';
-import { nodeMetrics } from './node-metrics.ts';
+
+export interface MetricsApiDeps extends NodesApiDeps {
+  metrics: Metrics;
+  accounts: AccountControl;
+}
 
 /**
  * `GET /metrics`. It needs the key if one is set, because it names accounts and shows how busy they are. Prometheus sends
  * the key with `authorization: {credentials: ...}`.
  */
-export function metricsApi({
-  metrics,
-  accounts,
-  nodes,
-}: NodesApiDeps & {
-  metrics: Metrics;
-  accounts: AccountControl;
-}): Endpoint[] {
+export function metricsApi({ metrics, accounts, nodes }: MetricsApiDeps): Endpoint[] {
   return [
     endpoint({
       method: 'get',
@@ -25,9 +22,8 @@ export function metricsApi({
       summary: 'Metrics for Prometheus',
       responses: { 200: { description: 'Metrics.', contentType: 'text/plain' } },
       handle: async () => {
-        const { contentType, text } = await metrics.scrape(accounts);
-        const ofNodes = await nodeMetrics(nodes.view());
-        return { status: 200, headers: { 'content-type': contentType }, text: `${text}${ofNodes}` };
+        const { contentType, text } = await metrics.scrape(accounts, nodes.view());
+        return { status: 200, headers: { 'content-type': contentType }, text };
       },
     }),
   ];

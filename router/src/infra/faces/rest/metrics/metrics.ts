@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { ACCOUNT_STATES } from '../../../../core/cluster/account-state.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
+import type { ClusterView } from '../../../../core/ports/cluster.ts';
 import type { TurnResult } from '../../../../core/ports/inbox.ts';
 import type { MessageLog, OpenWork } from '../../../../core/ports/message-log.ts';
 import { within } from '../../../../core/time-limit.ts';
@@ -29,7 +30,7 @@ export interface Metrics {
   /** Counts one opening of a circuit breaker. */
   readonly observeCircuitOpened: () => void;
   /** Text in the Prometheus format, and its content type. Shows an unavailable database as wa2ai_database_up 0. */
-  scrape(accounts: AccountControl): Promise<{ contentType: string; text: string }>;
+  scrape(accounts: AccountControl, view: ClusterView): Promise<{ contentType: string; text: string }>;
 }
 
 /** Builds the metrics. Those of Node.js (memory, event-loop lag, garbage collection) are among them. */
@@ -44,24 +45,29 @@ export function createMetrics(deps: {
   const accountLabel = boundedLabel(MAX_LABEL_VALUES);
   const routeLabel = boundedLabel(MAX_LABEL_VALUES);
 
-  const received = new Counter({
-    name: 'wa2ai_messages_received_total',
-    help: 'Messages from WhatsApp that this process stored.',
-    labelNames: ['account'],
-    registers,
-  });
-  const sent = new Counter({
-    name: 'wa2ai_messages_sent_total',
-    help: 'Messages that this process wrote to WhatsApp, repeated attempts included.',
-    labelNames: ['account'],
-    registers,
-  });
-  const turns = new Counter({
-    name: 'wa2ai_turns_total',
-    help: 'Turns that ended in this process, by account, route, and the state and reason of the message.',
-    labelNames: ['account', 'route', 'state', 'reason'],
-    registers,
-  });
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+    new Gauge({ name, help, labelNames, registers });
+
+  const received = counter(
+    'wa2ai_messages_received_total',
+    'Messages from WhatsApp that this process stored.',
+    'account',
+  );
+  const sent = counter(
+    'wa2ai_messages_sent_total',
+    'Messages that this process wrote to WhatsApp, repeated attempts included.',
+    'account',
+  );
+  const turns = counter(
+    'wa2ai_turns_total',
+    'Turns that ended in this process, by account, route, and the state and reason of the message.',
+    'account',
+    'route',
+    'state',
+    'reason',
+  );
   const turnSeconds = new Histogram({
     name: 'wa2ai_agent_turn_seconds',
     help: 'Time that agents took for a turn, in seconds.',
@@ -69,48 +75,41 @@ export function createMetrics(deps: {
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers,
   });
-  const circuitsOpened = new Counter({
-    name: 'wa2ai_circuits_opened_total',
-    help: 'Number of times a circuit breaker opened.',
-    registers,
-  });
-  const messages = new Gauge({
-    name: 'wa2ai_messages_waiting',
-    help: 'Messages whose turn has not ended.',
-    registers,
-  });
-  const oldestMessage = new Gauge({
-    name: 'wa2ai_oldest_message_seconds',
-    help: 'Age of the oldest waiting message, in seconds.',
-    registers,
-  });
-  const replies = new Gauge({
-    name: 'wa2ai_replies_waiting',
-    help: 'Messages to people that WhatsApp has not acknowledged, by state.',
-    labelNames: ['state'],
-    registers,
-  });
-  const unacknowledged = new Gauge({
-    name: 'wa2ai_replies_unacknowledged',
-    help: 'Messages to people that WhatsApp has not acknowledged within WA2AI_ACK_TIMEOUT_MS.',
-    registers,
-  });
-  const deadLetters = new Gauge({
-    name: 'wa2ai_dead_letters',
-    help: 'Open dead letters: neither replayed nor closed.',
-    registers,
-  });
-  const databaseUp = new Gauge({
-    name: 'wa2ai_database_up',
-    help: '1 if the database answered this scrape, else 0.',
-    registers,
-  });
-  const accountState = new Gauge({
-    name: 'wa2ai_account_state',
-    help: '1 for the current state of the WhatsApp account, 0 for the others.',
-    labelNames: ['account', 'state'],
-    registers,
-  });
+  const circuitsOpened = counter('wa2ai_circuits_opened_total', 'Number of times a circuit breaker opened.');
+  const messages = gauge('wa2ai_messages_waiting', 'Messages whose turn has not ended.');
+  const oldestMessage = gauge(
+    'wa2ai_oldest_message_seconds',
+    'Age of the oldest waiting message, in seconds.',
+  );
+  const replies = gauge(
+    'wa2ai_replies_waiting',
+    'Messages to people that WhatsApp has not acknowledged, by state.',
+    'state',
+  );
+  const unacknowledged = gauge(
+    'wa2ai_replies_unacknowledged',
+    'Messages to people that WhatsApp has not acknowledged within WA2AI_ACK_TIMEOUT_MS.',
+  );
+  const deadLetters = gauge('wa2ai_dead_letters', 'Open dead letters: neither replayed nor closed.');
+  const databaseUp = gauge('wa2ai_database_up', '1 if the database answered this scrape, else 0.');
+  const accountState = gauge(
+    'wa2ai_account_state',
+    '1 for the current state of the WhatsApp account, 0 for the others.',
+    'account',
+    'state',
+  );
+  const leaseEpoch = gauge(
+    'wa2ai_account_lease_epoch',
+    'Epoch of the lease under which the node runs the WhatsApp account. It grows each time a node takes the account.',
+    'account',
+    'node',
+  );
+  const nodeAlive = gauge(
+    'wa2ai_node_alive',
+    '1 for a node that responds, 0 for a node that does not, or that ended without leaving the cluster.',
+    'node',
+  );
+  const nodeTurns = gauge('wa2ai_node_turns', 'Turns running on the node.', 'node');
 
   let counted: { atMs: number; work: Promise<OpenWork> } | undefined;
 
@@ -140,6 +139,20 @@ export function createMetrics(deps: {
     }
   }
 
+  /** Every node reports the same, as of its last view. */
+  function readCluster({ nodes, accounts }: ClusterView): void {
+    for (const metric of [leaseEpoch, nodeAlive, nodeTurns]) metric.reset();
+    for (const { nodeId, isAlive, turns } of nodes) {
+      nodeAlive.set({ node: nodeId }, Number(isAlive));
+      nodeTurns.set({ node: nodeId }, isAlive ? turns : 0);
+    }
+    for (const { accountId, holder, availability } of accounts) {
+      if (availability === 'held' && holder) {
+        leaseEpoch.set({ account: accountId, node: holder.nodeId }, Number(holder.epoch));
+      }
+    }
+  }
+
   return {
     observeTurn: ({ state, reason, agentMs, routeId }, accountId = '') => {
       const route = routeId === undefined ? '' : routeLabel(routeId);
@@ -149,8 +162,9 @@ export function createMetrics(deps: {
     observeReceived: (accountId) => received.inc({ account: accountLabel(accountId) }),
     observeSent: (accountId) => sent.inc({ account: accountLabel(accountId) }),
     observeCircuitOpened: () => circuitsOpened.inc(),
-    scrape: async (accounts) => {
+    scrape: async (accounts, view) => {
       await readOpenWork();
+      readCluster(view);
       accountState.reset();
       for (const { accountId, state } of accounts.list()) {
         for (const known of ACCOUNT_STATES) {

@@ -3,7 +3,7 @@ import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { changedResponse, dataResponse, phoneField } from '../fields.ts';
+import { accountIdField, changedResponse, dataResponse, phoneField } from '../fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import type { Call, ResponseDoc } from '../response.ts';
@@ -19,28 +19,8 @@ export interface AccountsApiDeps {
   log: Logger;
 }
 
-/** As WA2AI_ACCOUNT_ID. */
-const ACCOUNT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-
-const newIdField = z
-  .string()
-  .regex(ACCOUNT_ID, 'must be 1 to 64 letters, digits, dots, dashes or underscores');
-
 const newAccountBody = z
-  .strictObject({
-    accountId: newIdField.optional().describe('A name for the account, such as `sales`.'),
-    id: newIdField.optional().describe('The same as `accountId`, which is the name to use.'),
-  })
-  .transform(({ accountId, id }, context) => {
-    if ((accountId === undefined) !== (id === undefined)) return { accountId: accountId ?? id ?? '' };
-    const message = accountId === undefined ? 'is missing' : 'must not be given beside accountId';
-    context.addIssue({
-      code: 'custom',
-      path: [accountId === undefined ? 'accountId' : 'id'],
-      message,
-    });
-    return z.NEVER;
-  })
+  .strictObject({ accountId: accountIdField.describe('A name for the account, such as `sales`.') })
   .meta({ id: 'NewAccount', examples: [{ accountId: 'sales' }] });
 
 const pairBody = z

@@ -73,7 +73,7 @@ const explanationView = z
           sentence: z.string(),
         }),
       )
-      .describe('One entry a rule, in the order in which rules are asked.'),
+      .describe('One entry a rule, in the order in which rules are checked.'),
   })
   .meta({ id: 'Explanation' });
 

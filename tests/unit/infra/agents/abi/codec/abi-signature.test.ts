@@ -90,7 +90,7 @@ describe('the functions of an agent', () => {
     const f = { type: 'function', name: 'f', inputs: [], outputs: [], stateMutability: 'view' };
     expect((await createAbi([...json, f])).functions.map(({ signature }) => signature)).toEqual(['f()']);
     expect(await problemsOf(human.slice(0, 5))).toEqual([
-      { path: '', message: 'must hold at least one function' },
+      { path: '', message: 'must contain at least one function' },
     ]);
   });
 
@@ -132,10 +132,10 @@ describe('the functions of an agent', () => {
         message: "'function typo(uint256 a) return (bool)' has 'return' where 'returns' or the end belongs",
       },
     ]);
-    expect(await problemsOf([])).toEqual([{ path: '', message: 'must hold at least one function' }]);
+    expect(await problemsOf([])).toEqual([{ path: '', message: 'must contain at least one function' }]);
     expect(await problemsOf(['function f()', 'f()'])).toEqual([{ path: '[1]', message: 'repeats f()' }]);
     expect(await problemsOf(['struct A { A a; }', 'function f(A a)'])).toEqual([
-      { path: '[1]', message: 'struct A holds itself' },
+      { path: '[1]', message: 'struct A contains itself' },
     ]);
     expect(await problemsOf([`function f(${'('.repeat(40)}`])).toEqual([
       { path: '[0]', message: 'tuples are nested deeper than 16 levels' },

@@ -99,7 +99,7 @@ describe('a user error is one polite sentence', () => {
     ['bytes', 'deadbeef', 'it may be hex or base64; write 0xdeadbeef or base64:deadbeef'],
     ['bytes4', '0x0102', 'it must be 4 bytes as hex (0x…), base64 or text:…, got 2 bytes'],
     ['string', ['a'], "it must be text, got 'a list of 1 item'"],
-    ['string', 'a\ud800', 'it holds a broken character'],
+    ['string', 'a\ud800', 'it contains a broken character'],
     ['uint8[2]', '[1]', 'it must have 2 items, got 1'],
     ['uint8[]', '[1, x]', "item 2 of it must be a whole number from 0 to 255, got 'x'"],
     ['uint8[]', '[1, 2', "it misses a ']' at the end"],

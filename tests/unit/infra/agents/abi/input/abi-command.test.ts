@@ -45,7 +45,7 @@ const list = `You can write:
 /sumArray numbers: uint256[]
 /processUser user: (string name, uint256 age)
 /analyze data: bytes
-/help greet tells more.`;
+/help greet shows more.`;
 
 describe('commands', () => {
   it.each([
@@ -132,7 +132,7 @@ describe('the list of functions', () => {
     const text = await brief('/help', { functions });
     expect(text.length).toBeLessThan(10_000);
     expect(text).toMatch(
-      /^You can write:\n\/f0 a: uint256, [\s\S]*\n… and \d+ more\n\/help f0 tells more\.$/,
+      /^You can write:\n\/f0 a: uint256, [\s\S]*\n… and \d+ more\n\/help f0 shows more\.$/,
     );
     const [, more] = /and (\d+) more/.exec(text) ?? [];
     expect((text.match(/^\/f\d+ /gm)?.length ?? 0) + Number(more)).toBe(1_000);

@@ -97,9 +97,8 @@ it('lists accounts page by page on request', async () => {
 
 it.each<[unknown, number, string | undefined]>([
   [{ accountId: 'sales' }, 201, undefined],
-  [{ id: 'sales' }, 201, undefined],
   [{}, 400, 'accountId is missing.'],
-  [{ id: 'a', accountId: 'b' }, 400, 'id must not be given beside accountId.'],
+  [{ id: 'a', accountId: 'b' }, 400, 'id is not a known field.'],
   [{ accountId: 'default' }, 409, 'There is a WhatsApp account with this id.'],
 ])('adds an account by the name accountId: %j', async (body, status, error) => {
   const answer = await api.call('POST', '/api/accounts', body);

@@ -235,7 +235,7 @@ describe('/api/routes/:id', () => {
     await added();
     const answer = await api.call('PATCH', '/api/routes/5493777239922', { config: { adk: null } });
     expect(answer.status).toBe(400);
-    expect(answer.body.error).toBe('config must hold exactly one agent kind: adk, abi.');
+    expect(answer.body.error).toBe('config must contain exactly one agent kind: adk, abi.');
   });
 });
 
@@ -436,7 +436,7 @@ describe('an ABI route', () => {
   });
 
   it.each([
-    [{ functions: [] }, 'config.abi.functions must hold at least one function.'],
+    [{ functions: [] }, 'config.abi.functions must contain at least one function.'],
     [
       { functions: 7 },
       'config.abi.functions must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest.',
@@ -449,13 +449,13 @@ describe('an ABI route', () => {
       { functions: Array.from({ length: 1_001 }, (_, index) => `f${index}()`) },
       'config.abi.functions must have at most 1000 entries.',
     ],
-    [{ functions: ['constructor(uint256 a)'] }, 'config.abi.functions must hold at least one function.'],
+    [{ functions: ['constructor(uint256 a)'] }, 'config.abi.functions must contain at least one function.'],
     [{ functions: ['function f(uint9 a)'] }, "config.abi.functions[0] 'uint9' is not an ABI type."],
     [
       { functions: ['f()'], function: 'g' },
       "config.abi.function names 'g', which is not among the functions.",
     ],
-    [{ functions: ['f()'], path: 'call' }, 'config.abi.path must begin with / and hold no spaces.'],
+    [{ functions: ['f()'], path: 'call' }, 'config.abi.path must begin with / and contain no spaces.'],
     [{ functions: ['f()'], envelope: 'xml' }, 'config.abi.envelope must be raw or json or auto.'],
     [
       { functions: ['f()'], output: '{{x}}' },

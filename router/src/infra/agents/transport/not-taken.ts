@@ -1,0 +1,13 @@
+import { AgentUnavailableError } from '../../../core/errors.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+/** The error for a status that says that a request was not taken (429, 503; 502 likely not); undefined for any other. */
+export function notTakenError(
+  { status, headers }: { status: number; headers: Headers },
+  sentence: string,
+  nowMs: number,
+): AgentUnavailableError | undefined {
+  if (status !== 429 && status !== 502 && status !== 503) return undefined;
+  const waitMs = status === 502 ? undefined : retryAfterMs(headers, nowMs);
+  return new AgentUnavailableError(sentence, { retryAfterMs: waitMs, isAway: true });
+}

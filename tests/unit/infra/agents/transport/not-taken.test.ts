@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { notTakenError } from '../../../../../router/src/infra/agents/transport/not-taken.ts';
+
+const headers = new Headers({ 'retry-after': '7' });
+
+it.each([
+  [429, 7_000],
+  [503, 7_000],
+  [502, undefined],
+])('status %i was not taken, wait %s ms', (status, retryAfterMs) => {
+  expect(notTakenError({ status, headers }, 'Busy.', 0)).toMatchObject({
+    message: 'Busy.',
+    disposition: 'retry',
+    isAway: true,
+    retryAfterMs,
+  });
+});
+
+it.each([400, 500, 504])('status %i may have been taken', (status) => {
+  expect(notTakenError({ status, headers }, 'Busy.', 0)).toBeUndefined();
+});
