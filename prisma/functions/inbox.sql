@@ -140,12 +140,15 @@ END $$;
 -- Finishes a turn once: the message's state, its replies, its dead letter. Returns the replies written by this call, or,
 -- for a turn that was finished before, all replies of the message. A replayed message may have replies of its first turn.
 -- `p_files` has the file of each reply or null: {"media": {...}, "bytes": base64}. The media reference is removed unless
--- the message can be replayed.
+-- the message can be replayed. With an owner and epoch whose lease of the account is valid, the first reply is stored as
+-- `sending`, as if it was marked after this call (postgres-outbox.ts, markSending), unless an older row of the chat waits.
 CREATE OR REPLACE FUNCTION inbox_finish_turn(
   p_message bigint, p_state text, p_reason text, p_error text, p_route text, p_attempts integer, p_agent_ms integer,
-  p_trace jsonb, p_to text[], p_wa_ids text[], p_texts text[], p_files jsonb DEFAULT NULL
+  p_trace jsonb, p_to text[], p_wa_ids text[], p_texts text[], p_files jsonb DEFAULT NULL,
+  p_owner text DEFAULT NULL, p_epoch bigint DEFAULT NULL
 ) RETURNS TABLE (
-  outbox_id bigint, chat_id bigint, account_id text, to_jid text, wa_message_id text, text text, media jsonb
+  outbox_id bigint, chat_id bigint, account_id text, to_jid text, wa_message_id text, text text, media jsonb,
+  is_sending boolean
 )
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -154,6 +157,7 @@ DECLARE
   v_chat bigint;
   v_attempts integer;
   v_first integer := 0;
+  v_is_sending boolean := false;
   v_reason text := CASE WHEN p_state = 'answered' THEN p_reason ELSE coalesce(p_reason, 'unspecified') END;
 BEGIN
   UPDATE message m SET state = p_state, reason = v_reason, error = p_error, route_id = p_route,
@@ -163,10 +167,17 @@ BEGIN
     RETURNING m.account_id, m.chat_id, m.attempts INTO v_account, v_chat, v_attempts;
   IF FOUND THEN
     SELECT coalesce(max(o.ordinal) + 1, 0) INTO v_first FROM outbox o WHERE o.message_id = p_message;
-    INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text, media)
+    v_is_sending := p_owner IS NOT NULL AND EXISTS (SELECT 1 FROM lease_held(v_account, p_owner, p_epoch))
+      AND NOT EXISTS (
+        SELECT 1 FROM outbox o WHERE o.account_id = v_account AND o.chat_id = v_chat AND o.state = 'queued');
+    INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text, media, state, attempts,
+        tried_at)
       SELECT v_account, v_chat, p_message, r.ordinal - 1 + v_first, r.wa_id, r.to_jid, r.text,
-        p_files -> (r.ordinal::integer - 1) -> 'media'
+        p_files -> (r.ordinal::integer - 1) -> 'media', s.state, s.attempts, s.tried_at
       FROM unnest(p_to, p_wa_ids, p_texts) WITH ORDINALITY AS r (to_jid, wa_id, text, ordinal)
+      CROSS JOIN LATERAL (
+        SELECT 'sending' AS state, 1 AS attempts, now() AS tried_at WHERE v_is_sending AND r.ordinal = 1
+        UNION ALL SELECT 'queued', 0, NULL WHERE NOT v_is_sending OR r.ordinal > 1) AS s
       ORDER BY r.ordinal;
     IF p_files IS NOT NULL THEN
       INSERT INTO outbox_file (outbox_id, bytes)
@@ -182,7 +193,8 @@ BEGIN
     END IF;
   END IF;
   RETURN QUERY
-    SELECT o.id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text, o.media
+    SELECT o.id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text, o.media,
+      v_is_sending AND o.ordinal = v_first
     FROM outbox o WHERE o.message_id = p_message AND o.ordinal >= v_first ORDER BY o.ordinal;
 END $$;
 

@@ -1,4 +1,5 @@
 import { pendingTurn, replyToOf } from '../../router/src/core/messages/chat-identity.ts';
+import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type {
   ChatClaim,
   InboundMessage,
@@ -16,9 +17,12 @@ import type { MemoryChat, MemoryMessage, MemoryReply, MemoryState } from './memo
 /** The inbox in memory, for tests: the same promises as PostgresInbox, and nothing survives the process. */
 export class MemoryInbox implements Inbox {
   readonly #state: MemoryState;
+  readonly #isHeld: (lease: Lease) => boolean;
 
-  constructor(state: MemoryState) {
+  /** @param isHeld whether a lease is valid; default: always */
+  constructor(state: MemoryState, isHeld: (lease: Lease) => boolean = () => true) {
     this.#state = state;
+    this.#isHeld = isHeld;
   }
 
   async add(message: InboundMessage, node: string): Promise<Stored> {
@@ -112,11 +116,12 @@ export class MemoryInbox implements Inbox {
     return message.attempts;
   }
 
-  async finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]> {
+  async finishTurn(messageId: string, result: TurnResult, lease?: Lease): Promise<QueuedReply[]> {
     const state = this.#state;
     const message = state.messages.get(Number(messageId));
     const repliesNow = () => [...state.outbox.values()].filter((reply) => reply.messageId === messageId);
     let earlier = 0;
+    let isSending = false;
     if (message?.state === 'received') {
       earlier = repliesNow().length;
       const { replies, ...end } = result;
@@ -128,7 +133,13 @@ export class MemoryInbox implements Inbox {
         finishedAt: state.time(),
       });
       if (end.state !== 'dead') message.mediaRef = undefined;
+      const isBehind = [...state.outbox.values()].some(
+        (row) => row.chatId === String(message.chatId) && row.state === 'queued',
+      );
       for (const reply of replies) queueReply(state, message, reply);
+      const [first] = repliesNow().slice(earlier);
+      isSending = lease !== undefined && first !== undefined && !isBehind && this.#isHeld(lease);
+      if (first && isSending) Object.assign(first, { state: 'sending', attempts: 1, triedAt: state.time() });
       if (end.state === 'dead' && reason) {
         state.addDeadLetter({
           accountId: message.accountId,
@@ -141,7 +152,12 @@ export class MemoryInbox implements Inbox {
         });
       }
     }
-    return repliesNow().slice(earlier).map(queuedReplyOf);
+    return repliesNow()
+      .slice(earlier)
+      .map((row, index) => ({
+        ...queuedReplyOf(row),
+        ...(isSending && index === 0 && { isSending: true as const }),
+      }));
   }
 
   async deadLetterUnreadable(

@@ -214,6 +214,7 @@ export class SimNode {
     const delivery = new ReplyDelivery({
       outbox,
       provider: sabotage === 'message-ids' ? this.#withNewIds(provider) : provider,
+      fence,
       log,
       clock: process.clock,
     });

@@ -1,5 +1,6 @@
 import type { ChatId, GroupId, Lid, NodeId, PhoneNumber } from '../ids.ts';
 import type { IncomingMessage, MediaInfo, MessageKind, OutgoingMessage } from '../models.ts';
+import type { Lease } from './account-lease.ts';
 
 /** Where a chat is, by every address known: a person by number and/or LID, or a group. */
 export type ChatAddress =
@@ -116,6 +117,8 @@ export interface QueuedReply {
   /** The message that it answers; absent for a message that an admin sends. */
   messageId?: string;
   message: OutgoingMessage;
+  /** Its row was stored as `sending`: the first attempt needs no `markSending`. */
+  isSending?: true;
 }
 
 /**
@@ -145,8 +148,10 @@ export interface Inbox {
    * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). Idempotent: a turn that
    * was ended before changes nothing and returns the replies stored then. Otherwise returns the replies of this end only,
    * although a replayed message may have some of its first end.
+   * @param lease of a caller that sends the first reply at once: this end stores that reply as `sending`, as
+   *   `Outbox.markSending` does. It stays `queued` when the lease is void or an older row of the chat is `queued`.
    */
-  finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]>;
+  finishTurn(messageId: string, result: TurnResult, lease?: Lease): Promise<QueuedReply[]>;
   /**
    * Ends the oldest unanswered message of the chat as dead, with a dead letter, without reading what it says: for one that
    * cannot be read. Does nothing when the claim is void.

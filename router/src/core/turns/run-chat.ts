@@ -1,12 +1,11 @@
 import { StorageUnavailableError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
+import { storageRetryMs } from '../retry.ts';
 import { type AnswerDeps, answerMessage, type TurnOutcome } from './answer-message.ts';
 
 /** A chat worker waits this long for the chat's next message before it releases the chat, which costs a transaction. */
 const LINGER_MS = 5_000;
-/** Waits between attempts while the database does not answer, in milliseconds; the wait grows with each attempt. */
-const STORAGE_RETRY_MS = { step: 500, longest: 5_000 };
 
 export interface ChatWorkerDeps {
   answer: AnswerDeps;
@@ -92,8 +91,7 @@ export class ChatWorker {
           log.warn({ err: error, chatId: this.claim.chatId, attempt }, 'turn waits for the database');
           // The agent may have answered before the database failed.
           this.#isRepeat = true;
-          const waitMs = Math.min(STORAGE_RETRY_MS.step * attempt, STORAGE_RETRY_MS.longest);
-          await clock.sleep(waitMs, stopping).catch(() => undefined);
+          await clock.sleep(storageRetryMs(attempt), stopping).catch(() => undefined);
         }
       }
     } finally {

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import { addressColumns, pendingTurn, replyToOf } from '../../../core/messages/chat-identity.ts';
-import type { Fence } from '../../../core/ports/account-lease.ts';
+import type { Fence, Lease } from '../../../core/ports/account-lease.ts';
 import type {
   ChatClaim,
   InboundMessage,
@@ -165,19 +165,25 @@ export class PostgresInbox implements Inbox {
     return row?.attempts ?? 1;
   }
 
-  async finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]> {
+  async finishTurn(messageId: string, result: TurnResult, lease?: Lease): Promise<QueuedReply[]> {
+    const { owner, epoch } = fenceOf(lease);
     const to = result.replies.map((reply) => reply.to);
     const waIds = result.replies.map((reply) => storableId(reply.waMessageId));
     const texts = result.replies.map((reply) => storableText(reply.text));
     const rows = await withStorage('ending a turn', () =>
-      this.#postgres.query<Omit<ReplyRow, 'message_id'>>(sql`
-        SELECT outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM inbox_finish_turn(
+      this.#postgres.query<Omit<ReplyRow, 'message_id'> & { is_sending: boolean }>(sql`
+        SELECT outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, is_sending
+        FROM inbox_finish_turn(
           ${messageId}::bigint, ${result.state}, ${storableOrNull(result.reason)},
           ${storableOrNull(result.error)}, ${result.routeId ?? null}, ${result.attempts ?? null}::integer,
           ${wholeMs(result.agentMs)}::integer, ${storableJson(result.trace)}::jsonb,
-          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb)`),
+          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb,
+          ${owner}, ${epoch}::bigint)`),
     );
-    return rows.map((row) => queuedReply({ ...row, message_id: messageId }));
+    return rows.map((row) => ({
+      ...queuedReply({ ...row, message_id: messageId }),
+      ...(row.is_sending && { isSending: true as const }),
+    }));
   }
 
   async deadLetterUnreadable(
