@@ -114,11 +114,10 @@ export class MemoryInbox implements Inbox {
     });
   }
 
-  async noteAttempt(messageId: string): Promise<number> {
+  async noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
     const message = this.#state.messages.get(Number(messageId));
-    if (!message) return 1;
-    message.attempts += 1;
-    return message.attempts;
+    if (message) message.attempts = Math.max(message.attempts, attempt);
+    return { stored: Promise.resolve() };
   }
 
   async finishTurn(messageId: string, result: TurnResult, lease?: Lease): Promise<QueuedReply[]> {

@@ -141,11 +141,13 @@ export interface Inbox {
    */
   nextTurn(claim: ChatClaim, options?: { keepClaim?: boolean }): Promise<PendingTurn | undefined>;
   /**
-   * Counts an attempt to call an agent for this message, before its request is sent, so that the count includes requests
-   * of a process that crashed meanwhile. An attempt may be lost when the database server itself crashes.
-   * @returns the attempts of this message so far, over all its turns
+   * Counts an attempt to call an agent for this message: `attempt` is its number, from 1, over all turns. Resolves before
+   * it is stored, and when it will be although this process ends: the request may be sent then, so that the count includes
+   * requests of a process that crashed meanwhile. A count never falls. An attempt may be lost when the database server
+   * itself crashes.
+   * @returns `stored` rejects as other methods do; call again then
    */
-  noteAttempt(messageId: string): Promise<number>;
+  noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }>;
   /**
    * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). Idempotent: a turn that
    * was ended before changes nothing and returns the replies stored then. Otherwise returns the replies of this end only,

@@ -75,7 +75,7 @@ function deps(): AnswerDeps {
         fail('next');
         return inbox.nextTurn(...args);
       },
-      noteAttempt: (id: string) => inbox.noteAttempt(id),
+      noteAttempt: (...args: Parameters<MemoryInbox['noteAttempt']>) => inbox.noteAttempt(...args),
       finishTurn: async (...args: Parameters<MemoryInbox['finishTurn']>) => {
         fail('finish');
         return inbox.finishTurn(...args);

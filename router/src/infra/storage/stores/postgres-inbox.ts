@@ -12,7 +12,7 @@ import type {
   TurnResult,
 } from '../../../core/ports/inbox.ts';
 import { MEDIA_REF_CONTEXT } from '../encryption/secret-columns.ts';
-import type { Statements } from '../postgres.ts';
+import type { Postgres } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { filesJson, mediaColumns, mediaInfo, replyMedia } from './media-columns.ts';
 import { storableId, storableJson, storableOrNull, storableText } from './storable-text.ts';
@@ -77,11 +77,11 @@ export interface ReplyRow {
  * @throws {StorageRejectedError} a value that the database will never take
  */
 export class PostgresInbox implements Inbox {
-  readonly #postgres: Statements;
+  readonly #postgres: Postgres;
   readonly #fence: Fence | undefined;
 
   /** @param fence the lease that every message is added under; without one they are not fenced */
-  constructor(postgres: Statements, fence?: Fence) {
+  constructor(postgres: Postgres, fence?: Fence) {
     this.#postgres = postgres;
     this.#fence = fence;
   }
@@ -188,15 +188,18 @@ export class PostgresInbox implements Inbox {
     });
   }
 
-  async noteAttempt(messageId: string): Promise<number> {
+  async noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
+    const what = 'counting an attempt';
     // Without waiting for the disk: only a crash of the database server itself can lose it.
-    const [row] = await withStorage('counting an attempt', () =>
-      this.#postgres.query<{ attempts: number }>(sql`
-        UPDATE message SET attempts = attempts + 1
+    const { done } = await withStorage(what, () =>
+      this.#postgres.post(sql`
+        UPDATE message SET attempts = greatest(attempts, ${attempt}::integer)
         FROM (SELECT set_config('synchronous_commit', 'off', true)) AS relaxed
-        WHERE id = ${messageId}::bigint RETURNING attempts`),
+        WHERE id = ${messageId}::bigint`),
     );
-    return row?.attempts ?? 1;
+    const stored = withStorage(what, () => done);
+    stored.catch(() => undefined); // the caller looks at it later
+    return { stored };
   }
 
   async finishTurn(messageId: string, result: TurnResult, lease?: Lease): Promise<QueuedReply[]> {
