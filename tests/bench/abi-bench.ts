@@ -28,7 +28,7 @@ const signatures = [
   'function analyze(bytes data) returns (bytes32 hash, uint256 size, bool valid)',
 ];
 
-/** A call of each function: arguments and outputs in both spellings, ours and viem's. */
+/** A call of each function: arguments and outputs in the forms of wa2ai and viem. */
 const calls: Array<{ name: string; values: AbiValue[]; args: unknown[]; result: unknown }> = [
   { name: 'greet', values: ['Alice'], args: ['Alice'], result: 'Hello, Alice!' },
   { name: 'add', values: [2n, 40n], args: [2n, 40n], result: 42n },
@@ -50,7 +50,7 @@ function bytes(length: number): `0x${string}` {
   return `0x${'ab'.repeat(length)}`;
 }
 
-/** `npm run bench -- --abi`: the codec beside bare viem, and what the client adds to a bare fetch. */
+/** `npm run bench -- --abi`: the codec compared with viem, and the overhead of the client over fetch. */
 export async function benchAbi(): Promise<void> {
   const abi = await createAbi(signatures);
   const viemAbi: Abi = parseAbi(signatures);
@@ -94,7 +94,7 @@ function perSecond(work: () => void): number {
   return (done * 1_000) / (performance.now() - startMs);
 }
 
-/** Alternating calls of one agent, so that both sides meet the same machine. */
+/** Alternating calls of one agent, so that both sides run under the same load. */
 async function roundTrips(): Promise<void> {
   const { child, url } = await startAgent();
   const client = new AbiAgentClient({ abi: { functions: signatures } });

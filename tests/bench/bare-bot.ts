@@ -1,5 +1,5 @@
-// The reference of the bench: the smallest bot on Baileys. It keeps its keys in memory, asks the agent and
-// answers; it forgets everything when it stops. Prints `qr <text>` and `open`.
+// The reference of the bench: a minimal bot on Baileys. It keeps its keys in memory, calls the agent and
+// replies; it stores nothing. Prints `qr <text>` and `open`.
 import makeWASocket, {
   type AuthenticationState,
   initAuthCreds,

@@ -50,7 +50,7 @@ if (values.nodes !== undefined) {
 }
 const CHATS = 20;
 const MEMORY_FROM = 2_000;
-/** Messages that settle sessions and compilers before anything is measured. */
+/** Warm-up messages before the measurement. */
 const WARM_UP = 200;
 
 interface Figures {
@@ -115,7 +115,7 @@ async function idle(bot: Bot): Promise<void> {
   const usedBefore = new Map(pids().map((pid) => [pid, cpuSeconds(pid)]));
   const seconds = Number(values.idle);
   await wait(seconds * 1_000);
-  // A connection of PostgreSQL that ended meanwhile is no longer there to ask; what it used is not counted.
+  // The time of a PostgreSQL process that ended meanwhile is not counted.
   const alive = pids();
   const used = [...usedBefore]
     .filter(([pid]) => alive.includes(pid))

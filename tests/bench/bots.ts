@@ -15,7 +15,7 @@ import type { Phone } from '../whatsapp-emulator/phone.ts';
 export interface Bot {
   name: string;
   pid: number;
-  /** Processes that belong to it besides its own: the database's. */
+  /** Its other processes: those of the database. */
   helperPids(): number[];
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export async function startWa2ai(emulator: WhatsAppEmulator, phone: Phone, agent
   const service = await Wa2aiProcess.start({
     whatsappWsUrl: emulator.url,
     dataDir,
-    // The bench's people answer at once and without end, which the service would take for programs.
+    // The people of the bench answer at once, which the service would treat as an auto-reply loop.
     env: { WA2AI_LOG_LEVEL: 'info', NODE_ENV: 'production', WA2AI_LOOP_TURNS: '0' },
   });
   await pairByQr(service, phone, emulator);
@@ -42,7 +42,7 @@ export async function startWa2ai(emulator: WhatsAppEmulator, phone: Phone, agent
   };
 }
 
-/** The bare bot, paired. */
+/** The minimal bot, paired. */
 export async function startBareBot(emulator: WhatsAppEmulator, phone: Phone, agentUrl: string): Promise<Bot> {
   const file = join(repositoryRoot, 'dist/tests/bench/bare-bot.js');
   const child = spawn(process.execPath, [file, emulator.url, agentUrl], {
@@ -82,7 +82,7 @@ async function untilLine(
   });
 }
 
-/** Direct and further children of a process (Linux). */
+/** All descendants of a process (Linux). */
 function childrenOf(pid: number): number[] {
   let list: string;
   try {

@@ -7,11 +7,11 @@ import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import { cpuSeconds } from './statistics.ts';
 
-/** What the bench of several nodes plays on. */
+/** The environment of the bench of several nodes. */
 export interface BenchGround {
   emulator: WhatsAppEmulator;
   agentUrl: string;
-  /** The one PostgreSQL of all runs, as its owner. */
+  /** The PostgreSQL of all runs, as its owner. */
   postgres: { url: string; dataDir: string };
 }
 
@@ -20,14 +20,14 @@ export interface ClusterOptions {
   /** WhatsApp accounts, each with a route for every chat. */
   accounts: number;
   env?: Record<string, string>;
-  /** Switches for Node itself. */
+  /** Arguments for Node.js. */
   nodeArgs?: string[];
 }
 
 let databases = 0;
 let phones = 0;
 
-/** wa2ai as some nodes on a database of their own, paired, each account open. */
+/** Several wa2ai nodes on a new database, with each account paired and open. */
 export class Cluster {
   readonly nodes: Nodes;
   readonly phones: readonly Phone[];
@@ -54,7 +54,7 @@ export class Cluster {
           WA2AI_NODE_ID: name,
           WA2AI_LOG_LEVEL: 'info',
           NODE_ENV: 'production',
-          // The bench's people answer at once and without end, which the service would take for programs.
+          // The people of the bench answer at once, which the service would treat as an auto-reply loop.
           WA2AI_LOOP_TURNS: '0',
           ...options.env,
         },
@@ -70,7 +70,7 @@ export class Cluster {
       if (index > 0) await nodes.any().api('POST', '/api/accounts', { id });
       phones += 1;
       const phone = createPhone(emulator, { phone: `349${String(10_000_000 + phones)}` });
-      await nodes.untilHeld(id);
+      await nodes.untilOwned(id);
       await nodes.pair(phone, id);
       await nodes.any().addRoute('*', agentUrl, { accountId: id });
       made.push(phone);

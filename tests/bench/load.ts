@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Person } from '../whatsapp-emulator/person.ts';
 import { quantile } from './statistics.ts';
 
-/** What one load saw: round trips in milliseconds, and questions without an answer in time. */
+/** The result of one load: round trips in milliseconds, and messages without a reply in time. */
 export interface LoadResult {
   roundTripsMs: number[];
   lost: number;
@@ -11,7 +11,7 @@ export interface LoadResult {
 
 const ANSWER_WITHIN_MS = 30_000;
 
-/** A chat of the load: who writes, and to which account. */
+/** A chat of the load: the person and the account. */
 export interface LoadChat {
   person: Person;
   to: string;
@@ -28,7 +28,7 @@ async function roundTrip({ person, to }: LoadChat, text: string): Promise<number
   }
 }
 
-/** `ratePerSecond` questions a second for that long, spread evenly over the chats, answered or not. */
+/** Sends `ratePerSecond` messages a second, spread evenly over the chats, without waiting for replies. */
 export async function steady(
   chats: readonly LoadChat[],
   ratePerSecond: number,
@@ -46,7 +46,7 @@ export async function steady(
   return result(await Promise.all(trips), startMs);
 }
 
-/** As fast as it goes: each person asks again as soon as the answer is there, until `total` questions were asked. */
+/** At full speed: each person writes again as soon as the reply arrives, until `total` messages were sent. */
 export async function saturated(
   chats: readonly LoadChat[],
   total: number,

@@ -19,15 +19,15 @@ import { takeOvers } from './take-over.ts';
 export interface NodesBenchOptions {
   /** Numbers of nodes to measure. */
   counts: readonly number[];
-  /** Answered as fast as it goes, in each measurement. */
+  /** Messages at full speed, in each measurement. */
   messages: number;
-  /** How long the modest rate lasts. */
+  /** Duration of the fixed rate. */
   seconds: number;
   /** Take-overs of each kind. */
   rounds: number;
 }
 
-/** The same chats in every measurement, spread evenly over the accounts. */
+/** The same chats in each measurement, spread evenly over the accounts. */
 const CHATS = 24;
 const MODEST_PER_SECOND = 20;
 const WARM_UP = 200;
@@ -136,7 +136,7 @@ async function saturatedWithCpu(
   };
 }
 
-/** With and without turn by turn, each on a fresh database, so that what else the machine does meets both. */
+/** With and without the journal in alternation, each on a new database, so that other load affects both. */
 async function benchJournal(ground: BenchGround, { messages }: NodesBenchOptions): Promise<void> {
   const preload = pathToFileURL(join(repositoryRoot, 'dist/tests/bench/without-journal.js')).href;
   const kinds = {

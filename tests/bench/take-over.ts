@@ -1,7 +1,7 @@
 import { type BenchGround, Cluster } from './cluster.ts';
 import { quantile } from './statistics.ts';
 
-/** Rounds in which the owner of an account is killed, or hangs. */
+/** Rounds in which the owner of an account is killed or paused. */
 export interface TakeOvers {
   median: number;
   least: number;
@@ -13,7 +13,7 @@ const LATEST_MS = 120_000;
 
 /**
  * From the signal to the moment at which another node's connection to WhatsApp is live, in milliseconds. The nodes are
- * as they are by default; a paused one is ended and started again for the next round.
+ * with default settings; a paused one is ended and started again for the next round.
  */
 export async function takeOvers(
   ground: BenchGround,
@@ -24,7 +24,7 @@ export async function takeOvers(
   const { nodes } = cluster;
   const tookMs: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    const owner = await nodes.untilHeld();
+    const owner = await nodes.untilOwned();
     const live = ground.emulator.waitFor('live', undefined, LATEST_MS);
     const signalledAtMs = performance.now();
     process.kill(nodes.node(owner).pid, signal);

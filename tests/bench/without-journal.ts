@@ -1,5 +1,5 @@
-// For the bench alone, loaded into a node before its program (`node --import`): the journal is kept in memory, so that a
-// message costs what it would if wa2ai could lose it. There is no setting for this.
+// Only for the bench, loaded into a node before its program (`node --import`): the journal is kept in memory, so that a
+// message costs what it would without durability. There is no setting for this.
 import type { JournalEntry } from '../../router/src/core/ports/journal.ts';
 import { PostgresJournal } from '../../router/src/infra/storage/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';

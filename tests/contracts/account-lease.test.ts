@@ -12,9 +12,9 @@ const TTL_MS = 60_000;
 interface Nodes {
   /** A new account without a lease. */
   account(): Promise<string>;
-  /** Leases of a node; those of a short-lived one run out at once. */
+  /** Leases of a node; those of a short-lived one expire at once. */
   node(name: string, ttlMs?: number): AccountLeases;
-  /** Ends a node's process, so that everybody can know. */
+  /** Ends a node's process in a way that other nodes can detect. */
   end(name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -57,12 +57,9 @@ const ADAPTERS: Array<{ name: string; open(): Promise<Nodes> }> = [
         node: (owner, ttlMs = TTL_MS) => new PostgresAccountLeases(postgres, { owner, ttlMs }),
         end: async (name) => {
           await connections.get(name)?.close();
-          // The server frees the lock when it reads the end of the connection, which is not in this process's hand.
+          // The server releases the lock when it reads the end of the connection, at a time that this process does not control.
           await expect
-            .poll(
-              () => prisma.$queryRaw<Array<{ locked: boolean }>>`SELECT node_has_lock(${name}) AS locked`,
-              { timeout: 5_000 },
-            )
+            .poll(() => prisma.$queryRaw<Array<{ locked: boolean }>>`SELECT node_has_lock(${name}) AS locked`)
             .toEqual([{ locked: false }]);
         },
         close: async () => {

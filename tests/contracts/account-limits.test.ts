@@ -66,7 +66,7 @@ describe.each<[string, () => AccountStore]>([
 it('does not extend a limit when the database clock is set back', async () => {
   const store = new PostgresAccountStore(postgres);
   await store.beginLimit(account, { kind: 'new-contacts', reason: 'Limited (463).', forMs: HOUR_MS });
-  // What is five hours ahead was written before the clock went back by five.
+  // A time five hours ahead is one written before the clock was set back by five hours.
   await prisma.$executeRaw`
     UPDATE account_limit SET since = since + interval '5 hours', until = until + interval '5 hours'
     WHERE account_id = ${account}`;

@@ -134,13 +134,13 @@ export function anAccount(): string {
 
 let lastOrder = 1_000n;
 
-/** Bare digits of a person with a number and a LID, unlike any other. */
+/** Digits of number and LID of a new person. */
 export function aPerson(): { phone: string; lid: string } {
   lastOrder += 1n;
   return { phone: `5493${1_000_000_000n + lastOrder}`, lid: `7${10_000_000_000n + lastOrder}` };
 }
 
-/** A text message of one person in their 1:1 chat, later than all before; what is given replaces what is made up. */
+/** A text message of a person in a 1:1 chat, later than all earlier ones; `given` replaces fields. */
 export function aMessage(
   accountId: string,
   person: { phone?: string; lid?: string },
@@ -172,13 +172,13 @@ export function answered(replies: NewReply[] = []): TurnResult {
 /** The node that claims chats in these tests. */
 export const NODE = 'node-1';
 
-/** The claim that storing a message made; a test that needs one fails here when there is none. */
+/** The claim created with a message. @throws when there is none */
 export function newClaimOf(stored: Stored): ChatClaim {
   if (!stored.worker || !stored.isNewWorker) throw new Error('no claim was made');
   return stored.worker;
 }
 
-/** Takes turns of one chat until it is idle; the texts in the order in which they were handed out. */
+/** Answers all waiting messages of a chat; returns their texts in order. */
 export async function drain(inbox: Inbox, claim: ChatClaim): Promise<string[]> {
   const texts: string[] = [];
   for (let turns = 0; turns < 1_000; turns++) {

@@ -31,7 +31,7 @@ import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 
 const SCOPE: KeyScope = { accountId: 'main', generation: 1 };
 
-/** Keeps every write, so that the same account can be opened a second time as it was. */
+/** Keeps all writes, so that the same account can be opened twice in the same state. */
 class CopiedStore extends MemoryKeyStore {
   readonly names = new Map<string, { category: string; keyId: string }>();
 
@@ -48,7 +48,7 @@ class CopiedStore extends MemoryKeyStore {
     return store;
   }
 
-  /** The keys of a category that are there. */
+  /** The existing keys of a category. */
   async keysOf(category: string): Promise<string[]> {
     const names = [...this.names.values()].filter((name) => name.category === category);
     return (await this.read(SCOPE, names)).map(({ keyId }) => keyId).sort();
@@ -86,7 +86,7 @@ const openAuth = (store: CopiedStore): Promise<AuthState> =>
     onKeyUnreadable: () => undefined,
   });
 
-/** A linked account's keys while messages of every kind are queued for it. */
+/** The keys of a linked account, and messages of each kind queued for it. */
 async function accountWithMessages(): Promise<CopiedStore> {
   const stores = { ...memoryStores(), keyStore: new CopiedStore() };
   const account = new WhatsAppAccount(emulator, stores);
@@ -127,11 +127,11 @@ function copyOf({ tag, attrs, content }: BinaryNode): BinaryNode {
 
 interface Heard {
   messages: InboundMessage[];
-  /** Receipts and refusals, one for each message id. */
+  /** Receipts and refusals, one per message id. */
   receipts: string[];
 }
 
-/** What a device says about messages, in a form in which several at once equal one by one. */
+/** The receipts of a device, one entry per message id, so that bulk receipts equal single ones. */
 function receiptsSince(start: number): string[] {
   const said: string[] = [];
   for (const { tag, attrs, content } of arrived.slice(start)) {
@@ -172,7 +172,7 @@ async function byBaileys(store: CopiedStore): Promise<Heard & { stanzas: BinaryN
     for (const message of messages) upserts.push({ message, type });
   });
   const start = arrived.length;
-  // Refused after it was asked for, which is the last that is said.
+  // The refusal follows the retry request and is the last stanza.
   const refused = emulator.waitFor('stanza', ({ stanza: { tag, attrs } }) => {
     return tag === 'ack' && attrs.id === '3EB0CORRUPT';
   });
@@ -202,7 +202,7 @@ function contextOf({ creds }: AuthState, upsertType: 'notify' | 'append') {
   };
 }
 
-/** wa2ai's way, given the very same stanzas. */
+/** wa2ai's way, with the same stanzas. */
 async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Promise<Heard> {
   const auth = await openAuth(store);
   const live = emulator.waitFor('live');
@@ -291,7 +291,7 @@ describe('the Baileys surface', () => {
     });
     expect(typeof baileysListener).toBe('function');
     for (const name of SOCKET_FUNCTIONS) expect(typeof socket[name], name).toBe('function');
-    // Without the one listener that was taken, or with a further one, it is not what wa2ai was written for.
+    // A surface with a listener missing or added is not the one that wa2ai supports.
     expect(() => takeMessageListener(socket)).toThrow(/0 listeners of message stanzas instead of one/);
     socket.ws.on('CB:message', () => undefined);
     socket.ws.on('CB:message', () => undefined);

@@ -16,12 +16,12 @@ const IDLE = { turns: 0, isDraining: false };
 interface Node {
   cluster: Cluster;
   leases: AccountLeases;
-  /** Ends the node's process, so that the others can know. */
+  /** Ends the node's process in a way that other nodes can detect. */
   end(): Promise<void>;
 }
 
 interface Nodes {
-  /** A node that lives. */
+  /** A live node. */
   start(nodeId: string): Promise<Node>;
   close(): Promise<void>;
 }

@@ -19,7 +19,7 @@ describeStores('dead letters in $name', (stores) => {
   const letters = () => stores.log.deadLetters({ accountId, limit: 20 });
   const openIds = (filter = {}) => stores.deadLetters.open({ accountId, ...filter }, 20);
 
-  /** A message whose turn died; nobody works on its chat any more. */
+  /** A message that became a dead letter; its chat has no worker. */
   async function deadMessage(person = aPerson(), result: TurnResult = died) {
     const stored = await stores.inbox.add(aMessage(accountId, person), NODE);
     const messageId = stored.messageId;
@@ -30,7 +30,7 @@ describeStores('dead letters in $name', (stores) => {
     return { person, messageId, chatId: stored.chatId, letterId: letter.id };
   }
 
-  /** The texts of a chat's waiting messages in the order of their turns; ends them. */
+  /** Answers the waiting messages of a chat and returns their texts in order. */
   async function turnsOf(claim: ChatClaim | undefined) {
     const turns = [];
     for (let n = 0; claim && n < 20; n++) {

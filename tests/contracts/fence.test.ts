@@ -44,6 +44,8 @@ beforeEach(async () => {
   await postgres.prisma.account.create({ data: { id: account } });
   const lease = (await leasesOf(nodes.n1).acquire(account)) as Lease;
   fence = new HeldLease(lease, {
+    leases: leasesOf(nodes.n1),
+    isTakeOver: false,
     safeMs: 40_000,
     askedAtMs: 0,
     monotonicMs: () => time.ms,
@@ -62,7 +64,7 @@ beforeEach(async () => {
   );
 });
 
-/** Another node holds the account, and this one has not heard of it. */
+/** Another node acquired the account, and this one does not know it yet. */
 async function takenByAnother(): Promise<void> {
   await leasesOf(nodes.n1).release(fence);
   await leasesOf(nodes.n2).acquire(account);
@@ -84,7 +86,7 @@ const entry = (ciphertextHash: string) => ({
   stanza: new Uint8Array([2]),
 });
 
-/** Every kind of write that an account's owner makes. */
+/** Each kind of write by the owner of an account. */
 const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
   ['keys', () => keyStore().commit({ accountId: account, generation: 1 }, creds('new'))],
   [
@@ -125,7 +127,7 @@ function keyStore(): PostgresKeyStore {
   return new PostgresKeyStore(postgres, fence);
 }
 
-/** Everything of the account that its owner writes. */
+/** All rows of the account that its owner writes. */
 async function written(): Promise<unknown> {
   const where = { accountId: account };
   return {

@@ -106,7 +106,7 @@ describeStores('one chat per person, in the inbox in $name', (stores) => {
     const older = newClaimOf(await add({ phone }));
     await drain(stores.inbox, older);
     const younger = newClaimOf(await add({ lid }, { text: 'waits' }));
-    // Not answered itself, it still proves that both are one person, and what waits must not wait for a sweep.
+    // An ignored message also proves that both are one person; waiting messages are answered without a sweep.
     const joined = await add({ phone, lid }, { ignoredReason: 'own-message', sender: aPerson() });
     expect(joined.chatId).toBe(older.chatId);
     const claim = newClaimOf(joined);

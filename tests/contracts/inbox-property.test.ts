@@ -8,7 +8,7 @@ const PEOPLE = 3;
 type Form = 'phone' | 'lid' | 'both';
 
 const form = fc.constantFrom<Form>('phone', 'lid', 'both');
-/** What happens next: a person writes, WhatsApp repeats an earlier message, a worker takes a turn, or its chat is taken over. */
+/** Events: a person writes, WhatsApp redelivers a message, a worker runs a turn, or another node takes over a chat. */
 const steps = fc.array(
   fc.oneof(
     {
@@ -83,7 +83,7 @@ describe.each(ADAPTERS)('inbox in $name, under any sequence of events', ({ name,
   });
   afterAll(() => stores.close());
 
-  /** A memory of its own for each run, because it looks through all it holds; the database is shared by all runs. */
+  /** One memory store per run, because it scans all its rows; all runs share the database. */
   const storesOfRun = () => (name === 'memory' ? open() : Promise.resolve(stores));
 
   const answersEverything = fc.asyncProperty(steps, async (script) => {
@@ -146,7 +146,7 @@ describe.each(ADAPTERS)('inbox in $name, under any sequence of events', ({ name,
       const workers = new Workers(inbox);
       const inOrder = people.map((): string[] => []);
       for (const { person, turns, late } of lines) {
-        // Two lines of a person who writes fast may be stored the other way round: the stanza order counts.
+        // Two messages in quick succession may be stored in reverse; the stanza order decides.
         const pair = [1, 2].map(() => aMessage(accountId, people[person] ?? {}));
         inOrder[person]?.push(...pair.map((message) => message.text));
         for (const message of late ? pair.reverse() : pair) workers.start(await inbox.add(message, NODE));

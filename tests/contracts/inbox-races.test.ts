@@ -8,7 +8,7 @@ import { aMessage, answered, aPerson, drain, NODE, newClaimOf } from './adapters
 describe('concurrent calls for one chat, in the inbox in PostgreSQL', () => {
   let database: TestDatabase;
   let inbox: PostgresInbox;
-  /** The one who is in the middle of it: a connection whose transaction is not committed yet. */
+  /** A connection whose transaction is not committed yet. */
   let other: pg.Client;
   beforeEach(async () => {
     database = await createTestDatabase();
@@ -99,7 +99,7 @@ describe('concurrent calls for one chat, in the inbox in PostgreSQL', () => {
 
   async function untilSomebodyWaits(): Promise<void> {
     for (let looks = 0; looks < 5_000; looks++) {
-      await other.query('SELECT pg_stat_clear_snapshot()'); // a transaction would see the same activity again
+      await other.query('SELECT pg_stat_clear_snapshot()'); // within a transaction pg_stat_activity would not change
       const { rowCount } = await other.query(`SELECT 1 FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'`);
       if (rowCount) return;

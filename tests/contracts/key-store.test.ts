@@ -60,7 +60,7 @@ function entry(order: bigint, given: Partial<JournalEntry> = {}): JournalEntry {
   };
 }
 
-/** Bytes compare by their kind too; stores may give either. */
+/** Buffer and Uint8Array do not compare as equal; stores may return either. */
 const plain = (entries: JournalEntry[]) =>
   entries.map((e) => ({ ...e, plaintext: [...e.plaintext], stanza: [...e.stanza] }));
 

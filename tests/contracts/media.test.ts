@@ -21,7 +21,7 @@ const picture: InboundMedia = {
 };
 const { reference, ...pictureInfo } = picture;
 
-/** A reply with a file; the bytes hold every value, zero first. */
+/** A reply with a file that contains each byte value, zero first. */
 function aFile(accountId: string, bytes = Buffer.concat([Buffer.alloc(3), randomBytes(300)])): NewReply {
   const media: ReplyMedia = {
     kind: 'document',

@@ -165,7 +165,7 @@ describe('an unavailable database', () => {
     await expect(withStorage('trying', () => Promise.reject(own))).rejects.toBe(own);
   });
 
-  /** Lets the server raise an error of this SQLSTATE inside a statement. */
+  /** Makes the server raise an error with this SQLSTATE in a statement. */
   function failWith(code: string): Promise<unknown> {
     const prisma = database.prisma({ poolSize: 1 });
     const raise = `DO $$ BEGIN RAISE EXCEPTION 'made to fail' USING ERRCODE = '${code}'; END $$`;

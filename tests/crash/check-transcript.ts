@@ -88,7 +88,7 @@ function questions(entries: readonly TranscriptEntry[]): Array<{ id: string; tex
   return [...known.values()];
 }
 
-/** The place of a bubble is where it was first delivered, readable or not, as WhatsApp's own order is the server's. */
+/** A bubble's position is where it was first delivered, readable or not: WhatsApp shows messages in the server's order. */
 function checkReader(
   chat: Chat,
   reader: string,
@@ -104,7 +104,7 @@ function checkReader(
     else check.repeats += 1;
     bubbles.set(id, bubble);
   }
-  const places = new Map(asked.map(({ text }, place) => [`Echo: ${text}`, place]));
+  const positions = new Map(asked.map(({ text }, position) => [`Echo: ${text}`, position]));
   const ids = new Map<string, string[]>();
   let furthest = -1;
   let furthestIds: string[] = [];
@@ -114,13 +114,13 @@ function checkReader(
       continue;
     }
     if (failures > 0) check.readAfterRetry += 1;
-    const place = places.get(text);
-    if (place === undefined) check.unexpected.push({ chat: chat.name, text, reader, ids: [id] });
-    else if (place < furthest) {
+    const position = positions.get(text);
+    if (position === undefined) check.unexpected.push({ chat: chat.name, text, reader, ids: [id] });
+    else if (position < furthest) {
       check.outOfOrder.push({ chat: chat.name, text, reader, ids: [id, ...furthestIds] });
     } else {
-      furthest = place;
-      furthestIds = [id, asked[place]?.id ?? ''];
+      furthest = position;
+      furthestIds = [id, asked[position]?.id ?? ''];
     }
     ids.set(text, [...(ids.get(text) ?? []), id]);
   }

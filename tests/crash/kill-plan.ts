@@ -11,13 +11,13 @@ export type RunPlan =
 
 /**
  * Plans kills so that messages are spread over the runs: two of three runs end at a fault point, the one that was
- * reached least so far, at any pass of it; the third at a random moment, now and then while the service starts.
+ * reached least so far, at any pass of it; the third at a random moment, in one of four cases while the service starts.
  */
 export class KillPlan {
   readonly #random: SeededRandom;
   readonly #messagesPerRun: number;
   readonly #reached = new Map<FaultPoint, number>(FAULT_POINTS.map((point) => [point, 0]));
-  /** ProcessRuns in a row that were to end at the point and did not get there. */
+  /** Runs in a row that should have ended at the point and did not reach it. */
   readonly #missed = new Map<FaultPoint, number>();
 
   constructor(random: SeededRandom, messagesPerRun: number) {

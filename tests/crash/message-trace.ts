@@ -8,9 +8,6 @@ const MOST_REPORTED = 6;
 /** Columns that do not help to trace a message. */
 const ROW_NOISE = new Set(['trace', 'plaintext', 'stanza', 'text', 'to_jid', 'push_name', 'account_id']);
 
-/** Baileys logs this for each ciphertext that was decrypted before, without an id. */
-const ROLLED_BACK = 'transaction failed, rolling back';
-
 interface Sources {
   emulator: WhatsAppEmulator;
   check: TranscriptCheck;
@@ -32,7 +29,7 @@ export async function traces(sources: Sources): Promise<string> {
   return describeMessages(sources, reported);
 }
 
-/** Traces the messages that were unanswered when a run was ended for its length: no failure, but perhaps a sign of one. */
+/** Traces the messages that were unanswered when a run took too long and was killed: not a failure, but perhaps a sign of one. */
 export async function waits(sources: Sources): Promise<string> {
   const reported = sources.runs.flatMap(({ number, waiting = [] }) =>
     waiting.map((text) => ({ what: `waited in run ${number}`, violation: { chat: '', text, ids: [] } })),
@@ -85,7 +82,7 @@ async function traceOf(
     });
     for (const line of run.lines) {
       const isOfThis = ids.has(String(line.waMessageId)) || messageIds.has(String(line.messageId));
-      if (!isOfThis && (line.level < 40 || line.said === ROLLED_BACK)) continue;
+      if (!isOfThis && line.level < 40) continue;
       const { time, level, msg, pid, hostname, ...fields } = line;
       events.push({
         atMs: Date.parse(String(time)),

@@ -60,7 +60,7 @@ export interface StartedRun {
   isLive: Promise<void>;
 }
 
-/** ProcessRuns of one or more nodes on one database. */
+/** The runs of one or more nodes on one database. */
 export class ProcessRuns {
   readonly all: ProcessRun[] = [];
   readonly #options: ProcessRunsOptions;
@@ -89,7 +89,7 @@ export class ProcessRuns {
       live.then(() => after(LONGEST_LIVE_MS)).then(() => 'late'),
       service.untilExit().then((code) => {
         if (code === null && plan.kind === 'fault') return 'fault';
-        throw new Error(`wa2ai ended by itself in run ${run.number}, code ${code}:\n${service.tail()}`);
+        throw new Error(`wa2ai ended unexpectedly in run ${run.number}, code ${code}:\n${service.tail()}`);
       }),
     ];
     if (plan.kind === 'start') endings.push(after(plan.afterMs).then(() => 'moment'));

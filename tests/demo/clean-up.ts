@@ -1,8 +1,8 @@
 import { constants } from 'node:os';
 
 /**
- * What the demo has to undo. Undone in reverse order when the demo ends, is interrupted or terminated, or when the
- * reader of its output goes away. After SIGKILL nothing here runs: the children then end with their parent.
+ * Clean-up steps of the demo. They run in reverse order when the demo ends, is interrupted or terminated, or when the
+ * reader of its output closes. After SIGKILL none of them runs: the children then end with their parent.
  */
 export class CleanUp {
   readonly #steps: Array<() => Promise<unknown>> = [];
@@ -20,7 +20,7 @@ export class CleanUp {
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => void this.end(1));
   }
 
-  /** True once the end has begun; what fails afterwards is a consequence of it. */
+  /** True after the end has begun; later failures are a consequence of it. */
   get isEnding(): boolean {
     return this.#ending !== undefined;
   }
@@ -29,7 +29,7 @@ export class CleanUp {
     this.#steps.push(step);
   }
 
-  /** Undoes everything, then ends the process. The first call decides the exit code. */
+  /** Runs all steps, then ends the process. The first call determines the exit code. */
   end(exitCode: number): Promise<never> {
     this.#ending ??= this.#end(exitCode);
     return this.#ending;

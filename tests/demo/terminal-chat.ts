@@ -3,7 +3,7 @@ import type { GroupInfo } from '../whatsapp-emulator/actors.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 import { say } from './output.ts';
 
-/** Longest time that a Node timer can wait, 24 days. */
+/** The longest delay of a Node.js timer, 24 days. */
 const FOREVER_MS = 2 ** 31 - 1;
 
 const COMMANDS = `
@@ -63,7 +63,7 @@ While the demo runs, try in another terminal or a browser:
     return undefined;
   };
   for await (const line of terminal) if ((await handleLine(line)) === 'quit') return;
-  // Input that is no terminal may end at once, as with "< /dev/null": the demo then runs until a signal ends it.
+  // Input that is not a terminal may end at once, as with "< /dev/null": the demo then runs until a signal ends it.
   if (!process.stdin.isTTY) await new Promise(() => undefined);
 }
 

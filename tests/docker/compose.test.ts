@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { parseDataKeys } from '../../router/src/infra/storage/encryption/data-keys.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { newNumber } from '../support/test-bed.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
@@ -33,6 +34,11 @@ afterAll(async () => {
   await composed?.remove();
   await Promise.all((gateways ?? []).map((gateway) => gateway.close()));
   await Promise.all([agent?.stop(), emulator?.stop()]);
+});
+
+// The report of a failed test ends with what the containers logged during it.
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') console.error(await composed.logsSince(task.result.startTime ?? 0));
 });
 
 /** Service names of the nodes that own the account, as one node shows it. Node and service have the same name except the first. */
@@ -103,6 +109,14 @@ describe('docker-compose.yml with its three nodes', () => {
     for (const service of SERVICES) expect(await holders(service)).toHaveLength(1);
   });
 
+  it('encrypts the stored secrets with the data key, which all nodes have', async () => {
+    const [dataKey] = parseDataKeys(composed.dataKey, 'secrets/data_key');
+    const beginnings = await composed.sql('SELECT DISTINCT left(value, 17) FROM auth_key');
+    expect(beginnings).toEqual([`wa2ai:1:${dataKey?.id}:`]);
+    for (const service of SERVICES)
+      expect(await composed.logs(service)).not.toContain('secrets in the database are not encrypted');
+  });
+
   it('moves the account when its node is stopped, which ends within the grace period', async () => {
     const [owner = ''] = await holders('wa2ai');
     const live = emulator.waitFor('live', undefined, LIMIT.timeout);
@@ -145,7 +159,8 @@ describe('docker-compose.yml with its three nodes', () => {
     }
     for (const text of shown) {
       expect(text).not.toBe('');
-      for (const secret of [composed.apiKey, composed.password]) expect(text).not.toContain(secret);
+      for (const secret of [composed.apiKey, composed.password, composed.dataKey])
+        expect(text).not.toContain(secret);
     }
     for (const service of SERVICES) {
       for (const line of (await composed.logs(service)).split('\n')) {

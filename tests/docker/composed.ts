@@ -7,7 +7,7 @@ import { dockerJson, run } from './command.ts';
 import { type Certificate, makeCertificate } from './host-gateway.ts';
 
 const IMAGE = 'wa2ai-test';
-/** Not 127.0.0.1, where a wa2ai of this machine's user may listen. */
+/** Not 127.0.0.1, where another wa2ai on this machine may listen. */
 const PUBLISH_ADDRESS = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1';
 const BUILD_LIMIT_MS = 1_200_000;
 
@@ -24,6 +24,7 @@ export class Composed {
   readonly folder: string;
   readonly apiKey = randomBytes(16).toString('hex');
   readonly password = randomBytes(16).toString('hex');
+  readonly dataKey = randomBytes(32).toString('base64');
   readonly certificate: Certificate;
   readonly #compose: readonly [string, ...string[]];
   readonly #project = `wa2ai-test-${process.pid}`;
@@ -33,8 +34,9 @@ export class Composed {
     this.certificate = certificate;
     this.#compose = compose;
     mkdirSync(join(folder, 'secrets'), { mode: 0o700 });
-    writeFileSync(join(folder, 'secrets/api_key'), `${this.apiKey}\n`, { mode: 0o644 });
-    writeFileSync(join(folder, 'secrets/postgres_password'), `${this.password}\n`, { mode: 0o644 });
+    const secrets = { api_key: this.apiKey, postgres_password: this.password, data_key: this.dataKey };
+    for (const [name, secret] of Object.entries(secrets))
+      writeFileSync(join(folder, 'secrets', name), `${secret}\n`, { mode: 0o644 });
   }
 
   /** @throws when there is no Docker engine, no Compose or no openssl */
@@ -44,7 +46,7 @@ export class Composed {
     return new Composed(folder, await makeCertificate(folder), await composeCommand());
   }
 
-  /** Writes what differs in the test: the WhatsApp address and unused names. */
+  /** Writes the differences of the test: the WhatsApp address and unused names. */
   configure(whatsappWsUrl: string): void {
     const services = Object.keys(NODES).map((name) => [
       name,
@@ -95,14 +97,32 @@ export class Composed {
     return found;
   }
 
-  /** All that the container of a service wrote. */
+  /** Everything that the container of a service logged. */
   async logs(service: string): Promise<string> {
     return run('docker', ['logs', await this.container(service)], { withStderr: true });
+  }
+
+  /** What the containers logged since a time in milliseconds since 1970, each under the name of its service. */
+  async logsSince(sinceMs: number): Promise<string> {
+    const since = new Date(sinceMs).toISOString();
+    const sections = [...Object.keys(NODES), 'postgres'].map(async (service) => {
+      const id = await this.container(service);
+      const text = id ? await run('docker', ['logs', '--since', since, id], { withStderr: true }) : '';
+      return `--- ${service}\n${text}`;
+    });
+    return (await Promise.all(sections)).join('\n');
   }
 
   /** Runs a command in a service's container, as its own user. */
   async exec(service: string, ...command: string[]): Promise<string> {
     return run('docker', ['exec', await this.container(service), ...command]);
+  }
+
+  /** Runs an SQL query and gives its rows, one a line, fields separated by `|`. */
+  async sql(query: string): Promise<string[]> {
+    const psql =
+      'PGPASSWORD=$(cat /run/secrets/postgres_password) psql -h 127.0.0.1 -U wa2ai -d wa2ai -Atc "$0"';
+    return (await this.exec('postgres', 'sh', '-c', psql, query)).split('\n');
   }
 
   /** Calls the REST API of a node through its published port. */
@@ -141,7 +161,7 @@ export class Composed {
   }
 }
 
-/** Compose is a part of Docker, or with older ones a program beside it. */
+/** Compose is a part of Docker, or a separate program with older versions. */
 async function composeCommand(): Promise<readonly [string, ...string[]]> {
   try {
     await run('docker', ['compose', 'version']);

@@ -7,19 +7,18 @@ import {
   type Server,
   type Socket,
 } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { run } from './command.ts';
 
-/** What containers call this machine; docker-compose.yml gives them the name. */
+/** This machine's name in containers, from docker-compose.yml. */
 const HOST = 'host.docker.internal';
 /** The one image of docker-compose.yml that is not built. */
 const IMAGE_WITH_GETENT = 'postgres:18-bookworm';
 
 /** A certificate for `host.docker.internal`, made for one test run. */
 export interface Certificate {
-  /** Path of the certificate, which signed itself. */
+  /** Path of the self-signed certificate. */
   readonly file: string;
   readonly key: string;
   readonly cert: string;
@@ -45,7 +44,7 @@ export class HostGateway {
     this.#server = server;
   }
 
-  /** Starts forwarding to the server of a URL; with a certificate it accepts TLS. */
+  /** Starts forwarding to the server of a URL. With a certificate the connections of containers use TLS. */
   static async to(url: string, certificate?: Certificate): Promise<HostGateway> {
     const { hostname, port } = new URL(url);
     const join = (near: Socket) => {
@@ -65,12 +64,11 @@ export class HostGateway {
       ? createTlsServer({ key: certificate.key, cert: certificate.cert }, join)
       : createTcpServer(join);
     const gateway = new HostGateway(server);
-    server.listen(0, await hostAddress());
-    await once(server, 'listening');
+    await listen(server, await addressSeenFromContainers());
     return gateway;
   }
 
-  /** The URL as containers call it. */
+  /** The URL of the gateway for containers. */
   seenFromContainers(protocol: string, path = ''): string {
     return `${protocol}://${HOST}:${(this.#server.address() as AddressInfo).port}${path}`;
   }
@@ -83,16 +81,27 @@ export class HostGateway {
   }
 }
 
-/**
- * The address behind the name in containers. On Linux it is an address of this machine that only containers reach.
- * Elsewhere the engine runs in a virtual machine, whose connections to its host go to loopback.
- */
-async function hostAddress(): Promise<string> {
+/** The address that `host.docker.internal` has in containers. */
+async function addressSeenFromContainers(): Promise<string> {
   const found = await run('docker', [
     ...['run', '--rm', '--add-host', `${HOST}:host-gateway`, '--entrypoint', 'getent', IMAGE_WITH_GETENT],
     ...['ahostsv4', HOST],
   ]);
-  const address = found.split(/\s/)[0] ?? '';
-  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  return own.some((each) => each.address === address) ? address : '127.0.0.1';
+  return found.split(/\s/)[0] ?? '';
+}
+
+/**
+ * Listens on this address, which only containers reach, or on loopback: if the engine runs in a virtual machine, the
+ * address is not one of this machine, and connections to it go to this machine's loopback. Only an attempt shows which:
+ * Node does not list the engine's bridge while no container is attached to it.
+ */
+async function listen(server: Server, address: string): Promise<void> {
+  try {
+    server.listen(0, address);
+    await once(server, 'listening');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRNOTAVAIL') throw error;
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs a command with a Docker engine of its own, for machines without one:
+# Starts a Docker engine for one command, on machines without one:
 #   bash tests/docker/with-engine.sh npm run test:docker
-# Run npm ci before: the command sees no network. Needs root and Debian. Installs the engine's packages when they are missing, starts the engine in private namespaces,
-# and makes the two base images from Debian packages and this machine's Node and npm, because it uses no image registry.
-# The engine, its containers and its files are gone when the command ends.
+# Needs root, Debian, and an npm ci before it: the command sees no network. Installs the engine's packages when they are
+# missing, starts the engine in private namespaces, and makes the two base images from Debian packages and this machine's
+# Node and npm, because it uses no image registry. Removes the engine, its containers and its files when the command ends.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 

@@ -1,6 +1,6 @@
 import type { AccountLeases, Lease } from '../../router/src/core/ports/account-lease.ts';
 
-/** What the nodes of one test share: the leases, the time, and whose process is gone. */
+/** State shared by the nodes of one test: leases, time, and the nodes whose process ended. */
 export class MemoryLeaseState {
   readonly rows = new Map<string, { owner: string; epoch: bigint; untilMs: number }>();
   readonly gone = new Set<string>();

@@ -1,7 +1,7 @@
 import type { ChatAddress, ChatClaim } from '../../router/src/core/ports/inbox.ts';
 import type { MemoryChat, MemoryState } from './memory-state.ts';
 
-/** Notes that a LID and a number are one person. Each has one partner: what was learned last holds. */
+/** Stores that a LID and a number are one person. Each has one partner; the latest pair wins. */
 export function learnLid(state: MemoryState, accountId: string, lid: string, phone: string): void {
   for (const [key, known] of state.lids) {
     if (key.startsWith(`${accountId} `) && known === phone) state.lids.delete(key);
@@ -27,12 +27,12 @@ export function claimChat(chat: MemoryChat, node: string): ChatClaim {
   return { chatId: String(chat.id), node, epoch: chat.workerEpoch };
 }
 
-/** The claim on a chat; undefined when nobody works on it. */
+/** The claim on a chat; undefined when it has no worker. */
 export function claimOf({ id, workerNode, workerEpoch }: MemoryChat): ChatClaim | undefined {
   return workerNode === undefined ? undefined : { chatId: String(id), node: workerNode, epoch: workerEpoch };
 }
 
-/** The chat of an address; made when there is none, joined with what else is known of the person (as SQL's `chat_of`). */
+/** The chat of an address; created when there is none, joined with the other chat of the person (as SQL's `chat_of`). */
 export function chatOf(
   state: MemoryState,
   accountId: string,
@@ -57,7 +57,7 @@ export function chatOf(
   if (!address.phone && byLid?.phone) return byLid;
   if (!address.lid && byPhone?.lid) return byPhone;
   if (byPhone?.lid && lid && byPhone.lid !== lid) {
-    // Numbers are given to other people, LIDs are not: the number leaves its former person.
+    // A number can pass to another person, a LID cannot: the number is removed from its former person.
     byPhone.phone = undefined;
     byPhone = undefined;
   }

@@ -31,7 +31,7 @@ export class MemoryCluster implements Cluster {
 
   join(): void {}
 
-  /** As in PostgreSQL, where one statement does both: what it reads is from before what it writes. */
+  /** As in PostgreSQL, where one statement reads and writes: it reads the state before its write. */
   async beat(own: { turns: number; isDraining: boolean }): Promise<ClusterView> {
     const { nodes, accounts, leases } = this.#state;
     const byId = (a: string, b: string) => (a < b ? -1 : 1);

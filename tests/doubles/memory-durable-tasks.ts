@@ -7,7 +7,7 @@ import type {
 } from '../../router/src/core/ports/durable-tasks.ts';
 import { DirectSteps } from './direct-steps.ts';
 
-/** Durable tasks in memory: the same promises as the engine's, and nothing survives the process. */
+/** Durable tasks in memory, with the promises of the engine except durability. */
 export class MemoryDurableTasks implements DurableTasks {
   readonly #functions: Partial<TaskFunctions>;
   readonly #tasks = new Map<string, { status: TaskStatus; ended: Promise<void> }>();

@@ -14,7 +14,7 @@ import { mediaColumns } from '../../router/src/infra/storage/stores/media-column
 import { chatOf, claimChat, claimOf, learnLid, lidOfPhone, phoneOfLid } from './memory-chats.ts';
 import type { MemoryChat, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';
 
-/** The inbox in memory, for tests: the same promises as PostgresInbox, and nothing survives the process. */
+/** The inbox in memory, with the promises of PostgresInbox except durability. */
 export class MemoryInbox implements Inbox {
   readonly #state: MemoryState;
   readonly #isHeld: (lease: Lease) => boolean;
@@ -205,7 +205,7 @@ export class MemoryInbox implements Inbox {
     return chat?.workerNode === node && chat.workerEpoch === epoch ? chat : undefined;
   }
 
-  /** The writer with the address that the message did not name; what the message tells of a group's member is noted. */
+  /** The author with both addresses where known; stores the pair of addresses of a group member. */
   #writerInGroup({ accountId, chat, sender }: InboundMessage): { phone?: string; lid?: string } {
     const { phone, lid } = sender;
     if (chat.kind !== 'group') return { phone, lid };
@@ -216,7 +216,7 @@ export class MemoryInbox implements Inbox {
     };
   }
 
-  /** Replaces the text of a message that waits behind the one an agent may be reading. */
+  /** Replaces the text of a message that waits behind the one of the current turn. */
   #applyEdit(chat: MemoryChat, edit: InboundMessage, sender: { phone?: string; lid?: string }): boolean {
     const received = this.#state.received(chat.id);
     const target = received
@@ -233,7 +233,7 @@ export class MemoryInbox implements Inbox {
   }
 }
 
-/** An outbox row as the deliverer takes it. */
+/** An outbox row as delivery reads it. */
 export function queuedReplyOf(reply: MemoryReply): QueuedReply {
   const { id, chatId, messageId, accountId, to, waMessageId, text, media } = reply;
   const answers = messageId !== undefined && { messageId };

@@ -18,7 +18,7 @@ import type { MemoryDeadLetter, MemoryMessage, MemoryReply, MemoryState } from '
 const ACK_TIMEOUT_MS = 30_000;
 const OPEN_REPLY_STATES = new Set(['queued', 'sending', 'sent']);
 
-/** Reads what the in-memory inbox and outbox of the same state contain, for tests. */
+/** Reads the in-memory inbox and outbox of the same state. */
 export class MemoryMessageLog implements MessageLog {
   readonly #state: MemoryState;
 

@@ -12,7 +12,7 @@ export class MemoryNodeHub {
   isMute = false;
   readonly #nodes: NodeTransportEvents[] = [];
 
-  /** A bus of one more node. */
+  /** The bus of another node. */
   connect(nodeId: string): NodeBus {
     return new NodeBus<NodeTransport>(nodeId, (events) => {
       this.#nodes.push(events);

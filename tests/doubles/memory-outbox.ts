@@ -25,7 +25,7 @@ const RANK: Record<OutboxState, number> = {
   dead: 6,
 };
 
-/** The outbox in memory, for tests: the same moves as PostgresOutbox. */
+/** The outbox in memory, with the state changes of PostgresOutbox. */
 export class MemoryOutbox implements Outbox {
   readonly #state: MemoryState;
 
@@ -186,7 +186,7 @@ export class MemoryOutbox implements Outbox {
     for (const [row, times] of batch) {
       row.error = undefined;
       row.delayedUntil = undefined;
-      // WhatsApp's times are whole seconds: never before the reply was stored and sent.
+      // WhatsApp's times are whole seconds; they never precede the times of storing and sending.
       const atLeast = (at: Date | undefined, least: Date) => at && (at < least ? least : at);
       const { sentAt = row.queuedAt } = row;
       row.sentAt ??= atLeast(times.ackedAt, row.queuedAt);
@@ -218,7 +218,7 @@ export class MemoryOutbox implements Outbox {
     return new Date(this.#state.now() + Math.round(ms));
   }
 
-  /** What was given up had arrived; the receipt that says so gives the row its state. */
+  /** A dead reply did arrive; the receipt sets the state of the row. */
   #revive(row: MemoryReply): void {
     row.state = 'sent';
     for (const letter of this.#state.deadLetters) {
@@ -232,7 +232,7 @@ export class MemoryOutbox implements Outbox {
     return row.delayedUntil !== undefined && row.delayedUntil.getTime() > this.#state.now();
   }
 
-  /** Whether it, or an older row of its chat, is on hold. */
+  /** Whether the row, or an older row of its chat, is delayed. */
   #waits(row: MemoryReply): boolean {
     return [...this.#state.outbox.values()].some(
       (other) =>
@@ -280,7 +280,7 @@ export function asRow({
   return row;
 }
 
-/** @throws {RangeError} the JID is no person and no group */
+/** @throws {RangeError} the JID is neither a person nor a group */
 function addressOf(jid: string): ChatAddress {
   const address = parseJid(jid);
   if (address?.kind === 'phone') return { kind: 'person', phone: address.phone };

@@ -40,7 +40,7 @@ export interface MemoryMessage {
   finishedAt?: Date;
 }
 
-/** An outbox row with what the API does not show; its id grows with the order of adding. */
+/** An outbox row with its internal fields; ids grow in the order of adding. */
 export interface MemoryReply extends OutboxRow {
   messageId?: string;
   idempotencyKey?: string;

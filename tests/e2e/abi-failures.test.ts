@@ -20,7 +20,7 @@ async function mockAgent(port?: number): Promise<AbiStandIn> {
   return agent;
 }
 
-/** A person whose route goes to this agent; a failed ask is repeated soon. */
+/** A person with a route to this agent; failed attempts are repeated soon. */
 async function personAt(url: string, abi: Record<string, unknown> = {}): Promise<Person> {
   const person = bed.person();
   const failure = { attempts: 10, backoffMs: 100, maxBackoffMs: 500 };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AdkServer, startAdkServer } from '../support/adk-server.ts';
 import { TestBed } from '../support/test-bed.ts';
 
-/** The real Google ADK server, with agents whose models are local scripts (tests/adk-server), through the whole way. */
+/** The real Google ADK server with scripted models (tests/adk-server), from WhatsApp to the agent and back. */
 
 let adk: AdkServer;
 let bed: TestBed;

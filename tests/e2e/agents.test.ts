@@ -63,7 +63,7 @@ describe('Misbehaving agents', () => {
     const from = lines.length;
     const first = await person.say('one', { to: bed.phone });
     await person.say('two', { to: bed.phone });
-    // More asks than the attempts of this service.
+    // More requests than the attempts that this service allows.
     await bed.service.untilLog(
       ({ msg, attempt }) => msg === 'agent did not answer' && attempt === 3,
       20_000,

@@ -18,7 +18,7 @@ async function untilUnanswered(waMessageId: string): Promise<undefined> {
   if (state === 'answered') await new Promise(() => undefined);
 }
 
-/** A program behind a number: it answers every message at once, until none comes. */
+/** A program that answers each message at once, until none arrives. */
 async function autoReply(person: Person, answer: (text: string) => string): Promise<number> {
   let id = await person.say('Hello, this is an automatic answer.', { to: bed.phone });
   for (let said = 1; ; said++) {

@@ -50,7 +50,7 @@ describe('An account that WhatsApp restricts with error 463', () => {
     await bed.restartService({ WA2AI_ACK_TIMEOUT_MS: '1000' });
     await expect.poll(async () => (await account())?.state).toBe('restricted');
     expect(await account()).toMatchObject({ reason: expect.stringContaining('463') });
-    // Whole seconds pass between two looks at two clocks, not minutes.
+    // The two clocks are read within seconds of each other.
     expect(Math.abs(Date.parse((await account())?.retryAt ?? '') - until)).toBeLessThan(30_000);
 
     expect((await send(another.phone)).status).toBe(202);

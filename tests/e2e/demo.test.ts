@@ -11,7 +11,7 @@ import { type ProcessEntry, processTree, stillRunning } from '../support/process
 import { repositoryRoot } from '../support/repository.ts';
 import { until } from '../support/until.ts';
 
-/** The demo in its own process, with a folder of its own for temporary files. */
+/** The demo in its own process, with its own folder for temporary files. */
 class Demo {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly folder: string;

@@ -15,7 +15,7 @@ afterAll(async () => {
   await bed.close();
 });
 
-// A fresh connection for each test: the backoff of one end must not lengthen that of the next.
+// A new connection per test, so that no test inherits the backoff of the previous one.
 beforeEach(async () => {
   bed.emulator.faults.clear();
   await reconnected(restart);
@@ -33,7 +33,7 @@ async function expectAnAnswer(): Promise<void> {
   expect((await ana.nextReply(20_000)).text).toBe(`Echo: ${text}`);
 }
 
-/** Runs an action that ends the connection, and resolves when the service has logged in again. */
+/** Runs an action that ends the connection; resolves when the service has logged in again. */
 async function reconnected(cause: () => void): Promise<void> {
   const live = bed.emulator.waitFor('live', undefined, 60_000);
   cause();

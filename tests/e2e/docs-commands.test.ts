@@ -11,8 +11,8 @@ import { repositoryRoot } from '../support/repository.ts';
 import { TestBed } from '../support/test-bed.ts';
 
 /**
- * The commands of the documents. A block "```sh run=201,200" is run by `sh`; each of its `curl` commands must get the
- * status at its place, and every command must end with exit code 0. Blocks of other languages (`bash`) are not run.
+ * The commands in the documentation. A block "```sh run=201,200" is run by `sh`; each of its `curl` commands must get the
+ * status at its position, and each command must end with exit code 0. Blocks of other languages (`bash`) are not run.
  */
 const blocks = documents().flatMap(({ path, text }) =>
   codeBlocksOf(text)
@@ -20,12 +20,12 @@ const blocks = documents().flatMap(({ path, text }) =>
     .map(({ info, code }, index) => ({ name: `${path}, block ${index + 1}`, info, code })),
 );
 
-/** The number of the examples, which writes. */
+/** The phone number in the examples; this person writes. */
 const PERSON = '5493777239922';
 
 let bed: TestBed;
 let folder: string;
-/** Where the documents say that something listens, and where it listens here. */
+/** Addresses in the documentation, and the addresses used here. */
 let places: Array<[written: RegExp, here: string]>;
 const closers: Array<() => unknown> = [];
 /** The id of the route that was created last. */
@@ -55,7 +55,7 @@ afterAll(async () => {
 
 const hostOf = (url: string) => new URL(url).host;
 
-/** Starts the example agent as the documents say, on a free port. */
+/** Starts the example agent as documented, on a free port. */
 async function startExample(): Promise<string> {
   const child = spawn(process.execPath, ['examples/abi-agent/server.js'], {
     cwd: repositoryRoot,
@@ -75,7 +75,7 @@ async function startExample(): Promise<string> {
   throw new Error(`the example agent ended before it listened: ${output}`);
 }
 
-/** Runs a block and returns its exit code, its output and the answers of its `curl` commands. */
+/** Runs a block; returns its exit code, its output and the responses of its `curl` commands. */
 async function runBlock(code: string) {
   const script = places.reduce((text, [written, here]) => text.replaceAll(written, here), code);
   const answersFile = join(folder, 'answers');

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import type { LogLine } from '../support/wa2ai-process.ts';
 
-/** Several times what Baileys gets at a time; the long form is in tests/faults/memory.test.ts. */
+/** Several times the number that Baileys receives at once; the long form is in tests/faults/memory.test.ts. */
 const STORM = 600;
 const SENDERS = 6;
 
@@ -30,7 +30,7 @@ it('answers one person during a storm of undecryptable messages, and logs the st
   const before = lines.length;
   const refused = () => bed.service.lines.slice(before).filter(isRefused).length;
 
-  // All of it is there before the service takes up the first.
+  // All messages are queued before the service receives the first one.
   process.kill(pid, 'SIGSTOP');
   try {
     for (let sent = 0; sent < STORM; sent += SENDERS) {

@@ -24,7 +24,7 @@ describe('wa2ai with its embedded PostgreSQL in a terminal', () => {
     const service = await Wa2aiProcess.start({ whatsappWsUrl: emulator.url, dataDir });
     expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(true);
     expect(await service.end(signal)).toBe(0);
-    // PostgreSQL removes its file as the last thing it does
+    // PostgreSQL removes its file last
     expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(false);
   });
 
@@ -36,7 +36,7 @@ describe('wa2ai with its embedded PostgreSQL in a terminal', () => {
     await expect
       .poll(() => existsSync(join(dataDir, 'postgres/data/postmaster.pid')), { timeout: 30_000 })
       .toBe(false);
-    // and nothing is in the way of the next start
+    // the next start works
     const next = await Wa2aiProcess.start({ whatsappWsUrl: emulator.url, dataDir });
     expect(await next.end()).toBe(0);
   });

@@ -40,7 +40,7 @@ async function send(accountId: string, text: string): Promise<void> {
   expect(status).toBe(202);
 }
 
-/** What the account was written, oldest first. */
+/** The messages that the account received, oldest first. */
 async function received(accountId: string): Promise<Row[]> {
   const { body } = await service.api('GET', `/api/messages?accountId=${accountId}&limit=100`);
   return (body.data as Row[]).reverse();
@@ -49,7 +49,7 @@ async function received(accountId: string): Promise<Row[]> {
 describe('Two accounts of one node', () => {
   it('receive in order everything that they write to each other at the same time', async () => {
     const texts = Array.from({ length: EACH }, (_, index) => `line ${index + 1}`);
-    // What is written while neither is connected goes out in one burst, both ways.
+    // Messages written while neither is connected are delivered in one burst, in both directions.
     bed.emulator.faults.refusedUpgrades = Number.POSITIVE_INFINITY;
     bed.emulator.drop();
     for (const text of texts) await Promise.all([send('default', text), send('sales', text)]);

@@ -48,7 +48,7 @@ async function expectIntakeToStop(sentence: RegExp): Promise<void> {
   await expect.poll(account, { timeout: 30_000 }).toMatchObject({
     state: expect.stringMatching(/^(waiting|stopped)$/),
     reason: expect.stringMatching(sentence),
-    nextAction: expect.stringMatching(/mend the database/i),
+    nextAction: expect.stringMatching(/fix the database/i),
   });
   expect(await readiness()).toMatchObject({ status: 503, message: expect.stringMatching(sentence) });
   await bed.service.untilLog(

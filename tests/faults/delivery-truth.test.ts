@@ -13,7 +13,7 @@ describe('A reply given up because WhatsApp never acknowledged it', () => {
     const bed = await TestBed.startPaired({ env: { WA2AI_ACK_TIMEOUT_MS: '1000' } });
     close = () => bed.close();
     const ana = bed.person({ habit: { receipts: 'hold' } });
-    // Five sends arrive at the phone; their acks get lost, and the phone's own word is late.
+    // Five sends arrive at the phone; their acks get lost, and the phone's receipt is late.
     bed.emulator.faults.withheldAcks = 5;
     const id = await ana.say('are you there?', { to: bed.phone });
     expect((await ana.nextReply(15_000)).text).toBe('Echo: are you there?');
@@ -55,21 +55,21 @@ describe('An account that WhatsApp restricts with error 463', () => {
       const [stranger, another] = [bed.person(), bed.person()];
       const send = (to: string, via: string) =>
         nodes.node(via).api('POST', '/api/messages', { to, text: 'Good morning' });
-      const owner = await nodes.untilHeld();
+      const owner = await nodes.untilOwned();
       bed.emulator.faults.refusedMessages = 1;
       await send(stranger.phone, owner);
       await expect.poll(async () => (await nodes.account()).state, { timeout: 20_000 }).toBe('restricted');
       const until = Date.parse(String((await nodes.account()).retryAt));
 
       await nodes.end(owner, signal);
-      const heir = await nodes.untilHeld('default', [owner]);
+      const successor = await nodes.untilOwned('default', [owner]);
       await expect.poll(async () => (await nodes.account()).state, { timeout: 30_000 }).toBe('restricted');
       expect(Math.abs(Date.parse(String((await nodes.account()).retryAt)) - until)).toBeLessThan(30_000);
-      const onHold = nodes
-        .node(heir)
+      const delayed = nodes
+        .node(successor)
         .untilLog((line) => String(line.msg).startsWith('message to a new contact delayed'));
-      await send(another.phone, heir);
-      await onHold;
+      await send(another.phone, successor);
+      await delayed;
       expect([...stranger.received, ...another.received]).toEqual([]);
     },
   );

@@ -73,7 +73,7 @@ describe('A full disk of the embedded database', () => {
     await expect.poll(account, { timeout: 60_000 }).toMatchObject({
       state: expect.stringMatching(/^(waiting|stopped)$/),
       reason: expect.stringMatching(FULL),
-      nextAction: expect.stringMatching(/mend the database/i),
+      nextAction: expect.stringMatching(/fix the database/i),
     });
     await expect
       .poll(readiness, { timeout: 20_000 })

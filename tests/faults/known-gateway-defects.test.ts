@@ -4,6 +4,7 @@ import { residentMb } from '../bench/statistics.ts';
 import { untilState } from '../support/pairing.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { TestBed } from '../support/test-bed.ts';
+import { untilReached } from '../support/until.ts';
 
 let bed: TestBed;
 let releaseConsole: () => void;
@@ -21,9 +22,9 @@ afterEach(async () => {
 /** pino's numbers: info and above is what an operator reads. */
 const INFO = 30;
 
-describe('Thousands of stanzas with a bad MAC', () => {
-  it('fill neither log nor memory, delay no other chat, and are each requested again', {
-    timeout: 240_000,
+describe('A storm of stanzas with a bad MAC', () => {
+  it('fills neither log nor memory, delays no other chat, and is requested again stanza by stanza', {
+    timeout: 600_000,
   }, async () => {
     bed = await TestBed.startPaired();
     const [broken, other] = [bed.person(), bed.person({ via: 'lid' })];
@@ -45,7 +46,8 @@ describe('Thousands of stanzas with a bad MAC', () => {
       expect((await other.nextReply(60_000)).text).toBe(`Echo: ${text}`);
     }
     const ids = await Promise.all(said);
-    await expect.poll(() => ids.every((id) => requestedAgain.has(id)), { timeout: 150_000 }).toBe(true);
+    const requested = () => ids.filter((id) => requestedAgain.has(id)).length;
+    await untilReached('messages requested again', requested, ids.length);
     const reported = service.lines
       .slice(before.lines)
       .filter((line) => line.level >= INFO && /decrypt|session|MAC/i.test(JSON.stringify(line)));
@@ -95,7 +97,7 @@ describe('A reconnect', () => {
 });
 
 describe('Another client that takes over the account (440)', () => {
-  it('makes wa2ai stop and report the state replaced', async () => {
+  it('makes wa2ai disconnect and report the state replaced', async () => {
     bed = await TestBed.startPaired();
     const logins: string[] = [];
     bed.emulator.events.on('logged-in', (login) => logins.push(login.device));
@@ -144,7 +146,7 @@ describe('An event buffer of Baileys that is never flushed', () => {
     await ana.say('before', { to: bed.phone });
     await ana.nextReply(20_000);
     await bed.service.end();
-    bed.emulator.faults.isWedged = true;
+    bed.emulator.faults.isOfflineEndless = true;
     await ana.say('while away', { to: bed.phone });
     await bed.restartService();
     expect((await ana.nextReply(20_000)).text).toBe('Echo: while away');

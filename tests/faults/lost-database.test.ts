@@ -24,11 +24,11 @@ afterEach(async () => {
 
 describe('wa2ai without its database', () => {
   it.each([
-    ['cut', 'mend'],
-    ['silence', 'mend'],
+    ['cut', 'restore'],
+    ['silence', 'restore'],
     ['silence', 'replace'],
   ] as const)(
-    'stops intake, is said so, and all goes on by itself when it is back (%s, %s)',
+    'stops receiving, reports the reason, and resumes automatically when it is back (%s, %s)',
     { timeout: 180_000 },
     async (how, back) => {
       const ana = bed.person();

@@ -9,7 +9,7 @@ import { TcpProxy } from '../support/tcp-proxy.ts';
 import { WriteAudit } from '../support/write-audit.ts';
 
 const NAMES = ['n1', 'n2', 'n3'];
-/** Fewer messages than people write by themselves in any of these. */
+/** Fewer messages than people write in any of these tests. */
 const MESSAGES = 100;
 const TIMEOUT = { timeout: 420_000 };
 const AGENT_AWAY_MS = 60_000;
@@ -42,8 +42,8 @@ interface Disturbed {
 }
 
 /**
- * People write by number, by LID and in groups all the while, to three nodes as they are by default; every message is
- * answered once, in its order, in front of everyone.
+ * People write by number, by LID and in groups continuously, to three nodes with default settings. Every reader sees every
+ * reply once and in order.
  */
 async function checkedRun(
   what: string,
@@ -51,7 +51,7 @@ async function checkedRun(
   more: Partial<TrialOptions> = {},
   settings: (trial: Trial) => Promise<Pick<DisturbNodesOptions, 'settingsOf'>> = async () => ({}),
 ): Promise<DisturbanceReport> {
-  let noticed: DisturbanceReport | undefined;
+  let measured: DisturbanceReport | undefined;
   const report = await runTrial(
     {
       databaseUrl: database.url,
@@ -66,7 +66,7 @@ async function checkedRun(
       const answers = async (count: number) => {
         expect(await conversations.untilAnswered(conversations.answered + count, SOON_MS)).toBe(true);
       };
-      noticed = await disturbNodes(trial, { names: NAMES, ...(await settings(trial)) }, (nodes) =>
+      measured = await disturbNodes(trial, { names: NAMES, ...(await settings(trial)) }, (nodes) =>
         disturb({ trial, nodes, answers }),
       );
     },
@@ -74,24 +74,24 @@ async function checkedRun(
   const { messages, repeats, readAfterRetry, requestedAgain } = report.check;
   console.log(
     what,
-    JSON.stringify({ ...noticed, messages, repeats, readAfterRetry, requestedAgain: requestedAgain.length }),
+    JSON.stringify({ ...measured, messages, repeats, readAfterRetry, requestedAgain: requestedAgain.length }),
   );
   expect(report.traces.slice(0, 12_000)).toBe('');
   expect(report.check.isPassed).toBe(true);
   expect(messages).toBeGreaterThanOrEqual(MESSAGES);
-  if (!noticed) throw new Error('nothing was disturbed');
-  return noticed;
+  if (!measured) throw new Error('nothing was disturbed');
+  return measured;
 }
 
 describe('People who write to three nodes get every reply once and in order', () => {
   it('when the owner is killed repeatedly', TIMEOUT, async () => {
     await checkedRun('owner killed', async ({ trial, nodes, answers }) => {
       for (const _ of [1, 2, 3]) {
-        const owner = await nodes.untilHeld();
+        const owner = await nodes.untilOwned();
         const live = trial.emulator.waitFor('live', undefined, SOON_MS);
         await nodes.end(owner, 'SIGKILL');
         await live;
-        expect(await nodes.untilHeld('default', [owner])).not.toBe(owner);
+        expect(await nodes.untilOwned('default', [owner])).not.toBe(owner);
         await answers(15);
         await nodes.add(owner);
       }
@@ -103,38 +103,38 @@ describe('People who write to three nodes get every reply once and in order', ()
     TIMEOUT,
     async () => {
       const audit = await WriteAudit.of(database.url);
-      const hang = async ({ trial, nodes, answers }: Disturbed) => {
-        const zombie = await nodes.untilHeld();
-        const hung = nodes.node(zombie);
-        const epoch = await nodes.epochOf('default', zombie);
+      const pause = async ({ trial, nodes, answers }: Disturbed) => {
+        const paused = await nodes.untilOwned();
+        const pausedNode = nodes.node(paused);
+        const epoch = await nodes.epochOf('default', paused);
         const aliveAt = await audit.now();
         await answers(15);
-        // What an owner writes is noted as its own: the proof below would see it.
-        expect(await audit.writesOf(zombie, aliveAt)).toMatchObject(OWNERS_WRITES);
-        expect(await audit.isLeaseHeld('default', zombie, epoch)).toBe(true);
+        // The audit records what an owner writes: the assertion below would see it.
+        expect(await audit.writesOf(paused, aliveAt)).toMatchObject(OWNERS_WRITES);
+        expect(await audit.hasLease('default', paused, epoch)).toBe(true);
 
         const live = trial.emulator.waitFor('live', undefined, SOON_MS);
-        process.kill(hung.pid, 'SIGSTOP');
-        let wokenAt: Date;
+        process.kill(pausedNode.pid, 'SIGSTOP');
+        let resumedAt: Date;
         try {
           await live;
           await answers(15);
         } finally {
-          wokenAt = await audit.now();
-          process.kill(hung.pid, 'SIGCONT');
+          resumedAt = await audit.now();
+          process.kill(pausedNode.pid, 'SIGCONT');
         }
-        await hung.untilLog((line) => line.msg.startsWith('account lost'));
-        await hung.untilLog((line) => line.msg === 'account state' && line.state === 'stopped');
+        await pausedNode.untilLog((line) => line.msg.startsWith('account lost'));
+        await pausedNode.untilLog((line) => line.msg === 'account state' && line.state === 'stopped');
         await answers(30);
-        expect(await audit.writesOf(zombie, wokenAt)).toEqual({});
-        expect(await audit.isLeaseHeld('default', zombie, epoch)).toBe(false);
-        expect(await nodes.holdersOf('default', hung)).not.toContain(zombie);
+        expect(await audit.writesOf(paused, resumedAt)).toEqual({});
+        expect(await audit.hasLease('default', paused, epoch)).toBe(false);
+        expect(await nodes.ownersOf('default', pausedNode)).not.toContain(paused);
       };
       try {
         await checkedRun(
-          'owner hung',
+          'owner paused',
           async (disturbed) => {
-            for (const _ of [1, 2]) await hang(disturbed);
+            for (const _ of [1, 2]) await pause(disturbed);
           },
           {},
           async () => ({ settingsOf: (name) => ({ databaseUrl: audit.urlOf(name) }) }),
@@ -177,7 +177,7 @@ describe('People who write to three nodes get every reply once and in order', ()
   });
 
   it(
-    'when another host takes the place of PostgreSQL, and the first is gone without a word',
+    'when another host replaces PostgreSQL and the first one disappears without closing its connections',
     TIMEOUT,
     async () => {
       const ways = new Map<string, TcpProxy>();
@@ -191,7 +191,7 @@ describe('People who write to three nodes get every reply once and in order', ()
             await outage(5_000);
             for (const way of ways.values()) way.replace();
             await answers(15);
-            // nodes that the new host does not know do not take the account from one another
+            // nodes that the new host does not know do not take the account from each other
             expect((await nodes.untilEpoch()) - before).toBeLessThanOrEqual(2);
           },
           {},
@@ -212,10 +212,10 @@ describe('People who write to three nodes get every reply once and in order', ()
         await checkedRun(
           `network ${how}`,
           async ({ nodes, answers }) => {
-            const way = ways.get(await nodes.untilHeld());
+            const way = ways.get(await nodes.untilOwned());
             way?.[how]();
             await outage(NETWORK_AWAY_MS);
-            way?.mend();
+            way?.restore();
             await answers(15);
           },
           {},

@@ -6,9 +6,10 @@ import type { Nodes } from '../support/nodes.ts';
 import { newNumber, type TestBed } from '../support/test-bed.ts';
 import { createPhone } from '../whatsapp-emulator/phone.ts';
 
-/** Short enough for a test, long enough for a slow machine: a node that is busy for that long counts as hung. */
+/** Short enough for a test, long enough for a slow machine: a node that is busy for that long counts as paused. */
 const TTL_MS = 4_000;
-const ENV = { WA2AI_LEASE_TTL_MS: String(TTL_MS) };
+/** A lease that does not expire during a test. */
+const LONG_TTL_MS = 60_000;
 
 let bed: TestBed;
 let nodes: Nodes;
@@ -18,18 +19,18 @@ afterEach(async () => {
 });
 
 /** The owner, paired and with a route for every chat. */
-async function paired(names: string[], agent: string[] = []): Promise<string> {
-  ({ bed, nodes } = await startNodeCluster(names, { agent, env: ENV }));
+async function paired(names: string[], agent: string[] = [], ttlMs = TTL_MS): Promise<string> {
+  ({ bed, nodes } = await startNodeCluster(names, { agent, env: { WA2AI_LEASE_TTL_MS: String(ttlMs) } }));
   await nodes.pair(bed.phone);
   await nodes.any().addRoute('*', bed.agent.url);
-  return nodes.untilHeld();
+  return nodes.untilOwned();
 }
 
 describe('Several nodes on one database', () => {
   it('run an account on exactly one node, run turns on all nodes, and show the account on all', async () => {
     const owner = await paired(['n1', 'n2', 'n3'], ['--delay-ms', '400']);
     for (const name of ['n1', 'n2', 'n3']) {
-      expect(await nodes.holdersOf('default', nodes.node(name))).toEqual([owner]);
+      expect(await nodes.ownersOf('default', nodes.node(name))).toEqual([owner]);
       expect(await nodes.account('default', nodes.node(name))).toMatchObject({ state: 'open', node: owner });
       const ready = await nodes.node(name).api('GET', '/health/ready');
       expect(ready).toMatchObject({
@@ -93,61 +94,58 @@ describe('Several nodes on one database', () => {
     await mirror.close();
   });
 
-  it('replace a killed owner and answer the messages of the meantime once and in order', async () => {
-    const owner = await paired(['n1', 'n2', 'n3'], ['--delay-ms', '300']);
+  it('replace a killed owner before its lease expires, and answer every message once and in order', async () => {
+    const owner = await paired(['n1', 'n2', 'n3'], ['--delay-ms', '300'], LONG_TTL_MS);
     const [ana, bo] = [bed.person(), bed.person({ via: 'lid' })];
     await ana.say('before', { to: bed.phone });
     await ana.nextReply();
     await bo.say('under way', { to: bed.phone });
-    const live = bed.emulator.waitFor('live', undefined, 20_000);
+    const live = bed.emulator.waitFor('live', undefined, LONG_TTL_MS / 2);
     const killedAtMs = performance.now();
     await nodes.end(owner, 'SIGKILL');
     await ana.say('after', { to: bed.phone });
     await live;
     const tookMs = performance.now() - killedAtMs;
-    const heir = await nodes.untilHeld('default', [owner]);
-    expect(heir).not.toBe(owner);
+    const successor = await nodes.untilOwned('default', [owner]);
+    expect(successor).not.toBe(owner);
     expect((await ana.nextReply(20_000)).text).toBe('Echo: after');
     expect((await bo.nextReply(20_000)).text).toBe('Echo: under way');
     await bo.say('and on', { to: bed.phone });
     expect((await bo.nextReply(20_000)).text).toBe('Echo: and on');
     expect(ana.received.map((bubble) => bubble.text)).toEqual(['Echo: before', 'Echo: after']);
     console.log(`a killed owner was replaced after ${Math.round(tookMs)} ms`);
-    // The promise is 3 s; a machine busy with other tests gets more.
-    expect(tookMs).toBeLessThan(10_000);
   });
 
   it('replace a paused owner, which writes nothing and closes its socket when it resumes', async () => {
     const owner = await paired(['n1', 'n2']);
-    const hung = nodes.node(owner);
+    const paused = nodes.node(owner);
     const ana = bed.person();
     await ana.say('before', { to: bed.phone });
     await ana.nextReply();
-    const live = bed.emulator.waitFor('live', undefined, 30_000);
-    process.kill(hung.pid, 'SIGSTOP');
+    const live = bed.emulator.waitFor('live', undefined, 60_000);
+    process.kill(paused.pid, 'SIGSTOP');
     const stoppedAtMs = performance.now();
     try {
       await live;
       const tookMs = performance.now() - stoppedAtMs;
-      console.log(`a hung owner was replaced after ${Math.round(tookMs)} ms with a lease of ${TTL_MS} ms`);
+      console.log(`a paused owner was replaced after ${Math.round(tookMs)} ms with a lease of ${TTL_MS} ms`);
       expect(tookMs).toBeGreaterThan(TTL_MS / 2);
-      expect(tookMs).toBeLessThan(TTL_MS + 12_000);
       await ana.say('meanwhile', { to: bed.phone });
       expect((await ana.nextReply(20_000)).text).toBe('Echo: meanwhile');
     } finally {
-      process.kill(hung.pid, 'SIGCONT');
+      process.kill(paused.pid, 'SIGCONT');
     }
-    const lost = await hung.untilLog((line) => line.msg.startsWith('account lost'));
+    const lost = await paused.untilLog((line) => line.msg.startsWith('account lost'));
     expect(lost).toMatchObject({ accountId: 'default' });
-    await hung.untilLog((line) => line.msg === 'account state' && line.state === 'stopped');
-    const heir = await nodes.untilHeld('default', [owner]);
+    await paused.untilLog((line) => line.msg === 'account state' && line.state === 'stopped');
+    const successor = await nodes.untilOwned('default', [owner]);
     for (const text of ['still here', 'and here']) {
       await ana.say(text, { to: bed.phone });
       expect((await ana.nextReply(20_000)).text).toBe(`Echo: ${text}`);
     }
     // the resumed node sees the same, and has not opened a socket again
-    await expect.poll(() => nodes.holdersOf('default', hung)).toEqual([heir]);
-    expect(await nodes.account('default', nodes.node(heir))).toMatchObject({ state: 'open' });
+    await expect.poll(() => nodes.ownersOf('default', paused)).toEqual([successor]);
+    expect(await nodes.account('default', nodes.node(successor))).toMatchObject({ state: 'open' });
     expect(ana.received.map((bubble) => bubble.text)).toEqual(
       ['before', 'meanwhile', 'still here', 'and here'].map((text) => `Echo: ${text}`),
     );
@@ -214,19 +212,18 @@ describe('Several nodes on one database', () => {
 
     // each account is paired through a node that is not its owner
     const phone = createPhone(bed.emulator, { phone: newNumber('349') });
-    const holder = await nodes.untilHeld('sales');
-    const stranger = nodes.any(holder);
-    await nodes.pair(phone, 'sales', stranger);
-    expect((await nodes.node(holder).addRoute('*', bed.agent.url, { accountId: 'sales' })).id).toBeTruthy();
-    const restarted = await stranger.api('POST', '/api/accounts/sales/restart');
-    expect(restarted).toMatchObject({ status: 200, body: { data: { accountId: 'sales', node: holder } } });
-    await nodes.untilOpen('sales', stranger);
+    const owner = await nodes.untilOwned('sales');
+    const other = nodes.any(owner);
+    await nodes.pair(phone, 'sales', other);
+    expect((await nodes.node(owner).addRoute('*', bed.agent.url, { accountId: 'sales' })).id).toBeTruthy();
+    const restarted = await other.api('POST', '/api/accounts/sales/restart');
+    expect(restarted).toMatchObject({ status: 200, body: { data: { accountId: 'sales', node: owner } } });
+    await nodes.untilOpen('sales', other);
     const bo = bed.person();
     await bo.say('to sales', { to: phone });
     expect((await bo.nextReply(20_000)).text).toBe('Echo: to sales');
     expect(
-      (await stranger.api('POST', '/api/messages', { accountId: 'sales', to: bo.phone, text: 'News.' }))
-        .status,
+      (await other.api('POST', '/api/messages', { accountId: 'sales', to: bo.phone, text: 'News.' })).status,
     ).toBe(202);
     expect((await bo.nextReply(20_000)).text).toBe('News.');
 

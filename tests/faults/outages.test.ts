@@ -34,7 +34,7 @@ const trialOptions = (more: Partial<TrialOptions> = {}): TrialOptions => ({
 /** Pauses in this file are outages of that length; no event is awaited in them. */
 const outage = wait;
 
-/** Every message answered, once, in order, in front of everyone. */
+/** Every reader saw every reply once and in order. */
 function expectAsPromised(report: TrialReport): void {
   expect(report.traces).toBe('');
   expect(report.check.isPassed).toBe(true);
@@ -50,7 +50,7 @@ describe('People get every reply once and in order', () => {
         inOneRun(MESSAGES, async () => {
           proxy.cut();
           await outage(5_000);
-          proxy.mend();
+          proxy.restore();
         }),
       );
       expectAsPromised(report);

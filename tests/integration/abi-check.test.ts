@@ -22,10 +22,10 @@ interface Answer {
 
 type Spoiled = Answer | 'cut' | undefined;
 
-/** What becomes of an answer of the mock agent: another one, a cut connection, or undefined for as it was. */
+/** Replaces a response of the mock agent: another response, a closed connection, or undefined for no change. */
 type Spoil = (request: { path: string; body: Buffer }, answer: Answer) => Spoiled | Promise<Spoiled>;
 
-/** Cannot bear calls that come together. A call that was made before is one of those, and waits for the others. */
+/** Fails on concurrent calls. A call made before belongs to them and waits for the others. */
 function oneAtATime(): Spoil {
   const known = new Set<string>();
   let arrived = 0;
@@ -46,7 +46,7 @@ function oneAtATime(): Spoil {
   };
 }
 
-/** The mock agent behind a server that spoils some answers. */
+/** The mock agent behind a server that corrupts some responses. */
 async function spoiled(spoil: Spoil): Promise<string> {
   const { url } = await serverOf(async (request, response) => {
     const chunks: Buffer[] = [];

@@ -192,7 +192,7 @@ describe('an agent that fails', () => {
   it('by 10 MB of hostile outputs does not block the next call', async () => {
     const agent = await startAbiMockAgent();
     const hostile = [Buffer.alloc(10 * 1024 * 1024, 0xff), Buffer.alloc(10 * 1024 * 1024)];
-    // Every word 32: an offset, a length and an item at once.
+    // Each word is 32: an offset, a length and an item at once.
     for (let at = 31; at < 10 * 1024 * 1024; at += 32) (hostile[1] as Buffer)[at] = 32;
     for (const text of [
       '/greet A',

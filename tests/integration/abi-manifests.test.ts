@@ -109,7 +109,7 @@ describe('a route whose ABI is behind a URL', () => {
       answer = state;
       const before = fetches;
       for (let ask = 0; ask < 3; ask += 1) expect(await names()).toBe(1);
-      // One look is enough for a while.
+      // A manifest is not fetched again for a while.
       expect(fetches).toBe(before + 1);
       await clock.advanceMs(MINUTE_MS);
     }

@@ -14,7 +14,7 @@ import {
   startAdkMockAgent,
 } from '../fixtures/adk-mock-agent.js';
 
-/** The stand-in agent, and how HttpAgentClient bears each of its misbehaviours, over real connections. */
+/** The mock agent, and how HttpAgentClient handles each of its faults over real connections. */
 
 const message = {
   id: 'm',
@@ -30,7 +30,7 @@ async function start(options: AdkMockAgentOptions = {}): Promise<void> {
   agent = await startAdkMockAgent(options);
 }
 
-function ask(timeout = 5_000) {
+function ask(timeout = 30_000) {
   return new HttpAgentClient({ timeout, adk: { appName: 'test_agent' } }).sendMessage(agent.url, message);
 }
 
@@ -75,7 +75,7 @@ describe('the mock agent', () => {
     );
     const [line] = await once(createInterface({ input: child.stdout }), 'line');
     const url = /^listening on (http:\/\/127\.0\.0\.1:\d+)$/.exec(String(line))?.[1] ?? '';
-    const client = new HttpAgentClient({ timeout: 5_000, adk: { appName: 'by_hand' } });
+    const client = new HttpAgentClient({ timeout: 30_000, adk: { appName: 'by_hand' } });
     expect((await client.sendMessage(url, message)).response).toBe('Echo: hola');
     expect(await client.sendMessage(url, message)).not.toHaveProperty('response');
     const ended = once(child, 'exit');
@@ -96,7 +96,7 @@ describe('an agent that misbehaves', () => {
   ] as const)('ends in an error, cut off: %s', async (mode, kind, text) => {
     await start({ mode });
     const isEndless = kind === AgentTimeoutError;
-    const asked = ask(isEndless ? 300 : 5_000);
+    const asked = ask(isEndless ? 300 : 30_000);
     await expect(asked).rejects.toBeInstanceOf(kind);
     await expect(asked).rejects.toThrow(text);
   });

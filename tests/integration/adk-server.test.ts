@@ -21,7 +21,7 @@ afterEach(() => vi.restoreAllMocks());
 
 let people = 0;
 
-/** A person nobody has met, so that each test has a session of its own. */
+/** A new person, so that each test has its own session. */
 function aPerson() {
   people += 1;
   const digits = String(5_490_000_000 + people);
@@ -44,7 +44,7 @@ function aPerson() {
 }
 
 function aClient(appName: string, config: Partial<HttpAgentClientConfig> = {}): HttpAgentClient {
-  return new HttpAgentClient({ timeout: 10_000, ...config, adk: { appName, baseUrl: server.url } });
+  return new HttpAgentClient({ timeout: 30_000, ...config, adk: { appName, baseUrl: server.url } });
 }
 
 function ask(appName: AdkApp, text: string) {
@@ -203,7 +203,7 @@ describe('a run', () => {
 
   it('sends a file and returns the files of the answer when the route has media', async () => {
     const client = new HttpAgentClient({
-      timeout: 10_000,
+      timeout: 30_000,
       adk: { appName: 'front_desk', baseUrl: server.url, media: true },
     });
     const person = aPerson();
@@ -251,12 +251,12 @@ describe('failures', () => {
 
 describe('several requests', () => {
   it('return an answer that came after the time limit, from one run', async () => {
-    const client = aClient('front_desk');
+    const state = new AdkState();
     const person = aPerson();
-    await client.sendMessage(server.url, person.says('hello'));
-    const hasty = aClient('front_desk', { timeout: 100, lateAnswerMs: 20_000 });
-    const answer = await hasty.sendMessage(server.url, person.says('slow 500'));
-    expect(answer.response).toBe('turn 2: you said "slow 500"');
+    await aClient('front_desk', { state }).sendMessage(server.url, person.says('hello'));
+    const hasty = aClient('front_desk', { state, timeout: 500, lateAnswerMs: 20_000 });
+    const answer = await hasty.sendMessage(server.url, person.says('slow 1000'));
+    expect(answer.response).toBe('turn 2: you said "slow 1000"');
     expect((await person.events('front_desk')).filter((event) => event.author === 'user')).toHaveLength(2);
   });
 
@@ -264,11 +264,11 @@ describe('several requests', () => {
     const person = aPerson();
     const state = new AdkState();
     await aClient('front_desk', { state }).sendMessage(server.url, person.says('hello'));
-    const message = person.says('slow 500');
-    const hasty = aClient('front_desk', { state, timeout: 100, lateAnswerMs: 0 });
+    const message = person.says('slow 1000');
+    const hasty = aClient('front_desk', { state, timeout: 500, lateAnswerMs: 0 });
     await expect(hasty.sendMessage(server.url, message)).rejects.toBeInstanceOf(AgentTimeoutError);
     const patient = aClient('front_desk', { state });
-    expect((await patient.sendMessage(server.url, message)).response).toBe('turn 2: you said "slow 500"');
+    expect((await patient.sendMessage(server.url, message)).response).toBe('turn 2: you said "slow 1000"');
     expect((await person.events('front_desk')).filter((event) => event.author === 'user')).toHaveLength(2);
   });
 

@@ -122,7 +122,7 @@ describe('an event buffer that Baileys never flushes', () => {
     const first = await pairedAccount(stores);
     await first.provider.stop();
     await ana.say('while away', { to: phone });
-    emulator.faults.isWedged = true;
+    emulator.faults.isOfflineEndless = true;
     const second = newAccount(stores);
     await second.provider.start();
     await second.untilReceived(1, 5_000);

@@ -1,6 +1,6 @@
 import { proto, writeRandomPadMax16 } from '@whiskeysockets/baileys';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { StorageUnavailableError } from '../../router/src/core/errors.ts';
+import { LeaseLostError, StorageUnavailableError } from '../../router/src/core/errors.ts';
 import type { MemoryJournal } from '../doubles/memory-journal.ts';
 import { type AccountStores, memoryStores, WhatsAppAccount } from '../support/whatsapp-account.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
@@ -259,6 +259,42 @@ describe('disconnects', () => {
     const again = emulator.waitFor('connected');
     await account.provider.restart();
     await again;
+  });
+
+  it('takes the link back from the node that had the account before and logged in once more', async () => {
+    const stores = memoryStores();
+    const first = await pairedAccount(stores);
+    await first.provider.stop();
+    const fence = { isHeld: () => true, verify: async () => undefined };
+    const old = newAccount(stores, { fence: { ...fence, isTakeOver: false } });
+    const owner = newAccount(stores, { fence: { ...fence, isTakeOver: true }, random: () => 0 });
+    await owner.provider.start();
+    await owner.untilState('open');
+    const taken = owner.untilState('waiting');
+    await old.provider.start();
+    await taken;
+    await Promise.all([old.untilState('replaced'), owner.untilState('open')]);
+    expect(owner.provider.status().state).toBe('open');
+  });
+
+  it('does not log in with a lease that another node has, or that cannot be verified', async () => {
+    const stores = memoryStores();
+    const first = await pairedAccount(stores);
+    await first.provider.stop();
+    let verified = 0;
+    const verify = async () => {
+      verified += 1;
+      if (verified === 1) throw new StorageUnavailableError('no database');
+      if (verified === 2) throw new LeaseLostError('main');
+    };
+    const account = newAccount(stores, {
+      fence: { isHeld: () => true, isTakeOver: false, verify },
+      random: () => 0,
+    });
+    await account.provider.start();
+    await account.untilState('open');
+    expect(verified).toBe(3);
+    expect(account.states.filter((state) => state === 'waiting')).toHaveLength(2);
   });
 
   it('stays disconnected after a logout, also after a restart of the service', async () => {

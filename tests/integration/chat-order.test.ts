@@ -38,7 +38,7 @@ function newAccount(keyStore: KeyStore = stores.keyStore): WhatsAppAccount {
   return account;
 }
 
-/** Paired, and `bo` has shared his group key with it: a further message of his is one part, and needs no session. */
+/** Paired, and `bo` has distributed his sender key: his next message has one part and needs no session. */
 async function accountThatKnowsBo(): Promise<WhatsAppAccount> {
   const account = newAccount();
   const live = emulator.waitFor('live');
@@ -55,7 +55,7 @@ async function journalled(): Promise<JournalEntry[]> {
   return entries.filter((entry): entry is JournalEntry => 'plaintext' in entry);
 }
 
-/** As some seconds do: what was received before is of no interest here. */
+/** Ends the time window of earlier messages, as some seconds would. */
 async function clearJournal(): Promise<void> {
   const entries = await journalled();
   await stores.journal.forget(
@@ -65,9 +65,9 @@ async function clearJournal(): Promise<void> {
 }
 
 /**
- * The stores of a process that ends right after the commit that completes what `isEnough` looks for: the process gets
- * no answer to that commit and no later one, so nothing is acknowledged either. The commit that begins it takes its time, so that what is decrypted
- * meanwhile goes into the next one.
+ * The stores of a process that ends right after the commit for which `isEnough` returns true. The process gets
+ * no response to that commit and makes no later one, so nothing is acknowledged. The first commit is slow, so that messages decrypted
+ * meanwhile share the next one.
  */
 function dyingStore(
   inner: KeyStore,
@@ -119,7 +119,7 @@ describe('a group message with its author’s sender key', () => {
     await dying.provider.abandon();
     const left = await journalled();
     expect(left.map(({ waMessageId }) => waMessageId)).toEqual([first, second]);
-    // What was committed before the last commit may have reached core.
+    // Messages of earlier commits may have reached core.
     expect(['first', 'second'].slice(0, dying.texts.length)).toEqual(dying.texts);
     expect(dying.texts).not.toContain('second');
 

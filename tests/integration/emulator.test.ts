@@ -35,7 +35,7 @@ function newClient(...more: [MemoryAuth?, ConstructorParameters<typeof BareClien
   return client;
 }
 
-/** Pairs by QR and logs in; resolves when the client is live. */
+/** Pairs by QR and logs in; resolves when the client is connected. */
 async function pairedClient(
   owner = phone,
   more?: ConstructorParameters<typeof BareClient>[2],
@@ -404,7 +404,7 @@ describe('faults on request', () => {
     const client = await pairedClient();
     await hangUp(client);
     await ana.say('stuck', { to: phone });
-    emulator.faults.isWedged = true;
+    emulator.faults.isOfflineEndless = true;
     const receipt = emulator.waitFor('receipt');
     await reconnect(client);
     await receipt;

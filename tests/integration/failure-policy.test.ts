@@ -28,7 +28,7 @@ function aPerson(): string {
   return `54911${String(people).padStart(8, '0')}`;
 }
 
-/** One message to a route with this policy: the message as stored, and what its chat saw. */
+/** Sends one message to a route with this policy; returns the stored message and the replies in its chat. */
 async function ask(person: string, text = 'hola') {
   const message = inbound({ person, text });
   await router.receive(message);

@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const device = () => emulator.linkedDevices(phone.pn)[0]?.pn ?? '';
 
-/** Eve's phone asks for a message as one that could not read it. */
+/** Eve's phone requests a message as if it could not decrypt it. */
 function askFor(id: string, chat: ReceiptToDevice['chat']): void {
   emulator.sendReceipt({
     from: eve,

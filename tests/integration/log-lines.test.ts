@@ -34,6 +34,9 @@ it('a message can be followed by its stored id from its arrival to its reply', a
   for (const { id, waMessageId } of rows) {
     expect(linesOf(id).map(({ message }) => message)).toEqual([
       'message received',
+      'sending ADK message',
+      'ADK response processed',
+      'ADK message sent',
       'turn ended',
       'reply sent',
     ]);
@@ -49,7 +52,11 @@ it('a message whose agent fails can be followed through each attempt', async () 
   const [row] = await router.log.messages({ accountId: 'default', limit: 9 });
   expect(linesOf(row?.id ?? '').map(({ message }) => message)).toEqual([
     'message received',
+    'sending ADK message',
+    'ADK message failed',
     'agent did not answer',
+    'sending ADK message',
+    'ADK message failed',
     'agent did not answer',
     'turn ended',
   ]);

@@ -11,7 +11,7 @@ const HOSTILE: Array<[string, string]> = [
   ['^(\\w+\\s?)*$', `${'word '.repeat(13_000)}!`],
   ['(.*)*,$', 'a'.repeat(65_536)],
 ];
-/** Budgets that end a test of hostile patterns soon. */
+/** Short time limits for tests of hostile patterns. */
 const IMPATIENT = { budgetMs: 10, secondBudgetMs: 40 };
 const evil = HOSTILE[0] as [string, string];
 
@@ -55,7 +55,7 @@ describe('RegexMatcher', () => {
     void hostile.then(() => {
       isDone = true;
     });
-    // The event loop turns while the pattern runs. A match on this thread would block it.
+    // The event loop runs while the pattern runs. A match on this thread would block it.
     let turns = 0;
     while (!isDone && turns < 1_000_000) {
       turns += 1;
@@ -92,7 +92,7 @@ describe('RegexMatcher', () => {
     const newcomer = matcher.test('^new', 'newcomer');
     expect(new Set(await Promise.all(flood))).toEqual(new Set(['timeout']));
     expect(await newcomer).toBe('match');
-    // two tries a test; the other 17 tests of a pattern end without a run
+    // two runs per test; the other 17 tests of a pattern end without a run
     const hostileRuns = runs.mock.calls.filter(([task]) => patterns.includes(task.pattern));
     expect(hostileRuns).toHaveLength(10 * 3 * 2);
     runs.mockRestore();
@@ -145,9 +145,9 @@ describe('RegexMatcher', () => {
     const before = holders();
     const matcher = aMatcher();
     const running = matcher.test(...evil);
-    await vi.waitFor(() => expect(holders()).toBeGreaterThan(before), { timeout: 4_000, interval: 1 });
+    await expect.poll(holders, { interval: 1 }).toBeGreaterThan(before);
     await running;
-    await vi.waitFor(() => expect(holders()).toBe(before), { timeout: 4_000 });
+    await expect.poll(holders).toBe(before);
   });
 
   it('rejects running, waiting and later tests when it is closed', async () => {

@@ -67,6 +67,10 @@ export class Faults {
     return !this.#isCalm && share > 0 && this.#random.next() < share;
   }
 
+  oneOf<T>(values: readonly T[]): T {
+    return this.#random.oneOf(values);
+  }
+
   networkMs(): number {
     return 0.2 + this.#random.next() * (this.happens(0.05) ? 300 : 3);
   }

@@ -12,6 +12,12 @@ export type Broken =
   | 'answered-twice'
   | 'out-of-order'
   | 'unexpected-reply'
+  /** A reply to the text before an edit that replaced it. */
+  | 'edit-lost'
+  /** A reply with another picture than the one sent, or without it. */
+  | 'wrong-file'
+  /** A reply is dead although WhatsApp did not refuse it. */
+  | 'given-up'
   /** A reply that its reader can never read. */
   | 'unreadable'
   /** An undamaged message that the sender had to send again. */
@@ -87,12 +93,16 @@ function judgeMessage(
   }
   const readers = whatsapp.members(chat);
   for (const reply of replies) {
+    if (textAnsweredBy(reply.text) !== row.text) complain('edit-lost');
     if (reply.state === 'dead') {
       if (!state.deadLetters.some((dead) => dead.outboxId === reply.id)) complain('reply-not-delivered');
+      if (!whatsapp.refused.has(reply.waMessageId) && !reply.media) complain('given-up');
       continue;
     }
     const isSeen = readers.every((reader) =>
-      whatsapp.seen.get(reader)?.some((bubble) => bubble.chat === chat && bubble.text === reply.text),
+      whatsapp.seen
+        .get(reader)
+        ?.some((bubble) => bubble.chat === chat && bubble.content?.text === reply.text),
     );
     if (!isSeen) complain('reply-not-delivered');
   }
@@ -107,19 +117,20 @@ function judgeReader(
   complaints: Complaint[],
 ): void {
   const written = whatsapp.written.filter((message) => message.chat === chat);
-  const places = new Map(written.map(({ text }, place) => [text, place]));
+  const places = placesOf(written, database);
   const answered = new Map<number, string>();
   let furthest = -1;
   for (const bubble of bubbles) {
-    const text = bubble.text?.replace(/^Echo: /, '').replace(/ \(run \d+\)$/, '');
+    const text = bubble.content && textAnsweredBy(bubble.content.text);
     const place = text === undefined ? undefined : places.get(text);
     const message = place === undefined ? undefined : written[place];
     const ids = message ? idsOf(message.id, database) : new Set<string>();
     ids.add(bubble.id);
     const complain = (broken: Broken) =>
-      complaints.push({ broken, chat, text: `${bubble.text ?? bubble.id}, seen by ${reader}`, ids });
+      complaints.push({ broken, chat, text: `${bubble.content?.text ?? bubble.id}, seen by ${reader}`, ids });
     if (text === undefined) complain('unreadable');
     else if (place === undefined || !message) complain('unexpected-reply');
+    else if (bubble.content?.file !== message.file) complain('wrong-file');
     else if (answered.has(place)) {
       ids.add(answered.get(place) ?? '');
       complain('answered-twice');
@@ -133,4 +144,20 @@ function judgeReader(
       if (!message.wasDamaged) furthest = Math.max(furthest, place);
     }
   }
+}
+
+/** The text that the agent answered with this one. */
+function textAnsweredBy(reply: string): string {
+  return reply.replace(/^Echo: /, '').replace(/ \(run \d+\)$/, '');
+}
+
+/** The position of each text in its chat. The text of an applied edit has the position of the message that it replaced. */
+function placesOf(written: readonly Written[], { state }: SimDatabase): Map<string, number> {
+  const places = new Map(written.map(({ text }, place) => [text, place]));
+  const numbers = new Map(written.map(({ id }, place) => [id, place]));
+  for (const { waMessageId, text, reason } of state.messages.values()) {
+    const place = numbers.get(waMessageId);
+    if (place !== undefined && reason !== 'edit-applied') places.set(text, place);
+  }
+  return places;
 }

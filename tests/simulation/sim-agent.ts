@@ -26,14 +26,14 @@ export function answerTo(text: string, run: number): string {
   return `Echo: ${text} (run ${run})`;
 }
 
-/** One agent that echoes, sometimes slowly, sometimes not at all, and remembers what it answered. */
+/** One agent that echoes texts and pictures, sometimes slowly, sometimes not at all, and remembers its answers. */
 export class SimAgent {
   readonly #log: EventLog;
   readonly #faults: Faults;
   readonly #random: SeededRandom;
   readonly #temper: Temper;
   /** Runs and the last answer, by message id. */
-  readonly #runs = new Map<string, { count: number; answer: string }>();
+  readonly #runs = new Map<string, { count: number; answer: AgentResponse }>();
   isAway = false;
 
   constructor(deps: { log: EventLog; faults: Faults; random: SeededRandom }) {
@@ -57,7 +57,22 @@ export class SimAgent {
     return { clientFor: () => client, endpointOf: (route) => route.agentEndpoint };
   }
 
-  #ask(process: SimProcess, message: IncomingMessage, options: AttemptOptions = {}): Promise<AgentResponse> {
+  /** A picture is loaded before the request, as the ABI and ADK clients do it, and comes back with the answer. */
+  async #ask(
+    process: SimProcess,
+    message: IncomingMessage,
+    options: AttemptOptions = {},
+  ): Promise<AgentResponse> {
+    const bytes = message.media && (await options.loadMedia?.());
+    return this.#request(process, message, bytes, options);
+  }
+
+  #request(
+    process: SimProcess,
+    message: IncomingMessage,
+    bytes: Uint8Array | undefined,
+    options: AttemptOptions,
+  ): Promise<AgentResponse> {
     const { longestMs, refuses, loses, fails, saysNothing } = this.#temper;
     const faults = this.#faults;
     return new Promise((resolve, reject) => {
@@ -66,7 +81,7 @@ export class SimAgent {
       const known = options.isRepeat ? this.#runs.get(message.id) : undefined;
       if (known) {
         this.#log.add('agent', `finds its answer to ${message.id}`);
-        process.after(faults.networkMs(), () => resolve({ success: true, response: known.answer }));
+        process.after(faults.networkMs(), () => resolve(known.answer));
         return;
       }
       if (this.isAway || faults.happens(refuses)) {
@@ -78,12 +93,16 @@ export class SimAgent {
       const isSilent = faults.happens(saysNothing);
       process.after(5 + this.#random.next() * longestMs, () => {
         const count = (this.#runs.get(message.id)?.count ?? 0) + 1;
-        const answer = isSilent ? '' : answerTo(message.text, count);
+        const answer: AgentResponse = {
+          success: true,
+          response: isSilent ? '' : answerTo(message.text, count),
+          ...(bytes && !isSilent && { files: [{ kind: 'image', mimeType: 'image/jpeg', bytes }] }),
+        };
         this.#runs.set(message.id, { count, answer });
         this.#log.add('agent', `answers ${message.id} of ${process.name}, run ${count}`);
         if (isLost) fail(CLIENT_TIMEOUT_MS, new AgentTimeoutError('The agent did not answer in time.'));
         else if (hasFailed) fail(0, new AgentProtocolError('The agent failed.'));
-        else resolve({ success: true, response: answer });
+        else resolve(answer);
       });
     });
   }

@@ -8,16 +8,17 @@ import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../../router/src/core/delivery/message-id.ts';
 import type { Fence } from '../../router/src/core/ports/account-lease.ts';
-import type { ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
 import { backoffMs } from '../../router/src/core/retry.ts';
 import type { AnswerDeps } from '../../router/src/core/turns/answer-message.ts';
 import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
+import { StoredMedia } from '../../router/src/core/turns/load-media.ts';
 import { createBaileysProvider } from '../../router/src/providers/baileys/baileys-provider.ts';
 import type { SeededRandom } from '../crash/random.ts';
 import { type EventLog, simLogger } from './event-log.ts';
 import type { SimAgent } from './sim-agent.ts';
 import type { DatabaseSession, SimDatabase } from './sim-database.ts';
+import type { SimMediaServer } from './sim-media-server.ts';
 import type { SimProcess } from './sim-process.ts';
 import { openSimSocket } from './sim-socket.ts';
 import type { SimWhatsApp } from './sim-whatsapp.ts';
@@ -31,7 +32,9 @@ export interface SimNodeDeps {
   nodeId: string;
   process: SimProcess;
   database: SimDatabase;
-  whatsapp: SimWhatsApp;
+  /** WhatsApp as the account of this id sees it. */
+  whatsAppOf(accountId: string): SimWhatsApp;
+  mediaServer: SimMediaServer;
   agent: SimAgent;
   random: SeededRandom;
   log: EventLog;
@@ -40,6 +43,7 @@ export interface SimNodeDeps {
 
 /** As in `app/accounts`. */
 const POLL_EVERY_MS = 5_000;
+const STOP_GRACE_MS = 5_000;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** One process of wa2ai: the production core and WhatsApp provider, composed as `app/` does it, over simulated adapters. */
@@ -52,6 +56,9 @@ export class SimNode {
   readonly #accounts: ClusterAccounts;
   readonly #workers: ChatWorkers;
   readonly #leases: LeaseManager;
+  readonly #placement: ChatPlacement;
+  readonly #stopping = new AbortController();
+  #hasStarted = false;
   #onBack: () => void = () => undefined;
 
   constructor(deps: SimNodeDeps) {
@@ -76,11 +83,11 @@ export class SimNode {
       storageTrouble: () => undefined,
       viewLifetimeMs: (database.deps.leaseTtlMs * 2) / 3,
     });
-    const placement = new ChatPlacement(nodeId, clock);
+    this.#placement = new ChatPlacement(nodeId, clock);
     const stopping = new AbortController();
     this.#workers = new ChatWorkers({
       nodeId,
-      placement,
+      placement: this.#placement,
       bus: this.#bus,
       clock,
       stopping,
@@ -127,11 +134,28 @@ export class SimNode {
     }
     await this.#workers.start();
     await this.#leases.start();
+    this.#hasStarted = true;
     this.#greet();
-    for (;;) {
-      await this.process.clock.sleep(POLL_EVERY_MS);
-      this.#pollOutbox();
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await this.process.clock.sleep(POLL_EVERY_MS, signal).catch(() => undefined);
+      if (!signal.aborted) this.#pollOutbox();
     }
+  }
+
+  /** The node has started, so it can be stopped. */
+  get hasStarted(): boolean {
+    return this.#hasStarted;
+  }
+
+  /** SIGTERM, as `app/accounts` stops: accounts and turns move to other nodes, or end here. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    if (this.#placement.hasOthers)
+      await Promise.all([this.#leases.drain(), this.#workers.stop(STOP_GRACE_MS)]);
+    else await this.#workers.stop(STOP_GRACE_MS);
+    await this.#leases.drain();
+    await this.#leases.stop();
   }
 
   #greet(): void {
@@ -153,14 +177,18 @@ export class SimNode {
   }
 
   #answerDeps(stopping: AbortSignal): AnswerDeps {
-    const { process, agent, random } = this.#deps;
+    const { process, agent, mediaServer, random } = this.#deps;
     return {
       inbox: this.session.inbox,
       routes: this.session.routes,
       matcher: { test: async () => 'match' },
       agents: agent.clients(process),
       environment: 'lab',
-      media: { load: async () => new Uint8Array() },
+      media: new StoredMedia({
+        inbox: this.session.inbox,
+        download: (reference) => mediaServer.download(process, reference),
+        reload: async () => undefined,
+      }),
       policies: [],
       policy: {
         attempts: 5,
@@ -180,7 +208,7 @@ export class SimNode {
 
   /** As `app/accounts` connects one account under its lease. */
   async #hold(leased: Fence): Promise<HeldAccount> {
-    const { process, whatsapp, random, sabotage } = this.#deps;
+    const { process, whatsAppOf, mediaServer, random, sabotage } = this.#deps;
     const fence = sabotage === 'fence' ? neverLost(leased) : leased;
     const { accountId } = fence;
     const log = simLogger(this.#deps.log, process.name, { epoch: leased.epoch });
@@ -209,11 +237,21 @@ export class SimNode {
       random: () => random.next(),
       storage: this.session.storage,
       fence,
-      connect: (input) => openSimSocket(input, whatsapp.connect(process)),
+      connect: (input) => openSimSocket(input, whatsAppOf(accountId).connect(process)),
     });
     const delivery = new ReplyDelivery({
       outbox,
-      provider: sabotage === 'message-ids' ? this.#withNewIds(provider) : provider,
+      provider: {
+        accountId,
+        send: (message, content) =>
+          provider.send(
+            sabotage === 'message-ids' ? { ...message, waMessageId: this.#mintId() } : message,
+            content,
+          ),
+        // The real one encrypts the file on the disk, in real time.
+        upload: (message, bytes) => mediaServer.upload(process, message, bytes),
+        status: () => provider.status(),
+      },
       fence,
       log,
       clock: process.clock,
@@ -234,19 +272,11 @@ export class SimNode {
       },
     };
   }
-
-  #withNewIds(provider: ChatProvider): Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status'> {
-    return {
-      accountId: provider.accountId,
-      send: (message) => provider.send({ ...message, waMessageId: this.#mintId() }),
-      upload: (...file) => provider.upload(...file),
-      status: () => provider.status(),
-    };
-  }
 }
 
 function neverLost({ accountId, owner, epoch }: Fence): Fence {
-  return { accountId, owner, epoch, isHeld: () => true, lose: () => undefined };
+  const always = { isHeld: () => true, verify: async () => undefined, isTakeOver: false };
+  return { accountId, owner, epoch, ...always, lose: () => undefined };
 }
 
 /** A number for a name, the same in each run. */

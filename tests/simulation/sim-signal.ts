@@ -2,14 +2,20 @@ import { MISSING_KEYS_ERROR_TEXT, proto, type SignalRepositoryWithLIDStore } fro
 import type { AccountSignal } from '../../router/src/providers/baileys/signal/signal-repository.ts';
 import type { SignalSteps } from '../../router/src/providers/baileys/signal/signal-steps.ts';
 
-/**
- * A ciphertext as a ratchet makes it: to be read by who has the key of this number of this chain. Nobody looks into
- * `text` without the key.
- */
+/** What a message says. */
+export interface Content {
+  text: string;
+  /** WhatsApp id of the message whose text this one replaces. */
+  editOf?: string;
+  /** Path of a picture at WhatsApp's media server; the text is its caption. */
+  file?: string;
+}
+
+/** A ciphertext as a ratchet makes it: only the holder of the key with this number of this chain may read `content`. */
 export interface Ciphertext {
   chain: string;
   number: number;
-  text: string;
+  content: Content;
   /** Damaged on the way: no key reads it. */
   isDamaged?: boolean;
 }
@@ -22,24 +28,26 @@ export interface Ratchet {
 
 export const NEW_RATCHET: Ratchet = { next: 0, skipped: [] };
 
+const MESSAGE_EDIT = 14;
+
 /** The key category of ratchets; its values are plain JSON. */
 export const RATCHETS = 'device-list';
 
 export type Reading =
-  | { kind: 'read'; text: string; ratchet: Ratchet }
+  | { kind: 'read'; content: Content; ratchet: Ratchet }
   | { kind: 'spent' }
   | { kind: 'damaged' };
 
 /** Reads a ciphertext and gives the ratchet after it. Pure. */
-export function decrypt(ratchet: Ratchet, { number, text, isDamaged }: Ciphertext): Reading {
+export function decrypt(ratchet: Ratchet, { number, content, isDamaged }: Ciphertext): Reading {
   if (isDamaged) return { kind: 'damaged' };
   const { next, skipped } = ratchet;
   if (number >= next) {
     const passed = Array.from({ length: number - next }, (_, index) => next + index);
-    return { kind: 'read', text, ratchet: { next: number + 1, skipped: [...skipped, ...passed] } };
+    return { kind: 'read', content, ratchet: { next: number + 1, skipped: [...skipped, ...passed] } };
   }
   if (!skipped.includes(number)) return { kind: 'spent' };
-  return { kind: 'read', text, ratchet: { next, skipped: skipped.filter((each) => each !== number) } };
+  return { kind: 'read', content, ratchet: { next, skipped: skipped.filter((each) => each !== number) } };
 }
 
 /** The account's Signal: simulated ratchets over the production Signal steps. */
@@ -52,7 +60,7 @@ export function simAccountSignal(steps: SignalSteps): AccountSignal {
       if (reading.kind === 'spent') throw new Error(MISSING_KEYS_ERROR_TEXT);
       if (reading.kind === 'damaged') throw new Error('Bad MAC');
       await writeRatchet(steps, ciphertext.chain, reading.ratchet);
-      const plaintext = padded(proto.Message.encode({ conversation: reading.text }).finish());
+      const plaintext = padded(proto.Message.encode(messageOf(reading.content)).finish());
       plaintexts.push(plaintext);
       return plaintext;
     };
@@ -74,11 +82,11 @@ export function simAccountSignal(steps: SignalSteps): AccountSignal {
 }
 
 /** The next ciphertext of a chain to one chat; its number is used up with the step's unit. Inside a step. */
-export async function encryptTo(steps: SignalSteps, to: string, text: string): Promise<Ciphertext> {
+export async function encryptTo(steps: SignalSteps, to: string, content: Content): Promise<Ciphertext> {
   const chain = `out/${to}`;
   const { next } = (await readRatchet(steps, chain)) ?? NEW_RATCHET;
   await writeRatchet(steps, chain, { next: next + 1, skipped: [] });
-  return { chain, number: next, text };
+  return { chain, number: next, content };
 }
 
 async function readRatchet(steps: SignalSteps, chain: string): Promise<Ratchet | undefined> {
@@ -90,7 +98,26 @@ async function writeRatchet(steps: SignalSteps, chain: string, ratchet: Ratchet)
   await steps.keys.set({ [RATCHETS]: { [chain]: ratchet as unknown as string[] } });
 }
 
-/** As `unpadRandomMax16` takes it off. */
+/** Nothing in a simulation depends on the values of a file's keys. */
+const FILE_KEY = new Uint8Array(32).fill(7);
+
+function messageOf({ text, editOf, file }: Content): proto.IMessage {
+  const message = file === undefined ? { conversation: text } : { imageMessage: pictureOf(text, file) };
+  if (editOf === undefined) return message;
+  return { protocolMessage: { type: MESSAGE_EDIT, key: { id: editOf }, editedMessage: message } };
+}
+
+function pictureOf(caption: string, directPath: string): proto.Message.IImageMessage {
+  const keys = { mediaKey: FILE_KEY, fileSha256: FILE_KEY, fileEncSha256: FILE_KEY };
+  return { caption, directPath, mimetype: 'image/jpeg', ...keys };
+}
+
+/** The uploaded form of a reply's picture, as `relayMessage` takes it. */
+export function uploadedPicture(caption: string, path: string): Uint8Array {
+  return proto.Message.encode({ imageMessage: pictureOf(caption, path) }).finish();
+}
+
+/** As `unpadRandomMax16` removes it. */
 function padded(bytes: Uint8Array): Uint8Array {
   return Buffer.concat([bytes, Buffer.from([1])]);
 }

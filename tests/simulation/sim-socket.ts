@@ -1,14 +1,20 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
+import type { BinaryNode, proto, WASocket } from '@whiskeysockets/baileys';
 import type {
   OpenedSocket,
   OpenSocketInput,
 } from '../../router/src/providers/baileys/connection/open-socket.ts';
 import { gateWrites } from '../../router/src/providers/baileys/connection/write-gate.ts';
 import { START_MS } from './sim-process.ts';
-import { encryptTo, simAccountSignal } from './sim-signal.ts';
-import type { ClientFrame, ServerFrame, SimConnection, SimStanza } from './sim-whatsapp.ts';
+import { type Content, encryptTo, simAccountSignal } from './sim-signal.ts';
+import {
+  type ClientFrame,
+  lidOf,
+  type ServerFrame,
+  type SimConnection,
+  type SimStanza,
+} from './sim-whatsapp.ts';
 
 /** What `openSocket` gives, over a simulated connection: Baileys' surface as far as the production code uses it. */
 export function openSimSocket(input: OpenSocketInput, connection: SimConnection): OpenedSocket {
@@ -50,15 +56,13 @@ class SimBaileysSocket {
     });
   }
 
-  async sendMessage(
-    jid: string,
-    { text }: { text: string },
-    { messageId }: { messageId: string },
-  ): Promise<void> {
-    this.#throwIfClosed();
-    const ciphertext = await this.#auth.steps.step(() => encryptTo(this.#auth.steps, jid, text));
-    this.#throwIfClosed();
-    this.#write({ type: 'message', id: messageId, to: jid, ciphertext });
+  sendMessage(jid: string, { text }: { text: string }, { messageId }: { messageId: string }): Promise<void> {
+    return this.#send(jid, { text }, messageId);
+  }
+
+  relayMessage(jid: string, file: proto.IMessage, { messageId }: { messageId: string }): Promise<void> {
+    const { caption, directPath } = file.imageMessage ?? {};
+    return this.#send(jid, { text: caption ?? '', file: directPath ?? '' }, messageId);
   }
 
   async sendReceipt(_to: string, _participant: string | undefined, ids: string[]): Promise<void> {
@@ -83,6 +87,13 @@ class SimBaileysSocket {
   async end(): Promise<void> {
     this.#wire.destroy();
     this.#closed(CLOSED);
+  }
+
+  async #send(to: string, content: Content, id: string): Promise<void> {
+    this.#throwIfClosed();
+    const ciphertext = await this.#auth.steps.step(() => encryptTo(this.#auth.steps, to, content));
+    this.#throwIfClosed();
+    this.#write({ type: 'message', id, to, ciphertext });
   }
 
   #write(frame: ClientFrame): void {
@@ -119,7 +130,10 @@ class SimBaileysSocket {
         this.ws.emit('CB:message', nodeOf(frame.stanza, t));
         break;
       case 'ack':
-        this.ws.emit('CB:ack,class:message', { tag: 'ack', attrs: { id: frame.id, t } });
+        this.ws.emit('CB:ack,class:message', {
+          tag: 'ack',
+          attrs: { id: frame.id, t, ...(frame.error && { error: frame.error }) },
+        });
         break;
       case 'delivered':
         this.ws.emit('CB:receipt', { tag: 'receipt', attrs: { id: frame.id, from: frame.from, t } });
@@ -156,14 +170,19 @@ class SimWire extends EventEmitter {
   }
 }
 
-function nodeOf({ id, chat, sender, serial, isOffline, ciphertext }: SimStanza, t: string): BinaryNode {
+function nodeOf(stanza: SimStanza, t: string): BinaryNode {
+  const { id, chat, sender, isByLid, serial, isOffline, ciphertext } = stanza;
   const isGroup = chat.endsWith('@g.us');
+  const author = isByLid ? lidOf(sender) : sender;
+  const other = isByLid ? sender : lidOf(sender);
+  const role = isGroup ? 'participant' : 'sender';
   return {
     tag: 'message',
     attrs: {
       id,
-      from: chat,
-      ...(isGroup && { participant: sender }),
+      from: isGroup ? chat : author,
+      ...(isGroup && { participant: author }),
+      [`${role}_${isByLid ? 'pn' : 'lid'}`]: other,
       ...(isOffline && { offline: '1' }),
       type: 'text',
       t,

@@ -1,16 +1,18 @@
 import type { EventLog } from './event-log.ts';
 import type { Faults } from './faults.ts';
 import type { SimProcess } from './sim-process.ts';
-import { type Ciphertext, decrypt, NEW_RATCHET, type Ratchet } from './sim-signal.ts';
+import { type Ciphertext, type Content, decrypt, NEW_RATCHET, type Ratchet } from './sim-signal.ts';
 import type { Timer, VirtualTime } from './virtual-time.ts';
 
 /** A message to the account as the server queues it. */
 export interface SimStanza {
   serial: number;
   id: string;
-  /** JID of the chat, and of who wrote in it. */
+  /** JID of the chat, and of who wrote in it: the number's JID of a person. */
   chat: string;
   sender: string;
+  /** The stanza names the writer by LID first. */
+  isByLid: boolean;
   ciphertext: Ciphertext;
   isOffline: boolean;
 }
@@ -19,7 +21,8 @@ export type ServerFrame =
   | { type: 'logged-in' }
   | { type: 'message'; stanza: SimStanza }
   | { type: 'offline-ended' }
-  | { type: 'ack'; id: string }
+  /** `error`: the server did not take the message. */
+  | { type: 'ack'; id: string; error?: string }
   | { type: 'delivered'; id: string; from: string }
   | { type: 'replaced' }
   | { type: 'pong' };
@@ -34,11 +37,11 @@ export type ClientFrame =
   /** The client cannot read a message: its sender sends it again. */
   | { type: 'retry'; id: string };
 
-interface Draft {
+interface Draft extends Content {
   id: string;
   chat: string;
   sender: string;
-  text: string;
+  isByLid: boolean;
 }
 
 /** A message that a person wrote. */
@@ -51,11 +54,19 @@ export interface Written extends Draft {
   isReceipted: boolean;
 }
 
-/** A message as it stands in one person's chat. */
+/** A message as one person sees it. */
 export interface Bubble {
   id: string;
   chat: string;
-  text: string | undefined;
+  /** Undefined: the person cannot read it. */
+  content: Content | undefined;
+}
+
+/** Share of replies that the server refuses with an error ack. */
+export interface Refusals {
+  share: number;
+  /** WhatsApp's code: 429 is a limit for a time, others are final. */
+  codes: readonly string[];
 }
 
 const PONG_EVERY_MS = 25_000;
@@ -70,12 +81,13 @@ export class SimWhatsApp {
   readonly written: Written[] = [];
   /** What each person sees, by JID, in the order of the first delivery. */
   readonly seen = new Map<string, Bubble[]>();
-  /** Sends of a message that its reader has already: shown once. */
-  repeats = 0;
+  /** WhatsApp ids of messages that the server refused at least once. */
+  readonly refused = new Set<string>();
   readonly #time: VirtualTime;
   readonly #log: EventLog;
   readonly #faults: Faults;
   readonly #members: ReadonlyMap<string, readonly string[]>;
+  readonly #refusals: Refusals;
   readonly #queue: SimStanza[] = [];
   readonly #sending = new Map<string, number>();
   readonly #reading = new Map<string, Ratchet>();
@@ -89,11 +101,13 @@ export class SimWhatsApp {
   constructor(
     deps: { time: VirtualTime; log: EventLog; faults: Faults },
     members: ReadonlyMap<string, readonly string[]>,
+    refusals: Refusals,
   ) {
     this.#time = deps.time;
     this.#log = deps.log;
     this.#faults = deps.faults;
     this.#members = members;
+    this.#refusals = refusals;
     for (const people of members.values()) for (const person of people) this.seen.set(person, []);
   }
 
@@ -123,7 +137,12 @@ export class SimWhatsApp {
   /** A person writes a message. */
   write(message: Draft, isDamaged: boolean): void {
     this.written.push({ ...message, retries: 0, wasDamaged: isDamaged, isReceipted: false });
-    this.#log.add(message.sender, `writes ${message.id} in ${message.chat}: "${message.text}"`);
+    const { id, chat, text, editOf, file } = message;
+    const what = editOf === undefined ? `writes ${id}` : `edits ${editOf} with ${id}`;
+    this.#log.add(
+      message.sender,
+      `${what} in ${chat}: "${text}"${file === undefined ? '' : ' and a picture'}`,
+    );
     this.#enqueue(message, isDamaged);
   }
 
@@ -167,17 +186,18 @@ export class SimWhatsApp {
     });
   }
 
-  #enqueue({ id, chat, sender, text }: Draft, isDamaged: boolean): void {
+  #enqueue({ id, chat, sender, isByLid, text, editOf, file }: Draft, isDamaged: boolean): void {
     const chain = `${chat}/${sender}`;
     const number = this.#sending.get(chain) ?? 0;
     this.#sending.set(chain, number + 1);
-    const ciphertext = { chain, number, text };
+    const ciphertext = { chain, number, content: { text, editOf, file } };
     this.#lastSerial += 1;
     const stanza: SimStanza = {
       serial: this.#lastSerial,
       id,
       chat,
       sender,
+      isByLid,
       ciphertext: isDamaged ? { ...ciphertext, isDamaged } : ciphertext,
       isOffline: this.#connection === undefined,
     };
@@ -210,28 +230,46 @@ export class SimWhatsApp {
 
   #forward(socket: SimConnection, { id, to, ciphertext }: Extract<ClientFrame, { type: 'message' }>): void {
     this.#log.add('whatsapp', `message ${id} to ${to}, ${ciphertext.chain} ${ciphertext.number}`);
+    if (this.#faults.happens(this.#refusals.share)) {
+      const error = this.#faults.oneOf(this.#refusals.codes);
+      this.#log.add('whatsapp', `refuses ${id} with error ${error}`);
+      this.refused.add(id);
+      socket.deliver({ type: 'ack', id, error });
+      return;
+    }
     socket.deliver({ type: 'ack', id });
-    for (const person of this.members(to)) this.#show(person, { id, to, ciphertext });
+    const chat = numberOf(to);
+    for (const person of this.members(chat)) this.#show(person, id, chat, ciphertext);
     this.#time.after(this.#faults.networkMs() + 30, () =>
       this.#connection?.deliver({ type: 'delivered', id, from: to }),
     );
   }
 
-  #show(person: string, { id, to, ciphertext }: { id: string; to: string; ciphertext: Ciphertext }): void {
+  #show(person: string, id: string, chat: string, ciphertext: Ciphertext): void {
     const chain = `${person}<${ciphertext.chain}`;
     const reading = decrypt(this.#reading.get(chain) ?? NEW_RATCHET, ciphertext);
     if (reading.kind === 'read') this.#reading.set(chain, reading.ratchet);
-    const text = reading.kind === 'read' ? reading.text : undefined;
+    const content = reading.kind === 'read' ? reading.content : undefined;
     const bubbles = this.seen.get(person) ?? [];
     const known = bubbles.find((bubble) => bubble.id === id);
-    if (known?.text !== undefined) {
-      this.repeats += 1;
-      return;
-    }
-    this.#log.add(person, text === undefined ? `cannot read ${id}` : `reads ${id} in ${to}: "${text}"`);
-    if (known) known.text = text;
-    else bubbles.push({ id, chat: to, text });
+    if (known?.content) return;
+    this.#log.add(person, content ? `reads ${id} in ${chat}: "${content.text}"` : `cannot read ${id}`);
+    if (known) known.content = content;
+    else bubbles.push({ id, chat, content });
   }
+}
+
+const NUMBER = '@s.whatsapp.net';
+const LID = '@lid';
+
+/** The LID of a person whose number's JID this is. */
+export function lidOf(person: string): string {
+  return `99${person.slice(0, -NUMBER.length)}${LID}`;
+}
+
+/** The number's JID of a person; a group's JID stays as it is. */
+function numberOf(jid: string): string {
+  return jid.endsWith(LID) ? `${jid.slice(2, -LID.length)}${NUMBER}` : jid;
 }
 
 /** One connection of a client to the server: frames arrive in order, unless it breaks. */

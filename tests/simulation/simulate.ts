@@ -6,10 +6,11 @@ import { Faults } from './faults.ts';
 import { type Broken, type Complaint, idsOf, judge } from './judge.ts';
 import { SimAgent } from './sim-agent.ts';
 import { SimDatabase } from './sim-database.ts';
+import { SimMediaServer } from './sim-media-server.ts';
 import { type Sabotage, SimNode, seedOf } from './sim-node.ts';
 import { SimProcess } from './sim-process.ts';
 import { NEW_RATCHET, RATCHETS, type Ratchet } from './sim-signal.ts';
-import { type ClientFrame, type SimConnection, SimWhatsApp } from './sim-whatsapp.ts';
+import { type ClientFrame, type Refusals, type SimConnection, SimWhatsApp } from './sim-whatsapp.ts';
 import { VirtualTime } from './virtual-time.ts';
 import { installVirtualTimers } from './virtual-timers.ts';
 
@@ -38,7 +39,7 @@ export interface SimulationReport {
   story(): string;
 }
 
-const ACCOUNT = 'main';
+const ACCOUNTS = ['main', 'shop'];
 /** Keys of a linked account; nothing in a simulation depends on their values. */
 const LINKED_CREDS = encodeCreds({
   ...initAuthCreds(),
@@ -53,9 +54,19 @@ const LOOK_EVERY_MS = 250;
 /** What may still go wrong after everything seems to have settled. */
 const AFTERMATH_MS = 5_000;
 const MOST_TOLD = 3;
+/** As docker-compose.yml's stop_grace_period. */
+const STOP_LIMIT_MS = 20_000;
+const SEVERAL_ACCOUNTS_SHARE = 0.25;
+/** Few runs have limits: each lasts five virtual minutes. */
+const REFUSALS: readonly Refusals[] = [
+  ...Array.from({ length: 8 }, () => ({ share: 0, codes: [] })),
+  { share: 0.1, codes: ['479'] },
+  { share: 0.02, codes: ['429'] },
+];
 
 const FAULT_KINDS = [
   'crash',
+  'stop',
   'pause',
   'no-database',
   'no-whatsapp',
@@ -68,7 +79,7 @@ const FAULT_KINDS = [
 type FaultKind = (typeof FAULT_KINDS)[number];
 /** In some runs accounts change nodes all the time, with work under way. */
 const TAKE_OVER_SHARE = 0.06;
-const TAKE_OVER_KINDS: readonly FaultKind[] = ['pause', 'pause', 'crash', 'slow-disk'];
+const TAKE_OVER_KINDS: readonly FaultKind[] = ['pause', 'pause', 'crash', 'stop', 'slow-disk'];
 const TAKE_OVER_LENGTHS_MS = [20_000];
 /** How long things stay broken: some are shorter than a lease, some longer. */
 const LENGTHS_MS = [50, 500, 2_000, 8_000, 20_000, 30_000];
@@ -86,6 +97,12 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   }
 }
 
+interface SimAccount {
+  whatsapp: SimWhatsApp;
+  /** Members of each chat, by its JID. */
+  chats: ReadonlyMap<string, string[]>;
+}
+
 class World {
   readonly #seed: number;
   readonly #sabotage: Sabotage | undefined;
@@ -94,9 +111,10 @@ class World {
   readonly #log = new EventLog(this.#time);
   readonly #faults: Faults;
   readonly #database: SimDatabase;
-  readonly #whatsapp: SimWhatsApp;
+  /** The accounts, by id. */
+  readonly #accounts: ReadonlyMap<string, SimAccount>;
+  readonly #mediaServer: SimMediaServer;
   readonly #agent: SimAgent;
-  readonly #chats: Map<string, string[]>;
   readonly #nodeIds: string[];
   readonly #nodes = new Map<string, SimNode>();
   readonly #sockets = new Set<SimConnection>();
@@ -104,6 +122,8 @@ class World {
   readonly #isTakeOver: boolean;
   readonly #stormMs: number;
   readonly #damagedShare: number;
+  readonly #edits: number;
+  readonly #files: number;
   #starts = 0;
   #written = 0;
   #faultCount = 0;
@@ -129,11 +149,19 @@ class World {
       isFenced: sabotage !== 'fence',
       isJournalled: sabotage !== 'journal',
     });
-    this.#chats = makeChats(this.#random, this.#isTakeOver ? 1 : 3);
     const deps = { time: this.#time, log: this.#log, faults: this.#faults };
-    this.#whatsapp = new SimWhatsApp(deps, this.#chats);
-    this.#whatsapp.onWrite = (process, frame) => this.#judgeFrame(process, frame);
-    this.#whatsapp.onConnect = (socket) => this.#sockets.add(socket);
+    const refusals = this.#random.oneOf(REFUSALS);
+    const accountIds = ACCOUNTS.slice(0, this.#random.next() < SEVERAL_ACCOUNTS_SHARE ? 2 : 1);
+    this.#accounts = new Map(
+      accountIds.map((accountId) => {
+        const chats = makeChats(this.#random, this.#isTakeOver ? 1 : 3);
+        const whatsapp = new SimWhatsApp(deps, chats, refusals);
+        whatsapp.onWrite = (process, frame) => this.#judgeFrame(accountId, process, frame);
+        whatsapp.onConnect = (socket) => this.#sockets.add(socket);
+        return [accountId, { whatsapp, chats }];
+      }),
+    );
+    this.#mediaServer = new SimMediaServer(this.#faults, this.#random.oneOf([0, 0.05, 0.2]));
     this.#agent = new SimAgent({ ...deps, random: this.#fork('agent') });
     this.#nodeIds = ['node-1', 'node-2', 'node-3'].slice(
       0,
@@ -143,6 +171,8 @@ class World {
       this.#random.oneOf(this.#isTakeOver ? [90_000] : [10_000, 30_000, 60_000]) *
       (0.5 + this.#random.next());
     this.#damagedShare = this.#random.oneOf([0, 0, 0.05]);
+    this.#edits = this.#random.oneOf([0, 0.1, 0.3]);
+    this.#files = this.#random.oneOf([0, 0.1]);
   }
 
   async run(): Promise<SimulationReport> {
@@ -170,19 +200,21 @@ class World {
   }
 
   async #prepare(): Promise<void> {
-    this.#database.cluster.accounts.add(ACCOUNT);
-    const { keys } = this.#database;
+    const { keys, cluster, routes } = this.#database;
     const creds = { category: 'creds', keyId: 'creds', value: LINKED_CREDS };
-    await keys.commit({ accountId: ACCOUNT, generation: 1 }, { puts: [creds], deletes: [], journal: [] });
-    await this.#database.routes.create({
-      accountId: ACCOUNT,
-      channelId: '*',
-      agentEndpoint: 'http://agent',
-      environment: 'lab',
-      priority: 0,
-      enabled: true,
-      config: {},
-    });
+    for (const accountId of this.#accounts.keys()) {
+      cluster.accounts.add(accountId);
+      await keys.commit({ accountId, generation: 1 }, { puts: [creds], deletes: [], journal: [] });
+      await routes.create({
+        accountId,
+        channelId: '*',
+        agentEndpoint: 'http://agent',
+        environment: 'lab',
+        priority: 0,
+        enabled: true,
+        config: {},
+      });
+    }
   }
 
   // Nodes
@@ -195,7 +227,8 @@ class World {
       nodeId,
       process,
       database: this.#database,
-      whatsapp: this.#whatsapp,
+      whatsAppOf: (accountId) => this.#accountOf(accountId).whatsapp,
+      mediaServer: this.#mediaServer,
       agent: this.#agent,
       random: this.#fork(process.name),
       log: this.#log,
@@ -205,11 +238,34 @@ class World {
   }
 
   #kill(process: SimProcess): void {
-    const found = [...this.#nodes].find(([, node]) => node.process === process);
-    if (!found || process.isDead) return;
-    const [nodeId, { session }] = found;
+    if (!this.#nodeOf(process)) return;
     this.#crashes += 1;
     this.#tell(`${process.name} is killed`);
+    this.#end(process);
+  }
+
+  /** SIGTERM, and SIGKILL when the process has not ended in time. */
+  #stop(node: SimNode): void {
+    const { process } = node;
+    if (!node.hasStarted) {
+      this.#kill(process);
+      return;
+    }
+    this.#tell(`${process.name} is stopped`);
+    process.after(0, async () => {
+      await node.stop();
+      if (!this.#nodeOf(process)) return;
+      this.#tell(`${process.name} has ended`);
+      this.#end(process);
+    });
+    this.#time.after(STOP_LIMIT_MS, () => this.#kill(process));
+  }
+
+  /** The process is gone; another one starts on its node later. */
+  #end(process: SimProcess): void {
+    const found = this.#nodeOf(process);
+    if (!found) return;
+    const [nodeId, { session }] = found;
     process.kill();
     for (const socket of this.#sockets) if (socket.isOf(process)) socket.processEnded();
     this.#time.after(this.#random.between(2, 200), () => this.#database.close(session));
@@ -217,6 +273,11 @@ class World {
     this.#time.after(downMs, () => {
       if (this.#nodes.get(nodeId)?.process === process) this.#start(nodeId);
     });
+  }
+
+  /** The node that a process runs; undefined when the process is dead. */
+  #nodeOf(process: SimProcess): [nodeId: string, node: SimNode] | undefined {
+    return process.isDead ? undefined : [...this.#nodes].find(([, node]) => node.process === process);
   }
 
   // What people do
@@ -228,12 +289,28 @@ class World {
     }
   }
 
-  #write(chat = this.#random.oneOf([...this.#chats.keys()])): void {
+  #write(place = this.#random.oneOf(this.#places())): void {
     this.#written += 1;
-    const sender = this.#random.oneOf(this.#chats.get(chat) ?? []);
-    const isDamaged = this.#faults.happens(this.#damagedShare);
+    const { chat, members, whatsapp } = place;
+    const sender = this.#random.oneOf(members);
     const id = `WA${String(this.#written).padStart(4, '0')}`;
-    this.#whatsapp.write({ id, chat, sender, text: `message ${this.#written}` }, isDamaged);
+    const isEdit = this.#faults.happens(this.#edits);
+    const own = whatsapp.written.filter(
+      (each) => each.chat === chat && each.sender === sender && each.editOf === undefined,
+    );
+    const editOf = isEdit ? own.at(-1)?.id : undefined;
+    const file = editOf === undefined && this.#faults.happens(this.#files) ? `/picture/${id}` : undefined;
+    const isDamaged = this.#faults.happens(this.#damagedShare);
+    const isByLid = this.#random.next() < 0.5;
+    const text = `message ${this.#written}`;
+    whatsapp.write({ id, chat, sender, isByLid, text, editOf, file }, isDamaged);
+  }
+
+  /** Every chat of every account. */
+  #places(): Array<{ chat: string; members: string[]; whatsapp: SimWhatsApp }> {
+    return [...this.#accounts.values()].flatMap(({ whatsapp, chats }) =>
+      [...chats].map(([chat, members]) => ({ chat, members, whatsapp })),
+    );
   }
 
   // What goes wrong
@@ -269,6 +346,9 @@ class World {
         break;
       case 'pause':
         this.#pause(process, forMs);
+        break;
+      case 'stop':
+        this.#stop(node);
         break;
       case 'no-database':
         this.#partitionDatabase(node, forMs);
@@ -311,7 +391,9 @@ class World {
   /** The next owner begins with what a process wrote in the belief that it still held the account. */
   #killOwner(): void {
     if (!this.#isTakeOver || this.#isCalm || this.#random.next() < 0.5) return;
-    const owner = this.#nodes.get(this.#database.leases.rows.get(ACCOUNT)?.owner ?? '');
+    const owner = this.#nodes.get(
+      this.#database.leases.rows.get(this.#random.oneOf([...this.#accounts.keys()]))?.owner ?? '',
+    );
     if (owner) this.#kill(owner.process);
   }
 
@@ -397,12 +479,13 @@ class World {
       this.#healDatabase(node);
       node.process.after(10, () => node.connectionBack());
     }
-    for (const chat of this.#chats.keys()) this.#write(chat);
+    for (const place of this.#places()) this.#write(place);
   }
 
   #isSettled(): boolean {
     const { messages, outbox } = this.#database.state;
-    if (this.#whatsapp.queued > 0 || messages.size < this.#whatsapp.written.length) return false;
+    for (const { whatsapp } of this.#accounts.values()) if (whatsapp.queued > 0) return false;
+    if (messages.size < this.#written) return false;
     for (const row of messages.values()) if (row.state === 'received') return false;
     for (const row of outbox.values()) {
       if (row.state === 'queued' || row.state === 'sending' || row.state === 'sent') return false;
@@ -413,7 +496,7 @@ class World {
   // Judgement
 
   /** What leaves a socket must rest on what is stored. */
-  #judgeFrame(process: SimProcess, frame: ClientFrame): void {
+  #judgeFrame(accountId: string, process: SimProcess, frame: ClientFrame): void {
     const { journal, keys, state } = this.#database;
     const complain = (broken: Broken, id: string) => {
       const ids = idsOf(id, this.#database);
@@ -422,12 +505,12 @@ class World {
     if (frame.type === 'receipts') {
       for (const id of frame.ids) {
         const isStored = [...state.messages.values()].some((row) => row.waMessageId === id);
-        if (!isStored && !journal.hasMessage(ACCOUNT, id)) complain('receipt-before-commit', id);
+        if (!isStored && !journal.hasMessage(accountId, id)) complain('receipt-before-commit', id);
       }
     } else if (frame.type === 'message') {
       const row = [...state.outbox.values()].find((reply) => reply.waMessageId === frame.id);
       const name = { category: RATCHETS, keyId: frame.ciphertext.chain };
-      const ratchet = keys.stored({ accountId: ACCOUNT, generation: 1 }, name);
+      const ratchet = keys.stored({ accountId, generation: 1 }, name);
       const { next } = ratchet === undefined ? NEW_RATCHET : (JSON.parse(ratchet) as Ratchet);
       const isStored = row !== undefined && row.state !== 'queued' && frame.ciphertext.number < next;
       if (!isStored) complain('sent-before-commit', frame.id);
@@ -435,12 +518,13 @@ class World {
   }
 
   #report(): SimulationReport {
-    const complaints = [...this.#complaints, ...judge(this.#whatsapp, this.#database)];
+    const complaints = [...this.#complaints];
+    for (const { whatsapp } of this.#accounts.values()) complaints.push(...judge(whatsapp, this.#database));
     const log = this.#log;
     return {
       seed: this.#seed,
       complaints,
-      messages: this.#whatsapp.written.length,
+      messages: this.#written,
       answered: [...this.#database.state.messages.values()].filter((row) => row.state === 'answered').length,
       seconds: this.#time.nowMs / 1_000,
       events: this.#time.events,
@@ -450,6 +534,12 @@ class World {
       log: () => log.lines(),
       story: () => storyOf(this.#seed, complaints, log),
     };
+  }
+
+  #accountOf(accountId: string): SimAccount {
+    const account = this.#accounts.get(accountId);
+    if (!account) throw new Error(`no account ${accountId} in this simulation`);
+    return account;
   }
 
   #tell(what: string): void {

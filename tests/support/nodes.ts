@@ -66,24 +66,24 @@ export class Nodes {
   }
 
   /** Names of the nodes that own the account, as one node sees it. */
-  async holdersOf(accountId = 'default', via: Wa2aiProcess = this.any()): Promise<string[]> {
-    const held = (node: ShownNode) => node.accounts.some((account) => account.accountId === accountId);
-    return (await this.shown(via)).filter(held).map(({ nodeId }) => nodeId);
+  async ownersOf(accountId = 'default', via: Wa2aiProcess = this.any()): Promise<string[]> {
+    const owns = (node: ShownNode) => node.accounts.some((account) => account.accountId === accountId);
+    return (await this.shown(via)).filter(owns).map(({ nodeId }) => nodeId);
   }
 
   /** The epoch of a node's lease of the account. @throws {Error} it has no lease */
   async epochOf(accountId: string, name: string): Promise<string> {
     const node = (await this.shown(this.node(name))).find(({ nodeId }) => nodeId === name);
     const account = node?.accounts.find((each) => each.accountId === accountId);
-    if (!account) throw new Error(`node ${name} does not hold ${accountId}`);
+    if (!account) throw new Error(`node ${name} does not own ${accountId}`);
     return account.epoch;
   }
 
   /** Resolves with the node that owns the account, once there is one that is not excluded. */
-  untilHeld(accountId = 'default', except: string[] = [], via?: Wa2aiProcess): Promise<string> {
-    return until(`a node that holds ${accountId}`, async () => {
-      const [holder] = await this.holdersOf(accountId, via ?? this.any(...except));
-      return holder !== undefined && !except.includes(holder) ? holder : undefined;
+  untilOwned(accountId = 'default', except: string[] = [], via?: Wa2aiProcess): Promise<string> {
+    return until(`a node that owns ${accountId}`, async () => {
+      const [owner] = await this.ownersOf(accountId, via ?? this.any(...except));
+      return owner !== undefined && !except.includes(owner) ? owner : undefined;
     });
   }
 

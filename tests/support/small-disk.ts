@@ -21,14 +21,14 @@ export class SmallDisk {
       execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0755`, 'wa2ai-test', path]);
     } catch (error) {
       rmSync(path, { recursive: true, force: true });
-      throw new Error('this test needs a disk of its own: run it on Linux, as a root that may mount', {
+      throw new Error('this test needs its own disk: run it on Linux, as a root user that may mount', {
         cause: error,
       });
     }
     return new SmallDisk(path);
   }
 
-  /** Takes all room there is, but for so much. */
+  /** Fills the disk, except for so many bytes. */
   async fill(leaveBytes = 0): Promise<void> {
     const file = await open(join(this.path, 'filler'), 'a');
     try {
@@ -45,7 +45,7 @@ export class SmallDisk {
     }
   }
 
-  /** Gives it back. */
+  /** Removes what `fill` wrote. */
   async free(): Promise<void> {
     await rm(join(this.path, 'filler'), { force: true });
   }

@@ -56,7 +56,7 @@ export class TcpProxy {
     for (const [near] of [...this.#pairs]) near.resetAndDestroy();
   }
 
-  /** Connections stay and nothing comes through, as when a cable is pulled. What was on its way is lost for good. */
+  /** Connections stay and nothing comes through, as when a cable is pulled. What was on its way is lost. */
   silence(): void {
     this.#state = 'silent';
   }
@@ -83,7 +83,7 @@ export class TcpProxy {
   }
 
   /** New connections work; those that missed something are reset. */
-  mend(): void {
+  restore(): void {
     if (this.#state === 'silent') this.cut();
     this.#state = 'open';
   }

@@ -26,3 +26,20 @@ export async function until<T>(
     await wait(50);
   }
 }
+
+/**
+ * Polls until a number that grows has reached `target`, however long a busy machine takes for it.
+ * @throws {Error} when it has not grown for `stuckAfterMs`
+ */
+export async function untilReached(
+  what: string,
+  look: () => number,
+  target: number,
+  stuckAfterMs = 60_000,
+): Promise<void> {
+  for (let most = look(); most < target; most = look()) {
+    const from = most;
+    const awaited = () => `more than ${from} of ${target} ${what}`;
+    await until(awaited, async () => (look() > from ? true : undefined), stuckAfterMs);
+  }
+}

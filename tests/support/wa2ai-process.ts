@@ -12,6 +12,9 @@ export const END_WITH_PARENT = [
   pathToFileURL(join(repositoryRoot, 'dist/tests/support/end-with-parent.js')).href,
 ];
 
+/** pino's number. */
+const WARN = 40;
+
 /** A JSON log line of the service. */
 export interface LogLine {
   level: number;
@@ -94,6 +97,11 @@ export class Wa2aiProcess {
   /** Log lines so far. */
   get lines(): readonly LogLine[] {
     return this.#lines;
+  }
+
+  /** Lines of level warn and above, but for the one that a start without a data key logs. */
+  get warnings(): readonly LogLine[] {
+    return this.#lines.filter(({ level, variable }) => level >= WARN && variable !== 'WA2AI_DATA_KEY_FILE');
   }
 
   /**

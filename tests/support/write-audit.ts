@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** What only the owner of an account writes: its keys, its journal, its state, what came in and how replies fare. */
+/** What only the owner of an account writes: keys, journal, account state, messages, and the state of replies. */
 const OWNERS_WRITES = {
   auth_key: 'INSERT OR UPDATE OR DELETE',
   journal: 'INSERT OR UPDATE OR DELETE',
@@ -10,8 +10,8 @@ const OWNERS_WRITES = {
 };
 
 /**
- * Makes a database record which node wrote what for an account's owner. Nodes are identified by the name of their
- * connections, so each must connect with its own `urlOf`.
+ * Records in the database which node wrote what of that. A node is identified by the name of its connections, so each
+ * must connect with its `urlOf`.
  */
 export class WriteAudit {
   readonly #databaseUrl: string;
@@ -28,7 +28,7 @@ export class WriteAudit {
     await client.connect();
     await client.query(`
       CREATE TABLE write_audit (node text, at timestamptz, what text);
-      CREATE FUNCTION note_write() RETURNS trigger LANGUAGE plpgsql AS $$
+      CREATE FUNCTION record_write() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
         INSERT INTO write_audit
           VALUES (current_setting('application_name'), clock_timestamp(), TG_OP || ' ' || TG_TABLE_NAME);
@@ -36,7 +36,7 @@ export class WriteAudit {
       END $$`);
     for (const [table, writes] of Object.entries(OWNERS_WRITES)) {
       await client.query(
-        `CREATE TRIGGER note_write AFTER ${writes} ON ${table} FOR EACH ROW EXECUTE FUNCTION note_write()`,
+        `CREATE TRIGGER record_write AFTER ${writes} ON ${table} FOR EACH ROW EXECUTE FUNCTION record_write()`,
       );
     }
     return new WriteAudit(databaseUrl, client);
@@ -64,8 +64,8 @@ export class WriteAudit {
     return Object.fromEntries(rows.map(({ what, count }) => [what, count]));
   }
 
-  /** Whether the database takes a write of this owner under this epoch. */
-  async isLeaseHeld(accountId: string, owner: string, epoch: string): Promise<boolean> {
+  /** Whether the database accepts a write of this owner under this epoch. */
+  async hasLease(accountId: string, owner: string, epoch: string): Promise<boolean> {
     const { rowCount } = await this.#client.query('SELECT 1 FROM lease_held($1, $2, $3::bigint)', [
       accountId,
       owner,

@@ -21,7 +21,7 @@ import {
 import { FakeClock } from '../support/fake-clock.ts';
 import { recordingLog } from '../support/quiet-log.ts';
 
-/** HttpAgentClient by the sentences of the agent contract. */
+/** HttpAgentClient against the agent contract. */
 
 mockAgentServer();
 
@@ -336,6 +336,24 @@ describe('log', () => {
       'ADK message sent',
     ]);
     expect(JSON.stringify(log.lines)).not.toMatch(/private words|Hi there|5493777239922/);
+  });
+
+  it('writes to the log of the turn where there is one, else names the message by its WhatsApp id', async () => {
+    const own = recordingLog();
+    const turn = recordingLog();
+    nock(url)
+      .post('/run')
+      .twice()
+      .reply(200, [anEvent('Hi')]);
+    const client = aClient({ log: own });
+    await client.sendMessage(url, aMessage({ id: 'W1' }), {
+      log: turn.child({ messageId: '7', chat: 'a1b2' }),
+    });
+    expect(own.lines).toEqual([]);
+    for (const { fields } of turn.lines) expect(fields).toMatchObject({ messageId: '7', chat: 'a1b2' });
+    await client.sendMessage(url, aMessage({ id: 'W1' }));
+    expect(own.lines).toHaveLength(3);
+    for (const { fields } of own.lines) expect(fields).toMatchObject({ waMessageId: 'W1' });
   });
 
   it('writes the status and text of a failure at level error', async () => {

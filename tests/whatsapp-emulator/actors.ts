@@ -1,18 +1,18 @@
 import type { BinaryNode, proto } from '@whiskeysockets/baileys';
 
 /**
- * What the emulated server and the virtual people, phones and groups know of each other. Types only.
+ * The types by which the emulated server, virtual people, phones and groups use each other.
  *
- * Words: an *account* is a phone number with a LID and one phone; a *linked device* is a client (wa2ai, a bare
- * Baileys socket) that was paired to an account; an *actor* is anyone with Signal keys who is no linked device: a
+ * Terms: an *account* is a phone number with a LID and one phone; a *linked device* is a client (wa2ai, a plain
+ * Baileys socket) that was paired to an account; an *actor* has Signal keys and is not a linked device: a
  * virtual person, or the account's own phone. The server routes stanzas and never sees plaintext; actors encrypt,
- * decrypt and tell the server what they read, for the transcript.
+ * decrypt and report to the server what they read, for the transcript.
  *
  * Addresses are full JIDs. A *user JID* has no device (`34600000001@s.whatsapp.net`, `100000001@lid`), a
  * *device JID* has one (`34600000001:7@s.whatsapp.net`).
  */
 
-/** Which of a user's two addresses a chat uses. */
+/** The address of a user that a chat uses. */
 export type Addressing = 'pn' | 'lid';
 
 /** A Signal pre-key bundle; public keys are 32 bytes without the version byte 0x05, signatures 64. */
@@ -43,7 +43,7 @@ export interface Ciphertext {
   readonly count?: number;
 }
 
-/** A message of a linked device, cut down to what one device of one actor is sent. */
+/** The part of a linked device's message for one device of one actor. */
 export interface MessageToActor {
   readonly id: string;
   /** The sending device in both forms: key Signal sessions by `pn` alone, both forms are one session. */
@@ -53,7 +53,7 @@ export interface MessageToActor {
   /** User JID as the client addressed it, or the group's JID; for a copy to the own phone the recipient's JID. */
   readonly chat: string;
   readonly isGroup: boolean;
-  /** The form the sender of a group message goes by (names the sender key), and that of a direct chat. */
+  /** The address form of the sender: of the sender key in a group, or of the direct chat. */
   readonly addressing: Addressing;
   /** In the order to decrypt: a direct one first (in groups it carries the sender key), then the `skmsg`. */
   readonly ciphertexts: readonly Ciphertext[];
@@ -61,12 +61,12 @@ export interface MessageToActor {
   readonly stanza: BinaryNode;
 }
 
-/** What became of a message at an actor; `message` is what the person would see, `deviceSentMessage` unwrapped. */
+/** The outcome of a message at an actor; `message` is what the person sees, `deviceSentMessage` unwrapped. */
 export type Reading =
   | { readonly kind: 'read'; readonly message: proto.IMessage }
-  /** Nothing for the eye: a sender key alone, a protocol message (given along, since edits change what is seen). */
+  /** Nothing visible: a sender key alone, or a protocol message (included, because edits change what is visible). */
   | { readonly kind: 'silent'; readonly message?: proto.IMessage }
-  /** Already shown under this id: a resend. The server counts bubbles itself; this is the reason. */
+  /** A resend: already shown under this id. Reported so that the server counts one bubble. */
   | { readonly kind: 'repeat'; readonly message: proto.IMessage }
   | { readonly kind: 'unreadable'; readonly reason: string };
 
@@ -78,12 +78,12 @@ export interface ReceiptToActor {
   readonly type: string | undefined;
   readonly chat: string;
   readonly isGroup: boolean;
-  /** From a retry receipt: which attempt is asked for, and the client's fresh key bundle when it sent one. */
+  /** From a retry receipt: the number of the request, and the client's new key bundle when it sent one. */
   readonly retry?: { readonly count: number; readonly bundle?: KeyBundle };
   readonly stanza: BinaryNode;
 }
 
-/** Anyone with Signal keys who is no linked device. */
+/** A participant with Signal keys that is not a linked device. */
 export interface Actor {
   /** User JID, phone number form. */
   readonly pn: string;
@@ -96,7 +96,7 @@ export interface Actor {
   keyBundle(device: number): KeyBundle;
   /**
    * A linked device sent this. Called in the order of arrival, one call at a time per actor; the server acks the
-   * client before and waits for nothing. Receipts (delivery, read, retry) are the actor's to send.
+   * client first and does not wait. The actor sends receipts (delivery, read, retry).
    */
   onMessage(message: MessageToActor): Reading | Promise<Reading>;
   /** A linked device sent a receipt, retry receipts included: encrypt again with `count` and send the same id. */
@@ -107,15 +107,15 @@ export interface Actor {
 
 /** The phone of an account: it links devices. */
 export interface PhoneActor extends Actor {
-  /** A client asked for code pairing with this phone's number; remember it until the owner types the code. */
+  /** A client requested code pairing with this phone's number; kept until the owner types the code. */
   onLinkCodeHello(hello: LinkCodeHello): void;
-  /** The client answered `submitLinkCode`; the phone now makes the device identity and calls `pairDevice`. */
+  /** The client responded to `submitLinkCode`; the phone creates the device identity and calls `pairDevice`. */
   onLinkCodeFinish(finish: LinkCodeFinish): void | Promise<void>;
   /** A device of this account was unlinked: by its own logout, or by `unlinkDevice`. */
   onUnlinked?(devicePn: string): void;
 }
 
-/** TestBed `companion_hello` of code pairing. */
+/** Step `companion_hello` of code pairing. */
 export interface LinkCodeHello {
   readonly ref: string;
   /** salt (32) + IV (16) + AES-CTR of the companion's ephemeral public key (32). */
@@ -125,7 +125,7 @@ export interface LinkCodeHello {
   readonly platform: string;
 }
 
-/** TestBed `companion_finish` of code pairing. */
+/** Step `companion_finish` of code pairing. */
 export interface LinkCodeFinish {
   readonly ref: string;
   /** salt (32) + IV (12) + AES-GCM of companion identity, primary identity and random (3 x 32, tag 16). */
@@ -133,7 +133,7 @@ export interface LinkCodeFinish {
   readonly companionIdentity: Uint8Array;
 }
 
-/** What a phone hands in to link a device, by QR or by code. */
+/** The data from a phone that links a device, by QR or by code. */
 export interface PairRequest {
   /** The `ref` of the QR text, or of `LinkCodeHello`. */
   readonly ref: string;
@@ -153,7 +153,7 @@ export interface GroupInfo {
   readonly members: readonly { readonly pn: string; readonly lid: string; readonly isAdmin?: boolean }[];
 }
 
-/** Where an actor's message belongs. */
+/** The chat of an actor's message. */
 export type ActorChat =
   /** 1:1 with the account that owns the device. */
   | { readonly kind: 'direct'; readonly addressing: Addressing }
@@ -161,7 +161,7 @@ export type ActorChat =
   /** Written by the owner on the account's phone, to this user or group JID; seen by linked devices as their own. */
   | { readonly kind: 'own'; readonly recipient: string };
 
-/** A message of an actor for one linked device. The server makes the stanza and its addressing attributes. */
+/** A message of an actor for one linked device. The server builds the stanza and its addressing attributes. */
 export interface MessageToDevice {
   readonly id: string;
   readonly from: Actor;
@@ -173,7 +173,7 @@ export interface MessageToDevice {
   /** Plaintext for the transcript; the stanza's `type` is taken from it unless `type` is given. */
   readonly message: proto.IMessage;
   readonly type?: string;
-  /** When it was written, ms since 1970; now unless given. */
+  /** Time of writing, ms since 1970; default now. */
   readonly sentAtMs?: number;
   /** More attributes (`edit`, `category`) and children (`meta`) of the stanza. */
   readonly attrs?: Readonly<Record<string, string>>;
@@ -188,7 +188,7 @@ export interface ReceiptToDevice {
   /** The linked device, phone number form. */
   readonly to: string;
   readonly ids: readonly string[];
-  /** Leave out for delivery. */
+  /** Absent for delivery. */
   readonly type?: 'read' | 'retry' | 'played' | 'inactive';
   readonly chat:
     | { readonly kind: 'direct'; readonly addressing: Addressing }
@@ -199,9 +199,9 @@ export interface ReceiptToDevice {
 
 /** The server, as actors use it. `WhatsAppEmulator` implements it. */
 export interface ServerSide {
-  /** Makes an actor reachable. A second one with the same number or LID is an error. */
+  /** Registers an actor. A second one with the same number or LID is an error. */
   addActor(actor: Actor): void;
-  /** Makes an account pairable. Includes `addActor`. */
+  /** Registers an account for pairing. Includes `addActor`. */
   addPhone(phone: PhoneActor): void;
   /** Adds a group, or replaces the one of the same JID. */
   addGroup(group: GroupInfo): void;
@@ -217,10 +217,10 @@ export interface ServerSide {
 
   /**
    * Sends a message to a linked device, now or when it connects, and again after each reconnect until the client
-   * acknowledged it. The same id again replaces what is waiting (answers to retry receipts).
+   * acknowledged it. A repeated id replaces the waiting message (response to a retry receipt).
    */
   sendMessage(message: MessageToDevice): void;
-  /** Sends a receipt, kept and repeated like a message. */
+  /** Sends a receipt; kept and repeated like a message. */
   sendReceipt(receipt: ReceiptToDevice): void;
   /** Shows `composing` or `paused` of an actor; lost when the device is offline. */
   sendChatState(from: Actor, to: string, chat: ReceiptToDevice['chat'], state: 'composing' | 'paused'): void;
@@ -228,7 +228,7 @@ export interface ServerSide {
   /**
    * Links the client that shows `ref`: pair-success, its signed reply, 515. The client logs in afterwards.
    * @returns the new device JID, phone number form, once the client signed
-   * @throws when no connected client shows that ref, or it hung up or took over 20 s
+   * @throws when no connected client shows that ref, or it disconnected or took over 20 s
    */
   pairDevice(request: PairRequest): Promise<string>;
   /** Passes the phone's half of code pairing on: salt (32) + IV (16) + AES-CTR (32), and its identity key. */

@@ -81,7 +81,7 @@ export function accountKeyOf(deviceIdentity: Uint8Array): Uint8Array {
  * the account's signature, and the companion's over it.
  * @param signedIdentity encoded ADVSignedDeviceIdentity; pair-device-sign leaves the account's key out
  * @param accountIdentity public identity key of the account's phone
- * @returns undefined when all is in order, otherwise what is wrong
+ * @returns undefined when the identity is valid, otherwise what is wrong
  */
 export function checkDeviceIdentity(
   signedIdentity: Uint8Array,
@@ -103,7 +103,7 @@ export function checkDeviceIdentity(
   return undefined;
 }
 
-// Baileys' Curve.verify takes a signature that does not fit for a good one; libsignal's own answer is right.
+// Baileys' Curve.verify accepts wrong signatures; libsignal's own result is correct.
 function isSignedBy(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const key = Buffer.concat([Buffer.from([5]), publicKey]);
   return signature.length === 64 && verifySignature(key, message, Buffer.from(signature));

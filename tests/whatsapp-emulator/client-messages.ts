@@ -5,7 +5,7 @@ import type { Directory } from './directory.ts';
 import { bytesOf, children, deviceJid, deviceOf, isGroupJid, isLidJid, node, userJid } from './nodes.ts';
 import { groupAddress } from './to-device.ts';
 
-/** A client's `<message>`, parsed: which part goes to which device. */
+/** A client's `<message>`, parsed into its parts per device. */
 export interface Fanout {
   readonly toActors: readonly { readonly actor: Actor; readonly message: MessageToActor }[];
   /** Stanzas for linked devices: other accounts, or other devices of the same one. */
@@ -18,7 +18,7 @@ interface Envelope {
   readonly encs: readonly BinaryNode[];
 }
 
-/** Splits a client's message into what each device of each recipient gets. Unknown recipients get nothing. */
+/** Splits a client's message into the parts for each device of each recipient. Unknown recipients get nothing. */
 export function fanOut(stanza: BinaryNode, sender: Device, directory: Directory): Fanout {
   const toActors: { actor: Actor; message: MessageToActor }[] = [];
   const toDevices: { device: Device; stanza: BinaryNode }[] = [];
@@ -34,7 +34,7 @@ export function fanOut(stanza: BinaryNode, sender: Device, directory: Directory)
   return { toActors, toDevices };
 }
 
-/** The chat that a message shows up in: a group's JID, else the other person's phone number JID. */
+/** The chat of a message: a group's JID, else the other person's phone number JID. */
 export function chatKey(chat: string, directory: Directory): string {
   return isGroupJid(chat) ? chat : (directory.actor(chat)?.pn ?? userJid(chat));
 }

@@ -3,18 +3,18 @@ import type { Actor, KeyBundle, MessageToActor, Reading } from './actors.ts';
 import { chatKey, fanOut } from './client-messages.ts';
 import { announceOffline, deliver, flushOffline } from './delivery.ts';
 import type { Device } from './device.ts';
+import type { EmulatorContext } from './emulator-context.ts';
 import { streamError } from './faults.ts';
 import { childBytes, children, isGroupJid, node, SERVER, seconds, uintOf, userJid } from './nodes.ts';
 import { answerQuery, answerTo } from './queries.ts';
-import type { World } from './world.ts';
 
-/** Handles what logged-in clients send. Actors get their messages one at a time each, in order of arrival. */
+/** Handles stanzas of logged-in clients. Each actor gets its messages one at a time, in order of arrival. */
 export class ClientStanzas {
-  readonly #world: World;
+  readonly #context: EmulatorContext;
   readonly #queues = new Map<Actor, Promise<void>>();
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(context: EmulatorContext) {
+    this.#context = context;
   }
 
   handle(device: Device, stanza: BinaryNode): void {
@@ -32,7 +32,8 @@ export class ClientStanzas {
         this.#onAck(device, stanza);
         break;
       case 'ib':
-        if (getBinaryNodeChild(stanza, 'offline_batch') && !device.isLive) flushOffline(this.#world, device);
+        if (getBinaryNodeChild(stanza, 'offline_batch') && !device.isLive)
+          flushOffline(this.#context, device);
         break;
       case 'chatstate':
       case 'presence':
@@ -43,13 +44,13 @@ export class ClientStanzas {
     }
   }
 
-  /** Resolves when every message handed to actors so far was read. */
+  /** Resolves when the actors have read all messages so far. */
   async settle(): Promise<void> {
     await Promise.all(this.#queues.values());
   }
 
   #onQuery(device: Device, iq: BinaryNode): void {
-    const { faults, directory, events, mediaHost } = this.#world;
+    const { faults, directory, events, mediaHost } = this.#context;
     const { xmlns, type } = iq.attrs;
     if (type === 'result' || type === 'error') return;
     if (xmlns === 'w:p') {
@@ -64,21 +65,21 @@ export class ClientStanzas {
     const answer = answerQuery(iq, { device, directory, mediaHost });
     if (!answer) events.emit('unknown-query', { device: device.pn, stanza: iq });
     device.connection?.send(answerTo(iq, answer ?? { code: 501, text: 'feature-not-implemented' }));
-    if (xmlns === 'passive' && getBinaryNodeChild(iq, 'active')) announceOffline(this.#world, device);
+    if (xmlns === 'passive' && getBinaryNodeChild(iq, 'active')) announceOffline(this.#context, device);
     if (xmlns === 'encrypt' && type === 'get') this.#warnOfLowKeys();
   }
 
   /** Unlinks a device and notifies its client and its phone. */
   unlink(device: Device): void {
-    this.#world.directory.removeDevice(device);
+    this.#context.directory.removeDevice(device);
     device.connection?.sendAndClose(streamError(401), 'unlinked');
     device.phone.onUnlinked?.(device.pn);
-    this.#world.events.emit('unlinked', { device: device.pn });
+    this.#context.events.emit('unlinked', { device: device.pn });
   }
 
-  /** Tells clients whose one-time keys run out; called after anything that may have spent one. */
+  /** Notifies clients whose one-time keys run out; called after anything that may have spent one. */
   #warnOfLowKeys(): void {
-    for (const device of this.#world.directory.devices()) this.warnOfLowKeys(device);
+    for (const device of this.#context.directory.devices()) this.warnOfLowKeys(device);
   }
 
   warnOfLowKeys(device: Device): void {
@@ -89,7 +90,7 @@ export class ClientStanzas {
   }
 
   #onMessage(device: Device, stanza: BinaryNode): void {
-    const { faults, transcript, directory } = this.#world;
+    const { faults, transcript, directory } = this.#context;
     const { id = '', to = '' } = stanza.attrs;
     const ack = { class: 'message', id, from: to, participant: stanza.attrs.participant };
     if (faults.take('refusedMessages')) {
@@ -101,13 +102,13 @@ export class ClientStanzas {
     if (!isWithheld) device.connection?.send(node('ack', { ...ack, t: seconds(Date.now()) }));
     transcript.sent({ id, account: device.pn, chat: to });
     const { toActors, toDevices } = fanOut(stanza, device, directory);
-    for (const { device: other, stanza: copy } of toDevices) deliver(this.#world, other, copy);
+    for (const { device: other, stanza: copy } of toDevices) deliver(this.#context, other, copy);
     for (const { actor, message } of toActors) this.#enqueue(actor, () => this.#read(actor, message, device));
   }
 
   async #read(actor: Actor, message: MessageToActor, device: Device): Promise<void> {
     const reading: Reading = await actor.onMessage(message);
-    const { transcript, events, directory } = this.#world;
+    const { transcript, events, directory } = this.#context;
     const person = actor.pn;
     if (reading.kind === 'unreadable') {
       events.emit('unreadable', { id: message.id, person, reason: reading.reason });
@@ -131,7 +132,7 @@ export class ClientStanzas {
   }
 
   #onReceipt(device: Device, stanza: BinaryNode): void {
-    const { transcript, events, directory } = this.#world;
+    const { transcript, events, directory } = this.#context;
     const { id = '', to = '', type, participant, recipient } = stanza.attrs;
     const list = children(getBinaryNodeChild(stanza, 'list')).map(({ attrs }) => attrs.id ?? '');
     const ids = [id, ...list];
@@ -157,11 +158,11 @@ export class ClientStanzas {
     this.#enqueue(actor, async () => actor.onReceipt(receipt));
   }
 
-  /** A client asks the account's phone for a file that the media host dropped. */
+  /** A client requests a file from the account's phone that the media host deleted. */
   #answerMediaRetry(device: Device, stanza: BinaryNode): void {
     const { id = '', to } = stanza.attrs;
     const rmr = getBinaryNodeChild(stanza, 'rmr');
-    const answer = this.#world.mediaHost.answerRetry(id, getBinaryNodeChild(stanza, 'encrypt'));
+    const answer = this.#context.mediaHost.answerRetry(id, getBinaryNodeChild(stanza, 'encrypt'));
     const attrs = { id, from: to, type: 'mediaretry', t: seconds(Date.now()) };
     device.connection?.send(node('notification', attrs, [...(rmr ? [rmr] : []), answer]));
   }
@@ -171,20 +172,20 @@ export class ClientStanzas {
     const own = (participant || to).includes('@lid') ? device.lid : device.pn;
     const address = isGroupJid(to) ? { from: to, participant: own } : { from: own };
     const attrs = { id, type, t: seconds(Date.now()), ...address };
-    deliver(this.#world, other, node('receipt', attrs, stanza.content));
+    deliver(this.#context, other, node('receipt', attrs, stanza.content));
   }
 
   #onAck(device: Device, ack: BinaryNode): void {
     const settled = device.mailbox.acknowledge(ack);
     if (!settled) return;
-    this.#world.events.emit('settled', { device: device.pn, stanza: settled, error: ack.attrs.error });
+    this.#context.events.emit('settled', { device: device.pn, stanza: settled, error: ack.attrs.error });
   }
 
   #onPresence(device: Device, stanza: BinaryNode): void {
     const { to = '', type } = stanza.attrs;
     const state = type ?? children(stanza)[0]?.tag ?? '';
     if (state === 'subscribe') return;
-    const { events, directory } = this.#world;
+    const { events, directory } = this.#context;
     events.emit('presence', { device: device.pn, chat: to && userJid(to), state });
     const members = directory.group(to)?.members ?? (to ? [{ pn: to }] : []);
     for (const { pn } of members) {
@@ -196,7 +197,7 @@ export class ClientStanzas {
     const earlier = this.#queues.get(actor) ?? Promise.resolve();
     const next = earlier.then(task).catch((error: unknown) => {
       const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.#world.events.emit('unreadable', { id: '', person: actor.pn, reason });
+      this.#context.events.emit('unreadable', { id: '', person: actor.pn, reason });
     });
     this.#queues.set(actor, next);
   }

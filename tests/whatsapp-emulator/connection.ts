@@ -6,7 +6,7 @@ import { type ClientFinish, NoiseServer, type ServerIdentity } from './noise-ser
 /** Handlers of a connection's events. */
 export interface ConnectionListener {
   onClient(connection: Connection, client: ClientFinish): void;
-  /** Stanzas come one at a time, in the order of the wire. */
+  /** Stanzas arrive one at a time, in the order of the wire. */
   onNode(connection: Connection, stanza: BinaryNode): void;
   onClosed(connection: Connection, reason: string): void;
 }
@@ -16,7 +16,7 @@ export class Connection {
   readonly openedAtMs = Date.now();
   /** Delays every frame to the client by so many ms, order kept. */
   delayMs = 0;
-  /** Nothing is sent and nothing heard while true; the TCP connection stays up. */
+  /** While true, nothing is sent or read; the TCP connection stays open. */
   isSilent = false;
   readonly #socket: WebSocket;
   readonly #noise: NoiseServer;
@@ -41,12 +41,12 @@ export class Connection {
     return this.#state === 'open';
   }
 
-  /** An id for a stanza that the server begins. */
+  /** An id for a stanza of the server. */
   mintId(): string {
     return `${this.openedAtMs % 1_000_000_000}-${++this.#nextId}`;
   }
 
-  /** Sends a stanza; false when the connection cannot. */
+  /** Sends a stanza; false when the connection is closed. */
   send(stanza: BinaryNode): boolean {
     if (this.#state !== 'open' || this.isSilent) return false;
     const plain = encodeBinaryNode(stanza);
@@ -55,7 +55,7 @@ export class Connection {
     return true;
   }
 
-  /** Sends a last stanza and hangs up once it is written. */
+  /** Sends a last stanza and closes the connection once it is written. */
   sendAndClose(stanza: BinaryNode, reason: string): void {
     if (this.#state === 'open') this.#seal(encodeBinaryNode(stanza));
     this.#closed(reason);

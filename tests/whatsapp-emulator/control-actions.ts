@@ -1,36 +1,40 @@
 import type { proto } from '@whiskeysockets/baileys';
-import type { Cast } from './cast.ts';
 import type { SayRequest } from './control-requests.ts';
 import type { WhatsAppEmulator } from './emulator.ts';
 import { document, ephemeralText, extendedText, image, viewOnceImage } from './message-content.ts';
+import type { Participants } from './participants.ts';
 import type { Person } from './person.ts';
 import type { Phone } from './phone.ts';
 
 /** Sends a message of a person as a request asks. @returns the message's WhatsApp id */
-export function sayAsAsked(cast: Cast, person: Person, request: SayRequest): Promise<string> {
+export function sendRequested(
+  participants: Participants,
+  person: Person,
+  request: SayRequest,
+): Promise<string> {
   const { to, text, kind, quoted, ...options } = request;
   const content = kind === 'plain' ? text : contentOf(kind, text);
-  return person.say(content, { ...options, quoted, to: cast.recipient(to) });
+  return person.say(content, { ...options, quoted, to: participants.recipient(to) });
 }
 
-/** Who takes part and what is connected, for `GET /state`. */
-export function stateOf(emulator: WhatsAppEmulator, cast: Cast) {
+/** Participants and connections, for `GET /state`. */
+export function stateOf(emulator: WhatsAppEmulator, participants: Participants) {
   return {
     url: emulator.url,
-    accounts: cast.phones.map((phone) => accountState(emulator, phone)),
-    people: cast.people.map(personState),
-    groups: cast.groups,
+    accounts: participants.phones.map((phone) => accountState(emulator, phone)),
+    people: participants.people.map(personState),
+    groups: participants.groups,
     faults: { ...emulator.faults },
   };
 }
 
-/** A person as the control API shows one. */
+/** A person as shown by the control API. */
 export function personState(person: Person) {
   const { phone, pn, lid, pushName, habit } = person;
   return { phone, pn, lid, name: pushName, habit, received: person.received.length };
 }
 
-/** What a person has in front of them, without the raw messages. */
+/** The bubbles of a person, without the raw messages. */
 export function bubblesOf(person: Person) {
   return person.received.map(({ message: _, ...bubble }) => bubble);
 }

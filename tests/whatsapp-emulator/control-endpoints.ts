@@ -1,17 +1,21 @@
 import type { z } from 'zod';
-import type { Cast } from './cast.ts';
-import { bubblesOf, personState, sayAsAsked, stateOf } from './control-actions.ts';
+import { bubblesOf, personState, sendRequested, stateOf } from './control-actions.ts';
 import { applyFault } from './control-faults.ts';
 import { type Call, type Endpoint, parse, sendText } from './control-http.ts';
 import { requests } from './control-requests.ts';
 import type { WhatsAppEmulator } from './emulator.ts';
+import type { Participants } from './participants.ts';
 import type { TranscriptFeed } from './transcript-feed.ts';
 
 /** The phone that scans when a request names no number. */
 export const DEFAULT_ACCOUNT = '34600000001';
 
-/** All that the control API does, in the order of its help text. */
-export function endpointsOf(emulator: WhatsAppEmulator, cast: Cast, feed: TranscriptFeed): Endpoint[] {
+/** The endpoints of the control API, in the order of its help text. */
+export function endpointsOf(
+  emulator: WhatsAppEmulator,
+  participants: Participants,
+  feed: TranscriptFeed,
+): Endpoint[] {
   const get = (path: string, about: string, handle: Endpoint['handle']): Endpoint => ({
     method: 'GET',
     path,
@@ -36,59 +40,65 @@ export function endpointsOf(emulator: WhatsAppEmulator, cast: Cast, feed: Transc
   const endpoints: Endpoint[] = [
     get('/', 'this text', () => undefined),
     get('/state', 'accounts with their linked devices, people, groups, faults', () =>
-      stateOf(emulator, cast),
+      stateOf(emulator, participants),
     ),
     post('/phone/scan', '{qr, phone?}: the account scans a QR text', requests.scan, async (body) => ({
-      device: await cast.phone(body.phone ?? DEFAULT_ACCOUNT).scan(body.qr),
+      device: await participants.phone(body.phone ?? DEFAULT_ACCOUNT).scan(body.qr),
     })),
     post(
       '/phone/enter-code',
       '{code, phone?}: the account types an eight-letter code',
       requests.code,
-      async (body) => ({ device: await cast.phone(body.phone ?? DEFAULT_ACCOUNT).enterCode(body.code) }),
+      async (body) => ({
+        device: await participants.phone(body.phone ?? DEFAULT_ACCOUNT).enterCode(body.code),
+      }),
     ),
     post('/phone/unlink', '{phone?}: the account unlinks its devices', requests.account, (body) =>
-      cast.phone(body.phone ?? DEFAULT_ACCOUNT).unlink(),
+      participants.phone(body.phone ?? DEFAULT_ACCOUNT).unlink(),
     ),
     post(
       '/people',
       '{phone, name?, lid?, via?: pn|lid, receipts?: delivery|read|none|hold, receiptDelayMs?}',
       requests.person,
       ({ receipts, receiptDelayMs, ...who }) =>
-        personState(cast.addPerson({ ...who, habit: withoutUndefined({ receipts, receiptDelayMs }) })),
+        personState(
+          participants.addPerson({ ...who, habit: withoutUndefined({ receipts, receiptDelayMs }) }),
+        ),
     ),
     post(
       '/groups',
       '{subject, members: [numbers of people and accounts], addressing?: lid|pn, jid?}',
       requests.group,
-      (body) => cast.addGroup(body),
+      (body) => participants.addGroup(body),
     ),
     post(
       '/people/:phone/say',
       '{to: account or group, text, id?, via?, quoted?: {id, author, text?}, timestamp?, kind?: plain|extended|ephemeral|image|view-once|document, isCorrupt?}',
       requests.say,
-      async (body, { phone }) => ({ id: await sayAsAsked(cast, cast.person(phone), body) }),
+      async (body, { phone }) => ({
+        id: await sendRequested(participants, participants.person(phone), body),
+      }),
     ),
     post(
       '/people/:phone/edit',
       '{to, id, text}: changes a message',
       requests.edit,
       async ({ to, id, text }, { phone }) => ({
-        id: await cast.person(phone).edit(id, text, { to: cast.recipient(to) }),
+        id: await participants.person(phone).edit(id, text, { to: participants.recipient(to) }),
       }),
     ),
     post(
       '/people/:phone/redeliver',
       '{id}: the same stanza once more',
       requests.redeliver,
-      ({ id }, { phone }) => cast.person(phone).redeliver(id),
+      ({ id }, { phone }) => participants.person(phone).redeliver(id),
     ),
     post(
       '/people/:phone/habit',
       '{receipts?, receiptDelayMs?}; `delivery` also releases held receipts',
       requests.habit,
       (body, { phone }) => {
-        const person = cast.person(phone);
+        const person = participants.person(phone);
         Object.assign(person.habit, withoutUndefined(body));
         if (person.habit.receipts !== 'hold') person.releaseReceipts();
         return personState(person);
@@ -99,15 +109,15 @@ export function endpointsOf(emulator: WhatsAppEmulator, cast: Cast, feed: Transc
       '{}: cannot decrypt until the client answers a retry receipt',
       requests.nothing,
       async (_, { phone }) => {
-        for (const account of cast.phones) await cast.person(phone).loseSession(account);
+        for (const account of participants.phones) await participants.person(phone).loseSession(account);
       },
     ),
     get('/people/:phone/received', 'the bubbles in front of a person', ({ phone }) =>
-      bubblesOf(cast.person(phone)),
+      bubblesOf(participants.person(phone)),
     ),
     get('/people/:phone/next-reply', '?timeoutMs=10000: the next bubble not given yet', async (call) => {
       const { timeoutMs } = parse(requests.replyQuery, call.query);
-      const { message: _, ...bubble } = await cast.person(call.phone).nextReply(timeoutMs);
+      const { message: _, ...bubble } = await participants.person(call.phone).nextReply(timeoutMs);
       return bubble;
     }),
     get('/transcript', '?after=SEQ&waitMs=0: everything said; waits when there is nothing new', (call) => {
@@ -119,7 +129,7 @@ export function endpointsOf(emulator: WhatsAppEmulator, cast: Cast, feed: Transc
     ),
     post(
       '/faults',
-      '{kind: drop|silence|end-stream|slow|refuse-upgrades|fail-logins|withhold-acks|refuse-messages|duplicate|corrupt|wedge|ignore-pings|clear, ...}',
+      '{kind: drop|silence|end-stream|slow|refuse-upgrades|fail-logins|withhold-acks|refuse-messages|duplicate|corrupt|endless-offline|ignore-pings|clear, ...}',
       requests.fault,
       (body) => applyFault(emulator, body),
     ),

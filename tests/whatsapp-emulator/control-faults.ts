@@ -1,7 +1,7 @@
 import type { FaultRequest } from './control-requests.ts';
 import type { WhatsAppEmulator } from './emulator.ts';
 
-/** Does what was asked: at once for connections, or by setting what counts down as it is used. */
+/** Applies a fault: at once for connections, else by setting a counter that decreases with each use. */
 export function applyFault(emulator: WhatsAppEmulator, fault: FaultRequest): void {
   const { faults } = emulator;
   switch (fault.kind) {
@@ -39,8 +39,8 @@ export function applyFault(emulator: WhatsAppEmulator, fault: FaultRequest): voi
     case 'corrupt':
       faults.corruptions = fault.count;
       return;
-    case 'wedge':
-      faults.isWedged = fault.isOn;
+    case 'endless-offline':
+      faults.isOfflineEndless = fault.isOn;
       return;
     case 'ignore-pings':
       faults.isIgnoringPings = fault.isOn;

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
-import { digitsOf } from './cast.ts';
 import { EmulatorError } from './emulator-error.ts';
+import { digitsOf } from './participants.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
 
-/** One call, as an endpoint sees it. */
+/** One request, as an endpoint receives it. */
 export interface Call {
   readonly body: unknown;
   readonly query: Record<string, string>;
@@ -14,16 +14,16 @@ export interface Call {
   readonly response: ServerResponse;
 }
 
-/** Something the control API does. */
+/** An endpoint of the control API. */
 export interface Endpoint {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly about: string;
-  /** the answer as JSON, or undefined when the call wrote one itself */
+  /** the response as JSON, or undefined when the call wrote one itself */
   readonly handle: (call: Call) => unknown;
 }
 
-/** A refusal with its HTTP status; the message goes to the caller. */
+/** A refusal with its HTTP status; the caller gets the message. */
 class HttpError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -32,7 +32,7 @@ class HttpError extends Error {
   }
 }
 
-/** Finds the endpoint of a request, calls it and writes its answer, or the error as `{error}`. */
+/** Finds the endpoint of a request, calls it and writes its response, or the error as `{error}`. */
 export async function answer(
   endpoints: readonly Endpoint[],
   request: IncomingMessage,
@@ -69,7 +69,7 @@ function find(endpoints: readonly Endpoint[], method: string, path: string) {
   return { endpoint, phone: at < 0 ? '' : digitsOf(decodeURIComponent(wanted[at] ?? '')) };
 }
 
-// A web page must not be able to reach this through a name that resolves to loopback.
+// A web page must not reach this API through a name that resolves to loopback.
 function assertLoopback(request: IncomingMessage): void {
   const host = (request.headers.host ?? '').replace(/:\d+$/, '');
   if (!['127.0.0.1', 'localhost', '[::1]'].includes(host)) {
@@ -96,7 +96,7 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-/** @throws {HttpError} 400 naming each field that does not fit */
+/** @throws {HttpError} 400 naming each invalid field */
 export function parse<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -112,7 +112,7 @@ function problemOf(error: unknown): { status: number; message: string } {
   return { status: 500, message: 'the emulator failed; see its output' };
 }
 
-/** Answers with plain text. */
+/** Responds with plain text. */
 export function sendText(response: ServerResponse, text: string): void {
   response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(text);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { digitsOf } from './cast.ts';
+import { digitsOf } from './participants.ts';
 
 const number = z
   .string()
@@ -12,7 +12,7 @@ const count = z.number().int().min(1).max(10_000).default(1);
 const device = z.string().optional();
 const groupJid = z.string().regex(/^[\d-]+@g\.us$/, 'must be a group id like 120363000000000001@g.us');
 
-/** Bodies of the control API. Unknown fields are refused: a misspelt one would silently do nothing. */
+/** Bodies of the control API. Unknown fields are refused, because a misspelt one would have no effect. */
 export const requests = {
   person: z.strictObject({
     phone: number,
@@ -70,7 +70,7 @@ export const requests = {
     z.strictObject({ kind: z.literal('refuse-messages'), count, code: z.number().int().default(463) }),
     z.strictObject({ kind: z.literal('duplicate'), count }),
     z.strictObject({ kind: z.literal('corrupt'), count }),
-    z.strictObject({ kind: z.literal('wedge'), isOn: z.boolean().default(true) }),
+    z.strictObject({ kind: z.literal('endless-offline'), isOn: z.boolean().default(true) }),
     z.strictObject({ kind: z.literal('ignore-pings'), isOn: z.boolean().default(true) }),
     z.strictObject({ kind: z.literal('clear') }),
   ]),
@@ -81,7 +81,7 @@ export const requests = {
   replyQuery: z.object({ timeoutMs: z.coerce.number().int().min(0).max(60_000).default(10_000) }),
 };
 
-/** A fault as the control API takes it. */
+/** A fault in a request of the control API. */
 export type FaultRequest = z.output<typeof requests.fault>;
-/** Something to say as the control API takes it. */
+/** A message in a request of the control API. */
 export type SayRequest = z.output<typeof requests.say>;

@@ -1,34 +1,34 @@
 import type { BinaryNode } from '@whiskeysockets/baileys';
 import type { Device } from './device.ts';
+import type { EmulatorContext } from './emulator-context.ts';
 import { corrupted } from './faults.ts';
 import { node, SERVER, seconds } from './nodes.ts';
-import type { World } from './world.ts';
 
 /**
- * Keeps a stanza for a device and sends it when the device is live. What is not acknowledged goes out again at the next
+ * Keeps a stanza for a device and sends it when the device is live. Unacknowledged stanzas are sent again at the next
  * login, in the order of the first delivery.
  */
-export function deliver(world: World, device: Device, stanza: BinaryNode): void {
+export function deliver(context: EmulatorContext, device: Device, stanza: BinaryNode): void {
   device.mailbox.put(stanza);
-  if (device.isLive) transmit(world, device, stanza);
+  if (device.isLive) transmit(context, device, stanza);
 }
 
-/** Sends what waits, marked offline, then the end of the offline phase; from then on the device is live. */
-export function flushOffline(world: World, device: Device): void {
+/** Sends the waiting stanzas, marked offline, then the end of the offline batch; from then on the device is live. */
+export function flushOffline(context: EmulatorContext, device: Device): void {
   const waiting = device.mailbox.offline();
-  for (const stanza of waiting) transmit(world, device, stanza);
+  for (const stanza of waiting) transmit(context, device, stanza);
   device.isLive = true;
-  if (!world.faults.isWedged) {
+  if (!context.faults.isOfflineEndless) {
     device.connection?.send(node('ib', { from: SERVER }, [node('offline', { count: `${waiting.length}` })]));
   }
-  world.events.emit('live', { device: device.pn, offlineCount: waiting.length });
+  context.events.emit('live', { device: device.pn, offlineCount: waiting.length });
 }
 
-/** Begins the offline phase: announces what waits, or ends the phase at once when nothing does. */
-export function announceOffline(world: World, device: Device): void {
+/** Begins the offline batch: announces the waiting stanzas, or ends the batch at once when there are none. */
+export function announceOffline(context: EmulatorContext, device: Device): void {
   const { mailbox, connection } = device;
   if (mailbox.size === 0) {
-    flushOffline(world, device);
+    flushOffline(context, device);
     return;
   }
   const preview = node('offline_preview', {
@@ -43,8 +43,8 @@ export function announceOffline(world: World, device: Device): void {
   connection?.send(node('ib', { from: SERVER }, [preview]));
 }
 
-function transmit(world: World, device: Device, stanza: BinaryNode): void {
-  const { faults } = world;
+function transmit(context: EmulatorContext, device: Device, stanza: BinaryNode): void {
+  const { faults } = context;
   const isMessage = stanza.tag === 'message';
   const sent = isMessage && faults.take('corruptions') ? corrupted(stanza) : stanza;
   device.connection?.send(sent);

@@ -24,13 +24,13 @@ export class Device implements LinkedDevice {
   readonly phone: PhoneActor;
   readonly number: number;
   readonly keyIndex: number;
-  /** The Noise static public key, hex: by it the client is known at login. */
+  /** The Noise static public key, hex, which identifies the client at login. */
   readonly noiseKey: string;
   readonly pn: string;
   readonly lid: string;
   readonly mailbox = new Mailbox();
   connection: Connection | undefined;
-  /** True between `<ib><offline>` and the end of the connection: new stanzas are sent as they come. */
+  /** True between `<ib><offline>` and the end of the connection: new stanzas are sent at once. */
   isLive = false;
   #keys: RegisteredKeys;
   #oneTimeKeys: OneTimeKey[] = [];
@@ -65,7 +65,7 @@ export class Device implements LinkedDevice {
     return this.#keys;
   }
 
-  /** Stores an `encrypt` set query: all keys, or a rotated signed key alone. */
+  /** Stores an `encrypt` set query: all keys, or only a rotated signed key. */
   storeKeys(iq: BinaryNode): void {
     const rotate = children(iq).find((child) => child.tag === 'rotate');
     const skey = children(rotate ?? iq).find((child) => child.tag === 'skey');
@@ -77,7 +77,7 @@ export class Device implements LinkedDevice {
     this.#isWarned = false;
   }
 
-  /** A bundle for a new session; spends a one-time key while there are any. */
+  /** A bundle for a new session; uses up a one-time key if there is one. */
   takeKeyBundle(): KeyBundle {
     return { ...this.#keys, preKey: this.#oneTimeKeys.shift() };
   }

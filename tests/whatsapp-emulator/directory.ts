@@ -3,7 +3,7 @@ import type { Device } from './device.ts';
 import { EmulatorError } from './emulator-error.ts';
 import { deviceOf, userJid } from './nodes.ts';
 
-/** Who exists: actors, accounts with their linked devices, groups. Lookups take either form of an address. */
+/** All actors, accounts with their linked devices, and groups. Lookups accept either form of an address. */
 export class Directory {
   readonly #actors = new Map<string, Actor>();
   readonly #phones = new Set<PhoneActor>();

@@ -17,6 +17,7 @@ import { ClientStanzas } from './client-stanzas.ts';
 import { Connection, type ConnectionListener } from './connection.ts';
 import { deliver } from './delivery.ts';
 import type { Device } from './device.ts';
+import { createContext, type EmulatorContext } from './emulator-context.ts';
 import { EmulatorError } from './emulator-error.ts';
 import type { EmulatorEvents, Events } from './events.ts';
 import { type Faults, type StreamErrorCode, streamError } from './faults.ts';
@@ -27,7 +28,6 @@ import { isLogin, Pairing } from './pairing.ts';
 import { PATIENCE_MS } from './timeline.ts';
 import { groupAddress, messageStanza, receiptStanza } from './to-device.ts';
 import type { ArrivedStanza, Bubble, TranscriptEntry } from './transcript.ts';
-import { makeWorld, type World } from './world.ts';
 
 const PATH = '/ws/chat';
 const NO_REPLY_KINDS = new Set(['category']);
@@ -35,27 +35,27 @@ const NO_REPLY_KINDS = new Set(['category']);
 export interface EmulatorOptions {
   /** A free port unless given. Loopback only. */
   readonly port?: number;
-  /** Gets one line per event, for a person to read. */
+  /** Receives one readable line per event. */
   readonly log?: (line: string) => void;
 }
 
 /**
- * A WhatsApp Web server on loopback, good enough for an unmodified Baileys socket. Point `waWebSocketUrl` at `url`.
- * Nothing here waits for time to pass: everything happens on a stanza, a socket event or a call.
+ * A WhatsApp Web server on loopback for an unmodified Baileys socket. Set `waWebSocketUrl` to `url`.
+ * Nothing here depends on time: everything happens on a stanza, a socket event or a call.
  */
 export class WhatsAppEmulator implements ServerSide, ConnectionListener {
   readonly url: string;
   readonly port: number;
-  readonly #world: World;
+  readonly #context: EmulatorContext;
   readonly #pairing: Pairing;
   readonly #stanzas: ClientStanzas;
   readonly #http: Server;
   readonly #connections = new Map<Connection, Device | undefined>();
 
-  private constructor(world: World, http: Server) {
-    this.#world = world;
-    this.#pairing = new Pairing(world);
-    this.#stanzas = new ClientStanzas(world);
+  private constructor(context: EmulatorContext, http: Server) {
+    this.#context = context;
+    this.#pairing = new Pairing(context);
+    this.#stanzas = new ClientStanzas(context);
     this.#http = http;
     this.port = (http.address() as AddressInfo).port;
     this.url = `ws://127.0.0.1:${this.port}${PATH}`;
@@ -68,7 +68,7 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
       http.once('error', reject);
       http.listen(port, '127.0.0.1', resolve);
     });
-    const emulator = new WhatsAppEmulator(makeWorld(await MediaHost.start()), http);
+    const emulator = new WhatsAppEmulator(createContext(await MediaHost.start()), http);
     const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
     http.on('upgrade', (request, socket, head) => emulator.#upgrade(sockets, request, socket, head));
     if (log) emulator.#logTo(log);
@@ -81,27 +81,27 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     for (const connection of this.#connections.keys()) connection.drop('the emulator stops');
     this.#http.closeAllConnections();
     await closed;
-    await this.#world.mediaHost.stop();
+    await this.#context.mediaHost.stop();
     await this.#stanzas.settle();
   }
 
   get events(): Events {
-    return this.#world.events;
+    return this.#context.events;
   }
 
-  /** Misbehaviour for all clients; see `Faults`. */
+  /** Faults for all clients; see `Faults`. */
   get faults(): Faults {
-    return this.#world.faults;
+    return this.#context.faults;
   }
 
-  /** Where files go up and down. */
+  /** The media servers. */
   get mediaHost(): MediaHost {
-    return this.#world.mediaHost;
+    return this.#context.mediaHost;
   }
 
-  /** What a service's environment needs to exchange files with this server. */
+  /** Environment variables that a service needs to exchange files with this server. */
   get mediaEnv(): { WA2AI_WHATSAPP_MEDIA_HOST: string; NODE_EXTRA_CA_CERTS: string } {
-    const { hostname, caFile } = this.#world.mediaHost;
+    const { hostname, caFile } = this.#context.mediaHost;
     return { WA2AI_WHATSAPP_MEDIA_HOST: hostname, NODE_EXTRA_CA_CERTS: caFile };
   }
 
@@ -111,30 +111,30 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     fits?: (value: EmulatorEvents[K]) => boolean,
     timeoutMs?: number,
   ): Promise<EmulatorEvents[K]> {
-    return this.#world.events.waitFor(event, fits, timeoutMs);
+    return this.#context.events.waitFor(event, fits, timeoutMs);
   }
 
   /** The transcript so far. */
   transcript(): TranscriptEntry[] {
-    return this.#world.transcript.entries();
+    return this.#context.transcript.entries();
   }
 
   /** Every stanza that clients sent so far, in order of arrival. */
   stanzas(): ArrivedStanza[] {
-    return this.#world.transcript.stanzas();
+    return this.#context.transcript.stanzas();
   }
 
-  /** What a chat shows, one bubble per WhatsApp id. `chat`: a group's JID or a person's, in either form. */
+  /** The bubbles of a chat, one per WhatsApp id. `chat`: a group's JID or a person's, in either form. */
   bubbles(chat: string): Bubble[] {
-    return this.#world.transcript.bubbles(this.#world.directory.actor(chat)?.pn ?? chat);
+    return this.#context.transcript.bubbles(this.#context.directory.actor(chat)?.pn ?? chat);
   }
 
-  /** How many stanzas a linked device has not acknowledged. */
+  /** The number of stanzas that a linked device has not acknowledged. */
   waitingFor(devicePn: string): number {
     return this.#device(devicePn).mailbox.size;
   }
 
-  /** Resolves once a linked device has acknowledged everything it was sent. @throws {EmulatorError} after `timeoutMs` */
+  /** Resolves when a linked device has acknowledged all its stanzas. @throws {EmulatorError} after `timeoutMs` */
   async waitUntilSettled(devicePn: string, timeoutMs = PATIENCE_MS): Promise<void> {
     const { mailbox } = this.#device(devicePn);
     if (mailbox.size > 0) await this.waitFor('settled', () => mailbox.size === 0, timeoutMs);
@@ -164,23 +164,23 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
   }
 
   addActor(actor: Actor): void {
-    this.#world.directory.addActor(actor);
+    this.#context.directory.addActor(actor);
   }
 
   addPhone(phone: PhoneActor): void {
-    this.#world.directory.addPhone(phone);
+    this.#context.directory.addPhone(phone);
   }
 
   addGroup(group: GroupInfo): void {
-    this.#world.directory.addGroup(group);
+    this.#context.directory.addGroup(group);
   }
 
   group(jid: string): GroupInfo | undefined {
-    return this.#world.directory.group(jid);
+    return this.#context.directory.group(jid);
   }
 
   linkedDevices(user: string): readonly LinkedDevice[] {
-    return this.#world.directory.devicesOf(user);
+    return this.#context.directory.devicesOf(user);
   }
 
   takeKeyBundle(devicePn: string): KeyBundle {
@@ -193,24 +193,30 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
   sendMessage(message: MessageToDevice): void {
     const device = this.#device(message.to);
     const { chat } = message;
-    const stanza = messageStanza(message, device, this.#world.directory);
+    const stanza = messageStanza(message, device, this.#context.directory);
     const isSilent = Object.keys(message.attrs ?? {}).some((name) => NO_REPLY_KINDS.has(name));
     if (chat.kind !== 'own' && !isSilent) {
       const key = chat.kind === 'group' ? chat.group : (stanza.attrs.from ?? '');
       const { id, from, message: content } = message;
-      this.#world.transcript.wrote({ id, account: device.pn, person: from.pn, chat: key, message: content });
+      this.#context.transcript.wrote({
+        id,
+        account: device.pn,
+        person: from.pn,
+        chat: key,
+        message: content,
+      });
     }
-    deliver(this.#world, device, stanza);
+    deliver(this.#context, device, stanza);
   }
 
   sendReceipt(receipt: ReceiptToDevice): void {
-    deliver(this.#world, this.#device(receipt.to), receiptStanza(receipt, this.#world.directory));
+    deliver(this.#context, this.#device(receipt.to), receiptStanza(receipt, this.#context.directory));
   }
 
   sendChatState(from: Actor, to: string, chat: ReceiptToDevice['chat'], state: 'composing' | 'paused'): void {
     const address =
       chat.kind === 'group'
-        ? { from: chat.group, participant: groupAddress(from, chat.group, this.#world.directory) }
+        ? { from: chat.group, participant: groupAddress(from, chat.group, this.#context.directory) }
         : { from: deviceJid(chat.addressing === 'lid' ? from.lid : from.pn, 0) };
     this.#device(to).connection?.send(node('chatstate', address, [node(state)]));
   }
@@ -232,14 +238,14 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     this.events.emit('connected', { isRegistration });
     if (isRegistration) this.#pairing.begin(connection, noiseKey, payload);
     else {
-      const device = logIn(this.#world, connection, noiseKey.toString('hex'), payload);
+      const device = logIn(this.#context, connection, noiseKey.toString('hex'), payload);
       if (device) this.#connections.set(connection, device);
     }
   };
 
   onNode: ConnectionListener['onNode'] = (connection, stanza) => {
     const device = this.#connections.get(connection);
-    this.#world.transcript.arrived(device?.pn, stanza);
+    this.#context.transcript.arrived(device?.pn, stanza);
     this.events.emit('stanza', { device: device?.pn, stanza });
     if (device) this.#stanzas.handle(device, stanza);
     else if (
@@ -270,12 +276,12 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
       return;
     }
     sockets.handleUpgrade(request, socket, head, (client: WebSocket) => {
-      this.#connections.set(new Connection(client, this.#world.identity, this), undefined);
+      this.#connections.set(new Connection(client, this.#context.identity, this), undefined);
     });
   }
 
   #device(devicePn: string): Device {
-    const device = this.#world.directory.device(devicePn);
+    const device = this.#context.directory.device(devicePn);
     if (!device) throw new EmulatorError(`no device ${devicePn} is linked`);
     return device;
   }

@@ -8,7 +8,7 @@ export interface Reply {
   readonly id: string;
   /** The sending device, phone number form. */
   readonly account: string;
-  /** Who read it: user JID, phone number form. */
+  /** The reader: user JID, phone number form. */
   readonly person: string;
   /** The chat it was sent to, as the client addressed it. */
   readonly chat: string;
@@ -19,15 +19,15 @@ export interface Reply {
   readonly atMs: number;
 }
 
-/** What the emulator reports; `device` is a device JID in phone number form. */
+/** The events of the emulator; `device` is a device JID in phone number form. */
 export interface EmulatorEvents {
   /** A client finished its handshake; its account is not known yet. */
   connected: { readonly isRegistration: boolean };
-  /** A client asks to be linked: its QR refs are out. */
+  /** A client requests linking: its QR refs were sent. */
   pairing: { readonly refs: readonly string[] };
   paired: { readonly device: string };
   'logged-in': { readonly device: string };
-  /** The client was given everything that waited; what comes now is live. */
+  /** The client has received all waiting stanzas; later ones are live. */
   live: { readonly device: string; readonly offlineCount: number };
   closed: { readonly device: string | undefined; readonly reason: string };
   unlinked: { readonly device: string };
@@ -43,7 +43,7 @@ export interface EmulatorEvents {
     readonly chat: string;
     readonly type: string | undefined;
   };
-  /** A client settled a stanza by ack or receipt: it will not be sent again. `error` is the code of a refusal. */
+  /** A client acknowledged a stanza by ack or receipt: it is not sent again. `error` is the code of a refusal. */
   settled: { readonly device: string; readonly stanza: BinaryNode; readonly error: string | undefined };
   /** A client showed `composing`, `paused`, `available` or `unavailable`; `chat` is empty for the last two. */
   presence: { readonly device: string; readonly chat: string; readonly state: string };
@@ -71,7 +71,7 @@ export class Events {
   }
 
   /**
-   * Waits for the next event that fits; earlier ones do not count, so call it before the cause.
+   * Waits for the next matching event; earlier ones do not count, so call it before the cause.
    * @throws {EmulatorError} after `timeoutMs`, naming the event
    */
   waitFor<K extends keyof EmulatorEvents>(

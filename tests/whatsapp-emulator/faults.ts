@@ -5,8 +5,8 @@ import { node } from './nodes.ts';
 export type StreamErrorCode = 401 | 403 | 405 | 408 | 428 | 440 | 500 | 503 | 515;
 
 /**
- * Misbehaviour on request. Every count goes down as it is used; 0 is the normal state. They concern all clients of the
- * emulator, except what a test asks of one connection.
+ * Faults on request. Each counter decreases as it is used; 0 is the normal state. They apply to all clients of the
+ * emulator, except faults of one connection.
  */
 export class Faults {
   /** Upgrades to refuse, and the HTTP status to refuse them with. */
@@ -15,7 +15,7 @@ export class Faults {
   /** Logins to answer with `<failure reason>`. */
   failedLogins = 0;
   failureReason = 503;
-  /** Messages of clients that get no ack; `isLost` ones do not reach anyone either. */
+  /** Messages of clients that get no ack; `isLost` ones are not delivered either. */
   withheldAcks = 0;
   isWithheldLost = false;
   /** Messages of clients that get `<ack error>` and are not delivered. */
@@ -27,8 +27,8 @@ export class Faults {
   corruptions = 0;
   /** Delay of every frame to a client, ms. */
   delayMs = 0;
-  /** Never end the offline phase of a login: the client's first buffer stays full. */
-  isWedged = false;
+  /** Never end the offline batch of a login: the client's first buffer stays full. */
+  isOfflineEndless = false;
   /** Leave keep-alive pings unanswered. */
   isIgnoringPings = false;
 

@@ -13,7 +13,7 @@ export class FrameReader {
 
   /**
    * Adds bytes and returns the frames that are complete now, in order.
-   * @throws {EmulatorError} when the stream opens with anything but the headers above
+   * @throws {EmulatorError} when the stream begins with other bytes than the headers above
    */
   push(bytes: Uint8Array): Buffer[] {
     this.#pending = this.#pending.length ? Buffer.concat([this.#pending, bytes]) : Buffer.from(bytes);

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Addressing, GroupInfo, ServerSide } from './actors.ts';
 
-/** What a group is made of. */
+/** The properties of a new group. */
 export interface GroupOptions {
   subject: string;
   /** people and phones of accounts; the first is the admin */

@@ -5,17 +5,17 @@ import { EmulatorError } from './emulator-error.ts';
 
 const deriveFromPassword = promisify(pbkdf2);
 
-/** The phone's half of pairing by code, between the owner's typing and the companion's answer. */
+/** The phone's part of pairing by code, between the owner's input and the companion's response. */
 export interface LinkCodeExchange {
-  /** X25519 of both ephemeral keys; wrong on one side when the code was mistyped */
+  /** X25519 of both ephemeral keys; differs between the sides when the code was mistyped */
   sharedEphemeral: Buffer;
   /** salt (32) + IV (16) + AES-CTR of the phone's ephemeral public key (32), for the companion */
   wrappedPrimaryEphemeral: Buffer;
 }
 
 /**
- * Begins the exchange: opens the companion's ephemeral key with the code and wraps an own one with it. A wrong code
- * is not noticed here, as on a real phone, but in `openLinkCodeKeyBundle`.
+ * Begins the exchange: decrypts the companion's ephemeral key with the code and encrypts its own one. A wrong code
+ * is detected only in `openLinkCodeKeyBundle`, as on a real phone.
  * @param code the eight letters, in any case, with or without a dash
  * @param wrappedCompanionEphemeral salt (32) + IV (16) + AES-CTR of the companion's ephemeral public key (32)
  */
@@ -44,7 +44,7 @@ export async function answerLinkCode(
 }
 
 /**
- * Ends the exchange: opens the companion's key bundle and derives the ADV secret both sides now share.
+ * Ends the exchange: decrypts the companion's key bundle and derives the shared ADV secret.
  * @param wrappedKeyBundle salt (32) + IV (12) + AES-GCM of both identity keys and 32 random bytes
  * @throws {EmulatorError} when the code was wrong, or the bundle names other identities than the current ones
  */

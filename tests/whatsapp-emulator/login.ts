@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { proto } from '@whiskeysockets/baileys';
 import type { Connection } from './connection.ts';
 import type { Device } from './device.ts';
+import type { EmulatorContext } from './emulator-context.ts';
 import { streamError } from './faults.ts';
 import { node, SERVER, seconds } from './nodes.ts';
-import type { World } from './world.ts';
 
 const NOT_LINKED = 401;
 
@@ -14,12 +14,12 @@ const NOT_LINKED = 401;
  * @returns the device, or `undefined` when the connection was ended
  */
 export function logIn(
-  world: World,
+  context: EmulatorContext,
   connection: Connection,
   noiseKey: string,
   payload: proto.ClientPayload,
 ): Device | undefined {
-  const { directory, faults, events } = world;
+  const { directory, faults, events } = context;
   if (faults.take('failedLogins')) return refuse(connection, faults.failureReason);
   const device = directory.deviceByNoiseKey(noiseKey);
   const isNamed =

@@ -7,7 +7,7 @@ const MAX_WAITING = 20_000;
 /** The stanzas that one device has not acknowledged, oldest first. */
 export class Mailbox {
   readonly #waiting = new Map<string, BinaryNode>();
-  /** Messages whose retry receipt came, and whose refusing ack is still to come: it means the first try, not the next. */
+  /** Messages with a retry receipt whose error ack is still expected; that ack belongs to the first delivery. */
   readonly #retried = new Set<string>();
 
   get size(): number {
@@ -16,7 +16,7 @@ export class Mailbox {
 
   /**
    * Keeps a stanza until it is acknowledged; one with the same key replaces the earlier one.
-   * @throws {EmulatorError} when 20,000 wait already: no client reads this mailbox
+   * @throws {EmulatorError} when 20,000 are waiting, which means that no client reads them
    */
   put(stanza: BinaryNode): void {
     if (this.#waiting.size >= MAX_WAITING)
@@ -24,7 +24,7 @@ export class Mailbox {
     this.#waiting.set(keyOf(stanza.tag, stanza.attrs, stanza.attrs.from), stanza);
   }
 
-  /** What waits, oldest first, each marked `offline` as after a reconnect. */
+  /** The waiting stanzas, oldest first, each marked `offline` as after a reconnect. */
   offline(): BinaryNode[] {
     return [...this.#waiting.values()].map((stanza, index) => ({
       ...stanza,
@@ -32,19 +32,19 @@ export class Mailbox {
     }));
   }
 
-  /** How many of a tag wait. */
+  /** The number of waiting stanzas with a tag. */
   count(tag: string): number {
     return [...this.#waiting.values()].filter((stanza) => stanza.tag === tag).length;
   }
 
-  /** Takes in `<ack class="...">` of the client. @returns the stanza that it acknowledged, if one waited */
+  /** Applies `<ack class="...">` of the client. @returns the acknowledged stanza, if one was waiting */
   acknowledge(ack: BinaryNode): BinaryNode | undefined {
     const key = keyOf(ack.attrs.class ?? '', ack.attrs, ack.attrs.to);
     if (ack.attrs.error && this.#retried.delete(key)) return undefined;
     return this.#remove(ack.attrs.class ?? '', ack.attrs, ack.attrs.to);
   }
 
-  /** Takes in a receipt of the client for one message. @returns the message that it settled, if one waited */
+  /** Applies a receipt of the client for one message. @returns the acknowledged message, if one was waiting */
   settle(receipt: BinaryNode, id: string): BinaryNode | undefined {
     const attrs = { ...receipt.attrs, id };
     if (receipt.attrs.type === 'retry') this.#retried.add(keyOf('message', attrs, receipt.attrs.to));

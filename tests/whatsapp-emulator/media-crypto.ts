@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Which of WhatsApp's keys a file is encrypted with; stickers go as images, voice messages as audio. */
+/** The kind of WhatsApp key for a file; stickers use that of images, voice messages that of audio. */
 export type MediaType = 'image' | 'video' | 'audio' | 'document';
 
 const INFO: Record<MediaType, string> = {
@@ -20,7 +20,7 @@ export interface EncryptedFile {
   fileLength: number;
 }
 
-/** Encrypts a file as a phone does: AES-256-CBC, then ten bytes of HMAC. Written apart from Baileys, to check it. */
+/** Encrypts a file as a phone does: AES-256-CBC, then ten bytes of HMAC. Independent of Baileys, to check it. */
 export function encryptFile(bytes: Uint8Array, type: MediaType): EncryptedFile {
   const mediaKey = randomBytes(32);
   const { iv, cipherKey, macKey } = keysOf(mediaKey, type);
@@ -36,7 +36,7 @@ export function encryptFile(bytes: Uint8Array, type: MediaType): EncryptedFile {
   };
 }
 
-/** Decrypts what a server stores. @throws when the MAC or the padding is wrong */
+/** Decrypts a stored file. @throws when the MAC or the padding is wrong */
 export function decryptFile(encrypted: Buffer, mediaKey: Uint8Array, type: MediaType): Buffer {
   const { iv, cipherKey, macKey } = keysOf(mediaKey, type);
   const ciphertext = encrypted.subarray(0, -MAC_BYTES);
@@ -64,7 +64,7 @@ function macOf(macKey: Buffer, iv: Buffer, ciphertext: Buffer): Buffer {
   return createHmac('sha256', macKey).update(iv).update(ciphertext).digest().subarray(0, MAC_BYTES);
 }
 
-/** What a phone is asked, and answers, about a file that the servers dropped: AES-256-GCM under a key of the file's. */
+/** Encryption of media retry requests and responses: AES-256-GCM with a key derived from the file's key. */
 export function sealRetry(
   plaintext: Uint8Array,
   mediaKey: Uint8Array,
@@ -76,7 +76,7 @@ export function sealRetry(
   return { ciphertext, iv };
 }
 
-/** @throws when it was sealed with another file's key, or for another message */
+/** @throws when it was encrypted with another file's key, or for another message */
 export function openRetry(ciphertext: Uint8Array, iv: Uint8Array, mediaKey: Uint8Array, id: string): Buffer {
   const sealed = Buffer.from(ciphertext);
   const decipher = createDecipheriv('aes-256-gcm', retryKeyOf(mediaKey), iv)

@@ -10,14 +10,14 @@ import { makeTestCertificate } from './certificate.ts';
 import { decryptFile, encryptFile, type MediaType, openRetry, sealRetry, sha256 } from './media-crypto.ts';
 import { childBytes, node } from './nodes.ts';
 
-/** How the host misbehaves; counts go down as they are used. */
+/** Faults of the host; counters decrease as they are used. */
 export interface MediaFaults {
   /** Status of every download while set. */
   downloadStatus?: number;
-  /** Downloads that get headers and half of the file, and then nothing more. */
+  /** Downloads that stop after the headers and half of the file. */
   stalledDownloads: number;
   /** Downloads whose bytes have one bit turned. */
-  spoiltDownloads: number;
+  corruptedDownloads: number;
   /** Uploads answered with 500 and no JSON. */
   failedUploads: number;
 }
@@ -28,9 +28,9 @@ export interface SentFileOptions {
   caption?: string;
   fileName?: string;
   isVoice?: boolean;
-  /** What the message says the file has; its true size unless given. */
+  /** The size stated in the message; default the true size. */
   claimedBytes?: number;
-  /** The host that the message names, which is not for a client to follow; this one unless given. */
+  /** The host stated in the message, which a client must not use; default this one. */
   claimedHost?: string;
 }
 
@@ -46,15 +46,15 @@ export class MediaHost {
   readonly hostname: string;
   /** PEM file of the certificate. */
   readonly caFile: string;
-  readonly faults: MediaFaults = { stalledDownloads: 0, spoiltDownloads: 0, failedUploads: 0 };
-  /** Paths that were asked for, in order. */
+  readonly faults: MediaFaults = { stalledDownloads: 0, corruptedDownloads: 0, failedUploads: 0 };
+  /** Requested paths, in order. */
   readonly downloads: string[] = [];
-  /** Paths of what was uploaded, in order; the same bytes again count again. */
+  /** Paths of uploads, in order; repeated uploads count again. */
   readonly uploads: string[] = [];
   readonly #server: Server;
   readonly #folder: string;
   readonly #files = new Map<string, Buffer>();
-  /** What phones still have of what they sent, by the file's key. */
+  /** Files that phones still have, by the key of the file. */
   readonly #originals = new Map<Buffer, Buffer>();
   readonly #auth = randomBytes(24).toString('base64url');
 
@@ -89,7 +89,7 @@ export class MediaHost {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** The answer to a client's `media_conn` query. */
+  /** The response to a client's `media_conn` query. */
   connectionNode(): BinaryNode {
     const hostname = this.hostname;
     return node('media_conn', { auth: this.#auth, ttl: '300', auth_ttl: '300', max_buckets: '12' }, [
@@ -143,7 +143,7 @@ export class MediaHost {
     }
   }
 
-  /** The host drops a file, as WhatsApp does after some weeks; phones still have it. */
+  /** Deletes a file from the host, as WhatsApp does after some weeks; phones still have it. */
   expire(message: proto.IMessage): void {
     this.#files.delete(mediaOf(message).directPath);
   }
@@ -155,7 +155,7 @@ export class MediaHost {
     for (const key of this.#originals.keys()) if (key.equals(mediaKey)) this.#originals.delete(key);
   }
 
-  /** A phone's answer to a media retry request: it uploads the file again, or does not have it. */
+  /** A phone's response to a media retry request: it uploads the file again, or does not have it. */
   answerRetry(id: string, request: BinaryNode | undefined): BinaryNode {
     const ciphertext = childBytes(request, 'enc_p');
     const iv = childBytes(request, 'enc_iv');
@@ -174,7 +174,7 @@ export class MediaHost {
     return node('error', { code: `${proto.MediaRetryNotification.ResultType.NOT_FOUND}` });
   }
 
-  /** What the person sees when opening a file they received. @throws when it is not there, or not what the message says */
+  /** The content of a received file as the person sees it. @throws when it is missing or differs from the message */
   open(message: proto.IMessage): Buffer {
     const { type, mediaKey, directPath, fileSha256, fileEncSha256, fileLength } = mediaOf(message);
     const encrypted = this.#files.get(directPath);
@@ -199,7 +199,7 @@ export class MediaHost {
       this.faults.failedUploads -= 1;
       return void response.writeHead(500).end();
     }
-    // The token is the hash of what comes, so that nothing else can be put in its place.
+    // The token is the hash of the upload, so that it cannot be replaced.
     if (sha256(body).toString('base64url') !== token) return void response.writeHead(400).end('{}');
     const directPath = `/v/t62.7118-24/${token}.enc?ccb=11-4`;
     this.#files.set(directPath, body);
@@ -220,8 +220,8 @@ export class MediaHost {
       return;
     }
     const sent = Buffer.from(bytes);
-    if (faults.spoiltDownloads > 0) {
-      faults.spoiltDownloads -= 1;
+    if (faults.corruptedDownloads > 0) {
+      faults.corruptedDownloads -= 1;
       sent[0] = (sent[0] ?? 0) ^ 1;
     }
     response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(sent);

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { normalizeMessageContent, proto } from '@whiskeysockets/baileys';
 
-/** A message to point at: what a reply quotes, what a reaction or an edit is about. */
+/** The message that a reply quotes, or that a reaction or an edit refers to. */
 export interface MessageReference {
   id: string;
-  /** user JID of who wrote it */
+  /** user JID of the author */
   author: string;
-  /** what it said, shown above a reply */
+  /** its text, shown above a reply */
   text?: string;
 }
 
@@ -52,7 +52,7 @@ export function viewOnceImage(caption?: string): proto.IMessage {
   return { viewOnceMessageV2: { message: { imageMessage: { ...imageMessage, viewOnce: true } } } };
 }
 
-/** A film. */
+/** A video. */
 export function video(caption?: string): proto.IMessage {
   return { videoMessage: { ...media('video/mp4'), caption, seconds: 4 } };
 }
@@ -73,12 +73,12 @@ export function sticker(): proto.IMessage {
   return { stickerMessage: { ...media('image/webp'), height: 64, width: 64 } };
 }
 
-/** A place. */
+/** A location. */
 export function place(degreesLatitude: number, degreesLongitude: number, name?: string): proto.IMessage {
   return { locationMessage: { degreesLatitude, degreesLongitude, name } };
 }
 
-/** A reaction; an empty `emoji` takes it back. */
+/** A reaction; an empty `emoji` removes it. */
 export function reaction(
   emoji: string,
   to: MessageReference & { chat: string; isOwn: boolean },
@@ -98,7 +98,7 @@ export function editedText(originalId: string, text: string, chat?: string): pro
   return { editedMessage: { message: { protocolMessage } } };
 }
 
-/** Takes an own message back for everyone. */
+/** Deletes an own message for everyone. */
 export function revocation(originalId: string, chat?: string): proto.IMessage {
   return {
     protocolMessage: {
@@ -108,7 +108,7 @@ export function revocation(originalId: string, chat?: string): proto.IMessage {
   };
 }
 
-/** What an edit or a deletion does to an earlier message: its new text, or none. Undefined for other messages. */
+/** The effect of an edit or a deletion on an earlier message: its new text, or none. Undefined for other messages. */
 export function changeOf(message: proto.IMessage): { id: string; text: string | undefined } | undefined {
   const protocol = normalizeMessageContent(message)?.protocolMessage;
   const id = protocol?.key?.id;
@@ -119,7 +119,7 @@ export function changeOf(message: proto.IMessage): { id: string; text: string | 
   return undefined;
 }
 
-/** What a person reads in a message: its text, caption, new text or emoji; undefined when there is nothing to read. */
+/** The visible text of a message: text, caption, new text or emoji; undefined when it has none. */
 export function textOf(message: proto.IMessage): string | undefined {
   const content = normalizeMessageContent(message);
   const edited = content?.protocolMessage?.editedMessage;

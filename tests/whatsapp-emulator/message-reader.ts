@@ -5,10 +5,10 @@ import { changeOf } from './message-content.ts';
 import { RepeatedCiphertextError, type SignalPeer } from './signal-peer.ts';
 import type { SenderKeys } from './signal-sender-keys.ts';
 
-/** As often as a phone asks for the same message again before it shows "waiting for this message". */
+/** The number of requests for one message before a phone shows "waiting for this message". */
 const MAX_RETRIES = 5;
 
-/** Reads for one actor: decrypts, knows repeats, asks for what it cannot decrypt. */
+/** Reads messages for one actor: decrypts, recognizes repeats, requests undecryptable messages again. */
 export class MessageReader {
   readonly #actor: Actor;
   readonly #server: ServerSide;
@@ -26,7 +26,7 @@ export class MessageReader {
   }
 
   /**
-   * Decrypts a message. One that does not decrypt is asked for again with a retry receipt, unless its id was read
+   * Decrypts a message. An undecryptable one is requested again with a retry receipt, unless its id was read
    * before. Expects one call at a time.
    */
   async read(message: MessageToActor): Promise<Reading> {
@@ -47,7 +47,7 @@ export class MessageReader {
     }
   }
 
-  /** Asks for a message that was read already, as a phone that lost it would. @throws {EmulatorError} when there was none */
+  /** Requests a message that was read before, as a phone that lost it. @throws {EmulatorError} when it was not read */
   askAgain(id: string): void {
     const message = this.#messages.get(id);
     if (!message) throw new EmulatorError(`there was no message ${id}`);
@@ -91,14 +91,14 @@ export class MessageReader {
   }
 }
 
-/** The chat of a receipt that answers this message. */
+/** The chat attributes of a receipt for this message. */
 export function receiptChat(message: MessageToActor): ReceiptToDevice['chat'] {
   return message.isGroup
     ? { kind: 'group', group: message.chat }
     : { kind: 'direct', addressing: message.addressing };
 }
 
-// From the second time on the own keys go along, so that the other side can open a new session at once.
+// From the second request on the own keys are included, so that the other side can open a new session at once.
 function retryChildren(
   actor: Actor,
   message: MessageToActor,
@@ -137,7 +137,7 @@ function leaf(tag: string, content: Uint8Array): BinaryNode {
   return { tag, attrs: {}, content };
 }
 
-// A decoded message has only the keys that were sent.
+// A decoded message has only the fields that were sent.
 function isForTheEye(content: proto.IMessage): boolean {
   return changeOf(content) !== undefined || Object.keys(content).some((kind) => !HOUSEKEEPING.has(kind));
 }

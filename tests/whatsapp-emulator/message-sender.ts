@@ -14,7 +14,7 @@ export interface OutgoingMessage {
   sentAtMs: number;
   /** more attributes of the stanza */
   attrs?: Record<string, string>;
-  /** spoils the bytes, so that the client cannot decrypt this first delivery and has to ask again */
+  /** corrupts the bytes of the first delivery, so that the client must request the message again */
   isCorrupt?: boolean;
 }
 
@@ -23,7 +23,7 @@ const MAX_RESENDS = 5;
 const SPOILT_OFFSET = 20;
 
 /**
- * Encrypts for one actor and hands to the server, in the order of calls: for each linked device with its own session
+ * Encrypts for one actor and passes stanzas to the server, in the order of calls: for each linked device with its session
  * and, in groups, with the sender key, distributed in the same stanza to devices that do not have it.
  */
 export class MessageSender {
@@ -52,28 +52,28 @@ export class MessageSender {
     return work;
   }
 
-  /** Hands the very stanzas of an earlier message to the server again, as WhatsApp redelivers. */
+  /** Sends the same stanzas of an earlier message again, as WhatsApp redelivers. */
   redeliver(id: string): void {
     const sent = this.#sent.get(id);
     if (!sent) throw new EmulatorError(`no message ${id} was sent lately`);
     for (const stanza of sent.stanzas.values()) this.#server.sendMessage(stanza);
   }
 
-  /** Encrypts an earlier message again under its id, as a phone does that doubts its first send. */
+  /** Encrypts an earlier message again under its id, as a phone does after an uncertain send. */
   resend(id: string): Promise<void> {
     const sent = this.#sent.get(id);
     if (!sent) throw new EmulatorError(`no message ${id} was sent lately`);
     return this.send({ ...sent.outgoing, isCorrupt: false }, [...sent.stanzas.keys()]);
   }
 
-  /** Answers a retry receipt: a new session, and the same message for that one device. */
+  /** Responds to a retry receipt: a new session, and the same message for that device. */
   answerRetry(receipt: ReceiptToActor): Promise<void> {
     const work = this.#tail.then(() => this.#answerRetryNow(receipt));
     this.#tail = work.catch(() => undefined);
     return work;
   }
 
-  /** Whose group key has to be distributed again: everyone's. */
+  /** Forgets all sender keys of a group; the own key is distributed again with the next message. */
   forgetGroup(group: string): void {
     this.#holders.delete(group);
     this.#senderKeys.forget(group);
@@ -86,7 +86,7 @@ export class MessageSender {
       const encs = forGroup
         ? [...(forGroup.distributions.get(device) ?? []), forGroup.enc]
         : [directEnc(await this.#encryptFor(device, wrapOwn(outgoing)))];
-      const stanza = this.#stanza(outgoing, device, outgoing.isCorrupt ? spoilt(encs) : encs);
+      const stanza = this.#stanza(outgoing, device, outgoing.isCorrupt ? corrupted(encs) : encs);
       stanzas.set(device, stanza);
       this.#server.sendMessage(stanza);
     }
@@ -152,7 +152,7 @@ export class MessageSender {
   }
 }
 
-// What the owner writes on the phone reaches the other devices of the account inside a deviceSentMessage.
+// Messages of the owner reach the other devices of the account inside a deviceSentMessage.
 function wrapOwn({ chat, message }: OutgoingMessage): proto.IMessage {
   return chat.kind === 'own' ? { deviceSentMessage: { destinationJid: chat.recipient, message } } : message;
 }
@@ -169,8 +169,8 @@ function encNode(type: string, content: Uint8Array): BinaryNode {
   return { tag: 'enc', attrs: { v: '2', type }, content };
 }
 
-// Far enough from the end to lie in the sealed part of every kind. New nodes: several devices get the same skmsg node.
-function spoilt(encs: BinaryNode[]): BinaryNode[] {
+// Far enough from the end to be in the encrypted part of each kind. Copies the nodes: devices share the skmsg node.
+function corrupted(encs: BinaryNode[]): BinaryNode[] {
   return encs.map((enc) => {
     if (!(enc.content instanceof Uint8Array)) return enc;
     const bytes = Buffer.from(enc.content);

@@ -14,15 +14,15 @@ import { EmulatorError } from './emulator-error.ts';
 const NOTHING = Buffer.alloc(0);
 const YEAR_S = 365 * 24 * 3600;
 
-/** The server's long-lived Noise key and the certificate chain that vouches for it. */
+/** The server's static Noise key and its certificate chain. */
 export interface ServerIdentity {
   readonly keyPair: KeyPair;
   readonly chain: Uint8Array;
 }
 
 /**
- * Makes a server key with its chain: root signs intermediate, intermediate signs leaf, leaf names the key. The root is
- * not WhatsApp's; the client accepts it because its own check of that signature never fails.
+ * Creates a server key with its chain: root signs intermediate, intermediate signs leaf, leaf contains the key. The root is
+ * not WhatsApp's; the client accepts it because its check of that signature never fails.
  */
 export function makeServerIdentity(nowS = Math.floor(Date.now() / 1000)): ServerIdentity {
   const root = Curve.generateKeyPair();
@@ -45,9 +45,9 @@ export function makeServerIdentity(nowS = Math.floor(Date.now() / 1000)): Server
   return { keyPair, chain };
 }
 
-/** What the client's last handshake message brought. */
+/** The contents of the client's last handshake message. */
 export interface ClientFinish {
-  /** The client's Noise static public key, which names a device for good. */
+  /** The client's Noise static public key, which identifies a device permanently. */
   readonly noiseKey: Buffer;
   readonly payload: proto.ClientPayload;
 }
@@ -76,7 +76,7 @@ export class NoiseServer {
     this.#mixHash(NOISE_WA_HEADER);
   }
 
-  /** Answers the client's first frame with the frame to send back. */
+  /** Returns the response to the client's first frame. */
   hello(frame: Uint8Array): Uint8Array {
     const theirs = proto.HandshakeMessage.decode(frame).clientHello?.ephemeral;
     if (!theirs?.length) throw new EmulatorError('the first frame is no client hello');
@@ -90,7 +90,7 @@ export class NoiseServer {
     return proto.HandshakeMessage.encode({ serverHello }).finish();
   }
 
-  /** Reads the client's second frame; from here on frames are sealed. */
+  /** Reads the client's second frame; later frames are encrypted. */
   finish(frame: Uint8Array): ClientFinish {
     const finish = proto.HandshakeMessage.decode(frame).clientFinish;
     if (!finish?.static || !finish.payload) throw new EmulatorError('the second frame is no client finish');

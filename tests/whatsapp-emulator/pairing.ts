@@ -3,16 +3,16 @@ import type { PairRequest, PhoneActor } from './actors.ts';
 import { accountKeyOf, checkDeviceIdentity } from './adv-identity.ts';
 import type { Connection } from './connection.ts';
 import { Device } from './device.ts';
+import type { EmulatorContext } from './emulator-context.ts';
 import { EmulatorError } from './emulator-error.ts';
 import { streamError } from './faults.ts';
 import { mintRef } from './login.ts';
 import { bytesOf, childBytes, deviceJid, node, SERVER, seconds, uintOf } from './nodes.ts';
-import type { World } from './world.ts';
 
 const REF_COUNT = 6;
 const SIGN_TIMEOUT_MS = 20_000;
 
-/** A client that wants to be linked. */
+/** A client that requests linking. */
 interface Candidate {
   readonly connection: Connection;
   readonly noiseKey: Buffer;
@@ -20,7 +20,7 @@ interface Candidate {
   readonly refs: string[];
   /** Set by `companion_hello`: code pairing with this phone. */
   code?: { readonly ref: string; readonly phone: PhoneActor };
-  /** Set while the client's signature is awaited. */
+  /** Set while waiting for the client's signature. */
   signing?: {
     readonly iqId: string;
     readonly accountKey: Uint8Array;
@@ -28,16 +28,16 @@ interface Candidate {
   };
 }
 
-/** Links new clients, by QR or by code. The cryptography is the phone's; this routes and registers. */
+/** Links new clients, by QR or by code. The phone does the cryptography; this class routes and registers. */
 export class Pairing {
-  readonly #world: World;
+  readonly #context: EmulatorContext;
   readonly #candidates = new Map<Connection, Candidate>();
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(context: EmulatorContext) {
+    this.#context = context;
   }
 
-  /** A client without an account connected: it gets the refs for its QR codes. */
+  /** Handles the connection of a client without an account: sends the refs for its QR codes. */
   begin(connection: Connection, noiseKey: Buffer, payload: proto.ClientPayload): void {
     const registration = payload.devicePairingData;
     if (!registration) {
@@ -55,10 +55,10 @@ export class Pairing {
         ),
       ]),
     );
-    this.#world.events.emit('pairing', { refs });
+    this.#context.events.emit('pairing', { refs });
   }
 
-  /** A stanza of a client that is not logged in. @returns false when it is none of pairing's */
+  /** Handles a stanza of a client that is not logged in. @returns false when it does not belong to pairing */
   onNode(connection: Connection, stanza: BinaryNode): boolean {
     const candidate = this.#candidates.get(connection);
     if (!candidate || stanza.tag !== 'iq') return false;
@@ -83,7 +83,7 @@ export class Pairing {
   async pairDevice(request: PairRequest): Promise<string> {
     const candidate = this.#byRef(request.ref);
     const { phone } = request;
-    const number = this.#world.directory.nextDeviceNumber();
+    const number = this.#context.directory.nextDeviceNumber();
     const pn = deviceJid(phone.pn, number);
     const iqId = candidate.connection.mintId();
     return new Promise((resolve, reject) => {
@@ -166,14 +166,14 @@ export class Pairing {
     const registrationId = uintOf(eRegid ?? undefined) ?? 0;
     const keys = { registrationId, identityKey: eIdent, signedPreKey };
     const device = new Device(phone, number, keyIndex, noiseKey.toString('hex'), keys);
-    this.#world.directory.addDevice(device);
-    this.#world.events.emit('paired', { device: device.pn });
+    this.#context.directory.addDevice(device);
+    this.#context.events.emit('paired', { device: device.pn });
     connection.sendAndClose(streamError(515), 'restart after pairing');
   }
 
   #codeHello(candidate: Candidate, iq: BinaryNode, reg: BinaryNode): void {
     const { connection } = candidate;
-    const phone = this.#world.directory.phone(reg.attrs.jid ?? '');
+    const phone = this.#context.directory.phone(reg.attrs.jid ?? '');
     const wrapped = childBytes(reg, 'link_code_pairing_wrapped_companion_ephemeral_pub');
     const noiseKey = childBytes(reg, 'companion_server_auth_key_pub');
     const attrs = { from: SERVER, id: iq.attrs.id };
@@ -212,7 +212,7 @@ export class Pairing {
   }
 }
 
-/** True for a first login after an account was chosen: such a payload names a user. */
+/** True when the login payload names a user, as after pairing. */
 export function isLogin(payload: proto.ClientPayload): boolean {
   return Boolean(payload.username && Number(payload.username) > 0) && !payload.devicePairingData;
 }

@@ -3,17 +3,17 @@ import type { proto } from '@whiskeysockets/baileys';
 import type { Addressing } from './actors.ts';
 import type { MessageReference } from './message-content.ts';
 
-/** A bubble in front of a person. */
+/** A bubble that a person sees. */
 export interface ReceivedMessage {
   id: string;
-  /** text, caption or emoji as it stands after edits; undefined for what has none, or was deleted */
+  /** text, caption or emoji after edits; undefined when it has none or was deleted */
   text: string | undefined;
   /** ms since 1970 */
   at: number;
   /** user JID of the account (phone number form), or the group's JID */
   chat: string;
   message: proto.IMessage;
-  /** how often the same id came again since */
+  /** number of later deliveries of the same id */
   repeats: number;
 }
 
@@ -25,7 +25,7 @@ export interface ReceivedReceipt {
   at: number;
 }
 
-/** Presence that an account showed. */
+/** Presence of an account. */
 export interface ReceivedPresence {
   from: string;
   chat: string;
@@ -33,27 +33,27 @@ export interface ReceivedPresence {
   at: number;
 }
 
-/** Whom to write to: an account (phone number, JID or phone actor) or a group (JID or group). */
+/** The recipient: an account (phone number, JID or phone actor) or a group (JID or group). */
 export type Recipient = string | { readonly pn: string } | { readonly jid: string };
 
-/** How to say something. */
+/** Options of a message. */
 export interface SayOptions {
   to: Recipient;
-  /** WhatsApp id; a fresh one unless given. The same id again is the same bubble. */
+  /** WhatsApp id; default a new one. A repeated id is the same bubble. */
   id?: string;
-  /** only with text: the message that this one answers */
+  /** only with text: the quoted message */
   quoted?: MessageReference;
   /** ms since 1970; now unless given */
   timestamp?: number;
-  /** which of the person's two addresses a direct chat shows; as the person was made unless given */
+  /** the address form in a direct chat; default that of the person */
   via?: Addressing;
-  /** more attributes of the stanza, over those it would have */
+  /** additional attributes of the stanza, which override its own */
   attrs?: Record<string, string>;
-  /** the first delivery does not decrypt, and the client has to ask for it again */
+  /** the first delivery cannot be decrypted, and the client must request it again */
   isCorrupt?: boolean;
 }
 
-/** Which receipts a person sends: at once, after `receiptDelayMs`, never, or kept until `releaseReceipts`. */
+/** When a person sends receipts: at once, after `receiptDelayMs`, never, or at `releaseReceipts`. */
 export interface ReceiptHabit {
   receipts: 'delivery' | 'read' | 'none' | 'hold';
   receiptDelayMs: number;
@@ -63,10 +63,10 @@ export interface ReceiptHabit {
 export interface PersonOptions {
   /** digits of the phone number */
   phone: string;
-  /** digits of the LID; derived from the phone number unless given */
+  /** digits of the LID; default derived from the phone number */
   lid?: string;
   name?: string;
-  /** the address that direct messages show unless `say` says otherwise; `pn` unless given */
+  /** the default address form of direct messages; default `pn` */
   via?: Addressing;
   habit?: Partial<ReceiptHabit>;
 }
@@ -77,7 +77,7 @@ export function lidOf(phone: string): string {
   return String(100_000_000_000_000n + (hash % 900_000_000_000_000n));
 }
 
-/** A message id as phones make them: 32 hexadecimal digits. */
+/** A message id in the form of phones: 32 hexadecimal digits. */
 export function newMessageId(): string {
   return randomBytes(16).toString('hex').toUpperCase();
 }

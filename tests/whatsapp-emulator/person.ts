@@ -36,14 +36,14 @@ import { SignalPeer } from './signal-peer.ts';
 import { SenderKeys } from './signal-sender-keys.ts';
 import { PATIENCE_MS, Timeline } from './timeline.ts';
 
-/** A virtual person with a phone of their own: writes to accounts and groups, reads and receipts what they answer. */
+/** A virtual person with a phone: writes to accounts and groups, reads their replies and sends receipts. */
 export class Person implements Actor {
   readonly phone: string;
   readonly pn: string;
   readonly lid: string;
   readonly pushName: string;
   readonly devices: readonly number[] = [0];
-  /** may be changed at any time */
+  /** can be changed at any time */
   habit: ReceiptHabit;
   readonly #server: ServerSide;
   readonly #via: Addressing;
@@ -58,7 +58,7 @@ export class Person implements Actor {
   readonly #heldReceipts: ReceiptToDevice[] = [];
   #repliesTaken = 0;
 
-  /** Does not make the person reachable; `createPerson` does. */
+  /** Does not register the person; `createPerson` does. */
   constructor(server: ServerSide, options: PersonOptions) {
     this.#server = server;
     this.phone = options.phone;
@@ -72,12 +72,12 @@ export class Person implements Actor {
     this.#sender = new MessageSender(this, server, this.#peer, this.#senderKeys);
   }
 
-  /** Bubbles in the order in which they appeared. */
+  /** Bubbles in order of appearance. */
   get received(): readonly ReceivedMessage[] {
     return this.#received.items;
   }
 
-  /** Receipts for own messages, in the order in which they came. */
+  /** Receipts for own messages, in order of arrival. */
   get receipts(): readonly ReceivedReceipt[] {
     return this.#receipts.items;
   }
@@ -88,10 +88,10 @@ export class Person implements Actor {
   }
 
   /**
-   * Writes a message; calls appear in the chat in their order. Resolves when the server has taken it, whether or not
+   * Writes a message; messages appear in the order of the calls. Resolves when the server has received it, whether or not
    * the client is online.
    * @returns its WhatsApp id
-   * @throws {EmulatorError} when no linked device would get it
+   * @throws {EmulatorError} when there is no linked device to receive it
    */
   async say(content: string | proto.IMessage, options: SayOptions): Promise<string> {
     const id = options.id ?? newMessageId();
@@ -108,7 +108,7 @@ export class Person implements Actor {
     return this.say(editedText(id, text), options);
   }
 
-  /** Posts a status, which the account's devices get like everyone who has the person's number. */
+  /** Posts a status, which the account's devices receive as contacts of the person. */
   postStatus(text: string, to: Recipient): Promise<string> {
     return this.say(text, { to, attrs: { from: 'status@broadcast', participant: this.pn } });
   }
@@ -123,7 +123,7 @@ export class Person implements Actor {
     return this.#sender.resend(id);
   }
 
-  /** Shows that this person is writing, or has stopped. */
+  /** Shows that this person is typing, or has stopped. */
   startTyping(to: Recipient, state: 'composing' | 'paused' = 'composing'): void {
     const { chat, devices } = this.#destination(to, undefined);
     if (chat.kind === 'own') return;
@@ -131,8 +131,8 @@ export class Person implements Actor {
   }
 
   /**
-   * The next bubble that no call has given yet, waiting for it if need be.
-   * @throws {EmulatorError} when none came in time
+   * The next bubble that no call has returned yet; waits for it.
+   * @throws {EmulatorError} when none arrived in time
    */
   async nextReply(timeoutMs = PATIENCE_MS): Promise<ReceivedMessage> {
     const index = this.#repliesTaken++;
@@ -162,7 +162,7 @@ export class Person implements Actor {
     return this.#presences.first((presence) => presence.state === state, timeoutMs, `presence ${state}`);
   }
 
-  /** Asks for a message once more with a retry receipt, as a phone that lost it would; see `ReceivedMessage.repeats`. */
+  /** Requests a message again with a retry receipt, as a phone that lost it; see `ReceivedMessage.repeats`. */
   askAgain(id: string): void {
     this.#reader.askAgain(id);
   }
@@ -173,8 +173,8 @@ export class Person implements Actor {
   }
 
   /**
-   * Forgets the Signal sessions with an account and the keys of its groups, as a reinstalled phone would: what its
-   * devices send next cannot be decrypted until they answer a retry receipt.
+   * Deletes the Signal sessions with an account and the keys of its groups, like a reinstalled phone: messages of its
+   * devices cannot be decrypted until they respond to a retry receipt.
    */
   async loseSession(account: string | { readonly pn: string }): Promise<void> {
     for (const device of this.#server.linkedDevices(accountJid(account))) {
@@ -182,7 +182,7 @@ export class Person implements Actor {
     }
   }
 
-  /** Forgets all sender keys of a group, own and others'. */
+  /** Deletes all sender keys of a group, own and others'. */
   loseGroupKeys(group: string | { readonly jid: string }): void {
     this.#sender.forgetGroup(typeof group === 'string' ? group : group.jid);
   }
@@ -286,7 +286,7 @@ export function createPerson(server: ServerSide, options: PersonOptions): Person
 }
 
 /**
- * Makes that many people with consecutive phone numbers.
+ * Creates `count` people with consecutive phone numbers.
  * @param first digits of the first phone number
  */
 export function createPeople(server: ServerSide, count: number, first = '34600100000'): Person[] {

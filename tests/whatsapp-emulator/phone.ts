@@ -20,11 +20,11 @@ import { SignalPeer } from './signal-peer.ts';
 import { SenderKeys } from './signal-sender-keys.ts';
 import { PATIENCE_MS, Timeline } from './timeline.ts';
 
-/** Whose phone it is. */
+/** The owner of the phone. */
 export interface PhoneOptions {
   /** digits of the phone number */
   phone: string;
-  /** digits of the LID; derived from the phone number unless given */
+  /** digits of the LID; default derived from the phone number */
   lid?: string;
   name?: string;
 }
@@ -36,7 +36,7 @@ interface CodeLink {
 }
 
 /**
- * The phone of an account: links clients by QR or by code, gets a copy of what they send, and writes itself.
+ * The phone of an account: links clients by QR or by code, receives copies of their messages, and writes messages.
  */
 export class Phone implements PhoneActor {
   readonly pn: string;
@@ -52,7 +52,7 @@ export class Phone implements PhoneActor {
   readonly #copies = new Timeline<ReceivedMessage>();
   #lastKeyIndex = 0;
 
-  /** Does not make the account pairable; `createPhone` does. */
+  /** Does not register the account; `createPhone` does. */
   constructor(server: ServerSide, options: PhoneOptions) {
     this.#server = server;
     this.pn = `${options.phone}@s.whatsapp.net`;
@@ -69,7 +69,7 @@ export class Phone implements PhoneActor {
     return this.#peer.identity.identityKey.public;
   }
 
-  /** What linked devices sent, as copied to this phone, in order. */
+  /** Copies of the messages of linked devices, in order. */
   get copies(): readonly ReceivedMessage[] {
     return this.#copies.items;
   }
@@ -77,7 +77,7 @@ export class Phone implements PhoneActor {
   /**
    * Scans a QR code, given as its text.
    * @returns device JID of the new linked device, phone number form
-   * @throws {EmulatorError} when the text is no pairing QR, or no connected client shows it
+   * @throws {EmulatorError} when the text is not a pairing QR code, or no connected client shows it
    */
   async scan(qrText: string): Promise<string> {
     const { ref, identityKey, advSecret } = parsePairingQr(qrText);
@@ -85,9 +85,9 @@ export class Phone implements PhoneActor {
   }
 
   /**
-   * Types the eight-letter code that a client shows, waiting for the client's request if it is not there yet.
+   * Types the eight-letter code that a client shows; waits for the client's request.
    * @returns device JID of the new linked device, phone number form
-   * @throws {EmulatorError} when the code is wrong or nothing came of it in time
+   * @throws {EmulatorError} when the code is wrong or pairing did not complete in time
    */
   async enterCode(code: string, timeoutMs = PATIENCE_MS): Promise<string> {
     const isNew = ({ ref }: LinkCodeHello) => !this.#codeLinks.has(ref);
@@ -128,14 +128,14 @@ export class Phone implements PhoneActor {
     return id;
   }
 
-  /** The owner unlinks a device: every one of the account unless one is named. */
+  /** The owner unlinks a device; default all devices of the account. */
   unlink(devicePn?: string): void {
     for (const { pn } of this.#server.linkedDevices(this.pn)) {
       if (devicePn === undefined || pn === devicePn) this.#server.unlinkDevice(pn);
     }
   }
 
-  /** The first `count` copies of what linked devices sent, as soon as there are that many. */
+  /** The first `count` copies of messages of linked devices, as soon as there are that many. */
   async waitForCopies(count: number, timeoutMs = PATIENCE_MS): Promise<readonly ReceivedMessage[]> {
     if (count > 0) await this.#copies.at(count - 1, timeoutMs, `${count} copies for ${this.pushName}`);
     return this.copies.slice(0, count);
@@ -188,7 +188,7 @@ export class Phone implements PhoneActor {
   }
 }
 
-/** Creates the phone of an account and registers it with the server: the account can be paired now. */
+/** Creates the phone of an account and registers it with the server, so that the account can be paired. */
 export function createPhone(server: ServerSide, options: PhoneOptions): Phone {
   const phone = new Phone(server, options);
   server.addPhone(phone);

@@ -6,7 +6,7 @@ import type { MediaHost } from './media-host.ts';
 import { children, deviceOf, isGroupJid, node, SERVER, seconds, userJid } from './nodes.ts';
 import { answerUsync } from './usync.ts';
 
-/** What a query handler may look at. */
+/** The context of a query handler. */
 export interface QueryContext {
   readonly device: Device;
   readonly directory: Directory;
@@ -21,7 +21,7 @@ type Handler = (iq: BinaryNode, context: QueryContext) => Answer;
 const NOTHING: readonly BinaryNode[] = [];
 const NOT_FOUND = { code: 404, text: 'item-not-found' } as const;
 
-/** Wraps an answer into the `iq` that the client waits for. */
+/** Wraps a result into the `iq` that the client waits for. */
 export function answerTo(iq: BinaryNode, answer: Exclude<Answer, undefined>): BinaryNode {
   const attrs = { id: iq.attrs.id, from: iq.attrs.to ?? SERVER };
   if ('code' in answer) {
@@ -32,7 +32,7 @@ export function answerTo(iq: BinaryNode, answer: Exclude<Answer, undefined>): Bi
   return node('iq', { ...attrs, type: 'result' }, answer.length > 0 ? [...answer] : undefined);
 }
 
-/** Answers the queries that need no more than the directory. */
+/** Responds to the queries that need only the directory. */
 export function answerQuery(iq: BinaryNode, context: QueryContext): Answer {
   return HANDLERS[iq.attrs.xmlns ?? '']?.(iq, context);
 }
@@ -150,7 +150,7 @@ function groupNode(group: GroupInfo): BinaryNode {
   );
 }
 
-/** The account has no app state: each collection comes back as the client has it, a patch raises its version. */
+/** The account has no app state: each collection is returned as the client has it, a patch increases its version. */
 function answerAppState(iq: BinaryNode): Answer {
   const collections = children(getBinaryNodeChild(iq, 'sync')).map((collection) => {
     const version = Number(collection.attrs.version ?? 0) + (getBinaryNodeChild(collection, 'patch') ? 1 : 0);

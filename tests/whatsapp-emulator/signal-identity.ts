@@ -2,15 +2,15 @@ import { randomInt } from 'node:crypto';
 import { Curve, generateSignalPubKey, type KeyPair, signedKeyPair } from '@whiskeysockets/baileys';
 import type { KeyBundle } from './actors.ts';
 
-/** The private halves as libsignal asks for them. */
+/** The private keys in the form of libsignal. */
 export interface LibsignalKeyPair {
   privKey: Buffer;
   pubKey: Buffer;
 }
 
 /**
- * The Signal keys of one device: identity, one signed pre-key, and one-time pre-keys made as they are asked for.
- * Making one costs well under a millisecond: the signature over the signed pre-key (10 ms) waits for its first use.
+ * The Signal keys of one device: identity, one signed pre-key, and one-time pre-keys created on request.
+ * Creation takes well under a millisecond: the signature over the signed pre-key (10 ms) is made at its first use.
  */
 export class SignalIdentity {
   /** 14 bits, as clients choose it */
@@ -38,7 +38,7 @@ export class SignalIdentity {
     };
   }
 
-  /** How many one-time keys were handed out and not used yet. */
+  /** The number of one-time keys that were issued and not used yet. */
   get unusedPreKeys(): number {
     return this.#oneTimeKeys.size;
   }

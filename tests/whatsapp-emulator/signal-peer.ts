@@ -6,10 +6,10 @@ import type { KeyBundle } from './actors.ts';
 import { SignalIdentity } from './signal-identity.ts';
 import { SignalStore } from './signal-store.ts';
 
-/** The very bytes were decrypted before: a redelivery, whose key is spent. */
+/** The same bytes were decrypted before: a redelivery, whose key is used up. */
 export class RepeatedCiphertextError extends Error {}
 
-/** What `encryptFor` gives: the `type` and the content of an `<enc>` node. */
+/** The result of `encryptFor`: the `type` and the content of an `<enc>` node. */
 export interface DirectCiphertext {
   type: 'pkmsg' | 'msg';
   bytes: Buffer;
@@ -18,8 +18,8 @@ export interface DirectCiphertext {
 const REMEMBERED_CIPHERTEXTS = 2_000;
 
 /**
- * The Signal side of one virtual device: one session with each linked device, whichever of its two addresses is in
- * use. Calls for one device run one after the other; a call that fails changes no session.
+ * The Signal side of one virtual device: one session with each linked device, for both of its addresses.
+ * Calls for one device run in sequence; a call that fails changes no session.
  */
 export class SignalPeer {
   readonly identity: SignalIdentity;
@@ -28,7 +28,7 @@ export class SignalPeer {
   readonly #tails = new Map<string, Promise<unknown>>();
   readonly #decrypted = new Set<string>();
 
-  /** @param name the user part of the owner's JID; keeps its queue inside libsignal apart from others' */
+  /** @param name the user part of the owner's JID; separates its queue inside libsignal from others */
   constructor(name: string, identity = new SignalIdentity()) {
     this.#name = name;
     this.identity = identity;
@@ -36,8 +36,8 @@ export class SignalPeer {
   }
 
   /**
-   * Pads and encrypts a message for a linked device. Without a session one is opened with the bundle first; until
-   * that device answers, everything to it is a `pkmsg`.
+   * Pads and encrypts a message for a linked device. Opens a session with the bundle when there is none; until
+   * that device replies, each message to it is a `pkmsg`.
    * @param device device JID, phone number form
    * @param takeBundle called only when a session has to be opened
    */
@@ -56,9 +56,9 @@ export class SignalPeer {
   }
 
   /**
-   * Decrypts what a linked device sent.
+   * Decrypts a message of a linked device.
    * @throws {RepeatedCiphertextError} for bytes that were decrypted before
-   * @throws {Error} for anything else that does not decrypt; the session is as it was
+   * @throws {Error} for any other undecryptable message; the session is unchanged
    */
   decryptFrom(device: string, type: 'pkmsg' | 'msg', bytes: Uint8Array): Promise<proto.Message> {
     const address = this.#address(device);
@@ -78,12 +78,12 @@ export class SignalPeer {
     });
   }
 
-  /** Opens a new session with a bundle; the one in use so far still decrypts what is under way. */
+  /** Opens a new session with a bundle; the former one still decrypts messages in transit. */
   openSession(device: string, bundle: KeyBundle): Promise<void> {
     return this.#inOrder(device, () => this.#open(this.#address(device), bundle));
   }
 
-  /** Forgets every session with that device: its next `msg` cannot be decrypted. */
+  /** Deletes all sessions with that device: its next `msg` cannot be decrypted. */
   async forgetSession(device: string): Promise<void> {
     await this.#inOrder(device, async () => this.#store.forget(this.#address(device).toString()));
   }
@@ -98,7 +98,7 @@ export class SignalPeer {
         publicKey: withTypeByte(bundle.signedPreKey.publicKey),
         signature: Buffer.from(bundle.signedPreKey.signature),
       },
-      // libsignal's types demand a one-time key, its code does without
+      // libsignal's types require a one-time key, its code does not
       preKey: (bundle.preKey && {
         keyId: bundle.preKey.keyId,
         publicKey: withTypeByte(bundle.preKey.publicKey),
@@ -110,14 +110,14 @@ export class SignalPeer {
     const cipher = new SessionCipher(this.#store, address);
     if (type === 'msg') return this.#decryptWithOneSession(address.toString(), cipher, bytes);
     const { baseKey } = PreKeyWhisperMessage.decode(bytes.subarray(1));
-    // closed here, because libsignal would print the whole session when it closes one
+    // closed here, because libsignal prints the whole session when it closes one
     if (!this.#store.knowsBaseKey(address.toString(), Buffer.from(baseKey).toString('base64'))) {
       this.#store.closeSessions(address.toString());
     }
     return cipher.decryptPreKeyWhisperMessage(bytes);
   }
 
-  // libsignal tries its sessions in turn and keeps what the failed tries did to them; here each is tried alone.
+  // libsignal tries its sessions in sequence and keeps the changes of failed tries; here each is tried alone.
   async #decryptWithOneSession(address: string, cipher: SessionCipher, bytes: Buffer): Promise<Buffer> {
     const { ephemeralKey } = WhisperMessage.decode(bytes.subarray(1, -8));
     const keys = this.#store.sessionsFor(address, Buffer.from(ephemeralKey).toString('base64'));

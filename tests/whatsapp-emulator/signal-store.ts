@@ -12,7 +12,7 @@ interface StoredSession {
   _chains: Record<string, StoredChain>;
 }
 
-/** The form libsignal gives to and takes from its store; `closed` is -1 while a session is in use. */
+/** The form of a session in libsignal's store; `closed` is -1 while the session is in use. */
 interface StoredRecord {
   _sessions: Record<string, StoredSession>;
   version: string;
@@ -21,8 +21,8 @@ interface StoredRecord {
 const RECEIVING = 2;
 
 /**
- * The sessions of one virtual device, in memory, in the form libsignal asks for. Every session is kept serialised,
- * so that a failed decryption, which alters the loaded copy, leaves no trace.
+ * The sessions of one virtual device, in memory, in the form of libsignal. Each session is kept serialised,
+ * so that a failed decryption, which changes the loaded copy, has no effect.
  */
 export class SignalStore implements SignalStorage {
   readonly #identity: SignalIdentity;
@@ -34,7 +34,7 @@ export class SignalStore implements SignalStorage {
 
   async loadSession(address: string): Promise<SessionRecord | null> {
     const stored = this.#records.get(address);
-    // libsignal's types call the serialised form bytes; it is the object that serialize() gave
+    // libsignal's types call the serialised form bytes; it is the object that serialize() returned
     return stored ? SessionRecord.deserialize(stored as unknown as Uint8Array) : null;
   }
 
@@ -44,7 +44,7 @@ export class SignalStore implements SignalStorage {
     this.#records.set(address, stored);
   }
 
-  /** Marks every session with that device as past, which still decrypts what is under way. */
+  /** Closes all sessions with that device; they still decrypt messages in transit. */
   closeSessions(address: string): void {
     const stored = this.#records.get(address);
     if (!stored) return;
@@ -55,7 +55,7 @@ export class SignalStore implements SignalStorage {
     this.#records.set(address, copy);
   }
 
-  /** The state to give back to `restore` when what follows fails. */
+  /** The state for `restore` after a failure. */
   snapshot(address: string): unknown {
     return this.#records.get(address);
   }
@@ -71,14 +71,14 @@ export class SignalStore implements SignalStorage {
     return sessions.some((session) => session.indexInfo.closed === -1);
   }
 
-  /** Whether the other device began a session with this base key (base64) before. */
+  /** Whether the other device opened a session with this base key (base64) before. */
   knowsBaseKey(address: string, baseKey: string): boolean {
     return this.#records.get(address)?._sessions[baseKey] !== undefined;
   }
 
   /**
-   * The keys of the sessions worth trying for a message with this ratchet key (base64), likeliest first: the one that
-   * has a chain for it, else all, the last used before the others.
+   * The keys of the sessions to try for a message with this ratchet key (base64), most likely first: the one that
+   * has a chain for it, else all, the most recently used first.
    */
   sessionsFor(address: string, ratchetKey: string): string[] {
     const sessions = Object.entries(this.#records.get(address)?._sessions ?? {});
@@ -87,7 +87,7 @@ export class SignalStore implements SignalStorage {
     return sessions.sort(([, a], [, b]) => b.indexInfo.used - a.indexInfo.used).map(([key]) => key);
   }
 
-  /** Leaves only one session in place. @returns the full record, for `merge` or `restore` */
+  /** Keeps only one session. @returns the full record, for `merge` or `restore` */
   isolate(address: string, sessionKey: string): unknown {
     const full = this.#records.get(address);
     const session = full?._sessions[sessionKey];
@@ -97,19 +97,19 @@ export class SignalStore implements SignalStorage {
     return full;
   }
 
-  /** Puts the sessions that `isolate` took away back beside the one that was used. */
+  /** Adds the sessions that `isolate` removed to the one that was used. */
   merge(address: string, full: unknown): void {
     const { version, _sessions } = full as StoredRecord;
     const used = this.#records.get(address)?._sessions;
     this.#records.set(address, { version, _sessions: { ..._sessions, ...used } });
   }
 
-  /** Drops everything known about that device, as after a reinstallation. */
+  /** Deletes all sessions of that device, as after a reinstallation. */
   forget(address: string): void {
     this.#records.delete(address);
   }
 
-  /** Any identity is trusted: people change phones, and the emulator is not the one under test. */
+  /** Any identity is trusted, because people change phones. */
   isTrustedIdentity(): boolean {
     return true;
   }
@@ -135,7 +135,7 @@ export class SignalStore implements SignalStorage {
   }
 }
 
-/** libsignal never deletes a receiving chain; one without keys decrypts nothing and slows a long chat down. */
+/** libsignal never deletes a receiving chain; one without keys decrypts nothing and slows down a long chat. */
 function dropFinishedChains(record: StoredRecord): void {
   for (const session of Object.values(record._sessions)) {
     for (const [key, chain] of Object.entries(session._chains)) {

@@ -1,6 +1,6 @@
 import { EmulatorError } from './emulator-error.ts';
 
-/** How long to wait for what should happen at once, in milliseconds: on a busy machine that takes its time. */
+/** Default time limit of waits, in milliseconds; long enough for a busy machine. */
 export const PATIENCE_MS = 20_000;
 
 interface Waiter<T> {
@@ -8,7 +8,7 @@ interface Waiter<T> {
   resolve: (item: T) => void;
 }
 
-/** An ordered list that grows, and can be waited on. */
+/** A growing ordered list with waits for its items. */
 export class Timeline<T> {
   readonly #items: T[] = [];
   readonly #waiters = new Set<Waiter<T>>();
@@ -33,12 +33,12 @@ export class Timeline<T> {
     return this.#wait((items) => items[index], timeoutMs, what);
   }
 
-  /** The first item that fits, as soon as there is one. */
+  /** The first matching item, as soon as there is one. */
   first(fits: (item: T) => boolean, timeoutMs: number, what: string): Promise<T> {
     return this.#wait((items) => items.find(fits), timeoutMs, what);
   }
 
-  /** The latest item that fits, as soon as there is one. */
+  /** The latest matching item, as soon as there is one. */
   last(fits: (item: T) => boolean, timeoutMs: number, what: string): Promise<T> {
     return this.#wait((items) => items.findLast(fits), timeoutMs, what);
   }

@@ -5,7 +5,7 @@ import type { Directory } from './directory.ts';
 import { EmulatorError } from './emulator-error.ts';
 import { deviceJid, isGroupJid, isLidJid, node, seconds } from './nodes.ts';
 
-/** Makes the stanza of an actor's message, with the addresses that Baileys reads PN and LID from. */
+/** Builds the stanza of an actor's message, with the addresses from which Baileys reads PN and LID. */
 export function messageStanza(message: MessageToDevice, device: Device, directory: Directory): BinaryNode {
   const attrs = {
     id: message.id,
@@ -18,7 +18,7 @@ export function messageStanza(message: MessageToDevice, device: Device, director
   return node('message', attrs, [...message.encs, ...(message.children ?? [])]);
 }
 
-/** Makes the stanza of an actor's receipt; ids after the first go into a list. */
+/** Builds the stanza of an actor's receipt; ids after the first are in a list. */
 export function receiptStanza(receipt: ReceiptToDevice, directory: Directory): BinaryNode {
   const { from, chat, fromDevice = 0, ids } = receipt;
   const address =
@@ -32,7 +32,7 @@ export function receiptStanza(receipt: ReceiptToDevice, directory: Directory): B
   return node('receipt', attrs, content.length > 0 ? content : undefined);
 }
 
-/** The address an actor goes by in a group. */
+/** The address of an actor in a group. */
 export function groupAddress(
   member: { readonly pn: string; readonly lid: string },
   group: string,

@@ -30,7 +30,7 @@ export class TranscriptFeed {
     return this.#emulator.transcript().filter((entry) => entry.seq > seq);
   }
 
-  /** The same, but waits for the first one when there is none yet; none in time is an empty list. */
+  /** The same, but waits for the first one; returns an empty list when none arrives in time. */
   async waitAfter(seq: number, waitMs: number): Promise<TranscriptEntry[]> {
     const entries = this.after(seq);
     if (entries.length > 0 || waitMs === 0) return entries;
@@ -49,7 +49,7 @@ export class TranscriptFeed {
     return this.after(seq);
   }
 
-  /** Server-sent events, one per entry, `id` its `seq`; until the reader hangs up. */
+  /** Server-sent events, one per entry with its `seq` as `id`, until the reader disconnects. */
   stream(response: ServerResponse, seq: number): void {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     response.write(': the transcript of the emulator\n\n');

@@ -5,7 +5,7 @@ import type { Reading } from './actors.ts';
 export interface TranscriptEntry {
   readonly seq: number;
   readonly atMs: number;
-  /** `in`: a person wrote to an account. `out`: a client wrote. `read`: someone read what a client wrote. `receipt`: a client's receipt. */
+  /** `in`: a person wrote to an account. `out`: a client wrote. `read`: a person read a client's message. `receipt`: a client's receipt. */
   readonly kind: 'in' | 'out' | 'read' | 'receipt';
   /** WhatsApp id of the message concerned. */
   readonly id: string;
@@ -16,7 +16,7 @@ export interface TranscriptEntry {
   /** The chat: a group's JID, else the person's user JID in the form used on the wire. */
   readonly chat: string;
   readonly text?: string;
-  /** `read`: how the reading went; `receipt`: its type, `delivery` when it has none. */
+  /** `read`: the outcome of decryption; `receipt`: its type, `delivery` when it has none. */
   readonly detail?: string;
 }
 
@@ -30,7 +30,7 @@ export interface ArrivedStanza {
   readonly attrs: Readonly<Record<string, string>>;
 }
 
-/** What a chat shows: one bubble per WhatsApp id, however often it was sent. */
+/** A bubble of a chat: one per WhatsApp id, however often it was sent. */
 export interface Bubble {
   readonly id: string;
   /** `account` for a client's message, else the writing person's phone number JID. */
@@ -38,16 +38,16 @@ export interface Bubble {
   readonly account: string;
   text: string | undefined;
   readonly firstAtMs: number;
-  /** How often a reader got the same id once more; WhatsApp shows it once all the same. */
+  /** The number of repeats of the id at a reader; WhatsApp shows it once. */
   repeats: number;
-  /** Who read it (user JIDs, phone number form). */
+  /** The readers (user JIDs, phone number form). */
   readonly readers: string[];
-  /** True once delivered: a person's message by the client's receipt, a client's message by its reading. */
+  /** True after delivery: of a person's message by the client's receipt, of a client's message by a reader. */
   isDelivered: boolean;
   isDeleted: boolean;
 }
 
-/** The record of every message sent and delivered, which tests check. */
+/** The record of all sent and delivered messages, which tests check. */
 export class Transcript {
   readonly #entries: TranscriptEntry[] = [];
   readonly #stanzas: ArrivedStanza[] = [];
@@ -64,12 +64,12 @@ export class Transcript {
     return [...this.#stanzas];
   }
 
-  /** Notes a stanza as it arrives. */
+  /** Records an arriving stanza. */
   arrived(device: string | undefined, { tag, attrs }: BinaryNode): void {
     this.#stanzas.push({ seq: this.#stanzas.length + 1, atMs: Date.now(), device, tag, attrs });
   }
 
-  /** The bubbles of a chat in the order in which they first showed; `chat` is a person's phone number JID or a group's. */
+  /** The bubbles of a chat in order of appearance; `chat` is a person's phone number JID or a group's. */
   bubbles(chat: string): Bubble[] {
     return [...(this.#chats.get(chat)?.values() ?? [])];
   }
@@ -78,7 +78,7 @@ export class Transcript {
     return this.#chats.get(chat)?.get(id);
   }
 
-  /** A person wrote. The same id again (a resend) adds a line but no bubble. */
+  /** A person wrote. A repeated id (a resend) adds a line but no bubble. */
   wrote(entry: { id: string; account: string; person: string; chat: string; message: proto.IMessage }): void {
     const text = textOf(entry.message);
     this.#add({ kind: 'in', ...entry, text });
@@ -91,7 +91,7 @@ export class Transcript {
     this.#add({ kind: 'out', person: entry.chat, ...entry });
   }
 
-  /** Someone got a client's message. @returns true when the same person had read that id before */
+  /** A person received a client's message. @returns true when the same person had read that id before */
   readBy(
     entry: { id: string; account: string; person: string; chat: string },
     chatKey: string,
@@ -140,7 +140,7 @@ export class Transcript {
   }
 }
 
-/** What a person would read: text, caption, or `undefined` for what has none. */
+/** The visible text: text or caption; `undefined` when it has none. */
 export function textOf(message: proto.IMessage): string | undefined {
   const content = normalizeMessageContent(message);
   return (

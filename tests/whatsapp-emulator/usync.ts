@@ -4,7 +4,7 @@ import { bytesOf, children, isLidJid, node, SERVER, seconds, userJid } from './n
 
 type Protocol = (jid: string, asked: BinaryNode, directory: Directory) => BinaryNode | undefined;
 
-/** Answers a `usync` query: which devices, which LID, whether a number is on WhatsApp at all. */
+/** Responds to a `usync` query: devices, LID, and whether a number is on WhatsApp. */
 export function answerUsync(iq: BinaryNode, directory: Directory): BinaryNode[] {
   const usync = getBinaryNodeChild(iq, 'usync');
   const protocols = children(usync && getBinaryNodeChild(usync, 'query')).map(({ tag }) => tag);
@@ -22,7 +22,7 @@ export function answerUsync(iq: BinaryNode, directory: Directory): BinaryNode[] 
   return [node('usync', attrs, [node('result', {}, []), node('list', {}, users)])];
 }
 
-/** Users are asked for by JID, or by a `+number` inside `<contact>`. */
+/** Users are given by JID, or by a `+number` inside `<contact>`. */
 function askedJid(user: BinaryNode): string {
   const phone = bytesOf(getBinaryNodeChild(user, 'contact'))?.toString('utf8');
   return userJid(user.attrs.jid ?? `${phone?.replace(/\D/g, '')}${SERVER}`);

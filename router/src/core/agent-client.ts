@@ -1,4 +1,5 @@
 import type { AgentResponse, IncomingMessage, Route } from './models.ts';
+import type { Logger } from './ports/logger.ts';
 
 /** Limits and identity of one attempt. */
 export interface AttemptOptions {
@@ -16,6 +17,8 @@ export interface AttemptOptions {
    * @throws {MediaError}
    */
   loadMedia?(): Promise<Uint8Array>;
+  /** Log of the turn, whose lines carry the message and the chat. Absent: the client's own. */
+  log?: Logger;
 }
 
 /**

@@ -25,6 +25,7 @@ import {
   readAnswer,
   sessionStateOf,
 } from './agents/adk/adk-wire.ts';
+import { attemptLog } from './agents/attempt-log.ts';
 import { AgentTransport } from './agents/transport/agent-transport.ts';
 import { redactor } from './agents/transport/redaction.ts';
 import { withLimit } from './agents/transport/with-limit.ts';
@@ -110,7 +111,7 @@ export class HttpAgentClient implements AgentClient {
     message: IncomingMessage,
     options: AttemptOptions = {},
   ): Promise<AgentResponse> {
-    const question = this.#questionOf(endpoint, message, options.signal);
+    const question = this.#questionOf(endpoint, message, options);
     const { sessionKey, run } = question;
     return await this.#state.runAlone(sessionKey, options.signal, async () => {
       if (options.isRepeat || this.#state.isInDoubt(sessionKey, run.messageId)) {
@@ -138,7 +139,7 @@ export class HttpAgentClient implements AgentClient {
     return inlineDataOf(media, await loadMedia());
   }
 
-  #questionOf(endpoint: string, message: IncomingMessage, outer: AbortSignal | undefined): AdkRequest {
+  #questionOf(endpoint: string, message: IncomingMessage, options: AttemptOptions): AdkRequest {
     const server = adkServer(this.#adk.baseUrl ?? endpoint, this.#adk.headers, this.#transport);
     const userId = contractUser(message.from);
     const run: RunRequest = {
@@ -153,9 +154,9 @@ export class HttpAgentClient implements AgentClient {
       server,
       run,
       sessionKey: JSON.stringify([server.name, run.appName, run.userId, run.sessionId]),
-      log: this.#log?.child({ messageId: message.id, appName: run.appName, agent: server.name }),
+      log: attemptLog(this.#log, message, options)?.child({ appName: run.appName, agent: server.name }),
       redact: redactor({ ...run, secrets: server.secrets }),
-      outer,
+      outer: options.signal,
     };
   }
 

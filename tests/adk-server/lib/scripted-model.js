@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseLlm } from '@google/adk';
 
 /**
- * A model that needs no network: a script decides from the conversation what it says, so every run is repeatable.
- * The script gets `{text, turn, toolResult, files}`: the person's last words, which of their messages this is (from 1),
- * the result of a tool when one just ran, and the inlineData of the last message. It returns a response, an array of them, or a text.
+ * A model without a network: a script computes its response from the conversation, so each run is repeatable.
+ * The script gets `{text, turn, toolResult, files}`: the person's last text, the number of their message (from 1),
+ * the result of a tool that just ran, and the inlineData of the last message. It returns a response, several, or a text.
  */
 export class ScriptedModel extends BaseLlm {
   #script;
@@ -26,7 +26,7 @@ export class ScriptedModel extends BaseLlm {
   }
 }
 
-/** A whole response of these parts. */
+/** A complete response with these parts. */
 export function say(...parts) {
   return { content: { role: 'model', parts } };
 }
@@ -35,14 +35,14 @@ function readConversation(contents) {
   const texts = contents
     .filter((content) => content.role === 'user')
     .map((content) => content.parts?.map((part) => part.text ?? '').join('') ?? '')
-    // What other agents did is retold to an agent as user content that begins so.
+    // ADK reports the work of other agents as user content with this prefix.
     .filter((text) => text !== '' && !text.startsWith('For context:'));
   const lastPart = contents.at(-1)?.parts?.at(-1);
   const files = contents.at(-1)?.parts?.flatMap(({ inlineData }) => inlineData ?? []) ?? [];
   return { text: texts.at(-1) ?? '', turn: texts.length, toolResult: lastPart?.functionResponse, files };
 }
 
-/** Waits as a slow model does. */
+/** Waits like a slow model. */
 export async function think(ms) {
   await sleep(ms);
 }

@@ -21,8 +21,8 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 /**
- * The clock of a server that others use too cannot be set. A time that lies hours ahead is what its going back by so much
- * leaves behind, one that lies hours back what its going ahead does.
+ * The clock of a shared server cannot be set. A stored time hours ahead has the effect of a clock set back,
+ * and a stored time hours in the past that of a clock set forward.
  */
 describe('the clock of the database server', () => {
   describe('set back', () => {
@@ -73,7 +73,7 @@ describe('the clock of the database server', () => {
 
     it('does not show a hung node as live for hours', async () => {
       await beat();
-      // Its connection stands and it shows itself no more; another one looks.
+      // Its connection is open but it sends no heartbeat; another node observes it.
       await prisma.$executeRaw`
         UPDATE node SET seen_at = seen_at + interval '5 hours' WHERE id = ${own.nodeId}`;
       const other = new PostgresCluster(postgres, { ...own, nodeId: anAccount(), lockKey: 1 }, 15_000);

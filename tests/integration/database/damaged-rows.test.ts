@@ -28,7 +28,7 @@ const scope = { accountId: ACCOUNT, generation: 1 };
 const ana = aPerson();
 const bo = aPerson();
 
-/** Long enough for several blocks of its own beside the row, and too random to be stored shorter. */
+/** Long enough for several blocks outside the row, and too random to be compressed. */
 const long = () => randomBytes(24_000).toString('base64');
 
 let dataDir: string;
@@ -39,8 +39,8 @@ let otherClaim: ChatClaim;
 const rows = { route: '', victimReply: '', otherReply: '' };
 
 /**
- * Tables keep long values in blocks of their own. In each table the first row has one, and the disk turns one of its
- * blocks to noise: PostgreSQL finds the checksum wrong whenever that value is read.
+ * Tables store long values in separate blocks (TOAST). In each table the first row has one, and one of its blocks
+ * is overwritten: PostgreSQL reports a wrong checksum whenever that value is read.
  */
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-damaged-'));
@@ -117,7 +117,7 @@ async function fill(): Promise<void> {
   rows.otherReply = (await reply('whole')).row.id;
 }
 
-/** Where the long values of a table are, below the data folder. */
+/** The file of the long values of a table, relative to the data folder. */
 async function fileOfLongValues(table: string): Promise<string> {
   const [row] = await postgres.prisma.$queryRaw<Array<{ path: string }>>`
     SELECT pg_relation_filepath(reltoastrelid) AS path FROM pg_class WHERE oid = ${table}::regclass`;
@@ -152,7 +152,7 @@ describe('one damaged row', () => {
     const names = ['a', 'b', 'absent'].map((keyId) => ({ category: 'session', keyId }));
     const read = async () => (await keys.read(scope, names)).map(({ keyId, value }) => [keyId, value]);
     expect(Object.fromEntries(await read())).toEqual({ a: DAMAGED_VALUE, b: 'whole' });
-    // PostgreSQL would have to read the old value to make room: the account stops, and says why.
+    // PostgreSQL must read the old value to replace it: the account stops with the reason.
     const put = (keyId: string) => ({ category: 'session', keyId, value: 'new' });
     const change = (keyId: string) => ({ puts: [put(keyId)], deletes: [], journal: [] });
     await expect(keys.commit(scope, change('a'))).rejects.toThrow(StorageDamagedError);
@@ -188,7 +188,7 @@ describe('one damaged row', () => {
       { text: 'second' },
       { id: messageId, text: '', state: 'dead', reason: 'STORAGE_DAMAGED' },
     ]);
-    // A replay finds it as it was, and it is ended again.
+    // A replay finds the row still damaged, and it becomes a dead letter again.
     const [letter] = await log.deadLetters({ limit: 1 });
     expect(await new PostgresDeadLetters(postgres).replay(letter?.id ?? '', NODE)).toMatchObject({
       outcome: 'replayed',

@@ -35,7 +35,7 @@ describe('startEmbeddedPostgres', () => {
 
   afterAll(() => rm(made, { recursive: true, force: true }));
 
-  /** A database made before, so that not every test waits for one to be made. */
+  /** A database created once, so that most tests need not create one. */
   async function useMadeDatabase(): Promise<void> {
     await cp(join(made, 'postgres'), join(dataDir, 'postgres'), { recursive: true });
   }
@@ -49,7 +49,7 @@ describe('startEmbeddedPostgres', () => {
 
   afterEach(async () => {
     for (const child of children.splice(0)) await end(child, 'SIGKILL');
-    // whatever a killed child left running is taken over and stopped here
+    // a server that a killed child left running is taken over and stopped here
     if (servers.length === 0 && existsSync(join(dataDir, 'postgres', 'data', 'postmaster.pid'))) {
       await start().catch(() => undefined);
     }

@@ -85,7 +85,7 @@ describe('connectExternalPostgres', () => {
     } finally {
       await pooler.close();
     }
-    // Nothing of this node is left behind in a session that others use on.
+    // The node leaves no state in a session that other clients use later.
     await open();
   });
 
@@ -218,7 +218,7 @@ describe('connectExternalPostgres', () => {
   });
 });
 
-/** Speaks as much of PostgreSQL's protocol (version 3, simple query) as the question for its version takes. */
+/** Speaks the part of PostgreSQL's protocol (version 3, simple query) that the version query needs. */
 async function startOldServer() {
   const message = (type: string, body: Buffer) => {
     const length = Buffer.alloc(4);

@@ -47,7 +47,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What a start does with these lines as its key file; without lines it has none. */
+/** Opens the secrets as a start with these lines as its key file; without lines it has none. */
 async function start(lines?: string[], nodeId = 'n1'): Promise<SecretCipher> {
   if (lines) await writeFile(keyFile, lines.join('\n'));
   return openSecrets(client, {
@@ -111,7 +111,7 @@ interface Ids {
   routeId: string;
 }
 
-/** Reads the same back through the stores. */
+/** Reads the same values back through the stores. */
 async function read(postgres: Postgres, { messageId, outboxId, routeId }: Ids): Promise<typeof SECRETS> {
   const keys = new PostgresKeyStore(postgres);
   const route = await new PrismaRouteStore(postgres).get(routeId);
@@ -128,7 +128,7 @@ async function read(postgres: Postgres, { messageId, outboxId, routeId }: Ids): 
   };
 }
 
-/** Every value of every table as text; bytes as they would be read. */
+/** All values of all tables as text; bytes decoded as UTF-8. */
 async function rawTables(): Promise<string> {
   const { rows: tables } = await client.query<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,

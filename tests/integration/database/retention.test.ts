@@ -62,7 +62,7 @@ beforeEach(() => {
   accountId = anAccount();
 });
 
-/** One run as it would be so many days from now. */
+/** One run at the time that many days from now. */
 function runIn(days: number, change: Partial<RetentionDays> = {}, client = postgres) {
   const clock = new FakeClock(Date.now() + days * DAY_MS);
   return new Retention({

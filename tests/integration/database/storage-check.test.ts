@@ -128,7 +128,7 @@ describe('the check of a database', () => {
   });
 
   it('reports a full disk until there is enough free space', async () => {
-    // A trigger plays the disk: whoever writes finds it full.
+    // A trigger simulates the full disk: each write fails.
     await asOwner(
       database,
       `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS

@@ -17,7 +17,7 @@ beforeAll(async () => {
   proxy = await TcpProxy.to(database.url);
 });
 afterEach(async () => {
-  proxy.mend();
+  proxy.restore();
   await Promise.all(clients.map((client) => client.end()));
   clients = [];
 });

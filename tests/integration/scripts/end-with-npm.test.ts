@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { repositoryRoot } from '../../support/repository.ts';
 
 const SCRIPT = pathToFileURL(join(repositoryRoot, 'scripts/end-with-npm.mjs')).href;
-/** Says that it runs, and how it was ended. */
+/** Prints that it runs, and which signal ended it. */
 const PROGRAM = `
   import { endWithNpm } from '${SCRIPT}';
   process.on('SIGTERM', () => { console.log('ended'); process.exit(0); });

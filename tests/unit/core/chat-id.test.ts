@@ -29,7 +29,7 @@ const device = fc.integer({ min: 0, max: 99 });
 const newGroup = digits(18, 18);
 const oldGroup = fc.tuple(digits(8, 15), digits(10, 10)).map(([creator, made]) => `${creator}-${made}`);
 const group = fc.oneof(newGroup, oldGroup);
-/** Text that looks like an address and mostly is none. */
+/** Text that resembles an address and is usually invalid. */
 const nearAddress = fc
   .array(
     fc.oneof(fc.constantFrom(...'0123456789@.:_-+* ()'), fc.constantFrom('lid', 'g.us', 's.whatsapp.net')),
@@ -156,11 +156,11 @@ describe('canonicalChannelId', () => {
       'everyone',
       '**',
       '1234',
-      // A national number names nobody without its country.
+      // A national number is ambiguous without its country.
       '0377715239922',
       'status@broadcast',
       '120363000000000001@newsletter',
-      // Longer than any number, and no group id is written with spaces.
+      // Longer than any number, and a group id contains no spaces.
       '+54 9 3777 23 9922 1234 5',
       '12345678901234567890123456',
       'call 5493777239922',

@@ -6,7 +6,7 @@ import { repositoryRoot } from '../../support/repository.ts';
 
 const page = readDocument('docs/architecture.md');
 
-/** Paths of the folder list, by indentation: two spaces a level. */
+/** Paths of the folder list, by indentation of two spaces per level. */
 function listedPaths(): string[] {
   const list = codeBlocksOf(page).find(({ code }) => code.startsWith('router/src/'))?.code ?? '';
   const parents: string[] = [];
@@ -62,7 +62,7 @@ describe('docs/architecture.md', () => {
   it('lists every folder of the source down to the subject', () => {
     const paths = listedPaths();
     const missing = sourceFolders().filter((folder) => {
-      // Of a subject's own parts (infra/agents/abi/codec) the subject is enough.
+      // The list has subjects, not their parts (infra/agents/abi/codec).
       const subject = folder.split('/').slice(0, 5).join('/').replace(/\/?$/, '/');
       return !paths.includes(folder) && !paths.includes(subject);
     });

@@ -23,7 +23,7 @@ function importGraph(): Map<string, string[]> {
   );
 }
 
-/** Each group of files that import one another in a circle (strongly connected components, after Tarjan). */
+/** Each group of files that import one another in a cycle (strongly connected components, after Tarjan). */
 function cyclesIn(graph: Map<string, string[]>): string[][] {
   const order = new Map<string, number>();
   const lowest = new Map<string, number>();
@@ -60,7 +60,7 @@ function forbidden(isForbidden: (file: string, imported: string) => boolean): st
 const graph = importGraph();
 const production = new Map([...graph].filter(([file]) => file.startsWith('router/src/')));
 
-/** The folder of an agent kind that a file belongs to. What kinds share lies in transport/. */
+/** The folder of the agent kind that a file belongs to. Shared code is in transport/. */
 function agentKind(file: string): string | undefined {
   const folder = /^router\/src\/infra\/agents\/([^/]+)\//.exec(file)?.[1];
   return folder === 'transport' ? undefined : folder;

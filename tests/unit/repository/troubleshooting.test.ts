@@ -15,11 +15,11 @@ const sources = readdirSync(join(repositoryRoot, 'router/src'), { recursive: tru
   .map((path) => readFileSync(join(repositoryRoot, 'router/src', path), 'utf8'))
   .join('\n');
 
-/** Codes of Node.js, PostgreSQL's folder and DBOS that stand in the source and are not wa2ai's. */
+/** Codes in the source that belong to Node.js, PostgreSQL and DBOS. */
 const OTHERS =
   /^(E[A-Z]+|E[A-Z]+_[A-Z]+|UND_ERR_\w+|ERR_\w+|PG_VERSION|MAX_RECOVERY_ATTEMPTS_EXCEEDED|RESOURCE_EXHAUSTED)$/;
 
-/** Error codes of the source: every literal in capitals with an underscore, and those handed to an error. */
+/** Error codes of the source: each literal in capitals with an underscore, and each one passed to an error. */
 function codesOfSource(): string[] {
   const literals = [...sources.matchAll(/'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g)];
   const given = [...sources.matchAll(/\b(?:\w*Error|super)\(\s*'([A-Z]{3,})'|\(\s*\d{3},\s*'([A-Z]{3,})'/g)];
@@ -57,7 +57,7 @@ describe('docs/troubleshooting.md', () => {
   it('has no entry for a code that does not exist', () => {
     const titles = [...page.matchAll(/^### ([A-Z][A-Z_]+)$/gm)].map(([, title = '']) => title);
     const built = titles.filter((title) => !codesOfSource().includes(title));
-    // Put together in the source: INVALID_ and what was invalid, STORAGE_ and the trouble; or given without a call.
+    // Composed in the source: INVALID_ and the field, STORAGE_ and the fault; or given without a call.
     expect(built.filter((code) => !/^(INVALID|STORAGE)_[A-Z_]+$/.test(code))).toEqual([]);
   });
 

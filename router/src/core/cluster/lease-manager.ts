@@ -177,10 +177,7 @@ export class LeaseManager {
       return;
     }
     this.#renewedAtMs = askedAtMs;
-    for (const lease of leases) {
-      if (kept.has(lease.accountId)) lease.renewed(askedAtMs);
-      else lease.lose('another node took the account');
-    }
+    for (const lease of leases) lease.renewed(askedAtMs, kept);
   }
 
   #loseTaken(view: ClusterView): void {
@@ -214,6 +211,8 @@ export class LeaseManager {
     this.#takeableSince.delete(accountId);
     log.info({ accountId, epoch: String(lease.epoch), before: holder?.nodeId }, 'account taken');
     const held: HeldLease = new HeldLease(lease, {
+      leases,
+      isTakeOver: holder !== undefined && !isOwn,
       safeMs: (this.#deps.ttlMs * 2) / 3,
       askedAtMs,
       monotonicMs,

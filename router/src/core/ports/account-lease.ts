@@ -14,6 +14,14 @@ export interface Lease {
 export interface Fence extends Lease {
   /** False when the lease was lost or released, or not renewed in time by this process's own clock. Cheap. */
   isHeld(): boolean;
+  /** Taken from another node, which may log in once more before it notices. */
+  readonly isTakeOver: boolean;
+  /**
+   * Asks the database, and restarts the lease's time. Call it right before each login.
+   * @throws {LeaseLostError} another node has the account; the owner disconnects it
+   * @throws {StorageUnavailableError} unknown: do not log in now
+   */
+  verify(): Promise<void>;
   /** Call it when a write found the lease lost: the owner disconnects the account. */
   lose(reason: string): void;
 }

@@ -130,7 +130,8 @@ export async function askAgent(
     const isOutOfTime = !isOver && leftMs !== undefined && leftMs <= 0;
     const isLast = isOver || isOutOfTime;
     const fields = { attempt: attempts, code: error.code, error: error.message, isLast };
-    deps.log.warn(isOutOfTime ? { ...fields, waitedMs } : fields, 'agent did not answer');
+    const event = error instanceof MediaError ? 'file of the message not loaded' : 'agent did not answer';
+    deps.log.warn(isOutOfTime ? { ...fields, waitedMs } : fields, event);
     if (isOutOfTime) return { kind: 'failed', error: outOfTime(error, waitedMs), ...end() };
     if (isLast) return { kind: 'failed', error, ...end() };
     attempt.waitMs = Math.min(policy.backoffMs(made, retryAfterMs), leftMs ?? Infinity);
@@ -171,6 +172,7 @@ async function attemptOnce(
     const response = await client.sendMessage(endpoint, message, {
       signal: stopping,
       isRepeat: deps.isRepeat ?? false,
+      log: deps.log,
       ...(policy.uncertain && { uncertain: policy.uncertain }),
       ...(loadMedia && { loadMedia }),
     });

@@ -35,6 +35,6 @@ export interface BaileysProviderOptions {
   onReceiptSent?(): void;
   /** Asked before each connection: nothing is received that could not be stored. Default: not asked. */
   storage?: Pick<StorageHealth, 'check'>;
-  /** The right to hold this account's socket: asked for each piece that leaves it. Default: always held. */
-  fence?: Pick<Fence, 'isHeld'>;
+  /** The right to this account's socket: verified before each login, asked for each piece that leaves it. Default: always valid. */
+  fence?: Pick<Fence, 'isHeld' | 'isTakeOver' | 'verify'>;
 }

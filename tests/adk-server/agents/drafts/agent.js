@@ -1,7 +1,7 @@
 import { LlmAgent, SequentialAgent } from '@google/adk';
 import { ScriptedModel } from '../../lib/scripted-model.js';
 
-/** Two agents one after the other; both give a final answer, the second is for the person. */
+/** Two agents in sequence; both return a final answer, and the person gets the second. */
 export const rootAgent = new SequentialAgent({
   name: 'drafts',
   subAgents: [

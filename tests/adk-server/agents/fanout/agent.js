@@ -1,7 +1,7 @@
 import { LlmAgent, ParallelAgent } from '@google/adk';
 import { ScriptedModel, think } from '../../lib/scripted-model.js';
 
-/** Two agents at once in branches of their own; the person should get both answers. */
+/** Two parallel agents in separate branches; the person gets both answers. */
 export const rootAgent = new ParallelAgent({
   name: 'fanout',
   subAgents: [

@@ -36,7 +36,7 @@ const billing = new LlmAgent({
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** What the front desk says to words that name a case; every other text is repeated with the number of its turn. */
+/** Answers to texts that name a case; any other text is repeated with the number of its turn. */
 const CASES = {
   weather: () => say({ text: 'Let me look that up. ' }, call('get_weather', { city: 'Lima' })),
   broken: () => say(call('broken', {})),

@@ -1,7 +1,7 @@
 import { LlmAgent, ParallelAgent, SequentialAgent } from '@google/adk';
 import { ScriptedModel } from '../../lib/scripted-model.js';
 
-/** Two agents at once, then a third that sums up: only the sum is for the person. */
+/** Two parallel agents, then a third that summarizes: the person gets only the summary. */
 export const rootAgent = new SequentialAgent({
   name: 'merged',
   subAgents: [

@@ -1,7 +1,7 @@
 import { LlmAgent } from '@google/adk';
 import { ScriptedModel } from '../../lib/scripted-model.js';
 
-/** An agent that bears the author name of the agent contract. */
+/** An agent with the author name of the agent contract. */
 export const rootAgent = new LlmAgent({
   name: 'model',
   model: new ScriptedModel('model', ({ text, turn }) => `turn ${turn}: you said "${text}"`),

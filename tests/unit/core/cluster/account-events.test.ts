@@ -26,7 +26,15 @@ function setup() {
   registry.add({ provider: { accountId: 'a' } as ChatProvider, delivery });
   const log = recordingLog();
   const events = new AccountEvents({
-    fence: { accountId: 'a', owner: 'n1', epoch: 1n, isHeld: () => isHeld, lose: () => undefined },
+    fence: {
+      accountId: 'a',
+      owner: 'n1',
+      epoch: 1n,
+      isHeld: () => isHeld,
+      isTakeOver: false,
+      verify: async () => undefined,
+      lose: () => undefined,
+    },
     inbox: new MemoryInbox(state),
     outbox: new MemoryOutbox(state),
     workers: { nodeForNextChat: () => 'n1', serve: (claim) => void calls.push(`serve ${claim.chatId}`) },

@@ -10,7 +10,7 @@ import { quietLog } from '../../../support/quiet-log.ts';
 const TTL_MS = 15_000;
 
 /** Nodes in one process that share accounts, leases and time; each can be cut off from the database or killed. */
-class World {
+class TestCluster {
   readonly clock = new FakeClock(0);
   readonly state = new MemoryLeaseState();
   readonly accounts: string[] = [];
@@ -69,29 +69,29 @@ class World {
 }
 
 class TestNode {
-  readonly #world: World;
+  readonly #cluster: TestCluster;
   readonly nodeId: string;
   /** Open sockets by account. */
   readonly open = new Map<string, Fence>();
   readonly abandoned: string[] = [];
   readonly owner: LeaseManager;
-  /** How often it showed itself to the others. */
+  /** The number of its heartbeats. */
   shown = 0;
   isDraining = false;
   isCutOff = false;
   connectedForMs = 60_000;
   holdFailures = 0;
-  /** How long the socket of an account takes to be closed in order. */
+  /** The duration of an orderly close of an account's socket. */
   stopTakesMs = 0;
 
-  constructor(world: World, nodeId: string) {
-    this.#world = world;
+  constructor(cluster: TestCluster, nodeId: string) {
+    this.#cluster = cluster;
     this.nodeId = nodeId;
     const reach = async <T>(work: () => Promise<T>): Promise<T> => {
       if (this.isCutOff) throw new StorageUnavailableError('The database did not answer.');
       return work();
     };
-    const leases = new MemoryAccountLeases(world.state, { owner: nodeId, ttlMs: TTL_MS });
+    const leases = new MemoryAccountLeases(cluster.state, { owner: nodeId, ttlMs: TTL_MS });
     this.owner = new LeaseManager({
       nodeId,
       leases: {
@@ -105,7 +105,7 @@ class TestNode {
           reach(async () => {
             this.shown += 1;
             this.isDraining = isDraining;
-            return world.view();
+            return cluster.view();
           }),
         leave: async () => undefined,
         addAccount: async () => 'known',
@@ -114,11 +114,11 @@ class TestNode {
       turns: () => 0,
       onView: () => undefined,
       nudgeOthers: () => {
-        for (const other of world.nodes.values()) if (other !== this) other.owner.nudge();
+        for (const other of cluster.nodes.values()) if (other !== this) other.owner.nudge();
       },
       connectedForMs: () => this.connectedForMs,
-      clock: world.clock,
-      monotonicMs: () => world.clock.now(),
+      clock: cluster.clock,
+      monotonicMs: () => cluster.clock.now(),
       ttlMs: TTL_MS,
       log: quietLog,
     });
@@ -133,7 +133,7 @@ class TestNode {
     this.open.set(accountId, fence);
     return {
       stop: async () => {
-        if (this.stopTakesMs > 0) await this.#world.clock.sleep(this.stopTakesMs);
+        if (this.stopTakesMs > 0) await this.#cluster.clock.sleep(this.stopTakesMs);
         this.open.delete(accountId);
       },
       abandon: async () => {
@@ -144,15 +144,15 @@ class TestNode {
   }
 }
 
-let world: World;
+let cluster: TestCluster;
 beforeEach(() => {
-  world = new World();
+  cluster = new TestCluster();
 });
 
 describe('a node', () => {
   it('acquires each account at its start when it is alone', async () => {
-    world.accounts.push('a', 'b');
-    const n1 = world.node('n1');
+    cluster.accounts.push('a', 'b');
+    const n1 = cluster.node('n1');
     await n1.owner.start();
     expect([...n1.owner.held()]).toEqual([
       ['a', 1n],
@@ -161,165 +161,166 @@ describe('a node', () => {
   });
 
   it('keeps its accounts while it can renew the leases', async () => {
-    world.accounts.push('a');
-    const n1 = world.node('n1');
+    cluster.accounts.push('a');
+    const n1 = cluster.node('n1');
     await n1.owner.start();
-    await world.advanceMs(120_000);
+    await cluster.advanceMs(120_000);
     expect(n1.owner.held().get('a')).toBe(1n);
     expect(n1.open.get('a')?.isHeld()).toBe(true);
   });
 
   it('acquires at once the accounts of its former process, under a new epoch', async () => {
-    world.accounts.push('a');
-    world.state.rows.set('a', { owner: 'n1', epoch: 7n, untilMs: 14_000 });
-    const n1 = world.node('n1');
+    cluster.accounts.push('a');
+    cluster.state.rows.set('a', { owner: 'n1', epoch: 7n, untilMs: 14_000 });
+    const n1 = cluster.node('n1');
     await n1.owner.start();
     expect(n1.owner.held().get('a')).toBe(8n);
   });
 
   it('closes its sockets before its leases expire when the database is unavailable, and opens them afterwards', async () => {
-    world.accounts.push('a');
-    const n1 = world.node('n1');
+    cluster.accounts.push('a');
+    const n1 = cluster.node('n1');
     await n1.owner.start();
     n1.isCutOff = true;
     const fence = n1.open.get('a') as Fence;
-    await world.advanceMs(6_000);
-    expect(world.sockets('a')).toEqual(['n1']);
-    await world.advanceMs(4_500);
+    await cluster.advanceMs(6_000);
+    expect(cluster.sockets('a')).toEqual(['n1']);
+    await cluster.advanceMs(4_500);
     expect(fence.isHeld()).toBe(false);
     expect(n1.abandoned).toEqual(['a']);
-    expect(world.sockets('a')).toEqual([]);
+    expect(cluster.sockets('a')).toEqual([]);
     n1.isCutOff = false;
-    await world.advanceMs(4_000);
-    expect(world.sockets('a')).toEqual(['n1']);
+    await cluster.advanceMs(4_000);
+    expect(cluster.sockets('a')).toEqual(['n1']);
     expect(n1.owner.held().get('a')).toBe(2n);
   });
 
   it('releases an account when a write finds the lease lost', async () => {
-    world.accounts.push('a');
-    const n1 = world.node('n1');
+    cluster.accounts.push('a');
+    const n1 = cluster.node('n1');
     await n1.owner.start();
     const fence = n1.open.get('a') as Fence;
-    world.state.rows.set('a', { owner: 'n2', epoch: 2n, untilMs: 60_000 });
+    cluster.state.rows.set('a', { owner: 'n2', epoch: 2n, untilMs: 60_000 });
     fence.lose('another node holds the account');
     expect(n1.open.has('a')).toBe(false);
     expect(fence.isHeld()).toBe(false);
-    await world.advanceMs(5_000);
+    await cluster.advanceMs(5_000);
     expect(n1.owner.held().size).toBe(0);
   });
 
   it('retries an account that could not be started', async () => {
-    world.accounts.push('a');
-    const n1 = world.node('n1');
+    cluster.accounts.push('a');
+    const n1 = cluster.node('n1');
     n1.holdFailures = 2;
     await n1.owner.start();
     expect(n1.owner.held().size).toBe(0);
-    await world.advanceMs(7_000);
-    expect(world.sockets('a')).toEqual(['n1']);
+    await cluster.advanceMs(7_000);
+    expect(cluster.sockets('a')).toEqual(['n1']);
   });
 });
 
 describe('several nodes', () => {
   it('never have two sockets for one account, and share the accounts evenly', async () => {
-    world.accounts.push('a', 'b', 'c', 'd', 'e', 'f');
-    const nodes = ['n1', 'n2', 'n3'].map((nodeId) => world.node(nodeId));
+    cluster.accounts.push('a', 'b', 'c', 'd', 'e', 'f');
+    const nodes = ['n1', 'n2', 'n3'].map((nodeId) => cluster.node(nodeId));
     for (const node of nodes) await node.owner.start();
     for (const node of nodes) node.owner.nudge();
     for (let step = 0; step < 60; step++) {
-      await world.advanceMs(500);
-      for (const accountId of world.accounts) expect(world.sockets(accountId).length).toBeLessThanOrEqual(1);
+      await cluster.advanceMs(500);
+      for (const accountId of cluster.accounts)
+        expect(cluster.sockets(accountId).length).toBeLessThanOrEqual(1);
     }
     expect(nodes.map((node) => node.owner.held().size)).toEqual([2, 2, 2]);
   });
 
   it('take over the accounts of a dead process within a second', async () => {
-    world.accounts.push('a', 'b');
-    const [n1, n2, n3] = ['n1', 'n2', 'n3'].map((nodeId) => world.node(nodeId)) as [
+    cluster.accounts.push('a', 'b');
+    const [n1, n2, n3] = ['n1', 'n2', 'n3'].map((nodeId) => cluster.node(nodeId)) as [
       TestNode,
       TestNode,
       TestNode,
     ];
     for (const node of [n1, n2, n3]) await node.owner.start();
     for (const node of [n1, n2, n3]) node.owner.nudge();
-    await world.advanceMs(15_000);
+    await cluster.advanceMs(15_000);
     expect(n1.owner.held().size).toBe(1);
     const lost = [...n1.owner.held().keys()][0] as string;
-    // A killed process runs nothing any more.
+    // A killed process runs no code.
     n1.isCutOff = true;
     n1.open.clear();
-    world.state.gone.add('n1');
-    await world.advanceMs(1_500);
-    expect(world.sockets(lost)).toHaveLength(1);
+    cluster.state.gone.add('n1');
+    await cluster.advanceMs(1_500);
+    expect(cluster.sockets(lost)).toHaveLength(1);
   });
 
   it('take over within a second when only one node is left', async () => {
-    world.accounts.push('a');
-    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    cluster.accounts.push('a');
+    const [n1, n2] = [cluster.node('n1'), cluster.node('n2')];
     await n1.owner.start();
     await n2.owner.start();
     n2.owner.nudge();
     n1.isCutOff = true;
     n1.open.clear();
-    world.state.gone.add('n1');
-    await world.advanceMs(1_000);
-    expect(world.sockets('a')).toEqual(['n2']);
+    cluster.state.gone.add('n1');
+    await cluster.advanceMs(1_000);
+    expect(cluster.sockets('a')).toEqual(['n2']);
   });
 
   it('leave the accounts of a live node when their own connection broke', async () => {
-    world.accounts.push('a');
-    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    cluster.accounts.push('a');
+    const [n1, n2] = [cluster.node('n1'), cluster.node('n2')];
     await n1.owner.start();
     await n2.owner.start();
     n2.connectedForMs = 100;
-    world.state.gone.add('n1');
-    await world.advanceMs(2_000);
+    cluster.state.gone.add('n1');
+    await cluster.advanceMs(2_000);
     expect(n2.owner.held().size).toBe(0);
-    world.state.gone.delete('n1');
+    cluster.state.gone.delete('n1');
     n2.connectedForMs = 60_000;
-    await world.advanceMs(2_000);
-    expect(world.sockets('a')).toEqual(['n1']);
+    await cluster.advanceMs(2_000);
+    expect(cluster.sockets('a')).toEqual(['n1']);
   });
 
   it('leave accounts where they are while the database lists no live node, as after a fail-over of the database', async () => {
-    world.accounts.push('a');
-    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    cluster.accounts.push('a');
+    const [n1, n2] = [cluster.node('n1'), cluster.node('n2')];
     await n1.owner.start();
     await n2.owner.start();
-    for (const name of ['n1', 'n2']) world.state.gone.add(name);
-    await world.advanceMs(9_000);
+    for (const name of ['n1', 'n2']) cluster.state.gone.add(name);
+    await cluster.advanceMs(9_000);
     expect([...n1.owner.held()]).toEqual([['a', 1n]]);
-    expect(world.sockets('a')).toEqual(['n1']);
-    world.state.gone.delete('n2');
-    await world.advanceMs(1_500);
-    expect(world.sockets('a')).toEqual(['n2']);
+    expect(cluster.sockets('a')).toEqual(['n1']);
+    cluster.state.gone.delete('n2');
+    await cluster.advanceMs(1_500);
+    expect(cluster.sockets('a')).toEqual(['n2']);
   });
 
   it('take over from a hung node after its lease expired, when it has closed its socket', async () => {
-    world.accounts.push('a');
-    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    cluster.accounts.push('a');
+    const [n1, n2] = [cluster.node('n1'), cluster.node('n2')];
     await n1.owner.start();
     await n2.owner.start();
     n1.isCutOff = true;
     for (let step = 0; step < 40; step++) {
-      await world.advanceMs(500);
-      expect(world.sockets('a').length).toBeLessThanOrEqual(1);
+      await cluster.advanceMs(500);
+      expect(cluster.sockets('a').length).toBeLessThanOrEqual(1);
     }
-    expect(world.sockets('a')).toEqual(['n2']);
+    expect(cluster.sockets('a')).toEqual(['n2']);
     expect(n1.abandoned).toEqual(['a']);
   });
 
   it('ignore a late message about a lease that they released and acquired again', async () => {
-    world.accounts.push('a', 'b');
-    const n1 = world.node('n1');
+    cluster.accounts.push('a', 'b');
+    const n1 = cluster.node('n1');
     await n1.owner.start();
     const first = new Map(n1.open);
-    const n2 = world.node('n2');
+    const n2 = cluster.node('n2');
     await n2.owner.start();
     n1.owner.nudge();
-    await world.advanceMs(5_000);
+    await cluster.advanceMs(5_000);
     const moved = [...n2.open.keys()][0] as string;
     await n2.owner.drain();
-    await world.advanceMs(5_000);
+    await cluster.advanceMs(5_000);
     expect(n1.open.has(moved)).toBe(true);
     first.get(moved)?.lose('too late');
     expect(n1.open.get(moved)?.isHeld()).toBe(true);
@@ -327,48 +328,48 @@ describe('several nodes', () => {
   });
 
   it('leave an account to its owner until a slow close of its socket ends, with its last writes', async () => {
-    world.accounts.push('a');
-    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    cluster.accounts.push('a');
+    const [n1, n2] = [cluster.node('n1'), cluster.node('n2')];
     await n1.owner.start();
     await n2.owner.start();
     n1.stopTakesMs = 3 * TTL_MS;
     const fence = n1.open.get('a');
     const drained = n1.owner.drain();
-    await world.advanceMs(3 * TTL_MS - 100);
+    await cluster.advanceMs(3 * TTL_MS - 100);
     expect(fence?.isHeld()).toBe(true);
-    expect(world.sockets('a')).toEqual(['n1']);
-    await world.advanceMs(1_000);
+    expect(cluster.sockets('a')).toEqual(['n1']);
+    await cluster.advanceMs(1_000);
     await drained;
-    expect(world.sockets('a')).toEqual(['n2']);
+    expect(cluster.sockets('a')).toEqual(['n2']);
     await n1.owner.stop();
   });
 
   it('regard a node as alive while it releases an account slowly', async () => {
-    world.accounts.push('a', 'b');
-    const [n1, n2] = [world.node('n1'), world.node('n2')];
+    cluster.accounts.push('a', 'b');
+    const [n1, n2] = [cluster.node('n1'), cluster.node('n2')];
     await n1.owner.start();
     n1.stopTakesMs = 4 * TTL_MS;
     await n2.owner.start();
     n1.owner.nudge();
-    await world.advanceMs(TTL_MS);
+    await cluster.advanceMs(TTL_MS);
     const before = n1.shown;
-    await world.advanceMs(TTL_MS);
+    await cluster.advanceMs(TTL_MS);
     expect(n1.shown).toBeGreaterThan(before);
     expect(n1.open.size).toBe(2);
-    await world.advanceMs(3 * TTL_MS);
+    await cluster.advanceMs(3 * TTL_MS);
     expect([n1.open.size, n2.open.size]).toEqual([1, 1]);
   });
 
   it('acquire all accounts of a draining node at once, and return none', async () => {
-    world.accounts.push('a', 'b', 'c');
-    const n1 = world.node('n1');
+    cluster.accounts.push('a', 'b', 'c');
+    const n1 = cluster.node('n1');
     await n1.owner.start();
-    const n2 = world.node('n2');
+    const n2 = cluster.node('n2');
     await n2.owner.start();
     const drained = n1.owner.drain();
     await settle();
     await drained;
-    await world.advanceMs(1_500);
+    await cluster.advanceMs(1_500);
     expect([...n2.owner.held().keys()].sort()).toEqual(['a', 'b', 'c']);
     expect(n1.owner.held().size).toBe(0);
     expect(n1.abandoned).toEqual([]);

@@ -22,7 +22,7 @@ type Moves = Pick<
   'endDelays' | 'queued' | 'undelivered' | 'markSending' | 'markSent' | 'markDead' | 'release'
 >;
 
-/** An outbox of rows by id with the moves that delivery makes, in memory. */
+/** An outbox in memory, with rows by id and the state changes of delivery. */
 class Rows implements Moves {
   readonly rows = new Map<string, { reply: QueuedReply; state: string }>();
   reads = 0;
@@ -93,7 +93,7 @@ function setup(
     },
     upload: async () => Promise.reject(new Error('nothing is to be uploaded')),
   };
-  // The part of the outbox that delivery does not touch is left out on purpose.
+  // Delivery does not use the other methods of the outbox.
   const delivery = new ReplyDelivery({
     outbox: rows as Moves as Outbox,
     provider,
@@ -445,7 +445,7 @@ describe('ReplyDelivery', () => {
   });
 });
 
-/** So many steps of the microtask queue later. */
+/** Resolves after this number of microtasks. */
 async function after(steps: number): Promise<void> {
   for (let step = 0; step < steps; step++) await Promise.resolve();
 }

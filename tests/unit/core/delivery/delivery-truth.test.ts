@@ -55,7 +55,7 @@ beforeEach(async () => {
   );
 });
 
-/** Queues a message and takes it on its way. */
+/** Queues a message and starts its delivery. */
 async function send(phone: string, waMessageId: string): Promise<string> {
   const message = { accountId: 'default', to: `${phone}@s.whatsapp.net`, waMessageId, text: 'hello' };
   const { row } = await outbox.addDirect(message);

@@ -10,16 +10,16 @@ import type { EarlierTurn } from '../../../../router/src/core/ports/chat-history
 const settings: AutoReplyLoopSettings = { turns: 10, replyMs: 1_500 };
 
 interface Line {
-  /** After our last reply. */
+  /** Time since the last reply of wa2ai. */
   afterReplyMs?: number;
-  /** After the line before, whether or not that was answered by then. */
+  /** Time since the previous message, answered or not. */
   afterLineMs?: number;
   text: string;
   sender?: string;
 }
 
-/** Plays lines through a chat whose agent answers `answerMs` after each; which lines were dropped as part of a loop. */
-function play(lines: Line[], options: { answerMs?: number; answer?: (text: string) => string } = {}) {
+/** Runs messages through a chat whose agent answers `answerMs` after each; returns which were ignored as a loop. */
+function run(lines: Line[], options: { answerMs?: number; answer?: (text: string) => string } = {}) {
   const { answerMs = 300, answer = (text: string) => `Echo: ${text}` } = options;
   const answered: EarlierTurn[] = [];
   const dropped: number[] = [];
@@ -52,14 +52,14 @@ describe('two programs that answer each other', () => {
       last = `Echo: ${text}`;
       return { afterReplyMs: 40, text };
     });
-    const { answered, dropped } = play(lines);
+    const { answered, dropped } = run(lines);
     expect(answered).toHaveLength(11);
     expect(dropped[0]).toBe(11);
   });
 
   it('are stopped later when they answer slowly at length', () => {
     const lines = times(60, (n) => ({ afterReplyMs: 6_000, text: `${n} ${'lorem ipsum '.repeat(20)}` }));
-    expect(play(lines, { answerMs: 5_000 }).dropped[0]).toBe(31);
+    expect(run(lines, { answerMs: 5_000 }).dropped[0]).toBe(31);
   });
 
   it('are stopped too when they write several messages to each of ours', () => {
@@ -67,7 +67,7 @@ describe('two programs that answer each other', () => {
       ...(n % 2 === 0 ? { afterReplyMs: 40 } : { afterLineMs: 60 }),
       text: 'Sorry, what did you say?',
     }));
-    const { answered, dropped } = play(lines);
+    const { answered, dropped } = run(lines);
     expect(answered.length).toBeLessThan(25);
     expect(dropped.at(-1)).toBe(59);
   });
@@ -75,12 +75,12 @@ describe('two programs that answer each other', () => {
   it('are answered again after one of them waits as a person would', () => {
     const lines: Line[] = times(20, () => ({ afterReplyMs: 40, text: 'ok' }));
     lines.push({ afterReplyMs: 60_000, text: 'ok' });
-    expect(play(lines).dropped).toEqual(times(9, (n) => 11 + n));
+    expect(run(lines).dropped).toEqual(times(9, (n) => 11 + n));
   });
 
   it('are distinguished from other members of a group', () => {
     const lines = times(60, (n) => ({ afterReplyMs: 200, text: 'ok', sender: `member ${n % 5}` }));
-    expect(play(lines).dropped).toEqual([]);
+    expect(run(lines).dropped).toEqual([]);
   });
 });
 
@@ -101,7 +101,7 @@ describe('a person', () => {
             afterReplyMs,
             text: `${n}`.padEnd(chars, 'x'),
           }));
-          expect(play(lines, { answerMs }).dropped).toEqual([]);
+          expect(run(lines, { answerMs }).dropped).toEqual([]);
         },
       ),
     );
@@ -120,7 +120,7 @@ describe('a person', () => {
 
   it('can request the next item repeatedly, a second and a half apart', () => {
     const lines = times(60, () => ({ afterReplyMs: 1_501, text: 'next' }));
-    expect(play(lines, { answer: () => 'Here you are.' }).dropped).toEqual([]);
+    expect(run(lines, { answer: () => 'Here you are.' }).dropped).toEqual([]);
   });
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Route } from '../../../../router/src/core/models.ts';
 import { type ExplainInput, explainRoute } from '../../../../router/src/core/routing/explain-route.ts';
-import { MAX_PATTERN_CHARS, regexProblem } from '../../../../router/src/core/routing/regex-problem.ts';
 import { aRoute, RecordingMatcher, routesOf } from '../../../support/routes.ts';
 
 const matcher = new RecordingMatcher((pattern, text) =>
@@ -101,20 +100,5 @@ describe('explainRoute', () => {
     const deps = { routes: routesOf([]), matcher, environment: 'lab' as const };
     const result = await explainRoute(deps, { accountId: 'main', text: 'hola', ...input });
     expect(result).toMatchObject({ kind: 'invalid', field });
-  });
-});
-
-describe('regexProblem', () => {
-  it('accepts what new RegExp accepts without flags', () => {
-    for (const pattern of ['^hola', '(?:a|b)+', '\\-', '(?<name>x)', '[\\w-.]', '(?=a)', '(a)\\1', '😀']) {
-      expect(regexProblem(pattern), pattern).toBeUndefined();
-    }
-  });
-
-  it('describes an invalid pattern in one sentence', () => {
-    expect(regexProblem('(')).toMatch(/^regexFilter is no valid pattern: .*\.$/);
-    expect(regexProblem('')).toContain('must not be empty');
-    expect(regexProblem('a'.repeat(MAX_PATTERN_CHARS))).toBeUndefined();
-    expect(regexProblem('a'.repeat(MAX_PATTERN_CHARS + 1))).toContain('at most 1000');
   });
 });

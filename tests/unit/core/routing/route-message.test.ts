@@ -5,7 +5,7 @@ import { aRoute } from '../../../support/routes.ts';
 
 type Fields = Parameters<typeof aRoute>[0];
 
-/** Routes in the order of their creation; `tested` has the patterns that were tried. */
+/** Routes in order of creation; `tested` lists the tested patterns. */
 async function setup(fields: Fields[], result: 'match' | 'no-match' | 'timeout' = 'match') {
   const tested: string[] = [];
   const routes = new MemoryRouteStore();

@@ -61,7 +61,7 @@ beforeEach(async () => {
   }
 });
 
-/** Fails once, the first time. */
+/** Fails at the first call only. */
 function fail(where: keyof typeof faults): void {
   const error = faults[where];
   delete faults[where];

@@ -4,6 +4,7 @@ import {
   AgentProtocolError,
   AgentTimeoutError,
   AgentUnavailableError,
+  MediaError,
   StorageUnavailableError,
 } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, IncomingMessage } from '../../../../router/src/core/models.ts';
@@ -20,7 +21,7 @@ const message: IncomingMessage = {
   timestamp: new Date(0),
 };
 
-/** An agent that plays the given ends in order, one an ask. */
+/** An agent with these outcomes in order, one per request. */
 function agent(...ends: Array<AgentResponse | Error>): AgentClient & { asks: number } {
   return {
     asks: 0,
@@ -58,6 +59,15 @@ function deps(attempts = 3) {
 }
 
 describe('askAgent', () => {
+  it('says in the log that a file was not loaded, and not that the agent failed', async () => {
+    const { log, ...rest } = deps(1);
+    const failing = agent(new MediaError('MEDIA_GONE', 'It is gone.'));
+    await askAgent({ ...rest, log }, failing, 'http://a', message);
+    expect(log.lines).toMatchObject([
+      { message: 'file of the message not loaded', fields: { code: 'MEDIA_GONE' } },
+    ]);
+  });
+
   it('returns the answer of the first attempt', async () => {
     const client = agent({ success: true, response: 'hello' });
     const outcome = await askAgent(deps(), client, 'http://agent', message);

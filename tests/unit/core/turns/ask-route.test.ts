@@ -25,7 +25,7 @@ type End = AgentResponse | Error;
 const hello: AgentResponse = { success: true, response: 'hello' };
 const busy = (retryAfterMs?: number) => new AgentUnavailableError('The agent is busy.', { retryAfterMs });
 
-/** Agents by route id, each playing its ends in order and the last one for ever. */
+/** Agents by route id, each with its outcomes in order; the last one repeats. */
 function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 0) {
   const asked: string[] = [];
   const clock = new FakeClock();
@@ -59,7 +59,7 @@ function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 
     log: quietLog,
     stopping: new AbortController().signal,
   };
-  /** Asks, letting every wait pass at once; with the waits. */
+  /** Calls the route and ends each wait at once; returns the waits too. */
   async function ask(route: Route) {
     const answer = askRoute(made, route, turn, false);
     let isDone = false;

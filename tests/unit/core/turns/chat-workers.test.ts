@@ -15,7 +15,7 @@ import { recordingLog } from '../../../support/quiet-log.ts';
 const ana = { phone: '5493777000001' };
 const ben = { phone: '5493777000002' };
 
-/** Nodes on one memory. `asked` has node, text and isRepeat of each request; a text in `slow` waits for its release. */
+/** Nodes with shared memory stores. `asked` has node, text and isRepeat of each request; a text in `slow` waits for its release. */
 function setup() {
   const clock = new FakeClock();
   const state = new MemoryState(() => clock.now());
@@ -217,7 +217,7 @@ describe('ChatWorkers', () => {
         await n1.receive(aMessage('default', { phone: `549377700010${chat}` }, { text: 'slow' }));
       }
       await settle();
-      // Four more run here before one is placed on the other node; then both get the next ones in turn.
+      // Four more run here before one is placed on the other node; then both get the next ones alternately.
       expect(asked.map(([name]) => name)).toEqual(['n1', 'n1', 'n1', 'n1', 'n2', 'n1', 'n2', 'n1']);
     });
 
@@ -241,7 +241,7 @@ describe('ChatWorkers', () => {
         ['n2', 'cut off', false],
         ['n1', 'cut off', true],
       ]);
-      // The agent's answer to the dead node's request comes late: the turn has ended.
+      // The agent's answer to the dead node arrives after the turn ended.
       dead.delete('n2');
       agent.open();
       await settle();

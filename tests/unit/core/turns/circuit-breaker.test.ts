@@ -5,7 +5,7 @@ import { admit, CircuitBreakers, CLOSED, noted } from '../../../../router/src/co
 const settings = { failures: 3, openMs: 1_000 };
 const agent = 'http://agent:8000';
 
-/** Asks once when allowed; what came of it is noted at once. */
+/** Makes a request when allowed and records its outcome at once. */
 function ask(breakers: CircuitBreakers, end: 'success' | 'failure', nowMs: number): boolean {
   if (!breakers.admit(agent, settings, nowMs)) return false;
   breakers.note(agent, settings, end, nowMs);

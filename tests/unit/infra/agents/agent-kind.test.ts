@@ -25,7 +25,7 @@ const echoSettings = z.strictObject({
   directory: httpUrlField.optional(),
 });
 
-/** A kind that exists in this test only: nothing outside this file knows it. */
+/** A kind that exists only in this test. */
 const echoKind: AgentKind = agentKind<z.output<typeof echoSettings>>({
   name: 'echo',
   description: 'Answers what it was told.',

@@ -5,6 +5,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { holdingClock } from '../../clock/system-clock.ts';
 import type { SettingsProblem } from '../agent-kind.ts';
+import { attemptLog } from '../attempt-log.ts';
 import { AgentTransport } from '../transport/agent-transport.ts';
 import type { Fetched } from '../transport/bounded-fetch.ts';
 import type { Redact } from '../transport/redaction.ts';
@@ -93,7 +94,7 @@ export class AbiAgentClient implements AgentClient {
     message: IncomingMessage,
     options: AttemptOptions = {},
   ): Promise<AgentResponse> {
-    const log = this.#log?.child({ messageId: message.id });
+    const log = attemptLog(this.#log, message, options);
     const within = <T>(work: (signal: AbortSignal) => Promise<T>) =>
       withLimit(this.#clock, this.#timeoutMs, options.signal, work);
     const rules = await within((signal) =>

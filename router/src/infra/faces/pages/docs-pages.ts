@@ -4,10 +4,11 @@ import { Marked } from 'marked';
 import { projectFolder } from '../../../config/package-version.ts';
 import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
-import { Html } from './html.ts';
+import { Html, html } from './html.ts';
 import { page } from './page-frame.ts';
 
 const FOLDER = join(projectFolder(), 'docs');
+const ALL_PAGES = html`<a href="/docs/README.md">Documentation</a>`;
 
 /** The anchor of a heading, as hosting services of repositories make it: error responses link to these. */
 export function anchorOf(heading: string): string {
@@ -50,7 +51,7 @@ export function docsPages(): Endpoint[] {
         const text = (await readListed(FOLDER, name, /\.md$/)).toString();
         const title = /^# (.+)$/m.exec(text)?.[1] ?? name;
         const main = new Html(await markdown.parse(text));
-        return page({ status: 200, title, aside: 'Documentation', main, isWide: true });
+        return page({ status: 200, title, aside: ALL_PAGES, main, isWide: true });
       },
     }),
     endpoint({

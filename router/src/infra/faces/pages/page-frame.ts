@@ -15,7 +15,7 @@ const STYLE = `
 body { margin: 0; min-height: 100vh; padding: 1.5rem 1rem; background: var(--back); color: var(--text);
   font: 1rem/1.5 system-ui, sans-serif; display: grid; place-content: center; grid-template-columns: minmax(0, 27rem); }
 header { display: flex; justify-content: space-between; align-items: baseline; margin: 0 .25rem .75rem; gap: 1rem; }
-header a { color: inherit; text-decoration: none; font-weight: 700; }
+header > a { color: inherit; text-decoration: none; font-weight: 700; }
 header span { color: var(--faint); font-size: .875rem; overflow-wrap: anywhere; }
 main { background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.5rem; }
 h1 { font-size: 1.375rem; line-height: 1.25; margin: 0 0 .5rem; }
@@ -41,10 +41,12 @@ button { border: 1px solid var(--accent); background: var(--accent); color: var(
 button.quiet { background: transparent; color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 footer { margin: 1rem 0 0; } main > :last-child, main > :last-child > :last-child { margin-bottom: 0; }
-body.wide { grid-template-columns: minmax(0, 60rem); }
+body.wide { grid-template-columns: minmax(0, 60rem); align-content: start; }
 table { border-collapse: collapse; display: block; overflow-x: auto; margin: 0 0 1rem; }
 th, td { border: 1px solid var(--line); padding: .375rem .625rem; text-align: left; vertical-align: top; }
-pre { overflow-x: auto; padding: .75rem; background: var(--back); border-radius: .5rem; font-size: .875rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .75rem; background: var(--back); border-radius: .5rem; font-size: .875rem; }
+.wide pre { white-space: pre; overflow-x: auto; }
+@media (max-width: 40rem) { table { display: table; } th, td { overflow-wrap: anywhere; } }
 img { max-width: 100%; } h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
 h2 { font-size: 1.125rem; margin: 1.25rem 0 .5rem; }
 .plain { list-style: none; padding: 0; } .plain .state { margin: 0; }
@@ -56,7 +58,7 @@ export function page(input: {
   status: number;
   title: string;
   /** Stands beside the name of the service. */
-  aside?: string;
+  aside?: string | Html;
   main: Html;
   /** JavaScript; without it the page reloads itself every `reloadSeconds`. */
   script?: string;

@@ -102,7 +102,7 @@ export function qrPage(
 <div data-part="state" aria-live="polite">
 <p class="state ${MOODS[status.state]}">${status.state}</p>
 <h1>${TITLES[status.state]}</h1>
-${!hasCode(status) && html`<p>${status.nextAction}</p>`}
+${!hasCode(status) && routeCommand === undefined && html`<p>${status.nextAction}</p>`}
 ${status.reason !== undefined && html`<p class="faint">${status.reason}</p>`}
 </div>
 <div data-part="timing">${timing(status, nowMs)}</div>

@@ -8,24 +8,26 @@ export const accountIdField = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
   .describe("WhatsApp account. Default: the service's own (WA2AI_ACCOUNT_ID).");
 
+const A_CHAT = 'a phone number with its country code, a JID or a group id';
+
 /** A chat or the wildcard, converted to its stored form. */
-export const channelIdField = z
-  .string()
-  .transform((value, context) => {
-    const channelId = canonicalChannelId(value);
-    if (channelId !== undefined) return channelId;
-    context.addIssue('must be *, a phone number with its country code, a JID or a group id');
-    return z.NEVER;
-  })
-  .describe(
-    "The chat: a phone number with country code (`5493777239922`, `+54 9 3777 239922` or a JID), a LID (`…@lid`), a group (`…@g.us`), or `*` for every chat without a route of its own. Stored in one form. A person's number and LID are the same chat.",
-  );
+export const channelIdField = channelId(`must be *, ${A_CHAT}`).describe(
+  "The chat: a phone number with country code (`5493777239922`, `+54 9 3777 239922` or a JID), a LID (`…@lid`), a group (`…@g.us`), or `*` for every chat without a route of its own. Stored in one form. A person's number and LID are the same chat.",
+);
+
+const oneChat = `must be one chat: ${A_CHAT}`;
 
 /** A chat, converted to its stored form. The wildcard is refused. */
-export const chatField = channelIdField.refine(
-  (channelId) => channelId !== ANY_CHANNEL,
-  'must be one chat: a phone number with its country code, a JID or a group id',
-);
+export const chatField = channelId(oneChat).refine((chat) => chat !== ANY_CHANNEL, oneChat);
+
+function channelId(problem: string) {
+  return z.string().transform((value, context) => {
+    const canonical = canonicalChannelId(value);
+    if (canonical !== undefined) return canonical;
+    context.addIssue(problem);
+    return z.NEVER;
+  });
+}
 
 /** A phone number as people write it → its digits. */
 export const phoneField = z

@@ -65,6 +65,7 @@ export class AccountConnection {
       open: () => this.#open(),
       attach: (socket) => this.#attach(socket),
       isLinked: () => account.isLinked(),
+      isTakeOver: options.fence?.isTakeOver ?? false,
       closed: () => this.#closed(),
       putKeysAside: () => this.#putKeysAside(),
       onPhase: (phase) => this.#onPhase(phase),
@@ -192,7 +193,6 @@ export class AccountConnection {
   async #open(): Promise<WASocket> {
     const { accountId, storage, whatsappWsUrl, version, log, connect = openSocket } = this.#options;
     const { account, limits, pairing } = this.#parts;
-    if (!this.#mayUseSocket()) throw new LeaseLostError(accountId);
     const auth = await account.load();
     const ban = limits.connection.current();
     if (ban) throw new HeldOffError(ban.reason, ban.leftMs);
@@ -200,6 +200,9 @@ export class AccountConnection {
     await auth.prepare();
     await this.#replay();
     if (!auth.isLinked()) pairing.show();
+    // Another node may have the account since the last renewal: a login would end its connection.
+    await this.#options.fence?.verify();
+    if (!this.#mayUseSocket()) throw new LeaseLostError(accountId);
     this.#opened = connect({
       auth,
       memory: this.#memory,

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 
 /** A cache in the form that Baileys takes, with a limit of entries and of age; it outlives its sockets. */
 export function createBoundedCache(limits: { max: number; ttlMs: number }): PossiblyExtendedCacheStore {
-  const entries = new LRUCache<string, { value: unknown }>({ max: limits.max, ttl: limits.ttlMs });
+  const entries = new LRUCache<string, { value: unknown }>({ ...atMost(limits.max), ttl: limits.ttlMs });
   return {
     get: <T>(key: string) => entries.get(key)?.value as T | undefined,
     set: (key, value) => {
@@ -14,4 +14,9 @@ export function createBoundedCache(limits: { max: number; ttlMs: number }): Poss
     },
     flushAll: () => entries.clear(),
   };
+}
+
+/** Limits an LRU cache to a number of entries. Its own `max` allocates memory for that number at once. */
+export function atMost(entries: number): { maxSize: number; sizeCalculation: () => number } {
+  return { maxSize: entries, sizeCalculation: () => 1 };
 }

@@ -19,6 +19,8 @@ export interface ConnectionOptions<S extends ManagedSocket> {
   /** Adds the listeners of one socket; the returned function takes all of them off again. */
   attach(socket: S): () => void;
   isLinked(): boolean;
+  /** The account was taken from another node, which may have logged in once more before it noticed. */
+  isTakeOver: boolean;
   /** After each socket's end, before the next: awaits what it still writes. Must not reject. */
   closed(): Promise<void>;
   /** WhatsApp ended the link: the keys are useless. Called again after a rejection. */
@@ -46,6 +48,11 @@ const MIN_BACKOFF_MS = 250;
 const END_MS = 2_000;
 /** Reconnects at once in a row; then something is wrong and it backs off. */
 const MAX_QUICK = 5;
+/**
+ * Logins after another client took over the link. The account's earlier node logs in once at most, since it verifies its
+ * lease before each login; a program that does so more often is a stranger, and a person decides.
+ */
+const MAX_RECLAIMS = 2;
 
 /**
  * Manages one account's connection: one loop, one socket at a time. The next socket is made after the last one has ended
@@ -120,9 +127,10 @@ export class ConnectionManager<S extends ManagedSocket> {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { clock, log, onPhase } = this.#options;
+    const { clock, log, onPhase, isTakeOver } = this.#options;
     let failures = 0;
     let quick = 0;
+    let reclaims = 0;
     while (!signal.aborted) {
       onPhase({ state: 'connecting' });
       const { disconnect, goodForMs, isReached } = await this.#connectOnce(signal);
@@ -138,6 +146,11 @@ export class ConnectionManager<S extends ManagedSocket> {
         quick += 1;
         if (quick <= MAX_QUICK) continue;
         action = { kind: 'back-off', reason: disconnect.reason };
+      }
+      if (action.kind === 'replaced' && isTakeOver && reclaims < MAX_RECLAIMS) {
+        reclaims += 1;
+        const reason = `${action.reason} The node that had this account before may have done it: login ${reclaims} of ${MAX_RECLAIMS} follows.`;
+        action = { kind: 'back-off', reason };
       }
       if (action.kind === 'back-off') {
         failures += 1;

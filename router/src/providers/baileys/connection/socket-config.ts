@@ -10,7 +10,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import { createBaileysLogger } from './baileys-logger.ts';
-import { createBoundedCache } from './bounded-cache.ts';
+import { atMost, createBoundedCache } from './bounded-cache.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -24,11 +24,11 @@ export interface SocketMemory {
 }
 
 export function createSocketMemory(): SocketMemory {
-  const withoutLid = new LRUCache<string, true>({ max: 20_000, ttl: 15 * MINUTE_MS });
+  const withoutLid = new LRUCache<string, true>({ ...atMost(20_000), ttl: 15 * MINUTE_MS });
   return {
     retryCounts: createBoundedCache({ max: 10_000, ttlMs: 60 * MINUTE_MS }),
     devices: createBoundedCache({ max: 20_000, ttlMs: 5 * MINUTE_MS }),
-    groups: new LRUCache({ max: 500, ttl: 5 * MINUTE_MS }),
+    groups: new LRUCache({ ...atMost(500), ttl: 5 * MINUTE_MS }),
     withoutLid: {
       has: (phoneJid) => withoutLid.has(phoneJid),
       add: (phoneJid) => {

@@ -12,6 +12,7 @@ import { chatHash } from '../../../core/chat-hash.ts';
 import { StorageUnavailableError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Journal } from '../../../core/ports/journal.ts';
+import { atMost } from '../connection/bounded-cache.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountSignal } from '../signal/signal-repository.ts';
 import { CoreDelivery, type CoreDeliveryOptions } from './core-delivery.ts';
@@ -85,7 +86,7 @@ export class InboundRunner {
   readonly #options: InboundRunnerOptions;
   readonly #delivery: CoreDelivery;
   /** LIDs by number: a person's number and LID are one chat once a stanza named both. */
-  readonly #lidOf = new LRUCache<string, string>({ max: MAX_PEOPLE });
+  readonly #lidOf = new LRUCache<string, string>(atMost(MAX_PEOPLE));
   readonly #work = new Set<Promise<unknown>>();
   readonly #context = new AsyncResource('wa2ai-inbound');
   #state = new InboundState<Stanza, Content>(0n);
@@ -298,10 +299,8 @@ export class InboundRunner {
       case 'forget':
         this.#track(this.#forget(effect.hashes));
         break;
-      case 'overflow':
-        this.#options.log.warn({ bytes: this.#state.bytes }, 'messages dropped to be delivered again');
-        break;
       case 'disconnect':
+        this.#options.log.warn({ bytes: this.#state.bytes }, 'messages dropped to be delivered again');
         // What was refused by then need not come again.
         this.#track(this.#retries.then(() => this.#options.onOverflow()));
         break;
@@ -316,7 +315,7 @@ export class InboundRunner {
   async #decrypt({ stanza, order, behind, isContent }: Extract<Effect, { type: 'decrypt' }>): Promise<void> {
     const connection = this.#connection;
     if (!connection || !isOrdinary(stanza)) {
-      this.#event({ type: 'not-tried', stanza });
+      this.#event({ type: 'not-read', stanza, why: 'not-tried' });
       return;
     }
     // Senders are asked more slowly than messages fail: those that wait for it must not fill the memory.
@@ -345,7 +344,7 @@ export class InboundRunner {
       connection.socket.messageRetryManager?.cancelPendingPhoneRequest(stanza.id);
     } catch (error) {
       this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'decryption interrupted');
-      this.#event({ type: 'not-tried', stanza });
+      this.#event({ type: 'not-read', stanza, why: 'not-tried' });
       // Its slot stays open until WhatsApp delivers it again, which only a new connection makes it do.
       if (error instanceof StorageUnavailableError) this.#options.onStorageFailed(error);
     }
@@ -362,7 +361,7 @@ export class InboundRunner {
       return;
     }
     if (kind === 'failed') this.#logFailure(stanza);
-    this.#event({ type: kind, stanza });
+    this.#event({ type: 'not-read', stanza, why: kind });
   }
 
   /** Log failures 1, 2, 4, 8, ... for the operator: they come in storms. */
@@ -443,7 +442,7 @@ export class InboundRunner {
 
   async #deliver({ key, order, content }: Extract<Effect, { type: 'deliver' }>): Promise<void> {
     const outcome = await this.#delivery.deliver({ ...content, order });
-    this.#event({ type: outcome === 'left' ? 'refused' : 'stored', key });
+    this.#event({ type: 'delivered', key, isStored: outcome !== 'left' });
   }
 
   #recordUndecryptable(stanza: Stanza, order: bigint): void {

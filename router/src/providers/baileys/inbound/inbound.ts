@@ -4,18 +4,16 @@
  *
  * | State of a message | Event | Next | Effect |
  * | --- | --- | --- | --- |
- * | – | stanza | waiting | slot in its chat |
- * | waiting | its turn | waiting | decrypt |
+ * | – | stanza | waiting | slot in its chat; decrypt at its turn |
  * | waiting | read | committing | – |
- * | waiting | failed, connection open | asked | ask the sender to send it again |
- * | waiting | failed or closed, connection over | lost | – |
+ * | waiting | not read, connection open | missing for 5 s | ask the sender to send it again |
+ * | waiting | not read or closed, connection over | missing | – |
  * | committing | committed | ready | receipt |
- * | committing | commit failed | lost | – |
+ * | committing | commit failed | missing | – |
  * | ready | first in its chat | delivering | deliver to core |
- * | delivering | stored, refused | gone | forget the journal row, some seconds later |
- * | asked | 5 s | gone | – |
- * | asked, lost | the same message again | waiting | – |
- * | lost | offline batch ended, unlinked | gone | – |
+ * | delivering | delivered | done | forget the journal row, some seconds later |
+ * | missing, given up | the same message again | waiting | – |
+ * | missing | its time is over; offline batch ended | given up | – |
  */
 
 /** What the reducer knows of a stanza; the runner's own stanza has more. */
@@ -53,11 +51,8 @@ export type InboundEvent<S extends InboundStanza, C> =
   | { type: 'stanza'; stanza: S }
   /** The stanza being decrypted was read; its unit has this number. No content: it brought a group key and no message. */
   | { type: 'read'; stanza: S; unit: number; content: C | undefined; bytes: number }
-  /** Its keys were used: it was read before. */
-  | { type: 'spent'; stanza: S }
-  | { type: 'failed'; stanza: S }
-  /** Storage did not work: the stanza was not tried, or its unit is void. */
-  | { type: 'not-tried'; stanza: S }
+  /** `spent`: its keys were used, so it was read before. `not-tried`: storage did not work, and its unit is void. */
+  | { type: 'not-read'; stanza: S; why: 'spent' | 'failed' | 'not-tried' }
   /** Everything up to this unit is durable. */
   | { type: 'committed'; unit: number }
   /** Nothing of what is not durable by now ever will be. */
@@ -77,15 +72,15 @@ export type InboundEvent<S extends InboundStanza, C> =
   | { type: 'missing'; stanza: S }
   /** Content that came another way than in a stanza. */
   | { type: 'content'; stanza: S; content: C; bytes: number }
-  /** Core has the message, or there was nothing in it for core. */
-  | { type: 'stored'; key: string }
-  /** Core will not take the message; its journal row stays. */
-  | { type: 'refused'; key: string };
+  /** Core has the message, or there was nothing in it for core. Not stored: core refuses it, and its journal row stays. */
+  | { type: 'delivered'; key: string; isStored: boolean };
+
+type EventOf<S extends InboundStanza, C, T> = Extract<InboundEvent<S, C>, { type: T }>;
 
 export type InboundEffect<S extends InboundStanza, C> =
   /**
-   * One at a time; ends with `read`, `spent`, `failed` or `not-tried`. Without `isContent` the message was read before:
-   * the stanza is decrypted to keep the ratchet, and its text is not journalled.
+   * One at a time; ends with `read` or `not-read`. Without `isContent` the message was read before: the stanza is
+   * decrypted to keep the ratchet, and its text is not journalled.
    */
   | { type: 'decrypt'; stanza: S; order: bigint; behind: Earlier[]; isContent: boolean }
   /** Delivery receipts. */
@@ -94,14 +89,12 @@ export type InboundEffect<S extends InboundStanza, C> =
   | { type: 'ask-retry'; stanza: S }
   /** Refuse a stanza whose message was read before. */
   | { type: 'refuse'; stanza: S }
-  /** Ends with `stored` or `refused`. */
+  /** Ends with `delivered`. */
   | { type: 'deliver'; key: string; order: bigint; content: C }
   /** The message is given up unless its content comes another way. */
   | { type: 'undecryptable'; stanza: S; order: bigint }
   | { type: 'forget'; hashes: string[] }
-  /** Messages were dropped without an acknowledgement; the rest of the chat is dropped with them. */
-  | { type: 'overflow' }
-  /** Everything taken before the overflow is done: the next connection brings what was dropped. */
+  /** Stanzas were dropped without an acknowledgement: the next connection brings them again. */
   | { type: 'disconnect' };
 
 export interface InboundLimits {
@@ -115,17 +108,17 @@ const LIMITS: InboundLimits = { maxBytes: 32 * 1024 * 1024, maxUnstored: 200 };
 /** Messages delivered to core at the same time; each takes a database connection. */
 const MAX_DELIVERING = 6;
 /** A phone that is online sends a message again within two seconds; one that is not must not stop its chat. */
-export const RESEND_TICKS = 5;
+const RESEND_TICKS = 5;
 /** A message whose sender has not sent it again by then is recorded as undecryptable. */
-export const UNDECRYPTABLE_TICKS = 60;
+const UNDECRYPTABLE_TICKS = 60;
 /** Baileys asks a sender this often. */
 const MAX_FAILURES = 5;
 const MAX_UNDECRYPTED = 1_000;
 /** WhatsApp ends the offline batch with a stanza; without one, this long without an offline message ends it. */
-export const OFFLINE_QUIET_TICKS = 20;
+const OFFLINE_QUIET_TICKS = 20;
 /** A receipt may be lost with its connection, and WhatsApp then delivers the stanza again. */
-export const KEEP_TICKS = 5;
-const MAX_SEEN = 10_000;
+const KEEP_TICKS = 5;
+const MAX_GONE = 10_000;
 /** Earlier messages named in a journal row. */
 const MAX_BEHIND = 100;
 const MAX_FORGOTTEN = 1_000;
@@ -133,16 +126,17 @@ const MAX_FORGOTTEN = 1_000;
 interface Message<S, C> {
   readonly key: string;
   readonly order: bigint;
-  readonly chat: Chat<S, C>;
-  state: 'waiting' | 'asked' | 'lost' | 'committing' | 'ready' | 'delivering';
-  /** Its stanzas of this connection that are not decrypted. */
-  arriving: number;
+  chat: Chat<S, C>;
+  /** The last two have no slot in their chat. */
+  state: 'waiting' | 'missing' | 'committing' | 'ready' | 'delivering' | 'done' | 'given-up';
+  /** Tick at which a missing one is given up; undefined: when the offline batch has ended. */
+  dueTick: number | undefined;
   /** Of the stanza that was read. */
   hash: string | undefined;
   content: C | undefined;
   bytes: number;
-  /** Tick at which an asked one is given up. */
-  dueTick: number;
+  /** The connection over which its receipt was sent. */
+  receiptConnection: number;
 }
 
 interface Chat<S, C> {
@@ -150,31 +144,17 @@ interface Chat<S, C> {
   /** In stanza order. */
   slots: Message<S, C>[];
   /** Stanzas to be decrypted, in stanza order. */
-  waiting: Waiting<S>[];
+  waiting: Arrival<S, C>[];
   waitingBytes: number;
-  /** The connection that dropped stanzas of this chat. */
+  /** The connection that dropped stanzas of this chat: it takes no more of them. */
   shortConnection: number;
 }
 
-interface Waiting<S> {
+/** One stanza of a message. */
+interface Arrival<S, C> {
   stanza: S;
-  order: bigint;
+  message: Message<S, C>;
   connection: number;
-  /** In the order of arrival. */
-  serial: number;
-}
-
-interface Pending<S> {
-  unit: number;
-  item: Waiting<S>;
-  /** It is the message's content, not a further stanza of a message that was read. */
-  isContent: boolean;
-}
-
-interface Seen {
-  order: bigint;
-  hash: string | undefined;
-  isRead: boolean;
 }
 
 /**
@@ -196,35 +176,29 @@ export class InboundState<S extends InboundStanza, C> {
   #lastOrder: bigint;
   #connection = 0;
   #isConnected = false;
-  #offline: 'away' | 'running' | 'over' = 'away';
-  #quietTicks = 0;
+  /** Ticks since the last message of the offline batch; undefined: no batch is awaited. */
+  #quietTicks: number | undefined;
   readonly #chats = new Map<string, Chat<S, C>>();
   /** Chats with stanzas to be decrypted; the first is next. */
   readonly #turns = new Set<Chat<S, C>>();
   /** Chats whose first message is ready. */
   readonly #deliverable = new Set<Chat<S, C>>();
-  /** Messages with a slot. */
   readonly #messages = new Map<string, Message<S, C>>();
-  /** Messages without a slot any more; the oldest are forgotten. */
-  readonly #seen = new Map<string, Seen>();
-  #decrypting: Waiting<S> | undefined;
-  #committing: Pending<S>[] = [];
+  /** Of them those without a slot; the oldest are forgotten. */
+  readonly #gone = new Set<Message<S, C>>();
+  #decrypting: Arrival<S, C> | undefined;
+  /** Stanzas that were read, with the units that make that durable, in their order. */
+  #committing: Array<Arrival<S, C> & { unit: number }> = [];
   #durable = 0;
-  readonly #asked = new Set<Message<S, C>>();
   /** Messages that their senders were asked for, oldest first. */
   readonly #undecrypted = new Map<string, { stanza: S; order: bigint; failures: number; dueTick: number }>();
-  /** Journal rows of stored messages; without a tick they are kept until WhatsApp delivers nothing again. */
+  /** Journal rows of stored messages; without a tick they are kept until the offline batch has ended. */
   readonly #stored = new Map<string, number | undefined>();
-  /** Of messages whose receipt was sent and that core does not have. */
-  readonly #receipted = new Set<string>();
-  #lastSerial = 0;
-  #waitingCount = 0;
-  #waitingBytes = 0;
+  #bytes = 0;
   #unstored = 0;
-  #unstoredBytes = 0;
   #delivering = 0;
-  /** Stanzas were dropped: those that had arrived by then are decrypted before the connection is ended. */
-  #overflow: { lastSerial: number; left: number; isEnding: boolean } | undefined;
+  /** The first chat that lost stanzas over this connection, which ends when the others of the chat are decrypted. */
+  #overflowing: Chat<S, C> | undefined;
 
   /** @param lastOrder orders of new messages are above this one */
   constructor(lastOrder: bigint, limits = LIMITS) {
@@ -234,7 +208,7 @@ export class InboundState<S extends InboundStanza, C> {
 
   /** Bytes of stanzas to be decrypted and of messages that core does not have. */
   get bytes(): number {
-    return this.#waitingBytes + this.#unstoredBytes;
+    return this.#bytes;
   }
 
   /** Messages that were read and that core does not have. */
@@ -245,7 +219,8 @@ export class InboundState<S extends InboundStanza, C> {
   /** Slots of messages that are not read. */
   get openSlots(): number {
     let open = 0;
-    for (const message of this.#messages.values()) if (!isRead(message)) open += 1;
+    for (const { slots } of this.#chats.values())
+      for (const message of slots) if (!isRead(message)) open += 1;
     return open;
   }
 
@@ -261,16 +236,19 @@ export class InboundState<S extends InboundStanza, C> {
   #apply(event: InboundEvent<S, C>): void {
     switch (event.type) {
       case 'opened':
-        this.#opened(event.durable);
+        this.#durable = event.durable;
+        this.#connection += 1;
+        this.#isConnected = true;
         break;
       case 'logged-in':
-        this.#offlineRuns();
+        this.#quietTicks = 0;
         break;
       case 'closed':
         this.#closed();
         break;
       case 'offline-ended':
-        if (!this.#overflow) this.#offlineEnded();
+        // After an overflow, what was dropped comes over the next connection.
+        if (this.#isConnected && !this.#overflowing) this.#offlineEnded();
         break;
       case 'unlinked':
         this.#offlineEnded();
@@ -287,17 +265,11 @@ export class InboundState<S extends InboundStanza, C> {
       case 'read':
         this.#read(event);
         break;
-      case 'spent':
-        this.#spent(event.stanza);
-        break;
-      case 'failed':
-        this.#failed(event.stanza);
-        break;
-      case 'not-tried':
-        this.#notTried(event.stanza);
+      case 'not-read':
+        this.#notRead(event);
         break;
       case 'committed':
-        this.#commitDone(event.unit);
+        this.#committed(event.unit);
         break;
       case 'commit-failed':
         this.#commitFailed();
@@ -309,61 +281,42 @@ export class InboundState<S extends InboundStanza, C> {
         this.#announced(event);
         break;
       case 'missing':
-        this.#missing(event.stanza);
+        this.#countFailure(event.stanza);
         break;
       case 'content':
         this.#contentCame(event);
         break;
-      case 'stored':
-      case 'refused':
-        this.#ended(event.key, event.type === 'stored');
+      case 'delivered':
+        this.#delivered(event);
         break;
     }
   }
 
   // The connection
 
-  #opened(durable: number): void {
-    this.#durable = durable;
-    this.#connection += 1;
-    this.#isConnected = true;
-    this.#offline = 'away';
-    this.#overflow = undefined;
-  }
-
-  #offlineRuns(): void {
-    if (this.#offline === 'over') return;
-    this.#offline = 'running';
-    this.#quietTicks = 0;
-  }
-
   /** WhatsApp delivers again what has no receipt, and what is asked for may come with it. */
   #closed(): void {
     this.#isConnected = false;
-    this.#offline = 'away';
+    this.#quietTicks = undefined;
+    this.#overflowing = undefined;
     for (const chat of this.#turns) {
-      chat.waiting = [];
+      this.#bytes -= chat.waitingBytes;
       chat.waitingBytes = 0;
+      chat.waiting = [];
     }
     this.#turns.clear();
-    this.#waitingCount = 0;
-    this.#waitingBytes = 0;
-    for (const message of this.#messages.values()) {
-      message.arriving = 0;
-      if (!isRead(message)) message.state = 'lost';
+    for (const chat of [...this.#chats.values()]) {
+      for (const message of chat.slots) this.#miss(message, undefined);
+      this.#discardIfIdle(chat);
     }
-    this.#asked.clear();
     // Receipts of the last seconds may be lost with the connection.
     for (const hash of this.#stored.keys()) this.#stored.set(hash, undefined);
-    this.#receipted.clear();
-    for (const chat of [...this.#chats.values()]) this.#discardIfIdle(chat);
   }
 
   #offlineEnded(): void {
-    this.#offline = 'over';
-    for (const chat of [...this.#chats.values()]) {
-      this.#giveUpUnread(chat, (message) => message.state === 'lost');
-    }
+    this.#quietTicks = undefined;
+    for (const chat of [...this.#chats.values()])
+      this.#giveUpMissing(chat, (dueTick) => dueTick === undefined);
     for (const [hash, dueTick] of this.#stored) {
       if (dueTick === undefined) this.#stored.set(hash, this.#tick + KEEP_TICKS);
     }
@@ -371,90 +324,73 @@ export class InboundState<S extends InboundStanza, C> {
 
   #ticked(): void {
     this.#tick += 1;
-    for (const message of [...this.#asked]) if (message.dueTick <= this.#tick) this.#release(message);
+    for (const chat of [...this.#chats.values()]) {
+      this.#giveUpMissing(chat, (dueTick) => dueTick !== undefined && dueTick <= this.#tick);
+    }
     for (const [key, { dueTick }] of [...this.#undecrypted]) {
       if (dueTick > this.#tick) break;
       this.#giveUpText(key);
     }
-    if (this.#offline === 'running') {
+    if (this.#quietTicks !== undefined) {
       this.#quietTicks += 1;
-      if (this.#quietTicks >= OFFLINE_QUIET_TICKS && !this.#overflow) this.#offlineEnded();
+      if (this.#quietTicks >= OFFLINE_QUIET_TICKS && !this.#overflowing) this.#offlineEnded();
     }
-    const due: string[] = [];
+    this.#forgetStored();
+  }
+
+  #forgetStored(): void {
+    const hashes: string[] = [];
     for (const [hash, dueTick] of this.#stored) {
       if (dueTick === undefined || dueTick > this.#tick) continue;
-      due.push(hash);
-      if (due.length === MAX_FORGOTTEN) break;
+      this.#stored.delete(hash);
+      hashes.push(hash);
+      if (hashes.length === MAX_FORGOTTEN) break;
     }
-    if (due.length === 0) return;
-    for (const hash of due) this.#stored.delete(hash);
-    this.#effects.push({ type: 'forget', hashes: due });
+    if (hashes.length > 0) this.#effects.push({ type: 'forget', hashes });
   }
 
   // A stanza arrives
 
   #arrived(stanza: S): void {
     if (!this.#isConnected) return;
-    if (stanza.isOffline) this.#offlineRuns();
-    const live = this.#messages.get(stanza.key);
-    this.#lastSerial += 1;
-    const item = { stanza, connection: this.#connection, serial: this.#lastSerial };
-    if (this.#readHashOf(stanza.key) === stanza.hash) {
-      this.#readAgain({ ...item, order: 0n });
-      return;
-    }
-    const chat = live ? live.chat : this.#chatOf(stanza.chat);
+    if (stanza.isOffline && this.#quietTicks !== undefined) this.#quietTicks = 0;
+    const known = this.#messages.get(stanza.key);
+    const chat = known && hasSlot(known) ? known.chat : this.#chatOf(stanza.chat);
     // It would come before those that its chat lost.
     if (chat.shortConnection === this.#connection) {
-      if (live) this.#lose(live);
+      if (known) this.#miss(known, undefined);
       return;
     }
-    const isKnownRead = live ? isRead(live) : (this.#seen.get(stanza.key)?.isRead ?? false);
-    const message = live ?? (isKnownRead ? undefined : this.#reserve(chat, stanza.key, 'waiting'));
-    if (message && !isRead(message)) {
+    const message = known ?? this.#know(stanza.key, chat);
+    if (!isRead(message)) {
+      this.#takeSlot(message, chat);
       message.state = 'waiting';
-      message.arriving += 1;
-      this.#asked.delete(message);
     }
-    const order = message?.order ?? this.#seen.get(stanza.key)?.order ?? 0n;
-    this.#enqueue(chat, { ...item, order });
-    while (this.bytes > this.#limits.maxBytes && this.#waitingCount > 0) this.#dropOne();
+    this.#enqueue(chat, { stanza, message, connection: this.#connection });
+    while (this.#bytes > this.#limits.maxBytes && this.#turns.size > 0) this.#dropOne();
   }
 
-  /** The same stanza again: its receipt was lost, or is not sent yet. */
-  #readAgain(item: Waiting<S>): void {
-    const live = this.#messages.get(item.stanza.key);
-    const last = this.#committing.at(-1);
-    if (live?.state === 'committing' && last) {
-      this.#committing.push({ unit: last.unit, item, isContent: false });
-      return;
-    }
-    this.#sendReceipts([item]);
-  }
-
-  #enqueue(chat: Chat<S, C>, item: Waiting<S>): void {
+  #enqueue(chat: Chat<S, C>, arrival: Arrival<S, C>): void {
+    const { order } = arrival.message;
     let at = chat.waiting.length;
-    // What was lost or asked for goes before what came later: its chat waits for it.
-    while (at > 0 && (chat.waiting[at - 1]?.order ?? 0n) > item.order) at -= 1;
-    chat.waiting.splice(at, 0, item);
-    chat.waitingBytes += item.stanza.bytes;
-    this.#waitingCount += 1;
-    this.#waitingBytes += item.stanza.bytes;
+    // What was missing goes before what came later: its chat waits for it.
+    while (at > 0 && (chat.waiting[at - 1]?.message.order ?? 0n) > order) at -= 1;
+    chat.waiting.splice(at, 0, arrival);
+    chat.waitingBytes += arrival.stanza.bytes;
+    this.#bytes += arrival.stanza.bytes;
     this.#turns.add(chat);
   }
 
-  #dequeue(chat: Chat<S, C>, from: 'first' | 'last'): Waiting<S> | undefined {
-    const item = from === 'first' ? chat.waiting.shift() : chat.waiting.pop();
-    if (!item) return undefined;
-    chat.waitingBytes -= item.stanza.bytes;
-    this.#waitingCount -= 1;
-    this.#waitingBytes -= item.stanza.bytes;
+  #dequeue(chat: Chat<S, C>, from: 'first' | 'last'): Arrival<S, C> | undefined {
+    const arrival = from === 'first' ? chat.waiting.shift() : chat.waiting.pop();
+    if (!arrival) return undefined;
+    chat.waitingBytes -= arrival.stanza.bytes;
+    this.#bytes -= arrival.stanza.bytes;
     // Its next turn is after the others'.
     this.#turns.delete(chat);
     if (chat.waiting.length > 0) this.#turns.add(chat);
-    const overflow = this.#overflow;
-    if (overflow && item.serial <= overflow.lastSerial) overflow.left -= 1;
-    return item;
+    this.#discardIfIdle(chat);
+    return arrival;
   }
 
   /** Drops the last stanza of the largest chat. Nobody acknowledged it: WhatsApp delivers it again. */
@@ -463,59 +399,43 @@ export class InboundState<S extends InboundStanza, C> {
     for (const chat of this.#turns) {
       if (!largest || chat.waitingBytes > largest.waitingBytes) largest = chat;
     }
-    const item = largest && this.#dequeue(largest, 'last');
-    if (!largest || !item) return;
+    if (!largest) return;
     largest.shortConnection = this.#connection;
-    const message = this.#messages.get(item.stanza.key);
-    if (message && !isRead(message)) {
-      message.arriving -= 1;
-      if (message.arriving === 0) {
-        if (largest.slots.at(-1) === message) {
-          largest.slots.pop();
-          this.#leave(message, false);
-        } else {
-          message.state = 'lost';
-        }
-      }
-    }
-    if (this.#overflow) return;
-    this.#overflow = { lastSerial: this.#lastSerial, left: this.#waitingCount, isEnding: false };
-    this.#effects.push({ type: 'overflow' });
+    this.#overflowing ??= largest;
+    const dropped = this.#dequeue(largest, 'last');
+    if (dropped) this.#miss(dropped.message, undefined);
   }
 
   #endAfterOverflow(): void {
-    const overflow = this.#overflow;
-    if (!overflow || overflow.isEnding || !this.#isConnected) return;
-    if (this.#decrypting || this.#committing.length > 0) return;
-    const isDone = overflow.left <= 0 || !this.#eligible();
-    if (!isDone) return;
-    overflow.isEnding = true;
+    if (!this.#overflowing || this.#decrypting || this.#committing.length > 0) return;
+    this.#effects.push({ type: 'disconnect' });
+    this.#closed();
     // What is read and waits for a message that may never come must not fill the memory again.
     for (const chat of [...this.#chats.values()]) {
-      if (chat.slots.some(isRead)) this.#giveUpUnread(chat, (message) => message.state !== 'waiting');
+      if (chat.slots.some(isRead)) this.#giveUpMissing(chat, () => true);
     }
-    this.#effects.push({ type: 'disconnect' });
   }
 
   // Decryption
 
   #decryptNext(): void {
-    while (!this.#decrypting) {
+    while (!this.#decrypting && this.#overflowing?.waiting.length !== 0) {
       const chat = this.#eligible();
-      const item = chat && this.#dequeue(chat, 'first');
-      if (!chat || !item) return;
-      if (this.#readHashOf(item.stanza.key) === item.stanza.hash) {
-        this.#endArrival(item);
-        this.#readAgain(item);
+      const arrival = chat && this.#dequeue(chat, 'first');
+      if (!chat || !arrival) return;
+      const { stanza, message } = arrival;
+      if (isRead(message) && message.hash === stanza.hash) {
+        this.#readAgain(arrival);
         continue;
       }
-      this.#decrypting = item;
+      this.#decrypting = arrival;
+      const behind = behindOf(chat, message.order);
       this.#effects.push({
         type: 'decrypt',
-        stanza: item.stanza,
-        order: item.order,
-        behind: behindOf(chat, item.order),
-        isContent: !this.#isMessageRead(item.stanza.key),
+        stanza,
+        order: message.order,
+        behind,
+        isContent: !isRead(message),
       });
     }
   }
@@ -530,83 +450,64 @@ export class InboundState<S extends InboundStanza, C> {
     return undefined;
   }
 
-  #takeDecrypting(stanza: S): Waiting<S> | undefined {
-    const item = this.#decrypting;
-    if (item?.stanza !== stanza) return undefined;
+  /** The same stanza again: its receipt was lost, or is not sent yet. */
+  #readAgain(arrival: Arrival<S, C>): void {
+    const last = this.#committing.at(-1);
+    if (arrival.message.state === 'committing' && last)
+      this.#committing.push({ ...arrival, unit: last.unit });
+    else this.#sendReceipts([arrival]);
+  }
+
+  #takeDecrypting(stanza: S): Arrival<S, C> | undefined {
+    const arrival = this.#decrypting;
+    if (arrival?.stanza !== stanza) return undefined;
     this.#decrypting = undefined;
-    this.#endArrival(item);
-    return item;
+    return arrival;
   }
 
-  #endArrival(item: Waiting<S>): void {
-    const message = this.#messages.get(item.stanza.key);
-    if (message && item.connection === this.#connection && message.arriving > 0) message.arriving -= 1;
-  }
-
-  #read({ stanza, unit, content, bytes }: Extract<InboundEvent<S, C>, { type: 'read' }>): void {
-    const item = this.#takeDecrypting(stanza);
-    if (!item) return;
-    const isKnownRead = this.#isMessageRead(stanza.key);
-    this.#committing.push({ unit, item, isContent: !isKnownRead });
-    if (!isKnownRead) {
-      const message = this.#messages.get(stanza.key) ?? this.#reserveIn(stanza, item.order);
-      this.#fill(message, 'committing', stanza.hash, content, bytes);
+  #read({ stanza, unit, content, bytes }: EventOf<S, C, 'read'>): void {
+    const arrival = this.#takeDecrypting(stanza);
+    if (!arrival) return;
+    const { message } = arrival;
+    this.#committing.push({ ...arrival, unit });
+    if (!isRead(message)) {
+      this.#takeSlot(message, this.#chatOf(stanza.chat));
+      this.#fill(message, 'committing', { hash: stanza.hash, content, bytes });
     }
-    if (unit <= this.#durable) this.#commitDone(this.#durable);
+    if (unit <= this.#durable) this.#committed(this.#durable);
   }
 
-  #spent(stanza: S): void {
-    const item = this.#takeDecrypting(stanza);
-    if (!item) return;
-    const message = this.#messages.get(stanza.key);
-    if (this.#isOver(item)) {
-      if (message) this.#lose(message);
+  #notRead({ stanza, why }: EventOf<S, C, 'not-read'>): void {
+    const arrival = this.#takeDecrypting(stanza);
+    if (!arrival) return;
+    const { message } = arrival;
+    // Nothing can be said to WhatsApp about it.
+    if (why === 'not-tried' || this.#isOver(arrival)) {
+      this.#miss(message, undefined);
+      return;
+    }
+    if (why === 'failed' && !isRead(message)) {
+      this.#effects.push({ type: 'ask-retry', stanza });
+      this.#miss(message, this.#tick + RESEND_TICKS);
+      this.#countFailure(stanza);
       return;
     }
     this.#effects.push({ type: 'refuse', stanza });
-    if (message && !isRead(message) && message.arriving === 0) {
-      message.hash = stanza.hash;
-      this.#release(message, true);
-    }
-  }
-
-  #failed(stanza: S): void {
-    const item = this.#takeDecrypting(stanza);
-    if (!item) return;
-    const message = this.#messages.get(stanza.key);
-    if (this.#isOver(item)) {
-      if (message) this.#lose(message);
-      return;
-    }
-    if (this.#isMessageRead(stanza.key)) {
-      this.#effects.push({ type: 'refuse', stanza });
-      return;
-    }
-    this.#effects.push({ type: 'ask-retry', stanza });
-    if (message) this.#ask(message);
-    this.#countFailure(stanza, item.order);
-  }
-
-  #notTried(stanza: S): void {
-    const item = this.#takeDecrypting(stanza);
-    const message = item && this.#messages.get(stanza.key);
-    if (message) this.#lose(message);
+    if (isRead(message) || this.#isArriving(message)) return;
+    message.hash = stanza.hash;
+    this.#leave(message, 'done');
   }
 
   // Commit
 
-  #commitDone(unit: number): void {
-    if (unit > this.#durable) this.#durable = unit;
-    const done: Waiting<S>[] = [];
-    while (this.#committing[0] && this.#committing[0].unit <= this.#durable) {
-      const pending = this.#committing.shift();
-      if (!pending) break;
-      done.push(pending.item);
-      if (!pending.isContent) continue;
-      const message = this.#messages.get(pending.item.stanza.key);
-      if (message?.state !== 'committing') continue;
+  #committed(unit: number): void {
+    this.#durable = Math.max(this.#durable, unit);
+    const firstOpen = this.#committing.findIndex((arrival) => arrival.unit > this.#durable);
+    const done = this.#committing.splice(0, firstOpen < 0 ? this.#committing.length : firstOpen);
+    for (const { message, stanza } of done) {
+      if (message.state !== 'committing' || message.hash !== stanza.hash) continue;
       if (message.content === undefined) {
-        this.#release(message, true);
+        this.#leave(message, 'done');
         continue;
       }
       message.state = 'ready';
@@ -616,26 +517,30 @@ export class InboundState<S extends InboundStanza, C> {
   }
 
   #commitFailed(): void {
-    for (const { item, isContent } of this.#committing.splice(0)) {
-      const message = isContent ? this.#messages.get(item.stanza.key) : undefined;
-      if (message?.state !== 'committing') continue;
+    for (const { message } of this.#committing.splice(0)) {
+      if (message.state !== 'committing') continue;
       this.#unstored -= 1;
-      this.#unstoredBytes -= message.bytes;
-      message.hash = undefined;
+      this.#bytes -= message.bytes;
       message.content = undefined;
-      message.bytes = 0;
-      message.state = message.arriving > 0 ? 'waiting' : 'lost';
+      message.state = 'waiting';
+      this.#miss(message, undefined);
     }
   }
 
-  #sendReceipts(items: readonly Waiting<S>[]): void {
-    const stanzas = items.filter((item) => !this.#isOver(item)).map((item) => item.stanza);
-    if (stanzas.length === 0) return;
-    for (const { key, hash } of stanzas) {
-      if (this.#stored.has(hash)) this.#stored.set(hash, this.#tick + KEEP_TICKS);
-      else if (this.#messages.get(key)?.hash === hash) this.#receipted.add(hash);
+  #sendReceipts(arrivals: ReadonlyArray<Arrival<S, C>>): void {
+    const stanzas: S[] = [];
+    for (const arrival of arrivals) {
+      const { stanza, message } = arrival;
+      if (this.#isOver(arrival)) continue;
+      stanzas.push(stanza);
+      if (this.#stored.has(stanza.hash)) this.#stored.set(stanza.hash, this.#tick + KEEP_TICKS);
+      else if (message.hash === stanza.hash) message.receiptConnection = this.#connection;
     }
-    this.#effects.push({ type: 'receipts', stanzas });
+    if (stanzas.length > 0) this.#effects.push({ type: 'receipts', stanzas });
+  }
+
+  #isOver({ connection }: Arrival<S, C>): boolean {
+    return !this.#isConnected || connection !== this.#connection;
   }
 
   // Delivery to core
@@ -648,81 +553,83 @@ export class InboundState<S extends InboundStanza, C> {
       if (message?.state !== 'ready' || message.content === undefined) continue;
       message.state = 'delivering';
       this.#delivering += 1;
-      this.#effects.push({
-        type: 'deliver',
-        key: message.key,
-        order: message.order,
-        content: message.content,
-      });
+      const { key, order, content } = message;
+      this.#effects.push({ type: 'deliver', key, order, content });
     }
   }
 
-  #ended(key: string, isStored: boolean): void {
+  #delivered({ key, isStored }: EventOf<S, C, 'delivered'>): void {
     const message = this.#messages.get(key);
     if (message?.state !== 'delivering') return;
     this.#delivering -= 1;
-    const { hash } = message;
-    if (hash && isStored)
-      this.#stored.set(hash, this.#receipted.has(hash) ? this.#tick + KEEP_TICKS : undefined);
-    if (hash) this.#receipted.delete(hash);
-    this.#release(message, true);
+    if (message.hash && isStored) {
+      const isReceipted = this.#isConnected && message.receiptConnection === this.#connection;
+      this.#stored.set(message.hash, isReceipted ? this.#tick + KEEP_TICKS : undefined);
+    }
+    this.#leave(message, 'done');
   }
 
   // Messages that come another way, or not at all
 
-  #journalled(event: Extract<InboundEvent<S, C>, { type: 'journalled' }>): void {
-    const { stanza, order, content, bytes, behind } = event;
+  #journalled({ stanza, order, content, bytes, behind }: EventOf<S, C, 'journalled'>): void {
+    const { key, hash } = stanza;
     if (order > this.#lastOrder) this.#lastOrder = order;
-    if (this.#isMessageRead(stanza.key)) {
+    const known = this.#messages.get(key);
+    if (known && isRead(known)) {
       // A further row of the same message is of no use.
-      if (this.#readHashOf(stanza.key) !== stanza.hash) this.#stored.set(stanza.hash, undefined);
+      if (known.hash !== hash) this.#stored.set(hash, undefined);
       return;
     }
     const chat = this.#chatOf(stanza.chat);
     for (const earlier of behind) {
-      if (!this.#messages.has(earlier.key) && !this.#seen.has(earlier.key)) {
-        this.#reserve(chat, earlier.key, 'lost', earlier.order);
-      }
+      if (this.#messages.has(earlier.key)) continue;
+      const message = this.#know(earlier.key, chat, earlier.order);
+      this.#takeSlot(message, chat);
+      message.state = 'missing';
     }
-    const message = this.#messages.get(stanza.key) ?? this.#reserve(chat, stanza.key, 'waiting', order);
-    this.#fill(message, 'ready', stanza.hash, content, bytes);
-    this.#advance(chat);
-  }
-
-  #announced({ key, chat }: { key: string; chat: string }): void {
-    if (!this.#isConnected || this.#isMessageRead(key) || this.#messages.has(key)) return;
-    this.#ask(this.#reserve(this.#chatOf(chat), key, 'asked'));
-  }
-
-  #missing(stanza: S): void {
-    if (this.#isMessageRead(stanza.key)) return;
-    const order =
-      this.#messages.get(stanza.key)?.order ?? this.#seen.get(stanza.key)?.order ?? this.#nextOrder();
-    if (!this.#messages.has(stanza.key))
-      this.#remember(stanza.key, { order, hash: undefined, isRead: false });
-    this.#countFailure(stanza, order);
-  }
-
-  #contentCame({ stanza, content, bytes }: { stanza: S; content: C; bytes: number }): void {
-    if (this.#isMessageRead(stanza.key)) return;
-    const order = this.#seen.get(stanza.key)?.order;
-    const message = this.#messages.get(stanza.key) ?? this.#reserveIn(stanza, order);
-    this.#fill(message, 'ready', undefined, content, bytes);
+    const message = known ?? this.#know(key, chat, order);
+    this.#takeSlot(message, chat);
+    this.#fill(message, 'ready', { hash, content, bytes });
     this.#advance(message.chat);
   }
 
-  #countFailure(stanza: S, order: bigint): void {
-    const known = this.#undecrypted.get(stanza.key);
+  #announced({ key, chat: name }: EventOf<S, C, 'announced'>): void {
+    const known = this.#messages.get(key);
+    if (!this.#isConnected || (known && (hasSlot(known) || isRead(known)))) return;
+    const chat = this.#chatOf(name);
+    const message = known ?? this.#know(key, chat);
+    this.#takeSlot(message, chat);
+    message.state = 'missing';
+    message.dueTick = this.#tick + RESEND_TICKS;
+  }
+
+  #contentCame({ stanza, content, bytes }: EventOf<S, C, 'content'>): void {
+    const chat = this.#chatOf(stanza.chat);
+    const message = this.#messages.get(stanza.key) ?? this.#know(stanza.key, chat);
+    if (!isRead(message)) {
+      this.#takeSlot(message, chat);
+      this.#fill(message, 'ready', { hash: undefined, content, bytes });
+    }
+    this.#advance(message.chat);
+    this.#discardIfIdle(chat);
+  }
+
+  #countFailure(stanza: S): void {
+    const { key } = stanza;
+    const chat = this.#chatOf(stanza.chat);
+    const message = this.#messages.get(key) ?? this.#know(key, chat);
+    this.#discardIfIdle(chat);
+    if (isRead(message)) return;
+    const known = this.#undecrypted.get(key);
     if (known) {
       known.failures += 1;
-      if (known.failures >= MAX_FAILURES) this.#giveUpText(stanza.key);
+      if (known.failures >= MAX_FAILURES) this.#giveUpText(key);
       return;
     }
     const dueTick = this.#tick + UNDECRYPTABLE_TICKS;
-    this.#undecrypted.set(stanza.key, { stanza, order, failures: 1, dueTick });
-    if (this.#undecrypted.size <= MAX_UNDECRYPTED) return;
+    this.#undecrypted.set(key, { stanza, order: message.order, failures: 1, dueTick });
     const [oldest] = this.#undecrypted.keys();
-    if (oldest !== undefined) this.#giveUpText(oldest);
+    if (oldest !== undefined && this.#undecrypted.size > MAX_UNDECRYPTED) this.#giveUpText(oldest);
   }
 
   #giveUpText(key: string): void {
@@ -730,34 +637,11 @@ export class InboundState<S extends InboundStanza, C> {
     if (!known) return;
     this.#undecrypted.delete(key);
     const message = this.#messages.get(key);
-    if (message?.state === 'asked') this.#release(message);
+    if (message?.state === 'missing' && message.dueTick !== undefined) this.#leave(message, 'given-up');
     this.#effects.push({ type: 'undecryptable', stanza: known.stanza, order: known.order });
   }
 
-  // Slots
-
-  #isMessageRead(key: string): boolean {
-    const message = this.#messages.get(key);
-    return message ? isRead(message) : (this.#seen.get(key)?.isRead ?? false);
-  }
-
-  /** Hash of the stanza in which the message was read. */
-  #readHashOf(key: string): string | undefined {
-    const message = this.#messages.get(key);
-    if (message) return isRead(message) ? message.hash : undefined;
-    const seen = this.#seen.get(key);
-    return seen?.isRead ? seen.hash : undefined;
-  }
-
-  /** Its connection is gone: nothing can be said to WhatsApp about it. */
-  #isOver(item: Waiting<S>): boolean {
-    return !this.#isConnected || item.connection !== this.#connection;
-  }
-
-  #nextOrder(): bigint {
-    this.#lastOrder += 1n;
-    return this.#lastOrder;
-  }
+  // Messages and their slots
 
   #chatOf(name: string): Chat<S, C> {
     const known = this.#chats.get(name);
@@ -767,101 +651,91 @@ export class InboundState<S extends InboundStanza, C> {
     return chat;
   }
 
-  /** The chat's next slot; a message that had one before keeps its order. */
-  #reserve(
-    chat: Chat<S, C>,
-    key: string,
-    as: Message<S, C>['state'],
-    order = this.#seen.get(key)?.order ?? this.#nextOrder(),
-  ): Message<S, C> {
+  /** A new message, without a slot. */
+  #know(key: string, chat: Chat<S, C>, order?: bigint): Message<S, C> {
+    if (order === undefined) this.#lastOrder += 1n;
     const message: Message<S, C> = {
       key,
-      order,
+      order: order ?? this.#lastOrder,
       chat,
-      state: as,
-      arriving: 0,
+      state: 'given-up',
+      dueTick: undefined,
       hash: undefined,
       content: undefined,
       bytes: 0,
-      dueTick: 0,
+      receiptConnection: -1,
     };
-    chat.slots.push(message);
     this.#messages.set(key, message);
+    this.#setGone(message, 'given-up');
     return message;
   }
 
-  #reserveIn(stanza: S, order: bigint | undefined): Message<S, C> {
-    return this.#reserve(this.#chatOf(stanza.chat), stanza.key, 'waiting', order);
-  }
-
-  #ask(message: Message<S, C>): void {
-    if (isRead(message) || message.arriving > 0) return;
-    message.state = 'asked';
-    message.dueTick = this.#tick + RESEND_TICKS;
-    this.#asked.add(message);
-  }
-
-  /** WhatsApp delivers it again. */
-  #lose(message: Message<S, C>): void {
-    if (isRead(message) || message.arriving > 0) return;
-    message.state = 'lost';
-    this.#asked.delete(message);
+  /** The chat's next slot, unless the message has one. */
+  #takeSlot(message: Message<S, C>, chat: Chat<S, C>): void {
+    if (hasSlot(message)) return;
+    this.#gone.delete(message);
+    this.#messages.set(message.key, message);
+    message.chat = chat;
+    message.dueTick = undefined;
+    chat.slots.push(message);
   }
 
   #fill(
     message: Message<S, C>,
-    as: 'committing' | 'ready',
-    hash: string | undefined,
-    content: C | undefined,
-    bytes: number,
+    state: 'committing' | 'ready',
+    read: { hash: string | undefined; content: C | undefined; bytes: number },
   ): void {
-    message.state = as;
-    message.hash = hash;
-    message.content = content;
-    message.bytes = bytes;
+    Object.assign(message, read, { state });
     this.#unstored += 1;
-    this.#unstoredBytes += bytes;
-    this.#asked.delete(message);
+    this.#bytes += read.bytes;
     this.#undecrypted.delete(message.key);
   }
 
-  /** Releases slots of messages that are not read. */
-  #giveUpUnread(chat: Chat<S, C>, isGivenUp: (message: Message<S, C>) => boolean): void {
-    const slots: Message<S, C>[] = [];
+  /** It comes again, or is given up: at `dueTick`, or when the offline batch has ended. Unless it is arriving. */
+  #miss(message: Message<S, C>, dueTick: number | undefined): void {
+    if (!hasSlot(message) || isRead(message) || this.#isArriving(message)) return;
+    message.state = 'missing';
+    message.dueTick = dueTick;
+  }
+
+  /** A stanza of it waits for its decryption, over this connection. */
+  #isArriving(message: Message<S, C>): boolean {
+    const { waiting } = message.chat;
+    if (this.#decrypting?.message === message && !this.#isOver(this.#decrypting)) return true;
+    return waiting.some((arrival) => arrival.message === message);
+  }
+
+  #giveUpMissing(chat: Chat<S, C>, isDue: (dueTick: number | undefined) => boolean): void {
     for (const message of chat.slots) {
-      if (isRead(message) || !isGivenUp(message)) slots.push(message);
-      else this.#leave(message, false);
+      if (message.state === 'missing' && isDue(message.dueTick)) this.#setGone(message, 'given-up');
     }
-    if (slots.length === chat.slots.length) return;
-    chat.slots = slots;
+    const left = chat.slots.filter(hasSlot);
+    if (left.length === chat.slots.length) return;
+    chat.slots = left;
     this.#advance(chat);
   }
 
-  /** The message's slot is gone; those behind it go on. */
-  #release(message: Message<S, C>, wasRead = false): void {
-    const chat = message.chat;
-    const at = chat.slots.indexOf(message);
-    if (at >= 0) chat.slots.splice(at, 1);
-    this.#leave(message, wasRead);
-    this.#advance(chat);
-  }
-
-  #leave(message: Message<S, C>, wasRead: boolean): void {
+  /** The message gives its slot free; those behind it go on. */
+  #leave(message: Message<S, C>, state: 'done' | 'given-up'): void {
+    const { chat } = message;
     if (isRead(message)) {
       this.#unstored -= 1;
-      this.#unstoredBytes -= message.bytes;
+      this.#bytes -= message.bytes;
     }
-    this.#messages.delete(message.key);
-    this.#asked.delete(message);
-    this.#remember(message.key, { order: message.order, hash: message.hash, isRead: wasRead });
+    chat.slots = chat.slots.filter((other) => other !== message);
+    this.#setGone(message, state);
+    this.#advance(chat);
   }
 
-  #remember(key: string, known: { order: bigint; hash: string | undefined; isRead: boolean }): void {
-    this.#seen.delete(key);
-    this.#seen.set(key, known);
-    if (this.#seen.size <= MAX_SEEN) return;
-    const [oldest] = this.#seen.keys();
-    if (oldest !== undefined) this.#seen.delete(oldest);
+  /** It is known for a while, in case it comes again. */
+  #setGone(message: Message<S, C>, state: 'done' | 'given-up'): void {
+    message.state = state;
+    message.content = undefined;
+    this.#gone.add(message);
+    const [oldest] = this.#gone;
+    if (!oldest || this.#gone.size <= MAX_GONE) return;
+    this.#gone.delete(oldest);
+    this.#messages.delete(oldest.key);
   }
 
   #advance(chat: Chat<S, C>): void {
@@ -876,15 +750,15 @@ export class InboundState<S extends InboundStanza, C> {
   }
 }
 
+function hasSlot<S, C>({ state }: Message<S, C>): boolean {
+  return state !== 'done' && state !== 'given-up';
+}
+
 function isRead<S, C>({ state }: Message<S, C>): boolean {
-  return state === 'committing' || state === 'ready' || state === 'delivering';
+  return state === 'committing' || state === 'ready' || state === 'delivering' || state === 'done';
 }
 
 function behindOf<S, C>(chat: Chat<S, C>, order: bigint): Earlier[] {
-  const behind: Earlier[] = [];
-  for (const message of chat.slots) {
-    if (behind.length === MAX_BEHIND) break;
-    if (message.order < order && !isRead(message)) behind.push({ key: message.key, order: message.order });
-  }
-  return behind;
+  const behind = chat.slots.filter((message) => message.order < order && !isRead(message));
+  return behind.slice(0, MAX_BEHIND).map(({ key, order }) => ({ key, order }));
 }

@@ -31,7 +31,7 @@ async function rules(config: Config) {
   return result.rules;
 }
 
-/** What a message with a file means, before and after the file is fetched; with `file` false, without one. */
+/** The call for a message with a file, before and after the download; with `file` false, without one. */
 async function meaning(config: Config, text: string, file = true) {
   const made = await rules(config);
   const said = { ...message, text, ...(file && { media }) };

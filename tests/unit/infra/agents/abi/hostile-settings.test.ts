@@ -10,7 +10,7 @@ import {
   soleReference,
 } from '../../../../../router/src/infra/agents/abi/output/output-template.ts';
 
-/** Settings that once kept the event loop busy for minutes: in these tests they would run into the limit of a test. */
+/** Settings that once blocked the event loop for minutes: they would exceed the time limit of these tests. */
 
 async function problemsOf(entries: unknown[]): Promise<string> {
   return createAbi(entries).then(
@@ -25,7 +25,7 @@ function helpOf(abi: Awaited<ReturnType<typeof createAbi>>, text: string): strin
   return meant.kind === 'say' ? meant.text : '';
 }
 
-/** Structs each of which holds the one before twice: 2 to the power of `depth` fields. */
+/** Structs that each contain the previous one twice: 2 to the power of `depth` fields. */
 function doubling(depth: number, field = 'string'): string[] {
   const next = (level: number) => `struct S${level + 1} { S${level} a; S${level}[] b; }`;
   return [

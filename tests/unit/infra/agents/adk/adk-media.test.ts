@@ -19,7 +19,7 @@ const message: IncomingMessage = {
 const bytes = Buffer.from([1, 2, 3]);
 const png = { mimeType: 'image/png', data: bytes.toString('base64') };
 
-/** Events as they come over the wire. */
+/** Events as received. */
 function events(...parts: Array<[changes: Partial<AdkEvent>, ...parts: object[]]>): AdkEvent[] {
   const sent = parts.map(([changes, ...made]) => ({
     author: 'front_desk',

@@ -20,7 +20,7 @@ import {
   watchSessions,
 } from '../../../../support/adk-asks.ts';
 
-/** HttpAgentClient by what real ADK servers do (refs/adk_api.md): spelling, sessions, and asks side by side. */
+/** HttpAgentClient against the behaviour of real ADK servers (refs/adk_api.md): spelling, sessions, concurrent requests. */
 
 mockAgentServer();
 

@@ -20,7 +20,7 @@ import {
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 
-/** HttpAgentClient when an answer is late, or nobody waits for it any more. */
+/** HttpAgentClient when an answer is late, or the caller has stopped waiting. */
 
 mockAgentServer();
 

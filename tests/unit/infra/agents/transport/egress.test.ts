@@ -6,7 +6,7 @@ import { serverOf } from '../../../../support/abi.ts';
 
 const METADATA = '169.254.169.254';
 
-/** A resolver that answers with these addresses, whatever the name. */
+/** A resolver that returns these addresses for any name. */
 function resolvingTo(...addresses: string[]): typeof lookup {
   const answer = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   const resolve = (_name: string, _options: object, done: (error: null, found: typeof answer) => void) =>
@@ -14,7 +14,7 @@ function resolvingTo(...addresses: string[]): typeof lookup {
   return resolve as unknown as typeof lookup;
 }
 
-/** A server that notes the requests it gets, and answers 200 or the given redirect. */
+/** A server that records its requests, and responds with 200 or the given redirect. */
 async function aServer(redirectTo?: string) {
   const requests: Array<{ path?: string; authorization?: string; userAgent?: string }> = [];
   const { url } = await serverOf((request, response) => {

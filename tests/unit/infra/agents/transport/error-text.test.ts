@@ -13,7 +13,7 @@ describe('errorText', () => {
   });
 
   it('takes time linear in the length of hostile markup', () => {
-    // In time that grows with the square of it, these would take longer than the limit of a test.
+    // In quadratic time these would exceed the time limit of a test.
     const pages = ['<script '.repeat(10_000), `<${'<title>'.repeat(10_000)}`, '<p '.repeat(10_000)];
     for (let time = 0; time < 500; time++) for (const page of pages) errorText(page);
   });

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** As a browser that is not logged in. */
+/** Requests as a browser that is not logged in. */
 const open = (path: string) => fetch(new URL(path, api.url), { headers: { accept: 'text/html' } });
 
 describe('the pages of the documentation', () => {

@@ -14,7 +14,7 @@ const good = {
   environment: 'lab',
   config: { adk: { appName: 'a' } },
 };
-/** Has no form in an address. */
+/** A text that cannot be part of a URL. */
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 const adk = (change: object) => ({ config: { adk: { appName: 'a', ...change } } });
 const failure = (failure: unknown) => ({ config: { adk: { appName: 'a' }, failure } });
@@ -162,7 +162,7 @@ describe('other resources', () => {
       'GET',
       '/api/messages?channelId=x',
       undefined,
-      'channelId must be *, a phone number with its country code, a JID or a group id.',
+      'channelId must be one chat: a phone number with its country code, a JID or a group id.',
     ],
     ['GET', '/api/dead-letters?cursor=-1', undefined, 'cursor must be the id of a row.'],
     ['GET', '/api/routes?chat=1', undefined, 'chat is not a known field.'],
@@ -293,7 +293,7 @@ const writes = [
 ];
 
 describe('any input', () => {
-  /** Values near the real fields, so that the search gets past the first check. */
+  /** Values similar to the real fields, so that the search passes the first check. */
   const nearBody = fc.dictionary(
     fc.constantFrom(
       ...Object.keys(good),

@@ -38,7 +38,7 @@ function describedOperations(): string[] {
   );
 }
 
-/** Reads what Express really has, not the list that both come from. */
+/** Reads the routes of Express, not the list that generates both. */
 function mountedOperations(app: Express): string[] {
   const routers = app.router.stack.map(({ handle }) => handle as unknown as { stack?: Layer[] });
   return routers

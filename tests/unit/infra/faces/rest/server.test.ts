@@ -88,7 +88,7 @@ describe('idle connections', () => {
   it('beyond the limit are refused, counted in the log, and leave the API reachable', async () => {
     const server = await createHttpServer({ ...api.options, limits });
     const ended: Array<Promise<unknown>> = [];
-    // More at a time would overflow the listen backlog, and the server would never see them.
+    // More at a time would overflow the listen backlog, and the server would not see them.
     for (let n = 0; n < 1_500; n += 250) ended.push(...(await open(250, server.url)));
     await Promise.all(ended);
     expect((await fetch(`${server.url}/health/live`)).status).toBe(200);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { troubleOf } from '../../../../../router/src/infra/storage/upkeep/storage-faults.ts';
 
-/** As `pg` throws it. */
+/** An error as thrown by `pg`. */
 const ofServer = (message: string) => Object.assign(new Error(message), { severity: 'ERROR' });
 
 describe('troubleOf', () => {

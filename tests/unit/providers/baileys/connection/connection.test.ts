@@ -28,7 +28,7 @@ class FakeSocket implements ManagedSocket {
     this.ev.emit('connection.update', { connection: 'open' });
   }
 
-  /** As Baileys does: the socket is over when it tells. */
+  /** As in Baileys, the socket is closed when it emits the event. */
   closes(statusCode?: number): void {
     const error =
       statusCode === undefined ? undefined : Object.assign(new Error('told'), { output: { statusCode } });
@@ -54,6 +54,7 @@ let putAsideFailures: number;
 let openFails: boolean;
 let isLinked: boolean;
 let draw: number;
+let isTakeOver: boolean;
 let manager: ConnectionManager<FakeSocket>;
 
 beforeEach(() => {
@@ -68,6 +69,7 @@ beforeEach(() => {
   openFails = false;
   isLinked = true;
   draw = 0.5;
+  isTakeOver = false;
   manager = new ConnectionManager({
     open: async () => {
       if (openFails) throw new Error('no database');
@@ -86,6 +88,9 @@ beforeEach(() => {
       };
     },
     isLinked: () => isLinked,
+    get isTakeOver() {
+      return isTakeOver;
+    },
     closed: async () => undefined,
     putKeysAside: async () => {
       putAsideFailures -= 1;
@@ -157,6 +162,29 @@ describe('one connection', () => {
     expect(sockets).toHaveLength(1);
   });
 
+  it('logs in again twice when another client took over an account that was taken from a node', async () => {
+    isTakeOver = true;
+    await start();
+    for (const login of [1, 2]) {
+      socket().opens();
+      socket().closes(440);
+      await settle();
+      expect(last()).toMatchObject({
+        state: 'waiting',
+        reason: expect.stringMatching(`login ${login} of 2 follows`),
+      });
+      await clock.advanceMs(5_000);
+      expect(sockets).toHaveLength(login + 1);
+    }
+    socket().opens();
+    await clock.advanceMs(60_000);
+    socket().closes(440);
+    await settle();
+    expect(last()).toEqual({ state: 'replaced', reason: 'Another client took over this link (440).' });
+    await clock.advanceMs(24 * 60 * 60 * 1000);
+    expect(sockets).toHaveLength(3);
+  });
+
   it('reconnects when a temporary ban ends', async () => {
     await start();
     socket().closes(429);
@@ -199,7 +227,7 @@ describe('one connection', () => {
 });
 
 describe('the backoff', () => {
-  /** Longest waits, in seconds, after connections that end one after the other. */
+  /** Longest waits, in seconds, after successive connections. */
   async function waitsAfter(ends: number, end: () => Promise<void> | void): Promise<number[]> {
     draw = 0.999_999;
     await start();

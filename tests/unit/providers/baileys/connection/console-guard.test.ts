@@ -11,7 +11,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** libsignal closes a session, which it prints with everything in it. */
+/** Makes libsignal close a session, which it prints with all its keys. */
 function closeSession(): void {
   new SessionRecord().closeSession({ indexInfo: { closed: -1 }, privKey: SECRET });
 }

@@ -17,7 +17,7 @@ afterEach(() => {
   server.close();
 });
 
-/** A store whose commits the test ends. */
+/** A store whose commits the test completes. */
 class HeldStore extends MemoryKeyStore {
   readonly running: Array<{ end(): void; fail(): void }> = [];
 

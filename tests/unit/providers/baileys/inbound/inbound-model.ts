@@ -6,7 +6,7 @@ import {
   inbound,
 } from '../../../../../router/src/providers/baileys/inbound/inbound.ts';
 
-/** How a message behaves: `corrupt` fails and is sent again when asked for, `lost` fails and is never sent again. */
+/** Kind of message: `corrupt` fails and is sent again on request, `lost` fails and is never sent again. */
 export type Kind = 'plain' | 'corrupt' | 'lost' | 'key-only';
 
 interface Stanza extends InboundStanza {
@@ -24,12 +24,12 @@ type Effect = InboundEffect<Stanza, string>;
 const LIMITS = { maxBytes: 60_000, maxUnstored: 4 };
 const RESEND_TICKS = 5;
 
-/** What was promised and did not happen. */
+/** Violated promises. */
 export class BrokenPromise extends Error {}
 
 /**
- * WhatsApp, Signal, the group commit, the journal and core around the reducer, each a few lines: a stanza is delivered
- * again until it is acknowledged, a ciphertext can be decrypted once, and a crash keeps what was committed.
+ * A small model of WhatsApp, Signal, the group commit, the journal and core around the reducer: a stanza is redelivered
+ * until it is acknowledged, a ciphertext can be decrypted once, and a crash keeps committed rows.
  */
 export class InboundModel {
   /** Unacknowledged stanzas in the order of the server. */
@@ -45,7 +45,7 @@ export class InboundModel {
   #decrypting: Extract<Effect, { type: 'decrypt' }> | undefined;
   #delivering: Array<Extract<Effect, { type: 'deliver' }>> = [];
   #asked: Stanza[] = [];
-  /** Ciphertexts that Signal has read: with the units that are not durable, and durable. */
+  /** Ciphertexts that Signal has decrypted: in units that are not durable yet, and in durable ones. */
   #read = new Set<string>();
   readonly #durable = new Set<string>();
   #units: Unit[] = [];
@@ -60,11 +60,11 @@ export class InboundModel {
   #tick = 0;
   /** Failed messages that have not arrived again, with the tick of the request. */
   readonly #awaited = new Map<string, number>();
-  /** Messages whose slot may have been given up: they may come out late. */
+  /** Messages whose slot may have been given up: they may be delivered late. */
   readonly #late = new Set<string>();
-  /** Failed messages of an earlier process: only these messages are known to be behind them. */
+  /** Failed messages of an earlier process, with the messages known to be behind them. */
   readonly #knownBehind = new Map<string, Set<string>>();
-  /** Acknowledged a moment ago: the receipt may be lost with the connection. */
+  /** Recently acknowledged: the receipt may be lost with the connection. */
   #justAcknowledged: Stanza[] = [];
   /** Refused stanzas whose refusal waits in the write gate; it is lost with the connection. */
   #refusals: Stanza[] = [];
@@ -124,7 +124,7 @@ export class InboundModel {
     this.#give({ type: 'stanza', stanza: { ...next, isOffline: !this.#isOfflineOver } });
   }
 
-  /** An unacknowledged stanza comes a second time over the same connection. */
+  /** An unacknowledged stanza arrives again over the same connection. */
   repeat(pick: number): void {
     const delivered = this.#queue.filter(({ serial }) => serial <= this.#cursor);
     const stanza = delivered[pick % Math.max(1, delivered.length)];
@@ -145,10 +145,10 @@ export class InboundModel {
     if (this.#read.has(hash) && row) {
       this.#give({ type: 'read', stanza, unit: 0, content: stanza.key, bytes: stanza.bytes });
     } else if (this.#read.has(hash)) {
-      this.#give({ type: 'spent', stanza });
+      this.#give({ type: 'not-read', stanza, why: 'spent' });
     } else if (kind === 'corrupt' || kind === 'lost') {
       this.#failed.add(stanza.key);
-      this.#give({ type: 'failed', stanza });
+      this.#give({ type: 'not-read', stanza, why: 'failed' });
     } else {
       this.#read.add(hash);
       const isMessage = kind === 'plain';
@@ -165,7 +165,7 @@ export class InboundModel {
     if (!effect) return;
     this.#decrypting = undefined;
     this.close();
-    this.#give({ type: 'not-tried', stanza: effect.stanza });
+    this.#give({ type: 'not-read', stanza: effect.stanza, why: 'not-tried' });
   }
 
   commit(): void {
@@ -180,7 +180,7 @@ export class InboundModel {
     this.#give({ type: 'committed', unit: this.#durableUnit });
   }
 
-  /** @param isStored the database has the units although it did not answer */
+  /** @param isStored the database stored the units although the commit failed */
   failCommit(isStored: boolean): void {
     if (this.#units.length === 0) return;
     for (const { hash, row } of this.#units.splice(0)) {
@@ -200,10 +200,10 @@ export class InboundModel {
     const [effect] = this.#delivering.splice(pick % Math.max(1, this.#delivering.length), 1);
     if (!effect) return;
     if (!this.inbox.includes(effect.content)) this.inbox.push(effect.content);
-    this.#give({ type: 'stored', key: effect.key });
+    this.#give({ type: 'delivered', key: effect.key, isStored: true });
   }
 
-  /** A sender who was asked sends the message again. */
+  /** A sender sends a requested message again. */
   resend(): void {
     const stanza = this.#asked.shift();
     if (!stanza || stanza.kind === 'lost') return;
@@ -257,7 +257,7 @@ export class InboundModel {
     this.#knownBehind.set(key, behind);
   }
 
-  /** Everything works from now on; afterwards nothing may be left. */
+  /** Everything works from now on; afterwards no message may be open. */
   settle(): void {
     for (let round = 0; round < 200; round += 1) {
       this.commit();
@@ -287,7 +287,7 @@ export class InboundModel {
       const isIn = this.inbox.includes(key);
       if ((kind === 'plain' || kind === 'corrupt') && !isIn) throw new BrokenPromise(`${key} is lost`);
       if (kind === 'lost' && !this.undecryptable.has(key) && !isIn) {
-        // A crash forgets who was asked; WhatsApp has the refusal.
+        // A crash loses the requests; WhatsApp has the refusal.
         if (!this.#failed.has(key)) throw new BrokenPromise(`${key} has no record`);
       }
     }
@@ -313,7 +313,7 @@ export class InboundModel {
       else this.#perform(effect);
     }
     if (!isEnding) return;
-    // Memory is full of messages that wait for these.
+    // The buffer is full of messages that wait for these.
     for (const key of this.#failed) this.#late.add(key);
     this.close();
   }
@@ -357,7 +357,7 @@ export class InboundModel {
   #refused(stanza: Stanza): void {
     const isKnown = [...this.#read].some((hash) => hash.startsWith(`${stanza.key}/`));
     if (!isKnown) throw new BrokenPromise(`${stanza.key} is refused and was never read`);
-    // The write gate: a refusal leaves the socket when everything that was read before it is durable.
+    // The write gate: a refusal is sent when all earlier units are durable.
     if (this.#units.length > 0) this.#refusals.push(stanza);
     else this.#drop(stanza);
   }

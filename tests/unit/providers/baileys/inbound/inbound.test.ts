@@ -13,7 +13,7 @@ type Step = readonly [name: keyof typeof STEPS, n: number, isSo: boolean];
 const KINDS: Kind[] = ['plain', 'plain', 'plain', 'plain', 'corrupt', 'lost', 'key-only'];
 const CHATS = 3;
 
-/** What may happen, with its weight. */
+/** Events with their weights. */
 const STEPS = {
   write: 6,
   deliver: 8,
@@ -50,6 +50,31 @@ const steps: fc.Arbitrary<Step> = fc.tuple(
   fc.boolean(),
 );
 
+/** Found by 20,000 runs: messages of one chat came in the wrong order after an overflow and a failed commit. */
+const OVERFLOW_AND_FAILED_COMMIT: Step[] = (
+  [
+    ['write', 0],
+    ['write', 7],
+    ['write', 666],
+    ['deliver', 0],
+    ['deliver', 0],
+    ['deliver', 0],
+    ['decrypt', 0],
+    ['decrypt', 0],
+    ['write', 217],
+    ['write', 856],
+    ['write', 5],
+    ['deliver', 0],
+    ['decrypt', 0],
+    ['commit', 0],
+    ['deliver', 0],
+    ['deliver', 0],
+    ['deliver', 0],
+    ['decrypt', 0],
+    ['failCommit', 0],
+  ] as const
+).map(([name, n]) => [name, n, false]);
+
 function holds(maxBytes: number, numRuns: number): void {
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 150, size: 'max' }), (sequence) => {
@@ -58,7 +83,7 @@ function holds(maxBytes: number, numRuns: number): void {
       for (const step of sequence) run(model, step, maxBytes);
       model.settle();
     }),
-    { numRuns },
+    { numRuns, examples: [[OVERFLOW_AND_FAILED_COMMIT]] },
   );
 }
 
@@ -72,7 +97,7 @@ describe('inbound messages under any sequence of events', () => {
   });
 });
 
-/** A reducer with one connection, fed by hand. */
+/** A reducer with one connection; the test supplies the events. */
 function byHand() {
   const state = new InboundState<InboundStanza, string>(0n);
   const give = (event: InboundEvent<InboundStanza, string>) => inbound(state, event).effects;
@@ -98,7 +123,7 @@ describe('a chat', () => {
     const [lost, next] = [stanza('lost'), stanza('next')];
     give({ type: 'stanza', stanza: lost });
     give({ type: 'stanza', stanza: next });
-    expect(names(give({ type: 'failed', stanza: lost }))).toEqual(['ask-retry', 'decrypt']);
+    expect(names(give({ type: 'not-read', stanza: lost, why: 'failed' }))).toEqual(['ask-retry', 'decrypt']);
     read(next, 1);
     expect(names(give({ type: 'committed', unit: 1 }))).toEqual(['receipts']);
     expect(names(ticks(4))).toEqual([]);
@@ -110,7 +135,7 @@ describe('a chat', () => {
     const [lost, next] = [stanza('lost'), stanza('next')];
     give({ type: 'stanza', stanza: lost });
     give({ type: 'stanza', stanza: next });
-    give({ type: 'failed', stanza: lost });
+    give({ type: 'not-read', stanza: lost, why: 'failed' });
     read(next, 1);
     give({ type: 'committed', unit: 1 });
     const again = { ...lost, hash: 'another' };
@@ -120,7 +145,7 @@ describe('a chat', () => {
       { type: 'receipts' },
       { type: 'deliver', key: 'lost', order: 1n },
     ]);
-    expect(give({ type: 'stored', key: 'lost' })).toMatchObject([
+    expect(give({ type: 'delivered', key: 'lost', isStored: true })).toMatchObject([
       { type: 'deliver', key: 'next', order: 2n },
     ]);
   });
@@ -150,7 +175,7 @@ describe('a journal row', () => {
     give({ type: 'stanza', stanza: message });
     read(message, 1);
     give({ type: 'committed', unit: 1 });
-    give({ type: 'stored', key: 'A' });
+    give({ type: 'delivered', key: 'A', isStored: true });
     expect(ticks(4)).toEqual([]);
     expect(ticks(1)).toEqual([{ type: 'forget', hashes: ['hash of A'] }]);
   });
@@ -161,7 +186,7 @@ describe('a journal row', () => {
     give({ type: 'stanza', stanza: message });
     read(message, 1);
     give({ type: 'committed', unit: 1 });
-    give({ type: 'stored', key: 'A' });
+    give({ type: 'delivered', key: 'A', isStored: true });
     give({ type: 'closed' });
     expect(ticks(30)).toEqual([]);
     give({ type: 'opened', durable: 1 });
@@ -176,7 +201,7 @@ describe('a message whose text never arrives', () => {
     const { give, stanza, ticks, names } = byHand();
     const message = stanza('A');
     give({ type: 'stanza', stanza: message });
-    give({ type: 'failed', stanza: message });
+    give({ type: 'not-read', stanza: message, why: 'failed' });
     expect(names(ticks(59))).toEqual([]);
     expect(names(ticks(1))).toEqual(['undecryptable']);
     expect(names(ticks(120))).toEqual([]);
@@ -187,12 +212,12 @@ describe('a message whose text never arrives', () => {
     for (let attempt = 1; attempt <= 5; attempt += 1) {
       const message = { ...stanza('A'), hash: `${attempt}` };
       give({ type: 'stanza', stanza: message });
-      const effects = names(give({ type: 'failed', stanza: message }));
+      const effects = names(give({ type: 'not-read', stanza: message, why: 'failed' }));
       expect(effects).toEqual(attempt < 5 ? ['ask-retry'] : ['ask-retry', 'undecryptable']);
     }
     const other = stanza('B');
     give({ type: 'stanza', stanza: other });
-    give({ type: 'failed', stanza: other });
+    give({ type: 'not-read', stanza: other, why: 'failed' });
     expect(names(give({ type: 'stopping' }))).toEqual(['undecryptable']);
   });
 
@@ -209,11 +234,11 @@ it('ends the offline batch after twenty seconds without a message', () => {
   const message = stanza('A');
   give({ type: 'stanza', stanza: message });
   give({ type: 'closed' });
-  give({ type: 'not-tried', stanza: message });
+  give({ type: 'not-read', stanza: message, why: 'not-tried' });
   give({ type: 'opened', durable: 0 });
   expect(state.openSlots).toBe(1);
   ticks(100);
-  // A login may take any time.
+  // A login can take any time.
   expect(state.openSlots).toBe(1);
   give({ type: 'logged-in' });
   expect(names(ticks(19))).toEqual([]);

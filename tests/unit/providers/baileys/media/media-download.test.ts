@@ -23,7 +23,7 @@ const plain = randomBytes(1_000);
 
 mockNetwork();
 
-/** A reference to a file and what the host holds of it. */
+/** A reference to a file, and the stored bytes of the host. */
 function uploaded(bytes: Uint8Array = plain, sizeBytes?: number) {
   const { encrypted, ...file } = encryptFile(bytes, 'image');
   return { encrypted, file, reference: writeReference('image', { ...file, directPath: path }, sizeBytes) };

@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 
 function reload(from = reference) {
-  // Only what the socket's events and its way out do is used.
+  // Only the events and the send method of the socket are used.
   const socket = {
     ev: ev as unknown as Parameters<typeof reloadFile>[1]['ev'],
     sendNode: async (node: BinaryNode) => {

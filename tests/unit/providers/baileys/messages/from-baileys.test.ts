@@ -51,7 +51,7 @@ function skipped(fields: Fields): string {
   return result.kind === 'skip' ? result.reason : 'not skipped';
 }
 
-/** What phones send: encoded and decoded, so that a table entry cannot hold what the wire cannot. */
+/** A proto after encoding and decoding, so that each case is possible on the wire. */
 function overTheWire(message: proto.IMessage): proto.IMessage {
   return proto.Message.decode(proto.Message.encode(proto.Message.create(message)).finish());
 }
@@ -126,7 +126,7 @@ describe('the text of a message', () => {
   ])('is read: %s', (_form, message, expected) => {
     expect(read({ message: overTheWire(message) })).toMatchObject({ kind: 'text', text: expected });
     expect(read({ message: overTheWire(message) }).ignoredReason).toBeUndefined();
-    // Journalled messages come back as plain objects.
+    // Messages of the journal are plain objects.
     expect(read({ message })).toMatchObject({ kind: 'text', text: expected });
   });
 

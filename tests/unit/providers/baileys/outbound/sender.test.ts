@@ -11,7 +11,7 @@ import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 const ANA = '34600000002@s.whatsapp.net';
 const GROUP = '120363000000000001@g.us';
 
-/** A socket whose sends the test ends: Baileys takes a time of its own for each. */
+/** A socket whose sends the test completes. */
 function setup() {
   const clock = new FakeClock();
   const running = new Map<string, { end(): void; fail(error: unknown): void }>();

@@ -17,7 +17,7 @@ import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 const scope: KeyScope = { accountId: 'main', generation: 1 };
 
-/** Counts, fails and holds back what goes to the store. */
+/** Counts, fails and delays commits to the store. */
 class WatchedStore extends MemoryKeyStore {
   commits: KeyChange[] = [];
   reads = 0;
@@ -73,7 +73,7 @@ const entry = (hash: string): JournalEntry => ({
   stanza: new Uint8Array([3]),
 });
 
-/** A gate that stays shut until it is opened. */
+/** A promise that stays pending until `open` is called. */
 function shut(): () => void {
   let letGo = () => {};
   store.gate = new Promise((resolve) => {

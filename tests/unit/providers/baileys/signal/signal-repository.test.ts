@@ -31,7 +31,7 @@ const ENTRY: Omit<JournalEntry, 'plaintext'> = {
   stanza: new Uint8Array(),
 };
 
-/** A store whose commits take one to five turns of the event loop, as a database's take longer and shorter. */
+/** A store whose commits take one to five turns of the event loop, like the varying times of a database. */
 class SlowStore extends MemoryKeyStore {
   #commits = 0;
 
@@ -53,7 +53,7 @@ async function turnOfTheClock(): Promise<void> {
 
 const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve));
 
-/** One side of a conversation made of Baileys' parts: the account, on wa2ai's Signal steps or as Baileys makes it. */
+/** One side of a conversation built from parts of Baileys: the account, with wa2ai's Signal steps or plain Baileys. */
 interface Account {
   repository: SignalRepositoryWithLIDStore;
   auth: AuthState;
@@ -126,7 +126,7 @@ async function anaWrites(peer: SignalPeer, account: Account, text: string) {
   return peer.encryptFor(ME, { conversation: text }, () => bundleOf(account));
 }
 
-/** What opens a session with the account; without a one-time key. */
+/** The bundle for a session with the account, without a one-time key. */
 function bundleOf({ auth: { creds } }: Account) {
   return {
     registrationId: creds.registrationId,
@@ -154,7 +154,7 @@ async function accountWrites(
   });
 }
 
-/** A burst from one person, each message answered at once; how many messages either side could not read. */
+/** A burst from one person, each message answered at once; returns the number of messages that either side could not decrypt. */
 async function burst(isWrapped: boolean, rounds: number): Promise<number> {
   const account = await openAccount(isWrapped);
   const peer = new SignalPeer('34600000002');
@@ -228,7 +228,7 @@ describe('a Signal step', () => {
 });
 
 describe('a person with two sessions', () => {
-  /** Each of the two was answered, so that its next message has a new ratchet key. */
+  /** Each of the two was answered, so its next message has a new ratchet key. */
   async function twoSessions(account: Account): Promise<[SignalPeer, SignalPeer]> {
     const older = new SignalPeer('34600000002');
     const newer = new SignalPeer('34600000002', older.identity);
@@ -243,7 +243,7 @@ describe('a person with two sessions', () => {
     return [older, newer];
   }
 
-  /** What was under way in the older session comes between two messages of the newer one. */
+  /** A late message of the older session arrives between two messages of the newer one. */
   async function readInterleaved(isWrapped: boolean): Promise<void> {
     const account = await openAccount(isWrapped);
     const [older, newer] = await twoSessions(account);
@@ -265,10 +265,10 @@ describe('a person with two sessions', () => {
     const [older, newer] = await twoSessions(account);
     await account.auth.commits.flush();
     const before = await storedSession();
-    const { bytes } = await anaWrites(older, account, 'spoilt');
-    const spoilt = Buffer.from(bytes);
-    spoilt.writeUInt8(spoilt.readUInt8(spoilt.length - 12) ^ 1, spoilt.length - 12);
-    await expect(accountReads(account, { type: 'msg', bytes: spoilt })).rejects.toThrow();
+    const { bytes } = await anaWrites(older, account, 'corrupted');
+    const corrupted = Buffer.from(bytes);
+    corrupted.writeUInt8(corrupted.readUInt8(corrupted.length - 12) ^ 1, corrupted.length - 12);
+    await expect(accountReads(account, { type: 'msg', bytes: corrupted })).rejects.toThrow();
     await account.auth.commits.flush();
     expect(await storedSession()).toBe(before);
     for (const peer of [newer, older]) await accountReads(account, await anaWrites(peer, account, 'fine'));
@@ -276,7 +276,7 @@ describe('a person with two sessions', () => {
 });
 
 describe('a late message of an old session', () => {
-  /** Ana's phone starts anew while a message of the old session is still under way; can she read the next answer? */
+  /** Ana's phone opens a new session while a message of the old one is in transit; returns whether she can decrypt the next reply. */
   async function answerAfterLateMessage(isWrapped: boolean): Promise<string> {
     const account = await openAccount(isWrapped);
     const peer = new SignalPeer('34600000002');

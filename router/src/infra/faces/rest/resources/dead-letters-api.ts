@@ -3,6 +3,7 @@ import type { BulkReplay } from '../../../../core/delivery/replay-dead-letters.t
 import type { DeadLetterFilter, DeadLetters, Replay } from '../../../../core/ports/dead-letters.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { DeadLetterRow, MessageLog } from '../../../../core/ports/message-log.ts';
+import { chatFields } from '../chat-fields.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, chatField, dataResponse, isRowId, rowIdField } from '../fields.ts';
 import { pageOf, pageResponse } from '../paging.ts';
@@ -125,10 +126,11 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
         409: { description: 'It was replayed before and has not failed again.', schema: problemSchema },
       },
       handle: async ({ params: { id = '' } }) => {
+        const letter = isRowId(id) ? await messageLog.deadLetter(id) : undefined;
         const outcome = isRowId(id) ? await deps.replayDeadLetter(id) : 'missing';
         if (outcome === 'missing') throw noSuchLetter();
         if (outcome === 'known') throw replayedBefore();
-        log.info({ deadLetterId: id }, 'dead letter replayed by an admin');
+        log.info(fieldsOf(id, letter), 'dead letter replayed by an admin');
         return { status: 202, json: { success: true, message: 'Replayed.' } };
       },
     }),
@@ -150,8 +152,9 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
         const outcome = isRowId(id) ? await deps.deadLetters.close(id) : 'missing';
         if (outcome === 'missing') throw noSuchLetter();
         if (outcome === 'replayed') throw replayedBefore();
-        log.info({ deadLetterId: id }, 'dead letter closed by an admin');
-        return { status: 200, json: { success: true, message: 'Closed.', data: await found(id) } };
+        const letter = await found(id);
+        log.info(fieldsOf(id, letter), 'dead letter closed by an admin');
+        return { status: 200, json: { success: true, message: 'Closed.', data: letter } };
       },
     }),
   ];
@@ -161,6 +164,13 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
     if (!letter) throw noSuchLetter();
     return letter;
   }
+}
+
+/** Of a log line. */
+function fieldsOf(deadLetterId: string, letter: DeadLetterRow | undefined) {
+  if (!letter) return { deadLetterId };
+  const { messageId, outboxId, accountId, channelId } = letter;
+  return { deadLetterId, messageId, outboxId, ...chatFields(accountId, channelId) };
 }
 
 function noSuchLetter(): HttpProblem {

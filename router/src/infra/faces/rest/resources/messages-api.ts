@@ -5,6 +5,7 @@ import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { MessageLog, ReceivedMessage, SentMessageRow } from '../../../../core/ports/message-log.ts';
 import type { OutboxRow, OutboxState } from '../../../../core/ports/outbox.ts';
+import { chatFields } from '../chat-fields.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, chatField, dataResponse, isRowId } from '../fields.ts';
 import { pageOf, pageResponse } from '../paging.ts';
@@ -154,7 +155,9 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
             'This Idempotency-Key was used for another chat or text. Nothing was sent.',
           );
         }
-        if (outcome === 'queued') log.info({ messageId: row.id, accountId }, 'message accepted for sending');
+        if (outcome === 'queued') {
+          log.info({ outboxId: row.id, ...chatFields(accountId, body.to) }, 'message accepted for sending');
+        }
         return {
           status: 202,
           json: { success: true, data: { ...row, direction: 'outgoing', channelId: body.to } },

@@ -9,6 +9,7 @@ import type { AgentKind } from '../../../agents/agent-kind.ts';
 import { kindNamed, routeConfigOf, wireConfigOf } from '../../../agents/route-config.ts';
 import type { RouteProbe } from '../../../agents/route-probe.ts';
 import { type AgentOfRoute, maskedConfig, unmasked } from '../../../agents/route-secrets.ts';
+import { chatFields } from '../chat-fields.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, channelIdField, dataResponse } from '../fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
@@ -69,7 +70,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         refuseUnknownAccount(accounts, route.accountId, config.accountId);
         const usable = await usableConfig(route, undefined);
         const created = await routes.create({ ...route, config: usable.config });
-        log.info({ routeId: created.id }, 'route created');
+        log.info(fieldsOf(created), 'route created');
         return {
           status: 201,
           headers: { location: `/api/routes/${created.id}` },
@@ -164,7 +165,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       handle: async ({ params }) => {
         const route = await findRoute(routes, params.id);
         if (!(await routes.delete(route.id))) throw noSuchRoute();
-        log.info({ routeId: route.id }, 'route deleted');
+        log.info(fieldsOf(route), 'route deleted');
         return {
           status: 200,
           json: { success: true, message: 'Route deleted.', data: viewOf(agentKinds, route) },
@@ -179,7 +180,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     const usable = written && (await usableConfig({ agentEndpoint, config: written }, before));
     const updated = await routes.update(before.id, { ...changes, ...(usable && { config: usable.config }) });
     if (!updated) throw noSuchRoute();
-    log.info({ routeId: updated.id, fields: Object.keys(changes) }, 'route changed');
+    log.info({ ...fieldsOf(updated), fields: Object.keys(changes) }, 'route changed');
     return { status: 200, json: await stored('Route updated.', updated, usable?.warnings) };
   }
 
@@ -248,6 +249,11 @@ async function findRoute(routes: RouteStore, id = ''): Promise<Route> {
     `${found.length} routes have the channelId ${channelId}; use the id of one.`,
     found.slice(0, 20).map(({ id, name }) => ({ field: 'id', message: name ? `${id} (${name})` : id })),
   );
+}
+
+/** Of a log line. */
+function fieldsOf({ id, accountId, channelId }: Route) {
+  return { routeId: id, ...chatFields(accountId, channelId) };
 }
 
 function noSuchRoute(): HttpProblem {

@@ -124,7 +124,7 @@ describe('hostile outputs are rejected in bounded time and memory', () => {
   });
 });
 
-/** The types for ethers, which takes names in tuples too. */
+/** The types for ethers, which accepts names in tuples too. */
 function splitTypes(types: string, count: number): string[] {
   return count === 1 ? [types] : types.split(', ');
 }

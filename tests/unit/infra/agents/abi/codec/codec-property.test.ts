@@ -36,7 +36,7 @@ async function readCall(types: readonly string[]) {
   return { abi, target: abi.functions[0] as AbiFunction };
 }
 
-/** A value as viem takes it: tuples with names as objects. */
+/** A value for viem: tuples with names as objects. */
 function forViem(type: AbiType, value: AbiValue): unknown {
   if (!Array.isArray(value)) return value;
   if (type.kind === 'array') return value.map((item) => forViem(type.item, item));
@@ -46,7 +46,7 @@ function forViem(type: AbiType, value: AbiValue): unknown {
   return isNamed ? Object.fromEntries(type.fields.map(({ name }, index) => [name, items[index]])) : items;
 }
 
-/** A value as a person types it in JSON: numbers in full, everything else as text. */
+/** A value as a person writes it in JSON: numbers in full, all others as text. */
 function typed(value: AbiValue): string {
   if (Array.isArray(value)) return `[${value.map(typed).join(',')}]`;
   return typeof value === 'bigint' || typeof value === 'boolean' ? String(value) : JSON.stringify(value);
@@ -102,7 +102,7 @@ describe('calldata of random functions', { timeout: 120_000 }, () => {
         const names = values.map((value, index) => `"value${index}":${typed(value)}`);
         for (const written of [`[${values.map(typed).join(',')}]`, `{${names.join(',')}}`]) {
           const text = `/call ${written}`;
-          // A single list or text is its own argument: without the brackets around it.
+          // A single list or text is its own argument, without brackets around it.
           const sole = types.length === 1 ? `/call ${typed(values[0] as AbiValue)}` : text;
           const meant = interpret(result.rules, { ...message, text: written.startsWith('[') ? sole : text });
           if (types.length === 1 && types[0] === 'string' && written.startsWith('{')) continue;
@@ -163,7 +163,7 @@ describe('outputs truncated or changed at any position', { timeout: 120_000 }, (
           expect(error).toBeInstanceOf(AbiDecodeError);
           return;
         }
-        // Offsets may point to another place that holds a valid value, so only the values count.
+        // Offsets may point to another position with a valid value, so only the values are checked.
         const again = Buffer.from(abi.codec.encode(target.viemInputs, decoded).slice(2), 'hex');
         expect(decodeValues(target.outputs, again, abi.codec)).toEqual(decoded);
       }),
@@ -194,7 +194,7 @@ describe('outputs truncated or changed at any position', { timeout: 120_000 }, (
   });
 });
 
-/** Hundreds of thousands of `expect` would take longer than what they are about. */
+/** Hundreds of thousands of `expect` calls would take longer than the checked code. */
 function isRefused(decode: () => unknown): boolean {
   try {
     decode();
@@ -204,7 +204,7 @@ function isRefused(decode: () => unknown): boolean {
   }
 }
 
-/** Values that a decoder gives can always be encoded. */
+/** Decoded values can always be encoded. */
 function expectTyped(params: readonly AbiParam[], values: AbiValue[]): void {
   expect(values).toHaveLength(params.length);
   const types = params.map(({ type }) => type);

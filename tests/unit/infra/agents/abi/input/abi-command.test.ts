@@ -29,7 +29,7 @@ async function meaning(
   return interpret(result.rules, { ...message, text });
 }
 
-/** `add(2,40)` for a call, the text for an answer. */
+/** `add(2,40)` for a call, the text for a reply. */
 async function brief(...args: Parameters<typeof meaning>): Promise<string> {
   const meant = await meaning(...args);
   if (meant.kind === 'say') return meant.text;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import { checkAgent } from '../../../../../../router/src/infra/agents/abi/toolkit/check-agent.ts';
 
-/** An agent without functions that takes so long for a call. */
+/** An agent without functions with this response time. */
 function agentTaking(ms: number) {
   const answer = (status: number, body = '') => ({ status, body: Buffer.from(body), ms });
   return {

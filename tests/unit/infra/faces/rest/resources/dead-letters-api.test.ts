@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-/** A message that died, in a chat of its own; the id of its letter. */
+/** Creates a dead letter of a message in a new chat; returns its id. */
 async function deadLetter(phone: string, reason = 'AGENT_TIMEOUT'): Promise<string> {
   const inbox = new MemoryInbox(api.state);
   const { messageId, worker } = await inbox.add(
@@ -57,12 +57,16 @@ describe('GET /api/dead-letters', () => {
 describe('POST /api/dead-letters/:id/close', () => {
   it('closes an open one idempotently, and excludes it from a replay by filter', async () => {
     const id = await deadLetter('5493777000001');
-    api.messageLog.deadRows = [aDeadLetter({ id, state: 'closed' })];
+    api.messageLog.deadRows = [aDeadLetter({ id, state: 'closed', messageId: '4711' })];
     for (let n = 0; n < 2; n++) {
       const { status, body } = await api.call('POST', `/api/dead-letters/${id}/close`);
       expect(status).toBe(200);
       expect(body).toMatchObject({ message: 'Closed.', data: { id, state: 'closed' } });
     }
+    expect(api.log.lines.at(-1)).toMatchObject({
+      message: 'dead letter closed by an admin',
+      fields: { deadLetterId: id, messageId: '4711', chat: expect.stringMatching(/^[0-9a-f]{8}$/) },
+    });
     expect((await api.call('POST', '/api/dead-letters/replay')).body).toMatchObject({ replayed: 0 });
   });
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { chatHash } from '../../../../../../router/src/core/chat-hash.ts';
 import type { ReceivedMessage } from '../../../../../../router/src/core/ports/message-log.ts';
 import { aSentMessage, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
@@ -60,7 +61,7 @@ describe('GET /api/messages', () => {
         since: new Date('2026-01-01T00:00:00Z'),
         until: new Date('2026-01-01T00:00:00Z'),
         before: '90',
-        // One more than asked, to know whether there is a next page.
+        // One more than requested, to detect a next page.
         limit: 8,
       },
     ]);
@@ -86,7 +87,7 @@ describe('GET /api/messages', () => {
     expect(await ids('direction=all&limit=3')).toEqual(['5', '4', '3']);
     expect(await ids('direction=all&limit=3&cursor=3')).toEqual(['2']);
     expect(await ids('direction=incoming')).toEqual(['4', '2']);
-    // A person writes messages received, a route answers them, and `received` is a state of theirs.
+    // Sender, route and the state `received` exist only for received messages.
     for (const filter of ['from=5493777239922', 'routeId=r', 'state=received']) {
       expect(await ids(`direction=all&${filter}`)).toEqual(['4', '2']);
     }
@@ -168,9 +169,10 @@ describe('POST /api/messages', () => {
     expect(api.sent).toHaveLength(1);
   });
 
-  it('writes neither text nor number into the log', async () => {
-    await api.call('POST', '/api/messages', message);
-    expect(api.log.lines.length).toBeGreaterThan(0);
+  it('logs the stored id and the hash of the chat, and neither text nor number', async () => {
+    const { body } = await api.call('POST', '/api/messages', message);
+    const chat = chatHash('default', '5493777239922@s.whatsapp.net');
+    expect(api.log.lines).toMatchObject([{ fields: { outboxId: body.data.id, accountId: 'default', chat } }]);
     expect(JSON.stringify(api.log.lines)).not.toMatch(/hello|5493777239922/);
   });
 });

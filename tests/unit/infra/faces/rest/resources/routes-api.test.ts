@@ -4,7 +4,7 @@ import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 const UUID = /^[0-9a-f-]{36}$/;
 
-/** The body of the agent contract's curl call. */
+/** The body of the curl command in the agent contract. */
 const contractRoute = {
   channelId: '5493777239922',
   agentEndpoint: 'http://localhost:8000',

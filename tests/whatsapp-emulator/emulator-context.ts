@@ -5,8 +5,8 @@ import type { MediaHost } from './media-host.ts';
 import { makeServerIdentity } from './noise-server.ts';
 import { Transcript } from './transcript.ts';
 
-/** Everything one emulator knows; its parts share it and nothing else. */
-export interface World {
+/** The state of one emulator; its parts share nothing else. */
+export interface EmulatorContext {
   readonly directory: Directory;
   readonly events: Events;
   readonly faults: Faults;
@@ -15,7 +15,7 @@ export interface World {
   readonly identity: ReturnType<typeof makeServerIdentity>;
 }
 
-export function makeWorld(mediaHost: MediaHost): World {
+export function createContext(mediaHost: MediaHost): EmulatorContext {
   return {
     directory: new Directory(),
     events: new Events(),

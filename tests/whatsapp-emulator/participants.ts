@@ -5,8 +5,8 @@ import { createPerson, type Person } from './person.ts';
 import type { PersonOptions } from './person-model.ts';
 import { createPhone, type Phone } from './phone.ts';
 
-/** Everyone who takes part, by phone number (digits): accounts' phones, people, groups. */
-export class Cast {
+/** The phones of accounts, the people and the groups, by phone number (digits). */
+export class Participants {
   readonly #server: ServerSide;
   readonly #phones = new Map<string, Phone>();
   readonly #people = new Map<string, Person>();
@@ -28,7 +28,7 @@ export class Cast {
     return [...this.#groups.values()];
   }
 
-  /** The phone of an account; bought on the spot when there is none with that number. */
+  /** The phone of an account; created when there is none with that number. */
   phone(number: string): Phone {
     const known = this.#phones.get(number);
     if (known) return known;
@@ -59,7 +59,7 @@ export class Cast {
     return group;
   }
 
-  /** A chat as people write it: a group's JID stays, anything else must be an account here. */
+  /** The chat of a `to` field: a group's JID, or an account. */
   recipient(to: string): string {
     if (to.endsWith('@g.us')) return to;
     const number = digitsOf(to);
@@ -69,7 +69,7 @@ export class Cast {
   }
 }
 
-/** The digits of a phone number however it is written: `+34 600 000 001`, `34600000001@s.whatsapp.net`. */
+/** The digits of a phone number in any spelling: `+34 600 000 001`, `34600000001@s.whatsapp.net`. */
 export function digitsOf(address: string): string {
   return address.replace(/[:@].*$/, '').replace(/\D/g, '');
 }

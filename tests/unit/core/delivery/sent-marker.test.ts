@@ -1,0 +1,57 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { SentMarker } from '../../../../router/src/core/delivery/sent-marker.ts';
+import type { QueuedReply } from '../../../../router/src/core/ports/inbox.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { recordingLog } from '../../../support/quiet-log.ts';
+
+const reply = (outboxId: string): QueuedReply => ({
+  outboxId,
+  chatId: '1' as QueuedReply['chatId'],
+  message: { accountId: 'main', to: 'a@lid', waMessageId: `WA${outboxId}`, text: 'hello' },
+});
+
+let clock: FakeClock;
+let marked: string[];
+let failing: string[];
+let marker: SentMarker;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  marked = [];
+  failing = [];
+  const markSent = async (outboxId: string) => {
+    if (failing.includes(outboxId)) throw new Error('the database is unavailable');
+    marked.push(outboxId);
+  };
+  marker = new SentMarker({ outbox: { markSent }, clock, log: recordingLog() });
+});
+
+describe('SentMarker', () => {
+  it('marks a reply 250 ms after it was sent, and not before', async () => {
+    marker.sent(reply('1'));
+    await clock.advanceMs(249);
+    expect(marked).toEqual([]);
+    await clock.advanceMs(1);
+    await marker.finish();
+    expect(marked).toEqual(['1']);
+  });
+
+  it('does not mark a reply that was acknowledged in time', async () => {
+    marker.sent(reply('1'));
+    marker.sent(reply('2'));
+    marker.acknowledged(['WA1']);
+    await clock.advanceMs(250);
+    await marker.finish();
+    expect(marked).toEqual(['2']);
+  });
+
+  it('marks all replies at once on finish, also after one that fails', async () => {
+    failing = ['1'];
+    for (const id of ['1', '2']) marker.sent(reply(id));
+    await marker.finish();
+    expect(marked).toEqual(['2']);
+    await clock.advanceMs(250);
+    await marker.finish();
+    expect(marked).toEqual(['2']);
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { AbiDefinitionError } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
+import { functionOfJson } from '../../../../../../router/src/infra/agents/abi/codec/json-abi.ts';
+
+describe('functionOfJson', () => {
+  it('reads names and types, with the components of tuples', () => {
+    const components = [{ name: 'age', type: 'uint8' }];
+    const entry = { type: 'function', name: 'f', inputs: [{ name: 'who', type: 'tuple[]', components }] };
+    expect(functionOfJson(entry)).toEqual({
+      name: 'f',
+      inputs: [
+        {
+          name: 'who',
+          type: {
+            kind: 'array',
+            item: { kind: 'tuple', fields: [{ name: 'age', type: { kind: 'uint', bits: 8 } }] },
+          },
+        },
+      ],
+      outputs: [],
+    });
+  });
+
+  it.each(['event', 'error', 'constructor'])('returns undefined for an entry of type %s', (type) => {
+    expect(functionOfJson({ type, name: 'x' })).toBeUndefined();
+  });
+
+  it.each<[string, object]>([
+    ['a missing name', {}],
+    ['an invalid name', { name: '1f' }],
+    ['inputs that are not a list', { name: 'f', inputs: {} }],
+    ['an input without a type', { name: 'f', inputs: [{ name: 'a' }] }],
+    ['an input that is not an object', { name: 'f', inputs: [null] }],
+    ['a tuple without components', { name: 'f', inputs: [{ type: 'tuple' }] }],
+    ['an unknown type', { name: 'f', outputs: [{ type: 'uint7' }] }],
+  ])('refuses %s', (_name, entry) => {
+    expect(() => functionOfJson(entry)).toThrow(AbiDefinitionError);
+  });
+
+  it('refuses components nested without end', () => {
+    const loop: Record<string, unknown> = { name: 'a', type: 'tuple' };
+    loop.components = [loop];
+    expect(() => functionOfJson({ name: 'f', inputs: [loop] })).toThrow(AbiDefinitionError);
+  });
+});
