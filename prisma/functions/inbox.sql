@@ -2,14 +2,16 @@
 -- one round trip and one transaction. Isolation level and lock order: see chats.sql.
 
 -- Stores a message. A chat that has something to answer and no worker is claimed for p_node; `worker_node` and
--- `worker_epoch` are the claim after the call, `is_new_worker` says that this call made it.
+-- `worker_epoch` are the claim after the call, `is_new_worker` says that this call made it. `next_turn` has what
+-- inbox_next_turn would read besides the given values if the new message is the chat's only unanswered one.
 CREATE OR REPLACE FUNCTION inbox_add(
   p_account text, p_wa_id text, p_phone text, p_lid text, p_group text, p_reply_to text,
   p_sender_phone text, p_sender_lid text, p_push_name text,
   p_kind text, p_text text, p_quoted text, p_edit_of text, p_ignored text,
   p_sent_at_ms bigint, p_stanza_order bigint, p_media jsonb, p_media_ref text, p_node text
 ) RETURNS TABLE (
-  outcome text, message_id bigint, chat_id bigint, worker_node text, worker_epoch integer, is_new_worker boolean
+  outcome text, message_id bigint, chat_id bigint, worker_node text, worker_epoch integer, is_new_worker boolean,
+  next_turn jsonb
 )
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -21,6 +23,7 @@ DECLARE
   v_reason text := p_ignored;
   v_is_known boolean;
   v_stored boolean := true;
+  v_received_at timestamptz;
 BEGIN
   IF p_group IS NOT NULL THEN
     IF v_sender_phone IS NOT NULL AND v_sender_lid IS NOT NULL THEN
@@ -71,7 +74,7 @@ BEGIN
       CASE WHEN v_reason IS NULL THEN 'received' ELSE 'ignored' END, v_reason,
       p_stanza_order, to_timestamp(p_sent_at_ms / 1000.0), CASE WHEN v_reason IS NULL THEN NULL ELSE now() END,
       CASE WHEN v_reason IS NULL THEN p_media END, CASE WHEN v_reason IS NULL THEN p_media_ref END
-    ) RETURNING id INTO message_id;
+    ) RETURNING id, received_at INTO message_id, v_received_at;
   ELSE
     message_id := known.id;
     -- A readable copy replaces one that could not be decrypted.
@@ -97,6 +100,14 @@ BEGIN
       WHERE id = c.id;
   ELSIF v_stored AND v_reason IS NULL AND c.reply_to <> p_reply_to THEN
     UPDATE chat SET reply_to = p_reply_to WHERE id = c.id;
+  END IF;
+  IF NOT v_is_known AND v_reason IS NULL AND NOT EXISTS (
+      SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.state = 'received' AND m.id <> message_id) THEN
+    next_turn := jsonb_build_object(
+      'sender_phone', v_sender_phone, 'sender_lid', v_sender_lid, 'chat_phone', c.phone, 'chat_lid', c.lid,
+      'received_at_ms', (extract(epoch FROM v_received_at) * 1000)::bigint,
+      'replied_at_ms', (SELECT (extract(epoch FROM o.queued_at) * 1000)::bigint FROM outbox o
+                        WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1));
   END IF;
   outcome := CASE WHEN v_stored THEN 'stored' ELSE 'known' END;
   chat_id := c.id;

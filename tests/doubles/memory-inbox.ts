@@ -78,24 +78,29 @@ export class MemoryInbox implements Inbox {
     const worker = claimOf(chat);
     const isNewWorker = !worker && state.received(chat.id).length > 0;
     const claim = isNewWorker ? claimChat(chat, node) : worker;
+    const isOnly = !known && isWaiting && !row.media && state.received(chat.id).length === 1;
+    const turn = isOnly ? this.#oldest(chat) : undefined;
     return {
       outcome: isStored ? 'stored' : 'known',
       messageId: String(row.id),
       chatId: String(chat.id),
       ...(claim && { worker: claim }),
       isNewWorker,
+      ...(turn && { turn }),
     };
   }
 
   async nextTurn(claim: ChatClaim, options: { keepClaim?: boolean } = {}): Promise<PendingTurn | undefined> {
     const chat = this.#claimed(claim);
-    if (!chat) return undefined;
-    const { chatId } = claim;
+    const turn = chat && this.#oldest(chat);
+    if (chat && !turn && !options.keepClaim) chat.workerNode = undefined;
+    return turn;
+  }
+
+  #oldest(chat: MemoryChat): PendingTurn | undefined {
     const [message, ...more] = this.#state.received(chat.id);
-    if (!message) {
-      if (!options.keepClaim) chat.workerNode = undefined;
-      return undefined;
-    }
+    if (!message) return undefined;
+    const chatId = String(chat.id);
     const replies = [...this.#state.outbox.values()].filter((reply) => reply.chatId === chatId);
     return pendingTurn({
       ...message,

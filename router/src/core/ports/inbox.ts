@@ -66,6 +66,8 @@ export interface Stored {
   worker?: ChatClaim;
   /** This call made the claim: no worker runs yet. */
   isNewWorker: boolean;
+  /** What `nextTurn` of the claim reads now: given when the new message is the only unanswered one of its chat. */
+  turn?: PendingTurn;
 }
 
 /** The oldest unanswered message of a chat, as the turn needs it. */

@@ -36,6 +36,7 @@ export type TurnOutcome = 'answered' | 'answered-last' | 'idle';
  * messages behind it are answered.
  * @param options.isRepeat a crash may have interrupted this turn: the agent's client then looks for an answer before it
  *   asks, as it does for a replayed message that was asked about before
+ * @param options.turn the chat's oldest unanswered message, when the caller knows it: it is not read
  * @param options.keepClaim without it the claim is released when nothing is left to answer
  * @throws {StorageUnavailableError} the turn was not ended; call again with `isRepeat`
  * @throws the stopping signal's reason when the service stops meanwhile
@@ -43,12 +44,12 @@ export type TurnOutcome = 'answered' | 'answered-last' | 'idle';
 export async function answerMessage(
   deps: AnswerDeps,
   claim: ChatClaim,
-  options: { isRepeat?: boolean; keepClaim?: boolean } = {},
+  options: { isRepeat?: boolean; keepClaim?: boolean; turn?: PendingTurn } = {},
 ): Promise<TurnOutcome> {
   const { isRepeat = false, keepClaim = false } = options;
-  let turn: PendingTurn | undefined;
+  let { turn } = options;
   try {
-    turn = await deps.inbox.nextTurn(claim, { keepClaim });
+    turn ??= await deps.inbox.nextTurn(claim, { keepClaim });
   } catch (error) {
     if (isRetryable(error)) throw error;
     return deadLetterUnreadable(deps, claim, error);

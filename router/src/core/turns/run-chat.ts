@@ -1,6 +1,6 @@
 import { StorageUnavailableError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ChatClaim } from '../ports/inbox.ts';
+import type { ChatClaim, PendingTurn } from '../ports/inbox.ts';
 import { storageRetryMs } from '../retry.ts';
 import { type AnswerDeps, answerMessage, type TurnOutcome } from './answer-message.ts';
 
@@ -24,20 +24,30 @@ export class ChatWorker {
   readonly claim: ChatClaim;
   readonly #deps: ChatWorkerDeps;
   #isRepeat: boolean;
+  /** The chat's only unanswered message, as it was stored; not read since. */
+  #stored: PendingTurn | undefined;
   #isWoken = false;
   #isDraining = false;
   #lingering: AbortController | undefined;
 
-  /** @param isRepeat a crash may have interrupted the chat's first turn */
-  constructor(deps: ChatWorkerDeps, claim: ChatClaim, isRepeat: boolean) {
+  /**
+   * @param isRepeat a crash may have interrupted the chat's first turn
+   * @param turn see `wake`
+   */
+  constructor(deps: ChatWorkerDeps, claim: ChatClaim, isRepeat: boolean, turn?: PendingTurn) {
     this.#deps = deps;
     this.claim = claim;
     this.#isRepeat = isRepeat;
+    this.#stored = turn;
   }
 
-  /** The chat has a new message. */
-  wake(): void {
+  /**
+   * The chat has a new message.
+   * @param turn that message, when the chat had no other unanswered one: it is not read again
+   */
+  wake(turn?: PendingTurn): void {
     this.#isWoken = true;
+    this.#stored = turn;
     this.#lingering?.abort();
   }
 
@@ -81,9 +91,14 @@ export class ChatWorker {
     onTurns(1);
     try {
       for (let attempt = 1; ; attempt++) {
+        const turn = this.#stored;
+        this.#stored = undefined;
         try {
-          const outcome = await answerMessage(answer, this.claim, { isRepeat: this.#isRepeat, keepClaim });
+          const options = { isRepeat: this.#isRepeat, keepClaim, turn };
+          const outcome = await answerMessage(answer, this.claim, options);
           this.#isRepeat = false;
+          // The message that was read may be the one that was stored meanwhile.
+          if (!turn && outcome !== 'idle') this.#stored = undefined;
           return outcome;
         } catch (error) {
           if (stopping.aborted) return 'stopped';

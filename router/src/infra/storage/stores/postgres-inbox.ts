@@ -25,6 +25,14 @@ interface StoredRow extends HeldRow {
   worker_node: string | null;
   worker_epoch: number;
   is_new_worker: boolean;
+  next_turn: {
+    sender_phone: string | null;
+    sender_lid: string | null;
+    chat_phone: string | null;
+    chat_lid: string | null;
+    received_at_ms: number;
+    replied_at_ms: number | null;
+  } | null;
 }
 
 interface TurnRow {
@@ -92,14 +100,17 @@ export class PostgresInbox implements Inbox {
     const media = ignoredReason === undefined ? mediaColumns(message.media) : undefined;
     const mediaRef = media ? this.#postgres.secrets.sealText(media.reference, MEDIA_REF_CONTEXT) : null;
     const editOf = message.editOf === undefined ? null : storableId(message.editOf);
+    const pushName = storableOrNull(sender.pushName);
+    const waMessageId = storableId(message.waMessageId);
+    const replyTo = replyToOf(message);
+    const sentAtMs = Math.trunc(message.sentAtMs);
     const row = await underFence(this.#fence, 'storing a message', () =>
       this.#postgres.query<StoredRow>(sql`
-        SELECT 1 AS held, outcome, message_id::text, chat_id::text, worker_node, worker_epoch, is_new_worker
+        SELECT 1 AS held, outcome, message_id::text, chat_id::text, worker_node, worker_epoch, is_new_worker, next_turn
         FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint) AS lease (is_held), LATERAL inbox_add(
-          CASE WHEN is_held THEN ${accountId} END, ${storableId(message.waMessageId)}, ${phone}, ${lid}, ${groupId},
-          ${replyToOf(message)}, ${sender.phone ?? null}, ${sender.lid ?? null},
-          ${storableOrNull(sender.pushName)}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
-          ${storableOrNull(ignoredReason)}, ${Math.trunc(message.sentAtMs)}::bigint,
+          CASE WHEN is_held THEN ${accountId} END, ${waMessageId}, ${phone}, ${lid}, ${groupId},
+          ${replyTo}, ${sender.phone ?? null}, ${sender.lid ?? null}, ${pushName}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
+          ${storableOrNull(ignoredReason)}, ${sentAtMs}::bigint,
           ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
           ${mediaRef}, ${node})`),
     );
@@ -111,6 +122,29 @@ export class PostgresInbox implements Inbox {
         worker: { chatId: row.chat_id, node: row.worker_node, epoch: row.worker_epoch },
       }),
       isNewWorker: row.is_new_worker,
+      // What a file's columns say is read back from the row alone.
+      ...(row.next_turn &&
+        !media && {
+          turn: pendingTurn({
+            messageId: row.message_id,
+            chatId: row.chat_id,
+            accountId,
+            waMessageId,
+            senderPhone: row.next_turn.sender_phone,
+            senderLid: row.next_turn.sender_lid,
+            pushName,
+            kind: message.kind,
+            text,
+            quotedText,
+            editOf,
+            sentAtMs,
+            chat: { phone: row.next_turn.chat_phone, lid: row.next_turn.chat_lid, groupId },
+            replyTo,
+            receivedAtMs: row.next_turn.received_at_ms,
+            repliedAtMs: row.next_turn.replied_at_ms ?? undefined,
+            hasMore: false,
+          }),
+        }),
     };
   }
 
