@@ -57,7 +57,7 @@ export interface DeliverDeps {
   outbox: Outbox;
   provider: Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status'>;
   /** The account's lease. Without it no reply is stored as `sending`. */
-  fence?: Fence;
+  fence?: Lease & Pick<Fence, 'isHeld'>;
   clock: Clock;
   log: Logger;
   /** How long WhatsApp may take to acknowledge a message before it is sent again, in milliseconds. Default 30,000. */

@@ -102,7 +102,6 @@ function setup(
       owner: 'node-1',
       epoch: 1n,
       isHeld: () => lease.isHeld,
-      lose: () => undefined,
     },
     log: recordingLog(),
     clock,
