@@ -1,6 +1,35 @@
 -- The inbox. Storing a message or ending a turn changes several rows under the lock of the chat; as a function each is
 -- one round trip and one transaction. Isolation level and lock order: see chats.sql.
 
+-- The people whom a message mentions, with both addresses, and with the name that the person's last message to the chat
+-- or the account itself has. Only the chat's newest messages are searched.
+CREATE OR REPLACE FUNCTION named_mentions(p_account text, p_chat bigint, p_mentions jsonb) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+  SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+           'phone', coalesce(w.phone, k.phone), 'lid', coalesce(w.lid, k.lid), 'tag', w.tag,
+           'name', coalesce(said.push_name, own.push_name))) ORDER BY w.place)
+  FROM (
+    SELECT e ->> 'phone' AS phone, e ->> 'lid' AS lid, e ->> 'tag' AS tag, place
+    FROM jsonb_array_elements(p_mentions) WITH ORDINALITY AS given (e, place)
+  ) w
+  LEFT JOIN LATERAL (
+    SELECT l.phone, l.lid FROM lid_mapping l
+    WHERE l.account_id = p_account AND (l.lid = w.lid OR l.phone = w.phone) LIMIT 1
+  ) k ON true
+  LEFT JOIN LATERAL (
+    SELECT r.push_name FROM (
+      SELECT m.id, m.push_name, m.sender_phone, m.sender_lid FROM message m
+      WHERE m.chat_id = p_chat ORDER BY m.id DESC LIMIT 1000
+    ) r
+    WHERE r.push_name IS NOT NULL AND (r.sender_phone IN (w.phone, k.phone) OR r.sender_lid IN (w.lid, k.lid))
+    ORDER BY r.id DESC LIMIT 1
+  ) said ON true
+  LEFT JOIN LATERAL (
+    SELECT a.push_name FROM account a
+    WHERE a.id = p_account AND (a.phone IN (w.phone, k.phone) OR a.lid IN (w.lid, k.lid))
+  ) own ON true
+$$;
+
 -- Stores a message. A chat that has something to answer and no worker is claimed for p_node; `worker_node` and
 -- `worker_epoch` are the claim after the call, `is_new_worker` says that this call made it. `next_turn` has what
 -- inbox_next_turn would read besides the given values if the new message is the chat's only unanswered one.
@@ -8,7 +37,7 @@ CREATE OR REPLACE FUNCTION inbox_add(
   p_account text, p_wa_id text, p_phone text, p_lid text, p_group text, p_reply_to text,
   p_sender_phone text, p_sender_lid text, p_push_name text,
   p_kind text, p_text text, p_quoted text, p_edit_of text, p_ignored text,
-  p_sent_at_ms bigint, p_stanza_order bigint, p_media jsonb, p_media_ref text, p_node text
+  p_sent_at_ms bigint, p_stanza_order bigint, p_media jsonb, p_media_ref text, p_node text, p_mentions jsonb DEFAULT NULL
 ) RETURNS TABLE (
   outcome text, message_id bigint, chat_id bigint, worker_node text, worker_epoch integer, is_new_worker boolean,
   next_turn jsonb
@@ -52,7 +81,7 @@ BEGIN
   IF p_edit_of IS NOT NULL AND v_reason IS NULL AND NOT v_is_known THEN
     -- An edit of an unanswered message replaces its text. The exception is the oldest one while a worker runs: an
     -- agent may already have it, so its edit is answered as a separate message.
-    UPDATE message SET text = p_text WHERE id = (
+    UPDATE message SET text = p_text, mentions = named_mentions(p_account, c.id, p_mentions) WHERE id = (
       SELECT m.id FROM message m
       WHERE m.chat_id = c.id AND m.state = 'received' AND (m.wa_message_id = p_edit_of OR m.edit_of = p_edit_of)
         AND (m.sender_lid = v_sender_lid OR m.sender_phone = v_sender_phone)
@@ -68,12 +97,14 @@ BEGIN
   IF NOT v_is_known THEN
     INSERT INTO message (
       account_id, chat_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text, quoted_text, edit_of,
-      state, reason, stanza_order, sent_at, finished_at, media, media_ref
+      state, reason, stanza_order, sent_at, finished_at, media, media_ref,
+      mentions
     ) VALUES (
       p_account, c.id, p_wa_id, v_sender_phone, v_sender_lid, p_push_name, p_kind, p_text, p_quoted, p_edit_of,
       CASE WHEN v_reason IS NULL THEN 'received' ELSE 'ignored' END, v_reason,
       p_stanza_order, to_timestamp(p_sent_at_ms / 1000.0), CASE WHEN v_reason IS NULL THEN NULL ELSE now() END,
-      CASE WHEN v_reason IS NULL THEN p_media END, CASE WHEN v_reason IS NULL THEN p_media_ref END
+      CASE WHEN v_reason IS NULL THEN p_media END, CASE WHEN v_reason IS NULL THEN p_media_ref END,
+      CASE WHEN v_reason IS NULL THEN named_mentions(p_account, c.id, p_mentions) END
     ) RETURNING id, received_at INTO message_id, v_received_at;
   ELSE
     message_id := known.id;
@@ -85,7 +116,8 @@ BEGIN
           state = CASE WHEN v_reason IS NULL THEN 'received' ELSE 'ignored' END, reason = v_reason,
           finished_at = CASE WHEN v_reason IS NULL THEN NULL ELSE now() END,
           media = CASE WHEN v_reason IS NULL THEN p_media END,
-          media_ref = CASE WHEN v_reason IS NULL THEN p_media_ref END
+          media_ref = CASE WHEN v_reason IS NULL THEN p_media_ref END,
+          mentions = CASE WHEN v_reason IS NULL THEN named_mentions(p_account, c.id, p_mentions) END
         WHERE id = known.id;
     END IF;
   END IF;

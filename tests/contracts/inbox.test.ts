@@ -201,6 +201,24 @@ describeStores('inbox in $name', (stores) => {
       });
     });
 
+    it('returns the people whom a message mentions, with the names of their messages to the chat', async () => {
+      const [ana, bo, cleo] = [aPerson(), aPerson(), aPerson()];
+      const chat = { kind: 'group' as const, groupId: '120363000000000078' };
+      const old = { chat, sender: { ...bo, pushName: 'Bo' }, ignoredReason: 'too-old' };
+      await stores.inbox.add(aMessage(accountId, bo, old), NODE);
+      const mentions = [
+        { lid: bo.lid, tag: `@${bo.lid}` },
+        { phone: cleo.phone, tag: `@${cleo.phone}` },
+      ];
+      const message = aMessage(accountId, ana, { chat, text: `@${bo.lid} and @${cleo.phone}`, mentions });
+      const { chatId } = await stores.inbox.add(message, NODE);
+      const turn = await stores.inbox.nextTurn({ chatId, node: NODE, epoch: 1 });
+      expect(turn?.message.mentions).toEqual([
+        { id: `${bo.phone}@s.whatsapp.net`, tag: `@${bo.lid}`, name: 'Bo' },
+        { id: `${cleo.phone}@s.whatsapp.net`, tag: `@${cleo.phone}` },
+      ]);
+    });
+
     it('returns the same message until its turn ends', async () => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       const first = await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 });

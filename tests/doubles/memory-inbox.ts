@@ -1,4 +1,4 @@
-import { pendingTurn, replyToOf } from '../../router/src/core/messages/chat-identity.ts';
+import { pendingTurn, replyToOf, type StoredMention } from '../../router/src/core/messages/chat-identity.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type {
   ChatClaim,
@@ -52,6 +52,7 @@ export class MemoryInbox implements Inbox {
       text: message.ignoredReason ? '' : message.text,
       quotedText: message.ignoredReason ? undefined : message.quotedText,
       editOf: message.editOf,
+      mentions: reason ? undefined : this.#named(message, chat),
       pushName: message.sender.pushName ?? known?.pushName,
       state: reason ? ('ignored' as const) : ('received' as const),
       reason,
@@ -78,7 +79,8 @@ export class MemoryInbox implements Inbox {
     const worker = claimOf(chat);
     const isNewWorker = !worker && state.received(chat.id).length > 0;
     const claim = isNewWorker ? claimChat(chat, node) : worker;
-    const isOnly = !known && isWaiting && !row.media && state.received(chat.id).length === 1;
+    const isOnly =
+      !known && isWaiting && !row.media && !message.mentions && state.received(chat.id).length === 1;
     const turn = isOnly ? this.#oldest(chat) : undefined;
     return {
       outcome: isStored ? 'stored' : 'known',
@@ -233,7 +235,24 @@ export class MemoryInbox implements Inbox {
       .at(-1);
     if (!target) return false;
     target.text = edit.text;
+    target.mentions = this.#named(edit, chat);
     return true;
+  }
+
+  /** With both addresses, and the name that the person's last message to the chat has (as SQL's `named_mentions`). */
+  #named({ accountId, mentions }: InboundMessage, chat: MemoryChat): StoredMention[] | undefined {
+    return mentions?.map(({ tag, ...given }) => {
+      const phone = given.phone ?? phoneOfLid(this.#state, accountId, given.lid ?? '');
+      const lid = given.lid ?? lidOfPhone(this.#state, accountId, given.phone ?? '');
+      const said = this.#state
+        .messagesOf(chat.id)
+        .filter(
+          (row) =>
+            row.pushName && isSamePerson({ phone, lid }, { phone: row.senderPhone, lid: row.senderLid }),
+        );
+      const name = said.at(-1)?.pushName;
+      return { tag, ...(phone && { phone }), ...(lid && { lid }), ...(name && { name }) };
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import type { StoredMention } from '../../router/src/core/messages/chat-identity.ts';
 import type { MediaInfo } from '../../router/src/core/models.ts';
 import type { MessageState } from '../../router/src/core/ports/inbox.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
@@ -27,6 +28,7 @@ export interface MemoryMessage {
   media?: MediaInfo;
   mediaRef?: string;
   editOf?: string;
+  mentions?: StoredMention[];
   state: MessageState;
   reason?: string;
   error?: string;

@@ -72,7 +72,8 @@ describe('the context of a message for the agent', () => {
     };
     const client = aClient('front_desk');
     const timestamp = new Date(Date.UTC(2026, 10, 22, 12, 0, 0));
-    const told = { pushName: 'Ana', quotedText: 'The sum is 4.', editOf: '3EB0OLD', timestamp };
+    const mentions = [{ id: '34600000003@s.whatsapp.net', tag: '@34600000003', name: 'Bo' }];
+    const told = { pushName: 'Ana', quotedText: 'The sum is 4.', editOf: '3EB0OLD', mentions, timestamp };
     const first = { ...person.says('and this?'), ...told };
     expect((await client.sendMessage(server.url, first)).response).toBe('turn 1: you said "and this?"');
     expect(await state()).toMatchObject({
@@ -81,10 +82,11 @@ describe('the context of a message for the agent', () => {
       wa2ai_name: 'Ana',
       wa2ai_chat: 'person',
       wa2ai_quoted: 'The sum is 4.',
+      wa2ai_mentions: mentions,
       wa2ai_edit_of: '3EB0OLD',
     });
     await client.sendMessage(server.url, person.says('thanks'));
-    expect(await state()).toMatchObject({ wa2ai_name: '', wa2ai_quoted: '', wa2ai_edit_of: '' });
+    expect(await state()).toMatchObject({ wa2ai_name: '', wa2ai_quoted: '', wa2ai_mentions: [] });
   });
 });
 

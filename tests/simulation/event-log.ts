@@ -9,9 +9,9 @@ interface LoggedEvent {
   what: string;
 }
 
-/** Lines of one timeline. */
+/** Most lines of one timeline. */
 const MAX_LINES = 150;
-/** Values whose text names nothing that a timeline is looked up by. */
+/** Most characters of one value of a log line. */
 const MAX_VALUE_CHARS = 160;
 
 /** Rows are named by table and id, in log lines as in statements. */
@@ -45,20 +45,20 @@ export class EventLog {
     return this.#events.map(lineOf);
   }
 
-  /** The events that name one of these ids, and between the first and the last of them what happened to the world. */
+  /** The events that name one of these ids, with the faults between the first and the last of them. */
   timeline(ids: ReadonlySet<string>): string[] {
     const isAbout = ({ what }: LoggedEvent) => what.split(/[^\w.@:#-]+/).some((word) => ids.has(word));
     const about = this.#events.map(isAbout);
     const [first, last] = [about.indexOf(true), about.lastIndexOf(true)];
     if (first < 0) return ['(nothing was logged about it)'];
-    const told = this.#events.filter(
+    const shown = this.#events.filter(
       ({ who }, index) => about[index] || (who === 'world' && index > first && index < last),
     );
-    const left = told.length - MAX_LINES;
-    const lines = told.map(lineOf);
-    if (left <= 0) return lines;
+    const omitted = shown.length - MAX_LINES;
+    const lines = shown.map(lineOf);
+    if (omitted <= 0) return lines;
     const half = MAX_LINES / 2;
-    return [...lines.slice(0, half), `... ${left} more ...`, ...lines.slice(-half)];
+    return [...lines.slice(0, half), `... ${omitted} more ...`, ...lines.slice(-half)];
   }
 }
 
@@ -66,7 +66,7 @@ function lineOf({ atMs, who, what }: LoggedEvent): string {
   return `${atMs.toFixed(1).padStart(10)} ms  ${who}: ${what}`;
 }
 
-/** The log of a simulated node: its lines are events. */
+/** The log of a simulated node. Each line is an event. */
 export function simLogger(log: EventLog, who: string, bindings: Record<string, unknown> = {}): Logger {
   const write = (level: string) => (fields: object, message: string) => {
     log.add(who, `${level} "${message}"${textOf({ ...bindings, ...fields })}`);

@@ -2,7 +2,7 @@ import type { SeededRandom } from '../crash/random.ts';
 import type { StatementPlan } from './sim-database.ts';
 import type { SimProcess } from './sim-process.ts';
 
-/** How often single things go wrong in one simulation; shares of 1. */
+/** Probabilities of single faults in one simulation, from 0 to 1. */
 interface Rates {
   requestLost: number;
   answerLost: number;
@@ -11,10 +11,10 @@ interface Rates {
   pause: number;
   late: number;
   slowStatement: number;
-  noteLost: number;
+  notificationLost: number;
 }
 
-/** What a fault does to a process; it is started or goes on again later. */
+/** What a fault does to a process. The process restarts or resumes later. */
 export interface FaultEffects {
   kill(process: SimProcess): void;
   pause(process: SimProcess): void;
@@ -22,21 +22,21 @@ export interface FaultEffects {
   executedLate(): void;
 }
 
-/** A process that goes on after one of these writes for an account that it may have lost. */
+/** A process that resumes after one of these writes for an account that it may have lost. */
 const PAUSED_AT = new Set(['outbox.markSending', 'inbox.add', 'keys.commit']);
-/** How long a caller waits before it learns that a statement was lost: a reset at once, a silent host late. */
+/** Time until the caller of a lost statement gets an error: short for a reset, long for a silent host. */
 const LOST_AFTER_MS = [5, 100, 1_000, 10_000, 30_000];
 
-/** Decides by the seed how long things take and what goes wrong. */
+/** Chooses delays and faults by the seed. */
 export class Faults {
   readonly #random: SeededRandom;
   readonly #rates: Rates;
   readonly effects: FaultEffects;
-  #isCalm = true;
-  /** Statements take so many times as long. */
+  #isWithoutFaults = true;
+  /** Factor on the time of every statement. */
   diskSlowness = 1;
 
-  /** @param isTakeOver accounts are to change nodes often */
+  /** @param isTakeOver accounts change nodes often */
   constructor(random: SeededRandom, effects: FaultEffects, isTakeOver: boolean) {
     this.#random = random;
     this.effects = effects;
@@ -48,23 +48,23 @@ export class Faults {
       pause: random.oneOf(isTakeOver ? [0.05, 0.1] : [0, 0, 0, 0.005]),
       late: random.oneOf(isTakeOver ? [0.05, 0.1] : [0, 0, 0, 0.005]),
       slowStatement: random.oneOf([0, 0.01, 0.1]),
-      noteLost: random.oneOf([0, 0.05, 0.5]),
+      notificationLost: random.oneOf([0, 0.05, 0.5]),
     };
   }
 
   begin(): void {
-    this.#isCalm = false;
+    this.#isWithoutFaults = false;
   }
 
-  /** Nothing goes wrong from now on. */
+  /** No fault happens from now on. */
   end(): void {
-    this.#isCalm = true;
+    this.#isWithoutFaults = true;
     this.diskSlowness = 1;
   }
 
-  /** Whether something with this share happens now. */
+  /** Whether a fault with this probability happens now; never before `begin` and after `end`. */
   happens(share: number): boolean {
-    return !this.#isCalm && share > 0 && this.#random.next() < share;
+    return !this.#isWithoutFaults && share > 0 && this.#random.next() < share;
   }
 
   oneOf<T>(values: readonly T[]): T {
@@ -75,13 +75,13 @@ export class Faults {
     return 0.2 + this.#random.next() * (this.happens(0.05) ? 300 : 3);
   }
 
-  isNoteLost(): boolean {
-    return this.happens(this.#rates.noteLost);
+  isNotificationLost(): boolean {
+    return this.happens(this.#rates.notificationLost);
   }
 
   statement(what: string): StatementPlan {
     const { requestLost, answerLost, repeated, slowStatement } = this.#rates;
-    const draw = this.#isCalm ? 1 : this.#random.next();
+    const draw = this.#isWithoutFaults ? 1 : this.#random.next();
     // The heartbeat's own failures are those of partitions and outages.
     const isHeartbeat = what === 'cluster.beat';
     let fate: StatementPlan['fate'] = 'answered';

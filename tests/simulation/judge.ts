@@ -1,12 +1,12 @@
 import type { SimDatabase } from './sim-database.ts';
 import type { Bubble, SimWhatsApp, Written } from './sim-whatsapp.ts';
 
-/** A promise that was broken. */
-export type Broken =
-  /** WhatsApp was told that the message is here, and it is not in the inbox. */
+/** Which promise is broken, and how. */
+export type ViolationKind =
+  /** WhatsApp has the receipt of the message, and the message is not in the inbox. */
   | 'lost'
   | 'never-received'
-  /** It is in the inbox, and neither answered nor ended with a reason. */
+  /** The message is in the inbox, and neither answered nor ended with a reason. */
   | 'unanswered'
   | 'reply-not-delivered'
   | 'answered-twice'
@@ -18,7 +18,7 @@ export type Broken =
   | 'wrong-file'
   /** A reply is dead although WhatsApp did not refuse it. */
   | 'given-up'
-  /** A reply that its reader can never read. */
+  /** A reply that its reader cannot decrypt. */
   | 'unreadable'
   /** An undamaged message that the sender had to send again. */
   | 'asked-again'
@@ -27,18 +27,18 @@ export type Broken =
   /** A reply left before its row or its ratchet step was stored. */
   | 'sent-before-commit';
 
-export interface Complaint {
-  broken: Broken;
+export interface Violation {
+  kind: ViolationKind;
   chat: string;
   text: string;
-  /** To follow the message by. */
+  /** Ids that the message's way is printed for. */
   ids: Set<string>;
 }
 
-/** What every simulation is judged by, after everything has settled. */
-export function judge(whatsapp: SimWhatsApp, database: SimDatabase): Complaint[] {
-  const complaints: Complaint[] = [];
-  for (const message of whatsapp.written) judgeMessage(message, whatsapp, database, complaints);
+/** Checks the promises after everything has settled. */
+export function judge(whatsapp: SimWhatsApp, database: SimDatabase): Violation[] {
+  const violations: Violation[] = [];
+  for (const message of whatsapp.written) judgeMessage(message, whatsapp, database, violations);
   for (const [reader, bubbles] of whatsapp.seen) {
     for (const chat of new Set(bubbles.map((bubble) => bubble.chat))) {
       judgeReader(
@@ -47,14 +47,14 @@ export function judge(whatsapp: SimWhatsApp, database: SimDatabase): Complaint[]
         bubbles.filter((bubble) => bubble.chat === chat),
         whatsapp,
         database,
-        complaints,
+        violations,
       );
     }
   }
-  return complaints;
+  return violations;
 }
 
-/** Every id by which the log knows a message: its own, its row's, its replies'. */
+/** The ids of a message in the log: its own, its row's and those of its replies. */
 export function idsOf(waMessageId: string, { state }: SimDatabase): Set<string> {
   const ids = new Set([waMessageId]);
   for (const row of state.messages.values()) {
@@ -73,30 +73,30 @@ function judgeMessage(
   message: Written,
   whatsapp: SimWhatsApp,
   database: SimDatabase,
-  complaints: Complaint[],
+  violations: Violation[],
 ): void {
   const { id, chat, text } = message;
   const { state } = database;
-  const complain = (broken: Broken) => complaints.push({ broken, chat, text, ids: idsOf(id, database) });
-  if (message.retries > 0 && !message.wasDamaged) complain('asked-again');
+  const report = (kind: ViolationKind) => violations.push({ kind, chat, text, ids: idsOf(id, database) });
+  if (message.retries > 0 && !message.wasDamaged) report('asked-again');
   const rows = [...state.messages.values()].filter((row) => row.waMessageId === id);
   const [row] = rows;
-  if (!row) return void complain(message.isReceipted ? 'lost' : 'never-received');
-  if (rows.length > 1) complain('answered-twice');
-  if (row.state === 'received') return void complain('unanswered');
-  if (row.kind === 'undecryptable' && !message.wasDamaged) complain('asked-again');
+  if (!row) return void report(message.isReceipted ? 'lost' : 'never-received');
+  if (rows.length > 1) report('answered-twice');
+  if (row.state === 'received') return void report('unanswered');
+  if (row.kind === 'undecryptable' && !message.wasDamaged) report('asked-again');
   const replies = [...state.outbox.values()].filter((reply) => reply.messageId === String(row.id));
   if (replies.length === 0) {
     const letter = state.deadLetters.some((dead) => dead.messageId === String(row.id));
-    if (!row.reason || (row.state === 'dead' && !letter)) complain('unanswered');
+    if (!row.reason || (row.state === 'dead' && !letter)) report('unanswered');
     return;
   }
   const readers = whatsapp.members(chat);
   for (const reply of replies) {
-    if (textAnsweredBy(reply.text) !== row.text) complain('edit-lost');
+    if (textAnsweredBy(reply.text) !== row.text) report('edit-lost');
     if (reply.state === 'dead') {
-      if (!state.deadLetters.some((dead) => dead.outboxId === reply.id)) complain('reply-not-delivered');
-      if (!whatsapp.refused.has(reply.waMessageId) && !reply.media) complain('given-up');
+      if (!state.deadLetters.some((dead) => dead.outboxId === reply.id)) report('reply-not-delivered');
+      if (!whatsapp.refused.has(reply.waMessageId) && !reply.media) report('given-up');
       continue;
     }
     const isSeen = readers.every((reader) =>
@@ -104,7 +104,7 @@ function judgeMessage(
         .get(reader)
         ?.some((bubble) => bubble.chat === chat && bubble.content?.text === reply.text),
     );
-    if (!isSeen) complain('reply-not-delivered');
+    if (!isSeen) report('reply-not-delivered');
   }
 }
 
@@ -114,7 +114,7 @@ function judgeReader(
   bubbles: readonly Bubble[],
   whatsapp: SimWhatsApp,
   database: SimDatabase,
-  complaints: Complaint[],
+  violations: Violation[],
 ): void {
   const written = whatsapp.written.filter((message) => message.chat === chat);
   const places = placesOf(written, database);
@@ -126,21 +126,21 @@ function judgeReader(
     const message = place === undefined ? undefined : written[place];
     const ids = message ? idsOf(message.id, database) : new Set<string>();
     ids.add(bubble.id);
-    const complain = (broken: Broken) =>
-      complaints.push({ broken, chat, text: `${bubble.content?.text ?? bubble.id}, seen by ${reader}`, ids });
-    if (text === undefined) complain('unreadable');
-    else if (place === undefined || !message) complain('unexpected-reply');
-    else if (bubble.content?.file !== message.file) complain('wrong-file');
+    const report = (kind: ViolationKind) =>
+      violations.push({ kind, chat, text: `${bubble.content?.text ?? bubble.id}, seen by ${reader}`, ids });
+    if (text === undefined) report('unreadable');
+    else if (place === undefined || !message) report('unexpected-reply');
+    else if (bubble.content?.file !== message.file) report('wrong-file');
     else if (answered.has(place)) {
       ids.add(answered.get(place) ?? '');
-      complain('answered-twice');
+      report('answered-twice');
     } else {
       answered.set(place, bubble.id);
       if (place < furthest && !message.wasDamaged) {
         for (const id of idsOf(written[furthest]?.id ?? '', database)) ids.add(id);
-        complain('out-of-order');
+        report('out-of-order');
       }
-      // One that had to be asked for may come late; it holds up nobody.
+      // A message that was requested again may come late; it delays no other.
       if (!message.wasDamaged) furthest = Math.max(furthest, place);
     }
   }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Broken } from './judge.ts';
-import { SABOTAGES, type Sabotage } from './sim-node.ts';
+import type { ViolationKind } from './judge.ts';
+import { SAFEGUARDS, type Safeguard } from './sim-node.ts';
 import { simulate } from './simulate.ts';
 
-/** Simulations within which the lack of a safeguard must show. */
-const MOST_RUNS = 60;
-/** What people suffer without it. */
-const SYMPTOMS: Record<Sabotage, Broken> = {
+/** Simulations within which a missing safeguard must be found. */
+const MAX_RUNS = 60;
+/** What people see without the safeguard. */
+const SYMPTOMS: Record<Safeguard, ViolationKind> = {
   fence: 'unreadable',
   'message-ids': 'answered-twice',
   journal: 'lost',
@@ -20,13 +20,13 @@ describe('a simulation', () => {
     expect(digests[2]).not.toBe(digests[0]);
   });
 
-  it.each(SABOTAGES)('finds what is wrong without the safeguard "%s"', async (sabotage) => {
-    const found = new Set<Broken>();
-    for (let seed = 1; seed <= MOST_RUNS && !found.has(SYMPTOMS[sabotage]); seed += 1) {
-      const { complaints, story } = await simulate({ seed, sabotage, isTakeOver: true });
-      for (const { broken } of complaints) found.add(broken);
-      if (complaints.length > 0) expect(story()).toContain(`seed ${seed}: ${complaints[0]?.broken}`);
+  it.each(SAFEGUARDS)('fails without the safeguard "%s"', async (without) => {
+    const found = new Set<ViolationKind>();
+    for (let seed = 1; seed <= MAX_RUNS && !found.has(SYMPTOMS[without]); seed += 1) {
+      const { violations, trace } = await simulate({ seed, without, isTakeOver: true });
+      for (const { kind } of violations) found.add(kind);
+      if (violations.length > 0) expect(trace()).toContain(`seed ${seed}: ${violations[0]?.kind}`);
     }
-    expect([...found]).toContain(SYMPTOMS[sabotage]);
+    expect([...found]).toContain(SYMPTOMS[without]);
   });
 });

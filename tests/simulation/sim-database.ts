@@ -172,7 +172,7 @@ export class DatabaseSession {
 
   hear(message: unknown): void {
     const { faults } = this.#database.deps;
-    if (this.isPartitioned || faults.isNoteLost()) return;
+    if (this.isPartitioned || faults.isNotificationLost()) return;
     this.#process.after(faults.networkMs(), () => this.#listener?.(message));
   }
 
@@ -268,23 +268,23 @@ export class DatabaseSession {
     if (fence && isFenced && !fence.isHeld()) return Promise.reject(new LeaseLostError(fence.accountId));
     return new Promise<T>((resolve, reject) => {
       const plan = faults.statement(what);
-      const told = toldOf(what, args);
+      const statement = describeStatement(what, args);
       const fail = (why: string, afterMs: number): void => {
         process.after(afterMs, () => {
-          log.add(process.name, `database error: ${told} ${why}`);
+          log.add(process.name, `database error: ${statement} ${why}`);
           reject(new StorageUnavailableError(`The database does not answer: ${why}.`));
         });
       };
       const run = (): void => {
         if (fence && isFenced && !this.#isHeld(fence)) {
-          log.add('database', `refused ${told} of ${process.name}: epoch ${fence.epoch} is over`);
+          log.add('database', `refused ${statement} of ${process.name}: epoch ${fence.epoch} is over`);
           process.after(plan.responseMs, () => {
             fence.lose('another node holds the account');
             reject(new LeaseLostError(fence.accountId));
           });
           return;
         }
-        if (!UNLOGGED.test(what)) log.add('database', `${told} of ${process.name}`);
+        if (!UNLOGGED.test(what)) log.add('database', `${statement} of ${process.name}`);
         let result = this.#database.transaction(execute);
         if (plan.fate === 'repeated') result = result.then(() => this.#database.transaction(execute));
         if (plan.fate === 'answer-lost') {
@@ -344,7 +344,7 @@ const ROWS: Record<string, string> = {
 const UNLOGGED =
   /^cluster|^leases.renew|^storage|^accounts\.(load|limits|save)|^outbox\.(queued|overdue)|openChats/;
 
-function toldOf(what: string, args: readonly unknown[]): string {
+function describeStatement(what: string, args: readonly unknown[]): string {
   return `${what}(${args.map((arg, index) => rowName(what, arg, index) ?? wordOf(arg)).join(', ')})`;
 }
 

@@ -24,9 +24,9 @@ import { openSimSocket } from './sim-socket.ts';
 import type { SimWhatsApp } from './sim-whatsapp.ts';
 
 /** What can be switched off, to show that the simulation finds what it prevents. */
-export const SABOTAGES = ['fence', 'message-ids', 'journal'] as const;
+export const SAFEGUARDS = ['fence', 'message-ids', 'journal'] as const;
 
-export type Sabotage = (typeof SABOTAGES)[number];
+export type Safeguard = (typeof SAFEGUARDS)[number];
 
 export interface SimNodeDeps {
   nodeId: string;
@@ -38,7 +38,7 @@ export interface SimNodeDeps {
   agent: SimAgent;
   random: SeededRandom;
   log: EventLog;
-  sabotage: Sabotage | undefined;
+  without: Safeguard | undefined;
 }
 
 /** As in `app/accounts`. */
@@ -208,8 +208,8 @@ export class SimNode {
 
   /** As `app/accounts` connects one account under its lease. */
   async #hold(leased: Fence): Promise<HeldAccount> {
-    const { process, whatsAppOf, mediaServer, random, sabotage } = this.#deps;
-    const fence = sabotage === 'fence' ? neverLost(leased) : leased;
+    const { process, whatsAppOf, mediaServer, random, without } = this.#deps;
+    const fence = without === 'fence' ? neverLost(leased) : leased;
     const { accountId } = fence;
     const log = simLogger(this.#deps.log, process.name, { epoch: leased.epoch });
     const { inbox, outbox, keys, journal, accounts } = this.session.owned(fence);
@@ -245,7 +245,7 @@ export class SimNode {
         accountId,
         send: (message, content) =>
           provider.send(
-            sabotage === 'message-ids' ? { ...message, waMessageId: this.#mintId() } : message,
+            without === 'message-ids' ? { ...message, waMessageId: this.#mintId() } : message,
             content,
           ),
         // The real one encrypts the file on the disk, in real time.

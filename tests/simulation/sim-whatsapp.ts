@@ -30,9 +30,9 @@ export type ServerFrame =
 export type ClientFrame =
   | { type: 'login' }
   | { type: 'message'; id: string; to: string; ciphertext: Ciphertext }
-  /** The client has the messages: the server forgets them. */
+  /** The client has the messages: the server deletes them. */
   | { type: 'receipts'; ids: string[] }
-  /** The client will not take a stanza: the server forgets it. */
+  /** The client refuses a stanza: the server deletes it. */
   | { type: 'refusal'; serial: number }
   /** The client cannot read a message: its sender sends it again. */
   | { type: 'retry'; id: string };
@@ -347,7 +347,7 @@ export class SimConnection {
       if (frame.type === 'replaced') this.#isReplaced = true;
       this.#onFrame(frame);
     };
-    // A paused process reads its socket's buffer when it goes on.
+    // A paused process reads its socket's buffer when it resumes.
     time.after(this.#toClientMs - time.nowMs, () => this.#pass(() => this.#process.after(0, read)));
   }
 

@@ -3,11 +3,11 @@ import { encodeCreds } from '../../router/src/providers/baileys/signal/key-encod
 import { SeededRandom } from '../crash/random.ts';
 import { EventLog } from './event-log.ts';
 import { Faults } from './faults.ts';
-import { type Broken, type Complaint, idsOf, judge } from './judge.ts';
+import { idsOf, judge, type Violation, type ViolationKind } from './judge.ts';
 import { SimAgent } from './sim-agent.ts';
 import { SimDatabase } from './sim-database.ts';
 import { SimMediaServer } from './sim-media-server.ts';
-import { type Sabotage, SimNode, seedOf } from './sim-node.ts';
+import { type Safeguard, SimNode, seedOf } from './sim-node.ts';
 import { SimProcess } from './sim-process.ts';
 import { NEW_RATCHET, RATCHETS, type Ratchet } from './sim-signal.ts';
 import { type ClientFrame, type Refusals, type SimConnection, SimWhatsApp } from './sim-whatsapp.ts';
@@ -16,14 +16,14 @@ import { installVirtualTimers } from './virtual-timers.ts';
 
 export interface SimulationOptions {
   seed: number;
-  sabotage?: Sabotage;
-  /** The account changes nodes all the time, with work under way. Default: in some runs, as the seed says. */
+  without?: Safeguard;
+  /** The accounts change nodes all the time, while messages are processed. Default: in some runs, by the seed. */
   isTakeOver?: boolean;
 }
 
 export interface SimulationReport {
   seed: number;
-  complaints: Complaint[];
+  violations: Violation[];
   messages: number;
   answered: number;
   /** Virtual time. */
@@ -35,8 +35,8 @@ export interface SimulationReport {
   digest: string;
   /** Everything that happened. */
   log(): string[];
-  /** Each complaint with the way of its message. */
-  story(): string;
+  /** Each violation with the way of its message through the system. */
+  trace(): string;
 }
 
 const ACCOUNTS = ['main', 'shop'];
@@ -48,12 +48,12 @@ const LINKED_CREDS = encodeCreds({
   registered: true,
 });
 const LEASE_TTL_MS = 15_000;
-/** From then on nothing goes wrong any more; everything has to settle by the end. */
+/** Time without faults at the end of a simulation, in which everything must settle. */
 const CALM_LIMIT_MS = 400_000;
 const LOOK_EVERY_MS = 250;
-/** What may still go wrong after everything seems to have settled. */
+/** Further time after everything has settled, in which nothing may change for the worse. */
 const AFTERMATH_MS = 5_000;
-const MOST_TOLD = 3;
+const MAX_TRACED = 3;
 /** As docker-compose.yml's stop_grace_period. */
 const STOP_LIMIT_MS = 20_000;
 const SEVERAL_ACCOUNTS_SHARE = 0.25;
@@ -77,14 +77,14 @@ const FAULT_KINDS = [
   'no-agent',
 ] as const;
 type FaultKind = (typeof FAULT_KINDS)[number];
-/** In some runs accounts change nodes all the time, with work under way. */
+/** Share of simulations in which accounts change nodes all the time, while messages are processed. */
 const TAKE_OVER_SHARE = 0.06;
 const TAKE_OVER_KINDS: readonly FaultKind[] = ['pause', 'pause', 'crash', 'stop', 'slow-disk'];
 const TAKE_OVER_LENGTHS_MS = [20_000];
-/** How long things stay broken: some are shorter than a lease, some longer. */
+/** How long faults last: some are shorter than a lease, some longer. */
 const LENGTHS_MS = [50, 500, 2_000, 8_000, 20_000, 30_000];
 
-/** Runs one simulation: people write while things go wrong, then everything works again and is judged. */
+/** Runs one simulation: people write while faults happen, then everything works again and the result is checked. */
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
   const world = new World(options);
   const removeTimers = installVirtualTimers();
@@ -105,7 +105,7 @@ interface SimAccount {
 
 class World {
   readonly #seed: number;
-  readonly #sabotage: Sabotage | undefined;
+  readonly #without: Safeguard | undefined;
   readonly #random: SeededRandom;
   readonly #time = new VirtualTime();
   readonly #log = new EventLog(this.#time);
@@ -118,9 +118,9 @@ class World {
   readonly #nodeIds: string[];
   readonly #nodes = new Map<string, SimNode>();
   readonly #sockets = new Set<SimConnection>();
-  readonly #complaints: Complaint[] = [];
+  readonly #violations: Violation[] = [];
   readonly #isTakeOver: boolean;
-  readonly #stormMs: number;
+  readonly #faultsMs: number;
   readonly #damagedShare: number;
   readonly #edits: number;
   readonly #files: number;
@@ -128,11 +128,11 @@ class World {
   #written = 0;
   #faultCount = 0;
   #crashes = 0;
-  #isCalm = false;
+  #isWithoutFaults = false;
 
-  constructor({ seed, sabotage, isTakeOver }: SimulationOptions) {
+  constructor({ seed, without, isTakeOver }: SimulationOptions) {
     this.#seed = seed;
-    this.#sabotage = sabotage;
+    this.#without = without;
     this.#random = this.#fork('world');
     this.#isTakeOver = isTakeOver ?? this.#random.next() < TAKE_OVER_SHARE;
     const effects = {
@@ -146,8 +146,8 @@ class World {
       log: this.#log,
       faults: this.#faults,
       leaseTtlMs: LEASE_TTL_MS,
-      isFenced: sabotage !== 'fence',
-      isJournalled: sabotage !== 'journal',
+      isFenced: without !== 'fence',
+      isJournalled: without !== 'journal',
     });
     const deps = { time: this.#time, log: this.#log, faults: this.#faults };
     const refusals = this.#random.oneOf(REFUSALS);
@@ -167,7 +167,7 @@ class World {
       0,
       this.#random.between(this.#isTakeOver ? 2 : 1, 3),
     );
-    this.#stormMs =
+    this.#faultsMs =
       this.#random.oneOf(this.#isTakeOver ? [90_000] : [10_000, 30_000, 60_000]) *
       (0.5 + this.#random.next());
     this.#damagedShare = this.#random.oneOf([0, 0, 0.05]);
@@ -181,8 +181,8 @@ class World {
     this.#planMessages();
     this.#planFaults();
     this.#faults.begin();
-    await this.#time.runUntil(this.#stormMs, () => false);
-    this.#calm();
+    await this.#time.runUntil(this.#faultsMs, () => false);
+    this.#endFaults();
     let isSettled = false;
     const look = () => {
       isSettled = this.#isSettled();
@@ -222,7 +222,7 @@ class World {
   #start(nodeId: string): void {
     this.#starts += 1;
     const process = new SimProcess(this.#time, `${nodeId}.${this.#starts}`);
-    this.#tell(`${process.name} starts`);
+    this.#logWorld(`${process.name} starts`);
     const node = new SimNode({
       nodeId,
       process,
@@ -232,7 +232,7 @@ class World {
       agent: this.#agent,
       random: this.#fork(process.name),
       log: this.#log,
-      sabotage: this.#sabotage,
+      without: this.#without,
     });
     this.#nodes.set(nodeId, node);
   }
@@ -240,7 +240,7 @@ class World {
   #kill(process: SimProcess): void {
     if (!this.#nodeOf(process)) return;
     this.#crashes += 1;
-    this.#tell(`${process.name} is killed`);
+    this.#logWorld(`${process.name} is killed`);
     this.#end(process);
   }
 
@@ -251,11 +251,11 @@ class World {
       this.#kill(process);
       return;
     }
-    this.#tell(`${process.name} is stopped`);
+    this.#logWorld(`${process.name} is stopped`);
     process.after(0, async () => {
       await node.stop();
       if (!this.#nodeOf(process)) return;
-      this.#tell(`${process.name} has ended`);
+      this.#logWorld(`${process.name} has ended`);
       this.#end(process);
     });
     this.#time.after(STOP_LIMIT_MS, () => this.#kill(process));
@@ -269,7 +269,7 @@ class World {
     process.kill();
     for (const socket of this.#sockets) if (socket.isOf(process)) socket.processEnded();
     this.#time.after(this.#random.between(2, 200), () => this.#database.close(session));
-    const downMs = this.#isCalm ? 500 : this.#random.between(300, 12_000);
+    const downMs = this.#isWithoutFaults ? 500 : this.#random.between(300, 12_000);
     this.#time.after(downMs, () => {
       if (this.#nodes.get(nodeId)?.process === process) this.#start(nodeId);
     });
@@ -285,7 +285,7 @@ class World {
   #planMessages(): void {
     const count = this.#isTakeOver ? 60 : this.#random.between(10, 40);
     for (let index = 0; index < count; index += 1) {
-      this.#time.after(this.#random.next() * this.#stormMs, () => this.#write());
+      this.#time.after(this.#random.next() * this.#faultsMs, () => this.#write());
     }
   }
 
@@ -323,7 +323,7 @@ class World {
     const lengthsMs = this.#isTakeOver ? TAKE_OVER_LENGTHS_MS : LENGTHS_MS.filter(isUsed);
     const next = () => {
       this.#time.after(-Math.log(1 - this.#random.next()) * meanMs, () => {
-        if (this.#isCalm) return;
+        if (this.#isWithoutFaults) return;
         const forMs = this.#random.oneOf(lengthsMs.length > 0 ? lengthsMs : LENGTHS_MS);
         this.#breakSomething(
           this.#random.oneOf(kinds.length > 0 ? kinds : FAULT_KINDS),
@@ -376,21 +376,21 @@ class World {
 
   #pause(process: SimProcess, forMs: number): void {
     if (process.isPaused || process.isDead) return;
-    this.#tell(`${process.name} is paused for ${Math.round(forMs)} ms`);
+    this.#logWorld(`${process.name} is paused for ${Math.round(forMs)} ms`);
     process.pause();
     this.#time.after(forMs, () => this.#resume(process));
   }
 
   #resume(process: SimProcess): void {
     if (!process.isPaused || process.isDead) return;
-    this.#tell(`${process.name} goes on`);
+    this.#logWorld(`${process.name} resumes`);
     process.resume();
     this.#time.after(50, () => this.#killOwner());
   }
 
   /** The next owner begins with what a process wrote in the belief that it still held the account. */
   #killOwner(): void {
-    if (!this.#isTakeOver || this.#isCalm || this.#random.next() < 0.5) return;
+    if (!this.#isTakeOver || this.#isWithoutFaults || this.#random.next() < 0.5) return;
     const owner = this.#nodes.get(
       this.#database.leases.rows.get(this.#random.oneOf([...this.#accounts.keys()]))?.owner ?? '',
     );
@@ -399,21 +399,21 @@ class World {
 
   #partitionDatabase(node: SimNode, forMs: number): void {
     if (node.session.isPartitioned) return;
-    this.#tell(`${node.process.name} cannot reach the database for ${Math.round(forMs)} ms`);
+    this.#logWorld(`${node.process.name} cannot reach the database for ${Math.round(forMs)} ms`);
     node.session.partition(this.#random.oneOf([100, 5_000, 20_000]));
     this.#time.after(forMs, () => this.#healDatabase(node));
   }
 
   #healDatabase(node: SimNode): void {
     if (!node.session.isPartitioned || node.process.isDead) return;
-    this.#tell(`${node.process.name} reaches the database again`);
+    this.#logWorld(`${node.process.name} reaches the database again`);
     node.session.heal(() => node.connectionBack());
   }
 
   #partitionWhatsApp(process: SimProcess, forMs: number): void {
     const sockets = [...this.#sockets].filter((socket) => socket.isOf(process) && !socket.isEnded);
     if (sockets.length === 0) return;
-    this.#tell(`${process.name} cannot reach WhatsApp for ${Math.round(forMs)} ms`);
+    this.#logWorld(`${process.name} cannot reach WhatsApp for ${Math.round(forMs)} ms`);
     for (const socket of sockets) socket.partition();
     this.#time.after(forMs, () => {
       for (const socket of sockets) socket.heal();
@@ -421,7 +421,7 @@ class World {
   }
 
   #dropConnections(): void {
-    this.#tell('connections to WhatsApp break');
+    this.#logWorld('connections to WhatsApp break');
     for (const socket of this.#sockets) {
       if (!socket.isEnded)
         socket.break(this.#random.oneOf([1, 500, 20_000]), this.#random.oneOf([1, 300, 15_000]));
@@ -430,11 +430,11 @@ class World {
 
   #stopDatabase(forMs: number): void {
     if (this.#database.isDown) return;
-    this.#tell(`the database is down for ${Math.round(forMs)} ms`);
+    this.#logWorld(`the database is down for ${Math.round(forMs)} ms`);
     this.#database.isDown = true;
     this.#time.after(forMs, () => {
       this.#database.isDown = false;
-      this.#tell('the database is up again');
+      this.#logWorld('the database is up again');
       for (const node of this.#nodes.values())
         if (!node.process.isDead) node.process.after(5, () => node.connectionBack());
     });
@@ -442,7 +442,7 @@ class World {
 
   #slowDisk(forMs: number): void {
     this.#faults.diskSlowness = this.#random.oneOf([10, 100, 400]);
-    this.#tell(`statements take ${this.#faults.diskSlowness} times as long for ${Math.round(forMs)} ms`);
+    this.#logWorld(`statements take ${this.#faults.diskSlowness} times as long for ${Math.round(forMs)} ms`);
     this.#time.after(forMs, () => {
       this.#faults.diskSlowness = 1;
     });
@@ -451,23 +451,23 @@ class World {
   #jumpClock(process: SimProcess): void {
     const ms = this.#random.oneOf([-7_200_000, -20_000, -2_000, 2_000, 20_000, 7_200_000]);
     const isDatabase = this.#random.next() < 0.5;
-    this.#tell(`the clock of ${isDatabase ? 'the database' : process.name} is set by ${ms} ms`);
+    this.#logWorld(`the clock of ${isDatabase ? 'the database' : process.name} is set by ${ms} ms`);
     if (isDatabase) this.#database.jumpMs(ms);
     else process.jumpMs(ms);
   }
 
   #stopAgent(forMs: number): void {
-    this.#tell(`the agent is away for ${Math.round(forMs)} ms`);
+    this.#logWorld(`the agent is unavailable for ${Math.round(forMs)} ms`);
     this.#agent.isAway = true;
     this.#time.after(forMs, () => {
       this.#agent.isAway = false;
     });
   }
 
-  /** Everything works again; people say one more word in each chat. */
-  #calm(): void {
-    this.#tell('everything works again');
-    this.#isCalm = true;
+  /** Everything works again; one more message is written in each chat. */
+  #endFaults(): void {
+    this.#logWorld('everything works again');
+    this.#isWithoutFaults = true;
     this.#faults.end();
     this.#database.isDown = false;
     this.#agent.isAway = false;
@@ -498,14 +498,14 @@ class World {
   /** What leaves a socket must rest on what is stored. */
   #judgeFrame(accountId: string, process: SimProcess, frame: ClientFrame): void {
     const { journal, keys, state } = this.#database;
-    const complain = (broken: Broken, id: string) => {
+    const report = (kind: ViolationKind, id: string) => {
       const ids = idsOf(id, this.#database);
-      this.#complaints.push({ broken, chat: '', text: `${id} by ${process.name}`, ids });
+      this.#violations.push({ kind, chat: '', text: `${id} by ${process.name}`, ids });
     };
     if (frame.type === 'receipts') {
       for (const id of frame.ids) {
         const isStored = [...state.messages.values()].some((row) => row.waMessageId === id);
-        if (!isStored && !journal.hasMessage(accountId, id)) complain('receipt-before-commit', id);
+        if (!isStored && !journal.hasMessage(accountId, id)) report('receipt-before-commit', id);
       }
     } else if (frame.type === 'message') {
       const row = [...state.outbox.values()].find((reply) => reply.waMessageId === frame.id);
@@ -513,17 +513,17 @@ class World {
       const ratchet = keys.stored({ accountId, generation: 1 }, name);
       const { next } = ratchet === undefined ? NEW_RATCHET : (JSON.parse(ratchet) as Ratchet);
       const isStored = row !== undefined && row.state !== 'queued' && frame.ciphertext.number < next;
-      if (!isStored) complain('sent-before-commit', frame.id);
+      if (!isStored) report('sent-before-commit', frame.id);
     }
   }
 
   #report(): SimulationReport {
-    const complaints = [...this.#complaints];
-    for (const { whatsapp } of this.#accounts.values()) complaints.push(...judge(whatsapp, this.#database));
+    const violations = [...this.#violations];
+    for (const { whatsapp } of this.#accounts.values()) violations.push(...judge(whatsapp, this.#database));
     const log = this.#log;
     return {
       seed: this.#seed,
-      complaints,
+      violations,
       messages: this.#written,
       answered: [...this.#database.state.messages.values()].filter((row) => row.state === 'answered').length,
       seconds: this.#time.nowMs / 1_000,
@@ -532,7 +532,7 @@ class World {
       crashes: this.#crashes,
       digest: log.digest(),
       log: () => log.lines(),
-      story: () => storyOf(this.#seed, complaints, log),
+      trace: () => traceOf(this.#seed, violations, log),
     };
   }
 
@@ -542,7 +542,7 @@ class World {
     return account;
   }
 
-  #tell(what: string): void {
+  #logWorld(what: string): void {
     this.#log.add('world', what);
   }
 }
@@ -553,17 +553,17 @@ function keepConsole(): () => void {
   return () => Object.assign(console, methods);
 }
 
-function storyOf(seed: number, complaints: readonly Complaint[], log: EventLog): string {
-  const parts = complaints
-    .slice(0, MOST_TOLD)
-    .map(({ broken, chat, text, ids }) =>
+function traceOf(seed: number, violations: readonly Violation[], log: EventLog): string {
+  const parts = violations
+    .slice(0, MAX_TRACED)
+    .map(({ kind, chat, text, ids }) =>
       [
-        `seed ${seed}: ${broken}: "${text}" in ${chat || '-'}; ids ${[...ids].join(' ')}`,
+        `seed ${seed}: ${kind}: "${text}" in ${chat || '-'}; ids ${[...ids].join(' ')}`,
         ...log.timeline(ids),
       ].join('\n'),
     );
-  if (complaints.length > MOST_TOLD) {
-    const more = complaints.slice(MOST_TOLD).map(({ broken, text }) => `${broken}: "${text}"`);
+  if (violations.length > MAX_TRACED) {
+    const more = violations.slice(MAX_TRACED).map(({ kind, text }) => `${kind}: "${text}"`);
     parts.push(`... and ${more.length} more: ${more.slice(0, 20).join(', ')}`);
   }
   return parts.join('\n\n');

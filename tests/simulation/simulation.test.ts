@@ -7,8 +7,8 @@ const RUNS = 80;
 describe('several nodes under faults', () => {
   it(`keep every promise in ${RUNS} simulations`, async () => {
     for (let seed = 1; seed <= RUNS; seed += 1) {
-      const { complaints, messages, story } = await simulate({ seed });
-      expect(complaints.length === 0 ? '' : story()).toBe('');
+      const { violations, messages, trace } = await simulate({ seed });
+      expect(violations.length === 0 ? '' : trace()).toBe('');
       expect(messages).toBeGreaterThan(0);
     }
   });

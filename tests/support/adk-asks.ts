@@ -57,6 +57,7 @@ export const camelBody = {
     wa2ai_chat: 'person',
     wa2ai_quoted: '',
     wa2ai_edit_of: '',
+    wa2ai_mentions: [],
   },
 };
 

@@ -73,8 +73,20 @@ export interface IncomingMessage {
   quotedText?: string;
   /** WhatsApp's id of the message that this one edits. */
   editOf?: string;
+  /** People whom the text mentions. */
+  mentions?: Mention[];
   /** The file it carries; a caption is the text. */
   media?: MediaInfo;
+}
+
+/** A person whom a message mentions. */
+export interface Mention {
+  /** A JID, in the form of `IncomingMessage.from`. */
+  id: string;
+  /** How the text names the person: `@` and digits. */
+  tag: string;
+  /** The name that the person gave themselves on WhatsApp, when a message of this chat said it. */
+  name?: string;
 }
 
 /** A reply or a message to send: text or a file to one chat, under a WhatsApp id minted before any attempt. */

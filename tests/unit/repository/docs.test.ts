@@ -105,8 +105,8 @@ describe('the documentation', () => {
     });
     const { text } = await api.call('GET', '/metrics');
     const known = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '']) => name);
-    const named = found(/\b(wa2ai_(?!(?:msg|time|name|chat|quoted|edit_of)\b)[a-z_]+)/g).map((name) =>
-      name.replace(/_bucket$/, ''),
+    const named = found(/\b(wa2ai_(?!(?:msg|time|name|chat|quoted|edit_of|mentions)\b)[a-z_]+)/g).map(
+      (name) => name.replace(/_bucket$/, ''),
     );
     expect(named.length).toBeGreaterThan(8);
     for (const name of named) expect(known).toContain(name);

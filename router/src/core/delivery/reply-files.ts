@@ -45,19 +45,27 @@ export class ReplyFiles {
     return content;
   }
 
-  /** Nothing was sent: the row waits a while, and with it the messages behind it in its chat. */
-  async uploadFailed({ outboxId }: QueuedReply, reason: string, log: Logger): Promise<void> {
+  /**
+   * Nothing was sent: the row waits a while, and with it the messages behind it in its chat.
+   * @param store repeats a write until the database answers; until then no later message of the chat may be sent
+   */
+  async uploadFailed(
+    { outboxId }: QueuedReply,
+    reason: string,
+    log: Logger,
+    store: (write: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
     const { outbox } = this.#deps;
     const failures = (this.#failures.get(outboxId) ?? 0) + 1;
     if (failures >= MAX_UPLOADS) {
       this.#failures.delete(outboxId);
-      await outbox.markDead(outboxId, `${reason} There were ${failures} attempts.`);
+      await store(() => outbox.markDead(outboxId, `${reason} There were ${failures} attempts.`));
       log.error({ reason, failures }, 'file of a reply not uploaded, giving up');
       return;
     }
     this.#failures.set(outboxId, failures);
-    await outbox.release(outboxId, reason);
-    await outbox.delay(outboxId, UPLOAD_BACKOFF_MS * 2 ** (failures - 1), reason);
+    await store(() => outbox.release(outboxId, reason));
+    await store(() => outbox.delay(outboxId, UPLOAD_BACKOFF_MS * 2 ** (failures - 1), reason));
     log.warn({ reason, failures }, 'file of a reply not uploaded, retrying');
   }
 }

@@ -36,6 +36,8 @@ export interface SendReplyDeps {
 export class ReplySender {
   readonly #deps: SendReplyDeps;
   readonly #files: ReplyFiles;
+  /** Chats with a reply that was not sent because this process finishes: later replies would overtake it. */
+  readonly #closedChats = new Set<string>();
 
   constructor(deps: SendReplyDeps) {
     this.#deps = deps;
@@ -47,7 +49,8 @@ export class ReplySender {
    * @param isCurrent false once the connection that the row was queued for has ended: nothing is sent or stored then
    */
   async send(reply: QueuedReply, isCurrent: () => boolean = () => true): Promise<void> {
-    const { outboxId, messageId, message } = reply;
+    const { outboxId, chatId, messageId, message } = reply;
+    if (this.#closedChats.has(chatId)) return;
     const { accountId, to, waMessageId } = message;
     const chat = chatHash(accountId, to);
     const log = this.#deps.log.child({ outboxId, ...(messageId && { messageId }), waMessageId, chat });
@@ -56,12 +59,13 @@ export class ReplySender {
         const isMarked = attempt === 1 && reply.isSending === true;
         const outcome = await this.#sendOnce(reply, isMarked, log, isCurrent);
         if (outcome !== 'uncertain' || attempt >= MAX_UNCERTAIN) return;
-        if (!(await this.#isStillConnectedAfter(UNCERTAIN_WAIT_MS * attempt, isCurrent))) return;
+        if (!(await this.#isStillConnectedAfter(UNCERTAIN_WAIT_MS * attempt, isCurrent))) break;
       }
     } catch (error) {
       // The row stays unacknowledged: its ack moves it on, or it is sent again with the same id at the next opening.
       log.warn({ err: error }, 'cannot store the state of a reply');
     }
+    if (this.#deps.finishing.aborted) this.#closedChats.add(chatId);
   }
 
   /** @param isMarked its row is `sending` for this attempt already */
@@ -84,7 +88,7 @@ export class ReplySender {
     } catch (error) {
       // The row is queued again for the present connection.
       if (!isCurrent()) return 'ended';
-      return this.#sendFailed(reply, error, log);
+      return this.#sendFailed(reply, error, log, isCurrent);
     }
     log.info({}, 'reply sent');
     marker.sent(reply);
@@ -139,14 +143,21 @@ export class ReplySender {
     return true;
   }
 
-  async #sendFailed(reply: QueuedReply, error: unknown, log: Logger): Promise<'uncertain' | 'ended'> {
+  async #sendFailed(
+    reply: QueuedReply,
+    error: unknown,
+    log: Logger,
+    isCurrent: () => boolean,
+  ): Promise<'uncertain' | 'ended'> {
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof NotConnectedError) {
       await this.#deps.outbox.release(reply.outboxId, reason);
       return 'ended';
     }
     if (error instanceof UploadFailedError) {
-      await this.#files.uploadFailed(reply, reason, log);
+      await this.#files.uploadFailed(reply, reason, log, (write) =>
+        this.#whenStorageAnswers(write, log, isCurrent),
+      );
       return 'ended';
     }
     if (error instanceof Wa2aiError && error.disposition === 'dead') {

@@ -1,7 +1,7 @@
 import { groupJid, lidJid, phoneJid } from '../chat-id.ts';
 import type { ChatId, GroupId, Lid, PhoneNumber } from '../ids.ts';
-import type { IncomingMessage, MediaInfo, MessageKind } from '../models.ts';
-import type { ChatAddress, InboundMessage, PendingTurn } from '../ports/inbox.ts';
+import type { IncomingMessage, MediaInfo, Mention, MessageKind } from '../models.ts';
+import type { ChatAddress, InboundMessage, MentionedAddress, PendingTurn } from '../ports/inbox.ts';
 
 /** Every address known of one chat: a person (phone, LID or both) or a group. */
 export interface ChatIdentity {
@@ -47,6 +47,9 @@ export function personJid(person: { phone?: PhoneNumber | null; lid?: Lid | null
   return person.lid ? lidJid(person.lid) : undefined;
 }
 
+/** A mention as it is stored. */
+export type StoredMention = MentionedAddress & { name?: string };
+
 /** An unanswered message with its chat, as either adapter stores it. */
 export interface StoredTurn {
   messageId: string;
@@ -60,6 +63,7 @@ export interface StoredTurn {
   text: string;
   quotedText?: string | null;
   editOf?: string | null;
+  mentions?: StoredMention[] | null;
   media?: MediaInfo;
   sentAtMs: number;
   chat: ChatIdentity;
@@ -68,6 +72,10 @@ export interface StoredTurn {
   receivedAtMs: number;
   repliedAtMs?: number;
   hasMore: boolean;
+}
+
+function mentionOf({ tag, name, ...person }: StoredMention): Mention {
+  return { id: personJid(person) ?? '', tag, ...(name !== undefined && { name }) };
 }
 
 /**
@@ -92,6 +100,7 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     kind: row.kind as MessageKind,
     quotedText: row.quotedText ?? undefined,
     ...(row.editOf && { editOf: row.editOf }),
+    ...(row.mentions && { mentions: row.mentions.map(mentionOf) }),
     ...(row.media && { media: row.media }),
   };
   const { messageId, chatId, accountId, replyTo, receivedAtMs, repliedAtMs } = row;

@@ -13,6 +13,13 @@ export interface InboundMedia extends MediaInfo {
   reference: string;
 }
 
+/** A person whom a message mentions, by one address; `tag` is how the text names them: `@` and digits. */
+export interface MentionedAddress {
+  phone?: PhoneNumber;
+  lid?: Lid;
+  tag: string;
+}
+
 /** A message from WhatsApp, translated, ready to be stored. Phone and LID are bare digits (no `@...`, no device). */
 export interface InboundMessage {
   accountId: string;
@@ -25,6 +32,8 @@ export interface InboundMessage {
   kind: MessageKind;
   text: string;
   quotedText?: string;
+  /** Stored with the names that earlier messages of the chat gave. Not kept when there is an `ignoredReason`. */
+  mentions?: MentionedAddress[];
   /** Not kept when there is an `ignoredReason`. */
   media?: InboundMedia;
   sentAtMs: number;

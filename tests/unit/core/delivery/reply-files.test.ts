@@ -1,6 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
-import { SendUncertainError, UploadFailedError } from '../../../../router/src/core/errors.ts';
+import {
+  SendUncertainError,
+  StorageUnavailableError,
+  UploadFailedError,
+} from '../../../../router/src/core/errors.ts';
 import type { OutboxRow } from '../../../../router/src/core/ports/outbox.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
@@ -105,6 +109,21 @@ describe('ReplyFiles', () => {
     await replied;
     expect(uploads).toBe(1);
     expect(sent).toContainEqual({ waMessageId: 'WA1', content: 'uploaded 1' });
+  });
+
+  it('sends no later reply while the database does not store that an upload failed', async () => {
+    upload = () => Promise.reject(new UploadFailedError('no media server'));
+    const { release } = outbox;
+    outbox.release = () => Promise.reject(new StorageUnavailableError('away'));
+    const replied = reply();
+    await clock.untilSleeping();
+    outbox.release = release;
+    await clock.advanceMs(1_000);
+    await replied;
+    expect(sent).toEqual([]);
+    upload = async () => Buffer.from('uploaded at last');
+    await look(2_000);
+    expect(sent.map(({ waMessageId }) => waMessageId)).toEqual(['WA1', 'WA2']);
   });
 
   it('waits longer after each failed upload, and delays its chat meanwhile', async () => {

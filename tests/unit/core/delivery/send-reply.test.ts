@@ -74,6 +74,18 @@ describe('ReplySender', () => {
     expect(row()?.state).toBe('sent');
   });
 
+  it.each([
+    ['it may have gone out', new SendUncertainError('the line broke')],
+    ['the database does not answer', new StorageUnavailableError('no answer')],
+  ])('sends no later reply of a chat after one was left at the end because %s', async (_why, error) => {
+    const { sender, reply, sent, outbox, finishing } = await setup([error]);
+    const { row: later } = await outbox.addDirect({ ...reply.message, waMessageId: 'WA2' });
+    finishing.abort();
+    await sender.send(reply);
+    await sender.send({ ...reply, outboxId: later.id, message: { ...reply.message, waMessageId: 'WA2' } });
+    expect(sent).toEqual([]);
+  });
+
   it('sends no row that is acknowledged or dead, and polls for missed rows', async () => {
     const { sender, reply, sent, outbox, polls } = await setup();
     await outbox.markDead(reply.outboxId, 'given up');

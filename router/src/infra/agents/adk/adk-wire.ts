@@ -40,6 +40,8 @@ const MARKER = `${STATE_PREFIX}msg`;
  * - `wa2ai_chat` `person` or `group`
  * - `wa2ai_quoted` the text that the message quotes
  * - `wa2ai_edit_of` the id of the message that this one edits
+ * - `wa2ai_mentions` the people whom the text mentions: a list of `{ id, tag, name }`, where `id` is a JID, `tag` is how the
+ *   text names the person (`@` and digits), and `name` is empty when it is unknown
  *
  * Only the camelCase spelling carries them: the agent contract fixes `state_delta` as null.
  */
@@ -51,6 +53,11 @@ export function sessionStateOf(message: IncomingMessage): Record<string, unknown
     [`${STATE_PREFIX}chat`]: message.isGroup ? 'group' : 'person',
     [`${STATE_PREFIX}quoted`]: message.quotedText ?? '',
     [`${STATE_PREFIX}edit_of`]: message.editOf ?? '',
+    [`${STATE_PREFIX}mentions`]: (message.mentions ?? []).map(({ id, tag, name = '' }) => ({
+      id,
+      tag,
+      name,
+    })),
   };
 }
 

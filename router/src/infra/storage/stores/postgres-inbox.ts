@@ -1,5 +1,10 @@
 import sql from 'sql-template-tag';
-import { addressColumns, pendingTurn, replyToOf } from '../../../core/messages/chat-identity.ts';
+import {
+  addressColumns,
+  pendingTurn,
+  replyToOf,
+  type StoredMention,
+} from '../../../core/messages/chat-identity.ts';
 import type { Fence, Lease } from '../../../core/ports/account-lease.ts';
 import type {
   ChatClaim,
@@ -56,6 +61,7 @@ interface TurnRow {
   replied_at_ms: string | null;
   has_more: boolean;
   media: unknown;
+  mentions: unknown;
 }
 
 /** Columns of an outbox row as the deliverer takes it. */
@@ -112,7 +118,7 @@ export class PostgresInbox implements Inbox {
           ${replyTo}, ${sender.phone ?? null}, ${sender.lid ?? null}, ${pushName}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
           ${storableOrNull(ignoredReason)}, ${sentAtMs}::bigint,
           ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
-          ${mediaRef}, ${node})`),
+          ${mediaRef}, ${node}, ${storableJson(ignoredReason === undefined ? message.mentions : undefined)}::jsonb)`),
     );
     return {
       outcome: row.outcome,
@@ -122,9 +128,10 @@ export class PostgresInbox implements Inbox {
         worker: { chatId: row.chat_id, node: row.worker_node, epoch: row.worker_epoch },
       }),
       isNewWorker: row.is_new_worker,
-      // What a file's columns say is read back from the row alone.
+      // A file and names of mentioned people are read back from the row alone.
       ...(row.next_turn &&
-        !media && {
+        !media &&
+        !message.mentions && {
           turn: pendingTurn({
             messageId: row.message_id,
             chatId: row.chat_id,
@@ -158,6 +165,7 @@ export class PostgresInbox implements Inbox {
                quoted_text, (extract(epoch FROM sent_at) * 1000)::bigint::text AS sent_at_ms,
                chat_phone, chat_lid, group_id, reply_to, attempts, media,
                (SELECT e.edit_of FROM message e WHERE e.id = message_id) AS edit_of,
+               (SELECT e.mentions FROM message e WHERE e.id = message_id) AS mentions,
                (extract(epoch FROM received_at) * 1000)::bigint::text AS received_at_ms,
                (extract(epoch FROM replied_at) * 1000)::bigint::text AS replied_at_ms,
                EXISTS (SELECT 1 FROM message w WHERE w.chat_id = ${chatId}::bigint AND w.state = 'received'
@@ -177,6 +185,7 @@ export class PostgresInbox implements Inbox {
       text: row.text,
       quotedText: row.quoted_text,
       editOf: row.edit_of,
+      mentions: row.mentions as StoredMention[] | null,
       media: mediaInfo(row.media),
       sentAtMs: Number(row.sent_at_ms),
       chat: { phone: row.chat_phone, lid: row.chat_lid, groupId: row.group_id },

@@ -1,6 +1,11 @@
 import type { WAMessage } from '@whiskeysockets/baileys';
 import { lidJid, parseJid, phoneJid } from '../../../core/chat-id.ts';
-import type { ChatAddress, InboundMedia, InboundMessage } from '../../../core/ports/inbox.ts';
+import type {
+  ChatAddress,
+  InboundMedia,
+  InboundMessage,
+  MentionedAddress,
+} from '../../../core/ports/inbox.ts';
 import { changeReference } from '../media/media-reference.ts';
 import { type ContentIgnoredReason, type MessageContent, readContent, words } from './message-content.ts';
 
@@ -46,6 +51,7 @@ const STUB_CIPHERTEXT = 2;
 /** Index entries of PostgreSQL hold 2,704 bytes; WhatsApp's own ids have 16 to 32 characters. */
 const MAX_ID_CHARS = 256;
 const MAX_NAME_CHARS = 200;
+const MAX_MENTIONS = 100;
 const MAX_AHEAD_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -76,6 +82,7 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
     place.ignoredReason ??
     (ctx.nowMs - sentAtMs > ctx.maxMessageAgeMs ? 'too-old' : undefined) ??
     content.ignoredReason;
+  const mentions = mentionsOf(content);
   const pushName = words(m.pushName, MAX_NAME_CHARS) || words(m.verifiedBizName, MAX_NAME_CHARS);
   return {
     kind: 'message',
@@ -88,6 +95,7 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
       kind: content.kind,
       text: content.text,
       ...(content.quotedText !== undefined && { quotedText: content.quotedText }),
+      ...(mentions.length > 0 && { mentions }),
       ...(content.media && { media: withMessage(content.media, key) }),
       sentAtMs,
       stanzaOrder: ctx.stanzaOrder,
@@ -96,6 +104,22 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
       ...(content.editOf !== undefined && { editOf: content.editOf }),
     },
   };
+}
+
+function mentionsOf({ mentioned = [] }: MessageContent): MentionedAddress[] {
+  const mentions = new Map<string, MentionedAddress>();
+  for (const jid of mentioned) {
+    if (mentions.size === MAX_MENTIONS) break;
+    const address = parse(jid);
+    if (address?.kind === 'phone') {
+      const { phone } = address;
+      mentions.set(phone, { phone, tag: `@${phone}` });
+    } else if (address?.kind === 'lid') {
+      const { lid } = address;
+      mentions.set(`${lid}@lid`, { lid, tag: `@${lid}` });
+    }
+  }
+  return [...mentions.values()];
 }
 
 /** The media with the message that brought it. */

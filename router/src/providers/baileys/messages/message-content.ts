@@ -9,6 +9,8 @@ export interface MessageContent {
   text: string;
   quotedText?: string;
   media?: InboundMedia;
+  /** JIDs of the people whom the text mentions. */
+  mentioned?: string[];
   /** WhatsApp id of the message that this one replaces. */
   editOf?: string;
   /** Set: a person did something that is kept and never answered (see `IgnoredReason`). */
@@ -171,7 +173,15 @@ export function readContent(message: unknown): MessageContent | { skip: string }
   const { node, editOf } = unwrap(message);
   if (!node) return { skip: 'no-content' };
   const content = readNode(node);
-  return 'skip' in content || editOf === undefined ? content : { ...content, editOf };
+  if ('skip' in content) return content;
+  const mentioned = mentionedIn(node);
+  return { ...content, ...(editOf !== undefined && { editOf }), ...(mentioned.length > 0 && { mentioned }) };
+}
+
+function mentionedIn(node: Node): string[] {
+  const lists = Object.values(node).map((inner) => object(object(inner)?.contextInfo)?.mentionedJid);
+  const jids = lists.find(Array.isArray) ?? [];
+  return jids.filter((jid): jid is string => typeof jid === 'string');
 }
 
 function readNode(node: Node): MessageContent | { skip: string } {

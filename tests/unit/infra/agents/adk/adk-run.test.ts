@@ -247,7 +247,11 @@ describe('the context beside the text', () => {
       .reply(200, []);
     const client = aClient({}, { dialect: 'camel' });
     const told = { pushName: 'Ana', isGroup: true, quotedText: 'The sum is 4.', editOf: '3EB0OLD' };
-    await client.sendMessage(url, aMessage({ text: 'and this?', ...told }));
+    const mentions = [
+      { id: '34600000003@s.whatsapp.net', tag: '@34600000003', name: 'Bo' },
+      { id: '49123@lid', tag: '@49123' },
+    ];
+    await client.sendMessage(url, aMessage({ text: 'and this?', ...told, mentions }));
     await client.sendMessage(url, aMessage({ text: 'and this?' }));
     expect(deltas).toEqual([
       {
@@ -257,6 +261,7 @@ describe('the context beside the text', () => {
         wa2ai_chat: 'group',
         wa2ai_quoted: 'The sum is 4.',
         wa2ai_edit_of: '3EB0OLD',
+        wa2ai_mentions: [mentions[0], { ...mentions[1], name: '' }],
       },
       camelBody.stateDelta,
     ]);

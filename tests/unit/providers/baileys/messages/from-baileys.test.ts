@@ -193,6 +193,23 @@ describe('the text of a message', () => {
     expect(read({ message }).quotedText).toBe(expected);
   });
 
+  it('names the people whom the text mentions, each once, by the address in the text', () => {
+    const mentionedJid = ['34600000003:2@s.whatsapp.net', '49@lid', '49@lid', '120363000000000001@g.us', 'x'];
+    const message = overTheWire({
+      extendedTextMessage: { text: '@34600000003 @49', contextInfo: { mentionedJid } },
+    });
+    expect(read({ message }).mentions).toEqual([
+      { phone: '34600000003', tag: '@34600000003' },
+      { lid: '49', tag: '@49' },
+    ]);
+  });
+
+  it('keeps at most 100 mentions', () => {
+    const mentionedJid = Array.from({ length: 300 }, (_, n) => `${34_600_000_000 + n}@s.whatsapp.net`);
+    const message = overTheWire({ extendedTextMessage: { text: 'all', contextInfo: { mentionedJid } } });
+    expect(read({ message }).mentions).toHaveLength(100);
+  });
+
   it('contains no character that PostgreSQL refuses', () => {
     const message = { conversation: 'a\u0000b\uD83Dc\u{1F600}' };
     expect(read({ message, pushName: 'A\u0000na\uDC00' })).toMatchObject({

@@ -34,6 +34,16 @@ describe('readContent', () => {
     expect(readContent({ protocolMessage })).toMatchObject({ text: 'better', editOf: 'A' });
   });
 
+  it.each([
+    ['text', 'extendedTextMessage', 'text'],
+    ['caption', 'imageMessage', 'caption'],
+  ])('reads the people whom a %s mentions', (_, key, words) => {
+    const contextInfo = { mentionedJid: ['34600000003@s.whatsapp.net', 7, '49@lid'] };
+    const message = { ephemeralMessage: { message: { [key]: { [words]: '@34600000003', contextInfo } } } };
+    const mentioned = ['34600000003@s.whatsapp.net', '49@lid'];
+    expect(readContent(message)).toMatchObject({ text: '@34600000003', mentioned });
+  });
+
   it('reads the quoted text', () => {
     const contextInfo = { quotedMessage: { imageMessage: { caption: 'the picture' } } };
     expect(readContent({ extendedTextMessage: { text: 'this?', contextInfo } })).toMatchObject({
