@@ -45,7 +45,7 @@ describe('ChatPlacement', () => {
     expect(placement.nodeForNextChat(0, Number.NEGATIVE_INFINITY)).toBe('n2');
   });
 
-  it('has one coordinator among the nodes that live', () => {
+  it('has one coordinator among the live nodes', () => {
     const [first, second] = [setup('n1'), setup('n2')];
     expect([first.placement.isCoordinator, second.placement.isCoordinator]).toEqual([true, true]);
     for (const { see } of [first, second]) see(node('n1'), node('n2'));

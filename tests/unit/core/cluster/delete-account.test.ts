@@ -47,7 +47,7 @@ describe('deleteAccount', () => {
     expect(calls).toEqual(['logout shop', 'close shop', ...Array(4).fill('delete shop')]);
   });
 
-  it('deletes an account that no node holds', async () => {
+  it('deletes an account without an owner', async () => {
     const { run, steps } = setup({
       logout: async () => {
         throw new AccountNotHeldError('shop');

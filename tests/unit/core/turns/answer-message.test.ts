@@ -196,7 +196,7 @@ describe('answerMessage', () => {
     expect(published).toEqual([{ kind: 'replies-queued', accountId: 'default' }]);
   });
 
-  it('ends a turn that a policy stops with its reason, and asks no agent', async () => {
+  it('ends a turn that a policy stops with its reason, and calls no agent', async () => {
     const stop = {
       reason: 'paused',
       step: { step: 'pause', outcome: 'stopped', sentence: 'A person answers.' },
