@@ -16,6 +16,7 @@ export interface AccountEventsDeps extends Omit<ReceiveDeps, 'log'>, SelfChatDep
   accounts: Pick<ClusterAccounts, 'changed'>;
   /** Shows pairing codes on the admin's terminal. */
   onStatus?(status: AccountStatus): void;
+  /** Bound to the account. */
   log: Logger;
 }
 
@@ -73,8 +74,8 @@ export class AccountEvents implements ProviderEvents {
   }
 
   /** A new QR code, every few seconds, is logged at debug. */
-  #log({ accountId, state, reason, nextAction, retryAtMs, problems }: AccountStatus): void {
-    const fields = { accountId, state, reason, nextAction, retryAtMs, problems };
+  #log({ state, reason, nextAction, retryAtMs, problems }: AccountStatus): void {
+    const fields = { state, reason, nextAction, retryAtMs, problems };
     const text = JSON.stringify(fields);
     this.#deps.log[text === this.#lastLogged ? 'debug' : 'info'](fields, 'account state');
     this.#lastLogged = text;

@@ -28,7 +28,7 @@ export interface AccountStatus {
   phone?: string;
   lid?: string;
   name?: string;
-  /** The node that holds the account; absent while none does. Set for the API, not by providers. */
+  /** The node that has the account; absent while none has. Set for the API, not by providers. */
   node?: string;
 }
 

@@ -60,6 +60,14 @@ function setup() {
 }
 
 describe('AccountEvents', () => {
+  it('logs the state of the account, whose id the log line has already', async () => {
+    const { status, log } = setup();
+    await status({ state: 'waiting' });
+    const [line] = log.lines.filter(({ message }) => message === 'account state');
+    expect(line?.fields).toMatchObject({ state: 'waiting' });
+    expect(line?.fields).not.toHaveProperty('accountId');
+  });
+
   it('stores a message and serves its chat', async () => {
     const { events, state, calls } = setup();
     await events.receive(aMessage('a', { phone: '5493777000001' }));

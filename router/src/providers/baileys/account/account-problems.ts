@@ -42,7 +42,7 @@ export class AccountProblems {
     const sentences: string[] = [];
     if (this.#journalled.size > 0) {
       sentences.push(
-        `The journal holds messages that cannot be read, of unknown chats: ${named(this.#journalled, this.#moreJournalled)}. They stay there; their senders have to write again.`,
+        `The journal has messages of unknown chats that cannot be read: ${named(this.#journalled, this.#moreJournalled)}. They stay there; their senders have to write again.`,
       );
     }
     if (this.#refused.size > 0) {
@@ -53,7 +53,7 @@ export class AccountProblems {
     if (this.#keys.size > 0) {
       const counts = [...this.#keys].map(([category, count]) => `${count} ${category}`).join(', ');
       sentences.push(
-        `Stored WhatsApp keys cannot be read and count as absent (${counts}); phones are asked to send again what they opened.`,
+        `Stored WhatsApp keys cannot be read and count as absent (${counts}); wa2ai asks phones to send the affected messages again.`,
       );
     }
     return sentences;

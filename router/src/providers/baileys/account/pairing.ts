@@ -15,20 +15,20 @@ const CODE_WAIT_MS = 20_000;
 
 /** Shows the codes for linking a phone: WhatsApp's QR codes, or one of eight letters. */
 export class Pairing {
-  readonly #board: AccountStatusTracker;
+  readonly #status: AccountStatusTracker;
   readonly #clock: Clock;
   /** How the next codes are shown. */
   by: PairBy;
 
-  constructor(board: AccountStatusTracker, clock: Clock, by: PairBy) {
-    this.#board = board;
+  constructor(status: AccountStatusTracker, clock: Clock, by: PairBy) {
+    this.#status = status;
     this.#clock = clock;
     this.by = by;
   }
 
   /** No code yet. */
   show(): void {
-    this.#board.set({ state: 'pairing', pairingBy: this.by.method });
+    this.#status.set({ state: 'pairing', pairingBy: this.by.method });
   }
 
   /**
@@ -43,19 +43,19 @@ export class Pairing {
       const by = this.by;
       if (by.method === 'qr') {
         const expiresAtMs = nowMs + (count === 1 ? FIRST_QR_MS : LATER_QR_MS);
-        this.#board.set({ state: 'pairing', pairingBy: 'qr', qr, expiresAtMs });
+        this.#status.set({ state: 'pairing', pairingBy: 'qr', qr, expiresAtMs });
         return;
       }
       if (count > 1) return;
       const pairingCode = await socket.requestPairingCode(by.phone);
-      this.#board.set({ state: 'pairing', pairingBy: 'code', pairingCode, expiresAtMs: nowMs + CODE_MS });
+      this.#status.set({ state: 'pairing', pairingBy: 'code', pairingCode, expiresAtMs: nowMs + CODE_MS });
     };
   }
 
   /** Resolves when a code shows, or none will, or after 20 s. */
   untilCode(): Promise<AccountStatus> {
     const onTheWay = new Set<string>(['starting', 'connecting', 'pairing']);
-    return this.#board.until(
+    return this.#status.until(
       (status) => status.qr !== undefined || status.pairingCode !== undefined || !onTheWay.has(status.state),
       CODE_WAIT_MS,
     );

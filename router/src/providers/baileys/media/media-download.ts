@@ -25,7 +25,7 @@ export interface DownloadOptions {
 /**
  * Fetches and decrypts a file, from our host and by the reference's path: no socket takes part. Baileys' own download
  * knows no limit of size or time, follows the host that a stranger's message names, and checks neither MAC nor hash.
- * @throws {MediaError} in each way that its codes name; the sentences hold no address and no key
+ * @throws {MediaError} in each way that its codes name; the sentences contain no address and no key
  * @throws the signal's reason when `signal` aborts
  */
 export async function downloadMedia(reference: string, options: DownloadOptions): Promise<Uint8Array> {

@@ -20,7 +20,7 @@ const CONNECTION_CLOSED = 428;
 
 /**
  * Encrypts and uploads the file of a message.
- * @returns the message that names it, as WhatsApp content; it holds the file's key
+ * @returns the message that names it, as WhatsApp content; it contains the file's key
  * @throws {NotConnectedError} {UploadFailedError} {SendRefusedError} as ChatProvider.upload
  */
 export async function uploadFile(

@@ -48,7 +48,7 @@ type Place = {
 
 /** proto.WebMessageInfo.StubType.CIPHERTEXT: the stanza could not be decrypted, or came without its content. */
 const STUB_CIPHERTEXT = 2;
-/** Index entries of PostgreSQL hold 2,704 bytes; WhatsApp's own ids have 16 to 32 characters. */
+/** Index entries of PostgreSQL have at most 2,704 bytes; WhatsApp's own ids have 16 to 32 characters. */
 const MAX_ID_CHARS = 256;
 const MAX_NAME_CHARS = 200;
 const MAX_MENTIONS = 100;

@@ -164,7 +164,7 @@ const REVOKE = 0;
 const MESSAGE_EDIT = 14;
 
 /**
- * Reads what a message says. Total: any value gives an answer, whatever its fields hold.
+ * Reads what a message says. Total: any value gives an answer, whatever its fields contain.
  * Media with a caption is `text`; the other kinds have no text of a person's, so theirs is ''. A kind that wa2ai does not know is `other`, so that it is stored and not lost.
  * @param message `WAMessage.message`, of any version and depth of wrapping
  * @returns the content, or `skip` with a reason when there is nothing that a person wrote or did

@@ -1,4 +1,4 @@
-import type { SignalDataSet, SignalDataTypeMap, SignalKeyStore } from '@whiskeysockets/baileys';
+import type { SignalDataTypeMap, SignalKeyStore } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
 import type { KeyName, KeyScope, KeyStore } from '../../../core/ports/key-store.ts';
 import type { GroupCommit, StoredWrite } from './group-commit.ts';
@@ -161,14 +161,6 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
       return { text };
     });
   }
-}
-
-/** The keys as Baileys uses them outside the Signal steps of a message. */
-export function keysForBaileys(
-  keys: AccountKeys,
-  write: (data: SignalDataSet) => Promise<void>,
-): SignalKeyStore {
-  return { get: (category, keyIds) => keys.get(category, keyIds), set: write };
 }
 
 function nameOf({ category, keyId }: KeyName): string {

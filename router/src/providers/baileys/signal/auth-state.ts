@@ -1,7 +1,7 @@
 import { type AuthenticationCreds, type AuthenticationState, initAuthCreds } from '@whiskeysockets/baileys';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { KeyScope, KeyStore } from '../../../core/ports/key-store.ts';
-import { AccountKeys, type AccountKeysOptions, keysForBaileys } from './account-keys.ts';
+import { AccountKeys, type AccountKeysOptions } from './account-keys.ts';
 import { GroupCommit } from './group-commit.ts';
 import { decodeCreds, encodeCreds } from './key-encoding.ts';
 import { SignalSteps } from './signal-steps.ts';
@@ -68,9 +68,10 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
     commits,
     accountKeys,
     steps,
-    keys: keysForBaileys(accountKeys, async (data) => {
-      await steps.run(async (unit) => unit.set(data));
-    }),
+    keys: {
+      get: (category, keyIds) => accountKeys.get(category, keyIds),
+      set: (data) => steps.step(async () => steps.keys.set(data)),
+    },
     saveCreds,
     isLinked: () => Boolean(creds.account),
     async prepare() {

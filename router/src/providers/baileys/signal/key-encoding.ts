@@ -4,7 +4,7 @@ import { DAMAGED_VALUE } from '../../../core/ports/key-store.ts';
 import { field } from '../field.ts';
 import { pruneSession } from './session-pruning.ts';
 
-/** Categories whose values hold no bytes; the others go through Baileys' BufferJSON. */
+/** Categories whose values contain no bytes; the others go through Baileys' BufferJSON. */
 const PLAIN_CATEGORIES = new Set(['session', 'lid-mapping', 'device-list', 'sender-key-memory']);
 
 /** A key's value in its stored form. */

@@ -1,0 +1,188 @@
+import { EventEmitter } from 'node:events';
+import type { WASocket } from '@whiskeysockets/baileys';
+import { describe, expect, it } from 'vitest';
+import {
+  LeaseLostError,
+  NotConnectedError,
+  StorageUnavailableError,
+} from '../../../../../router/src/core/errors.ts';
+import {
+  AccountConnection,
+  type AccountConnectionParts,
+} from '../../../../../router/src/providers/baileys/connection/account-connection.ts';
+import type { OpenedSocket } from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
+import type { BaileysProviderOptions } from '../../../../../router/src/providers/baileys/provider-options.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+import { recordingLog } from '../../../../support/quiet-log.ts';
+
+class FakeSocket {
+  readonly ev = new EventEmitter();
+  readonly ws = new EventEmitter();
+  ends = 0;
+
+  async end(): Promise<void> {
+    this.ends += 1;
+  }
+
+  opens(): void {
+    this.ev.emit('connection.update', { connection: 'open' });
+  }
+}
+
+/** A linked account whose parts record what is asked of them. */
+function setup(given: { isLinked?: boolean; state?: string } = {}) {
+  const calls: string[] = [];
+  const sockets: FakeSocket[] = [];
+  const statuses: Array<{ state: string; reason?: string; isStorageTrouble?: boolean }> = [];
+  const clock = new FakeClock();
+  const lease = { isHeld: true, verify: async (): Promise<void> => undefined };
+  const limit: { current?: { reason: string; leftMs: number } } = {};
+  const auth = {
+    isLinked: () => given.isLinked ?? true,
+    prepare: async () => void calls.push('prepare'),
+    flush: async () => undefined,
+    saveCreds: () => undefined,
+  };
+  const parts = {
+    account: {
+      auth,
+      record: { state: given.state ?? 'open', reason: 'WhatsApp ended the link (401).' },
+      load: async () => auth,
+      isLinked: auth.isLinked,
+      identity: () => ({}),
+      putKeysAside: async () => void calls.push('put keys aside'),
+    },
+    status: { set: (status: (typeof statuses)[number]) => void statuses.push(status) },
+    pairing: { show: () => undefined, offersOf: () => () => undefined },
+    limits: {
+      connection: { current: () => undefined, forget: () => undefined },
+      newContacts: { current: () => limit.current },
+      forget: () => void calls.push('forget limits'),
+    },
+    inbound: {
+      replay: async () => void calls.push('replay'),
+      attach: () => () => undefined,
+      loggedIn: () => void calls.push('logged in'),
+      unlinked: () => void calls.push('unlinked'),
+      stop: async () => undefined,
+    },
+    whatsAppTime: { tell: () => undefined },
+  } as unknown as AccountConnectionParts;
+  const connection = new AccountConnection(
+    {
+      accountId: 'main',
+      clock,
+      log: recordingLog(),
+      events: { receipts: async () => undefined },
+      random: () => 0,
+      connect: () => {
+        calls.push('connect');
+        const socket = new FakeSocket();
+        sockets.push(socket);
+        return { socket: socket as unknown as WASocket } as OpenedSocket;
+      },
+      fence: {
+        isTakeOver: false,
+        isHeld: () => lease.isHeld,
+        verify: () => {
+          calls.push('verify');
+          return lease.verify();
+        },
+      },
+    } as unknown as BaileysProviderOptions,
+    parts,
+  );
+  const open = async () => {
+    await connection.start();
+    await settle();
+    sockets.at(-1)?.opens();
+  };
+  return { connection, calls, sockets, statuses, clock, lease, limit, open };
+}
+
+describe('the connection of an account', () => {
+  it('reads the journal and verifies the lease before each login', async () => {
+    const { open, calls, sockets, clock } = setup();
+    await open();
+    expect(calls).toEqual(['prepare', 'replay', 'verify', 'connect', 'logged in']);
+    sockets[0]?.ev.emit('connection.update', { connection: 'close' });
+    await settle();
+    await clock.advanceMs(1_000);
+    expect(calls.slice(5)).toEqual(['prepare', 'verify', 'connect']);
+  });
+
+  it.each([
+    ['another node has the lease', () => new LeaseLostError('main')],
+    ['the lease cannot be verified', () => new StorageUnavailableError('no database')],
+  ])('does not log in when %s', async (_, error) => {
+    const { connection, lease, sockets, statuses } = setup();
+    lease.verify = async () => {
+      throw error();
+    };
+    await connection.start();
+    await settle();
+    expect(sockets).toEqual([]);
+    expect(statuses.at(-1)).toMatchObject({ state: 'waiting' });
+  });
+
+  it('does not log in when the lease expires while it is verified', async () => {
+    const { connection, lease, sockets } = setup();
+    lease.verify = async () => {
+      lease.isHeld = false;
+    };
+    await connection.start();
+    await settle();
+    expect(sockets).toEqual([]);
+  });
+
+  it('waits for a person after WhatsApp ended the link', async () => {
+    const { connection, calls, statuses } = setup({ isLinked: false, state: 'logged-out' });
+    await connection.start();
+    expect(calls).toEqual(['replay', 'unlinked']);
+    expect(statuses).toEqual([{ state: 'logged-out', reason: 'WhatsApp ended the link (401).' }]);
+  });
+
+  it('ends the socket at once, and once, when the database fails', async () => {
+    const { connection, open, sockets, statuses } = setup();
+    await open();
+    connection.storageFailed(new StorageUnavailableError('no database'));
+    connection.storageFailed(new StorageUnavailableError('no database'));
+    expect(sockets[0]?.ends).toBe(1);
+    expect(() => connection.openSocket()).toThrow(NotConnectedError);
+    await settle();
+    expect(statuses.at(-1)).toMatchObject({ state: 'waiting', isStorageTrouble: true });
+  });
+
+  it('has no usable socket from the moment when another node has the account', async () => {
+    const { connection, open, sockets, clock } = setup();
+    await open();
+    expect(connection.socket).toBeDefined();
+    connection.abandon();
+    expect([connection.socket, sockets[0]?.ends]).toEqual([undefined, 1]);
+    sockets[0]?.ev.emit('connection.update', { connection: 'close' });
+    await clock.advanceMs(120_000);
+    expect(sockets).toHaveLength(1);
+  });
+
+  it('shows the limit on new contacts while it is open', async () => {
+    const { connection, open, limit, statuses } = setup();
+    limit.current = { reason: 'too many strangers', leftMs: 10 };
+    connection.showOpen();
+    expect(statuses).toEqual([]);
+    await open();
+    expect(statuses.at(-1)).toMatchObject({ state: 'restricted', reason: 'too many strangers' });
+    limit.current = undefined;
+    connection.showOpen();
+    expect(statuses.at(-1)).toMatchObject({ state: 'open' });
+  });
+
+  it('has new keys and no limits after it is unlinked', async () => {
+    const { connection, open, calls, sockets } = setup();
+    await open();
+    calls.length = 0;
+    await connection.restartUnlinked();
+    await settle();
+    expect(calls).toEqual(['put keys aside', 'unlinked', 'forget limits', 'prepare', 'verify', 'connect']);
+    expect(sockets).toHaveLength(2);
+  });
+});
