@@ -31,14 +31,16 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Stores a message. A chat that has something to answer and no worker is claimed for p_node; `worker_node` and
--- `worker_epoch` are the claim after the call, `is_new_worker` says that this call made it.
+-- `worker_epoch` are the claim after the call, `is_new_worker` says that this call made it. `next_turn` has what
+-- inbox_next_turn would read besides the given values if the new message is the chat's only unanswered one.
 CREATE OR REPLACE FUNCTION inbox_add(
   p_account text, p_wa_id text, p_phone text, p_lid text, p_group text, p_reply_to text,
   p_sender_phone text, p_sender_lid text, p_push_name text,
   p_kind text, p_text text, p_quoted text, p_edit_of text, p_ignored text,
   p_sent_at_ms bigint, p_stanza_order bigint, p_media jsonb, p_media_ref text, p_node text, p_mentions jsonb DEFAULT NULL
 ) RETURNS TABLE (
-  outcome text, message_id bigint, chat_id bigint, worker_node text, worker_epoch integer, is_new_worker boolean
+  outcome text, message_id bigint, chat_id bigint, worker_node text, worker_epoch integer, is_new_worker boolean,
+  next_turn jsonb
 )
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -50,6 +52,7 @@ DECLARE
   v_reason text := p_ignored;
   v_is_known boolean;
   v_stored boolean := true;
+  v_received_at timestamptz;
 BEGIN
   IF p_group IS NOT NULL THEN
     IF v_sender_phone IS NOT NULL AND v_sender_lid IS NOT NULL THEN
@@ -102,7 +105,7 @@ BEGIN
       p_stanza_order, to_timestamp(p_sent_at_ms / 1000.0), CASE WHEN v_reason IS NULL THEN NULL ELSE now() END,
       CASE WHEN v_reason IS NULL THEN p_media END, CASE WHEN v_reason IS NULL THEN p_media_ref END,
       CASE WHEN v_reason IS NULL THEN named_mentions(p_account, c.id, p_mentions) END
-    ) RETURNING id INTO message_id;
+    ) RETURNING id, received_at INTO message_id, v_received_at;
   ELSE
     message_id := known.id;
     -- A readable copy replaces one that could not be decrypted.
@@ -129,6 +132,14 @@ BEGIN
       WHERE id = c.id;
   ELSIF v_stored AND v_reason IS NULL AND c.reply_to <> p_reply_to THEN
     UPDATE chat SET reply_to = p_reply_to WHERE id = c.id;
+  END IF;
+  IF NOT v_is_known AND v_reason IS NULL AND NOT EXISTS (
+      SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.state = 'received' AND m.id <> message_id) THEN
+    next_turn := jsonb_build_object(
+      'sender_phone', v_sender_phone, 'sender_lid', v_sender_lid, 'chat_phone', c.phone, 'chat_lid', c.lid,
+      'received_at_ms', (extract(epoch FROM v_received_at) * 1000)::bigint,
+      'replied_at_ms', (SELECT (extract(epoch FROM o.queued_at) * 1000)::bigint FROM outbox o
+                        WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1));
   END IF;
   outcome := CASE WHEN v_stored THEN 'stored' ELSE 'known' END;
   chat_id := c.id;
@@ -172,12 +183,15 @@ END $$;
 -- Finishes a turn once: the message's state, its replies, its dead letter. Returns the replies written by this call, or,
 -- for a turn that was finished before, all replies of the message. A replayed message may have replies of its first turn.
 -- `p_files` has the file of each reply or null: {"media": {...}, "bytes": base64}. The media reference is removed unless
--- the message can be replayed.
+-- the message can be replayed. With an owner and epoch whose lease of the account is valid, the first reply is stored as
+-- `sending`, as if it was marked after this call (postgres-outbox.ts, markSending), unless an older row of the chat waits.
 CREATE OR REPLACE FUNCTION inbox_finish_turn(
   p_message bigint, p_state text, p_reason text, p_error text, p_route text, p_attempts integer, p_agent_ms integer,
-  p_trace jsonb, p_to text[], p_wa_ids text[], p_texts text[], p_files jsonb DEFAULT NULL
+  p_trace jsonb, p_to text[], p_wa_ids text[], p_texts text[], p_files jsonb DEFAULT NULL,
+  p_owner text DEFAULT NULL, p_epoch bigint DEFAULT NULL
 ) RETURNS TABLE (
-  outbox_id bigint, chat_id bigint, account_id text, to_jid text, wa_message_id text, text text, media jsonb
+  outbox_id bigint, chat_id bigint, account_id text, to_jid text, wa_message_id text, text text, media jsonb,
+  is_sending boolean
 )
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -186,6 +200,7 @@ DECLARE
   v_chat bigint;
   v_attempts integer;
   v_first integer := 0;
+  v_is_sending boolean := false;
   v_reason text := CASE WHEN p_state = 'answered' THEN p_reason ELSE coalesce(p_reason, 'unspecified') END;
 BEGIN
   UPDATE message m SET state = p_state, reason = v_reason, error = p_error, route_id = p_route,
@@ -195,10 +210,17 @@ BEGIN
     RETURNING m.account_id, m.chat_id, m.attempts INTO v_account, v_chat, v_attempts;
   IF FOUND THEN
     SELECT coalesce(max(o.ordinal) + 1, 0) INTO v_first FROM outbox o WHERE o.message_id = p_message;
-    INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text, media)
+    v_is_sending := p_owner IS NOT NULL AND EXISTS (SELECT 1 FROM lease_held(v_account, p_owner, p_epoch))
+      AND NOT EXISTS (
+        SELECT 1 FROM outbox o WHERE o.account_id = v_account AND o.chat_id = v_chat AND o.state = 'queued');
+    INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text, media, state, attempts,
+        tried_at)
       SELECT v_account, v_chat, p_message, r.ordinal - 1 + v_first, r.wa_id, r.to_jid, r.text,
-        p_files -> (r.ordinal::integer - 1) -> 'media'
+        p_files -> (r.ordinal::integer - 1) -> 'media', s.state, s.attempts, s.tried_at
       FROM unnest(p_to, p_wa_ids, p_texts) WITH ORDINALITY AS r (to_jid, wa_id, text, ordinal)
+      CROSS JOIN LATERAL (
+        SELECT 'sending' AS state, 1 AS attempts, now() AS tried_at WHERE v_is_sending AND r.ordinal = 1
+        UNION ALL SELECT 'queued', 0, NULL WHERE NOT v_is_sending OR r.ordinal > 1) AS s
       ORDER BY r.ordinal;
     IF p_files IS NOT NULL THEN
       INSERT INTO outbox_file (outbox_id, bytes)
@@ -214,7 +236,8 @@ BEGIN
     END IF;
   END IF;
   RETURN QUERY
-    SELECT o.id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text, o.media
+    SELECT o.id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text, o.media,
+      v_is_sending AND o.ordinal = v_first
     FROM outbox o WHERE o.message_id = p_message AND o.ordinal >= v_first ORDER BY o.ordinal;
 END $$;
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { DeadLetters } from '../../router/src/core/ports/dead-letters.ts';
 import type {
   ChatClaim,
@@ -13,6 +14,7 @@ import type {
 import type { MessageLog } from '../../router/src/core/ports/message-log.ts';
 import type { Outbox } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
+import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
 import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postgres-dead-letters.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
@@ -33,6 +35,8 @@ export interface Stores {
   routes: RouteStore;
   log: MessageLog;
   deadLetters: DeadLetters;
+  /** A valid lease of the account. */
+  leaseOf(accountId: string): Promise<Lease>;
   close(): Promise<void>;
 }
 
@@ -48,6 +52,7 @@ export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
         routes: new MemoryRouteStore(),
         log: new MemoryMessageLog(state),
         deadLetters: new MemoryDeadLetters(state),
+        leaseOf: async (accountId) => ({ accountId, owner: NODE, epoch: 1n }),
         close: async () => undefined,
       };
     },
@@ -63,6 +68,18 @@ export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
         routes: new PrismaRouteStore(postgres),
         log: new PostgresMessageLog(postgres),
         deadLetters: new PostgresDeadLetters(postgres),
+        async leaseOf(accountId) {
+          await postgres.prisma.account.upsert({
+            where: { id: accountId },
+            create: { id: accountId },
+            update: {},
+          });
+          const lease = await new PostgresAccountLeases(postgres, { owner: NODE, ttlMs: 60_000 }).acquire(
+            accountId,
+          );
+          if (!lease) throw new Error('another test has the lease');
+          return lease;
+        },
         close: () => database.drop(),
       };
     },
@@ -102,6 +119,7 @@ export function describeStores(title: string, define: (stores: Stores, name: str
         get deadLetters() {
           return current().deadLetters;
         },
+        leaseOf: (accountId) => current().leaseOf(accountId),
         close: () => current().close(),
       },
       name,

@@ -202,3 +202,20 @@ it('a take-over waits for a write in progress, so that the new owner reads it', 
   expect((await taken)?.epoch).toBe(fence.epoch + 1n);
   expect(order).toEqual(['written', 'taken']);
 });
+
+describe('the reply of a turn that its owner sends at once', () => {
+  it.each([
+    ['sending while the owner has the lease', false, 'sending'],
+    ['queued when another node has it', true, 'queued'],
+  ])('is stored as %s', async (_name, isTaken, state) => {
+    const inbox = new PostgresInbox(postgres);
+    const { messageId } = await inbox.add(aMessage(account, aPerson()), NODE);
+    if (isTaken) await takenByAnother();
+    const reply = aReply(account, `${aPerson().phone}@s.whatsapp.net`);
+    const rows = await inbox.finishTurn(messageId, { state: 'answered', replies: [reply] }, fence);
+    expect(rows).toMatchObject([isTaken ? {} : { isSending: true }]);
+    expect(await prisma.outbox.findMany({ where: { waMessageId: reply.waMessageId } })).toMatchObject([
+      { state },
+    ]);
+  });
+});

@@ -49,6 +49,36 @@ describeStores('outbox in $name', (stores) => {
       });
     });
 
+    it('is stored as sending by the end of the turn, only the first, when the caller sends it at once', async () => {
+      const lease = await stores.leaseOf(accountId);
+      const { messageId } = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+      const to = '5493777000111@s.whatsapp.net';
+      const end = answered([aReply(accountId, to), aReply(accountId, to)]);
+      const rows = await stores.inbox.finishTurn(messageId, end, lease);
+      expect(rows.map(({ isSending }) => isSending)).toEqual([true, undefined]);
+      expect((await stores.log.message(messageId))?.replies).toMatchObject([
+        { state: 'sending', attempts: 1, triedAt: expect.any(Date) },
+        { state: 'queued', attempts: 0 },
+      ]);
+      expect(await undelivered()).toEqual(rows.map(({ outboxId }) => outboxId));
+      expect(await stores.outbox.markSending(rows[1]?.outboxId ?? '')).toBe(true);
+      // The same end again says nothing about what was sent since.
+      const again = await stores.inbox.finishTurn(messageId, end, lease);
+      expect(again.map(({ isSending }) => isSending)).toEqual([undefined, undefined]);
+    });
+
+    it('stays queued at the end of the turn while an older one of its chat is queued', async () => {
+      const lease = await stores.leaseOf(accountId);
+      const person = aPerson();
+      const to = `${person.phone}@s.whatsapp.net`;
+      const first = await stores.inbox.add(aMessage(accountId, person), NODE);
+      const second = await stores.inbox.add(aMessage(accountId, person), NODE);
+      await stores.inbox.finishTurn(first.messageId, answered([aReply(accountId, to)]));
+      const [row] = await stores.inbox.finishTurn(second.messageId, answered([aReply(accountId, to)]), lease);
+      expect(row?.isSending).toBeUndefined();
+      expect((await stores.log.message(second.messageId))?.replies).toMatchObject([{ state: 'queued' }]);
+    });
+
     it('never moves back when receipts are late, repeated or out of order', async () => {
       const { waMessageId, read } = await queued();
       const states = ['acked', 'delivered', 'read'] as const;

@@ -1,4 +1,5 @@
 import { pendingTurn, replyToOf, type StoredMention } from '../../router/src/core/messages/chat-identity.ts';
+import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type {
   ChatClaim,
   InboundMessage,
@@ -16,9 +17,12 @@ import type { MemoryChat, MemoryMessage, MemoryReply, MemoryState } from './memo
 /** The inbox in memory, with the promises of PostgresInbox except durability. */
 export class MemoryInbox implements Inbox {
   readonly #state: MemoryState;
+  readonly #isHeld: (lease: Lease) => boolean;
 
-  constructor(state: MemoryState) {
+  /** @param isHeld whether a lease is valid; default: always */
+  constructor(state: MemoryState, isHeld: (lease: Lease) => boolean = () => true) {
     this.#state = state;
+    this.#isHeld = isHeld;
   }
 
   async add(message: InboundMessage, node: string): Promise<Stored> {
@@ -75,24 +79,30 @@ export class MemoryInbox implements Inbox {
     const worker = claimOf(chat);
     const isNewWorker = !worker && state.received(chat.id).length > 0;
     const claim = isNewWorker ? claimChat(chat, node) : worker;
+    const isOnly =
+      !known && isWaiting && !row.media && !message.mentions && state.received(chat.id).length === 1;
+    const turn = isOnly ? this.#oldest(chat) : undefined;
     return {
       outcome: isStored ? 'stored' : 'known',
       messageId: String(row.id),
       chatId: String(chat.id),
       ...(claim && { worker: claim }),
       isNewWorker,
+      ...(turn && { turn }),
     };
   }
 
   async nextTurn(claim: ChatClaim, options: { keepClaim?: boolean } = {}): Promise<PendingTurn | undefined> {
     const chat = this.#claimed(claim);
-    if (!chat) return undefined;
-    const { chatId } = claim;
+    const turn = chat && this.#oldest(chat);
+    if (chat && !turn && !options.keepClaim) chat.workerNode = undefined;
+    return turn;
+  }
+
+  #oldest(chat: MemoryChat): PendingTurn | undefined {
     const [message, ...more] = this.#state.received(chat.id);
-    if (!message) {
-      if (!options.keepClaim) chat.workerNode = undefined;
-      return undefined;
-    }
+    if (!message) return undefined;
+    const chatId = String(chat.id);
     const replies = [...this.#state.outbox.values()].filter((reply) => reply.chatId === chatId);
     return pendingTurn({
       ...message,
@@ -106,18 +116,18 @@ export class MemoryInbox implements Inbox {
     });
   }
 
-  async noteAttempt(messageId: string): Promise<number> {
+  async noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
     const message = this.#state.messages.get(Number(messageId));
-    if (!message) return 1;
-    message.attempts += 1;
-    return message.attempts;
+    if (message) message.attempts = Math.max(message.attempts, attempt);
+    return { stored: Promise.resolve() };
   }
 
-  async finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]> {
+  async finishTurn(messageId: string, result: TurnResult, lease?: Lease): Promise<QueuedReply[]> {
     const state = this.#state;
     const message = state.messages.get(Number(messageId));
     const repliesNow = () => [...state.outbox.values()].filter((reply) => reply.messageId === messageId);
     let earlier = 0;
+    let isSending = false;
     if (message?.state === 'received') {
       earlier = repliesNow().length;
       const { replies, ...end } = result;
@@ -129,7 +139,13 @@ export class MemoryInbox implements Inbox {
         finishedAt: state.time(),
       });
       if (end.state !== 'dead') message.mediaRef = undefined;
+      const isBehind = [...state.outbox.values()].some(
+        (row) => row.chatId === String(message.chatId) && row.state === 'queued',
+      );
       for (const reply of replies) queueReply(state, message, reply);
+      const [first] = repliesNow().slice(earlier);
+      isSending = lease !== undefined && first !== undefined && !isBehind && this.#isHeld(lease);
+      if (first && isSending) Object.assign(first, { state: 'sending', attempts: 1, triedAt: state.time() });
       if (end.state === 'dead' && reason) {
         state.addDeadLetter({
           accountId: message.accountId,
@@ -142,7 +158,12 @@ export class MemoryInbox implements Inbox {
         });
       }
     }
-    return repliesNow().slice(earlier).map(queuedReplyOf);
+    return repliesNow()
+      .slice(earlier)
+      .map((row, index) => ({
+        ...queuedReplyOf(row),
+        ...(isSending && index === 0 && { isSending: true as const }),
+      }));
   }
 
   async deadLetterUnreadable(

@@ -1,5 +1,5 @@
 import { LeaseLostError, StorageUnavailableError } from '../../router/src/core/errors.ts';
-import type { Fence } from '../../router/src/core/ports/account-lease.ts';
+import type { Fence, Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
 import type { Inbox } from '../../router/src/core/ports/inbox.ts';
 import type { Journal } from '../../router/src/core/ports/journal.ts';
@@ -195,7 +195,8 @@ export class DatabaseSession {
   }
 
   get inbox() {
-    return this.port('inbox', new MemoryInbox(this.#database.state));
+    const { state, deps } = this.#database;
+    return this.port('inbox', new MemoryInbox(state, (lease) => !deps.isFenced || this.#isHeld(lease)));
   }
 
   get routes() {
@@ -322,7 +323,7 @@ export class DatabaseSession {
     });
   }
 
-  #isHeld({ accountId, owner, epoch }: Fence): boolean {
+  #isHeld({ accountId, owner, epoch }: Lease): boolean {
     const row = this.#database.leases.rows.get(accountId);
     return row?.owner === owner && row.epoch === epoch;
   }

@@ -252,6 +252,7 @@ export class SimNode {
         upload: (message, bytes) => mediaServer.upload(process, message, bytes),
         status: () => provider.status(),
       },
+      fence,
       log,
       clock: process.clock,
     });

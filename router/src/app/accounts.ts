@@ -148,6 +148,7 @@ async function holdAccount(
   const delivery = new ReplyDelivery({
     outbox,
     provider: observedProvider(faults.provider(provider), deps.metrics.observeSent),
+    fence,
     log: deps.log.child({ mod: 'delivery', accountId }),
     ackTimeoutMs: config.ackTimeoutMs,
     clock: systemClock,

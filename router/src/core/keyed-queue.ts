@@ -17,6 +17,11 @@ export class KeyedQueue {
     }
   }
 
+  /** Whether work of the key waits or runs. */
+  isBusy(key: string): boolean {
+    return this.#tails.has(key);
+  }
+
   /** Resolves when the work of all calls made so far has ended. Never rejects. */
   async idle(): Promise<void> {
     await Promise.allSettled(this.#tails.values());

@@ -34,3 +34,8 @@ export function backoffMs(input: BackoffInput): number {
   const doublings = Math.min(Math.max(Math.trunc(input.attempt) - 1, 0) || 0, 30);
   return Math.floor(draw * Math.min(maxMs, baseMs * 2 ** doublings));
 }
+
+/** Wait after the `attempt`-th try (from 1) while the database does not answer, in milliseconds: grows to five seconds. */
+export function storageRetryMs(attempt: number): number {
+  return Math.min(500 * attempt, 5_000);
+}

@@ -1,7 +1,9 @@
 import { chatHash } from '../chat-hash.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
 import { StorageUnavailableError } from '../errors.ts';
+import type { ChatId } from '../ids.ts';
 import { KeyedQueue } from '../keyed-queue.ts';
+import type { Fence, Lease } from '../ports/account-lease.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { QueuedReply } from '../ports/inbox.ts';
@@ -22,20 +24,32 @@ const STORAGE_WAIT_MS = 1_000;
 
 export interface DeliverRepliesDeps {
   /** The accounts of this node. */
-  accounts: { delivery(accountId: string): Pick<ReplyDelivery, 'deliver'> | undefined };
+  accounts: { delivery(accountId: string): Pick<ReplyDelivery, 'deliver' | 'openSlot'> | undefined };
   /** For accounts of other nodes. */
   bus: Pick<NodeBus, 'publish'>;
+}
+
+/** The next reply of a chat can be sent at once: its row may be stored as `sending` under this lease. */
+export interface SendSlot {
+  lease: Lease;
+  /** The opening of the connection that it is for. */
+  opening: number;
 }
 
 /**
  * Starts the delivery of stored replies on the node that holds their account. Returns at once. Nothing is lost when that
  * node does not hear of them, because it looks in the outbox from time to time.
+ * @param slot under which the replies were stored
  */
-export function deliverReplies({ accounts, bus }: DeliverRepliesDeps, replies: readonly QueuedReply[]): void {
+export function deliverReplies(
+  { accounts, bus }: DeliverRepliesDeps,
+  replies: readonly QueuedReply[],
+  slot?: SendSlot,
+): void {
   for (const reply of replies) {
     const { accountId } = reply.message;
     const delivery = accounts.delivery(accountId);
-    if (delivery) delivery.deliver([reply]);
+    if (delivery) delivery.deliver([reply], slot);
     else bus.publish({ kind: 'replies-queued', accountId });
   }
 }
@@ -43,6 +57,8 @@ export function deliverReplies({ accounts, bus }: DeliverRepliesDeps, replies: r
 export interface DeliverDeps {
   outbox: Outbox;
   provider: Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status'>;
+  /** The account's lease. Without it no reply is stored as `sending`. */
+  fence?: Lease & Pick<Fence, 'isHeld'>;
   clock: Clock;
   log: Logger;
   /** How long WhatsApp may take to acknowledge a message before it is sent again, in milliseconds. Default 30,000. */
@@ -85,8 +101,25 @@ export class ReplyDelivery {
     });
   }
 
-  /** Queues replies that were just stored. While the account is not open they stay in the outbox until `resume`. */
-  deliver(replies: readonly QueuedReply[]): void {
+  /**
+   * A slot for the chat's next reply, whose row may then be stored as `sending`: undefined while it would not be sent at
+   * once (not connected, older replies first, WhatsApp limits the account). When the process ends before it is sent, it is
+   * among the `undelivered` rows of the next opening.
+   */
+  openSlot(chatId: ChatId): SendSlot | undefined {
+    const { fence, provider } = this.#deps;
+    if (!fence?.isHeld() || this.#waiting || this.#isFinishing || !this.#isConnected) return undefined;
+    if (this.#queues.isBusy(chatId) || provider.status().limitLeftMs !== undefined) return undefined;
+    const { accountId, owner, epoch } = fence;
+    return { lease: { accountId, owner, epoch }, opening: this.#opening };
+  }
+
+  /**
+   * Queues replies that were just stored. While the account is not open they stay in the outbox until `resume`.
+   * @param slot under which they were stored; one of an earlier opening says nothing about the row now
+   */
+  deliver(replies: readonly QueuedReply[], slot?: SendSlot): void {
+    if (slot?.opening !== this.#opening) replies = replies.map(({ isSending: _, ...reply }) => reply);
     if (this.#waiting) {
       if (this.#waiting.length < MAX_WAITING) this.#waiting.push(...replies);
       else this.#mustPollAgain = true;

@@ -56,7 +56,9 @@ export class ReplySender {
     const log = this.#deps.log.child({ outboxId, ...(messageId && { messageId }), waMessageId, chat });
     try {
       for (let attempt = 1; ; attempt++) {
-        if ((await this.#sendOnce(reply, log, isCurrent)) !== 'uncertain' || attempt >= MAX_UNCERTAIN) return;
+        const isMarked = attempt === 1 && reply.isSending === true;
+        const outcome = await this.#sendOnce(reply, isMarked, log, isCurrent);
+        if (outcome !== 'uncertain' || attempt >= MAX_UNCERTAIN) return;
         if (!(await this.#isStillConnectedAfter(UNCERTAIN_WAIT_MS * attempt, isCurrent))) break;
       }
     } catch (error) {
@@ -66,11 +68,18 @@ export class ReplySender {
     if (this.#deps.finishing.aborted) this.#closedChats.add(chatId);
   }
 
-  async #sendOnce(reply: QueuedReply, log: Logger, isCurrent: () => boolean): Promise<'uncertain' | 'ended'> {
+  /** @param isMarked its row is `sending` for this attempt already */
+  async #sendOnce(
+    reply: QueuedReply,
+    isMarked: boolean,
+    log: Logger,
+    isCurrent: () => boolean,
+  ): Promise<'uncertain' | 'ended'> {
     const { provider, marker } = this.#deps;
     const { message } = reply;
     if (!isCurrent()) return 'ended';
-    if (!(await this.#whenStorageAnswers(() => this.#maySend(reply, log), log, isCurrent))) return 'ended';
+    const maySend = () => this.#maySend(reply, isMarked, log);
+    if (!(await this.#whenStorageAnswers(maySend, log, isCurrent))) return 'ended';
     try {
       const content =
         message.media && (await this.#whenStorageAnswers(() => this.#files.contentOf(reply), log, isCurrent));
@@ -87,8 +96,9 @@ export class ReplySender {
   }
 
   /** Moves the row to `sending`; false when it is not to be sent now. */
-  async #maySend(reply: QueuedReply, log: Logger): Promise<boolean> {
+  async #maySend(reply: QueuedReply, isMarked: boolean, log: Logger): Promise<boolean> {
     if (await this.#isDelayed(reply, log)) return false;
+    if (isMarked) return true;
     if (await this.#deps.outbox.markSending(reply.outboxId)) return true;
     // The row is past sending, or an older one of its chat, stored by another node, was not seen here yet.
     this.#deps.pollQueue();

@@ -20,9 +20,10 @@ export async function receiveMessage(
   { inbox, workers, log }: ReceiveDeps,
   message: InboundMessage,
 ): Promise<void> {
-  const { messageId, outcome, worker, isNewWorker } = await inbox.add(message, workers.nodeForNextChat());
+  const stored = await inbox.add(message, workers.nodeForNextChat());
+  const { messageId, outcome, worker, isNewWorker, turn } = stored;
   const { accountId, waMessageId, ignoredReason } = message;
   const chat = chatHash(accountId, replyToOf(message));
   log.info({ messageId, waMessageId, chat, outcome, ignoredReason }, 'message received');
-  if (worker) workers.serve(worker, !isNewWorker);
+  if (worker) workers.serve(worker, !isNewWorker, turn);
 }

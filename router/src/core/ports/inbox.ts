@@ -1,5 +1,6 @@
 import type { ChatId, GroupId, Lid, NodeId, PhoneNumber } from '../ids.ts';
 import type { IncomingMessage, MediaInfo, MessageKind, OutgoingMessage } from '../models.ts';
+import type { Lease } from './account-lease.ts';
 
 /** Where a chat is, by every address known: a person by number and/or LID, or a group. */
 export type ChatAddress =
@@ -74,6 +75,8 @@ export interface Stored {
   worker?: ChatClaim;
   /** This call made the claim: no worker runs yet. */
   isNewWorker: boolean;
+  /** What `nextTurn` of the claim reads now: given when the new message is the only unanswered one of its chat. */
+  turn?: PendingTurn;
 }
 
 /** The oldest unanswered message of a chat, as the turn needs it. */
@@ -125,6 +128,8 @@ export interface QueuedReply {
   /** The message that it answers; absent for a message that an admin sends. */
   messageId?: string;
   message: OutgoingMessage;
+  /** Its row was stored as `sending`: the first attempt needs no `markSending`. */
+  isSending?: true;
 }
 
 /**
@@ -145,17 +150,21 @@ export interface Inbox {
    */
   nextTurn(claim: ChatClaim, options?: { keepClaim?: boolean }): Promise<PendingTurn | undefined>;
   /**
-   * Counts an attempt to call an agent for this message, before its request is sent, so that the count includes requests
-   * of a process that crashed meanwhile. An attempt may be lost when the database server itself crashes.
-   * @returns the attempts of this message so far, over all its turns
+   * Counts an attempt to call an agent for this message: `attempt` is its number, from 1, over all turns. Resolves before
+   * it is stored, and when it will be although this process ends: the request may be sent then, so that the count includes
+   * requests of a process that crashed meanwhile. A count never falls. An attempt may be lost when the database server
+   * itself crashes.
+   * @returns `stored` rejects as other methods do; call again then
    */
-  noteAttempt(messageId: string): Promise<number>;
+  noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }>;
   /**
    * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). Idempotent: a turn that
    * was ended before changes nothing and returns the replies stored then. Otherwise returns the replies of this end only,
    * although a replayed message may have some of its first end.
+   * @param lease of a caller that sends the first reply at once: this end stores that reply as `sending`, as
+   *   `Outbox.markSending` does. It stays `queued` when the lease is void or an older row of the chat is `queued`.
    */
-  finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]>;
+  finishTurn(messageId: string, result: TurnResult, lease?: Lease): Promise<QueuedReply[]>;
   /**
    * Ends the oldest unanswered message of the chat as dead, with a dead letter, without reading what it says: for one that
    * cannot be read. Does nothing when the claim is void.

@@ -1,12 +1,13 @@
 import { chatHash } from '../chat-hash.ts';
-import { type DeliverRepliesDeps, deliverReplies } from '../delivery/deliver-reply.ts';
-import { isRetryable, MediaError, Wa2aiError } from '../errors.ts';
+import { type DeliverRepliesDeps, deliverReplies, type SendSlot } from '../delivery/deliver-reply.ts';
+import { isRetryable, MediaError, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import type { Environment, Route } from '../models.ts';
 import type { ChatPolicy, PolicyStop } from '../policies/policy.ts';
 import type { ChatClaim, Inbox, NewReply, PendingTurn, QueuedReply, TurnResult } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { TextMatcher } from '../ports/text-matcher.ts';
+import { storageRetryMs } from '../retry.ts';
 import { type RouteChoice, routeMessage } from '../routing/route-message.ts';
 import { type AskRouteDeps, askRoute } from './ask-route.ts';
 import { repliesOf } from './replies-of.ts';
@@ -35,6 +36,7 @@ export type TurnOutcome = 'answered' | 'answered-last' | 'idle';
  * messages behind it are answered.
  * @param options.isRepeat a crash may have interrupted this turn: the agent's client then looks for an answer before it
  *   asks, as it does for a replayed message that was asked about before
+ * @param options.turn the chat's oldest unanswered message, when the caller knows it: it is not read
  * @param options.keepClaim without it the claim is released when nothing is left to answer
  * @throws {StorageUnavailableError} the turn was not ended; call again with `isRepeat`
  * @throws the stopping signal's reason when the service stops meanwhile
@@ -42,12 +44,12 @@ export type TurnOutcome = 'answered' | 'answered-last' | 'idle';
 export async function answerMessage(
   deps: AnswerDeps,
   claim: ChatClaim,
-  options: { isRepeat?: boolean; keepClaim?: boolean } = {},
+  options: { isRepeat?: boolean; keepClaim?: boolean; turn?: PendingTurn } = {},
 ): Promise<TurnOutcome> {
   const { isRepeat = false, keepClaim = false } = options;
-  let turn: PendingTurn | undefined;
+  let { turn } = options;
   try {
-    turn = await deps.inbox.nextTurn(claim, { keepClaim });
+    turn ??= await deps.inbox.nextTurn(claim, { keepClaim });
   } catch (error) {
     if (isRetryable(error)) throw error;
     return deadLetterUnreadable(deps, claim, error);
@@ -58,7 +60,7 @@ export async function answerMessage(
     waMessageId: turn.message.id,
     chat: chatHash(turn.accountId, turn.replyTo),
   });
-  const { result, replies } = await endTurn({ ...deps, log }, turn, isRepeat);
+  const { result, replies, slot } = await endTurn({ ...deps, log }, turn, isRepeat);
   log.info(
     {
       state: result.state,
@@ -71,7 +73,7 @@ export async function answerMessage(
     'turn ended',
   );
   deps.observeTurn?.(result, turn.accountId);
-  deliverReplies(deps, replies);
+  deliverReplies(deps, replies, slot);
   return turn.hasMore ? 'answered' : 'answered-last';
 }
 
@@ -80,7 +82,7 @@ async function endTurn(
   deps: AnswerDeps,
   turn: PendingTurn,
   isRepeat: boolean,
-): Promise<{ result: TurnResult; replies: QueuedReply[] }> {
+): Promise<{ result: TurnResult; replies: QueuedReply[]; slot?: SendSlot }> {
   const { messageId } = turn;
   let result: TurnResult;
   try {
@@ -91,13 +93,37 @@ async function endTurn(
     deps.log.error({ err: error }, 'turn failed, storing a dead letter');
     result = faultResult(error);
   }
+  const slot =
+    result.replies.length > 0 ? deps.accounts.delivery(turn.accountId)?.openSlot(turn.chatId) : undefined;
   try {
-    return { result, replies: await deps.inbox.finishTurn(messageId, result) };
+    return { result, replies: await finishTurn(deps, turn, result, slot), slot };
   } catch (error) {
     if (isRetryable(error)) throw error;
     deps.log.error({ err: error }, 'end of turn rejected by the database, storing a dead letter');
     const fault = faultResult(error);
     return { result: fault, replies: await deps.inbox.finishTurn(messageId, fault) };
+  }
+}
+
+/**
+ * Stores the end of a turn. With a slot, again until the database answers: the end may have been stored, and its reply, then
+ * `sending`, must be sent before those of the chat's next turns.
+ */
+async function finishTurn(
+  { inbox, clock, stopping, log }: AnswerDeps,
+  { messageId }: PendingTurn,
+  result: TurnResult,
+  slot: SendSlot | undefined,
+): Promise<QueuedReply[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await inbox.finishTurn(messageId, result, slot?.lease);
+    } catch (error) {
+      stopping.throwIfAborted();
+      if (!slot || !(error instanceof StorageUnavailableError)) throw error;
+      log.warn({ err: error, attempt }, 'turn waits for the database');
+      await clock.sleep(storageRetryMs(attempt), stopping);
+    }
   }
 }
 

@@ -6,11 +6,13 @@ import {
   AgentUncertainError,
   type Disposition,
   MediaError,
+  StorageUnavailableError,
   Wa2aiError,
 } from '../errors.ts';
 import type { AgentResponse, IncomingMessage } from '../models.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
+import { storageRetryMs } from '../retry.ts';
 import type { CircuitBreakers, CircuitSettings } from './circuit-breaker.ts';
 
 /** How many attempts one turn makes, and how long it waits between them. */
@@ -56,11 +58,10 @@ export interface AskDeps {
   /** Attempts of earlier turns and processes for this message. */
   attemptsBefore: number;
   /**
-   * Stores that an attempt begins, before its request is sent.
-   * @returns its number, from 1
+   * Counts an attempt, from 1; see `Inbox.noteAttempt`.
    * @throws {StorageUnavailableError} nothing was sent
    */
-  noteAttempt(): Promise<number>;
+  noteAttempt(attempt: number): Promise<{ stored: Promise<void> }>;
   /** The bytes of the message's file; absent when it has none. */
   loadMedia?(): Promise<Uint8Array>;
   /** Absent: earlier failures of the endpoint do not matter. */
@@ -82,6 +83,7 @@ export type AskOutcome = { attempts: number; agentMs: number; trace: AttemptTrac
  * Calls the agent; again after errors with disposition `retry`, and after uncertain ones when the route says so, while its
  * circuit is closed. Waits that the agent asks for (`Retry-After`) end with `maxWaitMs`. Never throws for an agent's
  * failure: an open circuit is AGENT_CIRCUIT_OPEN, or, when it opened between two attempts, the last error.
+ * Returns when every attempt is stored.
  * @throws {StorageUnavailableError} an attempt could not be stored, and was not made
  * @throws the stopping signal's reason when the service stops meanwhile
  */
@@ -104,11 +106,13 @@ export async function askAgent(
 
   for (let made = 1; ; made++) {
     stopping.throwIfAborted();
-    attempts = await deps.noteAttempt();
+    attempts += 1;
+    const { stored } = await deps.noteAttempt(attempts);
     const attempt: AttemptTrace = { attempt: attempts, at: new Date(clock.now()).toISOString(), agentMs: 0 };
     const sentMs = clock.monotonicMs();
     const result = await attemptOnce(deps, client, endpoint, message, made);
     attempt.agentMs = agentMs(sentMs);
+    await untilStored(deps, attempts, stored);
     if (trace.length >= MAX_TRACED_ATTEMPTS) trace.splice(1, 1);
     trace.push(attempt);
     // A file that WhatsApp did not give says nothing about the agent.
@@ -138,6 +142,21 @@ export async function askAgent(
     waitedMs += attempt.waitMs;
     await clock.sleep(attempt.waitMs, stopping);
     if (!fitsCircuit()) return { kind: 'failed', error, ...end() };
+  }
+}
+
+/** The answer of the agent is not lost while the database does not answer. */
+async function untilStored(deps: AskDeps, attempt: number, stored: Promise<void>): Promise<void> {
+  const { clock, log, stopping } = deps;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await (tries === 1 ? stored : (await deps.noteAttempt(attempt)).stored);
+    } catch (error) {
+      stopping.throwIfAborted();
+      if (!(error instanceof StorageUnavailableError)) throw error;
+      log.warn({ err: error, attempt: tries }, 'turn waits for the database');
+      await clock.sleep(storageRetryMs(tries), stopping);
+    }
   }
 }
 

@@ -72,7 +72,8 @@ export async function askRoute(
   isRepeat: boolean,
 ): Promise<RouteAnswer> {
   const policy = route.config.failure ?? {};
-  const first = await ask(deps, route, turn, isRepeat, attemptPolicyOf(policy, deps.policy));
+  const before = turn.earlierAttempts ?? 0;
+  const first = await ask(deps, route, turn, isRepeat, before, attemptPolicyOf(policy, deps.policy));
   const steps: AskStep[] = [stepOf(route, first)];
   const spent = { attempts: first.attempts, agentMs: first.agentMs, steps };
   if (first.kind === 'answer') {
@@ -101,7 +102,7 @@ export async function askRoute(
   }
   const sentence = 'The agent failed; the fallback route gets one attempt.';
   steps.push({ step: 'fallback-route', routeId: fallback.id, outcome: 'asked', sentence });
-  const second = await ask(deps, fallback, turn, isRepeat, {
+  const second = await ask(deps, fallback, turn, isRepeat, first.attempts, {
     ...deps.policy,
     attempts: 1,
     patienceMs: 0,
@@ -127,6 +128,7 @@ async function ask(
   route: Route,
   turn: PendingTurn,
   isRepeat: boolean,
+  attemptsBefore: number,
   policy: AttemptPolicy,
 ): Promise<AskOutcome> {
   const settings = route.config.failure?.circuit;
@@ -135,13 +137,12 @@ async function ask(
     endpoint: deps.agents.endpointOf(route),
     settings,
   };
-  const attemptsBefore = turn.earlierAttempts ?? 0;
   const client = clientOf(deps, route);
   if (client instanceof Wa2aiError) {
     deps.log.error({ err: client, routeId: route.id }, 'route cannot be used');
     return { kind: 'failed', error: client, attempts: attemptsBefore, agentMs: 0, trace: [] };
   }
-  const noteAttempt = () => deps.inbox.noteAttempt(turn.messageId);
+  const noteAttempt = (attempt: number) => deps.inbox.noteAttempt(turn.messageId, attempt);
   const asked = { ...deps, policy, circuit, isRepeat, attemptsBefore, noteAttempt };
   return askAgent(asked, client, route.agentEndpoint, turn.message);
 }

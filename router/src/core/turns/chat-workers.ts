@@ -2,7 +2,7 @@ import type { ChatPlacement } from '../cluster/chat-placement.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
 import type { ChatId, NodeId } from '../ids.ts';
 import type { ClusterView } from '../ports/cluster.ts';
-import type { ChatClaim, OpenChat } from '../ports/inbox.ts';
+import type { ChatClaim, OpenChat, PendingTurn } from '../ports/inbox.ts';
 import { ChatWorker, type ChatWorkerDeps } from './run-chat.ts';
 
 /** How often chats with unanswered messages that no worker runs are looked for. */
@@ -66,8 +66,9 @@ export class ChatWorkers {
    * There may be something to do in a claimed chat: wakes its worker, starts one, or tells the claim's node. Returns at
    * once. A lost message to another node delays the chat until that node's next sweep.
    * @param isRepeat a crash may have interrupted the chat's first turn
+   * @param turn the chat's only unanswered message, which was just stored: a worker of this node need not read it
    */
-  serve(claim: ChatClaim, isRepeat: boolean): void {
+  serve(claim: ChatClaim, isRepeat: boolean, turn?: PendingTurn): void {
     const { nodeId, bus, placement } = this.#deps;
     if (claim.node !== nodeId) {
       if (!isRepeat) placement.placed(claim.node);
@@ -75,11 +76,11 @@ export class ChatWorkers {
       return;
     }
     const running = this.#workers.get(claim.chatId)?.worker;
-    if (running && running.claim.epoch >= claim.epoch) running.wake();
+    if (running && running.claim.epoch >= claim.epoch) running.wake(turn);
     else if (!this.#isDraining) {
       // The claim of the running worker is void: its next read would end it.
       running?.drain();
-      this.#run(claim, isRepeat);
+      this.#run(claim, isRepeat, turn);
     }
   }
 
@@ -118,11 +119,11 @@ export class ChatWorkers {
     await untilEnded(LAST_WRITES_MS);
   }
 
-  #run(claim: ChatClaim, isRepeat: boolean): void {
+  #run(claim: ChatClaim, isRepeat: boolean, turn: PendingTurn | undefined): void {
     const onTurns = (change: 1 | -1) => {
       this.#turns += change;
     };
-    const worker = new ChatWorker({ ...this.#deps, onTurns }, claim, isRepeat);
+    const worker = new ChatWorker({ ...this.#deps, onTurns }, claim, isRepeat, turn);
     this.#workers.set(claim.chatId, { worker, ended: this.#untilEnded(worker) });
   }
 

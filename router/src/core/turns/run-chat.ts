@@ -1,12 +1,11 @@
 import { StorageUnavailableError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ChatClaim } from '../ports/inbox.ts';
+import type { ChatClaim, PendingTurn } from '../ports/inbox.ts';
+import { storageRetryMs } from '../retry.ts';
 import { type AnswerDeps, answerMessage, type TurnOutcome } from './answer-message.ts';
 
 /** A chat worker waits this long for the chat's next message before it releases the chat, which costs a transaction. */
 const LINGER_MS = 5_000;
-/** Waits between attempts while the database does not answer, in milliseconds; the wait grows with each attempt. */
-const STORAGE_RETRY_MS = { step: 500, longest: 5_000 };
 
 export interface ChatWorkerDeps {
   answer: AnswerDeps;
@@ -25,20 +24,30 @@ export class ChatWorker {
   readonly claim: ChatClaim;
   readonly #deps: ChatWorkerDeps;
   #isRepeat: boolean;
+  /** The chat's only unanswered message, as it was stored; not read since. */
+  #stored: PendingTurn | undefined;
   #isWoken = false;
   #isDraining = false;
   #lingering: AbortController | undefined;
 
-  /** @param isRepeat a crash may have interrupted the chat's first turn */
-  constructor(deps: ChatWorkerDeps, claim: ChatClaim, isRepeat: boolean) {
+  /**
+   * @param isRepeat a crash may have interrupted the chat's first turn
+   * @param turn see `wake`
+   */
+  constructor(deps: ChatWorkerDeps, claim: ChatClaim, isRepeat: boolean, turn?: PendingTurn) {
     this.#deps = deps;
     this.claim = claim;
     this.#isRepeat = isRepeat;
+    this.#stored = turn;
   }
 
-  /** The chat has a new message. */
-  wake(): void {
+  /**
+   * The chat has a new message.
+   * @param turn that message, when the chat had no other unanswered one: it is not read again
+   */
+  wake(turn?: PendingTurn): void {
     this.#isWoken = true;
+    this.#stored = turn;
     this.#lingering?.abort();
   }
 
@@ -82,9 +91,14 @@ export class ChatWorker {
     onTurns(1);
     try {
       for (let attempt = 1; ; attempt++) {
+        const turn = this.#stored;
+        this.#stored = undefined;
         try {
-          const outcome = await answerMessage(answer, this.claim, { isRepeat: this.#isRepeat, keepClaim });
+          const options = { isRepeat: this.#isRepeat, keepClaim, turn };
+          const outcome = await answerMessage(answer, this.claim, options);
           this.#isRepeat = false;
+          // The message that was read may be the one that was stored meanwhile.
+          if (!turn && outcome !== 'idle') this.#stored = undefined;
           return outcome;
         } catch (error) {
           if (stopping.aborted) return 'stopped';
@@ -92,8 +106,7 @@ export class ChatWorker {
           log.warn({ err: error, chatId: this.claim.chatId, attempt }, 'turn waits for the database');
           // The agent may have answered before the database failed.
           this.#isRepeat = true;
-          const waitMs = Math.min(STORAGE_RETRY_MS.step * attempt, STORAGE_RETRY_MS.longest);
-          await clock.sleep(waitMs, stopping).catch(() => undefined);
+          await clock.sleep(storageRetryMs(attempt), stopping).catch(() => undefined);
         }
       }
     } finally {

@@ -82,6 +82,22 @@ export class Postgres implements Statements {
     return (await this.#run(this.#pool, statement)).rowCount ?? 0;
   }
 
+  /**
+   * Resolves when the bytes of the statement are written to a connection: `pg` writes them before `query` returns, as
+   * the connection is idle. The server executes them also when this process ends now. Throws as `query` does.
+   * @returns `done`, which rejects when the statement fails; that may be ignored
+   */
+  async post(statement: Sql): Promise<{ done: Promise<void> }> {
+    const client = await this.#connect();
+    const done = this.#run(client, statement).then(() => undefined);
+    const release = (error?: Error) => {
+      client.off('error', ignore);
+      client.release(error);
+    };
+    done.then(() => release(), release);
+    return { done };
+  }
+
   /** Runs `work` in one transaction on one connection; an error rolls it back and is thrown. */
   async transaction<T>(work: (transaction: Statements) => Promise<T>): Promise<T> {
     const client = await this.#connect();

@@ -58,18 +58,30 @@ function setup(
 ) {
   const rows = new Rows(new MemoryState());
   const sent: string[] = [];
-  const connection: { state: AccountState } = { state: 'open' };
+  const connection: { state: AccountState; limitLeftMs?: number } = { state: 'open' };
+  const lease = { isHeld: true };
   const provider = {
     accountId: 'default',
-    status: () => ({ accountId: 'default', state: connection.state, nextAction: '', sinceMs: 0 }),
+    status: () => ({ accountId: 'default', ...connection, nextAction: '', sinceMs: 0 }),
     send: async (message: OutgoingMessage) => {
       await send(message);
       sent.push(message.waMessageId);
     },
     upload: async () => Promise.reject(new Error('nothing is to be uploaded')),
   };
-  const delivery = new ReplyDelivery({ outbox: rows, provider, log: recordingLog(), clock });
-  return { rows, sent, connection, delivery };
+  const delivery = new ReplyDelivery({
+    outbox: rows,
+    provider,
+    fence: {
+      accountId: 'default',
+      owner: 'node-1',
+      epoch: 1n,
+      isHeld: () => lease.isHeld,
+    },
+    log: recordingLog(),
+    clock,
+  });
+  return { rows, sent, connection, lease, delivery };
 }
 
 describe('ReplyDelivery', () => {
@@ -79,6 +91,52 @@ describe('ReplyDelivery', () => {
     await delivery.idle();
     expect(sent).toEqual(['WA1', 'WA2', 'WA3']);
     expect([1, 2, 3].map((id) => rows.state(id))).toEqual(['sent', 'sent', 'sent']);
+  });
+
+  it('sends a reply that was stored as sending without marking it again', async () => {
+    const { rows, sent, delivery } = setup();
+    const slot = delivery.openSlot('a');
+    const [stored] = rows.put(reply(1));
+    delivery.deliver([{ ...(stored as QueuedReply), isSending: true }], slot);
+    await delivery.idle();
+    expect(sent).toEqual(['WA1']);
+    expect(rows.tries(1)).toBeUndefined();
+  });
+
+  it('asks the outbox about such a reply when the connection opened again meanwhile', async () => {
+    const { rows, sent, delivery } = setup();
+    const slot = delivery.openSlot('a');
+    const [stored] = rows.put(reply(1));
+    await delivery.resume();
+    await delivery.idle();
+    rows.acked(1);
+    delivery.deliver([{ ...(stored as QueuedReply), isSending: true }], slot);
+    await delivery.idle();
+    expect(sent).toEqual(['WA1']);
+  });
+
+  it('has no slot for a chat with older replies, nor while it is not connected, limited, ending or has no lease', async () => {
+    let release!: () => void;
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { rows, connection, lease, delivery } = setup(() => slow);
+    expect(delivery.openSlot('a')).toMatchObject({ lease: { accountId: 'default', epoch: 1n } });
+    delivery.deliver(rows.put(reply(1, 'a')));
+    expect(delivery.openSlot('a')).toBeUndefined();
+    expect(delivery.openSlot('b')).toBeDefined();
+    connection.state = 'waiting';
+    expect(delivery.openSlot('b')).toBeUndefined();
+    connection.state = 'open';
+    connection.limitLeftMs = 1_000;
+    expect(delivery.openSlot('b')).toBeUndefined();
+    connection.limitLeftMs = undefined;
+    lease.isHeld = false;
+    expect(delivery.openSlot('b')).toBeUndefined();
+    lease.isHeld = true;
+    release();
+    await delivery.finish();
+    expect(delivery.openSlot('b')).toBeUndefined();
   });
 
   it('delays no chat behind a slow one', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { receiveMessage } from '../../../../router/src/core/messages/receive-message.ts';
-import type { ChatClaim } from '../../../../router/src/core/ports/inbox.ts';
+import type { ChatClaim, PendingTurn } from '../../../../router/src/core/ports/inbox.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
@@ -10,13 +10,17 @@ const person = { phone: '5493777000001' };
 
 function setup() {
   const served: Array<{ claim: ChatClaim; isRepeat: boolean }> = [];
+  const turns: Array<string | undefined> = [];
   const log = recordingLog();
   const workers = {
     nodeForNextChat: () => 'n2',
-    serve: (claim: ChatClaim, isRepeat: boolean) => void served.push({ claim, isRepeat }),
+    serve: (claim: ChatClaim, isRepeat: boolean, turn?: PendingTurn) => {
+      served.push({ claim, isRepeat });
+      turns.push(turn?.message.text);
+    },
   };
   const inbox = new MemoryInbox(new MemoryState());
-  return { served, log, receive: receiveMessage.bind(undefined, { inbox, workers, log }) };
+  return { served, turns, log, receive: receiveMessage.bind(undefined, { inbox, workers, log }) };
 }
 
 describe('receiveMessage', () => {
@@ -35,6 +39,13 @@ describe('receiveMessage', () => {
       [1, true],
       [1, true],
     ]);
+  });
+
+  it('passes the message on when no other one of its chat is unanswered', async () => {
+    const { turns, receive } = setup();
+    await receive(aMessage('a', person, { text: 'first' }));
+    await receive(aMessage('a', person, { text: 'second' }));
+    expect(turns).toEqual(['first', undefined]);
   });
 
   it('serves no chat for a message that is stored and never answered', async () => {

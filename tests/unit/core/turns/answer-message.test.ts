@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { NodeMessage } from '../../../../router/src/core/cluster/node-bus.ts';
+import type { SendSlot } from '../../../../router/src/core/delivery/deliver-reply.ts';
 import { StorageUnavailableError, Wa2aiError } from '../../../../router/src/core/errors.ts';
 import type { Route } from '../../../../router/src/core/models.ts';
 import { autoReplyLoopPolicy } from '../../../../router/src/core/policies/auto-reply-loop.ts';
@@ -9,7 +10,7 @@ import { type AnswerDeps, answerMessage } from '../../../../router/src/core/turn
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
+import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 import { aRoute } from '../../../support/routes.ts';
 
@@ -26,8 +27,10 @@ let routes: Route[];
 let faults: Partial<Record<'candidates' | 'history' | 'agents' | 'finish' | 'next', Error>>;
 let stopping: AbortController;
 let delivered: QueuedReply[];
+let slot: SendSlot | undefined;
 let published: NodeMessage[];
 let log: ReturnType<typeof recordingLog>;
+let clock: FakeClock;
 
 beforeEach(async () => {
   state = new MemoryState(() => 0);
@@ -36,8 +39,10 @@ beforeEach(async () => {
   faults = {};
   stopping = new AbortController();
   delivered = [];
+  slot = undefined;
   published = [];
   log = recordingLog();
+  clock = new FakeClock();
   for (const id of ['1', '2']) {
     const { worker } = await inbox.add(
       {
@@ -70,7 +75,7 @@ function deps(): AnswerDeps {
         fail('next');
         return inbox.nextTurn(...args);
       },
-      noteAttempt: (id: string) => inbox.noteAttempt(id),
+      noteAttempt: (...args: Parameters<MemoryInbox['noteAttempt']>) => inbox.noteAttempt(...args),
       finishTurn: async (...args: Parameters<MemoryInbox['finishTurn']>) => {
         fail('finish');
         return inbox.finishTurn(...args);
@@ -113,9 +118,11 @@ function deps(): AnswerDeps {
     ],
     mintId: () => 'WA',
     media: { load: () => Promise.reject(new Error('not part of this test')) },
-    accounts: { delivery: () => ({ deliver: (rows) => void delivered.push(...rows) }) },
+    accounts: {
+      delivery: () => ({ deliver: (rows) => void delivered.push(...rows), openSlot: () => slot }),
+    },
     bus: { publish: (message) => void published.push(message) },
-    clock: new FakeClock(),
+    clock,
     log,
     stopping: stopping.signal,
   };
@@ -133,6 +140,41 @@ describe('answerMessage', () => {
       ['received', undefined],
     ]);
     expect(delivered).toMatchObject([{ messageId: '2', message: { text: 're text 1', waMessageId: 'WA' } }]);
+  });
+
+  it('stores the reply as sending when its account can send at once', async () => {
+    slot = { lease: { accountId: 'default', owner: 'n1', epoch: 1n }, opening: 1 };
+    await next();
+    expect([...state.outbox.values()]).toMatchObject([{ state: 'sending', attempts: 1 }]);
+    expect(delivered).toMatchObject([{ isSending: true }]);
+  });
+
+  it('stores the end again, without asking the agent again, when its reply may be stored as sending', async () => {
+    slot = { lease: { accountId: 'default', owner: 'n1', epoch: 1n }, opening: 1 };
+    const lost = deps();
+    let asked = 0;
+    const finishTurn = lost.inbox.finishTurn.bind(lost.inbox);
+    const failures = [new StorageUnavailableError('answer lost'), new StorageUnavailableError('closed')];
+    lost.inbox.finishTurn = async (...args) => {
+      const replies = await finishTurn(...args);
+      const failure = failures.shift();
+      if (failure) throw failure;
+      return replies;
+    };
+    lost.agents.clientFor = () => ({
+      sendMessage: async () => {
+        asked += 1;
+        return { success: true, response: 'once' };
+      },
+    });
+    const turn = answerMessage(lost, claim);
+    await settle();
+    await clock.advanceMs(500);
+    await clock.advanceMs(1_000);
+    expect(await turn).toBe('answered');
+    expect(asked).toBe(1);
+    expect(delivered).toMatchObject([{ message: { text: 'once' } }]);
+    expect([...state.outbox.values()]).toHaveLength(1);
   });
 
   it('reports when no further message waits, and when none was left', async () => {

@@ -45,7 +45,10 @@ function deps(attempts = 3) {
     waits,
     noted,
     attemptsBefore: 0,
-    noteAttempt: async () => noted.push(noted.length + 1),
+    noteAttempt: async (attempt: number) => {
+      noted.push(attempt);
+      return { stored: Promise.resolve() };
+    },
     log: recordingLog(),
     stopping: stop.signal,
     policy: {
@@ -215,6 +218,48 @@ describe('askAgent', () => {
       const asked = askAgent({ ...deps(), noteAttempt }, client, 'http://agent', message);
       await expect(asked).rejects.toThrow(StorageUnavailableError);
       expect(client.asks).toBe(0);
+    });
+
+    it('is stored while the agent answers, and again until it is stored when that failed', async () => {
+      const d = deps();
+      const noted: number[] = [];
+      const failures = [new StorageUnavailableError('closed'), new StorageUnavailableError('closed')];
+      const noteAttempt = async (attempt: number) => {
+        noted.push(attempt);
+        const failure = failures.shift();
+        return { stored: failure ? Promise.reject(failure) : Promise.resolve() };
+      };
+      const client = agent({ success: true, response: 'kept' });
+      const asked = askAgent({ ...d, noteAttempt }, client, 'http://agent', message);
+      await settle();
+      expect(client.asks).toBe(1);
+      await d.clock.advanceMs(500);
+      await d.clock.advanceMs(1_000);
+      expect(await asked).toMatchObject({ kind: 'answer', attempts: 1, response: { response: 'kept' } });
+      expect(noted).toEqual([1, 1, 1]);
+      expect(client.asks).toBe(1);
+    });
+
+    it('is stored before the turn goes on', async () => {
+      let store!: () => void;
+      const stored = new Promise<void>((resolve) => {
+        store = resolve;
+      });
+      let isOver = false;
+      const client = agent({ success: true, response: 'ok' });
+      const asked = askAgent(
+        { ...deps(), noteAttempt: async () => ({ stored }) },
+        client,
+        'http://agent',
+        message,
+      );
+      void asked.then(() => {
+        isOver = true;
+      });
+      await settle();
+      expect([client.asks, isOver]).toEqual([1, false]);
+      store();
+      expect(await asked).toMatchObject({ kind: 'answer', attempts: 1 });
     });
 
     it('is that of earlier turns when an open circuit allows no attempt', async () => {

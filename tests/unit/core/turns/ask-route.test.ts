@@ -38,13 +38,9 @@ function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 
       return end;
     },
   });
-  let noted = 0;
   const made: AskRouteDeps = {
     inbox: {
-      noteAttempt: async () => {
-        noted += 1;
-        return noted;
-      },
+      noteAttempt: async () => ({ stored: Promise.resolve() }),
     },
     agents: { clientFor, endpointOf: ({ agentEndpoint }) => agentEndpoint },
     routes: { get: async (id) => routes.find((route) => route.id === id) },

@@ -81,6 +81,57 @@ describe('ChatWorker', () => {
     expect(await end).toMatchObject({ isClaimed: true });
   });
 
+  it('answers a message that it was woken with, without reading it', async () => {
+    const { worker, clock, asked, say, inbox } = await setup(['one']);
+    const end = worker.run();
+    await settle();
+    let reads = 0;
+    const nextTurn = inbox.nextTurn.bind(inbox);
+    inbox.nextTurn = (...args) => {
+      reads += 1;
+      return nextTurn(...args);
+    };
+    worker.wake((await say('two')).turn);
+    await settle();
+    expect(asked.map(([text]) => text)).toEqual(['one', 'two']);
+    expect(reads).toBe(0);
+    await clock.advanceMs(5_000);
+    expect(await end).toEqual({ isClaimed: false });
+  });
+
+  it('asks once about a message that it reads while it is woken with it', async () => {
+    const { worker, clock, asked, say, inbox } = await setup(['one']);
+    const nextTurn = inbox.nextTurn.bind(inbox);
+    const end = worker.run();
+    await settle();
+    inbox.nextTurn = async (...args) => {
+      inbox.nextTurn = nextTurn;
+      const { turn } = await say('two');
+      expect(turn?.message.text).toBe('two');
+      const read = await nextTurn(...args);
+      worker.wake(turn);
+      return read;
+    };
+    await clock.advanceMs(5_000);
+    await settle();
+    await clock.advanceMs(5_000);
+    expect(await end).toEqual({ isClaimed: false });
+    expect(asked.map(([text]) => text)).toEqual(['one', 'two']);
+  });
+
+  it('reads its next message when further ones were stored behind the one that it was woken with', async () => {
+    const { worker, asked, say } = await setup(['one']);
+    void worker.run();
+    await settle();
+    const two = await say('two');
+    const three = await say('three');
+    expect(three.turn).toBeUndefined();
+    worker.wake(two.turn);
+    worker.wake(three.turn);
+    await settle();
+    expect(asked.map(([text]) => text)).toEqual(['one', 'two', 'three']);
+  });
+
   it('finds a message without a wake-up when it is about to release the chat', async () => {
     const { worker, clock, asked, say } = await setup(['one']);
     const end = worker.run();

@@ -1,5 +1,5 @@
 import { LeaseLostError } from '../../../core/errors.ts';
-import type { Fence } from '../../../core/ports/account-lease.ts';
+import type { Fence, Lease } from '../../../core/ports/account-lease.ts';
 import { withStorage } from './storage-errors.ts';
 
 /** The result of a fenced statement: `held` is 0 if the lease is no longer valid and nothing was written. */
@@ -8,7 +8,7 @@ export interface HeldRow {
 }
 
 /** Owner and epoch for the SQL function `lease_held`; NULL for callers without a lease. */
-export function fenceOf(fence: Fence | undefined): { owner: string | null; epoch: string | null } {
+export function fenceOf(fence: Lease | undefined): { owner: string | null; epoch: string | null } {
   return { owner: fence?.owner ?? null, epoch: fence?.epoch.toString() ?? null };
 }
 

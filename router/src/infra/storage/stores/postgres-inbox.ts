@@ -6,7 +6,7 @@ import {
   replyToOf,
   type StoredTurn,
 } from '../../../core/messages/chat-identity.ts';
-import type { Fence } from '../../../core/ports/account-lease.ts';
+import type { Fence, Lease } from '../../../core/ports/account-lease.ts';
 import type {
   ChatClaim,
   InboundMessage,
@@ -18,7 +18,7 @@ import type {
   TurnResult,
 } from '../../../core/ports/inbox.ts';
 import { MEDIA_REF_CONTEXT } from '../encryption/secret-columns.ts';
-import type { Statements } from '../postgres.ts';
+import type { Postgres } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { filesJson, mediaColumns } from './media-columns.ts';
 import { queuedReply, type ReplyRow } from './rows.ts';
@@ -32,6 +32,14 @@ interface StoredRow extends HeldRow {
   worker_node: string | null;
   worker_epoch: number;
   is_new_worker: boolean;
+  next_turn: {
+    sender_phone: string | null;
+    sender_lid: string | null;
+    chat_phone: string | null;
+    chat_lid: string | null;
+    received_at_ms: number;
+    replied_at_ms: number | null;
+  } | null;
 }
 
 /**
@@ -41,11 +49,11 @@ interface StoredRow extends HeldRow {
  * @throws {StorageRejectedError} a value that the database will never take
  */
 export class PostgresInbox implements Inbox {
-  readonly #postgres: Statements;
+  readonly #postgres: Postgres;
   readonly #fence: Fence | undefined;
 
   /** @param fence the lease that every message is added under; without one they are not fenced */
-  constructor(postgres: Statements, fence?: Fence) {
+  constructor(postgres: Postgres, fence?: Fence) {
     this.#postgres = postgres;
     this.#fence = fence;
   }
@@ -64,14 +72,17 @@ export class PostgresInbox implements Inbox {
     const media = ignoredReason === undefined ? mediaColumns(message.media) : undefined;
     const mediaRef = media ? this.#postgres.secrets.sealText(media.reference, MEDIA_REF_CONTEXT) : null;
     const editOf = message.editOf === undefined ? null : storableId(message.editOf);
+    const pushName = storableOrNull(sender.pushName);
+    const waMessageId = storableId(message.waMessageId);
+    const replyTo = replyToOf(message);
+    const sentAtMs = Math.trunc(message.sentAtMs);
     const row = await underFence(this.#fence, 'storing a message', () =>
       this.#postgres.query<StoredRow>(sql`
-        SELECT 1 AS held, outcome, message_id::text, chat_id::text, worker_node, worker_epoch, is_new_worker
+        SELECT 1 AS held, outcome, message_id::text, chat_id::text, worker_node, worker_epoch, is_new_worker, next_turn
         FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint) AS lease (is_held), LATERAL inbox_add(
-          CASE WHEN is_held THEN ${accountId} END, ${storableId(message.waMessageId)}, ${phone}, ${lid}, ${groupId},
-          ${replyToOf(message)}, ${sender.phone ?? null}, ${sender.lid ?? null},
-          ${storableOrNull(sender.pushName)}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
-          ${storableOrNull(ignoredReason)}, ${Math.trunc(message.sentAtMs)}::bigint,
+          CASE WHEN is_held THEN ${accountId} END, ${waMessageId}, ${phone}, ${lid}, ${groupId},
+          ${replyTo}, ${sender.phone ?? null}, ${sender.lid ?? null}, ${pushName}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
+          ${storableOrNull(ignoredReason)}, ${sentAtMs}::bigint,
           ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
           ${mediaRef}, ${node}, ${storableJson(ignoredReason === undefined ? message.mentions : undefined)}::jsonb)`),
     );
@@ -83,6 +94,30 @@ export class PostgresInbox implements Inbox {
         worker: { chatId: row.chat_id, node: row.worker_node, epoch: row.worker_epoch },
       }),
       isNewWorker: row.is_new_worker,
+      // A file and names of mentioned people are read back from the row alone.
+      ...(row.next_turn &&
+        !media &&
+        !message.mentions && {
+          turn: pendingTurn({
+            messageId: row.message_id,
+            chatId: row.chat_id,
+            accountId,
+            waMessageId,
+            senderPhone: row.next_turn.sender_phone,
+            senderLid: row.next_turn.sender_lid,
+            pushName,
+            kind: message.kind,
+            text,
+            quotedText,
+            editOf,
+            sentAtMs,
+            chat: { phone: row.next_turn.chat_phone, lid: row.next_turn.chat_lid, groupId },
+            replyTo,
+            receivedAtMs: row.next_turn.received_at_ms,
+            repliedAtMs: row.next_turn.replied_at_ms ?? undefined,
+            hasMore: false,
+          }),
+        }),
     };
   }
 
@@ -108,30 +143,39 @@ export class PostgresInbox implements Inbox {
     return row && pendingTurn(row);
   }
 
-  async noteAttempt(messageId: string): Promise<number> {
+  async noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
+    const what = 'counting an attempt';
     // Without waiting for the disk: only a crash of the database server itself can lose it.
-    const [row] = await withStorage('counting an attempt', () =>
-      this.#postgres.query<{ attempts: number }>(sql`
-        UPDATE message SET attempts = attempts + 1
+    const { done } = await withStorage(what, () =>
+      this.#postgres.post(sql`
+        UPDATE message SET attempts = greatest(attempts, ${attempt}::integer)
         FROM (SELECT set_config('synchronous_commit', 'off', true)) AS relaxed
-        WHERE id = ${messageId}::bigint RETURNING attempts`),
+        WHERE id = ${messageId}::bigint`),
     );
-    return row?.attempts ?? 1;
+    const stored = withStorage(what, () => done);
+    stored.catch(() => undefined); // the caller looks at it later
+    return { stored };
   }
 
-  async finishTurn(messageId: string, result: TurnResult): Promise<QueuedReply[]> {
+  async finishTurn(messageId: string, result: TurnResult, lease?: Lease): Promise<QueuedReply[]> {
+    const { owner, epoch } = fenceOf(lease);
     const to = result.replies.map((reply) => reply.to);
     const waIds = result.replies.map((reply) => storableId(reply.waMessageId));
     const texts = result.replies.map((reply) => cleanText(reply.text));
     const rows = await withStorage('ending a turn', () =>
-      this.#postgres.query<Omit<ReplyRow, 'message_id'>>(sql`
-        SELECT outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media FROM inbox_finish_turn(
+      this.#postgres.query<Omit<ReplyRow, 'message_id'> & { is_sending: boolean }>(sql`
+        SELECT outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, is_sending
+        FROM inbox_finish_turn(
           ${messageId}::bigint, ${result.state}, ${storableOrNull(result.reason)},
           ${storableOrNull(result.error)}, ${result.routeId ?? null}, ${result.attempts ?? null}::integer,
           ${wholeMs(result.agentMs)}::integer, ${storableJson(result.trace)}::jsonb,
-          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb)`),
+          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb,
+          ${owner}, ${epoch}::bigint)`),
     );
-    return rows.map((row) => queuedReply({ ...row, message_id: messageId }));
+    return rows.map((row) => ({
+      ...queuedReply({ ...row, message_id: messageId }),
+      ...(row.is_sending && { isSending: true as const }),
+    }));
   }
 
   async deadLetterUnreadable(

@@ -1,0 +1,1 @@
+-- `inbox_finish_turn` has further parameters and a further column: nodes of an older version must not apply their text.

@@ -1,0 +1,1 @@
+-- `inbox_add` has a further column: nodes of an older version must not apply their text.
