@@ -11,7 +11,7 @@ RUN npm run build && npm prune --omit=dev
 
 # Debian, not Alpine: the embedded PostgreSQL has no build for musl.
 FROM node:20-bookworm-slim
-# A container is reached only when the service listens on every address. It then requires an admin key.
+# Listens on every address, so that a container can be reached. wa2ai then requires an admin key.
 ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps \
   WA2AI_HOST=0.0.0.0 WA2AI_DATA_DIR=/data WA2AI_LOG_FORMAT=json
 WORKDIR /app

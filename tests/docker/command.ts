@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Runs a program to its end and gives what it wrote to stdout, or to both streams, trimmed.
- * @throws with all it wrote when it cannot be started, ends with another code than 0, or takes longer than the limit
+ * Runs a program and returns its trimmed output, of stdout or of both streams.
+ * @throws with the output when the program cannot be started, exits with another code than 0, or exceeds the limit
  */
 export function run(
   program: string,
@@ -34,7 +34,7 @@ export function run(
   });
 }
 
-/** Output of `docker`, of which JSON is expected. */
+/** Runs `docker` and parses its output as JSON. */
 export async function dockerJson<T>(...args: string[]): Promise<T> {
   return JSON.parse(await run('docker', args)) as T;
 }

@@ -136,7 +136,8 @@ function judgeReader(
       report('answered-twice');
     } else {
       answered.set(place, bubble.id);
-      if (place < furthest && !message.wasDamaged) {
+      // An error ack may come after the next reply was sent: a reply that WhatsApp refused for a time is late.
+      if (place < furthest && !message.wasDamaged && !whatsapp.refused.has(bubble.id)) {
         for (const id of idsOf(written[furthest]?.id ?? '', database)) ids.add(id);
         report('out-of-order');
       }
