@@ -1,16 +1,23 @@
-// The reference of the bench: a minimal bot on Baileys. It keeps its keys in memory, calls the agent and
-// replies; it stores nothing. Prints `qr <text>` and `open`.
+// The reference of the bench: the smallest bot on Baileys. It keeps its keys in memory, asks the agent and answers. On
+// SIGTERM it writes the keys to a file, which its next start reads; nothing else is stored. Prints `qr <text>`.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import makeWASocket, {
   type AuthenticationState,
+  BufferJSON,
   initAuthCreds,
   type SignalDataTypeMap,
 } from '@whiskeysockets/baileys';
 import { pino } from 'pino';
 
-const [, , waWebSocketUrl, agentUrl] = process.argv;
+const [, , waWebSocketUrl, agentUrl, file = ''] = process.argv;
 console.info = () => undefined; // libsignal prints sessions
-const store = new Map<string, unknown>();
-const creds = initAuthCreds();
+const kept = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8'), BufferJSON.reviver) : undefined;
+const store = new Map<string, unknown>(kept?.keys);
+const creds: AuthenticationState['creds'] = kept?.creds ?? initAuthCreds();
+process.on('SIGTERM', () => {
+  writeFileSync(file, JSON.stringify({ creds, keys: [...store] }, BufferJSON.replacer));
+  process.exit(0);
+});
 const keys: AuthenticationState['keys'] = {
   get: async (type, ids) =>
     Object.fromEntries(ids.map((id) => [id, store.get(`${type}:${id}`) as SignalDataTypeMap[typeof type]])),
@@ -31,7 +38,6 @@ function connect(): void {
   socket.ev.on('creds.update', (update) => Object.assign(creds, update));
   socket.ev.on('connection.update', ({ qr, connection }) => {
     if (qr) console.log(`qr ${qr}`);
-    if (connection === 'open') console.log('open');
     if (connection === 'close') connect();
   });
   socket.ev.on('messages.upsert', ({ messages, type }) => {

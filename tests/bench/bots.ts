@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,90 +9,136 @@ import { repositoryRoot } from '../support/repository.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Phone } from '../whatsapp-emulator/phone.ts';
+import { childrenOf, cpuSeconds } from './statistics.ts';
 
-/** A paired bot under test, as its own process. */
+/** Processor time used so far, in seconds. */
+export interface UsedCpu {
+  node: number;
+  postgres: number;
+}
+
+/** A paired bot under test, as its own process. What it stored outlives its processes until `remove`. */
 export interface Bot {
-  name: string;
-  pid: number;
-  /** Its other processes: those of the database. */
-  helperPids(): number[];
-  stop(): Promise<void>;
+  readonly name: string;
+  /** Its running process. */
+  readonly pid: number;
+  cpu(): UsedCpu;
+  /** Ends its process and waits for the end; `SIGKILL` gives it no time to store anything. */
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** Starts it after `end`; resolves with the milliseconds until WhatsApp has given it everything that waited. */
+  restart(): Promise<number>;
+  /** Ends it and deletes what it stored. */
+  remove(): Promise<void>;
+}
+
+/** What both bots talk to. */
+export interface Surroundings {
+  emulator: WhatsAppEmulator;
+  agentUrl: string;
 }
 
 /** wa2ai with its embedded PostgreSQL, paired, with one wildcard route to the agent. */
-export async function startWa2ai(emulator: WhatsAppEmulator, phone: Phone, agentUrl: string): Promise<Bot> {
+export async function startWa2ai({ emulator, agentUrl }: Surroundings, phone: Phone): Promise<Bot> {
   const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-bench-'));
-  const service = await Wa2aiProcess.start({
-    whatsappWsUrl: emulator.url,
-    dataDir,
-    // The people of the bench answer at once, which the service would treat as an auto-reply loop.
-    env: { WA2AI_LOG_LEVEL: 'info', NODE_ENV: 'production', WA2AI_LOOP_TURNS: '0' },
-  });
+  const spawnService = () =>
+    Wa2aiProcess.spawn({
+      whatsappWsUrl: emulator.url,
+      dataDir,
+      // what `npm start` runs
+      main: join(repositoryRoot, 'scripts/start.mjs'),
+      env: PRODUCTION,
+    });
+  let service = spawnService();
+  await service.untilReady();
   await pairByQr(service, phone, emulator);
   await service.addRoute('*', agentUrl);
   return {
     name: 'wa2ai',
-    pid: service.pid,
-    helperPids: () => childrenOf(service.pid),
-    stop: async () => {
+    get pid() {
+      return service.pid;
+    },
+    cpu: () => ({
+      node: cpuSeconds(service.pid),
+      postgres: childrenOf(service.pid).reduce((sum, pid) => sum + cpuSeconds(pid, { withEnded: true }), 0),
+    }),
+    end: async (signal) => void (await service.end(signal)),
+    restart: async () => {
+      const took = await timeUntilLive(emulator, () => {
+        service = spawnService();
+      });
+      await service.untilReady();
+      return took;
+    },
+    remove: async () => {
       await service.end();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
 
-/** The minimal bot, paired. */
-export async function startBareBot(emulator: WhatsAppEmulator, phone: Phone, agentUrl: string): Promise<Bot> {
+/** Settings of a node in the bench. */
+export const PRODUCTION = {
+  WA2AI_LOG_LEVEL: 'info',
+  NODE_ENV: 'production',
+  // The bench's people answer at once and without end, which the service would take for programs.
+  WA2AI_LOOP_TURNS: '0',
+};
+
+/** The bare bot, paired; its keys are in a file that it writes when it is asked to end. */
+export async function startBareBot({ emulator, agentUrl }: Surroundings, phone: Phone): Promise<Bot> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-bench-bare-'));
   const file = join(repositoryRoot, 'dist/tests/bench/bare-bot.js');
-  const child = spawn(process.execPath, [file, emulator.url, agentUrl], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const lines = createInterface({ input: child.stdout });
-  const qr = await untilLine(child, lines, (line) => line.startsWith('qr '));
-  const open = untilLine(child, lines, (line) => line === 'open');
-  const live = emulator.waitFor('live', undefined, 30_000);
+  const spawnBot = () =>
+    spawn(process.execPath, [file, emulator.url, agentUrl, join(dataDir, 'keys.json')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { PATH: process.env.PATH, NODE_ENV: 'production' },
+    });
+  let child = spawnBot();
+  const qr = await untilLine(child, 'qr ');
+  const live = emulator.waitFor('live', undefined, LIVE_TIMEOUT_MS);
   await phone.scan(qr.slice(3));
-  await Promise.all([open, live]);
+  await live;
+  const end = async (signal: NodeJS.Signals) => {
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  };
   return {
     name: 'bare bot',
-    pid: child.pid ?? -1,
-    helperPids: () => [],
-    stop: async () => {
-      const ended = once(child, 'exit');
-      child.kill();
-      await ended;
+    get pid() {
+      return child.pid ?? -1;
+    },
+    cpu: () => ({ node: cpuSeconds(child.pid ?? -1), postgres: 0 }),
+    end,
+    restart: () =>
+      timeUntilLive(emulator, () => {
+        child = spawnBot();
+        child.stdout?.resume();
+      }),
+    remove: async () => {
+      await end('SIGTERM');
+      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
 
-async function untilLine(
-  child: ChildProcess,
-  lines: ReturnType<typeof createInterface>,
-  fits: (line: string) => boolean,
-): Promise<string> {
+const LIVE_TIMEOUT_MS = 30_000;
+
+async function timeUntilLive(emulator: WhatsAppEmulator, start: () => void): Promise<number> {
+  const live = emulator.waitFor('live', undefined, LIVE_TIMEOUT_MS);
+  const startMs = performance.now();
+  start();
+  await live;
+  return performance.now() - startMs;
+}
+
+/** The first line that begins with `prefix`. @throws {Error} the process ended before it */
+function untilLine(child: ChildProcess, prefix: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const onLine = (line: string) => {
-      if (!fits(line)) return;
-      lines.off('line', onLine);
-      resolve(line);
-    };
-    lines.on('line', onLine);
-    child.once('exit', () => reject(new Error('the bare bot ended early')));
+    if (child.stdout === null) throw new Error('the output of the bare bot is not read');
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line.startsWith(prefix)) resolve(line);
+    });
+    child.once('exit', () => reject(new Error('the bare bot ended before it was paired')));
   });
-}
-
-/** All descendants of a process (Linux). */
-function childrenOf(pid: number): number[] {
-  let list: string;
-  try {
-    list = readChildren(pid);
-  } catch {
-    return [];
-  }
-  const direct = list.trim().split(/\s+/).filter(Boolean).map(Number);
-  return direct.flatMap((child) => [child, ...childrenOf(child)]);
-}
-
-function readChildren(pid: number): string {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
 }

@@ -3,38 +3,43 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { Nodes } from '../support/nodes.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
-import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
-import { cpuSeconds } from './statistics.ts';
-
-/** The environment of the bench of several nodes. */
-export interface BenchGround {
-  emulator: WhatsAppEmulator;
-  agentUrl: string;
-  /** The PostgreSQL of all runs, as its owner. */
-  postgres: { url: string; dataDir: string };
-}
+import type { UsedCpu } from './bots.ts';
+import { PRODUCTION } from './bots.ts';
+import type { BenchGround } from './ground.ts';
+import { childrenOf, cpuSeconds } from './statistics.ts';
 
 export interface ClusterOptions {
   names: readonly string[];
   /** WhatsApp accounts, each with a route for every chat. */
   accounts: number;
   env?: Record<string, string>;
-  /** Arguments for Node.js. */
+  /** Switches for Node itself. */
   nodeArgs?: string[];
+  /** The way from the nodes to their database, such as a tap; default: directly. */
+  through?: (databaseUrl: string) => string;
 }
 
 let databases = 0;
 let phones = 0;
 
-/** Several wa2ai nodes on a new database, with each account paired and open. */
+/** wa2ai as some nodes on a database of their own, paired, each account open. */
 export class Cluster {
   readonly nodes: Nodes;
   readonly phones: readonly Phone[];
+  /** The database of its nodes, without a tap. */
+  readonly databaseUrl: string;
   readonly #processes: Set<Wa2aiProcess>;
   readonly #ground: BenchGround;
 
-  private constructor(ground: BenchGround, nodes: Nodes, phones: Phone[], processes: Set<Wa2aiProcess>) {
+  private constructor(
+    ground: BenchGround,
+    databaseUrl: string,
+    nodes: Nodes,
+    phones: Phone[],
+    processes: Set<Wa2aiProcess>,
+  ) {
+    this.databaseUrl = databaseUrl;
     this.#ground = ground;
     this.nodes = nodes;
     this.phones = phones;
@@ -48,14 +53,11 @@ export class Cluster {
     const nodes = new Nodes(emulator, async (name) => {
       const service = await Wa2aiProcess.start({
         whatsappWsUrl: emulator.url,
-        databaseUrl,
+        databaseUrl: options.through?.(databaseUrl) ?? databaseUrl,
         nodeArgs: options.nodeArgs,
         env: {
           WA2AI_NODE_ID: name,
-          WA2AI_LOG_LEVEL: 'info',
-          NODE_ENV: 'production',
-          // The people of the bench answer at once, which the service would treat as an auto-reply loop.
-          WA2AI_LOOP_TURNS: '0',
+          ...PRODUCTION,
           ...options.env,
         },
       });
@@ -63,7 +65,7 @@ export class Cluster {
       return service;
     });
     const made: Phone[] = [];
-    const cluster = new Cluster(ground, nodes, made, processes);
+    const cluster = new Cluster(ground, databaseUrl, nodes, made, processes);
     await nodes.addAll(options.names);
     for (let index = 0; index < options.accounts; index++) {
       const id = index === 0 ? 'default' : `account-${index + 1}`;
@@ -78,10 +80,14 @@ export class Cluster {
     return cluster;
   }
 
-  /** Processor time used so far by the nodes and by PostgreSQL, in seconds. */
-  cpuSeconds(): { nodes: number; postgres: number } {
-    const pids = [...this.#processes].map(({ pid }) => pid);
-    return { nodes: sum(pids.map(cpuOf)), postgres: sum(postgresPids(this.#ground).map(cpuOf)) };
+  /** Processor time used so far by all nodes, and by the PostgreSQL of all measurements. */
+  cpu(): UsedCpu {
+    return {
+      node: sum([...this.#processes].map(({ pid }) => cpuSeconds(pid))),
+      postgres:
+        cpuSeconds(serverPid(this.#ground), { withEnded: true }) +
+        sum(childrenOf(serverPid(this.#ground)).map((pid) => cpuSeconds(pid))),
+    };
   }
 
   async stop(): Promise<void> {
@@ -101,21 +107,10 @@ async function newDatabase(ownerUrl: string): Promise<string> {
   return url.href;
 }
 
-/** The server and its connections (Linux). */
-function postgresPids({ postgres }: BenchGround): number[] {
+/** PostgreSQL's main process; its connections are its children. */
+function serverPid({ postgres }: BenchGround): number {
   const pidFile = readFileSync(join(postgres.dataDir, 'postgres/data/postmaster.pid'), 'utf8');
-  const server = Number(pidFile.split('\n')[0]);
-  const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8');
-  return [server, ...children.trim().split(/\s+/).filter(Boolean).map(Number)];
-}
-
-/** 0 for a process that has ended: a connection of PostgreSQL may end at any time. */
-function cpuOf(pid: number): number {
-  try {
-    return cpuSeconds(pid);
-  } catch {
-    return 0;
-  }
+  return Number(pidFile.split('\n')[0]);
 }
 
 function sum(values: readonly number[]): number {

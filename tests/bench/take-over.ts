@@ -1,5 +1,6 @@
-import { type BenchGround, Cluster } from './cluster.ts';
-import { quantile } from './statistics.ts';
+import { Cluster } from './cluster.ts';
+import type { BenchGround } from './ground.ts';
+import { median } from './statistics.ts';
 
 /** Rounds in which the owner of an account is killed or paused. */
 export interface TakeOvers {
@@ -35,5 +36,5 @@ export async function takeOvers(
     await nodes.untilOpen();
   }
   await cluster.stop();
-  return { median: quantile(tookMs, 0.5), least: Math.min(...tookMs), most: Math.max(...tookMs) };
+  return { median: median(tookMs), least: Math.min(...tookMs), most: Math.max(...tookMs) };
 }
