@@ -299,40 +299,4 @@ describe('argument templates', () => {
       "a must be a whole number from 0 to 2^256-1, got 'ten'.",
     );
   });
-
-  it.each([
-    [{ args: ['{{text}}'] }, 'function', 'is missing: a template is for one function, and there are 5'],
-    [
-      { function: 'add', args: ['{{text}}'] },
-      'args',
-      'does not fit add(uint256,uint256): the input must have 2 values, got 1',
-    ],
-    [
-      { function: 'add', args: ['{{text}}', '{{from}}'] },
-      'args',
-      /^does not fit .*: b must be a whole number/,
-    ],
-    [{ function: 'add', args: [1, '{{channelId}}'] }, 'args', /b must be a whole number/],
-    [{ function: 'add', args: [1, 2 ** 60] }, 'args', /write large numbers as text/],
-    [{ function: 'greet', args: ['{{sender}}'] }, 'args', /^uses \{\{sender\}\}; there are text, from, /],
-    [{ function: 'greeet' }, 'function', /not among the functions/],
-    [{ function: 'add', output: 'is {{total}}' }, 'output', 'uses {{total}}, which is not among the outputs'],
-    [{ function: 'add', output: '{{#sum}}' }, 'output', 'never closes {{#sum}}'],
-    [{ function: 'add', output: 'is {{sum' }, 'output', "has '{{sum' without }}"],
-    [{ function: 'greet', args: ['Dear {{text'] }, 'args', "has '{{text' without }}"],
-    [{ function: 'greet', args: ['{{#text}}'] }, 'args', /^uses \{\{#text\}\}; there are text, from, /],
-    [{ function: 'greet', args: ['{{user.name}}'] }, 'args', /^uses \{\{user\.name\}\}; there are /],
-  ])('are checked when they are saved: %j', async (config, field, sentence) => {
-    const result = await rulesOf(specificationFunctions, config as Partial<AbiSettings>);
-    const problems = result.ok ? [] : result.problems;
-    expect(problems).toEqual([
-      { field, message: typeof sentence === 'string' ? sentence : expect.stringMatching(sentence) },
-    ]);
-  });
-
-  it('accept fields that are known only when a message arrives', async () => {
-    for (const args of [['{{text}}', 5], ['{{timestamp}}', '0x10'], { a: '1', b: '{{quotedText}}' }]) {
-      expect((await rulesOf(specificationFunctions, { function: 'add', args })).ok).toBe(true);
-    }
-  });
 });
