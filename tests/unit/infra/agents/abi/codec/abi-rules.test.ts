@@ -9,7 +9,8 @@ import { specificationFunctions } from '../../../../../fixtures/abi-echo-types.j
 
 async function rules(config: Partial<AbiSettings>, entries: readonly unknown[] = specificationFunctions) {
   const result = await rulesOf(entries, config);
-  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  if (!result.ok)
+    throw new Error(result.problems.map(({ field, message }) => `${field} ${message}`).join('; '));
   return result.rules;
 }
 
@@ -112,5 +113,14 @@ describe('argument templates', () => {
     for (const args of [['{{text}}', 5], ['{{timestamp}}', '0x10'], { a: '1', b: '{{quotedText}}' }]) {
       expect((await rulesOf(specificationFunctions, { function: 'add', args })).ok).toBe(true);
     }
+  });
+
+  it.each([
+    [['function f(string a)'], ['{{media}}'], "args does not fit f(string): a must be text, got 'a file'"],
+    [['function f(uint256 a)'], ['{{media}}'], 'args does not fit f(uint256): a must be a whole number'],
+    [['function f(string a)'], ['see {{media}}'], 'args puts {{media}} into other text; bytes stand alone'],
+    [['function f(bytes[] a)'], ['{{media}}'], 'args does not fit f(bytes[]): a must be a list'],
+  ])('that are a file are refused when they do not fit %j: %j', async (functions, args, sentence) => {
+    await expect(rules({ args }, functions)).rejects.toThrow(sentence);
   });
 });
