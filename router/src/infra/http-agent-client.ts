@@ -135,7 +135,11 @@ export class HttpAgentClient implements AgentClient {
   /** @throws {MediaError} */
   async #fileOf({ media }: IncomingMessage, { loadMedia }: AttemptOptions): Promise<InlineData | undefined> {
     if (!this.#adk.media || !media) return undefined;
-    if (!loadMedia) throw new MediaError('MEDIA_GONE', 'There is no way to the file of the message.');
+    if (!loadMedia)
+      throw new MediaError(
+        'MEDIA_GONE',
+        'The file of the message cannot be loaded: the caller provides no loadMedia.',
+      );
     return inlineDataOf(media, await loadMedia());
   }
 
