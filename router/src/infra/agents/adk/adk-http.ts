@@ -29,9 +29,9 @@ export function adkServer(
   const headers = new Headers();
   const secrets: string[] = [];
   if (url.username || url.password) {
-    const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
-    secrets.push(decodeURIComponent(url.password));
+    const [user, password] = [decoded(url.username), decoded(url.password)];
+    headers.set('authorization', `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`);
+    secrets.push(password);
   }
   for (const [name, value] of Object.entries(extraHeaders)) setHeader(headers, name, value);
   for (const value of headers.values()) secrets.push(value, ...value.split(' ').slice(1));
@@ -40,9 +40,20 @@ export function adkServer(
     name: `${url.origin}${path}`,
     url: (...segments) => `${url.origin}${path}/${segments.map(encodeURIComponent).join('/')}${url.search}`,
     headers,
-    secrets,
+    // An empty value would be found between any two characters of a text.
+    secrets: secrets.filter((secret) => secret !== ''),
     transport,
   };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new AgentProtocolError(
+      "Failed to send message to ADK agent: the user name or password in the agent's base URL is not percent-encoded correctly",
+    );
+  }
 }
 
 function parseUrl(text: string): URL {
