@@ -47,7 +47,7 @@ async function refresh() {
     const answer = await fetch(location.href, { cache: 'no-store' });
     const text = await answer.text();
     // Without the head: its style would count as a violation of this page's policy.
-    const next = new DOMParser().parseFromString(text.slice(text.indexOf('<body>')), 'text/html');
+    const next = new DOMParser().parseFromString(text.slice(text.indexOf('<body')), 'text/html');
     if (!next.querySelector('[data-part]')) return location.reload();
     document.title = next.querySelector('h1').textContent + ' · wa2ai';
     for (const part of document.querySelectorAll('[data-part]')) {
