@@ -326,7 +326,7 @@ describe('wa2ai agent, for an ADK agent', () => {
   it('check warns about an agent of the contract whose sessions cannot be read', async () => {
     const agent = await MockAgent.start();
     const { code, output } = await wa2ai('agent', 'check', agent.url);
-    expect(output).toMatch(/^WARN {2}the session tells of an earlier run +\d+ ms {2}it cannot be read/m);
+    expect(output).toMatch(/^WARN {2}the session shows an earlier run +\d+ ms {2}it cannot be read/m);
     expect(code).toBe(0);
     await agent.stop();
   });

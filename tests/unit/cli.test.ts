@@ -53,14 +53,14 @@ describe('wa2ai on the command line', () => {
   });
 
   it.each([
-    [['agent', 'nonsense', 'http://a'], 'there is no command "agent nonsense"; there are agent test,'],
-    [['route'], 'there is no command "route"; there is agent'],
+    [['agent', 'nonsense', 'http://a'], 'unknown command "agent nonsense"; use agent test,'],
+    [['route'], 'unknown command "route"; the only one is agent'],
     [['agent'], 'a command is missing'],
     [['agent', 'test'], 'the URL of the agent is missing'],
     [['agent', 'test', 'localhost:8080'], 'the URL of the agent must begin with http:// or https://'],
     [['agent', 'test', 'ftp://agent'], 'the URL of the agent must begin with http:// or https://'],
     [['agent', 'test', 'http://'], 'the URL of the agent must begin with http:// or https://'],
-    [['agent', 'test', 'http://a', 'b'], '"b" is one word too many'],
+    [['agent', 'test', 'http://a', 'b'], 'unexpected argument "b"'],
     [['agent', 'test', 'http://a', '--nonsense'], "Unknown option '--nonsense'"],
     [['agent', 'test', 'http://a', '--kind', 'soap'], '--kind must be adk or abi'],
     [

@@ -1,5 +1,4 @@
 import { EventEmitter, once } from 'node:events';
-import type { RequestListener } from 'node:http';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { RouteProbe } from '../../../../router/src/infra/agents/route-probe.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { AccountView, ClusterView, NodeView } from '../../../../../../router/src/core/ports/cluster.ts';
-import type { OpenWork } from '../../../../../../router/src/core/ports/message-log.ts';
+import type { MessageLog, OpenWork } from '../../../../../../router/src/core/ports/message-log.ts';
 import { createMetrics } from '../../../../../../router/src/infra/faces/rest/metrics/metrics.ts';
 import { FakeAccounts, FakeMessageLog } from '../../../../../support/http-api.ts';
 
@@ -10,7 +10,7 @@ afterEach(() => {
 
 function setup() {
   const messageLog = new FakeMessageLog();
-  const counts = vi.spyOn(messageLog, 'openWork');
+  const counts = vi.spyOn<MessageLog, 'openWork'>(messageLog, 'openWork');
   const clock = { nowMs: 1_000 };
   const metrics = createMetrics({ messageLog, monotonicMs: () => clock.nowMs });
   const accounts = new FakeAccounts();
@@ -21,6 +21,14 @@ function setup() {
   };
   return { messageLog, counts, clock, metrics, accounts, view, scrape };
 }
+
+const empty: OpenWork = {
+  messages: 0,
+  oldestMessageMs: 0,
+  replies: { queued: 1 },
+  unacknowledged: 0,
+  deadLetters: 0,
+};
 
 describe('the metrics of messages', () => {
   it('count messages, replies, dead letters, turns and account states', async () => {
@@ -92,14 +100,7 @@ describe('the metrics of messages', () => {
     await scrape();
     accounts.statuses.clear();
     clock.nowMs += 5_000;
-    const work: OpenWork = {
-      messages: 0,
-      oldestMessageMs: 0,
-      replies: { queued: 1 },
-      unacknowledged: 0,
-      deadLetters: 0,
-    };
-    counts.mockResolvedValueOnce(work);
+    counts.mockResolvedValueOnce(empty);
     const { text, lines } = await scrape();
     expect(text).not.toContain('account="sales"');
     expect(lines.filter((line) => line.startsWith('wa2ai_replies_waiting{'))).toEqual([
