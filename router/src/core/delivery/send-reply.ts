@@ -1,5 +1,6 @@
 import { chatHash } from '../chat-hash.ts';
 import { NotConnectedError, StorageUnavailableError, UploadFailedError, Wa2aiError } from '../errors.ts';
+import type { ChatId } from '../ids.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { QueuedReply } from '../ports/inbox.ts';
@@ -36,8 +37,8 @@ export interface SendReplyDeps {
 export class ReplySender {
   readonly #deps: SendReplyDeps;
   readonly #files: ReplyFiles;
-  /** Chats with a reply that was not sent because this process finishes: later replies would overtake it. */
-  readonly #closedChats = new Set<string>();
+  /** Chats with a reply that was not sent because this process finishes. */
+  readonly #closedChats = new Set<ChatId>();
 
   constructor(deps: SendReplyDeps) {
     this.#deps = deps;
@@ -65,7 +66,12 @@ export class ReplySender {
       // The row stays unacknowledged: its ack moves it on, or it is sent again with the same id at the next opening.
       log.warn({ err: error }, 'cannot store the state of a reply');
     }
-    if (this.#deps.finishing.aborted) this.#closedChats.add(chatId);
+    if (this.#deps.finishing.aborted) this.closeChat(chatId);
+  }
+
+  /** An older reply of the chat is left to the next process: later ones would overtake it. */
+  closeChat(chatId: ChatId): void {
+    this.#closedChats.add(chatId);
   }
 
   /** @param isMarked its row is `sending` for this attempt already */

@@ -57,7 +57,10 @@ export interface Outbox {
    * `delayMs` it goes back to `queued`, delayed for so long, the first four times.
    */
   markRefused(accountId: string, waMessageId: string, error: string, delayMs?: number): Promise<void>;
-  /** Delays a row that WhatsApp has not acknowledged, by the store's clock; it goes back to `queued`. */
+  /**
+   * Delays a row that WhatsApp has not acknowledged, by the store's clock; it goes back to `queued`. The delay of a row that
+   * was tried ends when that clock is set back by more than a minute.
+   */
   delay(outboxId: string, forMs: number, why: string): Promise<void>;
   /** Ends every delay of the account, regardless of the clock. */
   endDelays(accountId: string): Promise<void>;

@@ -1,5 +1,6 @@
 import { chatHash } from '../chat-hash.ts';
-import { type DeliverRepliesDeps, deliverReplies, type SendSlot } from '../delivery/deliver-reply.ts';
+import { type DeliverRepliesDeps, deliverReplies } from '../delivery/deliver-reply.ts';
+import type { SendSlot } from '../delivery/send-slot.ts';
 import { isRetryable, MediaError, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import type { Environment, Route } from '../models.ts';
 import type { ChatPolicy, PolicyStop } from '../policies/policy.ts';
@@ -98,6 +99,7 @@ async function endTurn(
   try {
     return { result, replies: await finishTurn(deps, turn, result, slot), slot };
   } catch (error) {
+    deps.stopping.throwIfAborted();
     if (isRetryable(error)) throw error;
     deps.log.error({ err: error }, 'end of turn rejected by the database, storing a dead letter');
     const fault = faultResult(error);
@@ -119,8 +121,13 @@ async function finishTurn(
     try {
       return await inbox.finishTurn(messageId, result, slot?.lease);
     } catch (error) {
+      // The slot stays open: its row may be stored.
       stopping.throwIfAborted();
-      if (!slot || !(error instanceof StorageUnavailableError)) throw error;
+      if (!slot) throw error;
+      if (!(error instanceof StorageUnavailableError)) {
+        slot.close();
+        throw error;
+      }
       log.warn({ err: error, attempt }, 'turn waits for the database');
       await clock.sleep(storageRetryMs(attempt), stopping);
     }

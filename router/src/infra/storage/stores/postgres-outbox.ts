@@ -34,6 +34,9 @@ const REOPEN_DEAD_LETTER = sql`
             reason = excluded.reason, error = excluded.error, attempts = excluded.attempts, trace = excluded.trace,
             failed_at = now(), replayed_at = NULL, closed_at = NULL`;
 
+/** True for a delayed row. A row tried before the server's clock was set back is not: its delay would be that much longer. */
+const IS_DELAYED = sql`(delayed_until > now() AND coalesce(tried_at <= now() + interval '1 minute', true))`;
+
 interface OverdueRow extends ReplyRow {
   attempts: number;
   open_for_ms: number;
@@ -81,7 +84,7 @@ export class PostgresOutbox implements Outbox {
       this.#postgres.query<ReplyRow>(sql`
         SELECT ${REPLY_COLUMNS} FROM outbox
         WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')
-          AND id > ${page.afterId ?? '0'}::bigint AND (delayed_until IS NULL OR delayed_until <= now())
+          AND id > ${page.afterId ?? '0'}::bigint AND ${IS_DELAYED} IS NOT TRUE
         ORDER BY id LIMIT ${page.limit}::integer`),
     );
     return rows.map(queuedReply);
@@ -93,7 +96,7 @@ export class PostgresOutbox implements Outbox {
         SELECT ${REPLY_COLUMNS} FROM outbox
         WHERE account_id = ${accountId} AND state = 'queued' AND NOT EXISTS (
           SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
-            AND o.id <= outbox.id AND o.state = 'queued' AND o.delayed_until > now())
+            AND o.id <= outbox.id AND o.state = 'queued' AND ${IS_DELAYED})
         ORDER BY id LIMIT ${limit}::integer`),
     );
     return rows.map(queuedReply);
@@ -111,7 +114,7 @@ export class PostgresOutbox implements Outbox {
             state = CASE state WHEN 'sent' THEN 'sent' ELSE 'sending' END
           FROM held
           WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
-            AND (delayed_until IS NULL OR delayed_until <= now()) AND NOT EXISTS (
+            AND ${IS_DELAYED} IS NOT TRUE AND NOT EXISTS (
             SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
               AND o.id < outbox.id AND o.state = 'queued')
           RETURNING 1

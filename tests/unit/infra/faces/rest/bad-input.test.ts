@@ -71,7 +71,7 @@ describe('a route with one mistake', () => {
     [failure({ fallbackText: ' ' }), 'config.failure.fallbackText must not be blank.'],
     [
       failure({ fallbackText: 'x', fallbackRouteId: '00000000-0000-4000-8000-000000000000' }),
-      'config.failure.fallbackText must not be given beside fallbackRouteId; choose one.',
+      'config.failure.fallbackText cannot be combined with fallbackRouteId; choose one.',
     ],
     [adk({ baseUrl: 'x' }), 'config.adk.baseUrl must be an http:// or https:// URL.'],
     [adk({ dialect: 'kebab' }), 'config.adk.dialect must be auto or snake or camel.'],
