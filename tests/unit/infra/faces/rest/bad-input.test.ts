@@ -103,7 +103,7 @@ describe('a route with one mistake', () => {
     const answer = await api.call('POST', '/api/routes', { ...good, regexFilter: '(unclosed' });
     expect(answer.status).toBe(400);
     expect(answer.body).toMatchObject({ success: false, code: 'INVALID_REGEX_PATTERN' });
-    expect(answer.body.error).toMatch(/^regexFilter is no valid pattern: .*Unterminated group\.$/);
+    expect(answer.body.error).toMatch(/^regexFilter is not a valid pattern: .*Unterminated group\.$/);
     expect(answer.body.details[0].field).toBe('regexFilter');
     const empty = await api.call('POST', '/api/routes', { ...good, regexFilter: '' });
     expect(empty.body.error).toBe('regexFilter must not be empty; leave it out to match every text.');
