@@ -32,7 +32,7 @@ export interface DeliverRepliesDeps {
 
 /**
  * Starts the delivery of stored replies of one account on the node that holds it. Returns at once. Nothing is lost when
- * that node does not hear of them, because it looks in the outbox from time to time.
+ * that node does not receive the message, because it polls the outbox.
  * @param slot under which the replies were stored
  */
 export function deliverReplies(
@@ -63,9 +63,9 @@ export interface DeliverDeps {
 }
 
 /**
- * Outbox → provider for one account: one send at a time in a chat, in outbox order; chats in parallel. The row is the
- * truth, memory only speeds up its way. A message that a crash or a lost connection left unacknowledged is sent again, with
- * the same WhatsApp id, when the connection opens.
+ * Outbox → provider for one account: one send at a time in a chat, in outbox order; chats in parallel. The row is
+ * authoritative; memory only makes its delivery faster. A message that a crash or a lost connection left unacknowledged
+ * is sent again, with the same WhatsApp id, when the connection opens.
  */
 export class ReplyDelivery {
   readonly #deps: DeliverDeps;
@@ -222,7 +222,7 @@ export class ReplyDelivery {
   }
 
   /**
-   * The account is about to be given up: takes nothing more, and resolves when everything queued is sent and marked.
+   * The account is about to be released: accepts no more replies, and resolves when everything queued is sent and marked.
    * Replies that come later stay in the outbox for the next node.
    */
   async finish(): Promise<void> {

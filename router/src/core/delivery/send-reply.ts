@@ -11,8 +11,8 @@ import type { SentMarker } from './sent-marker.ts';
 
 /**
  * Sends of a message, one after the other, that may not have gone out although the account is open (WhatsApp did not say
- * which devices a person has, or who is in a group), and the wait after the first, which grows with each. The messages
- * behind it in its chat wait as long: sent before it, they would appear before it.
+ * which devices a person has, or who is in a group), and the wait after the first, which grows with each. The later
+ * messages of its chat wait as long: sent before it, they would appear before it.
  */
 const MAX_UNCERTAIN = 3;
 const UNCERTAIN_WAIT_MS = 2_000;
@@ -23,11 +23,11 @@ export interface SendReplyDeps {
   outbox: Outbox;
   provider: Pick<ChatProvider, 'send' | 'upload' | 'status'>;
   marker: SentMarker;
-  /** Messages can be sent: the account is open, if limited. */
+  /** Messages can be sent: the account is open, perhaps limited. */
   isConnected(): boolean;
   /** Called when the outbox may have rows that were not seen yet. */
   pollQueue(): void;
-  /** Aborted: nothing is waited for any longer. */
+  /** Aborted: all waits end. */
   finishing: AbortSignal;
   clock: Clock;
   log: Logger;
@@ -46,7 +46,7 @@ export class ReplySender {
   }
 
   /**
-   * Never rejects: whatever happens to one row, the rest of the chat follows.
+   * Never rejects: after a failure, the next rows of the chat are sent.
    * @param isCurrent false once the connection that the row was queued for has ended: nothing is sent or stored then
    */
   async send(reply: QueuedReply, isCurrent: () => boolean = () => true): Promise<void> {
@@ -112,7 +112,7 @@ export class ReplySender {
   }
 
   /**
-   * Repeats `ask` until the database answers. It may have stored that the row is being sent; the messages behind it in its
+   * Repeats `ask` until the database answers. It may have stored that the row is being sent; the later messages of its
    * chat must not be sent before it.
    * @throws {StorageUnavailableError} the account is not open any more: the row is sent at the next opening, in its order
    */

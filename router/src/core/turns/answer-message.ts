@@ -32,9 +32,9 @@ export type TurnOutcome = 'answered' | 'answered-last' | 'idle';
 
 /**
  * Inbox → route → policies → agent → outbox, for the oldest unanswered message of one chat. Idempotent: a turn that was
- * ended before changes nothing, and the WhatsApp id of its reply stays the one stored first.
- * A turn that no repeat ends well (its message cannot be read, a fault of wa2ai itself) ends as a dead letter, so that the
- * messages behind it are answered.
+ * ended before changes nothing, and the WhatsApp id of its reply stays the one stored first. A turn that fails on every
+ * repeat (its message cannot be read, a defect of wa2ai) ends as a dead letter, so that the next messages of the chat are
+ * answered.
  * @param options.isRepeat a crash may have interrupted this turn: the agent's client then looks for an answer before it
  *   asks, as it does for a replayed message that was asked about before
  * @param options.turn the chat's oldest unanswered message, when the caller knows it: it is not read
@@ -78,7 +78,7 @@ export async function answerMessage(
   return turn.hasMore ? 'answered' : 'answered-last';
 }
 
-/** Takes the turn and stores its end; an error that a repeat would not change is an end too. */
+/** Takes the turn and stores its end; an error that a repeat would not change ends the turn too. */
 async function endTurn(
   deps: AnswerDeps,
   turn: PendingTurn,

@@ -251,11 +251,7 @@ async function fileOf({ media }: IncomingMessage, { loadMedia }: AttemptOptions)
       `The file of the message has more than ${MAX_MEDIA_BYTES} bytes.`,
     );
   }
-  if (!loadMedia)
-    throw new MediaError(
-      'MEDIA_GONE',
-      'The file of the message cannot be loaded: the caller provides no loadMedia.',
-    );
+  if (!loadMedia) throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
   return loadMedia();
 }
 
