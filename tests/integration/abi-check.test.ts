@@ -69,7 +69,10 @@ const cases: Array<[string, Spoil, string[]]> = [
   [
     'no health',
     ({ path }) => (path === '/health' ? { status: 404 } : undefined),
-    ['health: GET /health answers 200 with JSON', 'health after all checks: GET /health answers 200 with JSON'],
+    [
+      'health: GET /health answers 200 with JSON',
+      'health after all checks: GET /health answers 200 with JSON',
+    ],
   ],
   [
     'a decoder that throws for unknown selectors',
