@@ -249,7 +249,7 @@ async function fileOf({ media }: IncomingMessage, { loadMedia }: AttemptOptions)
       `The file of the message has more than ${MAX_MEDIA_BYTES} bytes.`,
     );
   }
-  if (!loadMedia) throw new MediaError('MEDIA_GONE', 'There is no way to the file of the message.');
+  if (!loadMedia) throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
   return loadMedia();
 }
 
