@@ -11,7 +11,7 @@ export const SOCKET_FUNCTIONS = [
   'relayMessage',
   'sendPresenceUpdate',
   'groupMetadata',
-  'updateMediaMessage',
+  'sendNode',
   'waUploadToServer',
   'requestPairingCode',
   'logout',

@@ -19,7 +19,8 @@ export class WhatsAppTime {
   /** Sets the time from the `t` of a `success` stanza, whole seconds; an invalid value is ignored. */
   tell(seconds: string | undefined): void {
     const serverMs = Number(seconds) * 1_000;
-    if (serverMs > EARLIEST_MS) this.#told = { serverMs, atMs: this.#clock.monotonicMs() };
+    if (!Number.isFinite(serverMs) || serverMs <= EARLIEST_MS) return;
+    this.#told = { serverMs, atMs: this.#clock.monotonicMs() };
   }
 
   /** Epoch milliseconds. */
