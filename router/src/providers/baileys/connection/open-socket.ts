@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import makeWASocket, { type BinaryNode, type SocketConfig, type WASocket } from '@whiskeysockets/baileys';
+import { UnsupportedBaileysError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import { type AccountSignal, createAccountSignal } from '../signal/signal-repository.ts';
@@ -59,7 +60,7 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
   socket.ws.on('upgrade', (response: IncomingMessage) => gateWrites(response.socket, auth.commits, mayUse));
   try {
     const baileysListener = takeMessageListener(socket);
-    if (!signal) throw new Error('Baileys made no signal repository with its socket');
+    if (!signal) throw new UnsupportedBaileysError('the socket makes no Signal repository');
     return { socket, signal, baileysListener };
   } catch (error) {
     socket.end(undefined);
