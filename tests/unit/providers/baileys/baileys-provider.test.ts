@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events';
-import type { WASocket } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../../../router/src/core/models.ts';
 import type { AccountStatus, ProviderEvents } from '../../../../router/src/core/ports/chat-provider.ts';
@@ -68,7 +67,7 @@ async function setup({ isLinked = true } = {}) {
     connect: () => {
       const socket = new FakeSocket();
       sockets.push(socket);
-      return { socket: socket as unknown as WASocket, baileysListener: () => undefined } as OpenedSocket;
+      return { socket, baileysListener: () => undefined } as unknown as OpenedSocket;
     },
   });
   const socket = () => sockets.at(-1) as FakeSocket;

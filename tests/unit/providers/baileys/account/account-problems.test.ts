@@ -34,7 +34,7 @@ describe('AccountProblems', () => {
     const sentences = problems.sentences();
     expect(sentences).toHaveLength(3);
     expect(sentences[0]).toContain(
-      'journal-1, journal-2, journal-3, journal-4, journal-5 and 995 more. They stay there',
+      'journal-1, journal-2, journal-3, journal-4, journal-5 and 995 more. They stay in the journal',
     );
     expect(sentences[1]).toContain('refused-5 and 995 more. The text is too long.');
     expect(sentences[2]).toContain('(1000 session)');
@@ -44,7 +44,7 @@ describe('AccountProblems', () => {
   it('names five ids without a count', () => {
     const { problems } = setup();
     for (let row = 1; row <= 5; row += 1) problems.journalUnreadable(`${row}`);
-    expect(problems.sentences()[0]).toContain(': 1, 2, 3, 4, 5. They stay there');
+    expect(problems.sentences()[0]).toContain(': 1, 2, 3, 4, 5. They stay in the journal');
   });
 
   it('names an id once', () => {

@@ -82,7 +82,7 @@ describe('the status', () => {
   it('contains the present problems', () => {
     const { tracker, problems, reported } = setup();
     problems.push('A key cannot be read.');
-    tracker.tell();
+    tracker.report();
     expect(reported).toMatchObject([{ state: 'starting', problems: ['A key cannot be read.'] }]);
     problems.length = 0;
     expect(tracker.status()).not.toHaveProperty('problems');

@@ -43,7 +43,7 @@ afterEach(async () => {
 
 const url = () => `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 
-async function setup({ mayUse = () => true, store = new MemoryKeyStore() } = {}) {
+async function setup({ mayUse = (): boolean => true, store = new MemoryKeyStore() } = {}) {
   const auth = await openAuthState({
     store,
     scope: { accountId: 'main', generation: 1 },
