@@ -35,6 +35,9 @@ export interface BaileysProviderOptions {
   onReceiptSent?(): void;
   /** Checked before each connection, so that nothing is received that cannot be stored. Default: no check. */
   storage?: Pick<StorageHealth, 'check'>;
-  /** The lease of this account: verified before each login, and checked for each write to the socket. Default: always valid. */
+  /**
+   * The lease of this account: verified before each login, and checked for each write to the socket. Default: always
+   * valid.
+   */
   fence?: Pick<Fence, 'isHeld' | 'isTakeOver' | 'verify'>;
 }

@@ -2,8 +2,8 @@
 const MAX_NAMED = 5;
 
 /**
- * Problems with single stored rows while the account works: one sentence per kind, ready to show. They are kept until the
- * process ends, and their length is limited.
+ * Problems with single stored rows while the account works: one sentence per kind, ready to show. They are kept until
+ * the process ends, and their length is limited.
  */
 export class AccountProblems {
   readonly #onChange: () => void;

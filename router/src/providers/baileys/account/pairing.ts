@@ -32,8 +32,8 @@ export class Pairing {
   }
 
   /**
-   * WhatsApp sends QR codes to a new socket, each valid for a short time. Call the returned function with each of them; it
-   * rejects when WhatsApp gives no pairing code.
+   * WhatsApp sends QR codes to a new socket, each valid for a short time. Call the returned function with each of them;
+   * it rejects when WhatsApp gives no pairing code.
    */
   offersOf(socket: Pick<WASocket, 'requestPairingCode'>): (qr: string) => Promise<void> {
     let count = 0;

@@ -23,8 +23,9 @@ export interface DownloadOptions {
 }
 
 /**
- * Downloads and decrypts a file, from WhatsApp's host by the path of the reference, without a socket. Baileys' own download
- * has no limit of size or time, uses the host that the sender's message names, and checks neither MAC nor hash.
+ * Downloads and decrypts a file, from WhatsApp's host by the path of the reference, without a socket. Baileys' own
+ * download has no limit of size or time, uses the host that the sender's message names, and checks neither MAC nor
+ * hash.
  * @throws {MediaError} with each of its codes; the sentences contain no address and no key
  * @throws the signal's reason when `signal` aborts
  */

@@ -26,7 +26,8 @@ export type MediaReference = z.output<typeof storedReference>;
 
 /**
  * The reference to a file, as text for the inbox; `` when the message does not have all that a download needs.
- * Of a URL only the path is stored: wa2ai chooses the host, not the message. A URL of a foreign host gives no reference.
+ * Of a URL only the path is stored: wa2ai chooses the host, not the message. A URL of a foreign host gives no
+ * reference.
  */
 export function writeReference(type: FileType, media: Record<string, unknown>, sizeBytes?: number): string {
   const path = pathOf(media);

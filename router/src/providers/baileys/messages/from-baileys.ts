@@ -58,14 +58,15 @@ const MAX_AHEAD_MS = 24 * 60 * 60 * 1000;
  * Translates a message of Baileys' `messages.upsert` into what core stores. Pure and total: no proto makes it throw.
  *
  * Everything that a person wrote or did becomes a message. A message that must not be answered has an `ignoredReason`
- * (`IgnoredReason`): own messages except in the self-chat (core decides on those), status updates, history, old messages,
- * reactions, votes, deletions, pins, calls. Traffic between machines is a `skip`: key distribution, app state, history
- * notices, disappearing-message settings, group events, peer messages, newsletters, and addresses that are not a chat.
+ * (`IgnoredReason`): own messages except in the self-chat (core decides on those), status updates, history, old
+ * messages, reactions, votes, deletions, pins, calls. Traffic between machines is a `skip`: key distribution, app
+ * state, history notices, disappearing-message settings, group events, peer messages, newsletters, and addresses that
+ * are not a chat.
  *
  * An undecryptable stanza is kind `undecryptable`; its text may arrive later with the same id.
- * All addresses of the stanza are used: `remoteJid` and `remoteJidAlt`, `participant` and `participantAlt`. One of a pair
- * is a number and the other a LID, in either order; `pnForLid` gives a missing number.
- * `sentAtMs` is WhatsApp's time; without a usable one, or one more than a day ahead of `nowMs`, it is `nowMs`.
+ * All addresses of the stanza are used: `remoteJid` and `remoteJidAlt`, `participant` and `participantAlt`. One of a
+ * pair is a number and the other a LID, in either order; `pnForLid` gives a missing number. `sentAtMs` is WhatsApp's
+ * time; without a usable one, or one more than a day ahead of `nowMs`, it is `nowMs`.
  */
 export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysResult {
   const key = m?.key;

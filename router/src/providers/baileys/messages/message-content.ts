@@ -43,7 +43,9 @@ const MAX_FILE_NAME_CHARS = 200;
 
 const MAX_DEPTH = 12;
 
-/** Envelopes of the form `{ message }`; WAProto calls them FutureProofMessage, and DeviceSentMessage has the same form. */
+/**
+ * Envelopes of the form `{ message }`; WAProto calls them FutureProofMessage, and DeviceSentMessage has the same form.
+ */
 const WRAPPERS: Key[] = [
   'deviceSentMessage',
   'ephemeralMessage',
@@ -96,7 +98,9 @@ const TEXTS: Array<[Key, string[]]> = [
   ],
 ];
 
-/** Media and cards: a caption makes them `text`; the last list has the paths of the text to use when they are quoted. */
+/**
+ * Media and cards: a caption makes them `text`; the last list has the paths of the text to use when they are quoted.
+ */
 const CARDS: Array<[Key, MessageKind, string[], string[]]> = [
   ['imageMessage', 'image', ['caption'], []],
   ['videoMessage', 'video', ['caption'], []],
@@ -166,8 +170,8 @@ const MESSAGE_EDIT = 14;
 
 /**
  * Reads the content of a message. Total: no value makes it throw.
- * Media with a caption is `text`; the other kinds have no text that a person wrote, so their text is ''. A kind that wa2ai
- * does not know is `other`, so that it is stored and not lost.
+ * Media with a caption is `text`; the other kinds have no text that a person wrote, so their text is ''. A kind that
+ * wa2ai does not know is `other`, so that it is stored and not lost.
  * @param message `WAMessage.message`, of any version and depth of wrapping
  * @returns the content, or `skip` with a reason when it has nothing that a person wrote or did
  */

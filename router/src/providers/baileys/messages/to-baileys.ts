@@ -49,8 +49,8 @@ export function fileToBaileys(message: OutgoingMessage, content: Uint8Array | un
 
 /**
  * The same message as WhatsApp content, for `getMessage`: Baileys encrypts it again when a phone could not decrypt it.
- * A text has the form that `sendMessage` gave it, an extended text. Undefined for a file that was not uploaded, because it
- * was not sent either.
+ * A text has the form that `sendMessage` gave it, an extended text. Undefined for a file that was not uploaded, because
+ * it was not sent either.
  */
 export function toProto(message: OutgoingMessage, content?: Uint8Array): proto.IMessage | undefined {
   if (message.media) return content && proto.Message.decode(content);

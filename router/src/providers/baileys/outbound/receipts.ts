@@ -4,14 +4,19 @@ import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { OwnJids } from '../inbound/read-stanza.ts';
 
-/** States by the `type` of a receipt stanza. No type is a delivery; `inactive` is a delivery to a client in the background. */
+/**
+ * States by the `type` of a receipt stanza. No type is a delivery; `inactive` is a delivery to a client in the
+ * background.
+ */
 const STATES: Record<string, MessageReceipt['state']> = {
   inactive: 'delivered',
   read: 'read',
   played: 'read',
 };
 
-/** The receipts of other people for own messages in a `receipt` stanza; none for retry requests and own devices. Pure. */
+/**
+ * The receipts of other people for own messages in a `receipt` stanza; none for retry requests and own devices. Pure.
+ */
 export function receiptsOf(node: BinaryNode, own: OwnJids, nowMs: number): MessageReceipt[] {
   const { attrs } = node;
   const type = attrs.type;
@@ -66,7 +71,10 @@ const RETRY_MS = 5_000;
 /** Beyond this the oldest receipts are dropped: nothing waits for them. */
 const MAX_KEPT = 20_000;
 
-/** Stores receipts in batches, in order. Receipts that could not be stored are added to the next batch, or stored after 5 s. */
+/**
+ * Stores receipts in batches, in order. Receipts that could not be stored are added to the next batch, or stored after
+ * 5 s.
+ */
 export class ReceiptBatch {
   readonly #store: (receipts: MessageReceipt[]) => Promise<void>;
   readonly #log: Logger;

@@ -15,8 +15,8 @@ export interface AuthState extends AuthenticationState {
   readonly steps: SignalSteps;
   /**
    * Call it before each connection. Checks that the store works, accepts units again after a failed commit, stores
-   * credentials that could not be stored, and removes the identity of an unfinished pairing: WhatsApp would treat it as a
-   * login with unknown keys.
+   * credentials that could not be stored, and removes the identity of an unfinished pairing: WhatsApp would treat it as
+   * a login with unknown keys.
    * @throws {StorageUnavailableError} do not connect
    */
   prepare(): Promise<void>;

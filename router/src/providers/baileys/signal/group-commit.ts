@@ -24,7 +24,8 @@ const RETRY_AFTER_MS = [50, 250];
 
 /**
  * Makes the units of one account durable, in the order of `append`: one commit contains all units that were appended
- * during the previous one. Units depend on each other, so after a failed commit nothing can be appended until `recover`.
+ * during the previous one. Units depend on each other, so after a failed commit nothing can be appended until
+ * `recover`.
  */
 export class GroupCommit {
   readonly #store: KeyStore;

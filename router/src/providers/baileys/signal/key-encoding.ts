@@ -15,8 +15,8 @@ export function encodeKey(category: string, value: unknown): string {
 }
 
 /**
- * Baileys passes a sender key as JSON in a form that its own reader (BufferJSON) does not recognize as bytes. The keys of
- * skipped messages would be useless, and every late group message undecryptable. This writes the form of the reader.
+ * Baileys passes a sender key as JSON in a form that its own reader (BufferJSON) does not recognize as bytes. The keys
+ * of skipped messages would be useless, and every late group message undecryptable. This writes the form of the reader.
  */
 function encodeSenderKey(value: Uint8Array): string {
   return JSON.stringify(JSON.parse(Buffer.from(value).toString()), BufferJSON.replacer);

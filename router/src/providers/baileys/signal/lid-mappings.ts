@@ -21,8 +21,8 @@ export interface LidMappingsOptions {
 }
 
 /**
- * The pairs of number and LID that are one person, for Baileys outside of Signal steps. Each call that learns pairs is a
- * separate step; WhatsApp is queried for unknown numbers outside of steps.
+ * The pairs of number and LID that are one person, for Baileys outside of Signal steps. Each call that learns pairs is
+ * a separate step; WhatsApp is queried for unknown numbers outside of steps.
  */
 export class LidMappings {
   readonly #options: LidMappingsOptions;

@@ -3,8 +3,9 @@ import type { AccountKeys } from './account-keys.ts';
 import { Unit } from './unit.ts';
 
 /**
- * Runs the Signal work of one account, one step at a time: encryption, decryption, sender keys, session migration. No step
- * can overwrite the changes of another. The writes of a step are one unit, appended to the group commit when it succeeds.
+ * Runs the Signal work of one account, one step at a time: encryption, decryption, sender keys, session migration. No
+ * step can overwrite the changes of another. The writes of a step are one unit, appended to the group commit when it
+ * succeeds.
  */
 export class SignalSteps {
   readonly #keys: AccountKeys;
@@ -51,7 +52,7 @@ export class SignalSteps {
   /**
    * Runs `work` alone, after all earlier steps. Do not call it inside a step: it would wait for itself.
    * @returns the result, and the number of the step's unit; 0 when it wrote nothing
-   * @throws {StorageUnavailableError} a key could not be read, or the unit cannot be stored; also when `work` catches that
+   * @throws {StorageUnavailableError} a key could not be read, even if `work` catches that, or the unit cannot be stored
    */
   run<T>(work: (unit: Unit) => Promise<T>): Promise<{ result: T; unit: number }> {
     return this.#alone(async () => {

@@ -16,7 +16,7 @@ describe('the log of Baileys', () => {
       {
         level: 'debug',
         message: 'Baileys error',
-        fields: { said: 'failed', error: 'Bad MAC', waMessageId: '3EB0A' },
+        fields: { baileysMessage: 'failed', error: 'Bad MAC', waMessageId: '3EB0A' },
       },
     ]);
   });
@@ -27,10 +27,10 @@ describe('the log of Baileys', () => {
     ['nothing', undefined, undefined, 'Baileys'],
     ['null and a text', null, 'failed', 'failed'],
     ['an id that is not text', { key: { id: 7 } }, 'failed', 'failed'],
-  ])('accepts %s', (_, fields, message, said) => {
+  ])('accepts %s', (_, fields, message, baileysMessage) => {
     const { logger, lines } = setup();
     logger.warn(fields, message);
-    expect(lines[0]?.fields).toEqual({ said, error: undefined, waMessageId: undefined });
+    expect(lines[0]?.fields).toEqual({ baileysMessage, error: undefined, waMessageId: undefined });
   });
 
   it('takes the error under either name', () => {

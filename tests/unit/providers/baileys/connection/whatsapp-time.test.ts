@@ -20,7 +20,7 @@ describe('WhatsAppTime', () => {
 
   it.each([5 * HOUR_MS, -5 * HOUR_MS])('is not affected when the clock is set by %i ms', async (jumpMs) => {
     const { clock, time } = setup();
-    time.tell(String(LOGIN_MS / 1_000));
+    time.set(String(LOGIN_MS / 1_000));
     clock.jumpMs(jumpMs);
     await clock.advanceMs(1_500);
     expect(time.now()).toBe(LOGIN_MS + 1_500);
@@ -28,9 +28,9 @@ describe('WhatsAppTime', () => {
 
   it('is set again by each login, also back', async () => {
     const { clock, time } = setup();
-    time.tell(String(LOGIN_MS / 1_000));
+    time.set(String(LOGIN_MS / 1_000));
     await clock.advanceMs(HOUR_MS);
-    time.tell(String(LOGIN_MS / 1_000));
+    time.set(String(LOGIN_MS / 1_000));
     expect(time.now()).toBe(LOGIN_MS);
   });
 
@@ -38,8 +38,8 @@ describe('WhatsAppTime', () => {
     'ignores the invalid time %j',
     (seconds) => {
       const { time } = setup();
-      time.tell(String(LOGIN_MS / 1_000));
-      time.tell(seconds);
+      time.set(String(LOGIN_MS / 1_000));
+      time.set(seconds);
       expect(time.now()).toBe(LOGIN_MS);
     },
   );
