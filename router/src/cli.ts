@@ -19,15 +19,15 @@ const kindNames = kinds.map(({ name }) => name).join('|');
 const HELP = `wa2ai: tools for people who write agents
 
   wa2ai agent test URL     calls the agent once
-  wa2ai agent inspect URL  looks at the agent without calling it
+  wa2ai agent inspect URL  shows what the agent says about itself
   wa2ai agent check URL    checks what wa2ai needs from it
 
   wa2ai agent COMMAND --help
   wa2ai --version
 
-Exit codes: 0 fine, 1 the agent did not do as it should, 2 a mistake on the command line.`;
+Exit codes: 0 success, 1 the agent failed, 2 wrong usage.`;
 
-const COMMON_HELP = `  --kind ${kindNames}  what the agent speaks (default: found out)
+const COMMON_HELP = `  --kind ${kindNames}  protocol of the agent (default: detected)
   --json           the result as JSON
   --timeout MS     longest wait for one answer (default 30000)`;
 
@@ -60,7 +60,7 @@ function readArguments(): { values: Values; positionals: string[] } {
       },
     });
   } catch (error) {
-    // The first sentence says what is wrong, the others how to get around it.
+    // The first sentence says what is wrong; the others suggest workarounds.
     const [sentence = ''] = (error instanceof Error ? error.message : String(error)).split('. ');
     throw new ToolUsageError(sentence);
   }
@@ -78,12 +78,12 @@ async function main(): Promise<number> {
     console.log(noun === 'agent' && verb ? helpOf(verb) : HELP);
     return 0;
   }
-  if (noun !== 'agent') throw new ToolUsageError(`there is no command "${noun}"; there is agent`);
+  if (noun !== 'agent') throw new ToolUsageError(`unknown command "${noun}"; the only one is agent`);
   if (!verb) {
-    const what = word === undefined ? 'a command is missing' : `there is no command "agent ${word}"`;
-    throw new ToolUsageError(`${what}; there are agent ${VERBS.join(', agent ')}`);
+    const what = word === undefined ? 'a command is missing' : `unknown command "agent ${word}"`;
+    throw new ToolUsageError(`${what}; use agent ${VERBS.join(', agent ')}`);
   }
-  if (rest.length > 0) throw new ToolUsageError(`"${rest[0]}" is one word too many`);
+  if (rest.length > 0) throw new ToolUsageError(`unexpected argument "${rest[0]}"`);
   const input = inputOf(url, values);
   const { tools } = await kindOf(input, values.kind);
   const { report, text, isGood } = await tools[verb].run(input);
@@ -104,11 +104,11 @@ function inputOf(url: string, { kind: _, json: _json, ...values }: Values): Tool
     throw new ToolUsageError('--timeout must be in milliseconds');
   }
   const options = values as Record<string, string | undefined>;
-  // The person at the terminal may call any address.
+  // A person at a terminal may call any address.
   return { url, options, timeoutMs, transport: new AgentTransport(new Egress('any')), clock: holdingClock };
 }
 
-/** The kind that was named, or that only one kind's options fit, or whose agent answers at the URL. */
+/** The kind that `--kind` names, else the only one that has the given options, else the one whose agent answers at the URL. */
 async function kindOf(input: ToolInput, named: string | boolean | undefined): Promise<KindWithTools> {
   if (named !== undefined) {
     const kind = kinds.find(({ name }) => name === named);

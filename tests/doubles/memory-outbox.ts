@@ -145,7 +145,7 @@ export class MemoryOutbox implements Outbox {
         row.accountId === accountId &&
         (row.state === 'sending' || row.state === 'sent') &&
         row.triedAt !== undefined &&
-        row.triedAt.getTime() <= nowMs - page.ackTimeoutMs,
+        (row.triedAt.getTime() <= nowMs - page.ackTimeoutMs || this.#wasTriedBeforeClockSetBack(row)),
     );
     return late.slice(0, page.limit).map((row) => {
       row.error = `WhatsApp has not acknowledged it in ${page.ackTimeoutMs} ms; it is sent again with the same id.`;
@@ -229,7 +229,12 @@ export class MemoryOutbox implements Outbox {
   }
 
   #isHeld(row: MemoryReply): boolean {
-    return row.delayedUntil !== undefined && row.delayedUntil.getTime() > this.#state.now();
+    const isDelayed = row.delayedUntil !== undefined && row.delayedUntil.getTime() > this.#state.now();
+    return isDelayed && !this.#wasTriedBeforeClockSetBack(row);
+  }
+
+  #wasTriedBeforeClockSetBack({ triedAt }: MemoryReply): boolean {
+    return triedAt !== undefined && triedAt.getTime() > this.#state.now() + 60_000;
   }
 
   /** Whether the row, or an older row of its chat, is delayed. */

@@ -92,7 +92,7 @@ describe('At the start', () => {
     const { problems, state } = await account();
     expect(state).toBe('open');
     expect(problems).toEqual([
-      expect.stringMatching(/journal holds messages that cannot be read.*NOISE, NOISE2/),
+      expect.stringMatching(/journal has messages of unknown chats that cannot be read: NOISE, NOISE2/),
     ]);
     expect((await bed.service.api('GET', '/health/ready')).status).toBe(200);
   });

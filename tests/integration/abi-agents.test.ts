@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../router/src/core/errors.ts';
 import type { AbiSettings } from '../../router/src/infra/agents/abi/abi-settings.ts';
-import { callUrl } from '../../router/src/infra/agents/abi/codec/abi-wire.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiEthersAgent } from '../fixtures/abi-ethers-agent.js';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
@@ -137,16 +136,6 @@ describe('an agent with the defects of a naive example', () => {
 });
 
 describe('the URL of a call', () => {
-  it.each([
-    ['http://agent', undefined, 'http://agent/'],
-    ['http://agent:8080/base', undefined, 'http://agent:8080/base'],
-    ['http://agent/base/?k=1', '/call', 'http://agent/base/call?k=1'],
-    ['https://agent', undefined, 'https://agent/'],
-    ['http://[::1]:8080', '/call', 'http://[::1]:8080/call'],
-  ])('%s %s', (endpoint, path, url) => {
-    expect(callUrl(endpoint, path)).toBe(url);
-  });
-
   it.runIf(process.getuid?.() === 0)('has port 80 by default, where a container listens', async () => {
     const agent = await startAbiMockAgent({ port: 80 });
     try {

@@ -73,7 +73,7 @@ describe('an agent that fails', () => {
     const error = await abiFailure({ url: agent.url.replace('http:', 'https:') }, '/greet A');
     expect(error).toBeInstanceOf(AgentUnavailableError);
     expect(error.message).toBe(
-      'The ABI agent cannot be reached: it does not speak TLS on that port, so its address may have to begin with http://.',
+      'The ABI agent cannot be reached: it does not speak TLS on that port; its address may have to begin with http://.',
     );
   });
 

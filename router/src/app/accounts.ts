@@ -24,7 +24,7 @@ import type { TurnParts } from './turns.ts';
 
 /** How long turns that run may take to end when the service stops; the others continue at the next start. */
 const STOP_GRACE_MS = 5_000;
-/** How often the outbox is read for replies of other nodes, whose message was lost, and for missing acks. */
+/** How often the outbox is read for replies of other nodes whose message to this node was lost, and for missing acks. */
 const POLL_EVERY_MS = 5_000;
 
 export interface AccountsDeps extends DatabaseParts, ClusterParts, TurnParts {
@@ -79,13 +79,13 @@ export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager 
       void delivery.resendUnacknowledged();
     }
   };
-  const greet = () => {
+  const announce = () => {
     bus.broadcast({ kind: 'accounts-changed' });
     bus.publish({ kind: 'status-request' });
     pollOutbox();
   };
   bus.on('accounts-changed', () => leases.nudge());
-  bus.onBack(greet);
+  bus.onBack(announce);
   const stopping = new AbortController();
   return {
     parts: { leases },
@@ -96,7 +96,7 @@ export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager 
       await workers.start();
       await leases.start();
       void every(POLL_EVERY_MS, stopping.signal, pollOutbox);
-      greet();
+      announce();
     },
     stop: async () => {
       stopping.abort();

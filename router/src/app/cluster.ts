@@ -23,7 +23,7 @@ export interface ClusterParts {
   accounts: ClusterAccounts;
 }
 
-/** What connects this node with the others on its database. */
+/** The parts that connect this node with the others on its database. */
 export function createCluster(config: Config, database: DatabaseParts, log: Logger): Part<ClusterParts> {
   const { nodeId, postgres, storage, databaseUrl } = database;
   const bus = new NodeBus(

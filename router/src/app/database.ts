@@ -11,7 +11,7 @@ import type { Part } from './part.ts';
 const CHECK_EVERY_MS = 5_000;
 
 export interface DatabaseParts {
-  /** Holds a password: never for a log. */
+  /** Contains a password: never log it. */
   databaseUrl: string;
   postgres: Postgres;
   storage: StorageCheck;

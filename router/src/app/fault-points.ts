@@ -4,13 +4,13 @@ import type { Inbox } from '../core/ports/inbox.ts';
 import type { KeyStore } from '../core/ports/key-store.ts';
 
 /**
- * Moments on a message's way at which a crash test can end the process, in the order of the way:
+ * Points in the processing of a message at which a crash test can end the process, in their order:
  *
  * - `after-decrypt` the plaintext is known, neither it nor the ratchet's step is stored
- * - `after-journal` both are stored, no delivery receipt is out
+ * - `after-journal` both are stored, no delivery receipt is sent
  * - `after-receipt` the delivery receipt is written
  * - `after-inbox-commit` the inbox has the message, its turn is not started
- * - `in-agent-call` the agent was asked and has not answered
+ * - `in-agent-call` the request was sent, the agent has not answered
  * - `after-outbox-write` the reply is stored, nothing is sent
  * - `after-socket-write` the reply's bytes are written, its row does not say so
  * - `before-ack-recorded` WhatsApp's ack came, its row does not say so
@@ -28,18 +28,18 @@ export const FAULT_POINTS = [
 
 export type FaultPoint = (typeof FAULT_POINTS)[number];
 
-/** The process ends when it gets to `point` for the `pass`-th time, counted from 1. */
+/** The process ends when it reaches `point` for the `pass`-th time, counted from 1. */
 export interface FaultPlan {
   point: FaultPoint;
   pass: number;
 }
 
-/** How long the agent has had the question when `in-agent-call` ends the process, in milliseconds. */
+/** How long after the request `in-agent-call` ends the process, in milliseconds. */
 const ASKED_FOR_MS = 5;
 
 /**
- * Ends the process with SIGKILL at one moment of a message's way, for crash tests. What the composition wraps in it does
- * what it did before; without a plan nothing is wrapped at all.
+ * Ends the process with SIGKILL at one fault point, for crash tests. The adapters that it wraps work as before; without a
+ * plan nothing is wrapped.
  */
 export class FaultPoints {
   readonly #plan: FaultPlan | undefined;

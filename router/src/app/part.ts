@@ -1,4 +1,4 @@
-/** A part of the service: what it offers to the others, and how it starts and stops. */
+/** A part of the service: what other parts use of it, and how it starts and stops. */
 export interface Part<Parts> {
   readonly parts: Parts;
   start(): Promise<void>;

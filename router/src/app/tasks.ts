@@ -13,7 +13,7 @@ import type { DatabaseParts } from './database.ts';
 import type { Part } from './part.ts';
 import type { TurnParts } from './turns.ts';
 
-/** How often tasks that dead nodes left are looked for; only one node looks. */
+/** How often one node searches for unfinished tasks of dead nodes. */
 const RESUME_EVERY_MS = 60_000;
 
 export interface TaskParts {
@@ -21,7 +21,7 @@ export interface TaskParts {
   replay: ReplayDeps;
 }
 
-/** Long work that survives a crash. Started, it continues in the background what a process left. */
+/** Long work that survives a crash. Started, it continues unfinished tasks in the background. */
 export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log: Logger): Part<TaskParts> {
   const { databaseUrl, postgres, nodeId, bus, placement, registry, accounts, workers } = parts;
   const replay: ReplayDeps = {

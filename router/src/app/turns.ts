@@ -33,7 +33,7 @@ const MAX_AGENT_WAIT_MS = 10_000;
 export interface TurnParts {
   workers: ChatWorkers;
   agents: AgentClients;
-  /** The way of every request to an agent. */
+  /** Sends every request to an agent. */
   transport: AgentTransport;
   routes: RouteStore;
   matcher: TextMatcher;
@@ -43,7 +43,10 @@ export interface TurnParts {
   mintId(): string;
 }
 
-/** What answers messages: chat workers, routes, policies, agents. The accounts stop the workers, in their own order. */
+/**
+ * The parts that answer messages: chat workers, routes, policies, agents. The accounts stop the workers, in their own
+ * order.
+ */
 export function createTurns(
   config: Config,
   { postgres, nodeId, bus, placement, registry }: DatabaseParts & ClusterParts,

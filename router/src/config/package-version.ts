@@ -6,7 +6,7 @@ export function projectFolder(): string {
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
     if (existsSync(join(folder, 'package.json'))) return folder;
   }
-  throw new TypeError('package.json is missing beside the program');
+  throw new TypeError('no folder above the program contains package.json');
 }
 
 /** The version in the project's package.json. */

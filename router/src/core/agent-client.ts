@@ -5,7 +5,10 @@ import type { Logger } from './ports/logger.ts';
 export interface AttemptOptions {
   /** Ends the attempt early, e.g. at shutdown. */
   signal?: AbortSignal;
-  /** An earlier attempt of this message may have reached the agent (a crash came between): look before sending again. */
+  /**
+   * An earlier attempt of this message may have reached the agent before a crash: the client checks that before it sends
+   * again.
+   */
   isRepeat?: boolean;
   /**
    * What to do when an earlier attempt may have reached the agent and its session cannot be read: `retry` (default) sends
@@ -25,15 +28,15 @@ export interface AttemptOptions {
  * Port to one agent protocol (path and name fixed by the agent contract).
  *
  * `sendMessage` makes one attempt and returns the answer.
- * @throws {AgentUnavailableError} the agent did not take the request; sending it again is safe
- * @throws {AgentTimeoutError} the agent may have taken it; never sent again blindly
- * @throws {AgentUncertainError} an earlier attempt may have been taken, and nothing was sent
+ * @throws {AgentUnavailableError} the agent did not accept the request; sending it again is safe
+ * @throws {AgentTimeoutError} the agent may have accepted it; never sent again without a check
+ * @throws {AgentUncertainError} an earlier attempt may have been accepted, and nothing was sent
  * @throws {AgentProtocolError} no retry helps
  * @throws {MediaError} the message's file could not be loaded; the agent was not called
  */
 export interface AgentClient {
   sendMessage(endpoint: string, message: IncomingMessage, options?: AttemptOptions): Promise<AgentResponse>;
-  /** Whether a file without text means something to this agent. Absent: it does not. */
+  /** Whether this agent accepts a file without text. Absent: it does not. */
   takesFile?(message: IncomingMessage): Promise<boolean>;
   /** What `sendMessage` would send for this message, for an admin; the agent is not called. */
   preview?(message: IncomingMessage): Promise<Record<string, unknown>>;

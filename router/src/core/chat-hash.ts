@@ -2,8 +2,8 @@ const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /**
- * Names a chat in log lines without naming the person: eight hexadecimal digits (FNV-1a), the same for a message, its turn
- * and its reply, because all three have the JID that the chat was heard from.
+ * Names a chat in log lines without naming the person: eight hexadecimal digits (FNV-1a), the same for a message, its
+ * turn and its reply, because all three have the JID that the chat's messages come from.
  * @param jid without a device
  */
 export function chatHash(accountId: string, jid: string): string {

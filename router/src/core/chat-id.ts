@@ -19,7 +19,7 @@ const PHONE_USER = /^(\d{5,15})(?:_\d{1,5})?(?::(\d{1,5}))?$/;
 const LID_USER = /^(\d{1,20})(?:_\d{1,5})?(?::(\d{1,5}))?$/;
 const GROUP_USER = /^(\d{5,25}(?:-\d{5,20})?)$/;
 
-/** Parses a JID of any server; undefined when it is none. Never throws. */
+/** Parses a JID of any server; undefined when it is not a JID. Never throws. */
 export function parseJid(jid: string): Address | undefined {
   const at = jid.lastIndexOf('@');
   if (at < 1) return undefined;
@@ -65,10 +65,10 @@ export const ANY_CHANNEL = '*';
 const SEPARATORS = /[\s().\-\u2010-\u2015/\p{Cf}]/gu;
 
 /**
- * Brings what an admin writes as a channelId to its stored form: `*`, digits of a phone number, `<digits>@lid` or
+ * Converts a channelId as an admin writes it to its stored form: `*`, digits of a phone number, `<digits>@lid` or
  * `<id>@g.us`. Takes an international number with or without `+` or `00`, with spaces, dashes, dots, slashes and
- * brackets, a bare group id, and any JID of a person or group. Applied to its own result it changes nothing.
- * Undefined: it is no address of a chat, e.g. a national number with its leading 0.
+ * brackets, a bare group id, and any JID of a person or group. Applied to its own result it changes nothing. Undefined:
+ * it is not the address of a chat, e.g. a national number with its leading 0.
  */
 export function canonicalChannelId(input: string): string | undefined {
   const text = input.trim();
@@ -85,7 +85,7 @@ export function canonicalChannelId(input: string): string | undefined {
   return GROUP_USER.test(text) && digits.length > 15 ? groupJid(text) : undefined;
 }
 
-/** Stored channelId of a chat's address; undefined for what is no chat (status, broadcast, newsletter). */
+/** Stored channelId of a chat's address; undefined for an address that is not a chat (status, broadcast, newsletter). */
 export function channelIdOf(address: Address): string | undefined {
   switch (address.kind) {
     case 'phone':
@@ -105,7 +105,9 @@ export function jidOfChannelId(channelId: string): string | undefined {
   return channelId.includes('@') ? channelId : phoneJid(channelId);
 }
 
-/** What stands before `@`, as the agent contract's user and session ids use it; device and agent parts dropped. */
+/**
+ * The part before `@`, as the user and session ids of the agent contract contain it; without the device and agent parts.
+ */
 export function contractUser(idOrJid: string): string {
   const at = idOrJid.indexOf('@');
   const user = at < 0 ? idOrJid : idOrJid.slice(0, at);

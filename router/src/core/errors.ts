@@ -1,6 +1,6 @@
 /**
- * What to do after an error:
- * `retry` try again later · `dead` no try helps · `uncertain` it may have happened: never repeated without a check.
+ * What to do after an error: `retry` retry later · `dead` no retry helps · `uncertain` it may have happened: never
+ * retried without a check.
  */
 export type Disposition = 'retry' | 'dead' | 'uncertain';
 
@@ -40,12 +40,12 @@ export function errorOf(code: string, disposition: Disposition) {
   };
 }
 
-/** Whether repeating what threw this can help. Any error that is not wa2ai's own is a fault, which repeats. */
+/** Whether a retry can help. An error that is not one of wa2ai's is a defect, and a retry fails too. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof Wa2aiError && error.disposition === 'retry';
 }
 
-/** The database did not take or give something; nothing was stored and the caller may call again. */
+/** The database did not execute a statement; nothing was stored and the caller may call again. */
 export class StorageUnavailableError extends Wa2aiError {
   constructor(message: string, options?: { cause?: unknown; code?: string }) {
     super(options?.code ?? 'STORAGE_UNAVAILABLE', 'retry', message, options);
@@ -53,9 +53,9 @@ export class StorageUnavailableError extends Wa2aiError {
 }
 
 /**
- * Why the database cannot be used until an operator acts: the disk is full · it takes no writes · a right is missing · its
- * tables are not those of this version · a value is encrypted with a key that this node does not have · a newer version
- * has migrated it, so this node must be updated.
+ * Why the database cannot be used until an operator acts: the disk is full · it is read-only · a privilege is missing ·
+ * its tables are not those of this version · a value is encrypted with a key that this node does not have · a newer
+ * version has migrated it, so this node must be updated.
  */
 export type StorageTrouble = 'full' | 'read-only' | 'rights' | 'schema' | 'key' | 'newer';
 
@@ -98,7 +98,10 @@ export class AccountNotHeldError extends Wa2aiError {
   }
 }
 
-/** What is stored as the account's credentials cannot be read: it cannot log in, and nothing must overwrite them unasked. */
+/**
+ * The stored credentials of the account cannot be read: it cannot log in, and only an operator may decide to replace
+ * them.
+ */
 export class CredentialsDamagedError extends Wa2aiError {
   constructor(options?: { cause?: unknown }) {
     super(
@@ -122,7 +125,7 @@ export class UnsupportedBaileysError extends Wa2aiError {
   }
 }
 
-/** Pairing was asked for while the account is linked; nothing was changed. */
+/** Pairing was requested while the account is linked; nothing was changed. */
 export class AlreadyLinkedError extends Wa2aiError {
   constructor(accountId: string) {
     super('ALREADY_LINKED', 'dead', `WhatsApp account "${accountId}" is linked already; log it out first.`);
@@ -132,7 +135,7 @@ export class AlreadyLinkedError extends Wa2aiError {
 /** A send whose bytes may have reached WhatsApp; repeat only with the same WhatsApp id. */
 export class SendUncertainError extends errorOf('SEND_UNCERTAIN', 'uncertain') {}
 
-/** A file could not be uploaded: nothing was sent to the chat, and another try may help. */
+/** A file could not be uploaded: nothing was sent to the chat, and a retry may help. */
 export class UploadFailedError extends errorOf('UPLOAD_FAILED', 'retry') {}
 
 /** WhatsApp refused a message; no repeat helps (an error ack, an address that does not exist). */
@@ -140,7 +143,7 @@ export class SendRefusedError extends errorOf('SEND_REFUSED', 'dead') {}
 
 /** Why a message's file cannot be loaded, with the sentence for the person who sent it. */
 const MEDIA_FAILURES = {
-  /** WhatsApp's servers cannot be reached or are slow: another try may help. */
+  /** WhatsApp's servers cannot be reached or are slow: a retry may help. */
   MEDIA_UNAVAILABLE: ['retry', 'I could not load your file just now. Please send it again in a while.'],
   /** WhatsApp has deleted it, or never had it. */
   MEDIA_GONE: ['dead', 'Your file is no longer available. Please send it again.'],
@@ -149,7 +152,7 @@ const MEDIA_FAILURES = {
   MEDIA_TOO_LARGE: ['dead', 'Your file is too large. Please send one of at most 10 MB.'],
 } as const satisfies Record<string, readonly [Disposition, string]>;
 
-/** The file of a message could not be had. The agent was not asked and is not to blame. */
+/** The file of a message could not be loaded. The agent was not called. */
 export class MediaError extends Wa2aiError {
   /** A polite sentence for the chat, without any detail. */
   readonly forPerson: string;
@@ -161,10 +164,13 @@ export class MediaError extends Wa2aiError {
   }
 }
 
-/** The agent did not take the request: sending it again is safe. */
+/** The agent did not accept the request: sending it again is safe. */
 export class AgentUnavailableError extends Wa2aiError {
   readonly retryAfterMs: number | undefined;
-  /** The agent is not there (no connection, or a 429, 502 or 503): it may be starting, and a retry costs nothing. */
+  /**
+   * The agent cannot be reached (no connection, or a 429, 502 or 503): it may be starting, and a retry has no side
+   * effect.
+   */
   readonly isAway: boolean;
   constructor(message: string, options?: { cause?: unknown; retryAfterMs?: number; isAway?: boolean }) {
     super('AGENT_UNAVAILABLE', 'retry', message, options);
@@ -173,10 +179,15 @@ export class AgentUnavailableError extends Wa2aiError {
   }
 }
 
-/** The agent may have taken the request and gave no usable end in time; a blind retry could run the turn twice. */
+/**
+ * The agent may have accepted the request and did not answer in time; a retry without a check could run the turn twice.
+ */
 export class AgentTimeoutError extends errorOf('AGENT_TIMEOUT', 'uncertain') {}
 
-/** An earlier attempt may have run and nobody can say; the route forbids another one, so nothing was sent. */
+/**
+ * An earlier attempt may have reached the agent, and this cannot be checked; the route forbids another one, so nothing
+ * was sent.
+ */
 export class AgentUncertainError extends Wa2aiError {
   constructor() {
     super(

@@ -1,8 +1,8 @@
 declare const kind: unique symbol;
 
 /**
- * A string that names one kind of thing: a literal can be used as any kind, but an id of one kind is no id of another, so
- * that the compiler finds a LID that is passed as a phone number.
+ * A string that names one kind of thing: a literal can be used as any kind, but an id of one kind cannot be used as
+ * another, so that the compiler finds a LID that is passed as a phone number.
  */
 type Id<Kind extends string> = string & { readonly [kind]?: Kind };
 

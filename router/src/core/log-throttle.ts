@@ -9,7 +9,7 @@ export function isLoggedOccurrence(count: number): boolean {
 
 /**
  * Limits log lines about events that may repeat many times a second, such as failed retries of many loops while the
- * database is away. Counts each event by its name; remembers the 500 that occurred last.
+ * database is unavailable. Counts each event by its name; remembers the 500 that occurred last.
  */
 export class LogThrottle {
   readonly #events = new Map<string, { count: number; lastMs: number }>();

@@ -1,4 +1,4 @@
-/** What kind of WhatsApp message came in; only `text` reaches an agent. Media with a caption counts as `text`. */
+/** The kind of a received WhatsApp message. Media with a caption counts as `text`. */
 export type MessageKind =
   | 'text'
   | 'image'
@@ -16,24 +16,24 @@ export type MessageKind =
 /** Kinds of files that people send: `voice` is a recorded voice message, `audio` any other sound. */
 export type MediaKind = 'image' | 'video' | 'audio' | 'voice' | 'document' | 'sticker';
 
-/** The largest file that is taken from or sent to a chat. */
+/** The largest file that is loaded from or sent to a chat. */
 export const MAX_MEDIA_BYTES = 10_000_000;
 
-/** What a message says of the file it carries; its bytes are fetched only when an agent needs them (ports/media.ts). */
+/** What a message says about its file; the bytes are loaded only when an agent needs them (ports/media.ts). */
 export interface MediaInfo {
   kind: MediaKind;
   /** As the sender wrote it, at most 100 characters. */
   mimeType: string;
   /** Of documents, at most 200 characters. */
   fileName?: string;
-  /** As the sender says; absent when they do not. */
+  /** As the sender's app states it; absent when it does not. */
   sizeBytes?: number;
 }
 
 /** Kinds of files that an agent answers with. */
 export type ReplyMediaKind = 'image' | 'audio' | 'document';
 
-/** The file of a reply; its bytes are with the row in the outbox. */
+/** The file of a reply; its bytes are stored with the row in the outbox. */
 export interface ReplyMedia {
   kind: ReplyMediaKind;
   mimeType: string;
@@ -66,7 +66,7 @@ export interface IncomingMessage {
   /** WhatsApp account that received it; absent only in direct uses of an AgentClient. */
   accountId?: string;
   isGroup?: boolean;
-  /** The sender's LID (`<digits>@lid`), when known beside the number. */
+  /** The sender's LID (`<digits>@lid`), when it is known in addition to the number. */
   fromLid?: string;
   pushName?: string;
   kind?: MessageKind;
@@ -75,7 +75,7 @@ export interface IncomingMessage {
   editOf?: string;
   /** People whom the text mentions. */
   mentions?: Mention[];
-  /** The file it carries; a caption is the text. */
+  /** Its file; a caption is the text. */
   media?: MediaInfo;
 }
 
@@ -117,14 +117,14 @@ export interface FailurePolicy {
   backoffMs?: number;
   /** Upper limit of every such wait. Default 10,000. */
   maxBackoffMs?: number;
-  /** Longest `Retry-After` that is waited in full. Default 120,000. */
+  /** Longest `Retry-After` that is honoured; a longer one counts as this. Default 120,000. */
   maxRetryAfterMs?: number;
   /**
    * What to do when a run may have happened and the agent's session cannot be read. Default: `retry` after a crash of wa2ai
    * or a lost connection, `dead-letter` after a time-out.
    */
   uncertain?: 'retry' | 'dead-letter';
-  /** Stops calling an endpoint that failed so often in a row. Default: every message is an attempt. */
+  /** Stops calling an endpoint after this many failures in a row. Default: every message is an attempt. */
   circuit?: { failures: number; openMs: number };
   /** Gets one attempt, with the same message, when this route's agent has failed. Its own fallback is not used. */
   fallbackRouteId?: string;
@@ -138,7 +138,7 @@ export interface RouteAgent {
   settings: unknown;
 }
 
-/** Settings of a route: its agent beside what every kind shares. */
+/** Settings of a route: its agent, and what all kinds share. */
 export interface RouteConfig {
   /** Absent: the stored config names no agent kind of this version. */
   agent?: RouteAgent;
@@ -172,13 +172,13 @@ export interface Route {
 /** What an agent answered. `response` absent: the agent chose to say nothing. */
 export interface AgentResponse {
   success: boolean;
-  /** The answer of an earlier attempt, which was found at the agent; no request to answer the message was sent now. */
+  /** The answer of an earlier attempt, which was found at the agent; the message was not sent again. */
   isOfEarlierAttempt?: true;
   response?: string;
-  /** Sent after each other; the response is the caption of the first one that can have one. */
+  /** Sent one after the other; the response is the caption of the first one that can have one. */
   files?: ReplyFile[];
   metadata?: Record<string, unknown>;
-  /** What the message log shows of the exchange, bounded in size; may hold message text. */
+  /** What the message log shows of the exchange, bounded in size; may contain message text. */
   detail?: Record<string, unknown>;
 }
 

@@ -11,17 +11,17 @@ export interface BackoffLimits {
 export interface BackoffInput extends BackoffLimits {
   /** The attempt that failed, from 1. */
   attempt: number;
-  /** What the other side asked for (`Retry-After`), in milliseconds. */
+  /** The wait that the other side requested (`Retry-After`), in milliseconds. */
   retryAfterMs?: number;
   /** Uniform in [0, 1), e.g. Math.random. */
   random(): number;
 }
 
 /**
- * Wait before the next attempt, in whole milliseconds: exponential backoff with full jitter, a uniform draw from
- * [0, min(maxMs, baseMs · 2^(attempt-1))). With `retryAfterMs` the wait is at least that (up to `maxRetryAfterMs`),
- * plus jitter of up to a tenth of it, so that those who were turned away together do not come back together.
- * Total: odd numbers (negative, NaN, huge) give a wait within the bounds.
+ * Wait before the next attempt, in whole milliseconds: exponential backoff with full jitter, a uniform draw from [0,
+ * min(maxMs, baseMs · 2^(attempt-1))). With `retryAfterMs` the wait is at least that (up to `maxRetryAfterMs`), plus
+ * jitter of up to a tenth of it, so that callers that were rejected together do not retry together. Total: odd numbers
+ * (negative, NaN, huge) give a wait within the bounds.
  */
 export function backoffMs(input: BackoffInput): number {
   const { baseMs = 500, maxMs = 30_000, maxRetryAfterMs = 120_000 } = input;

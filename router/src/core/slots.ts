@@ -1,4 +1,4 @@
-/** Runs at most so many works at once; the others wait in the order in which they came. */
+/** Limits how many works run at once; the others wait in the order of the calls. */
 export class Slots {
   #free: number;
   readonly #waiting: Array<() => void> = [];

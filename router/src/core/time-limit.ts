@@ -2,7 +2,7 @@ import type { Clock } from './ports/clock.ts';
 
 /**
  * Waits for `work`, at most `limitMs`. It is not cancelled; its later result or error is ignored.
- * @returns its result; undefined when the time is over
+ * @returns its result; undefined after the limit
  * @throws what `work` throws within the time
  */
 export async function within<T>(
@@ -46,7 +46,7 @@ export async function withLimit<T>(
   }
 }
 
-/** @throws the signal's reason when it aborts before `wait` ends; what is waited for goes on */
+/** @throws the signal's reason when it aborts before `wait` ends; the awaited work is not cancelled */
 export async function orAbort<T>(wait: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return wait;
   signal.throwIfAborted();

@@ -33,7 +33,7 @@ import { holdingClock } from './clock/system-clock.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024;
-/** With files: one of the largest takes a third more in base64. */
+/** With files: base64 makes the largest file a third larger. */
 const MAX_BYTES_WITH_FILES = 16 * 1024 * 1024;
 
 /** Settings of HttpAgentClient; `timeout` and `adk` are the agent contract's, the rest has defaults. */
@@ -41,18 +41,18 @@ export interface HttpAgentClientConfig {
   /** Longest wait for one answer, in milliseconds. Default 30000. */
   timeout?: number;
   adk: Omit<AdkSettings, 'timeoutMs'>;
-  /** Takes the contract's log lines; without it nothing is logged. */
+  /** Receives the contract's log lines. Absent: nothing is logged. */
   log?: Logger;
-  /** Share one among clients, so that what one learns of a server the others know. Default: its own. */
+  /** What clients learn about servers; give several clients the same one. Default: its own. */
   state?: AdkState;
   /** Default: a new transport, which refuses cloud metadata addresses. */
   transport?: AgentTransport;
   clock?: Clock;
-  /** Largest answer read, in bytes; a larger one is cut off and an error. Default 2 MiB, with `adk.media` 16 MiB. */
+  /** Largest answer, in bytes; a larger one is an error. Default 2 MiB, with `adk.media` 16 MiB. */
   maxBytes?: number;
   /**
-   * How long after a time-out the session is watched for the answer of the run that was not waited for, in
-   * milliseconds; 0 = not at all. Only in the camelCase dialect. Default: `timeout`.
+   * How long the client watches the session for a late answer after a time-out, in milliseconds; 0 = not at all. Only in
+   * the camelCase dialect. Default: `timeout`.
    */
   lateAnswerMs?: number;
 }
@@ -60,8 +60,8 @@ export interface HttpAgentClientConfig {
 /**
  * Calls ADK agents over HTTP, as the agent contract says and as real ADK servers need it (refs/adk_api.md).
  *
- * It learns how a server spells its body, creates a missing session once, and lets no two runs of one session overlap.
- * After a time-out nothing is sent again: the client watches the session and returns an answer that comes late.
+ * It detects the spelling that a server accepts, creates a missing session once, and never has two runs of one session at
+ * the same time. After a time-out it sends nothing again: it watches the session and returns a late answer.
  */
 export class HttpAgentClient implements AgentClient {
   readonly #adk: Omit<AdkSettings, 'timeoutMs'>;
@@ -92,18 +92,18 @@ export class HttpAgentClient implements AgentClient {
 
   /**
    * Makes one attempt. `adk.baseUrl` of the configuration takes precedence over `endpoint`. The time limit starts when
-   * earlier attempts of the same session have ended. A message whose earlier attempt may have run (a time-out, a lost
-   * connection, or `options.isRepeat`) is looked for in the session first, and sent again only when it is not there or
-   * cannot be seen.
+   * earlier attempts of the same session have ended. If an earlier attempt of the message may have run (a time-out, a lost
+   * connection, or `options.isRepeat`), the client first looks for it in the session, and sends the message again only when
+   * it is not there or the session cannot be read.
    *
    * @returns the answer; without `response` when the agent said nothing. `metadata.adk` contains sessionId, userId,
    *   eventCount, invocationId and, where the server sends them, author, finishReason, usage and stateDelta
    * @throws {AgentUnavailableError} no connection, connection lost before an answer, 429, 502, 503, an overloaded model
-   *   before any tool ran, or a time-out after which the session shows that the run was never taken
+   *   before any tool ran, or a time-out after which the session shows that the run never started
    * @throws {AgentTimeoutError} no answer in time, 504, or an answer that broke off: the run may have happened
    * @throws {AgentProtocolError} any other status (500 too: the run may have had effects before it failed), an answer
    *   that is no array of events or too large, a run that reported an error, unusable settings
-   * @throws {MediaError} with `adk.media`: the message's file could not be had
+   * @throws {MediaError} with `adk.media`: the file of the message could not be loaded
    * @throws the signal's reason when `options.signal` aborts
    */
   async sendMessage(
@@ -127,7 +127,7 @@ export class HttpAgentClient implements AgentClient {
     });
   }
 
-  /** A file without words is for agents that take files. */
+  /** Whether the agent accepts a file without text. */
   async takesFile(): Promise<boolean> {
     return this.#adk.media ?? false;
   }
@@ -135,7 +135,7 @@ export class HttpAgentClient implements AgentClient {
   /** @throws {MediaError} */
   async #fileOf({ media }: IncomingMessage, { loadMedia }: AttemptOptions): Promise<InlineData | undefined> {
     if (!this.#adk.media || !media) return undefined;
-    if (!loadMedia) throw new MediaError('MEDIA_GONE', 'There is no way to the file of the message.');
+    if (!loadMedia) throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
     return inlineDataOf(media, await loadMedia());
   }
 
@@ -190,10 +190,10 @@ export class HttpAgentClient implements AgentClient {
     return responseOf(run, answer, this.#adk.media ? filesIn(events) : []);
   }
 
-  /** Ends an attempt whose run may have happened: with a late answer, as never begun, or with `failure`. */
+  /** Ends an attempt whose run may have happened: with a late answer, as never started, or with `failure`. */
   async #settle(attempt: AdkAttempt, failure: Wa2aiError): Promise<AgentResponse> {
     this.#state.noteDoubt(attempt.sessionKey, attempt.run.messageId);
-    // The contract's own spelling carries no mark by which the run could be found again.
+    // The contract's spelling has no field that marks the message, so its run cannot be found.
     if (attempt.inFlight === 'snake' || this.#lateAnswerMs <= 0) throw failure;
     const found = await this.#watch(attempt, this.#lateAnswerMs);
     if (found.kind === 'absent') {
@@ -206,7 +206,7 @@ export class HttpAgentClient implements AgentClient {
   }
 
   /**
-   * The answer to an earlier attempt of this message in the session; undefined when the agent is to be called.
+   * The answer to an earlier attempt of this message in the session; undefined when the agent must be called.
    * @throws {AgentUncertainError} the session cannot be read, and the route forbids another attempt then
    */
   async #earlierAnswer(

@@ -38,6 +38,21 @@ describe('the clock of the database server', () => {
       await outbox.markSending(row.id);
       expect(await overdue()).toEqual([]);
     });
+
+    it('does not prolong the delay of a reply that was tried before', async () => {
+      const account = anAccount();
+      const outbox = new PostgresOutbox(postgres);
+      const { row } = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
+      await outbox.markSending(row.id);
+      await outbox.delay(row.id, MINUTE_MS, 'Not uploaded.');
+      expect(await outbox.queued(account, 5)).toEqual([]);
+      await prisma.$executeRaw`
+        UPDATE outbox SET tried_at = tried_at + interval '5 hours',
+          delayed_until = delayed_until + interval '5 hours' WHERE id = ${BigInt(row.id)}`;
+      expect(await outbox.queued(account, 5)).toMatchObject([{ outboxId: row.id }]);
+      expect(await outbox.undelivered(account, { limit: 5 })).toMatchObject([{ outboxId: row.id }]);
+      expect(await outbox.markSending(row.id)).toBe(true);
+    });
   });
 
   describe('set in either direction', () => {

@@ -208,43 +208,6 @@ describe('startEmbeddedPostgres', () => {
     expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('refuses data of another major version with a sentence that says what to do', async () => {
-    await mkdir(join(dataDir, 'postgres/data'), { recursive: true });
-    await writeFile(join(dataDir, 'postgres/data/PG_VERSION'), '15\n');
-    await expect(start()).rejects.toMatchObject({
-      code: 'DATABASE_VERSION',
-      message: expect.stringMatching(/is of PostgreSQL 15, and this wa2ai has PostgreSQL 18/),
-    });
-  });
-
-  it.runIf(process.platform === 'linux')(
-    'refuses a data folder that cannot be created, and does not hang',
-    async () => {
-      await expect(startEmbeddedPostgres({ dataDir: '/proc/x/y', log: quietLog })).rejects.toMatchObject({
-        code: 'DATABASE_FOLDER',
-        message: expect.stringMatching(
-          /^The data folder \/proc\/x\/y cannot be used: ENOENT.*Set WA2AI_DATA_DIR to a folder that this user may write\.$/,
-        ),
-      });
-    },
-  );
-
-  it('refuses a folder without a database instead of starting empty', async () => {
-    await mkdir(join(dataDir, 'postgres'));
-    await expect(start()).rejects.toMatchObject({
-      code: 'DATABASE_FOLDER',
-      message: expect.stringMatching(/contains no database/),
-    });
-  });
-
-  it('removes the incomplete data folder of a killed first start', async () => {
-    await useMadeDatabase();
-    const half = join(dataDir, 'postgres.tmp-999999999-aa');
-    await mkdir(half);
-    await start();
-    expect(existsSync(half)).toBe(false);
-  });
-
   it('quotes PostgreSQL when it does not start', async () => {
     await useMadeDatabase();
     await (await start()).stop();

@@ -181,22 +181,6 @@ describe('openSecrets', () => {
     expect(await keysInUse()).toEqual([secrets.writeKeyId]);
   });
 
-  it('encrypts more values than one statement takes', async () => {
-    const [former, current] = [newKey(), newKey()];
-    const keys = new PostgresKeyStore(database.open({ secrets: await start([former]) }));
-    const puts = Array.from({ length: 450 }, (_, n) => ({
-      category: 'pre-key',
-      keyId: String(n),
-      value: `value ${n}`,
-    }));
-    await keys.commit(scope, { puts, deletes: [], journal: [] });
-    await start([current, former]);
-    const after = new PostgresKeyStore(database.open({ secrets: await start([current]) }));
-    const values = await after.read(scope, puts);
-    const order = (key: { keyId: string }) => Number(key.keyId);
-    expect(values.sort((a, b) => order(a) - order(b))).toEqual(puts);
-  });
-
   it('keeps the former key in use while a live node may write with it', async () => {
     const [former, current] = [newKey(), newKey()];
     const before = await start([former], 'n2');

@@ -16,11 +16,11 @@ const LISTED: Record<AccountState, true> = {
 /** Every named state, in the order of an account's life. */
 export const ACCOUNT_STATES = Object.keys(LISTED) as readonly AccountState[];
 
-/** What the sentence needs beside the state. */
+/** Details of the sentence, besides the state. */
 export interface AccountStateDetails {
-  /** Pairing goes by eight-letter code and not by QR. */
+  /** How the account is paired: QR code or eight-letter code. */
   pairingBy?: 'qr' | 'code';
-  /** A code to scan or enter is there now. */
+  /** A code to scan or enter is available. */
   hasCode?: boolean;
   /** When wa2ai connects again automatically, epoch milliseconds. */
   retryAtMs?: number;

@@ -21,7 +21,7 @@ export class ChatPlacement {
     this.#clock = clock;
   }
 
-  /** Takes a fresh view of the nodes. @returns whether a node that was alive is not any more */
+  /** Takes a fresh view of the nodes. @returns whether a node has died since the last view */
   seen(view: ClusterView): boolean {
     const before = this.liveNodes;
     this.#view = view;
@@ -33,23 +33,23 @@ export class ChatPlacement {
     return before.some((nodeId) => !now.has(nodeId));
   }
 
-  /** Another node can run what this one gives up. */
+  /** Another node can run the chats that this one releases. */
   get hasOthers(): boolean {
     return this.#others().some(({ isDraining }) => !isDraining);
   }
 
-  /** One node alone takes over what dead nodes left: the first by name of those that live. */
+  /** Exactly one node takes over the work of dead nodes: the live one with the smallest name. */
   get isCoordinator(): boolean {
     return this.#others().every(({ nodeId, isDraining }) => isDraining || nodeId > this.#nodeId);
   }
 
-  /** Nodes that live, this one always among them. */
+  /** The live nodes, always including this one. */
   get liveNodes(): NodeId[] {
     return [this.#nodeId, ...this.#others().map(({ nodeId }) => nodeId)];
   }
 
   /**
-   * The node that is to run one more chat worker: the one with the fewest turns if this node has clearly more.
+   * The node that should run one more chat worker: the one with the fewest turns if this node has clearly more.
    * @param ownTurns turns that run here
    * @param margin how many fewer turns the other node must have; `-Infinity` for a node that stops
    */
@@ -67,9 +67,9 @@ export class ChatPlacement {
     if (placed) placed.count += 1;
   }
 
-  /** Whether a node has been dead for a while. Call it again and again: the time runs from the first call. */
+  /** Whether a node has been dead for a while. Call it repeatedly: the time starts with the first call. */
   isExpired(nodeId: NodeId): boolean {
-    // A database that has just replaced another one knows no node's connection yet, this one's neither.
+    // Right after a failover the database knows no node's connection yet, not even this one's.
     if (!this.#seesItself() || this.liveNodes.includes(nodeId)) return false;
     const nowMs = this.#clock.monotonicMs();
     const sinceMs = this.#deadSince.get(nodeId) ?? nowMs;

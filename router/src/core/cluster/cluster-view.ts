@@ -16,24 +16,27 @@ export interface ClusterAccountsDeps {
   /** A fresh id for a command to another node. */
   newId(): string;
   clock: Clock;
-  /** What is known to be wrong with the database; a sentence. */
+  /** Why the database cannot be used, if known; a sentence. */
   storageTrouble(): string | undefined;
-  /** A view of the other nodes that is older than this says nothing: the database does not answer. */
+  /** A view of the other nodes that is older than this is not used: the database does not answer. */
   viewLifetimeMs: number;
 }
 
 type Command = Extract<NodeMessage, { kind: 'command' }>;
 type CommandResult = Extract<NodeMessage, { kind: 'command-result' }>;
 
-/** A little longer than a pairing code takes to come. */
+/** A little longer than WhatsApp needs for a pairing code. */
 const RESULT_WAIT_MS = 25_000;
 
-/** A node whose published status is missing or differs from the stored one for so long is asked: a message was lost. */
+/**
+ * When the published status of an account is missing or differs from the stored one for this long, a message was lost:
+ * the status is requested.
+ */
 const DOUBT_MS = 3_000;
 
 /**
  * All accounts of the database on whichever node: the status of own accounts directly, of others as their nodes publish
- * it. A command for an account is passed on to the node that holds it.
+ * it. A command for an account is sent to the node that holds it.
  */
 export class ClusterAccounts implements AccountControl {
   readonly #deps: ClusterAccountsDeps;
@@ -56,7 +59,7 @@ export class ClusterAccounts implements AccountControl {
     });
   }
 
-  /** What was seen last of nodes and accounts. */
+  /** The latest view of nodes and accounts. */
   get view(): ClusterView {
     return this.#view;
   }
@@ -115,7 +118,7 @@ export class ClusterAccounts implements AccountControl {
     return outcome;
   }
 
-  /** Drops a deleted account from the view, and makes every node look at once: the one that runs it disconnects it. */
+  /** Drops a deleted account from the view, and makes every node check at once: the one that runs it disconnects it. */
   forget(accountId: string): void {
     this.#published.delete(accountId);
     const accounts = this.#view.accounts.filter((account) => account.accountId !== accountId);
@@ -135,7 +138,7 @@ export class ClusterAccounts implements AccountControl {
     return this.#command({ accountId, action: 'restart' });
   }
 
-  /** The status of an account whose node published none: what was stored last, as far as it can still be true. */
+  /** The status of an account whose node published none: the stored status, as far as it can still be true. */
   #statusOf(account: AccountView, node: string | undefined): AccountStatus {
     const { accountId, record, changedAtMs } = account;
     const { state: stored, phone, lid, pushName } = record;

@@ -23,7 +23,7 @@ export interface LeaseManagerDeps {
   turns(): number;
   /** Called with each view of the nodes. */
   onView(view: ClusterView): void;
-  /** Makes the other nodes look at once. */
+  /** Makes the other nodes check at once. */
   nudgeOthers(): void;
   /** How long the connection with this node's lock has been up; right after a break other nodes may only look dead. */
   connectedForMs(): number;
@@ -35,7 +35,7 @@ export interface LeaseManagerDeps {
   log: Logger;
 }
 
-/** Between looks at the other nodes, if there are any: a part of the time of a take-over. */
+/** Between checks of the other nodes, if there are any; part of the time that a take-over needs. */
 const LOOK_EVERY_MS = 300;
 /** The same while an account can be taken. */
 const LOOK_SOON_MS = 100;
@@ -50,8 +50,8 @@ interface Holding {
 
 /**
  * Decides which accounts this node connects: takes free ones in fair shares, disconnects those that it lost, and releases
- * accounts to nodes that have fewer. One look at a time. A second loop renews the leases, however long a look takes, and
- * disconnects when renewing fails for two thirds of a lease's time, before another node may connect.
+ * accounts to nodes that have fewer. One check at a time. A second loop renews the leases, however long a check takes,
+ * and disconnects when renewing fails for two thirds of a lease's time, before another node may connect.
  */
 export class LeaseManager {
   readonly #deps: LeaseManagerDeps;
@@ -81,13 +81,13 @@ export class LeaseManager {
     return new Map([...this.#holdings].map(([accountId, { lease }]) => [accountId, lease.epoch]));
   }
 
-  /** Looks once, so that free accounts are taken when it resolves, then continues until `stop`. Never rejects. */
+  /** Checks once, so that free accounts are taken when it resolves, then continues until `stop`. Never rejects. */
   async start(): Promise<void> {
     await this.#look();
     this.#running = Promise.all([this.#keepLooking(), this.#keepWatching()]);
   }
 
-  /** Looks now. */
+  /** Checks now. */
   nudge(): void {
     this.#isNudged = true;
     this.#nap.abort();
@@ -120,7 +120,7 @@ export class LeaseManager {
     this.#nap = new AbortController();
     let waitMs = this.#heartbeatMs();
     if (this.#takeableSince.size > 0) waitMs = Math.min(waitMs, LOOK_SOON_MS);
-    // Alone there is nothing to see, and a node that starts sends a message.
+    // Without other nodes there is nothing to check; a node that starts sends a message.
     else if (!this.#isAlone) waitMs = Math.min(waitMs, LOOK_EVERY_MS);
     await this.#deps.clock.sleep(waitMs, this.#nap.signal).catch(() => undefined);
   }
@@ -152,7 +152,7 @@ export class LeaseManager {
       onView(view);
       if (this.#isDraining) return;
       const ranks = ranksOf(view, this.#deps.nodeId);
-      // A database that has just replaced another one knows no node's connection yet, this one's neither.
+      // Right after a failover the database knows no node's connection yet, not even this one's.
       const seesItself = view.nodes.some(({ nodeId, isAlive }) => isAlive && nodeId === this.#deps.nodeId);
       const taken = view.accounts.map((account) =>
         this.#takeInRank(account, ranks.get(account.accountId) ?? 0, seesItself),
@@ -160,7 +160,7 @@ export class LeaseManager {
       await Promise.all(taken);
       this.#releaseWhenUneven(view);
     } catch (error) {
-      log.warn({ err: error }, 'cannot look at the other nodes, retrying');
+      log.warn({ err: error }, 'cannot read the other nodes, retrying');
     }
   }
 

@@ -13,9 +13,8 @@ const accountId = z.string();
 const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number() });
 
 /**
- * What nodes send each other. Every message may be lost: a receiver that relies on one also looks in the database from
- * time to time.
- * - `accounts-changed`: accounts or nodes changed, look at once
+ * What nodes send each other. Every message may be lost: a receiver that relies on one also polls the database.
+ * - `accounts-changed`: accounts or nodes changed, check at once
  * - `replies-queued`: the outbox has replies for the account's node
  * - `typing`: show or hide "typing..." through the account's node
  * - `chat`: the claim's node may have something to do in the chat

@@ -10,6 +10,7 @@ import type { QueuedReply } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import { ReplySender } from './send-reply.ts';
+import { ReservedSlot, type SendSlot } from './send-slot.ts';
 import { SentMarker } from './sent-marker.ts';
 
 /** Rows read at once when a connection opens; more follow in further pages. */
@@ -29,16 +30,9 @@ export interface DeliverRepliesDeps {
   bus: Pick<NodeBus, 'publish'>;
 }
 
-/** The next reply of a chat can be sent at once: its row may be stored as `sending` under this lease. */
-export interface SendSlot {
-  lease: Lease;
-  /** The opening of the connection that it is for. */
-  opening: number;
-}
-
 /**
- * Starts the delivery of stored replies on the node that holds their account. Returns at once. Nothing is lost when that
- * node does not hear of them, because it looks in the outbox from time to time.
+ * Starts the delivery of stored replies of one account on the node that holds it. Returns at once. Nothing is lost when
+ * that node does not receive the message, because it polls the outbox.
  * @param slot under which the replies were stored
  */
 export function deliverReplies(
@@ -46,12 +40,15 @@ export function deliverReplies(
   replies: readonly QueuedReply[],
   slot?: SendSlot,
 ): void {
-  for (const reply of replies) {
-    const { accountId } = reply.message;
-    const delivery = accounts.delivery(accountId);
-    if (delivery) delivery.deliver([reply], slot);
-    else bus.publish({ kind: 'replies-queued', accountId });
+  const [first] = replies;
+  if (!first) {
+    slot?.close();
+    return;
   }
+  const { accountId } = first.message;
+  const delivery = accounts.delivery(accountId);
+  if (delivery) delivery.deliver(replies, slot);
+  else bus.publish({ kind: 'replies-queued', accountId });
 }
 
 export interface DeliverDeps {
@@ -66,9 +63,9 @@ export interface DeliverDeps {
 }
 
 /**
- * Outbox → provider for one account: one send at a time in a chat, in outbox order; chats in parallel. The row is the
- * truth, memory only speeds up its way. A message that a crash or a lost connection left unacknowledged is sent again, with
- * the same WhatsApp id, when the connection opens.
+ * Outbox → provider for one account: one send at a time in a chat, in outbox order; chats in parallel. The row is
+ * authoritative; memory only makes its delivery faster. A message that a crash or a lost connection left unacknowledged
+ * is sent again, with the same WhatsApp id, when the connection opens.
  */
 export class ReplyDelivery {
   readonly #deps: DeliverDeps;
@@ -76,6 +73,8 @@ export class ReplyDelivery {
   readonly #queues = new KeyedQueue();
   /** Rows that are queued or being sent in this process: a row taken from its turn and again by `resume` is sent once. */
   readonly #queued = new Set<string>();
+  /** Reserved places of turns whose end is being stored. */
+  readonly #slots = new Set<ReservedSlot>();
   /** New replies wait here while `resume` reads the older ones, so that they do not overtake them. */
   #waiting: QueuedReply[] | undefined;
   readonly #marker: SentMarker;
@@ -104,22 +103,34 @@ export class ReplyDelivery {
   /**
    * A slot for the chat's next reply, whose row may then be stored as `sending`: undefined while it would not be sent at
    * once (not connected, older replies first, WhatsApp limits the account). When the process ends before it is sent, it is
-   * among the `undelivered` rows of the next opening.
+   * among the `undelivered` rows of the next opening. Pass the slot to `deliver` or close it; when it is unknown whether
+   * the row was stored, leave it open until `finish`: a later reply of the chat must not be sent before that row.
    */
   openSlot(chatId: ChatId): SendSlot | undefined {
     const { fence, provider } = this.#deps;
     if (!fence?.isHeld() || this.#waiting || this.#isFinishing || !this.#isConnected) return undefined;
     if (this.#queues.isBusy(chatId) || provider.status().limitLeftMs !== undefined) return undefined;
     const { accountId, owner, epoch } = fence;
-    return { lease: { accountId, owner, epoch }, opening: this.#opening };
+    const slot = new ReservedSlot({ accountId, owner, epoch }, this.#opening);
+    this.#slots.add(slot);
+    void this.#queues.run(chatId, () => this.#sendInSlot(chatId, slot));
+    return slot;
   }
 
   /**
    * Queues replies that were just stored. While the account is not open they stay in the outbox until `resume`.
-   * @param slot under which they were stored; one of an earlier opening says nothing about the row now
+   * @param slot under which they were stored: they are sent in its place. One of an earlier opening, or of an earlier time
+   *   that the account was here, says nothing about the row now
    */
   deliver(replies: readonly QueuedReply[], slot?: SendSlot): void {
-    if (slot?.opening !== this.#opening) replies = replies.map(({ isSending: _, ...reply }) => reply);
+    if (slot instanceof ReservedSlot && this.#slots.has(slot)) {
+      const isCurrent = slot.opening === this.#opening && this.#isConnected;
+      if (isCurrent) for (const { outboxId } of replies) this.#queued.add(outboxId);
+      // If not, `resume` has waited for this and reads the rows.
+      slot.fill(isCurrent ? replies : []);
+      return;
+    }
+    replies = replies.map(({ isSending: _, ...reply }) => reply);
     if (this.#waiting) {
       if (this.#waiting.length < MAX_WAITING) this.#waiting.push(...replies);
       else this.#mustPollAgain = true;
@@ -211,11 +222,12 @@ export class ReplyDelivery {
   }
 
   /**
-   * The account is about to be given up: takes nothing more, and resolves when everything queued is sent and marked.
+   * The account is about to be released: accepts no more replies, and resolves when everything queued is sent and marked.
    * Replies that come later stay in the outbox for the next node.
    */
   async finish(): Promise<void> {
     this.#finishing.abort();
+    for (const slot of this.#slots) slot.fill(undefined);
     await this.idle();
   }
 
@@ -235,6 +247,8 @@ export class ReplyDelivery {
     const { outbox, provider } = this.#deps;
     this.#waiting = [];
     try {
+      // Their rows may be stored as `sending` at any time until then: only this reads them.
+      await Promise.all([...this.#slots].map(({ replies }) => replies));
       await this.#whileConnected(() => this.#endDelaysUnlessLimited());
       let afterId: string | undefined;
       for (;;) {
@@ -318,11 +332,22 @@ export class ReplyDelivery {
     if (this.#isFinishing || this.#queued.has(outboxId)) return;
     this.#queued.add(outboxId);
     const opening = this.#opening;
+    void this.#queues.run(chatId, () => this.#send(reply, opening));
+  }
+
+  async #sendInSlot(chatId: ChatId, slot: ReservedSlot): Promise<void> {
+    const replies = await slot.replies;
+    this.#slots.delete(slot);
+    if (!replies) this.#sender.closeChat(chatId);
+    else for (const reply of replies) await this.#send(reply, slot.opening);
+  }
+
+  async #send(reply: QueuedReply, opening: number): Promise<void> {
+    const { outboxId } = reply;
     const isCurrent = () => opening === this.#opening;
-    void this.#queues
-      .run(chatId, () => this.#sender.send(reply, isCurrent))
-      .finally(() => {
-        if (isCurrent()) this.#queued.delete(outboxId);
-      });
+    // It may have been read from the outbox too, while its turn had a slot.
+    if (!isCurrent() || !this.#queued.has(outboxId)) return;
+    await this.#sender.send(reply, isCurrent);
+    if (isCurrent()) this.#queued.delete(outboxId);
   }
 }

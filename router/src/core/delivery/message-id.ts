@@ -2,8 +2,9 @@
 const WA_MESSAGE_ID_BYTES = 9;
 
 /**
- * Makes a WhatsApp message id in the form that Baileys mints: `3EB0` and 18 upper-case hexadecimal digits. Phones read
- * the kind of client off its length and prefix, so no other form is used. 72 random bits: unique without a check.
+ * Makes a WhatsApp message id in the form that Baileys mints: `3EB0` and 18 upper-case hexadecimal digits. Phones
+ * recognize the kind of client by its length and prefix, so no other form is used. 72 random bits: unique without a
+ * check.
  * @param random exactly 9 bytes from a cryptographic source
  * @throws {RangeError} another number of bytes
  */

@@ -19,7 +19,7 @@ export async function replayDeadLetter(deps: ReplayDeps, id: string): Promise<Re
   return replay.outcome;
 }
 
-/** What one call of `replayDeadLetters` did; `next`: its `limit` left more, and they start after this id. */
+/** The result of one call of `replayDeadLetters`; `next`: there are more letters than `limit`, after this id. */
 export interface BulkReplay {
   replayed: number;
   hasMore: boolean;

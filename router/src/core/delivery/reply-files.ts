@@ -46,7 +46,7 @@ export class ReplyFiles {
   }
 
   /**
-   * Nothing was sent: the row waits a while, and with it the messages behind it in its chat.
+   * Nothing was sent: the row is delayed, and with it the later messages of its chat.
    * @param store repeats a write until the database answers; until then no later message of the chat may be sent
    */
   async uploadFailed(

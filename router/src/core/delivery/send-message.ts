@@ -13,12 +13,12 @@ export interface SendMessageInput {
   accountId: string;
   to: string;
   text: string;
-  /** Makes a repeat harmless: the same key gives the first row back. */
+  /** Makes a repeat harmless: the same key returns the first row. */
   idempotencyKey?: string;
 }
 
 /**
- * Stores a message that no turn asked for and takes it on its way.
+ * Stores a message of an admin and starts its delivery.
  * @returns `known` for a repeat, `conflict` when the key was used for another chat or text; nothing is sent then
  * @throws {StorageUnavailableError} nothing was stored
  */

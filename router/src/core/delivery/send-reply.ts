@@ -1,5 +1,6 @@
 import { chatHash } from '../chat-hash.ts';
 import { NotConnectedError, StorageUnavailableError, UploadFailedError, Wa2aiError } from '../errors.ts';
+import type { ChatId } from '../ids.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { QueuedReply } from '../ports/inbox.ts';
@@ -10,8 +11,8 @@ import type { SentMarker } from './sent-marker.ts';
 
 /**
  * Sends of a message, one after the other, that may not have gone out although the account is open (WhatsApp did not say
- * which devices a person has, or who is in a group), and the wait after the first, which grows with each. The messages
- * behind it in its chat wait as long: sent before it, they would appear before it.
+ * which devices a person has, or who is in a group), and the wait after the first, which grows with each. The later
+ * messages of its chat wait as long: sent before it, they would appear before it.
  */
 const MAX_UNCERTAIN = 3;
 const UNCERTAIN_WAIT_MS = 2_000;
@@ -22,11 +23,11 @@ export interface SendReplyDeps {
   outbox: Outbox;
   provider: Pick<ChatProvider, 'send' | 'upload' | 'status'>;
   marker: SentMarker;
-  /** Messages can be sent: the account is open, if limited. */
+  /** Messages can be sent: the account is open, perhaps limited. */
   isConnected(): boolean;
   /** Called when the outbox may have rows that were not seen yet. */
   pollQueue(): void;
-  /** Aborted: nothing is waited for any longer. */
+  /** Aborted: all waits end. */
   finishing: AbortSignal;
   clock: Clock;
   log: Logger;
@@ -36,8 +37,8 @@ export interface SendReplyDeps {
 export class ReplySender {
   readonly #deps: SendReplyDeps;
   readonly #files: ReplyFiles;
-  /** Chats with a reply that was not sent because this process finishes: later replies would overtake it. */
-  readonly #closedChats = new Set<string>();
+  /** Chats with a reply that was not sent because this process finishes. */
+  readonly #closedChats = new Set<ChatId>();
 
   constructor(deps: SendReplyDeps) {
     this.#deps = deps;
@@ -45,7 +46,7 @@ export class ReplySender {
   }
 
   /**
-   * Never rejects: whatever happens to one row, the rest of the chat follows.
+   * Never rejects: after a failure, the next rows of the chat are sent.
    * @param isCurrent false once the connection that the row was queued for has ended: nothing is sent or stored then
    */
   async send(reply: QueuedReply, isCurrent: () => boolean = () => true): Promise<void> {
@@ -65,7 +66,12 @@ export class ReplySender {
       // The row stays unacknowledged: its ack moves it on, or it is sent again with the same id at the next opening.
       log.warn({ err: error }, 'cannot store the state of a reply');
     }
-    if (this.#deps.finishing.aborted) this.#closedChats.add(chatId);
+    if (this.#deps.finishing.aborted) this.closeChat(chatId);
+  }
+
+  /** An older reply of the chat is left to the next process: later ones would overtake it. */
+  closeChat(chatId: ChatId): void {
+    this.#closedChats.add(chatId);
   }
 
   /** @param isMarked its row is `sending` for this attempt already */
@@ -106,7 +112,7 @@ export class ReplySender {
   }
 
   /**
-   * Repeats `ask` until the database answers. It may have stored that the row is being sent; the messages behind it in its
+   * Repeats `ask` until the database answers. It may have stored that the row is being sent; the later messages of its
    * chat must not be sent before it.
    * @throws {StorageUnavailableError} the account is not open any more: the row is sent at the next opening, in its order
    */

@@ -16,7 +16,7 @@ export interface TypingDeps {
   bus: Pick<NodeBus, 'publish'>;
 }
 
-/** Shows "typing..." in the chat while its agent works, on whichever node holds the account. */
+/** Shows "typing..." in the chat while its agent works, also when another node has the account. */
 export function typingPolicy({ clock, accounts, bus }: TypingDeps): ChatPolicy {
   return {
     during: ({ accountId, replyTo: to }, work) => {

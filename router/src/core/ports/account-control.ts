@@ -5,7 +5,7 @@ export type PairBy = { method: 'qr' } | { method: 'code'; phone: string };
 
 /** The accounts of this service, for the API, the pages and the CLI. Undefined: no such account. */
 export interface AccountControl {
-  /** By id, those that other nodes hold too. */
+  /** By id, including accounts of other nodes. */
   list(): AccountStatus[];
   get(accountId: string): AccountStatus | undefined;
   /** Adds an account, which a node then starts; `known` when there is one with this id. */

@@ -11,7 +11,7 @@ export interface AccountDeletion {
   /**
    * Deletes at most about `limit` rows of a closed account: keys, journal, messages, replies, dead letters, chats, routes,
    * and last the account itself.
-   * @returns how many; 0 when nothing is left, or the account was not closed
+   * @returns how many; 0 when there are no more, or the account was not closed
    */
   deleteRows(accountId: string, limit: number): Promise<number>;
 }

@@ -9,7 +9,7 @@ export interface Lease {
 
 /**
  * The check on every write of an account's owner: the database accepts it only while the account's lease has this owner
- * and epoch, and the process does not try it when it knows that the lease is lost.
+ * and epoch, and the process does not attempt it when it knows that the lease is lost.
  */
 export interface Fence extends Lease {
   /** False when the lease was lost or released, or not renewed in time by this process's own clock. Cheap. */
@@ -17,7 +17,7 @@ export interface Fence extends Lease {
   /** Taken from another node, which may log in once more before it notices. */
   readonly isTakeOver: boolean;
   /**
-   * Asks the database, and restarts the lease's time. Call it right before each login.
+   * Checks the lease in the database, and restarts its time. Call it right before each login.
    * @throws {LeaseLostError} another node has the account; the owner disconnects it
    * @throws {StorageUnavailableError} unknown: do not log in now
    */

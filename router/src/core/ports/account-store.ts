@@ -1,6 +1,6 @@
 import type { AccountState } from '../models.ts';
 
-/** What outlives a restart of a WhatsApp account. Phone and LID are bare digits. */
+/** The stored state of a WhatsApp account. Phone and LID are bare digits. */
 export interface AccountRecord {
   state: AccountState;
   reason?: string;
@@ -14,11 +14,11 @@ export interface AccountRecord {
 /** What WhatsApp limits: writing to people who never wrote to the account, or connecting at all. */
 export type LimitKind = 'new-contacts' | 'connection';
 
-/** A limit that WhatsApp put on an account for a time; the reason is ready to show. */
+/** A temporary limit of WhatsApp on an account; the reason is ready to show. */
 export interface AccountLimit {
   kind: LimitKind;
   reason: string;
-  /** How long it still lasts, in milliseconds. */
+  /** Its remaining time, in milliseconds. */
   forMs: number;
 }
 
@@ -28,11 +28,11 @@ export interface AccountStore {
   load(accountId: string): Promise<AccountRecord>;
   /** Replaces everything but the generation; an absent field is cleared. */
   save(accountId: string, record: Omit<AccountRecord, 'generation'>): Promise<void>;
-  /** Puts the keys in use aside for good and returns the generation of the next ones. */
+  /** Ends the use of the present keys and returns the generation of the next ones. */
   nextGeneration(accountId: string): Promise<number>;
   /**
-   * The limits in force. Their time runs by the store's clock, on whichever node; should that be set back meanwhile, none
-   * lasts longer than it did when it began.
+   * The limits in force. Their time runs by the store's clock on every node; if that clock is set back, no limit lasts
+   * longer than its original time.
    */
   limits(accountId: string): Promise<AccountLimit[]>;
   /** Begins a limit now, in place of one of its kind. */

@@ -8,7 +8,10 @@ export interface AccountStatus {
   /** What a person should do now, or that nothing needs doing. */
   nextAction: string;
   sinceMs: number;
-  /** The socket is open: sends go. True in `open`, and in `restricted` while WhatsApp limits new contacts only. */
+  /**
+   * The socket is open: messages can be sent. True in `open`, and in `restricted` while WhatsApp limits new contacts
+   * only.
+   */
   isConnected?: boolean;
   /** Why this state, for `waiting`, `logged-out`, `replaced`, `outdated`, `restricted`. */
   reason?: string;
@@ -16,9 +19,9 @@ export interface AccountStatus {
   qr?: string;
   /** Eight letters to type on the phone, while pairing by code. */
   pairingCode?: string;
-  /** When qr or pairingCode ends. */
+  /** When qr or pairingCode expires. */
   expiresAtMs?: number;
-  /** When the next connect is tried, in `waiting`; when the limit is over, in `restricted`. */
+  /** When the account connects again, in `waiting`; when the limit ends, in `restricted`. */
   retryAtMs?: number;
   /** For how long WhatsApp still limits writing to new contacts, in milliseconds; absent while it does not. */
   limitLeftMs?: number;
@@ -32,7 +35,7 @@ export interface AccountStatus {
   node?: string;
 }
 
-/** What became of an own message at WhatsApp. */
+/** The state of a sent message at WhatsApp. */
 export interface MessageReceipt {
   waMessageId: string;
   state: 'acked' | 'delivered' | 'read';
@@ -41,18 +44,21 @@ export interface MessageReceipt {
   from?: ChatAddress;
 }
 
-/** What a provider hands to core. Every promise is awaited before the provider forgets the event. */
+/** What a provider reports to core. The provider awaits every promise before it drops the event. */
 export interface ProviderEvents {
-  /** One message, in stanza order within its chat. Rejects with StorageUnavailableError: the provider keeps it and tries again. */
+  /**
+   * One message, in stanza order within its chat. Rejects with StorageUnavailableError: the provider keeps it and
+   * retries.
+   */
   receive(message: InboundMessage): Promise<void>;
   /** Server acks and receipts of own messages. */
   receipts(receipts: MessageReceipt[]): Promise<void>;
   /**
-   * An error ack: WhatsApp refused the message with this code. `limitLeftMs` is there when the code is a limit for a time,
-   * which the status tells by now.
+   * An error ack: WhatsApp refused the message with this code. `limitLeftMs` is set when the code means a temporary
+   * limit, which the status then contains already.
    */
   refused(waMessageId: string, code: string, limitLeftMs?: number): Promise<void>;
-  /** Every change of the named state, also the first. `open` is when queued replies may go. */
+  /** Every change of the named state, also the first. In `open` queued replies are sent. */
   status(status: AccountStatus): void;
 }
 
@@ -60,29 +66,30 @@ export interface ProviderEvents {
 export interface ChatProvider {
   readonly accountId: string;
   status(): AccountStatus;
-  /** Connects (or waits for pairing). Returns at once; the state tells the rest. */
+  /** Connects (or waits for pairing). Returns at once; the status reports the result. */
   start(): Promise<void>;
   /** Closes the socket and awaits the last key and journal writes. Idempotent. */
   stop(): Promise<void>;
   /**
    * Resolves when the bytes are written, which is not the ack. A message with a file needs its uploaded `content`.
-   * @throws {NotConnectedError} nothing was sent · {SendUncertainError} it may have gone · {SendRefusedError} never will
+   * @throws {NotConnectedError} nothing was sent · {SendUncertainError} it may have been sent · {SendRefusedError} no
+   *   retry helps
    */
   send(message: OutgoingMessage, content?: Uint8Array): Promise<void>;
   /**
-   * Uploads the file of a message; nothing is sent to the chat. What it gives is for `send`, in every try.
-   * @throws {NotConnectedError} · {UploadFailedError} another try may help · {SendRefusedError} none will
+   * Uploads the file of a message; nothing is sent to the chat. The result is for `send`, in every attempt.
+   * @throws {NotConnectedError} · {UploadFailedError} a retry may help · {SendRefusedError} no retry helps
    */
   upload(message: OutgoingMessage, bytes: Uint8Array): Promise<Uint8Array>;
   /**
    * Asks the account's phone for a file that WhatsApp's servers dropped.
    * @returns a reference by which it can be fetched
-   * @throws {MediaError} nobody has it any more · {NotConnectedError}
+   * @throws {MediaError} the phone does not have it either · {NotConnectedError}
    */
   reloadMedia(reference: string): Promise<string>;
   /**
    * The account belongs to another node now: nothing leaves the socket from this call on, nothing more is written, and
-   * the socket is closed. Resolves when all that was under way has ended.
+   * the socket is closed. Resolves when all work that was running has ended.
    */
   abandon(): Promise<void>;
   /** Shows or hides "typing..." in a chat; failures are ignored. */

@@ -31,9 +31,9 @@ export interface AccountView {
   availability: 'held' | 'free' | 'dead-holder';
 }
 
-/** What one node needs to know of the others, read in one statement. */
+/** What one node needs to know about the others, read in one statement. */
 export interface ClusterView {
-  /** This node among them, once it has shown itself; by id. */
+  /** Including this node after its first beat; by id. */
   nodes: NodeView[];
   /** By id. */
   accounts: AccountView[];
@@ -46,9 +46,9 @@ export interface ClusterView {
 export interface Cluster {
   /** Sets where this node's REST API listens; before the first beat. */
   join(url: string): void;
-  /** Shows this node to the others and reads theirs. */
+  /** Updates this node's row and reads those of the others. */
   beat(own: { turns: number; isDraining: boolean }): Promise<ClusterView>;
-  /** Removes this node from the list: the others take over what it left. */
+  /** Removes this node from the list: the others take over its work. */
   leave(): Promise<void>;
   /** Adds an account for a node to take. `known` also while it is being deleted. */
   addAccount(accountId: string): Promise<'added' | 'known'>;

@@ -1,4 +1,4 @@
-/** What each kind of long task takes and gives; both are stored as JSON and hold no secret. */
+/** The input and the result of each kind of long task; both are stored as JSON and contain no secret. */
 export interface TaskKinds {
   'delete-account': { input: { accountId: string }; result: { deletedRows: number } };
 }

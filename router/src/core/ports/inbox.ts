@@ -9,7 +9,7 @@ export type ChatAddress =
 
 /** The file of a message, as the provider found it. */
 export interface InboundMedia extends MediaInfo {
-  /** How the provider gets at its bytes, in its own form. It holds the file's key: a secret, for no log and no answer. */
+  /** The provider's own reference to its bytes. Contains the file's key: a secret, never in a log or an API response. */
   reference: string;
 }
 
@@ -25,7 +25,7 @@ export interface InboundMessage {
   accountId: string;
   waMessageId: string;
   chat: ChatAddress;
-  /** The JID it was heard from, where the answer goes. Absent: the chat's number, else its LID. */
+  /** The JID it came from, where replies go. Absent: the chat's number, else its LID. */
   replyTo?: string;
   /** The person who wrote it; in a 1:1 chat the same person as `chat`. */
   sender: { phone?: PhoneNumber; lid?: Lid; pushName?: string };
@@ -47,7 +47,7 @@ export interface InboundMessage {
   editOf?: string;
 }
 
-/** What became of a stored message. */
+/** The state of a stored message. */
 export type MessageState = 'received' | 'answered' | 'ignored' | 'dead';
 
 /**
@@ -67,7 +67,7 @@ export interface OpenChat {
   epoch: number;
 }
 
-/** `worker` is the claim on the chat after the call; absent when nobody works on the chat and nothing is unanswered. */
+/** `worker` is the claim on the chat after the call; absent when the chat has no worker and no unanswered message. */
 export interface Stored {
   outcome: 'stored' | 'known';
   messageId: string;
@@ -89,7 +89,7 @@ export interface PendingTurn {
   channelIds: string[];
   /** Where the reply goes: the JID the chat was last heard from. */
   replyTo: string;
-  /** Attempts noted before this turn began: of a turn that a crash ended, or before a replay. Absent: none. */
+  /** Attempts counted before this turn began: of a turn that a crash ended, or before a replay. Absent: none. */
   earlierAttempts?: number;
   /** Who wrote it: LID, else number; bare digits. */
   sender: string;
@@ -108,7 +108,7 @@ export interface TurnResult {
   /** Operator's sentence for a dead letter. */
   error?: string;
   routeId?: string;
-  /** Attempts of this message so far, over all its turns. Absent: as many as were noted. */
+  /** Attempts of this message so far, over all its turns. Absent: as many as were counted. */
   attempts?: number;
   agentMs?: number;
   /** Rule-by-rule trace of the route choice and, where its client tells, what the agent was asked; as JSON. */
@@ -133,12 +133,12 @@ export interface QueuedReply {
 }
 
 /**
- * Messages that came in and their turns.
+ * Received messages and their turns.
  * @throws {StorageUnavailableError} from every method: nothing was changed, the caller may call again
  */
 export interface Inbox {
   /**
-   * Stores a message and, in the same transaction, claims its chat for `node` when nobody works on it. Idempotent: a
+   * Stores a message and, in the same transaction, claims its chat for `node` when no worker has it. Idempotent: a
    * message that is known for (account, chat, sender, WhatsApp id) changes nothing. Joins a person's number and LID into
    * one chat, merging two chats that prove to be one.
    */

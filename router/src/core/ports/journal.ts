@@ -11,7 +11,7 @@ export interface JournalEntry {
   stanza: Uint8Array;
 }
 
-/** What is left of an entry that the database cannot read whole. */
+/** The readable part of an entry that the database cannot read completely. */
 export interface DamagedEntry {
   ciphertextHash: string;
   stanzaOrder: bigint;
@@ -22,14 +22,15 @@ export interface DamagedEntry {
 }
 
 /**
- * What was decrypted and is not yet in the inbox. Entries are written by KeyStore.commit, with the ratchet they came from.
+ * Decrypted parts of stanzas that are not yet in the inbox. Entries are written by KeyStore.commit, with the ratchet they
+ * came from.
  * @throws {StorageUnavailableError} from every method; {LeaseLostError} from `forget`: another node has the account
  */
 export interface Journal {
   find(accountId: string, ciphertextHash: string): Promise<JournalEntry | undefined>;
   /**
    * Entries in stanza order, those after `afterOrder` only, at most `limit` plus the rest of the last stanza. One that
-   * cannot be read keeps its place among them and no other from being read.
+   * cannot be read is returned as damaged in its position, and the others are read.
    */
   pending(
     accountId: string,

@@ -1,7 +1,8 @@
 import type { PendingTurn } from './inbox.ts';
 
 /**
- * The files of messages that came in, fetched from WhatsApp when they are needed. Any node can: it takes no socket.
+ * The files of received messages, loaded from WhatsApp when they are needed. Works on every node: it needs no account's
+ * connection.
  */
 export interface MediaSource {
   /**

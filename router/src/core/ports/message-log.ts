@@ -92,14 +92,14 @@ interface LogFilter {
   limit: number;
 }
 
-/** Which messages sent. */
+/** Filter of messages sent. */
 export interface SentQuery extends Omit<LogFilter, 'from'> {
   state?: OutboxState;
   /** Part of the text, in upper or lower case. Combine it with `channelId`: it has no index. */
   text?: string;
 }
 
-/** Which messages received. */
+/** Filter of messages received. */
 export interface MessageQuery extends LogFilter {
   state?: string;
   routeId?: string;
@@ -140,6 +140,6 @@ export interface MessageLog {
   sentMessage(id: string): Promise<SentMessageRow | undefined>;
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]>;
   deadLetter(id: string): Promise<DeadLetterRow | undefined>;
-  /** For metrics. Reads unfinished rows only, whatever number of finished ones there is. */
+  /** For metrics. Reads unfinished rows only, so the number of finished ones does not matter. */
   openWork(): Promise<OpenWork>;
 }

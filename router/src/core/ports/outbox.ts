@@ -27,8 +27,8 @@ export const ACKNOWLEDGED_LATE = ' WhatsApp acknowledged it later.';
  */
 export interface Outbox {
   /**
-   * Adds a message that answers no message (POST /api/messages). The same idempotencyKey of the account gives the first
-   * row back and adds nothing; `conflict` when that key was used for another chat or text.
+   * Adds a message that answers no message (POST /api/messages). The same idempotencyKey of the account returns the first
+   * row and adds nothing; `conflict` when that key was used for another chat or text.
    */
   addDirect(
     message: OutgoingMessage,
@@ -57,9 +57,12 @@ export interface Outbox {
    * `delayMs` it goes back to `queued`, delayed for so long, the first four times.
    */
   markRefused(accountId: string, waMessageId: string, error: string, delayMs?: number): Promise<void>;
-  /** Delays a row that WhatsApp has not acknowledged, by the store's clock; it goes back to `queued`. */
+  /**
+   * Delays a row that WhatsApp has not acknowledged, by the store's clock; it goes back to `queued`. The delay of a row that
+   * was tried ends when that clock is set back by more than a minute.
+   */
   delay(outboxId: string, forMs: number, why: string): Promise<void>;
-  /** Ends every delay of the account, whatever the clock says. */
+  /** Ends every delay of the account, regardless of the clock. */
   endDelays(accountId: string): Promise<void>;
   /**
    * Whether it goes to a person who never wrote to the account: WhatsApp limits these messages first. False for a group, and
@@ -78,8 +81,8 @@ export interface Outbox {
   release(outboxId: string, reason: string): Promise<void>;
   /**
    * Acks and receipts from WhatsApp, in bulk. Unknown ids, moves backward, and receipts that come from another chat than
-   * the row's are ignored. They are the truth: a row that was given up is sent after all, and its open dead letters count
-   * as replayed and say so.
+   * the row's are ignored. They override what is stored: a dead row counts as sent, and its open dead letter counts as
+   * replayed and says so.
    */
   recordReceipts(accountId: string, receipts: MessageReceipt[]): Promise<void>;
   /** The message with this WhatsApp id, for `getMessage`; undefined when unknown. */

@@ -1,6 +1,6 @@
 import type { Environment, Route } from '../models.ts';
 
-/** A route as an admin writes it; the store gives id and times. `channelId` is canonical already. */
+/** A route as an admin writes it; the store adds id and times. `channelId` is canonical already. */
 export type NewRoute = Omit<Route, 'id' | 'createdAt' | 'updatedAt'>;
 
 /**

@@ -9,7 +9,7 @@ import type { Environment, IncomingMessage, MediaInfo, Route } from '../models.t
 import { type RouteDeps, testInOrder } from './route-message.ts';
 import { chooseRoute, type NoRouteReason, type TraceEntry } from './route-table.ts';
 
-/** A message that might come in. Addresses are written as an admin writes a channelId; one of the two must be there. */
+/** A hypothetical message. Addresses are written as an admin writes a channelId; one of the two is required. */
 export interface ExplainInput {
   accountId: string;
   /** The chat; default: the 1:1 chat with `from`. */
@@ -17,7 +17,7 @@ export interface ExplainInput {
   /** The person who writes; default in a 1:1 chat: that person. */
   from?: string;
   text: string;
-  /** The file it would carry. */
+  /** The file of the message. */
   media?: MediaInfo;
   /** Default: the environment of the service. */
   environment?: Environment;
@@ -150,7 +150,7 @@ function summary({ id, name, channelId, agentEndpoint }: Route): RouteExplanatio
 
 const WHY_NONE: Record<NoRouteReason, string> = {
   'no-route': 'No rule is for this chat, account and environment, and there is no wildcard rule; add one.',
-  disabled: 'Every rule for this chat is switched off.',
+  disabled: 'Every rule for this chat is disabled.',
   'no-match': 'Rules for this chat exist, and none of their patterns matches the text.',
   'regex-timeout': 'No rule matched, and the pattern of at least one took too long on this text.',
   'regex-invalid': 'The pattern of every rule for this chat is broken.',

@@ -17,6 +17,6 @@ export function regexProblem(pattern: string): string | undefined {
     return undefined;
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
-    return `regexFilter is no valid pattern: ${detail}.`;
+    return `regexFilter is not a valid pattern: ${detail}.`;
   }
 }

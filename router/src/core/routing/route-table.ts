@@ -1,10 +1,10 @@
 import { ANY_CHANNEL } from '../chat-id.ts';
 import type { Environment, Route } from '../models.ts';
 
-/** What a rule's pattern said about the text. */
+/** The result of a rule's pattern on the text. */
 export type MatchResult = 'match' | 'no-match' | 'timeout' | 'invalid';
 
-/** Where a message came in. `channelIds` are all canonical addresses of its chat (a person's number and LID). */
+/** The chat of a received message. `channelIds` are all canonical addresses of its chat (a person's number and LID). */
 export interface RouteQuery {
   accountId: string;
   environment: Environment;
@@ -22,7 +22,7 @@ export type RouteOutcome =
   | 'other-chat'
   | 'other-account';
 
-/** What became of one rule; `sentence` is ready to show to an admin and holds no message text. */
+/** The outcome of one rule; `sentence` is ready to show to an admin and contains no message text. */
 export interface TraceEntry {
   routeId: string;
   name?: string;
@@ -39,13 +39,13 @@ export interface TraceEntry {
  */
 export type NoRouteReason = 'no-route' | 'disabled' | 'no-match' | 'regex-timeout' | 'regex-invalid';
 
-/** `trace` has one entry a rule, in the order in which rules are asked. */
+/** `trace` has one entry for each rule, in the order in which rules are evaluated. */
 export type RouteChoice =
   | { kind: 'route'; route: Route; trace: TraceEntry[] }
   | { kind: 'none'; reason: NoRouteReason; trace: TraceEntry[] };
 
 /**
- * The order in which rules are asked: those of a chat before the wildcard, then higher priority, then the older one
+ * The order in which rules are evaluated: those of a chat before the wildcard, then higher priority, then the older one
  * (`createdAt`, then `id`). Total: the same rules give the same order however they come.
  */
 export function inRouteOrder(routes: readonly Route[]): Route[] {
@@ -62,7 +62,7 @@ export function inRouteOrder(routes: readonly Route[]): Route[] {
  * Chooses the rule for a message: the first in route order that is for its account, environment and chat, is enabled,
  * and whose pattern, if any, matches.
  * @param matches results of `regexFilter` by route id. Rules after the winner need none; a pattern without a result
- *   counts as not matching, so an unasked rule is never chosen
+ *   counts as not matching, so a rule that was not evaluated is never chosen
  */
 export function chooseRoute(
   candidates: readonly Route[],
@@ -86,7 +86,7 @@ export function chooseRoute(
   return winner ? { kind: 'route', route: winner, trace } : { kind: 'none', reason: reasonOf(trace), trace };
 }
 
-/** Whether a rule would be asked about a message's text at all. */
+/** Whether a rule is evaluated on a message's text at all. */
 export function isInPlay(route: Route, query: RouteQuery): boolean {
   return outOfPlay(route, query) === undefined;
 }
@@ -124,11 +124,11 @@ function reasonOf(trace: readonly TraceEntry[]): NoRouteReason {
 
 const SENTENCES: Record<RouteOutcome, string> = {
   chosen: 'This rule takes the message.',
-  'not-reached': 'Not asked: an earlier rule took the message.',
+  'not-reached': 'Not evaluated: an earlier rule took the message.',
   'no-match': 'Its regexFilter does not match the text.',
-  'regex-timeout': 'Its regexFilter took too long on this text and was given up; write a simpler pattern.',
-  'regex-invalid': 'Its regexFilter is no valid pattern; correct it.',
-  disabled: 'It is switched off.',
+  'regex-timeout': 'Its regexFilter took too long on this text and was stopped; write a simpler pattern.',
+  'regex-invalid': 'Its regexFilter is not a valid pattern; correct it.',
+  disabled: 'It is disabled.',
   'other-environment': 'It belongs to the other environment.',
   'other-chat': 'It is for another chat.',
   'other-account': 'It is for another WhatsApp account.',

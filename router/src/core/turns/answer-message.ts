@@ -1,5 +1,6 @@
 import { chatHash } from '../chat-hash.ts';
-import { type DeliverRepliesDeps, deliverReplies, type SendSlot } from '../delivery/deliver-reply.ts';
+import { type DeliverRepliesDeps, deliverReplies } from '../delivery/deliver-reply.ts';
+import type { SendSlot } from '../delivery/send-slot.ts';
 import { isRetryable, MediaError, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import type { Environment, Route } from '../models.ts';
 import type { ChatPolicy, PolicyStop } from '../policies/policy.ts';
@@ -31,9 +32,9 @@ export type TurnOutcome = 'answered' | 'answered-last' | 'idle';
 
 /**
  * Inbox → route → policies → agent → outbox, for the oldest unanswered message of one chat. Idempotent: a turn that was
- * ended before changes nothing, and the WhatsApp id of its reply stays the one stored first.
- * A turn that no repeat ends well (its message cannot be read, a fault of wa2ai itself) ends as a dead letter, so that the
- * messages behind it are answered.
+ * ended before changes nothing, and the WhatsApp id of its reply stays the one stored first. A turn that fails on every
+ * repeat (its message cannot be read, a defect of wa2ai) ends as a dead letter, so that the next messages of the chat are
+ * answered.
  * @param options.isRepeat a crash may have interrupted this turn: the agent's client then looks for an answer before it
  *   asks, as it does for a replayed message that was asked about before
  * @param options.turn the chat's oldest unanswered message, when the caller knows it: it is not read
@@ -77,7 +78,7 @@ export async function answerMessage(
   return turn.hasMore ? 'answered' : 'answered-last';
 }
 
-/** Takes the turn and stores its end; an error that a repeat would not change is an end too. */
+/** Takes the turn and stores its end; an error that a repeat would not change ends the turn too. */
 async function endTurn(
   deps: AnswerDeps,
   turn: PendingTurn,
@@ -98,6 +99,7 @@ async function endTurn(
   try {
     return { result, replies: await finishTurn(deps, turn, result, slot), slot };
   } catch (error) {
+    deps.stopping.throwIfAborted();
     if (isRetryable(error)) throw error;
     deps.log.error({ err: error }, 'end of turn rejected by the database, storing a dead letter');
     const fault = faultResult(error);
@@ -119,8 +121,13 @@ async function finishTurn(
     try {
       return await inbox.finishTurn(messageId, result, slot?.lease);
     } catch (error) {
+      // The slot stays open: its row may be stored.
       stopping.throwIfAborted();
-      if (!slot || !(error instanceof StorageUnavailableError)) throw error;
+      if (!slot) throw error;
+      if (!(error instanceof StorageUnavailableError)) {
+        slot.close();
+        throw error;
+      }
       log.warn({ err: error, attempt }, 'turn waits for the database');
       await clock.sleep(storageRetryMs(attempt), stopping);
     }

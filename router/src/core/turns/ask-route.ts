@@ -52,7 +52,7 @@ export type RouteAnswer = { steps: AskStep[]; attempts: number; agentMs: number 
 
 const REFUSALS: Record<FallbackRefusal, string> = {
   missing: 'The fallback route no longer exists.',
-  disabled: 'The fallback route is switched off.',
+  disabled: 'The fallback route is disabled.',
   'same-route': 'The fallback route is this route itself.',
   'other-account': 'The fallback route belongs to another WhatsApp account.',
   'other-environment': 'The fallback route is of another environment.',
@@ -164,7 +164,7 @@ function attemptPolicyOf(policy: FailurePolicy, defaults: FailureDefaults): Atte
     maxMs: policy.maxBackoffMs,
     maxRetryAfterMs: policy.maxRetryAfterMs,
   };
-  // A route that says how often, or what to do instead, does not want the person to wait.
+  // A route with its own number of attempts or a fallback does not make the person wait.
   const isDecided = [policy.attempts, policy.fallbackRouteId, policy.fallbackText].some(
     (field) => field !== undefined,
   );

@@ -5,7 +5,7 @@ import type { ClusterView } from '../ports/cluster.ts';
 import type { ChatClaim, OpenChat, PendingTurn } from '../ports/inbox.ts';
 import { ChatWorker, type ChatWorkerDeps } from './run-chat.ts';
 
-/** How often chats with unanswered messages that no worker runs are looked for. */
+/** How often a node searches for chats with unanswered messages and without a worker. */
 const SWEEP_EVERY_MS = 5_000;
 /** The same while a node looks dead: its chats are taken over when it has been dead for a while. */
 const SWEEP_SOON_MS = 300;
@@ -20,7 +20,7 @@ export interface ChatWorkersDeps extends Omit<ChatWorkerDeps, 'onTurns'> {
   bus: NodeBus;
   /** Aborted by `stop` after its grace time; the `stopping` of `answer` must be its signal. */
   stopping: AbortController;
-  /** How often chats without a worker are looked for, in milliseconds. Default 5,000. */
+  /** How often a node searches for chats without a worker, in milliseconds. Default 5,000. */
   sweepEveryMs?: number;
 }
 
@@ -57,14 +57,14 @@ export class ChatWorkers {
     return this.#turns;
   }
 
-  /** The node that is to claim a chat that nobody works on. */
+  /** The node that should claim a chat without a worker. */
   nodeForNextChat(): NodeId {
     return this.#deps.placement.nodeForNextChat(this.#turns);
   }
 
   /**
-   * There may be something to do in a claimed chat: wakes its worker, starts one, or tells the claim's node. Returns at
-   * once. A lost message to another node delays the chat until that node's next sweep.
+   * There may be something to do in a claimed chat: wakes its worker, starts one, or notifies the claim's node. Returns
+   * at once. A lost message to another node delays the chat until that node's next sweep.
    * @param isRepeat a crash may have interrupted the chat's first turn
    * @param turn the chat's only unanswered message, which was just stored: a worker of this node need not read it
    */
@@ -89,7 +89,7 @@ export class ChatWorkers {
     if (this.#deps.placement.seen(view)) this.#sweepSoon();
   }
 
-  /** Takes up what this node's earlier process left, then sweeps until `stop`. */
+  /** Starts workers for the chats of this node's earlier process, then sweeps until `stop`. */
   async start(): Promise<void> {
     await this.#sweep({ isFirst: true });
     this.#sweeping = this.#keepSweeping();
@@ -166,7 +166,7 @@ export class ChatWorkers {
     this.#sweepNap.abort();
   }
 
-  /** Starts workers for open chats that nobody serves. Never rejects. */
+  /** Starts workers for open chats without one. Never rejects. */
   async #sweep({ isFirst }: { isFirst: boolean }): Promise<void> {
     const { nodeId, placement, answer } = this.#deps;
     const { inbox, log } = answer;
@@ -185,7 +185,7 @@ export class ChatWorkers {
     }
   }
 
-  /** Whether this node must find the chat a worker now; a chat that it may have to next time is added to `unserved`. */
+  /** Whether the chat needs a new worker now; a chat that may need one at the next sweep is added to `unserved`. */
   #isOrphan({ chatId, node, epoch }: OpenChat, isFirst: boolean, unserved: Set<string>): boolean {
     const { nodeId, placement } = this.#deps;
     if (node !== nodeId && !placement.isCoordinator) return false;

@@ -7,15 +7,15 @@ export interface CircuitSettings {
 }
 
 /**
- * What is known of one endpoint. `closed` counts failures in a row; `open` lets nothing through until its time; `probing`
- * has allowed one attempt and waits for its end.
+ * The state of one endpoint. `closed` counts failures in a row; `open` allows no attempt until its time; `probing` has
+ * allowed one attempt and waits for its end.
  */
 export type Circuit =
   | { kind: 'closed'; failures: number }
   | { kind: 'open'; untilMs: number }
   | { kind: 'probing'; untilMs: number };
 
-/** A circuit that nothing has failed on. */
+/** A circuit without a failure. */
 export const CLOSED: Circuit = { kind: 'closed', failures: 0 };
 
 /** Limit of endpoints; the least recently used one is removed first, which closes its circuit. */
@@ -60,7 +60,7 @@ export class CircuitBreakers {
     this.#onOpened = onOpened;
   }
 
-  /** Endpoints that are held back or probed now. */
+  /** Endpoints whose circuit is open or probing. */
   get openCount(): number {
     return [...this.#circuits.values()].filter((circuit) => circuit.kind !== 'closed').length;
   }

@@ -3,18 +3,18 @@ import type { Inbox, PendingTurn } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
 import { Slots } from '../slots.ts';
 
-/** Files in memory at once, however many turns want one. */
+/** Files in memory at once, however many turns need one. */
 const DOWNLOADS_AT_ONCE = 4;
 
 export interface StoredMediaDeps {
   inbox: Pick<Inbox, 'mediaReference'>;
-  /** The provider's: takes its own reference. @throws {MediaError} */
+  /** Loads a file by the provider's own reference. @throws {MediaError} */
   download(reference: string, signal: AbortSignal): Promise<Uint8Array>;
-  /** Another reference to a file that is gone, from the phone that sent it; undefined when it cannot be asked from here. */
+  /** A new reference to a file that WhatsApp deleted; undefined when this node does not have the account's connection. */
   reload(accountId: string, reference: string): Promise<string | undefined>;
 }
 
-/** The files of stored messages: the inbox knows the way to one, the provider goes it. */
+/** The files of stored messages: the inbox has the provider's reference to one, the provider loads it. */
 export class StoredMedia implements MediaSource {
   readonly #deps: StoredMediaDeps;
   readonly #slots = new Slots(DOWNLOADS_AT_ONCE);
@@ -28,7 +28,7 @@ export class StoredMedia implements MediaSource {
     signal: AbortSignal,
   ): Promise<Uint8Array> {
     const reference = await this.#deps.inbox.mediaReference(messageId);
-    if (!reference) throw new MediaError('MEDIA_GONE', 'The message does not say how to get its file.');
+    if (!reference) throw new MediaError('MEDIA_GONE', 'The stored message has no reference to its file.');
     try {
       return await this.#download(reference, signal);
     } catch (error) {

@@ -1,12 +1,12 @@
 import type { AgentResponse } from '../models.ts';
 import type { NewReply } from '../ports/inbox.ts';
 
-/** WhatsApp shows no more of a caption. */
+/** WhatsApp shows no longer caption. */
 const MAX_CAPTION_CHARS = 1_024;
 
 /**
- * What an agent's response is in a chat, in order: nothing, a text, or its files. The text is the caption of the first
- * picture or document when it is short enough, and else is sent before the files as a separate message.
+ * The replies for an agent's response, in order: none, a text, or its files. The text is the caption of the first picture
+ * or document when it is short enough, and else is sent before the files as a separate message.
  */
 export function repliesOf({
   response,

@@ -68,8 +68,8 @@ export class ChatWorker {
       const outcome = await this.#answer(keepClaim);
       if (outcome === 'stopped') return { isClaimed: true, isRepeat: true };
       if (outcome === 'idle' && !keepClaim) return { isClaimed: false };
-      // Who stores a message wakes the worker, so a chat without more messages needs no look before the wait is over. The
-      // look after the wait releases the chat in the transaction that finds nothing: no message can be missed.
+      // A stored message wakes the worker, so it reads the inbox of an idle chat only after the wait. That read releases
+      // the chat in the transaction that finds nothing: no message can be missed.
       keepClaim = outcome === 'answered' || (await this.#isWokenInTime());
     }
     return { isClaimed: true, isRepeat: this.#isRepeat };

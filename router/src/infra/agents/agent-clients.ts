@@ -6,12 +6,12 @@ import type { AgentDeps, AgentKind } from './agent-kind.ts';
 import { agentKinds } from './agent-kinds.ts';
 import { kindNamed } from './route-config.ts';
 
-/** Clients have no connection, so one that left the cache is made again at little cost. */
+/** A client has no connection, so creating an evicted one again costs little. */
 const MAX_CLIENTS = 1_000;
 
 /**
- * The client of each route by its agent kind. There is one client per version of a route: a changed route gets a new one,
- * and what was learnt about its server stays.
+ * The client of each route by its agent kind. Each version of a route has one client: a changed route gets a new one,
+ * which uses what earlier clients learned about the server.
  */
 export function createAgentClients(deps: AgentDeps, kinds: readonly AgentKind[] = agentKinds): AgentClients {
   const makers = new Map(kinds.map((kind) => [kind.name, kind.client(deps)]));
@@ -22,7 +22,7 @@ export function createAgentClients(deps: AgentDeps, kinds: readonly AgentKind[] 
     if (make) return make(config.agent?.settings);
     const names = kinds.map(({ name }) => `"${name}"`).join(' or ');
     throw new AgentProtocolError(
-      `Route ${id} names no agent kind of this version of wa2ai. Give its config one of: ${names}.`,
+      `Route ${id} has no agent kind that this version of wa2ai knows. Its config needs one of: ${names}.`,
     );
   }
 

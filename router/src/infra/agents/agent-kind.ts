@@ -11,7 +11,7 @@ export interface SettingsProblem {
   message: string;
 }
 
-/** What is likely to go wrong with a route although its settings are valid. */
+/** A likely problem of a route whose settings are valid. */
 export interface ProbeFinding {
   /** Stable and machine-readable. */
   code: 'AGENT_UNREACHABLE' | 'AGENT_ACCESS_DENIED' | 'AGENT_APP_UNKNOWN' | 'AGENT_MANIFEST';
@@ -21,7 +21,7 @@ export interface ProbeFinding {
   message: string;
 }
 
-/** What the clients of a kind are made from. */
+/** What the clients of a kind need. */
 export interface AgentDeps {
   /** Longest wait for one answer when the route names none, in milliseconds. */
   defaultTimeoutMs: number;
@@ -41,16 +41,16 @@ export interface AgentKind<Settings = unknown> {
   /** One sentence for the description of the API and the documentation. */
   readonly description: string;
   /**
-   * The settings as the API takes them: strict, each field with a `describe` text. A field that contains a secret has the
+   * The settings as the API accepts them: strict, each field with a `describe` text. A field that contains a secret has the
    * meta `{ format: 'password' }`, one that contains an address `{ format: 'uri' }` (setting-fields.ts).
    */
   readonly settings: z.ZodType<Settings>;
-  /** Mistakes that the schema cannot see. Reads nothing from the network. Absent: there are none. */
+  /** Finds mistakes that the schema cannot detect. Uses no network. Absent: there are none. */
   check?(settings: Settings): Promise<SettingsProblem[]>;
   /** The URL that requests of a route go to. Routes with the same one share a circuit breaker. */
   endpointOf(agentEndpoint: string, settings: Settings): string;
   /**
-   * Looks whether the agent is there, without running it. Ends with the signal; never throws for an agent's failure.
+   * Checks whether the agent responds, without running it. Ends when the signal aborts; never throws for an agent's failure.
    * Absent: a route of this kind cannot be probed.
    */
   probe?(
@@ -60,11 +60,11 @@ export interface AgentKind<Settings = unknown> {
   ): Promise<ProbeFinding[]>;
   /** Tools for the command line. Absent: the kind has none. */
   readonly tools?: AgentTools;
-  /** Makes the function that makes a client; what it contains is shared by all clients of the kind. */
+  /** Returns the function that creates a client. All clients of the kind share the state of that function. */
   client(deps: AgentDeps): (settings: Settings) => AgentClient;
 }
 
-/** Checks a descriptor against its own settings and gives it the type that lists have. */
+/** Type-checks a descriptor against its own settings, and returns it as the type that lists contain. */
 export function agentKind<Settings>(kind: AgentKind<Settings>): AgentKind {
   return kind as AgentKind;
 }

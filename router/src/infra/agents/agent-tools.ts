@@ -1,21 +1,21 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import type { AgentTransport } from './transport/agent-transport.ts';
 
-/** What the person at the command line did wrong with an option, in one sentence without a full stop. */
+/** A wrong use of the command line: one sentence without a full stop. */
 export class ToolUsageError extends Error {}
 
-/** Why a tool could not do its work, in one sentence. */
+/** Why a tool failed, in one sentence. */
 export class ToolkitError extends Error {}
 
 /** An option of a tool that takes a value: `--abi FILE`. */
 export interface ToolOption {
   name: string;
-  /** Stands for the value in the help: `FILE`. */
+  /** Placeholder of the value in the help: `FILE`. */
   value: string;
   help: string;
 }
 
-/** What a tool is run with. */
+/** Input of a tool. */
 export interface ToolInput {
   url: string;
   options: Readonly<Record<string, string | undefined>>;
@@ -28,7 +28,7 @@ export interface ToolInput {
 export interface ToolResult {
   report: object;
   text: string;
-  /** Whether the agent did as it should. */
+  /** Whether the agent passed. */
   isGood: boolean;
 }
 
@@ -39,21 +39,21 @@ export interface AgentTool {
   options: readonly ToolOption[];
   /**
    * @throws {ToolUsageError} an option is missing or wrong
-   * @throws {ToolkitError | Wa2aiError} the agent did not answer as it should
+   * @throws {ToolkitError | Wa2aiError} the agent did not answer, or answered with an error
    */
   run(input: ToolInput): Promise<ToolResult>;
 }
 
 /** The tools of an agent kind: `wa2ai agent test|inspect|check`. */
 export interface AgentTools {
-  /** Whether an agent of this kind answers at the URL, as far as a harmless request can show. */
+  /** Whether an agent of this kind seems to answer at the URL. Sends only a harmless request. */
   detect(input: ToolInput): Promise<boolean>;
   inspect: AgentTool;
   test: AgentTool;
   check: AgentTool;
 }
 
-/** One demand on an agent and what it did. `warn`: allowed, but look at it. */
+/** The result of one check. `warn`: allowed, but worth a look. */
 export interface CheckResult {
   check: string;
   result: 'pass' | 'warn' | 'fail';
@@ -61,14 +61,14 @@ export interface CheckResult {
   ms: number;
 }
 
-/** A report over an agent; `isConforming` when nothing failed. */
+/** The results of all checks; `isConforming` when none failed. */
 export interface CheckReport {
   url: string;
   isConforming: boolean;
   results: CheckResult[];
 }
 
-/** A report as a table, with a verdict at its end. */
+/** The report as a table that ends with the verdict. */
 export function checkText({ isConforming, results }: CheckReport): string {
   const width = Math.max(...results.map(({ check }) => check.length));
   const lines = results.map(

@@ -5,8 +5,9 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { MessageToPreview } from '../../core/routing/explain-route.ts';
 
 /**
- * What the agent of a route would be sent for a message; undefined when its client cannot tell. Settings that cannot be
- * used are part of the explanation: `{kind: 'error', sentence}`.
+ * What wa2ai would send to the agent of a route for a message; undefined when its client has no preview. An error of the
+ * settings is part of the explanation: `{kind: 'error', sentence}`.
+ * @throws anything but a Wa2aiError
  */
 export async function previewCall(
   agents: AgentClients,

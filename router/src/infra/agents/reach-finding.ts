@@ -1,7 +1,7 @@
 import type { ProbeFinding } from './agent-kind.ts';
 
 /**
- * What a harmless request to an agent found: nothing answers, or it refuses the caller; undefined when it answered.
+ * The finding of a harmless request to an agent: no answer, or access denied; undefined when the agent answered.
  * @param agent as a sentence names it: `ADK server at http://localhost:8000`
  * @param found `status` absent: there was no answer, for the reason `problem`
  * @param fields the fields of the route with the address and with the headers

@@ -3,7 +3,7 @@ import type { RouteConfig } from '../../core/models.ts';
 import type { AgentKind } from './agent-kind.ts';
 import { notBlank } from './setting-fields.ts';
 
-/** A route's config as the API and the database write it: the settings stand under the name of their kind. */
+/** A route's config as the API and the database write it: the settings are under the name of their kind. */
 export type WireConfig = Record<string, unknown>;
 
 const noticeField = z.string().max(4096).refine(notBlank, 'must not be blank');
@@ -66,7 +66,7 @@ const failureField = z
       context.addIssue({ code: 'custom', path: ['maxBackoffMs'], message: 'must not be below backoffMs' });
     }
     if (fallbackRouteId !== undefined && fallbackText !== undefined) {
-      const message = 'must not be given beside fallbackRouteId; choose one';
+      const message = 'cannot be combined with fallbackRouteId; choose one';
       context.addIssue({ code: 'custom', path: ['fallbackText'], message });
     }
   })
@@ -80,7 +80,7 @@ const commonFields = {
   failure: failureField.optional(),
 };
 
-/** The schema of a route's `config`: the settings of exactly one of these kinds beside what every kind shares. */
+/** The schema of a route's `config`: the settings of exactly one of these kinds, and the fields that all kinds share. */
 export function routeConfigField(kinds: readonly AgentKind[]) {
   const names = kinds.map(({ name }) => name);
   const settings = kinds.map(({ name, description, settings }) => [
@@ -100,7 +100,7 @@ export function kindNamed(kinds: readonly AgentKind[], name: string | undefined)
   return kinds.find((kind) => kind.name === name);
 }
 
-/** Core's form of a config; of several kinds the first of the list counts. */
+/** A config as core uses it. If it names several kinds, the first one of the list is used. */
 export function routeConfigOf(kinds: readonly AgentKind[], wire: WireConfig): RouteConfig {
   const kind = kinds.find(({ name }) => wire[name] !== undefined);
   if (!kind) return wire;
@@ -114,7 +114,7 @@ export function wireConfigOf({ agent, ...common }: RouteConfig): WireConfig {
 }
 
 /**
- * Makes the function that says why a stored config cannot be used, as part of a sentence; undefined when it can. A config
+ * Returns the function that says why a stored config cannot be used, as part of a sentence; undefined when it can. A config
  * must fit the schema of the API, except that unknown fields pass: a newer version may have added them. The sentence names
  * the field and never its value, which may be a secret.
  */
@@ -125,8 +125,10 @@ export function storedConfigCheck(kinds: readonly AgentKind[]): (stored: unknown
     const issue = parsed.success ? undefined : parsed.error.issues.find((found) => !isUnknownField(found));
     if (!issue) return undefined;
     const path = issue.path.map(String).join('.');
-    if (path !== '') return `config.${path} is not what it must be`;
-    return issue.code === 'custom' ? `its config ${issue.message}` : 'its config is no object of settings';
+    if (path !== '') return `config.${path} is not valid`;
+    return issue.code === 'custom'
+      ? `its config ${issue.message}`
+      : 'its config is not an object of settings';
   };
 }
 

@@ -10,7 +10,7 @@ import type { AgentTransport } from './transport/agent-transport.ts';
 /** Longest time that a caller waits for the probe of a route. */
 const PROBE_LIMIT_MS = 2_000;
 
-/** Looks at the agent of a route that is being stored. */
+/** Probes the agent of a route that is being stored. */
 export class RouteProbe {
   readonly #deps: { clock: Clock; transport: AgentTransport };
   readonly #kinds: readonly AgentKind[];
@@ -20,7 +20,7 @@ export class RouteProbe {
     this.#kinds = kinds;
   }
 
-  /** Addresses of the route that are IP addresses and refused by the egress policy, each with its reason. */
+  /** Addresses of the route whose host is an IP address that the egress policy refuses, each with its reason. */
   refusedAddresses(route: AgentOfRoute): Array<{ field: string; message: string }> {
     const kind = kindNamed(this.#kinds, route.config.agent?.kind);
     if (!kind) return [];
@@ -30,7 +30,7 @@ export class RouteProbe {
     });
   }
 
-  /** What is likely to go wrong when the route calls its agent. Takes at most two seconds and runs nothing. */
+  /** Likely problems of calling the agent. Takes at most two seconds and does not run the agent. */
   async findings({ agentEndpoint, config }: AgentOfRoute): Promise<ProbeFinding[]> {
     const kind = kindNamed(this.#kinds, config.agent?.kind);
     if (!kind?.probe) return [];

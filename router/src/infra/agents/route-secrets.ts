@@ -18,7 +18,7 @@ export interface Unmasked {
   unknown: string[];
 }
 
-/** The config as answers show it: each secret masked. */
+/** The config as responses show it: each secret masked. */
 export function maskedConfig(kinds: readonly AgentKind[], config: RouteConfig): WireConfig {
   const kind = kindNamed(kinds, config.agent?.kind);
   if (!kind || !config.agent) return wireConfigOf(config);
@@ -27,10 +27,10 @@ export function maskedConfig(kinds: readonly AgentKind[], config: RouteConfig): 
 }
 
 /**
- * Replaces each mask in `next` with the secret stored in `before`, so that an answer can be sent back as it came.
+ * Replaces each mask in `next` with the secret stored in `before`, so that a client can send a response back unchanged.
  * A secret belongs to the addresses it was given for: when the origin of the agent's endpoint or of any other address in
- * the settings changes, the stored secrets are dropped instead. Otherwise anybody who can write a route could have the secrets
- * sent to a server of their own without knowing them.
+ * the settings changes, the stored secrets are dropped instead. Otherwise a person who can write routes, and does not know
+ * the secrets, could make wa2ai send them to another server.
  */
 export function unmasked(
   kinds: readonly AgentKind[],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What answers show for a secret; sent back, it means "as it was". */
+/** What responses show for a secret. A client that sends it back leaves the secret unchanged. */
 export const MASK = '***';
 
 /** A text in settings, found by the meta of its field. */

@@ -32,7 +32,7 @@ export const httpUrlField = z
 /** For `refine`: the text contains more than spaces. */
 export const notBlank = (value: string) => value.trim() !== '';
 
-/** A secret: masked in every answer, dropped when the address of the agent changes. */
+/** A secret: masked in every response, dropped when the address of the agent changes. */
 export const secretField = z.string().max(8192).meta({ format: 'password' });
 
 /** Extra headers of every request to an agent. */

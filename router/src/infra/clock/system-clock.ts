@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/ports/clock.ts';
 
-/** The machine's clock. Its waits do not hold the process at shutdown. */
+/** The machine's clock. Its waits do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
@@ -12,12 +12,14 @@ export const systemClock: Clock = {
   },
 };
 
-/** As many may wait under one signal as there are chats; Node takes more than ten for a leak and warns. */
+/** As many listeners may wait for one signal as there are chats; Node warns of a leak from eleven on. */
 export function allowManyWaits(signal: AbortSignal): void {
   setMaxListeners(0, signal);
 }
 
-/** Unlike the service's clock, this one holds the process: a script that awaits an answer must not end before it. */
+/**
+ * Unlike the service's clock, this one keeps the process alive: a script that awaits an answer must not end before it.
+ */
 export const holdingClock: Clock = {
   ...systemClock,
   sleep: async (ms, signal) => {

@@ -27,7 +27,7 @@ const POOL = {
 /** Attempts of one step that fails with disposition `retry`; the wait starts at a second and doubles up to an hour. */
 const MAX_STEP_ATTEMPTS = 20;
 const STEP_RETRY_SECONDS = 1;
-/** A task that happens to run at each of many crashes is not given up. */
+/** A task that runs during many crashes is still continued. */
 const MAX_RECOVERIES = 1_000;
 const RUNNING = ['PENDING', 'ENQUEUED', 'DELAYED'];
 
@@ -37,7 +37,7 @@ export interface DbosTasksDeps {
   /** Stable name of this node: it continues its own tasks after a restart. */
   nodeId: string;
   functions: Partial<TaskFunctions>;
-  /** Runs what nodes that start at the same moment must not run together: DBOS creates its tables without a lock. */
+  /** Runs work that nodes must not run concurrently: DBOS creates its tables without a lock. */
   exclusively(work: () => Promise<void>): Promise<void>;
   log: Logger;
 }
@@ -47,7 +47,7 @@ type Dbos = typeof import('@dbos-inc/dbos-sdk').DBOS;
 /**
  * Durable tasks on DBOS (5.3.0, pinned), one workflow with real steps per task. The only importer of DBOS.
  *
- * DBOS is loaded and launched when there is a task: by the first `start`, or by `resume` when a process left one. Launched,
+ * DBOS is loaded and launched when there is a task: by the first `start`, or by `resume` for an unfinished one. Launched,
  * it polls its queues and schedules about once a second even when it has nothing to do.
  */
 export class DbosTasks implements DurableTasks {
@@ -85,8 +85,8 @@ export class DbosTasks implements DurableTasks {
   }
 
   /**
-   * Continues tasks that this node's earlier process left, and those of nodes that are gone. Idempotent; call it at the
-   * start and when a node has died. Never rejects.
+   * Continues unfinished tasks of this node's earlier process and of dead nodes. Idempotent; call it at the start and
+   * when a node has died. Never rejects.
    */
   async resume(isGone: (nodeId: string) => boolean): Promise<void> {
     const { nodeId, log } = this.#deps;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** Fields that pino-pretty prints itself, or that the line begins with. */
-const OWN_PLACES = new Set(['level', 'time', 'msg', 'mod', 'err']);
+const SHOWN_ELSEWHERE = new Set(['level', 'time', 'msg', 'mod', 'err']);
 
 const errorSchema = z.looseObject({
   message: z.string(),
@@ -17,7 +17,7 @@ const errorSchema = z.looseObject({
  */
 export function formatForTerminal(line: Record<string, unknown>): string {
   const prefix = typeof line.mod === 'string' ? `${line.mod}: ` : '';
-  const fields = Object.entries(line).filter(([name]) => !OWN_PLACES.has(name));
+  const fields = Object.entries(line).filter(([name]) => !SHOWN_ELSEWHERE.has(name));
   const error = errorSchema.safeParse(line.err);
   const parts = fields.map(([name, value]) => `${name}=${valueText(value)}`);
   if (error.success) {

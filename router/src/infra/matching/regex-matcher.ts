@@ -13,7 +13,7 @@ export interface RegexMatcherOptions {
   quarantineMs?: number;
 }
 
-/** What is known of a pattern. */
+/** Earlier results of a pattern. */
 interface History {
   /** Length of the shortest text that made the pattern time out. Infinity: it never did. */
   slowFromChars: number;

@@ -107,12 +107,73 @@ describe('ReplyDelivery', () => {
     const { rows, sent, delivery } = setup();
     const slot = delivery.openSlot('a');
     const [stored] = rows.put(reply(1));
-    await delivery.resume();
-    await delivery.idle();
-    rows.acked(1);
+    const resumed = delivery.resume();
     delivery.deliver([{ ...(stored as QueuedReply), isSending: true }], slot);
+    await resumed;
     await delivery.idle();
     expect(sent).toEqual(['WA1']);
+    expect(rows.tries(1)).toBe(1);
+  });
+
+  it('sends no other reply of a chat before the one that is being stored as sending', async () => {
+    const { rows, sent, delivery } = setup();
+    const slot = delivery.openSlot('a');
+    const [stored] = rows.put({ ...reply(1), isSending: true });
+    Object.assign(rows.rows.get('1') ?? {}, { state: 'sending' });
+    rows.put(reply(2));
+    delivery.pollQueue();
+    delivery.deliver(rows.put(reply(3, 'b')));
+    await settle();
+    expect(sent).toEqual(['WA3']);
+    delivery.deliver([stored as QueuedReply], slot);
+    await delivery.idle();
+    expect(sent).toEqual(['WA3', 'WA1', 'WA2']);
+  });
+
+  it('sends the replies of a turn once when they are read from the outbox before the turn delivers them', async () => {
+    const { rows, sent, delivery } = setup();
+    const slot = delivery.openSlot('a');
+    const stored = rows.put({ ...reply(1), isSending: true }, reply(2));
+    Object.assign(rows.rows.get('1') ?? {}, { state: 'sending' });
+    delivery.pollQueue();
+    await settle();
+    delivery.deliver(stored, slot);
+    await delivery.idle();
+    expect(sent).toEqual(['WA1', 'WA2']);
+  });
+
+  it('sends the replies behind a slot when it is closed', async () => {
+    const { rows, sent, delivery } = setup();
+    const slot = delivery.openSlot('a');
+    delivery.deliver(rows.put(reply(1)));
+    await settle();
+    expect(sent).toEqual([]);
+    slot?.close();
+    await delivery.idle();
+    expect(sent).toEqual(['WA1']);
+  });
+
+  it('reads the outbox of a new connection only after the rows that are being stored as sending', async () => {
+    const { rows, sent, delivery } = setup();
+    const slot = delivery.openSlot('a');
+    rows.put(reply(2));
+    const resumed = delivery.resume();
+    await settle();
+    expect(rows.reads).toBe(0);
+    rows.rows.delete('2');
+    const [stored] = rows.put(reply(1), reply(2));
+    delivery.deliver([{ ...(stored as QueuedReply), isSending: true }], slot);
+    await resumed;
+    await delivery.idle();
+    expect(sent).toEqual(['WA1', 'WA2']);
+  });
+
+  it('leaves the replies behind an open slot to the next process when it finishes', async () => {
+    const { rows, sent, delivery } = setup();
+    delivery.openSlot('a');
+    delivery.deliver(rows.put(reply(1), reply(2, 'b')));
+    await delivery.finish();
+    expect(sent).toEqual(['WA2']);
   });
 
   it('has no slot for a chat with older replies, nor while it is not connected, limited, ending or has no lease', async () => {
@@ -121,10 +182,15 @@ describe('ReplyDelivery', () => {
       release = resolve;
     });
     const { rows, connection, lease, delivery } = setup(() => slow);
-    expect(delivery.openSlot('a')).toMatchObject({ lease: { accountId: 'default', epoch: 1n } });
     delivery.deliver(rows.put(reply(1, 'a')));
     expect(delivery.openSlot('a')).toBeUndefined();
-    expect(delivery.openSlot('b')).toBeDefined();
+    const slot = delivery.openSlot('b');
+    expect(slot).toMatchObject({ lease: { accountId: 'default', epoch: 1n } });
+    expect(delivery.openSlot('b')).toBeUndefined();
+    slot?.close();
+    await settle();
+    delivery.openSlot('b')?.close();
+    await settle();
     connection.state = 'waiting';
     expect(delivery.openSlot('b')).toBeUndefined();
     connection.state = 'open';

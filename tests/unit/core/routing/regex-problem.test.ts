@@ -9,7 +9,7 @@ describe('regexProblem', () => {
   });
 
   it('describes an invalid pattern in one sentence', () => {
-    expect(regexProblem('(')).toMatch(/^regexFilter is no valid pattern: .*\.$/);
+    expect(regexProblem('(')).toMatch(/^regexFilter is not a valid pattern: .*\.$/);
     expect(regexProblem('')).toContain('must not be empty');
     expect(regexProblem('a'.repeat(MAX_PATTERN_CHARS))).toBeUndefined();
     expect(regexProblem('a'.repeat(MAX_PATTERN_CHARS + 1))).toContain('at most 1000');

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { NodeMessage } from '../../../../router/src/core/cluster/node-bus.ts';
-import type { SendSlot } from '../../../../router/src/core/delivery/deliver-reply.ts';
+import type { SendSlot } from '../../../../router/src/core/delivery/send-slot.ts';
 import { StorageUnavailableError, Wa2aiError } from '../../../../router/src/core/errors.ts';
 import type { Route } from '../../../../router/src/core/models.ts';
 import { autoReplyLoopPolicy } from '../../../../router/src/core/policies/auto-reply-loop.ts';
@@ -28,6 +28,10 @@ let faults: Partial<Record<'candidates' | 'history' | 'agents' | 'finish' | 'nex
 let stopping: AbortController;
 let delivered: QueuedReply[];
 let slot: SendSlot | undefined;
+let closed: number;
+const close = () => {
+  closed += 1;
+};
 let published: NodeMessage[];
 let log: ReturnType<typeof recordingLog>;
 let clock: FakeClock;
@@ -40,6 +44,7 @@ beforeEach(async () => {
   stopping = new AbortController();
   delivered = [];
   slot = undefined;
+  closed = 0;
   published = [];
   log = recordingLog();
   clock = new FakeClock();
@@ -143,14 +148,14 @@ describe('answerMessage', () => {
   });
 
   it('stores the reply as sending when its account can send at once', async () => {
-    slot = { lease: { accountId: 'default', owner: 'n1', epoch: 1n }, opening: 1 };
+    slot = { lease: { accountId: 'default', owner: 'n1', epoch: 1n }, close };
     await next();
     expect([...state.outbox.values()]).toMatchObject([{ state: 'sending', attempts: 1 }]);
     expect(delivered).toMatchObject([{ isSending: true }]);
   });
 
   it('stores the end again, without asking the agent again, when its reply may be stored as sending', async () => {
-    slot = { lease: { accountId: 'default', owner: 'n1', epoch: 1n }, opening: 1 };
+    slot = { lease: { accountId: 'default', owner: 'n1', epoch: 1n }, close };
     const lost = deps();
     let asked = 0;
     const finishTurn = lost.inbox.finishTurn.bind(lost.inbox);
@@ -175,6 +180,30 @@ describe('answerMessage', () => {
     expect(asked).toBe(1);
     expect(delivered).toMatchObject([{ message: { text: 'once' } }]);
     expect([...state.outbox.values()]).toHaveLength(1);
+  });
+
+  it.each([
+    ['nothing is stored', () => Promise.reject(new UnreadableError())],
+    ['an earlier end without a reply is stored', async () => []],
+  ])('closes the slot when %s', async (_, finishTurn) => {
+    slot = { lease: { accountId: 'default', owner: 'n1', epoch: 1n }, close };
+    const without = deps();
+    const stored = without.inbox.finishTurn;
+    without.inbox.finishTurn = (id, result, lease) => (lease ? finishTurn() : stored(id, result));
+    await answerMessage(without, claim);
+    expect(closed).toBe(1);
+    expect(delivered).toEqual([]);
+  });
+
+  it('leaves the slot open when the service stops and the reply may be stored as sending', async () => {
+    slot = { lease: { accountId: 'default', owner: 'n1', epoch: 1n }, close };
+    const lost = deps();
+    lost.inbox.finishTurn = () => Promise.reject(new StorageUnavailableError('answer lost'));
+    const turn = answerMessage(lost, claim);
+    await settle();
+    stopping.abort(new Error('wa2ai is stopping'));
+    await expect(turn).rejects.toThrow('wa2ai is stopping');
+    expect(closed).toBe(0);
   });
 
   it('reports when no further message waits, and when none was left', async () => {

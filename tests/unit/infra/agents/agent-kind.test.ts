@@ -130,7 +130,7 @@ describe('an agent kind added to the list', () => {
     const damaged = { ...row, config: { echo: { token: 7 } } };
     expect(read(damaged as never)).toMatchObject({
       config: {},
-      damage: 'config.echo.greeting is not what it must be',
+      damage: 'config.echo.greeting is not valid',
     });
   });
 

@@ -1,5 +1,4 @@
 import { EventEmitter, once } from 'node:events';
-import type { RequestListener } from 'node:http';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { RouteProbe } from '../../../../router/src/infra/agents/route-probe.ts';
@@ -27,11 +26,6 @@ function abiRoute(agentEndpoint: string, functions: unknown = ['f()']) {
   return { agentEndpoint, config: { agent: { kind: 'abi', settings: { functions, headers: HEADERS } } } };
 }
 
-const answering =
-  (status: number, body: string): RequestListener =>
-  (_request, response) =>
-    response.writeHead(status).end(body);
-
 /** An address where nothing listens. */
 async function closedPort(): Promise<string> {
   const server = createServer();
@@ -42,42 +36,6 @@ async function closedPort(): Promise<string> {
 }
 
 describe('the probe of an ADK route', () => {
-  it.each([
-    ['lists the agent', 200, '["other","my_agent"]'],
-    ['lists no agents, as a server written by hand', 404, 'Not found'],
-    ['lists something else', 200, '{"ok":true}'],
-  ])('has no warning when the server %s', async (_case, status, body) => {
-    const { url } = await serverOf(answering(status, body));
-    expect(await setup().probe.findings(adkRoute(url))).toEqual([]);
-  });
-
-  it('names the agents of the server when appName is not among them', async () => {
-    const { url } = await serverOf(answering(200, '["one","two"]'));
-    expect(await setup().probe.findings(adkRoute('http://127.0.0.1:9', { baseUrl: url }))).toEqual([
-      {
-        code: 'AGENT_APP_UNKNOWN',
-        field: 'config.adk.appName',
-        message: `The ADK server at ${url} has no agent "my_agent". Its agents: one, two.`,
-      },
-    ]);
-  });
-
-  it('reports that nothing listens at the address, without the secrets of the route', async () => {
-    const url = await closedPort();
-    const findings = await setup().probe.findings(adkRoute(url));
-    expect(findings).toMatchObject([
-      { code: 'AGENT_UNREACHABLE', field: 'agentEndpoint', message: expect.stringContaining('ECONNREFUSED') },
-    ]);
-    expect(JSON.stringify(findings)).not.toContain('top-secret-token');
-  });
-
-  it('reports that the server refuses the headers', async () => {
-    const { url } = await serverOf(answering(401, 'who are you with top-secret-token?'));
-    const findings = await setup().probe.findings(adkRoute(url));
-    expect(findings).toMatchObject([{ code: 'AGENT_ACCESS_DENIED', field: 'config.adk.headers' }]);
-    expect(JSON.stringify(findings)).not.toContain('top-secret-token');
-  });
-
   it('waits two seconds for a server that does not respond', async () => {
     const requests = new EventEmitter();
     const { url } = await serverOf(() => requests.emit('request'));

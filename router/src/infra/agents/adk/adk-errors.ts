@@ -22,7 +22,7 @@ export function timeoutSentence(timeoutMs: number): string {
   return `Request to agent timed out after ${timeoutMs}ms`;
 }
 
-/** An exchange that ended without a whole answer, other than by a time limit. */
+/** The error for an exchange without a complete answer, unless a time limit ended it. */
 export function faultError(stage: FaultStage, detail: string, cause: unknown): Wa2aiError {
   const sentence = failedSentence(detail);
   if (stage === 'refused') return new AgentProtocolError(sentence, { code: 'AGENT_ADDRESS_REFUSED' });
@@ -40,8 +40,9 @@ export interface Refusal {
 }
 
 /**
- * The error for a refusal; `apps` are the names the server offers, where that is worth telling. 429 and 503 were not
- * taken, 502 likely not; 504 may have been. A 500 may come after tools had run, so it is never repeated.
+ * The error for a refusal; its sentence lists `apps`, the agents of the server. The server has not run a request that it
+ * answers with 429 or 503, and most likely not with 502. With 504 it may have run. A 500 can follow tool calls, so the
+ * request is never repeated.
  */
 export function refusalError(
   { status, headers, body }: Refusal,

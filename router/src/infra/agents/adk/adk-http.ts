@@ -4,19 +4,19 @@ import type { Fetched, FetchOptions } from '../transport/bounded-fetch.ts';
 
 /** Where an ADK server is and what every request to it carries. */
 export interface AdkServer {
-  /** Origin and path without a trailing slash, credentials or query: names the server in memory and in logs. */
+  /** Origin and path without a trailing slash, credentials or query. Names the server in caches and logs. */
   name: string;
   /** Base URL with its path, plus these segments, each encoded. */
   url(...segments: string[]): string;
   headers: Headers;
-  /** Values that must not show in an error or a log: what the headers and the URL's credentials contain. */
+  /** Values that must not appear in an error or a log: those of the headers and the URL's password. */
   secrets: string[];
   transport: AgentTransport;
 }
 
 /**
- * Reads a route's base URL and extra headers. A path and a query in the URL stay, trailing slashes go, a user and
- * password become an Authorization header unless the route sets its own.
+ * Reads a route's base URL and extra headers. Keeps the path and the query of the URL without trailing slashes, and turns
+ * a user and password into an Authorization header unless the route sets its own.
  * @throws {AgentProtocolError} the URL or a header cannot be used; the sentence does not quote it
  */
 export function adkServer(
@@ -29,9 +29,9 @@ export function adkServer(
   const headers = new Headers();
   const secrets: string[] = [];
   if (url.username || url.password) {
-    const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
-    secrets.push(decodeURIComponent(url.password));
+    const [user, password] = [decoded(url.username), decoded(url.password)];
+    headers.set('authorization', `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`);
+    secrets.push(password);
   }
   for (const [name, value] of Object.entries(extraHeaders)) setHeader(headers, name, value);
   for (const value of headers.values()) secrets.push(value, ...value.split(' ').slice(1));
@@ -40,9 +40,20 @@ export function adkServer(
     name: `${url.origin}${path}`,
     url: (...segments) => `${url.origin}${path}/${segments.map(encodeURIComponent).join('/')}${url.search}`,
     headers,
-    secrets,
+    // An empty value would be found between any two characters of a text.
+    secrets: secrets.filter((secret) => secret !== ''),
     transport,
   };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new AgentProtocolError(
+      "Failed to send message to ADK agent: the user name or password in the agent's base URL is not percent-encoded correctly",
+    );
+  }
 }
 
 function parseUrl(text: string): URL {
@@ -71,7 +82,7 @@ export type Exchange =
   | Exclude<Fetched, { kind: 'answer' }>
   | { kind: 'answer'; status: number; headers: Headers; body: string };
 
-/** One exchange, with the server's headers, whose answer is text; see `boundedFetch`. */
+/** One exchange with the headers of the server and a text as answer; see `boundedFetch`. */
 export async function exchange(
   { transport, headers }: AdkServer,
   url: string,

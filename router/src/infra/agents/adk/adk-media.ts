@@ -8,7 +8,7 @@ import {
 } from '../../../core/models.ts';
 import type { AdkEvent, InlineData } from './adk-wire.ts';
 
-/** Files of one answer that go to the chat; a run that makes more is cut there. */
+/** Largest number of files of one answer that are sent; further ones are dropped. */
 const MAX_FILES = 10;
 const MAX_NAME_CHARS = 200;
 
@@ -21,14 +21,14 @@ const filePart = z.looseObject({
   }),
 });
 
-/** A message's file as a part of `newMessage`: camelCase inside parts is what every ADK server takes (refs/adk_api.md). */
+/** A message's file as a part of `newMessage`: every ADK server accepts camelCase inside parts (refs/adk_api.md). */
 export function inlineDataOf({ mimeType, fileName }: MediaInfo, bytes: Uint8Array): InlineData {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
   return { mimeType, data, ...(fileName !== undefined && { displayName: fileName }) };
 }
 
 /**
- * The files that a run's whole model events contain, in order, and none of its thoughts; both alphabets of base64 are read.
+ * The files in a run's complete model events, in order, without those of thoughts. Reads both alphabets of base64.
  * @throws {AgentProtocolError} one is too large to be sent
  */
 export function filesIn(events: readonly AdkEvent[]): ReplyFile[] {
@@ -56,7 +56,7 @@ function fileOf({
   const bytes = Buffer.from(data, 'base64');
   if (bytes.length > MAX_MEDIA_BYTES) {
     throw new AgentProtocolError(
-      `ADK agent answered a file of ${bytes.length} bytes; at most ${MAX_MEDIA_BYTES} can be sent.`,
+      `The ADK agent answered with a file of ${bytes.length} bytes; at most ${MAX_MEDIA_BYTES} can be sent.`,
     );
   }
   const fileName = displayName?.replace(/[\p{Cc}/\\]/gu, '_').slice(0, MAX_NAME_CHARS);

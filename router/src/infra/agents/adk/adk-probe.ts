@@ -7,7 +7,7 @@ import type { AdkSettings } from './adk-settings.ts';
 
 const MAX_NAMES_CHARS = 300;
 
-/** What `GET /list-apps` of an ADK server says. `apps` is empty when the server does not say. */
+/** The answer of an ADK server to `GET /list-apps`. `apps` is empty when the server does not list them. */
 export interface AdkProbe {
   server: string;
   /** Absent: there was no answer. */
@@ -34,7 +34,7 @@ export async function probeAdkServer(
   return { server: server.name, apps: [], problem };
 }
 
-/** What is likely to go wrong with a route to this server. */
+/** Likely problems of a route to this server. */
 export async function adkFindings(
   agentEndpoint: string,
   settings: AdkSettings,

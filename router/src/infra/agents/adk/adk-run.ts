@@ -22,7 +22,7 @@ import {
   runBody,
 } from './adk-wire.ts';
 
-/** A message on its way to an agent, and where it goes. */
+/** A message to an agent, with its destination. */
 export interface AdkRequest {
   server: AdkServer;
   run: RunRequest;
@@ -38,7 +38,7 @@ export interface AdkRequest {
 export interface AdkAttempt extends AdkRequest {
   /** Aborts at the time limit and at the caller's signal. */
   limited: AbortSignal;
-  /** Spelling of a run that was sent and whose fate is unknown so far. */
+  /** Spelling of a run that was sent and whose outcome is not known yet. */
   inFlight: AdkDialect | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface AdkRunsOptions {
   clock: Clock;
 }
 
-/** Sends runs: finds out how a server spells their body, and creates the session that a run is missing. */
+/** Sends runs: detects the spelling that a server accepts, and creates a missing session. */
 export class AdkRuns {
   readonly #options: AdkRunsOptions;
 
@@ -62,10 +62,10 @@ export class AdkRuns {
   }
 
   /**
-   * Sends the run in the spelling that the server is thought to read, and corrects once what a refusal complains about.
-   * `attempt.inFlight` says afterwards whether a run was sent whose end is unknown.
+   * Sends the run in the spelling that the server most likely accepts. After a refusal, changes the spelling or creates the
+   * session and sends the run once more. Afterwards `attempt.inFlight` is set if a run was sent whose outcome is unknown.
    * @returns the events of the answer
-   * @throws as `HttpAgentClient.sendMessage` says, before any late answer is looked for
+   * @throws as `HttpAgentClient.sendMessage`, which then looks for a late answer
    */
   async send(attempt: AdkAttempt): Promise<AdkEvent[]> {
     const result = await this.#run(attempt);
@@ -88,17 +88,17 @@ export class AdkRuns {
       const retried = await this.#post(attempt, 'snake');
       return retried.ok ? retried : result;
     }
-    const isMendable =
+    const mayNeedSession =
       isSessionMissing(status, body) ||
       (isBodyRefused && !/missing required fields/i.test(body)) ||
-      (status === 500 && (await this.#failedForWantOfSession(attempt)));
-    const isThere = isMendable && (await createSession(attempt.server, attempt.run, attempt.limited));
+      (status === 500 && (await this.#isSessionTheCause(attempt)));
+    const isThere = mayNeedSession && (await createSession(attempt.server, attempt.run, attempt.limited));
     this.#throwIfEnded(attempt);
     return isThere ? await this.#post(attempt, fixed ?? 'camel') : result;
   }
 
-  /** Some servers answer a run in a missing session with a bare 500; then nothing was run. */
-  async #failedForWantOfSession(attempt: AdkAttempt): Promise<boolean> {
+  /** Some servers answer a run in a missing session with a 500 without a reason; they have run nothing. */
+  async #isSessionTheCause(attempt: AdkAttempt): Promise<boolean> {
     if (this.#options.state.isSessionKnown(attempt.sessionKey)) return false;
     return await isSessionAbsent(attempt.server, attempt.run, attempt.limited);
   }
@@ -140,7 +140,7 @@ export class AdkRuns {
   async #refused(attempt: AdkAttempt, refusal: Refusal): Promise<Wa2aiError> {
     const { status, body } = refusal;
     const listed = status === 404 ? (await listApps(attempt.server, attempt.limited)).apps : [];
-    // A session that could not be created either may be missing for want of the app.
+    // A session that could not be created may be missing because the app does not exist.
     const apps = isSessionMissing(status, body) && listed.includes(attempt.run.appName) ? [] : listed;
     if (status === 502) this.#options.state.noteDoubt(attempt.sessionKey, attempt.run.messageId);
     return refusalError(refusal, { apps, nowMs: this.#options.clock.now(), redact: attempt.redact });

@@ -11,11 +11,11 @@ import {
   type RunRequest,
 } from './adk-wire.ts';
 
-/** A session is read whole, the server offers no less; a longer history than this is not looked through. */
+/** Servers return only whole sessions. A longer one than this is not searched. */
 const MAX_SESSION_BYTES = 16 * 1024 * 1024;
 const MAX_SMALL_BYTES = 256 * 1024;
-/** Longest wait for one look at a session. */
-const LOOK_TIMEOUT_MS = 5_000;
+/** Time limit of one read of a session. */
+const READ_TIMEOUT_MS = 5_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 4_000;
 
@@ -23,7 +23,7 @@ function sessionUrl(server: AdkServer, run: RunRequest): string {
   return server.url('apps', run.appName, 'users', run.userId, 'sessions', run.sessionId);
 }
 
-/** Creates the session of this run under its own id; true when it is there afterwards, also when it was before. */
+/** Creates the session of this run under its own id. True if it exists afterwards, also if it existed before. */
 export async function createSession(
   server: AdkServer,
   run: RunRequest,
@@ -33,13 +33,13 @@ export async function createSession(
     method: 'POST',
     body: '{}',
     signal,
-    // A session that was there already may come back with its history; its status is what counts.
+    // The server may return an existing session with its history; only the status matters.
     maxBytes: MAX_SESSION_BYTES,
   });
   return created.kind === 'answer' && isSessionThere(created.status, created.body);
 }
 
-/** Whether the server says that it has no such session; false also when it says nothing clear. */
+/** Whether the server says that it has no such session. False also when its answer is unclear. */
 export async function isSessionAbsent(
   server: AdkServer,
   run: RunRequest,
@@ -53,7 +53,7 @@ function getSession(server: AdkServer, run: RunRequest, signal: AbortSignal): Pr
   return exchange(server, sessionUrl(server, run), { method: 'GET', signal, maxBytes: MAX_SESSION_BYTES });
 }
 
-/** The answer to `GET /list-apps`, and the app names in it; none when the server does not say. */
+/** The answer to `GET /list-apps`, and the app names in it; none when the server does not list them. */
 export async function listApps(
   server: AdkServer,
   signal: AbortSignal,
@@ -68,16 +68,16 @@ export async function listApps(
 }
 
 /**
- * What the session shows of an earlier run. `finished`: its events · `absent`: the server never took our message ·
- * `running`: it took it and had no end by the time limit · `unknown`: the session cannot be seen.
+ * What the session shows about an earlier run. `finished`: its events · `absent`: the server never accepted the message ·
+ * `running`: it accepted the message, and the run had not ended at the time limit · `unknown`: the session cannot be read.
  */
 export type EarlierRun =
   | { kind: 'finished'; events: AdkEvent[] }
   | { kind: 'absent' | 'running' | 'unknown' };
 
 /**
- * Watches the session for the end of the run that our message started, for at most `limitMs`. A server does not say
- * whether a run goes on, so it counts as finished when its last event is a final one and two looks saw the same events.
+ * Watches the session for the end of the run that the message started, for at most `limitMs`. A server does not say
+ * whether a run continues, so it counts as finished when its last event is final and two reads returned the same events.
  * @throws the signal's reason when it aborts
  */
 export async function watchRun(
@@ -89,7 +89,7 @@ export async function watchRun(
   const endMs = clock.monotonicMs() + options.limitMs;
   let seen = -1;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
-    const found = await look(server, run, clock, signal);
+    const found = await readRun(server, run, clock, signal);
     if (found === 'absent' || found === 'unknown') return { kind: found };
     if (isFinished(found) && found.length === seen) return { kind: 'finished', events: found };
     seen = found.length;
@@ -103,17 +103,17 @@ export async function watchRun(
   }
 }
 
-async function look(
+async function readRun(
   server: AdkServer,
   run: RunRequest,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<AdkEvent[] | 'absent' | 'unknown'> {
-  const found = await withLimit(clock, LOOK_TIMEOUT_MS, signal, (limited) =>
+  const found = await withLimit(clock, READ_TIMEOUT_MS, signal, (limited) =>
     getSession(server, run, limited),
   );
   signal.throwIfAborted();
-  // A missing session says nothing about our run: behind a load balancer, another instance may have it.
+  // A missing session does not show that the message is absent: behind a load balancer, another instance may have it.
   if (found.kind === 'fault' || found.status !== 200) return 'unknown';
   const events = parseSessionEvents(found.body);
   if (!events.ok) return 'unknown';

@@ -4,9 +4,9 @@ import { orAbort } from '../../../core/time-limit.ts';
 import type { AdkDialect } from './adk-wire.ts';
 
 /**
- * What ADK clients learn about servers, shared by all clients of a process so that two routes to one server do not learn
+ * What ADK clients learn about servers. All clients of a process share it, so that two routes to one server do not learn
  * it twice and two runs in one session never overlap (a server stores their events interleaved, refs/adk_api.md).
- * Every memory is bounded; what is forgotten is learnt again at the cost of a request.
+ * Every cache is bounded; learning an evicted entry again costs one request.
  */
 export class AdkState {
   readonly #dialects = new LRUCache<string, AdkDialect>({ max: 1_000 });
@@ -14,7 +14,7 @@ export class AdkState {
   readonly #inDoubt = new LRUCache<string, true>({ max: 20_000 });
   readonly #queue = new KeyedQueue();
 
-  /** The spelling that the server at this base URL took last. */
+  /** The spelling that the server at this base URL accepted last. */
   dialectOf(baseUrl: string): AdkDialect | undefined {
     return this.#dialects.get(baseUrl);
   }
@@ -23,7 +23,7 @@ export class AdkState {
     this.#dialects.set(baseUrl, dialect);
   }
 
-  /** Whether a run in this session was taken before, so that a failure has another cause than a missing session. */
+  /** Whether the server accepted a run in this session before: a failure then has another cause than a missing session. */
   isSessionKnown(sessionKey: string): boolean {
     return this.#knownSessions.has(sessionKey);
   }
@@ -32,7 +32,7 @@ export class AdkState {
     this.#knownSessions.set(sessionKey, true);
   }
 
-  /** Whether an earlier attempt of this message ended without telling whether it ran. */
+  /** Whether an earlier attempt of this message ended and may have run. */
   isInDoubt(sessionKey: string, messageId: string): boolean {
     return this.#inDoubt.has(JSON.stringify([sessionKey, messageId]));
   }
@@ -46,7 +46,7 @@ export class AdkState {
   }
 
   /**
-   * Runs `work` when all earlier work of the session has ended, in the order of calls; other sessions do not wait.
+   * Runs `work` after all earlier work of the session, in the order of calls. Other sessions do not wait.
    * @throws the signal's reason when it aborts while waiting; `work` is then never called
    */
   async runAlone<T>(sessionKey: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {

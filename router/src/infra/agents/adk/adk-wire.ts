@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { IncomingMessage } from '../../../core/models.ts';
 
-/** How a server spells the body of `/run`: as the agent contract writes it, or as every real ADK server takes it. */
+/** How a server spells the body of `/run`: as the agent contract writes it, or as every real ADK server accepts it. */
 export type AdkDialect = 'snake' | 'camel';
 
 /** One run: what is sent, in which session, under which WhatsApp message id. */
@@ -24,19 +24,19 @@ export interface InlineData {
   displayName?: string;
 }
 
-/** All our keys of the session state begin so. */
+/** Prefix of all wa2ai keys in the session state. */
 const STATE_PREFIX = 'wa2ai_';
-/** Session state key that marks our user event, so that a run can be found again after a time-out (refs/adk_api.md). */
+/** Session state key that marks wa2ai's user event, so that its run can be found after a time-out (refs/adk_api.md). */
 const MARKER = `${STATE_PREFIX}msg`;
 
 /**
  * Facts about a message that an ADK agent receives, as keys of its session state; an instruction reads one as `{wa2ai_name}`.
- * Every key is sent with every message, empty when there is nothing to say, so that none is left over from an earlier
- * message. The words of the message stay as the person wrote them.
+ * Every key is sent with every message, empty if it has no value, so that no value of an earlier message remains. The text
+ * of the message is sent as the person wrote it.
  *
  * - `wa2ai_msg` WhatsApp's message id
  * - `wa2ai_time` when the person sent it, ISO 8601 in UTC
- * - `wa2ai_name` the name that the person gave themselves on WhatsApp
+ * - `wa2ai_name` the name that the person chose on WhatsApp
  * - `wa2ai_chat` `person` or `group`
  * - `wa2ai_quoted` the text that the message quotes
  * - `wa2ai_edit_of` the id of the message that this one edits
@@ -62,9 +62,9 @@ export function sessionStateOf(message: IncomingMessage): Record<string, unknown
 }
 
 /**
- * The body of `POST /run`. `snake` is the agent contract's to the letter. `camel` is the minimum that every server takes:
- * a strict one refuses unknown fields, so it has neither `invocationId` nor a second spelling; its `stateDelta` is stored
- * with the user event and names the message.
+ * The body of `POST /run`. `snake` is exactly that of the agent contract. `camel` is the minimum that every server accepts:
+ * a strict one refuses unknown fields, so it has neither `invocationId` nor a second spelling. The server stores its
+ * `stateDelta`, which names the message, with the user event.
  */
 export function runBody(dialect: AdkDialect, run: RunRequest): Record<string, unknown> {
   const file = run.file && { inlineData: run.file };
@@ -125,7 +125,7 @@ export type AdkEvent = z.infer<typeof eventSchema>;
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problem: string };
 
 /**
- * The events in the body of an answered `/run`. JSON `null` counts as none (a Go server writes an empty list so).
+ * The events in the body of an answer to `/run`. JSON `null` counts as none: a Go server writes an empty list so.
  * A problem is a sentence that names the place, and never quotes the body.
  */
 export function parseEvents(body: string): Parsed<AdkEvent[]> {
@@ -182,7 +182,7 @@ function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** What a run said. `text`: for the person · `silent`: the agent chose to say nothing · `failed`: it reported an error. */
+/** The result of a run. `text`: for the person · `silent`: the agent says nothing · `failed`: it reported an error. */
 export type RunAnswer = RunFacts &
   (
     | { kind: 'text'; text: string }
@@ -190,7 +190,7 @@ export type RunAnswer = RunFacts &
     | { kind: 'failed'; code: string; reason: string; isRepeatable: boolean }
   );
 
-/** What is known of a run beside its words; absent where the server said nothing. */
+/** Facts about a run beside its text; absent where the server did not send them. */
 export interface RunFacts {
   eventCount: number;
   invocationId?: string;
@@ -203,7 +203,7 @@ export interface RunFacts {
 /**
  * Reads a run's events as the agent contract and real servers need it (refs/adk_api.md, "Reading the answer").
  *
- * A reply is a whole model event with a text that is no thought. When one of them has the author `model` only such
+ * A reply is a complete model event with a text that is no thought. If one of them has the author `model`, only those
  * count (the contract); otherwise the author is the agent's own name and all count. The last reply is the answer; when
  * the last ones come from parallel branches, the last of each branch, in order, with a blank line between.
  * With no reply, an event with an `errorCode` makes the run failed, and else it is silent.
@@ -235,7 +235,7 @@ export function isFinished(events: AdkEvent[]): boolean {
   );
 }
 
-/** The events of the run that our message started, without its user event; undefined when the session never saw it. */
+/** The events of the run that the message started, without its user event; undefined when the session does not have it. */
 export function eventsOfMessage(sessionEvents: AdkEvent[], messageId: string): AdkEvent[] | undefined {
   const at = sessionEvents.findLastIndex((event) => event.actions?.stateDelta?.[MARKER] === messageId);
   const asked = sessionEvents[at];
@@ -306,7 +306,7 @@ export function isSessionMissing(status: number, body: string): boolean {
   return status === 404 && /session not found|failed to get session/i.test(body);
 }
 
-/** How a server says that the session to be created is there already. */
+/** Whether the server created the session, or says that it exists already. */
 export function isSessionThere(status: number, body: string): boolean {
   return (
     status === 200 || status === 201 || status === 409 || (status === 400 && /already exists/i.test(body))

@@ -3,8 +3,8 @@ import { boundedFetch, type Fetched, type FetchOptions } from './bounded-fetch.t
 import { Egress } from './egress.ts';
 
 /**
- * The way of every request to an agent: bounded, without redirects, only to addresses that the egress policy allows, and
- * named `wa2ai/<version>`. One is shared by all clients of a process.
+ * Sends every request to an agent: with limits, without redirects, only to addresses that the egress policy allows, and
+ * with the user agent `wa2ai/<version>`. All clients of a process share one.
  */
 export class AgentTransport {
   readonly #egress: Egress;
@@ -20,7 +20,7 @@ export class AgentTransport {
     return this.#egress.refusalOfUrl(url);
   }
 
-  /** One exchange; see `boundedFetch`. A `user-agent` of the route's own headers stays. */
+  /** One exchange; see `boundedFetch`. A `user-agent` in the headers of the route is kept. */
   fetch(url: string, options: FetchOptions): Promise<Fetched> {
     const headers = new Headers(options.headers);
     if (!headers.has('user-agent')) headers.set('user-agent', this.#userAgent);

@@ -1,9 +1,9 @@
 import { type Egress, EgressRefusedError } from './egress.ts';
 
 /**
- * How a request failed before a whole answer was there. `refused`: the egress policy does not allow the address ·
+ * How a request failed before a complete answer arrived. `refused`: the egress policy does not allow the address ·
  * `not-connected`: nothing was sent · `no-answer`: the connection ended before any byte of an answer · `broken`: it ended
- * in the middle of an answer · `too-large`: cut off · `aborted`: by the given signal.
+ * in the middle of an answer · `too-large`: the answer exceeds the limit · `aborted`: by the given signal.
  */
 export type FaultStage = 'refused' | 'not-connected' | 'no-answer' | 'broken' | 'too-large' | 'aborted';
 
@@ -16,7 +16,7 @@ export interface FetchOptions {
   headers: Headers;
   body?: string | Uint8Array;
   signal: AbortSignal;
-  /** A successful answer above this is a `too-large` fault; no further byte of it is read. */
+  /** A successful answer above this is a `too-large` fault; wa2ai stops reading it. */
   maxBytes: number;
 }
 
@@ -88,7 +88,7 @@ const BEFORE_CONNECT = new Set([
 /** A TLS handshake that failed because of the server: nothing of the request was sent. */
 const HANDSHAKE: Record<string, string> = {
   ERR_SSL_WRONG_VERSION_NUMBER:
-    'it does not speak TLS on that port, so its address may have to begin with http://',
+    'it does not speak TLS on that port; its address may have to begin with http://',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is from an authority that is not trusted here',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is from an authority that is not known here',
@@ -100,7 +100,7 @@ const HANDSHAKE: Record<string, string> = {
 
 function rootCause(error: unknown): Error & { code?: string } {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  // A host name with several addresses fails with one error an address.
+  // A host name with several addresses fails with one error per address.
   const first = cause instanceof AggregateError ? cause.errors[0] : cause;
   return first instanceof Error ? first : new Error(String(first));
 }

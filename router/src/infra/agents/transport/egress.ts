@@ -11,7 +11,7 @@ export type EgressPolicy = 'any' | 'private' | 'public';
 /** An address that the policy refuses; the sentence names the setting. */
 export class EgressRefusedError extends Error {}
 
-/** Where a machine in a cloud gets its own credentials, and what only the same network segment reaches. */
+/** Addresses where a cloud machine gets its credentials, and link-local addresses. */
 const METADATA = blockList([
   ['169.254.0.0', 16],
   ['100.100.100.200', 32],
@@ -53,13 +53,13 @@ const CARRIERS: Array<{ prefix: string; at: number }> = [
 ];
 
 /**
- * Decides which addresses requests to agents may go to. A name is checked after it was resolved, by the very answer that
- * the connection then uses, so a name that resolves differently the next time gains nothing.
+ * Decides which addresses requests to agents may go to. A name is checked after it is resolved, and the connection uses
+ * exactly the checked addresses, so a name that resolves differently the next time cannot pass the check.
  */
 export class Egress {
   readonly #policy: EgressPolicy;
   readonly #resolve: typeof lookup;
-  /** Connects only to allowed addresses. Limits of time are the caller's, by its signal. */
+  /** Connects only to allowed addresses. It has no time limits: the caller's signal sets them. */
   readonly dispatcher: Agent;
 
   /** @param resolve the resolver of the platform; another one in tests */
@@ -136,7 +136,7 @@ function carriedIpv4(address: string): string[] {
 
 /** The eight groups of an IPv6 address, in hexadecimal without leading zeros. */
 function groupsOf(address: string): string[] {
-  // The platform's parser writes every spelling in one form; a zone such as %eth0 is no part of the address.
+  // The platform's parser writes every spelling in one form; a zone such as %eth0 is not part of the address.
   const written = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
   const [head = '', tail] = written.split('::');
   const first = head === '' ? [] : head.split(':');

@@ -3,8 +3,8 @@ import { z } from 'zod';
 const MAX_ERROR_CHARS = 500;
 
 /**
- * A refusal's body as one short line for an operator: a web page loses its markup and its stack trace, a validation
- * report (`{"detail":[{loc,msg,input}]}`) the input it quotes, everything else is kept as sent. At most 500 characters.
+ * A refusal's body as one short line for an operator: a web page without markup and stack trace, a validation report
+ * (`{"detail":[{loc,msg,input}]}`) without the input that it quotes, everything else as sent. At most 500 characters.
  */
 export function errorText(body: string): string {
   const text = body.trim();
@@ -26,7 +26,7 @@ function textOfPage(html: string): string {
   );
 }
 
-/** Without scripts, styles and the title; an element without an end takes the rest along. Linear in the length. */
+/** Removes scripts, styles and the title; an element without an end is removed with all that follows. Linear time. */
 function withoutHiddenElements(html: string): string {
   const lower = html.toLowerCase();
   const parts: string[] = [];

@@ -1,7 +1,7 @@
 import { AgentUnavailableError } from '../../../core/errors.ts';
 import { retryAfterMs } from './retry-after.ts';
 
-/** The error for a status that says that a request was not taken (429, 503; 502 likely not); undefined for any other. */
+/** The error for a status after which the agent has not run the request (429, 503; most likely 502); else undefined. */
 export function notTakenError(
   { status, headers }: { status: number; headers: Headers },
   sentence: string,

@@ -1,10 +1,10 @@
-/** Shorter values stay when secrets are removed from a text: removing them would blank out ordinary words. */
+/** Shorter values are not redacted, because they would match parts of ordinary words. */
 const MIN_SECRET_CHARS = 8;
 
-/** Removes the person's words and number and the route's secrets from what an agent wrote. */
+/** Removes the person's text and number and the route's secrets from a text of an agent. */
 export type Redact = (text: string) => string;
 
-/** What an agent was given and may quote. */
+/** Values that wa2ai sent to an agent, and that the agent may quote. */
 export interface Sensitive {
   text: string;
   userId: string;
@@ -13,7 +13,7 @@ export interface Sensitive {
   secrets: readonly string[];
 }
 
-/** Makes the function that removes these values, each replaced by its name in brackets. */
+/** Returns the function that replaces each of these values with its name in brackets. */
 export function redactor({ text, userId, sessionId, secrets }: Sensitive): Redact {
   const hidden: Array<[string, string]> = [
     ...secrets.map((secret): [string, string] => [secret, '[secret]']),

@@ -10,7 +10,7 @@ import { page } from './page-frame.ts';
 const FOLDER = join(projectFolder(), 'docs');
 const ALL_PAGES = html`<a href="/docs/README.md">Documentation</a>`;
 
-/** The anchor of a heading, as hosting services of repositories make it: error responses link to these. */
+/** The anchor of a heading, as repository hosts generate it. Error responses link to these anchors. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -72,7 +72,7 @@ export function docsPages(): Endpoint[] {
   ];
 }
 
-/** A file that the folder lists, so that no name leads anywhere else. */
+/** A file that the folder lists, so that no name can leave the folder. */
 async function readListed(folder: string, name: string, ending: RegExp): Promise<Buffer> {
   const names: string[] = await readdir(folder).catch(() => []);
   if (ending.test(name) && names.includes(name)) return readFile(join(folder, name));

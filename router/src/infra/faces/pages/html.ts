@@ -21,7 +21,7 @@ export class Html {
 
 type Part = Html | string | number | undefined | false | readonly Part[];
 
-/** Template for markup: every value is escaped but other `html`; undefined and false vanish, lists are joined. */
+/** Template for markup. Escapes every value except other `html`, omits undefined and false, and joins lists. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   const pieces = strings.flatMap((text, i) => [text, i < parts.length ? written(parts[i]) : '']);
   return new Html(pieces.join(''));

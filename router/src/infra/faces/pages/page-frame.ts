@@ -53,11 +53,11 @@ h2 { font-size: 1.125rem; margin: 1.25rem 0 .5rem; }
 [role=alert]:empty { display: none; } [role=alert] { color: var(--bad); font-weight: 600; margin: 1rem 0 0; }
 `;
 
-/** A whole page: no asset but its own, and a policy under which nothing else could run or load. */
+/** A complete page without external assets, with a policy that lets nothing else run or load. */
 export function page(input: {
   status: number;
   title: string;
-  /** Stands beside the name of the service. */
+  /** Shown beside the name of the service. */
   aside?: string | Html;
   main: Html;
   /** JavaScript; without it the page reloads itself every `reloadSeconds`. */

@@ -24,7 +24,7 @@ export interface PagesDeps {
   log: Logger;
 }
 
-/** Whole pixels a module, so that all are of one size. */
+/** A whole number of pixels per module, so that all have one size. */
 const PIXELS_PER_MODULE = 8;
 
 const statusView = z
@@ -78,7 +78,7 @@ export function pages({ accounts, config, routes, now, log }: PagesDeps): Endpoi
       path: '/',
       operationId: 'showOverview',
       isPublic: true,
-      summary: 'Where to find what',
+      summary: 'Overview of accounts and pages',
       responses: { 200: htmlPage },
       handle: ({ caller }) =>
         caller === 'stranger' ? loginPage('/') : indexPage(accounts.list(), caller === 'session'),
@@ -169,7 +169,7 @@ export function pages({ accounts, config, routes, now, log }: PagesDeps): Endpoi
     }),
   ];
 
-  /** While the database is unavailable nothing is claimed about routes. */
+  /** True also while the database is unavailable: the page then says nothing about routes. */
   async function hasRoute(accountId: string): Promise<boolean> {
     return routes.list({ accountId }).then(
       (found) => found.length > 0,

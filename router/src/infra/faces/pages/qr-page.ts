@@ -33,8 +33,8 @@ export const MOODS: Record<AccountState, 'good' | 'busy' | 'bad'> = {
 };
 
 /**
- * Brings the parts of the page up to date every two seconds by fetching the page itself, so that the server alone knows
- * how states look. Unchanged parts stay untouched: a half-typed number is kept and screen readers hear changes only.
+ * Updates the parts of the page every two seconds by fetching the page itself, so that only the server knows how a state
+ * looks. Does not touch unchanged parts: a half-typed number is kept, and screen readers announce only changes.
  */
 export const REFRESH_SCRIPT = `
 const alertBox = document.querySelector('[role=alert]');
@@ -46,8 +46,8 @@ async function refresh() {
   try {
     const answer = await fetch(location.href, { cache: 'no-store' });
     const text = await answer.text();
-    // Without the head: its style would count as a violation of this page's policy.
-    const next = new DOMParser().parseFromString(text.slice(text.indexOf('<body>')), 'text/html');
+    // Without the head: its style would violate the policy of this page.
+    const next = new DOMParser().parseFromString(text.slice(text.indexOf('<body')), 'text/html');
     if (!next.querySelector('[data-part]')) return location.reload();
     document.title = next.querySelector('h1').textContent + ' · wa2ai';
     for (const part of document.querySelectorAll('[data-part]')) {
@@ -120,7 +120,7 @@ function hasCode({ state, qr, pairingCode }: AccountStatus): boolean {
   return state === 'pairing' && (qr !== undefined || pairingCode !== undefined);
 }
 
-/** Changes with the QR text and does not say it. */
+/** Changes with the QR text and does not reveal it. */
 function versionOf(qr: string): string {
   return createHash('sha256').update(qr).digest('hex').slice(0, 12);
 }

@@ -43,7 +43,7 @@ export interface Endpoint<Body = unknown, Query = unknown> {
   handle(call: Call<Body, Query>): Promise<ApiResponse> | ApiResponse;
 }
 
-/** Types a handler by its schemas, and erases these types so that endpoints can share a list. */
+/** Infers the types of a handler from its schemas, and erases them so that a list can contain all endpoints. */
 export function endpoint<Body = unknown, Query = unknown>(definition: Endpoint<Body, Query>): Endpoint {
   return definition as Endpoint;
 }

@@ -11,7 +11,7 @@ const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 export type GuardConfig = Pick<Config, 'host' | 'apiKey'>;
 
-/** Whether the text equals the secret; takes the same time wherever they differ. */
+/** Whether the text equals the secret. The time does not depend on where they differ. */
 export function isSame(given: string, secret: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(secret));

@@ -19,7 +19,7 @@ const readForm = urlencoded({ limit: 10_000, extended: false });
 
 /**
  * A router with the endpoints, matched in their order. A known path with another method is 405, an unknown path 404.
- * @param guardOf gives the handler that refuses requests to a path; it runs before the body is read
+ * @param guardOf returns the handler that refuses requests to a path; it runs before the body is read
  */
 export function mount(
   endpoints: readonly Endpoint[],

@@ -7,7 +7,7 @@ const CURSOR = 'Where the page starts: `next` of the page before.';
 const LIMIT = `Maximum number of entries, 1 to ${MAX_PAGE}.`;
 const limitField = wholeNumberQuery(1, MAX_PAGE);
 
-/** Query parameters of a list whose pages have at most `defaultLimit` entries unless the caller says otherwise. */
+/** Query parameters of a list whose pages have at most `defaultLimit` entries unless the caller sets a limit. */
 export function pageQuery<T extends z.ZodType>(cursor: T, defaultLimit: number) {
   return {
     cursor: cursor.optional().describe(CURSOR),
@@ -15,7 +15,7 @@ export function pageQuery<T extends z.ZodType>(cursor: T, defaultLimit: number) 
   };
 }
 
-/** Query parameters of a list that has all its entries on one page unless the caller says otherwise. */
+/** Query parameters of a list that has all its entries on one page unless the caller sets a limit. */
 export const optionalPageQuery = {
   cursor: z.string().min(1).max(200).optional().describe(CURSOR),
   limit: limitField.optional().describe(`${LIMIT} Default: all.`),
@@ -46,7 +46,7 @@ export function pageOf<T>(found: readonly T[], limit: number, cursorOf: (entry: 
   };
 }
 
-/** A page of a list that is in memory as a whole. A cursor that names no entry (any more) starts after its place. */
+/** A page of a list that is in memory as a whole. After a cursor that names no entry (any more), the page is empty. */
 export function pageOfAll<T>(
   entries: readonly T[],
   { cursor, limit = entries.length }: { cursor?: string; limit?: number },

@@ -33,7 +33,7 @@ export interface ProblemDetail {
   message: string;
 }
 
-/** A response other than success. `message` is a sentence for the caller and contains nothing internal. */
+/** An error response. `message` is a sentence for the caller and contains nothing internal. */
 export class HttpProblem extends Wa2aiError {
   readonly status: number;
   readonly details: readonly ProblemDetail[] | undefined;

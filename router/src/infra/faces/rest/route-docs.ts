@@ -19,8 +19,8 @@ interface Schema {
 export const PAGES_WITH_TABLES = ['docs/routes.md', 'docs/agents-adk.md', 'docs/agents-abi.md'];
 
 /**
- * A page whose tables say what the schemas of the API say. A table stands between the lines `<!-- generated: NAME -->` and
- * `<!-- end -->`; NAME is an agent kind, or `route` for what all kinds share.
+ * The page with tables generated from the schemas of the API. A table is between the lines `<!-- generated: NAME -->` and
+ * `<!-- end -->`; NAME is an agent kind, or `route` for the fields that all kinds share.
  */
 export function withRouteTables(page: string, kinds: readonly AgentKind[]): string {
   const tables = routeTables(kinds);

@@ -11,9 +11,9 @@ const RESPONSE_MS = 5_000;
 const PROTOCOL_VIOLATION = '08P01';
 
 /**
- * Whether two connections share sessions, as behind PgBouncer with `pool_mode = transaction`: while the second keeps a
- * session by an open transaction, the first is asked for its session. Direct connections, and those through a pooler in
- * session mode, keep their own.
+ * Whether two connections share sessions, as behind PgBouncer with `pool_mode = transaction`: while an open transaction
+ * of the second one occupies its session, the session of the first one is read. Direct connections, and those through a
+ * pooler in session mode, keep their own.
  */
 export async function sharesSessions(first: pg.Client, second: pg.Client): Promise<boolean> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

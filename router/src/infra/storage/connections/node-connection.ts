@@ -130,7 +130,7 @@ export class NodeConnection {
     this.#isSending = false;
   }
 
-  /** Lets the response timeout notice a lost connection. Then sends what was published meanwhile. */
+  /** Makes the response timeout notice a lost connection. Then sends what was published meanwhile. */
   async #probe(): Promise<void> {
     this.#isSending = true;
     await this.#client?.query('SELECT 1').catch(() => undefined);

@@ -179,8 +179,8 @@ export async function launchServer(
     child.unref();
     const watch: { failure?: string } = {};
     child.once('exit', async (code) => {
-      const text = await readFile(folder.log, 'utf8').catch(() => '');
-      watch.failure = messagesIn(text.slice(logStart)) || `exit code ${code}`;
+      const bytes = await readFile(folder.log).catch(() => Buffer.alloc(0));
+      watch.failure = messagesIn(bytes.toString('utf8', logStart)) || `exit code ${code}`;
     });
     return { pid: child.pid, ended: () => watch.failure };
   } finally {

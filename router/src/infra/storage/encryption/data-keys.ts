@@ -9,7 +9,7 @@ const KEY_BYTES = 32;
 
 /** A key that values in the database are encrypted with. */
 export interface DataKey {
-  /** Eight hexadecimal digits, derived from the key; stands in each ciphertext. */
+  /** Eight hexadecimal digits, derived from the key; part of each ciphertext. */
   id: string;
   key: KeyObject;
 }

@@ -92,8 +92,8 @@ const COLUMNS: SecretColumn[] = [
 ];
 
 /**
- * Encrypts every secret in the database with the cipher's write key that is not encrypted with it. Safe beside running
- * nodes: a value that changes meanwhile is left as it is, for the next pass. A crash leaves the rest for the next call.
+ * Encrypts every secret in the database with the cipher's write key that is not encrypted with it. Safe while nodes run:
+ * a value that changes meanwhile is not touched, and the next call encrypts it. After a crash the next call continues.
  * @returns how many values were encrypted, and how many could not be: they are damaged, or changed meanwhile
  */
 export async function reEncrypt(

@@ -1,3 +1,4 @@
+import { StorageDamagedError } from '../stores/storage-errors.ts';
 import type { SecretCipher } from './secret-cipher.ts';
 import { ROUTE_CONFIG_CONTEXT } from './secret-columns.ts';
 
@@ -18,5 +19,11 @@ export function sealConfig<Config extends object>(
 export function openConfig(secrets: SecretCipher, stored: unknown): unknown {
   if (typeof stored !== 'object' || stored === null || !('encrypted' in stored)) return stored;
   if (typeof stored.encrypted !== 'string') return stored;
-  return JSON.parse(secrets.openText(stored.encrypted, ROUTE_CONFIG_CONTEXT));
+  const text = secrets.openText(stored.encrypted, ROUTE_CONFIG_CONTEXT);
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Without its cause, which quotes the config.
+    throw new StorageDamagedError('The encrypted config of a route is not JSON.');
+  }
 }

@@ -27,8 +27,8 @@ export function bytesPrefix(keyId: string): Buffer {
 export const PLAIN = 'plain';
 
 /**
- * Encrypts secrets before they are stored: AES-256-GCM with a random nonce; the key id stands in the ciphertext. What was
- * stored without encryption is read as it is. Without keys nothing is encrypted.
+ * Encrypts secrets before they are stored: AES-256-GCM with a random nonce; the ciphertext contains the key id. A value
+ * that was stored without encryption is read as it is. Without keys nothing is encrypted.
  *
  * `context` says what a value is for ("auth_key", its account and id). It is authenticated: a ciphertext that is copied to
  * another row or column cannot be decrypted there.

@@ -1,6 +1,6 @@
 /**
- * The columns whose values are encrypted, and the context of each value (secret-cipher.ts). A context may contain only
- * what never changes: the columns of the primary key, or nothing but the name.
+ * The columns whose values are encrypted, and the context of each value (secret-cipher.ts). A context contains only what
+ * never changes: the columns of the primary key, or only the name.
  */
 
 /** `auth_key.value`: WhatsApp credentials and Signal keys. */

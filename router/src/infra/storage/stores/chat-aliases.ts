@@ -3,8 +3,8 @@ import type { Postgres } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
 
 /**
- * The other canonical channelId of the same person, as learnt from WhatsApp: a number's LID, or a LID's number. Empty for
- * groups and for who has not been heard from under both.
+ * The other canonical channelIds of the same person, as learned from WhatsApp: a number's LIDs, or a LID's number. Empty
+ * for groups, and while only one address of the person is known.
  * @throws {StorageUnavailableError}
  */
 export async function aliasesOf(postgres: Postgres, accountId: string, channelId: string): Promise<string[]> {

@@ -10,7 +10,7 @@ export interface AccountLeaseOptions {
   ttlMs: number;
 }
 
-/** Leases in PostgreSQL; what takes one is the function `lease_acquire` of the first migration. */
+/** Leases in PostgreSQL; see prisma/functions/leases.sql. */
 export class PostgresAccountLeases implements AccountLeases {
   readonly #postgres: Statements;
   readonly #owner: string;
@@ -23,7 +23,7 @@ export class PostgresAccountLeases implements AccountLeases {
   }
 
   async acquire(accountId: string, options: { fromDead?: boolean } = {}): Promise<Lease | undefined> {
-    const [row] = await withStorage('taking the lease of an account', () =>
+    const [row] = await withStorage('acquiring the lease of an account', () =>
       this.#postgres.query<{ epoch: bigint | null }>(sql`
         SELECT lease_acquire(${accountId}, ${this.#owner}, ${this.#ttlMs}::integer, ${options.fromDead === true}) AS epoch`),
     );
@@ -45,7 +45,7 @@ export class PostgresAccountLeases implements AccountLeases {
   }
 
   async release(lease: Lease): Promise<void> {
-    await withStorage('giving the lease of an account back', () =>
+    await withStorage('releasing the lease of an account', () =>
       this.#postgres.execute(sql`
         UPDATE account_lease SET owner = '', until = clock_timestamp()
         WHERE account_id = ${lease.accountId} AND owner = ${this.#owner} AND epoch = ${lease.epoch.toString()}::bigint`),

@@ -49,7 +49,7 @@ export class PostgresAccountStore implements AccountStore {
 
   async nextGeneration(accountId: string): Promise<number> {
     const { owner, epoch } = fenceOf(this.#fence);
-    const row = await underFence(this.#fence, 'putting the keys of a WhatsApp account aside', () =>
+    const row = await underFence(this.#fence, 'starting new keys of a WhatsApp account', () =>
       this.#postgres.query<HeldRow & { generation: number }>(sql`
         INSERT INTO account (id, auth_generation, updated_at)
         SELECT ${accountId}, 2, now() FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)

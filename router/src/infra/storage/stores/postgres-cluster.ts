@@ -4,7 +4,7 @@ import type { Statements } from '../postgres.ts';
 import { type Columns, withoutNulls } from './rows.ts';
 import { withStorage } from './storage-errors.ts';
 
-/** A node that has not shown itself for this long, and whose process is gone, is forgotten. */
+/** A node that has not updated its row for this long and has no process is removed. */
 const FORGET_AFTER = '1 hour';
 
 /** This process, as others see it. */
@@ -26,7 +26,7 @@ interface Row {
   accounts: AccountColumns[];
 }
 
-/** The nodes and accounts in PostgreSQL; one statement shows this node and reads all others. */
+/** The nodes and accounts in PostgreSQL; one statement updates this node's row and reads all others. */
 export class PostgresCluster implements Cluster {
   readonly #postgres: Statements;
   readonly #own: OwnNode;
@@ -34,7 +34,7 @@ export class PostgresCluster implements Cluster {
   readonly #startedAt = new Date();
   #url = '';
 
-  /** @param ttlMs a node that has not shown itself for this long counts as hung */
+  /** @param ttlMs a node that has not updated its row for this long counts as hung */
   constructor(postgres: Statements, own: OwnNode, ttlMs: number) {
     this.#postgres = postgres;
     this.#own = own;
@@ -48,7 +48,7 @@ export class PostgresCluster implements Cluster {
   /** Writes only what others would not know otherwise, and at least once a second. */
   async beat(own: { turns: number; isDraining: boolean }): Promise<ClusterView> {
     const { nodeId, lockKey, host, version } = this.#own;
-    const [row] = await withStorage('looking at the other nodes', () =>
+    const [row] = await withStorage('reading the other nodes', () =>
       this.#postgres.query<Row>(sql`
         WITH beat AS (
           INSERT INTO node AS n (id, lock_key, host, url, version, turns, is_draining, started_at, seen_at)
@@ -86,12 +86,12 @@ export class PostgresCluster implements Cluster {
             FROM account a LEFT JOIN account_lease l ON l.account_id = a.id
             WHERE a.deleting_at IS NULL) AS accounts`),
     );
-    if (!row) throw new TypeError('a SELECT without FROM gives one row');
+    if (!row) throw new TypeError('a SELECT without FROM returns one row');
     return { nodes: row.nodes, accounts: row.accounts.map(accountView) };
   }
 
   async leave(): Promise<void> {
-    await withStorage('leaving the other nodes', () =>
+    await withStorage('removing this node from the list', () =>
       this.#postgres.execute(sql`
         DELETE FROM node WHERE id = ${this.#own.nodeId}`),
     );
@@ -106,9 +106,9 @@ export class PostgresCluster implements Cluster {
   }
 }
 
-/** Takes nodes off the list that ended long ago without leaving. @throws {StorageUnavailableError} */
+/** Removes nodes that ended long ago without leaving. @throws {StorageUnavailableError} */
 export async function forgetGoneNodes(postgres: Statements): Promise<void> {
-  await withStorage('forgetting nodes', () =>
+  await withStorage('removing ended nodes', () =>
     postgres.execute(sql`
       DELETE FROM node WHERE seen_at < now() - ${FORGET_AFTER}::interval AND NOT node_has_lock(id)`),
   );

@@ -43,10 +43,10 @@ interface StoredRow extends HeldRow {
 }
 
 /**
- * The inbox in PostgreSQL. Each method is one statement, a function of the first migration, and so one round trip and
- * one transaction; what they promise on locks and order is written there.
+ * The inbox in PostgreSQL. Each method is one statement, and so one round trip and one transaction. The functions in
+ * prisma/functions/inbox.sql describe their locks and order.
  * @throws {StorageUnavailableError} nothing was changed
- * @throws {StorageRejectedError} a value that the database will never take
+ * @throws {StorageRejectedError} a value that the database never accepts
  */
 export class PostgresInbox implements Inbox {
   readonly #postgres: Postgres;
@@ -153,7 +153,7 @@ export class PostgresInbox implements Inbox {
         WHERE id = ${messageId}::bigint`),
     );
     const stored = withStorage(what, () => done);
-    stored.catch(() => undefined); // the caller looks at it later
+    stored.catch(() => undefined); // the caller awaits it later
     return { stored };
   }
 
@@ -191,7 +191,7 @@ export class PostgresInbox implements Inbox {
   }
 
   async mediaReference(messageId: string): Promise<string | undefined> {
-    const [row] = await withStorage("reading the way to a message's file", () =>
+    const [row] = await withStorage("reading the reference of a message's file", () =>
       this.#postgres.query<{ media_ref: string | null }>(sql`
         SELECT media_ref FROM message WHERE id = ${messageId}::bigint`),
     );
@@ -200,7 +200,7 @@ export class PostgresInbox implements Inbox {
   }
 
   async openChats(exceptNodes: readonly string[]): Promise<OpenChat[]> {
-    const rows = await withStorage('looking for unanswered chats', () =>
+    const rows = await withStorage('reading unanswered chats', () =>
       this.#postgres.query<{ chat_id: string; worker_node: string | null; worker_epoch: number }>(sql`
         SELECT id::text AS chat_id, worker_node, worker_epoch FROM chat
         WHERE id IN (SELECT chat_id FROM message WHERE state = 'received')

@@ -14,7 +14,7 @@ interface JournalRow {
   stanza: Uint8Array;
 }
 
-/** Rows at the end of the message table that are looked at for the highest order; ids grow nearly as orders do. */
+/** Rows at the end of the message table that are searched for the highest order; ids grow nearly as orders do. */
 const LAST_MESSAGES = 200;
 
 /** Journal in PostgreSQL; its rows are written by PostgresKeyStore. */
@@ -97,7 +97,7 @@ export class PostgresJournal implements Journal {
   async forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void> {
     if (ciphertextHashes.length === 0) return;
     const { owner, epoch } = fenceOf(this.#fence);
-    await underFence(this.#fence, 'clearing the journal', () =>
+    await underFence(this.#fence, 'deleting journal entries', () =>
       this.#postgres.query<HeldRow>(sql`
         WITH held AS MATERIALIZED (
           SELECT * FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)

@@ -34,6 +34,9 @@ const REOPEN_DEAD_LETTER = sql`
             reason = excluded.reason, error = excluded.error, attempts = excluded.attempts, trace = excluded.trace,
             failed_at = now(), replayed_at = NULL, closed_at = NULL`;
 
+/** True for a delayed row. A row tried before the server's clock was set back is not: its delay would be that much longer. */
+const IS_DELAYED = sql`(delayed_until > now() AND coalesce(tried_at <= now() + interval '1 minute', true))`;
+
 interface OverdueRow extends ReplyRow {
   attempts: number;
   open_for_ms: number;
@@ -42,9 +45,9 @@ interface OverdueRow extends ReplyRow {
 const RECEIPT_RANK: Record<MessageReceipt['state'], number> = { acked: 1, delivered: 2, read: 3 };
 
 /**
- * The outbox in PostgreSQL. Every method is one statement whose WHERE clause holds the rule of moves, so two callers
- * can never move a row backward. Times are the database's, except those of receipts. Adding and reading is anybody's;
- * moves are the account's owner's alone and are fenced by its lease.
+ * The outbox in PostgreSQL. Every method is one statement whose WHERE clause contains the rule of moves, so two callers
+ * can never move a row backward. Times are the database's, except those of receipts. Every node may add and read rows;
+ * only the account's owner moves them, fenced by its lease.
  */
 export class PostgresOutbox implements Outbox {
   readonly #postgres: Statements;
@@ -81,7 +84,7 @@ export class PostgresOutbox implements Outbox {
       this.#postgres.query<ReplyRow>(sql`
         SELECT ${REPLY_COLUMNS} FROM outbox
         WHERE account_id = ${accountId} AND state IN ('queued', 'sending', 'sent')
-          AND id > ${page.afterId ?? '0'}::bigint AND (delayed_until IS NULL OR delayed_until <= now())
+          AND id > ${page.afterId ?? '0'}::bigint AND ${IS_DELAYED} IS NOT TRUE
         ORDER BY id LIMIT ${page.limit}::integer`),
     );
     return rows.map(queuedReply);
@@ -93,7 +96,7 @@ export class PostgresOutbox implements Outbox {
         SELECT ${REPLY_COLUMNS} FROM outbox
         WHERE account_id = ${accountId} AND state = 'queued' AND NOT EXISTS (
           SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
-            AND o.id <= outbox.id AND o.state = 'queued' AND o.delayed_until > now())
+            AND o.id <= outbox.id AND o.state = 'queued' AND ${IS_DELAYED})
         ORDER BY id LIMIT ${limit}::integer`),
     );
     return rows.map(queuedReply);
@@ -104,14 +107,14 @@ export class PostgresOutbox implements Outbox {
    * been tried: replies of one chat may be written by several nodes.
    */
   async markSending(outboxId: string): Promise<boolean> {
-    const { moved } = await this.#move<{ moved: number }>('noting that a reply is being sent', () =>
+    const { moved } = await this.#move<{ moved: number }>('marking a reply as being sent', () =>
       this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
           UPDATE outbox SET attempts = attempts + 1, tried_at = now(), delayed_until = NULL,
             state = CASE state WHEN 'sent' THEN 'sent' ELSE 'sending' END
           FROM held
           WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
-            AND (delayed_until IS NULL OR delayed_until <= now()) AND NOT EXISTS (
+            AND ${IS_DELAYED} IS NOT TRUE AND NOT EXISTS (
             SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
               AND o.id < outbox.id AND o.state = 'queued')
           RETURNING 1
@@ -123,7 +126,7 @@ export class PostgresOutbox implements Outbox {
 
   async markSent(outboxId: string): Promise<void> {
     await this.#write(
-      'noting that a reply was sent',
+      'marking a reply as sent',
       sql`moved AS (
           UPDATE outbox SET sent_at = coalesce(sent_at, now()), error = NULL,
             state = CASE WHEN state IN ('queued', 'sending') THEN 'sent' ELSE state END
@@ -136,7 +139,7 @@ export class PostgresOutbox implements Outbox {
 
   async markDead(outboxId: string, error: string, reason: DeadReplyReason = 'send-failed'): Promise<void> {
     await this.#write(
-      'noting that a reply cannot be sent',
+      'marking a reply as dead',
       sql`dead AS (
           UPDATE outbox SET state = 'dead', error = ${cleanText(error)} FROM held
           WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
@@ -148,15 +151,15 @@ export class PostgresOutbox implements Outbox {
   }
 
   async markRefused(accountId: string, waMessageId: string, error: string, delayMs?: number): Promise<void> {
-    const holdMs = delayMs === undefined ? null : Math.round(delayMs);
-    const isForATime = sql`${holdMs}::bigint IS NOT NULL AND attempts < ${MAX_REFUSALS}`;
+    const waitMs = delayMs === undefined ? null : Math.round(delayMs);
+    const isTemporary = sql`${waitMs}::bigint IS NOT NULL AND attempts < ${MAX_REFUSALS}`;
     await this.#write(
-      'noting that WhatsApp refused a reply',
+      'marking a reply as refused',
       sql`refused AS (
           UPDATE outbox SET error = ${cleanText(error)},
-            delayed_until = CASE WHEN ${isForATime} THEN now() + ${holdMs}::bigint * interval '1 millisecond' END,
-            sent_at = CASE WHEN ${isForATime} THEN NULL ELSE sent_at END,
-            state = CASE WHEN ${isForATime} THEN 'queued' ELSE 'dead' END
+            delayed_until = CASE WHEN ${isTemporary} THEN now() + ${waitMs}::bigint * interval '1 millisecond' END,
+            sent_at = CASE WHEN ${isTemporary} THEN NULL ELSE sent_at END,
+            state = CASE WHEN ${isTemporary} THEN 'queued' ELSE 'dead' END
           FROM held
           WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}
             AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
@@ -170,7 +173,7 @@ export class PostgresOutbox implements Outbox {
 
   async delay(outboxId: string, forMs: number, why: string): Promise<void> {
     await this.#write(
-      'putting a reply on hold',
+      'delaying a reply',
       sql`moved AS (
           UPDATE outbox SET error = ${cleanText(why)}, state = 'queued', sent_at = NULL,
             delayed_until = now() + ${Math.round(forMs)}::bigint * interval '1 millisecond'
@@ -181,7 +184,7 @@ export class PostgresOutbox implements Outbox {
 
   async endDelays(accountId: string): Promise<void> {
     await this.#write(
-      'ending the holds of replies',
+      'ending the delays of replies',
       sql`moved AS (
           UPDATE outbox SET delayed_until = NULL FROM held
           WHERE account_id = ${accountId} AND state = 'queued' AND delayed_until IS NOT NULL
@@ -190,7 +193,7 @@ export class PostgresOutbox implements Outbox {
   }
 
   async isCold(outboxId: string): Promise<boolean> {
-    const [row] = await withStorage('looking whether a chat was ever heard from', () =>
+    const [row] = await withStorage('checking whether a chat has received messages', () =>
       this.#postgres.query<{ is_cold: boolean }>(sql`
         SELECT c.group_id IS NULL AND NOT EXISTS (
           SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.reason IS DISTINCT FROM 'own-message'
@@ -234,7 +237,7 @@ export class PostgresOutbox implements Outbox {
 
   async release(outboxId: string, reason: string): Promise<void> {
     await this.#write(
-      'putting a reply back',
+      'queueing a reply again',
       sql`moved AS (
           UPDATE outbox SET error = ${cleanText(reason)},
             state = CASE state WHEN 'sending' THEN 'queued' ELSE state END
@@ -243,7 +246,10 @@ export class PostgresOutbox implements Outbox {
     );
   }
 
-  /** Fills the times a receipt implies: who read it got it, and WhatsApp took it. A letter that tells otherwise is closed. */
+  /**
+   * Fills the times that a receipt implies: a read message was delivered and acknowledged. A dead letter of the row
+   * counts as replayed.
+   */
   async recordReceipts(accountId: string, receipts: MessageReceipt[]): Promise<void> {
     if (receipts.length === 0) return;
     const waIds = receipts.map((receipt) => storableId(receipt.waMessageId));
@@ -254,7 +260,7 @@ export class PostgresOutbox implements Outbox {
     const lids = from.map((address) => address?.lid ?? null);
     const groupIds = from.map((address) => address?.groupId ?? null);
     await this.#write(
-      'noting receipts',
+      'storing receipts',
       sql`receipt AS (
           SELECT o.id, max(r.rank) AS rank,
             to_timestamp(min(r.at_ms) / 1000.0) AS acked_at,
@@ -293,7 +299,7 @@ export class PostgresOutbox implements Outbox {
   }
 
   async findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined> {
-    const [row] = await withStorage('looking for a sent message', () =>
+    const [row] = await withStorage('reading a sent message', () =>
       this.#postgres.query<ReplyRow & { content: Uint8Array | null }>(sql`
         SELECT ${REPLY_COLUMNS}, content
         FROM outbox LEFT JOIN outbox_file f ON f.outbox_id = outbox.id
@@ -314,7 +320,7 @@ export class PostgresOutbox implements Outbox {
   async keepContent(outboxId: string, content: Uint8Array): Promise<Uint8Array> {
     const bytes = Buffer.from(this.#postgres.secrets.sealBytes(content, FILE_CONTENT_CONTEXT));
     const { kept } = await this.#move<{ kept: Uint8Array | null }>(
-      "noting that a reply's file was uploaded",
+      'storing the uploaded file of a reply',
       () =>
         this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), kept AS (
@@ -330,7 +336,9 @@ export class PostgresOutbox implements Outbox {
     return this.#postgres.secrets.openBytes(content, FILE_CONTENT_CONTEXT);
   }
 
-  /** A row that cannot be read keeps all of its page from being read: it is looked for, ended, and the rest read again. */
+  /**
+   * A row that cannot be read makes its whole page unreadable: it is found, marked as dead, and the page is read again.
+   */
   async #withoutDamaged<T>(accountId: string, what: string, read: () => Promise<T>): Promise<T> {
     try {
       return await withStorage(what, read);
@@ -369,7 +377,7 @@ export class PostgresOutbox implements Outbox {
     return sql`SELECT * FROM lease_held(${this.#fence?.accountId ?? ''}, ${owner}, ${epoch}::bigint)`;
   }
 
-  /** @throws {LeaseLostError} beside what withStorage throws */
+  /** @throws {LeaseLostError} in addition to the errors of withStorage */
   #move<Row>(what: string, write: () => Promise<unknown>): Promise<Row & HeldRow> {
     return underFence(this.#fence, what, async () => (await write()) as Array<Row & HeldRow>);
   }

@@ -103,8 +103,8 @@ export class PrismaRouteStore implements RouteStore {
   }
 
   /**
-   * Routes, oldest first. One whose config the database cannot read must not take the others along: they are then read
-   * one by one, and it is given as damaged.
+   * Routes, oldest first. One whose config the database cannot read must not hide the others: they are then read one by
+   * one, and that one is returned as damaged.
    */
   async #readable(read: () => Promise<RouteRow[]>, where: Prisma.RouteWhereInput): Promise<Route[]> {
     try {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cleanText } from '../../../core/clean-text.ts';
 
-/** An index entry of PostgreSQL holds 2,704 bytes; WhatsApp's own ids have 16 to 32 characters. */
+/** An index entry of PostgreSQL has at most 2,704 bytes; WhatsApp's own ids have 16 to 32 characters. */
 const MAX_ID_CHARS = 256;
 
 /** `cleanText` of an optional text; null if absent. */

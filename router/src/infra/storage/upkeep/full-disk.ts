@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { StorageTroubleError } from '../../../core/errors.ts';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
 
-/** How PostgreSQL and its tools say it; wa2ai starts them in English. */
+/** Messages of PostgreSQL and its tools about a full disk; wa2ai starts them in English. */
 const NO_SPACE = /No space left on device|Disk quota exceeded|Check free disk space/i;
 /** Node's codes, and PostgreSQL's `disk_full`. */
 const NO_SPACE_CODES: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', '53100']);
@@ -30,13 +30,13 @@ export async function fullDiskTrouble(
 async function isDiskFull(error: unknown, dataDir: string): Promise<boolean> {
   // with no space at all, the server's messages are lost too
   const isSilent = error instanceof DatabaseError && error.code === 'DATABASE_START';
-  return tellsOfFullDisk(error) || (isSilent && (await hasNoRoom(dataDir)));
+  return isFullDiskError(error) || (isSilent && (await hasNoRoom(dataDir)));
 }
 
 /** Whether an error or one of its causes says that a disk is full. */
-export function tellsOfFullDisk(error: unknown): boolean {
+export function isFullDiskError(error: unknown): boolean {
   if (NO_SPACE_CODES.has(errorCode(error)) || NO_SPACE.test(errorMessage(error))) return true;
-  return error instanceof Error && error.cause !== undefined && tellsOfFullDisk(error.cause);
+  return error instanceof Error && error.cause !== undefined && isFullDiskError(error.cause);
 }
 
 async function hasNoRoom(folder: string): Promise<boolean> {

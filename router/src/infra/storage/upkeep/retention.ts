@@ -26,9 +26,9 @@ export interface RetentionDeps {
 }
 
 /**
- * One batch of each kind: a statement that returns its rows as `gone`. Rows before `before` are removed, but nothing that is
- * unfinished: unanswered messages, replies that WhatsApp has not acknowledged, open dead letters'
- * messages and replies, stanzas whose message the inbox does not have, loops that run, keys in use.
+ * One batch of each kind: a statement that returns its rows as `gone`. Rows before `before` are removed, except
+ * unfinished ones: unanswered messages, replies that WhatsApp has not acknowledged, messages and replies of open dead
+ * letters, stanzas whose message the inbox does not have, running tasks, keys in use.
  */
 const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
   deadLetters: (before) => sql`

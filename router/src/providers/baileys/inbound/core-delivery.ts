@@ -49,10 +49,15 @@ export class CoreDelivery {
   }
 
   /**
-   * Resolves when core has the message (`received`), when it contains nothing for core (`skipped`), or when core
-   * rejects it or `stop` is called between two attempts (`left`: only the journal has it). Never rejects.
+   * Resolves when core has the message (`received`), when it contains nothing for core (`skipped`), when core rejects it
+   * permanently (`refused`), or when `stop` is called between two attempts (`stopped`). After the last two only the
+   * journal has it. Never rejects.
    */
-  async deliver({ message, order, type }: Decrypted): Promise<'received' | 'skipped' | 'left'> {
+  async deliver({
+    message,
+    order,
+    type,
+  }: Decrypted): Promise<'received' | 'skipped' | 'refused' | 'stopped'> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const inbound = await this.#translate(message, order, type);
@@ -60,7 +65,8 @@ export class CoreDelivery {
         await this.#options.receive(inbound);
         return 'received';
       } catch (error) {
-        if (!(await this.#waitForRetry(message, error, attempt))) return 'left';
+        const failure = await this.#failed(message, error, attempt);
+        if (failure !== 'retry') return failure;
       }
     }
   }
@@ -70,7 +76,12 @@ export class CoreDelivery {
     this.#stopping.abort();
   }
 
-  async #waitForRetry(message: WAMessage, error: unknown, attempt: number): Promise<boolean> {
+  /** Handles a failed attempt. Resolves after the wait before the next one, or when there is none. */
+  async #failed(
+    message: WAMessage,
+    error: unknown,
+    attempt: number,
+  ): Promise<'retry' | 'refused' | 'stopped'> {
     const { accountId, clock, log, random, onRefused, onTrouble } = this.#options;
     const waMessageId = message.key.id ?? '';
     const about = { waMessageId, chat: chatHash(accountId, chatJidOf(messageKeyOf(message))) };
@@ -79,7 +90,7 @@ export class CoreDelivery {
     if (isRefused || (isUnknown && attempt >= MAX_ATTEMPTS)) {
       log.error({ err: error, ...about }, 'message refused by core, kept in the journal');
       onRefused(waMessageId, isRefused ? error.message : 'A fault inside wa2ai; its log has the cause.');
-      return false;
+      return 'refused';
     }
     if (error instanceof StorageTroubleError) onTrouble(error);
     // Log attempts 1, 2, 4, 8, ...
@@ -89,9 +100,9 @@ export class CoreDelivery {
     try {
       const waitMs = backoffMs({ attempt, random, baseMs: 200, maxMs: 5_000 });
       await clock.sleep(waitMs, this.#stopping.signal);
-      return true;
+      return 'retry';
     } catch {
-      return false;
+      return 'stopped';
     }
   }
 

@@ -442,7 +442,8 @@ export class InboundRunner {
 
   async #deliver({ key, order, content }: Extract<Effect, { type: 'deliver' }>): Promise<void> {
     const outcome = await this.#delivery.deliver({ ...content, order });
-    this.#event({ type: 'delivered', key, isStored: outcome !== 'left' });
+    if (outcome === 'stopped') this.#event({ type: 'not-delivered', key });
+    else this.#event({ type: 'delivered', key, isStored: outcome !== 'refused' });
   }
 
   #recordUndecryptable(stanza: Stanza, order: bigint): void {

@@ -12,6 +12,7 @@
  * | committing | commit failed | missing | – |
  * | ready | first in its chat | delivering | deliver to core |
  * | delivering | delivered | done | forget the journal row, some seconds later |
+ * | delivering | not delivered, service stops | ready | – |
  * | missing, given up | the same message again | waiting | – |
  * | missing | time limit; offline batch ended | given up | – |
  */
@@ -73,7 +74,9 @@ export type InboundEvent<S extends InboundStanza, C> =
   /** Content that did not arrive in a stanza that wa2ai decrypts. */
   | { type: 'content'; stanza: S; content: C; bytes: number }
   /** Core has the message, or it contains nothing for core. Not stored: core rejects it, and its journal row stays. */
-  | { type: 'delivered'; key: string; isStored: boolean };
+  | { type: 'delivered'; key: string; isStored: boolean }
+  /** The service stops and core did not store it: the next process delivers it, and then the later ones of its chat. */
+  | { type: 'not-delivered'; key: string };
 
 type EventOf<S extends InboundStanza, C, T> = Extract<InboundEvent<S, C>, { type: T }>;
 
@@ -89,7 +92,7 @@ export type InboundEffect<S extends InboundStanza, C> =
   | { type: 'ask-retry'; stanza: S }
   /** Refuse a stanza whose message was read before. */
   | { type: 'refuse'; stanza: S }
-  /** Ends with `delivered`. */
+  /** Ends with `delivered` or `not-delivered`. */
   | { type: 'deliver'; key: string; order: bigint; content: C }
   /** Record the message as undecryptable; its content may still arrive later. */
   | { type: 'undecryptable'; stanza: S; order: bigint }
@@ -288,6 +291,9 @@ export class InboundState<S extends InboundStanza, C> {
         break;
       case 'delivered':
         this.#delivered(event);
+        break;
+      case 'not-delivered':
+        this.#notDelivered(event);
         break;
     }
   }
@@ -567,6 +573,13 @@ export class InboundState<S extends InboundStanza, C> {
       this.#stored.set(message.hash, isReceipted ? this.#tick + KEEP_TICKS : undefined);
     }
     this.#leave(message, 'done');
+  }
+
+  #notDelivered({ key }: EventOf<S, C, 'not-delivered'>): void {
+    const message = this.#messages.get(key);
+    if (message?.state !== 'delivering') return;
+    this.#delivering -= 1;
+    message.state = 'ready';
   }
 
   // Messages without a stanza, and messages that do not arrive

@@ -31,7 +31,7 @@ describe('a request that failed before it was sent', () => {
     [
       'ERR_SSL_WRONG_VERSION_NUMBER',
       'error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/openssl/record.c:350:\n',
-      'it does not speak TLS on that port, so its address may have to begin with http://',
+      'it does not speak TLS on that port; its address may have to begin with http://',
     ],
   ])('is reported as unsent: %s', async (code, message, detail) => {
     const fault = await faultWith(Object.assign(new Error(message), { code }));

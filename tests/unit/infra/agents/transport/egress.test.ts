@@ -16,10 +16,10 @@ function resolvingTo(...addresses: string[]): typeof lookup {
 
 /** A server that records its requests, and responds with 200 or the given redirect. */
 async function aServer(redirectTo?: string) {
-  const requests: Array<{ path?: string; authorization?: string; userAgent?: string }> = [];
+  const requests: Array<{ path?: string; authorization?: string }> = [];
   const { url } = await serverOf((request, response) => {
-    const { authorization, 'user-agent': userAgent } = request.headers;
-    requests.push({ path: request.url, authorization, userAgent });
+    const { authorization } = request.headers;
+    requests.push({ path: request.url, authorization });
     response.writeHead(redirectTo ? 307 : 200, redirectTo ? { location: redirectTo } : {}).end('hello');
   });
   return { url, requests, port: new URL(url).port };
@@ -142,17 +142,5 @@ describe('a redirect', () => {
   it('to a metadata address is not followed', async () => {
     const agent = await aServer(`http://${METADATA}/latest/meta-data/`);
     expect(await get(agent.url, new Egress())).toMatchObject({ kind: 'answer', status: 307 });
-  });
-});
-
-describe('AgentTransport', () => {
-  it('sends its name and version as user-agent, unless the route sets one', async () => {
-    const { url, requests } = await aServer();
-    await get(url, new Egress());
-    await get(url, new Egress(), { 'User-Agent': 'my-own' });
-    expect(requests.map(({ userAgent }) => userAgent)).toEqual([
-      expect.stringMatching(/^wa2ai\/\d+\.\d+\.\d+$/),
-      'my-own',
-    ]);
   });
 });

@@ -71,7 +71,7 @@ describe('a route with one mistake', () => {
     [failure({ fallbackText: ' ' }), 'config.failure.fallbackText must not be blank.'],
     [
       failure({ fallbackText: 'x', fallbackRouteId: '00000000-0000-4000-8000-000000000000' }),
-      'config.failure.fallbackText must not be given beside fallbackRouteId; choose one.',
+      'config.failure.fallbackText cannot be combined with fallbackRouteId; choose one.',
     ],
     [adk({ baseUrl: 'x' }), 'config.adk.baseUrl must be an http:// or https:// URL.'],
     [adk({ dialect: 'kebab' }), 'config.adk.dialect must be auto or snake or camel.'],
@@ -103,7 +103,7 @@ describe('a route with one mistake', () => {
     const answer = await api.call('POST', '/api/routes', { ...good, regexFilter: '(unclosed' });
     expect(answer.status).toBe(400);
     expect(answer.body).toMatchObject({ success: false, code: 'INVALID_REGEX_PATTERN' });
-    expect(answer.body.error).toMatch(/^regexFilter is no valid pattern: .*Unterminated group\.$/);
+    expect(answer.body.error).toMatch(/^regexFilter is not a valid pattern: .*Unterminated group\.$/);
     expect(answer.body.details[0].field).toBe('regexFilter');
     const empty = await api.call('POST', '/api/routes', { ...good, regexFilter: '' });
     expect(empty.body.error).toBe('regexFilter must not be empty; leave it out to match every text.');

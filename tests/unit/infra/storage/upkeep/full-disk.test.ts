@@ -3,23 +3,23 @@ import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '../../../../../router/src/infra/storage/database-errors.ts';
 import {
   fullDiskTrouble,
+  isFullDiskError,
   orFullDisk,
-  tellsOfFullDisk,
 } from '../../../../../router/src/infra/storage/upkeep/full-disk.ts';
 
-describe('tellsOfFullDisk', () => {
+describe('isFullDiskError', () => {
   it.each([
     ['a code of Node', Object.assign(new Error('write failed'), { code: 'ENOSPC' })],
     ['the SQLSTATE of PostgreSQL', Object.assign(new Error('could not extend file'), { code: '53100' })],
     ['a message of PostgreSQL', new Error('FATAL: could not write: No space left on device')],
     ['a cause', new Error('cannot start', { cause: Object.assign(new Error('quota'), { code: 'EDQUOT' }) })],
   ])('recognizes %s', (_what, error) => {
-    expect(tellsOfFullDisk(error)).toBe(true);
+    expect(isFullDiskError(error)).toBe(true);
   });
 
   it('does not recognize other errors', () => {
-    expect(tellsOfFullDisk(new Error('password rejected', { cause: 'x' }))).toBe(false);
-    expect(tellsOfFullDisk(undefined)).toBe(false);
+    expect(isFullDiskError(new Error('password rejected', { cause: 'x' }))).toBe(false);
+    expect(isFullDiskError(undefined)).toBe(false);
   });
 });
 

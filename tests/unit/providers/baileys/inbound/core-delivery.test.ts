@@ -82,7 +82,7 @@ describe('a message', () => {
 
   it('that core refuses finally is given up at once', async () => {
     refusals = [new SendRefusedError('never')];
-    expect(await handOver.deliver(decrypted())).toBe('left');
+    expect(await handOver.deliver(decrypted())).toBe('refused');
   });
 
   it('that fails for an unknown reason is given up after five deliveries', async () => {
@@ -90,7 +90,7 @@ describe('a message', () => {
     const done = handOver.deliver(decrypted());
     await clock.untilSleeping();
     await clock.advanceMs(60_000);
-    expect(await done).toBe('left');
+    expect(await done).toBe('refused');
     expect(refusals).toHaveLength(4);
   });
 
@@ -99,7 +99,7 @@ describe('a message', () => {
     const done = handOver.deliver(decrypted());
     await clock.untilSleeping();
     handOver.stop();
-    expect(await done).toBe('left');
+    expect(await done).toBe('stopped');
     expect(received).toEqual([]);
   });
 });

@@ -150,6 +150,20 @@ describe('a chat', () => {
     ]);
   });
 
+  it('waits for the next process behind a message that core did not take before the service stopped', () => {
+    const { give, stanza, read } = byHand();
+    const [first, next, other] = [stanza('first'), stanza('next'), stanza('other', 'd')];
+    for (const one of [first, next, other]) give({ type: 'stanza', stanza: one });
+    for (const [unit, one] of [first, next, other].entries()) read(one, unit + 1);
+    expect(give({ type: 'committed', unit: 3 })).toMatchObject([
+      { type: 'receipts' },
+      { type: 'deliver', key: 'first' },
+      { type: 'deliver', key: 'other' },
+    ]);
+    expect(give({ type: 'not-delivered', key: 'first' })).toEqual([]);
+    expect(give({ type: 'delivered', key: 'other', isStored: true })).toEqual([]);
+  });
+
   it('does not wait for another chat, and chats alternate', () => {
     const { give, stanza } = byHand();
     const many = Array.from({ length: 3 }, (_, n) => stanza(`a${n}`, 'a'));

@@ -78,15 +78,18 @@ export function structsOf(texts: readonly string[]): StructLookup {
     if (done) return done;
     if (open.has(name)) throw new AbiDefinitionError(`struct ${name} contains itself`);
     open.add(name);
-    const list = body.trim().replace(/;$/, '').replaceAll(';', ',');
-    const reader = new Reader(`(${list})`, lookup);
-    const fields = reader.params();
-    reader.end();
-    open.delete(name);
-    if (fields.length === 0) throw new AbiDefinitionError(`struct ${name} has no fields`);
-    const type: AbiType = { kind: 'tuple', fields };
-    known.set(name, type);
-    return type;
+    try {
+      const list = body.trim().replace(/;$/, '').replaceAll(';', ',');
+      const reader = new Reader(`(${list})`, lookup);
+      const fields = reader.params();
+      reader.end();
+      if (fields.length === 0) throw new AbiDefinitionError(`struct ${name} has no fields`);
+      const type: AbiType = { kind: 'tuple', fields };
+      known.set(name, type);
+      return type;
+    } finally {
+      open.delete(name);
+    }
   };
 }
 

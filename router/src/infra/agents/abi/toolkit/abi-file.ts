@@ -25,7 +25,7 @@ export async function readAbiFile(path: string): Promise<AgentAbi> {
 
 function entriesIn(text: string): unknown[] {
   if (!/^\s*[[{]/.test(text)) {
-    const lines = text.split('\n').map((line) => line.replace(/(?:#|\/\/).*$/, '').trim());
+    const lines = text.split(/\r?\n/).map((line) => line.replace(/(?:#|\/\/).*$/, '').trim());
     return lines.filter((line) => line !== '');
   }
   const entries = abiEntriesOf(parse(text));

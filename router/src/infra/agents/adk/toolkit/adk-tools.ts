@@ -25,7 +25,7 @@ const CONCURRENT = 5;
 /** Near wa2ai's default limit for one answer. */
 const SLOW_MS = 25_000;
 
-/** Tools for people who write ADK agents. Each run uses sessions of people that nobody has. */
+/** Tools for people who write ADK agents. Each run uses new sessions, of people who do not exist. */
 export const adkTools: AgentTools = {
   async detect(input) {
     return (await probe(input)).apps.length > 0;
@@ -112,17 +112,17 @@ async function checkServer(input: ToolInput): Promise<CheckReport> {
   if (first === 'fail') return report();
   const second = person.says('hello again');
   await run('the same person gets a second answer', () => send(second));
-  await run('the session tells of an earlier run', async () => {
+  await run('the session shows an earlier run', async () => {
     try {
       const options = { isRepeat: true, uncertain: 'dead-letter' as const };
       const { isOfEarlierAttempt } = await client.sendMessage(input.url, second, options);
-      if (isOfEarlierAttempt) return ['pass', 'a run that a crash cuts off is not repeated'];
-      return ['warn', 'it does not show the message: a run that a crash cuts off is repeated'];
+      if (isOfEarlierAttempt) return ['pass', 'a run that a crash interrupts is not repeated'];
+      return ['warn', 'it does not show the message: a run that a crash interrupts is repeated'];
     } catch (error) {
       if (!(error instanceof AgentUncertainError)) throw error;
       return [
         'warn',
-        'it cannot be read: config.failure.uncertain decides about a run that a crash cuts off',
+        'it cannot be read: config.failure.uncertain decides about a run that a crash interrupts',
       ];
     }
   });
@@ -146,7 +146,7 @@ async function checkServer(input: ToolInput): Promise<CheckReport> {
   return report();
 }
 
-/** @throws {ToolkitError} the server does not say which agent is meant */
+/** @throws {ToolkitError | ToolUsageError} no answer, or not exactly one agent to choose */
 async function appOf(input: ToolInput, known?: AdkProbe): Promise<string> {
   if (input.options.app !== undefined) return input.options.app;
   const { apps, problem } = known ?? (await probe(input));
@@ -165,7 +165,7 @@ function clientOf({ transport, timeoutMs, clock }: ToolInput, appName: string): 
   return new HttpAgentClient({ timeout: timeoutMs, adk: { appName }, transport, clock });
 }
 
-/** A person with a number that no phone has, so that each has a new session. */
+/** A person with a number that no phone has and that is new, so that the session is new. */
 function aPerson() {
   const digits = `999${crypto.getRandomValues(new Uint32Array(1))[0]}`;
   let sent = 0;

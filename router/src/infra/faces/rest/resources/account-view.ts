@@ -64,7 +64,7 @@ export function foundAccount(status: AccountStatus | undefined): AccountStatus {
 }
 
 /**
- * Refuses an account that this service does not have: what is stored for it would never be used.
+ * Refuses an account that this service does not have, because nothing would use what is stored for it.
  * @throws {HttpProblem} 400
  */
 export function refuseUnknownAccount(accounts: AccountControl, accountId: string, knownId: string): void {

@@ -12,8 +12,8 @@ import { accountView, accountViewOf, foundAccount } from './account-view.ts';
 export interface AccountsApiDeps {
   accounts: AccountControl;
   /**
-   * Deletes an account with everything stored for it. Resolves when it is certain that this will happen, whatever happens
-   * to the process; the account then disappears from `accounts`.
+   * Deletes an account with everything stored for it. Resolves when the deletion is stored, so that it also continues after
+   * a crash; the account then disappears from `accounts`.
    */
   deleteAccount(accountId: string): Promise<void>;
   log: Logger;

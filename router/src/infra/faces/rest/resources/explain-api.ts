@@ -6,7 +6,7 @@ import { accountIdField, chatField, dataResponse } from '../fields.ts';
 import { HttpProblem } from '../problem.ts';
 
 export interface ExplainApiDeps {
-  /** Decides about a message that might come in; stores and sends nothing. */
+  /** Explains the route of a hypothetical message; stores and sends nothing. */
   explain(input: ExplainInput): Promise<ExplainResult>;
   config: Pick<Config, 'accountId'>;
 }
@@ -16,7 +16,7 @@ const explainBody = z
     accountId: accountIdField.optional(),
     channelId: chatField.optional().describe('The chat. Default: the 1:1 chat with `from`.'),
     from: chatField.optional().describe('Who writes. Default, in a 1:1 chat: that person.'),
-    text: z.string().max(65_536).describe('What the message would say.'),
+    text: z.string().max(65_536).describe('Text of the message.'),
     environment: z.enum(['lab', 'prod']).optional().describe("Default: the service's own."),
     media: z
       .strictObject({
@@ -59,9 +59,7 @@ const explanationView = z
     call: z
       .looseObject({})
       .optional()
-      .describe(
-        'For an ABI agent: function, selector, arguments and calldata; or what is said without a call.',
-      ),
+      .describe('For an ABI agent: function, selector, arguments and calldata; or the reply without a call.'),
     trace: z
       .array(
         z.object({
@@ -73,7 +71,7 @@ const explanationView = z
           sentence: z.string(),
         }),
       )
-      .describe('One entry a rule, in the order in which rules are checked.'),
+      .describe('One entry per rule, in the order in which rules are checked.'),
   })
   .meta({ id: 'Explanation' });
 

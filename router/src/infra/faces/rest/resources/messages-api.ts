@@ -49,7 +49,7 @@ const listQuery = z
   })
   .superRefine((query, context) => {
     if (query.text !== undefined && query.channelId === undefined && query.from === undefined) {
-      context.addIssue({ code: 'custom', path: ['text'], message: 'needs channelId or from beside it' });
+      context.addIssue({ code: 'custom', path: ['text'], message: 'needs channelId or from as well' });
     }
   });
 
@@ -127,8 +127,7 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       summary: 'Send a text to a chat',
       body: sendBody,
       headers: {
-        'idempotency-key':
-          'Makes a repeat harmless: the same key returns the first message and sends nothing.',
+        'idempotency-key': 'Makes a repeat safe: the same key returns the first message and sends nothing.',
       },
       responses: {
         202: {
@@ -182,7 +181,7 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
   }
 }
 
-/** The state as messages sent have it; `none` if they do not. */
+/** The state as a state of messages sent; `none` if they do not have it. */
 function sentStateOf(state: ListQuery['state']): OutboxState | undefined | 'none' {
   if (state === undefined) return undefined;
   return SENT_STATES.find((known) => known === state) ?? 'none';

@@ -59,11 +59,11 @@ export function routeSchemas(kinds: readonly AgentKind[]) {
   return {
     /** POST /api/routes. */
     body: z.strictObject(fields).meta({ id: 'NewRoute', examples: [ROUTE_EXAMPLE] }),
-    /** PUT: a whole route; without channelId or environment, that field stays. */
+    /** PUT: a whole route; an absent channelId or environment keeps its value. */
     replacement: z
       .strictObject({ ...fields, channelId: channelIdField.optional() })
       .meta({ id: 'RouteReplacement', examples: [ROUTE_EXAMPLE] }),
-    /** PATCH: the fields to change. `config` is merged by RFC 7396 (null removes) and validated as a whole after. */
+    /** PATCH: the fields to change. `config` is merged by RFC 7396 (null removes) and then validated as a whole. */
     patch: z
       .strictObject({
         ...z.strictObject(routeFields).partial().shape,
@@ -80,7 +80,7 @@ export function routeSchemas(kinds: readonly AgentKind[]) {
 
 type RouteBody = z.output<ReturnType<typeof routeSchemas>['body']>;
 
-/** A route as answers show it. */
+/** A route as responses show it. */
 export const routeView = z
   .object({
     id: z.uuid(),
@@ -112,14 +112,12 @@ const warningView = z
 
 export type Warning = z.output<typeof warningView>;
 
-/** The answer of a call that stored a route. */
+/** The response of a call that stored a route. */
 export const storedRouteResponse = changedResponse(routeView).extend({
   warnings: z
     .array(warningView)
     .optional()
-    .describe(
-      'What is likely to go wrong although the route was stored: an agent that cannot be reached ...',
-    ),
+    .describe('Likely problems of the stored route: an agent that cannot be reached ...'),
 });
 
 /** A validated body with the defaults filled in. */

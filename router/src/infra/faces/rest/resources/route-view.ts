@@ -4,7 +4,7 @@ import type { AgentKind } from '../../../agents/agent-kind.ts';
 import { maskedConfig } from '../../../agents/route-secrets.ts';
 import type { routeView } from './route-schemas.ts';
 
-/** A route as answers show it: times as text, secrets masked. */
+/** A route as responses show it: times as text, secrets masked. */
 export function viewOf(kinds: readonly AgentKind[], route: Route): z.input<typeof routeView> {
   const { createdAt, updatedAt, config, ...rest } = route;
   return {

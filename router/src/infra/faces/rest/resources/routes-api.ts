@@ -138,7 +138,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         // Present with undefined clears a field in the store; absent leaves it.
         if (regexFilter !== undefined) changes.regexFilter = regexFilter ?? undefined;
         if (name !== undefined) changes.name = name ?? undefined;
-        // Masked, so that a secret which the patch does not name counts as not given again.
+        // Masked, so that a secret that the patch does not name counts as not sent again.
         const shown = maskedConfig(agentKinds, before.config);
         if (configPatch !== undefined) {
           changes.config = routeConfigOf(agentKinds, mergePatch(shown, configPatch) as typeof shown);
@@ -184,7 +184,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     return { status: 200, json: await stored('Route updated.', updated, usable?.warnings) };
   }
 
-  /** The answer about a stored route; its agent is probed unless only other fields changed. */
+  /** The response about a stored route. Its agent is probed unless only other fields changed. */
   async function stored(message: string, route: Route, found: Warning[] | undefined) {
     const data = viewOf(agentKinds, route);
     const warnings = found ? [...found, ...(await routeProbe.findings(route))] : [];

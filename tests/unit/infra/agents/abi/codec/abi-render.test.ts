@@ -100,25 +100,6 @@ describe('a reply made of outputs', () => {
       expect(reply(types, values, template)).toBe(expected);
     },
   );
-
-  it('by a template of sections within sections ends in bounded time', () => {
-    const list = Array.from({ length: 2_000 }, () => 1n);
-    const template = '{{#n}}{{#n}}{{#n}}{{#n}}{{/n}}{{/n}}{{/n}}{{/n}}';
-    reply('uint256[] n', [list], template);
-  });
-
-  it.each([
-    ['{{nope}}', 'uses {{nope}}, which is not among the outputs'],
-    ['{{#users}}{{nope}}{{/users}}', 'uses {{nope}}'],
-    ['{{#users}}', 'never closes {{#users}}'],
-    ['{{/users}}', 'closes {{/users}}'],
-    ['{{#users}}{{/other}}', 'closes {{/other}}'],
-    ['{{3}}', 'uses {{3}}'],
-  ])('is refused when its template is wrong: %s', (template, sentence) => {
-    expect(() => parseOutputTemplate(template, outputsOf('(string name, uint256 age)[] users'))).toThrow(
-      sentence,
-    );
-  });
 });
 
 describe('values in the message log', () => {

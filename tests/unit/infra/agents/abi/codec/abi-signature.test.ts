@@ -142,3 +142,41 @@ describe('the functions of an agent', () => {
     ]);
   });
 });
+
+async function sentencesOf(entries: unknown[]): Promise<string> {
+  return (
+    (await problemsOf(entries))?.map(({ path, message }) => `functions${path} ${message}`).join('; ') ??
+    'none'
+  );
+}
+
+/** Structs that each contain the previous one twice: 2 to the power of `depth` fields. */
+function doubling(depth: number, field = 'string'): string[] {
+  const next = (level: number) => `struct S${level + 1} { S${level} a; S${level}[] b; }`;
+  return [
+    `struct S0 { ${field} a; ${field} b; }`,
+    ...Array.from({ length: depth }, (_, level) => next(level)),
+  ];
+}
+
+/** Such an ABI once blocked the event loop for minutes: it would exceed the time limit of these tests. */
+describe('a hostile ABI', () => {
+  it.each(['string', 'uint256'])('of exponentially nested structs is refused, of %s', async (field) => {
+    const problems = await sentencesOf([...doubling(40, field), 'function boom(S40 x)']);
+    expect(problems).toBe('functions[41] has more than 1000 types, with structs written out');
+  });
+
+  it('of too many types in total is refused', async () => {
+    const args = 'uint256 a,'.repeat(900);
+    const functions = Array.from({ length: 1_000 }, (_, index) => `function f${index}(${args} bool b)`);
+    expect(await sentencesOf(functions)).toBe('functions must have at most 50000 types in all');
+  });
+
+  it('of long runs of spaces is read in linear time', async () => {
+    const spaces = ' '.repeat(9_000);
+    const brackets = Array.from({ length: 900 }, (_, index) => `function f${index}(uint256[${spaces}!)`);
+    expect(await sentencesOf(brackets)).toContain('functions[0]');
+    const endless = [`struct S { uint256 a; }${' '.repeat(1_000_000)}x`, 'function f(S a)'];
+    expect(await sentencesOf(endless)).toContain('functions[0] must have at most 10000 characters');
+  });
+});

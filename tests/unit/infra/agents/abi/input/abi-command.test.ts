@@ -299,40 +299,101 @@ describe('argument templates', () => {
       "a must be a whole number from 0 to 2^256-1, got 'ten'.",
     );
   });
+});
 
+const media = { kind: 'image' as const, mimeType: 'image/png', fileName: 'a.png', sizeBytes: 3 };
+const fileBytes = Buffer.from([1, 2, 3]);
+const FILE = '<image/png, 3 bytes>';
+const analyze = { functions: ['function analyze(bytes data) returns (uint256 size)'] };
+const afterFile = { needsFile: true, planned: [FILE], values: ['0x010203'] };
+
+async function rulesFor(config: Partial<AbiSettings> & { functions: string[] }) {
+  const result = await rulesOf(config.functions, config);
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return result.rules;
+}
+
+/** The call for a message with a file, before and after the download; with `hasFile` false, without one. */
+async function fileCall(config: Parameters<typeof rulesFor>[0], text: string, hasFile = true) {
+  const rules = await rulesFor(config);
+  const said = { ...message, text, ...(hasFile && { media }) };
+  const [planned, fetched] = [interpret(rules, said), interpret(rules, said, fileBytes)];
+  if (planned.kind === 'say' || fetched.kind === 'say')
+    return planned.kind === 'say' ? planned.text : 'a mistake later';
+  return { needsFile: planned.needsFile ?? false, planned: planned.values, values: fetched.values };
+}
+
+describe('a file of a message', () => {
   it.each([
-    [{ args: ['{{text}}'] }, 'function', 'is missing: a template is for one function, and there are 5'],
-    [
-      { function: 'add', args: ['{{text}}'] },
-      'args',
-      'does not fit add(uint256,uint256): the input must have 2 values, got 1',
-    ],
-    [
-      { function: 'add', args: ['{{text}}', '{{from}}'] },
-      'args',
-      /^does not fit .*: b must be a whole number/,
-    ],
-    [{ function: 'add', args: [1, '{{channelId}}'] }, 'args', /b must be a whole number/],
-    [{ function: 'add', args: [1, 2 ** 60] }, 'args', /write large numbers as text/],
-    [{ function: 'greet', args: ['{{sender}}'] }, 'args', /^uses \{\{sender\}\}; there are text, from, /],
-    [{ function: 'greeet' }, 'function', /not among the functions/],
-    [{ function: 'add', output: 'is {{total}}' }, 'output', 'uses {{total}}, which is not among the outputs'],
-    [{ function: 'add', output: '{{#sum}}' }, 'output', 'never closes {{#sum}}'],
-    [{ function: 'add', output: 'is {{sum' }, 'output', "has '{{sum' without }}"],
-    [{ function: 'greet', args: ['Dear {{text'] }, 'args', "has '{{text' without }}"],
-    [{ function: 'greet', args: ['{{#text}}'] }, 'args', /^uses \{\{#text\}\}; there are text, from, /],
-    [{ function: 'greet', args: ['{{user.name}}'] }, 'args', /^uses \{\{user\.name\}\}; there are /],
-  ])('are checked when they are saved: %j', async (config, field, sentence) => {
-    const result = await rulesOf(specificationFunctions, config as Partial<AbiSettings>);
-    const problems = result.ok ? [] : result.problems;
-    expect(problems).toEqual([
-      { field, message: typeof sentence === 'string' ? sentence : expect.stringMatching(sentence) },
-    ]);
+    ['the argument of a command', '/analyze'],
+    ['the argument of the only function, whatever the caption says', 'what is this?'],
+    ['the argument of the only function without any words', ''],
+  ])('is %s', async (_, text) => {
+    expect(await fileCall(analyze, text)).toEqual(afterFile);
   });
 
-  it('accept fields that are known only when a message arrives', async () => {
-    for (const args of [['{{text}}', 5], ['{{timestamp}}', '0x10'], { a: '1', b: '{{quotedText}}' }]) {
-      expect((await rulesOf(specificationFunctions, { function: 'add', args })).ok).toBe(true);
-    }
+  it('is not the argument of a function that needs more than a file and a text', async () => {
+    const functions = ['function resize(uint256 width, bytes picture)'];
+    expect(await fileCall({ functions }, '')).toMatch(/^You can write:/);
+    expect(await fileCall({ functions, function: 'resize' }, '7')).toEqual({
+      needsFile: true,
+      planned: [7n, FILE],
+      values: [7n, '0x010203'],
+    });
+  });
+
+  it('is not used when the argument is written', async () => {
+    const values = ['0x1234'];
+    expect(await fileCall(analyze, '/analyze 0x1234')).toEqual({ needsFile: false, planned: values, values });
+  });
+
+  it.each<[string, Parameters<typeof rulesFor>[0], string, string]>([
+    [
+      'a command needs one',
+      analyze,
+      '/analyze',
+      '/analyze needs 1 argument, got 0; write /analyze 0x1234, or send a file with it.',
+    ],
+    [
+      'a template needs one',
+      { ...analyze, args: ['{{media}}'] },
+      'hi',
+      'Please send a picture, a voice message or another file with your message.',
+    ],
+  ])('is requested in one sentence when %s and the message has none', async (_, config, text, sentence) => {
+    expect(await fileCall(config, text, false)).toBe(sentence);
+  });
+
+  it('fills an argument template with its fields', async () => {
+    const config = {
+      functions: ['function see(bytes data, string mime, string name, (bytes again, bool group) more)'],
+      args: ['{{media}}', '{{mediaType}}', '{{fileName}}', { again: '{{media}}', group: '{{isGroup}}' }],
+    };
+    expect(await fileCall(config, '')).toEqual({
+      needsFile: true,
+      planned: [FILE, 'image/png', 'a.png', [FILE, false]],
+      values: ['0x010203', 'image/png', 'a.png', ['0x010203', false]],
+    });
+  });
+
+  it('is a user error when the agent expects bytes of another size', async () => {
+    const config = { functions: ['function hash(bytes32 data)'], args: ['{{media}}'] };
+    const rules = await rulesFor(config);
+    expect(interpret(rules, { ...message, media })).toMatchObject({ kind: 'call', needsFile: true });
+    expect(interpret(rules, { ...message, media }, fileBytes)).toMatchObject({
+      kind: 'say',
+      text: 'data must be 32 bytes as hex (0x…), base64 or text:…, got 3 bytes.',
+    });
+  });
+
+  it('is passed byte for byte, whatever its content', async () => {
+    const rules = await rulesFor(analyze);
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 0, maxLength: 300 }), (content) => {
+        const meant = interpret(rules, { ...message, media }, content);
+        expect(meant).toMatchObject({ values: [`0x${Buffer.from(content).toString('hex')}`] });
+        expect(meant).not.toHaveProperty('needsFile');
+      }),
+    );
   });
 });

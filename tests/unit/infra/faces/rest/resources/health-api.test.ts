@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { healthApi } from '../../../../../../router/src/infra/faces/rest/resources/health-api.ts';
-import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 let api: HttpApi;
 beforeEach(async () => {
@@ -92,97 +92,4 @@ it('GET /health fails with the database only', async () => {
   expect(working.text).not.toContain('5493777239922');
   api.database.failure = new Error('away');
   expect((await api.call('GET', '/health')).status).toBe(503);
-});
-
-describe('GET /metrics', () => {
-  it('counts messages, replies, dead letters, turns and account states', async () => {
-    api.accounts.set({ accountId: 'sales', state: 'waiting' });
-    const { observeTurn } = api.metrics;
-    observeTurn({ state: 'answered', agentMs: 700, routeId: 'r1' }, 'sales');
-    observeTurn({ state: 'dead', reason: 'AGENT_TIMEOUT', agentMs: 30_000, routeId: 'r1' }, 'sales');
-    observeTurn({ state: 'ignored', reason: 'no-route' }, 'default');
-    api.metrics.observeReceived('sales');
-    api.metrics.observeSent('sales');
-    api.metrics.observeSent('sales');
-    const { status, headers, text } = await api.call('GET', '/metrics');
-    expect(status).toBe(200);
-    expect(headers.get('content-type')).toMatch(/^text\/plain/);
-    const lines = text.split('\n');
-    for (const line of [
-      'wa2ai_messages_waiting 3',
-      'wa2ai_oldest_message_seconds 61.5',
-      'wa2ai_replies_waiting{state="queued"} 1',
-      'wa2ai_replies_waiting{state="sent"} 2',
-      'wa2ai_replies_unacknowledged 2',
-      'wa2ai_dead_letters 4',
-      'wa2ai_database_up 1',
-      'wa2ai_account_state{account="default",state="open"} 1',
-      'wa2ai_account_state{account="default",state="waiting"} 0',
-      'wa2ai_account_state{account="sales",state="waiting"} 1',
-      'wa2ai_messages_received_total{account="sales"} 1',
-      'wa2ai_messages_sent_total{account="sales"} 2',
-      'wa2ai_turns_total{account="sales",route="r1",state="answered",reason=""} 1',
-      'wa2ai_turns_total{account="sales",route="r1",state="dead",reason="AGENT_TIMEOUT"} 1',
-      'wa2ai_turns_total{account="default",route="",state="ignored",reason="no-route"} 1',
-      'wa2ai_agent_turn_seconds_bucket{le="0.5",route="r1",state="answered"} 0',
-      'wa2ai_agent_turn_seconds_bucket{le="1",route="r1",state="answered"} 1',
-      'wa2ai_agent_turn_seconds_count{route="r1",state="dead"} 1',
-    ]) {
-      expect(lines).toContain(line);
-    }
-    expect(text).toContain('nodejs_eventloop_lag_seconds');
-    expect(text).toContain('process_resident_memory_bytes');
-  });
-
-  it('has at most 100 series per label, whatever the number of routes and accounts', async () => {
-    for (let n = 0; n < 300; n++) {
-      api.metrics.observeTurn({ state: 'answered', agentMs: 1, routeId: `r${n}` }, `account${n}`);
-    }
-    const { text } = await api.call('GET', '/metrics');
-    const turns = text.split('\n').filter((line) => line.startsWith('wa2ai_turns_total{'));
-    expect(turns).toHaveLength(101);
-    expect(turns).toContain(
-      'wa2ai_turns_total{account="other",route="other",state="answered",reason=""} 200',
-    );
-  });
-
-  it('shows an outage of the database, and recovers', async () => {
-    api.messageLog.failure = new Error('away');
-    const away = await api.call('GET', '/metrics');
-    expect(away.status).toBe(200);
-    expect(away.text).toContain('\nwa2ai_database_up 0\n');
-    for (const name of ['messages_waiting', 'oldest_message_seconds', 'replies_waiting', 'dead_letters']) {
-      expect(away.text).not.toMatch(new RegExp(`^wa2ai_${name}\\b`, 'm'));
-    }
-    api.messageLog.failure = undefined;
-    expect((await api.call('GET', '/metrics')).text).toContain('\nwa2ai_database_up 1\n');
-  });
-
-  it('shows a hung database within some seconds', async () => {
-    const counts = vi.spyOn(api.messageLog, 'openWork').mockReturnValue(new Promise(() => undefined));
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const scrape = api.call('GET', '/metrics');
-    await expect.poll(() => counts.mock.calls.length).toBe(1);
-    await vi.advanceTimersByTimeAsync(10_000);
-    const silent = await scrape;
-    vi.useRealTimers();
-    expect(silent.status).toBe(200);
-    expect(silent.text).toContain('\nwa2ai_database_up 0\n');
-  });
-
-  it('queries the database once for scrapes close together', async () => {
-    const counts = vi.spyOn(api.messageLog, 'openWork');
-    await api.call('GET', '/metrics');
-    await api.call('GET', '/metrics');
-    expect(counts).toHaveBeenCalledTimes(1);
-    api.clock.nowMs += 5_000;
-    await api.call('GET', '/metrics');
-    expect(counts).toHaveBeenCalledTimes(2);
-  });
-
-  it('needs the key when one is set', async () => {
-    const guarded = await startHttpApi({ apiKey: ADMIN_KEY });
-    expect((await guarded.call('GET', '/metrics')).status).toBe(401);
-    await guarded.close();
-  });
 });

@@ -96,7 +96,7 @@ describe('GET /api/messages', () => {
   it('searches text only when an index limits the search', async () => {
     const answer = await api.call('GET', '/api/messages?text=hello');
     expect(answer.status).toBe(400);
-    expect(answer.body.error).toBe('text needs channelId or from beside it.');
+    expect(answer.body.error).toBe('text needs channelId or from as well.');
     expect((await api.call('GET', '/api/messages?text=hello&channelId=5493777239922')).status).toBe(200);
   });
 });

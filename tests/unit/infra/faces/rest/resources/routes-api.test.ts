@@ -376,41 +376,6 @@ describe('the probe of a stored route', () => {
   });
 });
 
-describe('POST /api/routes/explain', () => {
-  it('names the route that takes a message, rule by rule', async () => {
-    const first = await added({ regexFilter: '^help' });
-    const second = await added({ channelId: '*' });
-    const { status, body } = await api.call('POST', '/api/routes/explain', {
-      from: '+5493777239922',
-      text: 'hi',
-    });
-    expect(status).toBe(200);
-    expect(body.data).toMatchObject({ decision: 'route', route: { id: second.id } });
-    expect(body.data.trace.map(({ routeId, outcome }: Record<string, string>) => [routeId, outcome])).toEqual(
-      [
-        [first.id, 'no-match'],
-        [second.id, 'chosen'],
-      ],
-    );
-  });
-
-  it('gives the reason when no route matches', async () => {
-    const { body } = await api.call('POST', '/api/routes/explain', { channelId: '15551234567', text: 'hi' });
-    expect(body.data).toMatchObject({ decision: 'none', reason: 'no-route' });
-  });
-
-  it.each([
-    [{ text: 'hi' }, 'channelId'],
-    [{ channelId: '*', text: 'hi' }, 'channelId'],
-    [{ from: '120363043211234567@g.us', text: 'hi' }, 'from'],
-    [{ channelId: '15551234567' }, 'text'],
-  ])('refuses %j and names the field %s', async (body, field) => {
-    const answer = await api.call('POST', '/api/routes/explain', body);
-    expect(answer.status).toBe(400);
-    expect(answer.body.details[0].field).toBe(field);
-  });
-});
-
 describe('an ABI route', () => {
   const abiRoute = {
     ...contractRoute,

@@ -4,7 +4,7 @@ import {
   AgentProtocolError,
   AgentTimeoutError,
   AgentUnavailableError,
-} from '../../router/src/core/errors.ts';
+} from '../../../router/src/core/errors.ts';
 import {
   aClient,
   aMessage,
@@ -17,9 +17,9 @@ import {
   sessionPath,
   snakeBody,
   url,
-} from '../support/adk-asks.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { recordingLog } from '../support/quiet-log.ts';
+} from '../../support/adk-asks.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { recordingLog } from '../../support/quiet-log.ts';
 
 /** HttpAgentClient against the agent contract. */
 

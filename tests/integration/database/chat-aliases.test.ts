@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
+import { aliasesOf } from '../../../router/src/infra/storage/stores/chat-aliases.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+
+let database: TestDatabase;
+let postgres: Postgres;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  postgres = database.open();
+  await postgres.prisma.lidMapping.createMany({
+    data: [
+      { accountId: 'a', lid: '111', phone: '5493777000111' },
+      { accountId: 'a', lid: '112', phone: '5493777000111' },
+      { accountId: 'b', lid: '999', phone: '5493777000111' },
+    ],
+  });
+});
+afterAll(() => database.drop());
+
+describe('aliasesOf', () => {
+  it('returns the LIDs of a number and the number of a LID, of this account only', async () => {
+    expect((await aliasesOf(postgres, 'a', '5493777000111')).sort()).toEqual(['111@lid', '112@lid']);
+    expect(await aliasesOf(postgres, 'a', '111@lid')).toEqual(['5493777000111']);
+    expect(await aliasesOf(postgres, 'b', '111@lid')).toEqual([]);
+  });
+
+  it.each(['5493777000999', '42@lid', '111', '120363000000000042@g.us', 'status@broadcast', '*', 'x@y'])(
+    'returns nothing for %s',
+    async (channelId) => {
+      expect(await aliasesOf(postgres, 'a', channelId)).toEqual([]);
+    },
+  );
+
+  it('reports a database that does not answer', async () => {
+    const url = new URL(database.url);
+    url.port = '1';
+    const away = new Postgres(url.href, { connectTimeoutMs: 1_000 });
+    await expect(aliasesOf(away, 'a', '111@lid')).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    await away.close();
+  });
+});

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseDataKeys } from '../../../router/src/infra/storage/encryption/data-keys.ts';
+import { reEncrypt } from '../../../router/src/infra/storage/encryption/re-encrypt.ts';
+import { SecretCipher } from '../../../router/src/infra/storage/encryption/secret-cipher.ts';
+import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+
+const scope = { accountId: 'a', generation: 1 };
+/** Ciphers without a key, with the former key, with both, and with the current key only. */
+const [former, current] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')];
+const cipherOf = (...keys: string[]) => new SecretCipher(parseDataKeys(keys.join('\n'), 'the test keys'));
+const both = cipherOf(current, former);
+
+let database: TestDatabase;
+let client: pg.Client;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+});
+afterEach(async () => {
+  await client.end();
+  await database.drop();
+});
+
+function keys(count: number) {
+  return Array.from({ length: count }, (_, n) => ({
+    category: 'pre-key',
+    keyId: String(n),
+    value: `value ${n}`,
+  }));
+}
+
+async function store(secrets: SecretCipher, count: number): Promise<void> {
+  await keyStore(secrets).commit(scope, { puts: keys(count), deletes: [], journal: [] });
+}
+
+function keyStore(secrets: SecretCipher): PostgresKeyStore {
+  return new PostgresKeyStore(database.open({ secrets }));
+}
+
+async function storedValues(): Promise<string[]> {
+  const { rows } = await client.query<{ value: string }>('SELECT value FROM auth_key ORDER BY key_id');
+  return rows.map((row) => row.value);
+}
+
+describe('reEncrypt', () => {
+  it('encrypts more values than one statement takes, each readable with the current key alone', async () => {
+    await store(cipherOf(former), 450);
+    expect(await reEncrypt(client, both)).toEqual({ encrypted: 450, left: 0 });
+    const values = await keyStore(cipherOf(current)).read(scope, keys(450));
+    const order = (key: { keyId: string }) => Number(key.keyId);
+    expect(values.sort((a, b) => order(a) - order(b))).toEqual(keys(450));
+  });
+
+  it('changes nothing the second time', async () => {
+    await store(new SecretCipher(), 3);
+    expect(await reEncrypt(client, both)).toEqual({ encrypted: 3, left: 0 });
+    const before = await storedValues();
+    expect(await reEncrypt(client, both)).toEqual({ encrypted: 0, left: 0 });
+    expect(await storedValues()).toEqual(before);
+  });
+
+  it('changes nothing without a key', async () => {
+    await store(cipherOf(former), 3);
+    const before = await storedValues();
+    expect(await reEncrypt(client, new SecretCipher())).toEqual({ encrypted: 0, left: 0 });
+    expect(await storedValues()).toEqual(before);
+  });
+
+  it('counts a damaged value, leaves it as it is and encrypts the others', async () => {
+    await store(cipherOf(former), 3);
+    await client.query(
+      `UPDATE auth_key SET value = overlay(value PLACING '!!!!' FROM 30) WHERE key_id = '1'`,
+    );
+    const before = await storedValues();
+    expect(await reEncrypt(client, both)).toEqual({ encrypted: 2, left: 1 });
+    const after = await storedValues();
+    expect(after[1]).toBe(before[1]);
+    expect(after[0]).not.toBe(before[0]);
+  });
+
+  it('counts a value that was copied to another row', async () => {
+    await store(cipherOf(former), 2);
+    await client.query(
+      `UPDATE auth_key SET value = (SELECT value FROM auth_key WHERE key_id = '0') WHERE key_id = '1'`,
+    );
+    expect(await reEncrypt(client, both)).toEqual({ encrypted: 1, left: 1 });
+  });
+
+  it('fails without the former key, and changes no value', async () => {
+    await store(cipherOf(former), 2);
+    const before = await storedValues();
+    await expect(reEncrypt(client, cipherOf(current))).rejects.toMatchObject({ code: 'STORAGE_KEY' });
+    expect(await storedValues()).toEqual(before);
+  });
+});

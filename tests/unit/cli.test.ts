@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { packageVersion } from '../../router/src/config/package-version.ts';
+import { serverOf } from '../support/abi.ts';
+
+const { argv, exitCode } = process;
+
+beforeEach(() => {
+  vi.resetModules();
+});
+afterEach(() => {
+  process.argv = argv;
+  process.exitCode = exitCode;
+  vi.restoreAllMocks();
+});
+
+/** Runs the command line in this process. */
+async function wa2ai(...args: string[]) {
+  const written = { output: '', errors: '' };
+  vi.spyOn(console, 'log').mockImplementation((line) => {
+    written.output += `${line}\n`;
+  });
+  vi.spyOn(console, 'error').mockImplementation((line) => {
+    written.errors += `${line}\n`;
+  });
+  process.argv = [...argv.slice(0, 1), 'wa2ai', ...args];
+  await import('../../router/src/cli.ts');
+  return { code: process.exitCode, ...written };
+}
+
+/** An ADK server that has one agent, and answers every run with `status`. */
+function anAdkServer(status = 200) {
+  return serverOf((request, response) => {
+    if (request.url === '/list-apps') response.end('["greeter"]');
+    else response.writeHead(status).end('[]');
+  });
+}
+
+describe('wa2ai on the command line', () => {
+  it('shows its version', async () => {
+    expect(await wa2ai('--version')).toEqual({ code: 0, output: `${packageVersion()}\n`, errors: '' });
+  });
+
+  it('shows help without a command', async () => {
+    expect((await wa2ai()).output).toMatch(/^wa2ai: tools for people who write agents/);
+  });
+
+  it.each(['test', 'inspect', 'check'])('shows the options of every kind for agent %s', async (verb) => {
+    const { code, output } = await wa2ai('agent', verb, '--help');
+    expect(code).toBe(0);
+    expect(output).toMatch(new RegExp(`^wa2ai agent ${verb} URL`));
+    expect(output).toMatch(/^adk: [\s\S]*^abi: [\s\S]*--abi FILE/m);
+    expect(output).toContain('--timeout MS');
+  });
+
+  it.each([
+    [['agent', 'nonsense', 'http://a'], 'unknown command "agent nonsense"; use agent test,'],
+    [['route'], 'unknown command "route"; the only one is agent'],
+    [['agent'], 'a command is missing'],
+    [['agent', 'test'], 'the URL of the agent is missing'],
+    [['agent', 'test', 'localhost:8080'], 'the URL of the agent must begin with http:// or https://'],
+    [['agent', 'test', 'ftp://agent'], 'the URL of the agent must begin with http:// or https://'],
+    [['agent', 'test', 'http://'], 'the URL of the agent must begin with http:// or https://'],
+    [['agent', 'test', 'http://a', 'b'], 'unexpected argument "b"'],
+    [['agent', 'test', 'http://a', '--nonsense'], "Unknown option '--nonsense'"],
+    [['agent', 'test', 'http://a', '--kind', 'soap'], '--kind must be adk or abi'],
+    [
+      ['agent', 'test', 'http://a', '--app', 'x', '--abi', 'y'],
+      'these options belong to agents of different',
+    ],
+    [['agent', 'test', 'http://a', '--kind', 'adk'], '--message is missing'],
+    [['agent', 'test', 'http://a', '--message', 'x', '--timeout', '0'], '--timeout must be'],
+    [['agent', 'test', 'http://a', '--message', 'x', '--timeout', '1.5'], '--timeout must be'],
+    [['agent', 'test', 'http://a', '--message', 'x', '--timeout', 'soon'], '--timeout must be'],
+  ])('reports what is wrong with %j in one line', async (args, sentence) => {
+    const { code, output, errors } = await wa2ai(...args);
+    expect(code).toBe(2);
+    expect(errors.startsWith(`wa2ai: ${sentence}`), errors).toBe(true);
+    expect(errors).toMatch(/\(see wa2ai --help\)\n$/);
+    expect(errors.trimEnd().split('\n')).toHaveLength(1);
+    expect(output).toBe('');
+  });
+});
+
+describe('wa2ai agent', () => {
+  it('detects the kind of the agent', async () => {
+    const { url } = await anAdkServer();
+    expect(await wa2ai('agent', 'inspect', url)).toEqual({
+      code: 0,
+      output: `${url}\nlist-apps  status 200\nagents     greeter\n`,
+      errors: '',
+    });
+  });
+
+  it('chooses the only kind that has the given option, without a request', async () => {
+    const { url } = await anAdkServer();
+    expect((await wa2ai('agent', 'test', url, '--app', 'greeter')).errors).toMatch(/--message is missing/);
+  });
+
+  it('writes the report as JSON on request', async () => {
+    const { url } = await anAdkServer();
+    const { output } = await wa2ai('agent', 'inspect', url, '--json');
+    expect(JSON.parse(output)).toEqual({ isReachable: true, server: url, status: 200, apps: ['greeter'] });
+  });
+
+  it('ends with 1 when the agent fails a check', async () => {
+    const { url } = await anAdkServer(500);
+    const { code, output, errors } = await wa2ai('agent', 'check', url);
+    expect(output).toMatch(/1 of 2 checks failed\.\n$/);
+    expect([code, errors]).toEqual([1, '']);
+  });
+
+  it('ends with 1 and one sentence when the agent answers with an error', async () => {
+    const { url } = await anAdkServer(401);
+    const { code, errors } = await wa2ai('agent', 'test', url, '--message', 'hi');
+    expect([code, errors]).toEqual([1, 'wa2ai: ADK agent endpoint returned 401: []\n']);
+  });
+
+  it('ends with 1 when no agent of any kind answers', async () => {
+    const { code, errors } = await wa2ai('agent', 'inspect', 'http://127.0.0.1:9');
+    expect(code).toBe(1);
+    expect(errors).toBe(
+      'wa2ai: No agent answers at http://127.0.0.1:9. Start it, or name its kind with --kind adk|abi.\n',
+    );
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  databaseUrl,
+  faultPoint,
+  group,
+  isLoopbackHost,
+  parsedUrl,
+  retentionDays,
+  whatsappWsUrl,
+  wholeNumber,
+} from '../../../router/src/config/config-fields.ts';
+
+/** The first sentence about a value; the parsed value if there is none. */
+function outcome(field: z.ZodType, value: string): unknown {
+  const result = field.safeParse(value);
+  return result.success ? result.data : result.error.issues[0]?.message;
+}
+
+describe('isLoopbackHost', () => {
+  it.each([
+    ['localhost', true],
+    ['LOCALHOST', true],
+    ['127.8.8.8', true],
+    ['::1', true],
+    ['[::1]', true],
+    ['0.0.0.0', false],
+    ['::', false],
+    ['128.0.0.1', false],
+    ['127.0.0.1.evil.example', false],
+    ['localhost.evil.example', false],
+  ])('of %s is %s', (host, expected) => {
+    expect(isLoopbackHost(host)).toBe(expected);
+  });
+});
+
+describe('wholeNumber', () => {
+  const sentence = 'must be a whole number from 5 to 20';
+
+  it.each([
+    ['5', 5],
+    ['20', 20],
+    ['007', 7],
+    ['4', sentence],
+    ['21', sentence],
+    ['-5', sentence],
+    ['+5', sentence],
+    ['5.0', sentence],
+    ['1e1', sentence],
+    ['0x6', sentence],
+    [' 6', sentence],
+    ['', sentence],
+    ['9'.repeat(400), sentence],
+    ['٦', sentence],
+  ])('of %j is %j', (value, expected) => {
+    expect(outcome(wholeNumber(5, 20), value)).toBe(expected);
+  });
+});
+
+describe('retentionDays', () => {
+  const sentence = 'must be 0 (for ever) or a whole number of days from 14 to 3650';
+
+  it.each([
+    ['0', 0],
+    ['14', 14],
+    ['3650', 3650],
+    ['13', sentence],
+    ['3651', sentence],
+    ['-1', sentence],
+    ['30d', sentence],
+  ])('of %j is %j', (value, expected) => {
+    expect(outcome(retentionDays('Days to keep replies.', 30, 14), value)).toBe(expected);
+  });
+
+  it('is the default when the variable is not set', () => {
+    expect(retentionDays('Days to keep replies.', 30, 14).parse(undefined)).toBe(30);
+  });
+});
+
+describe('parsedUrl', () => {
+  it('is undefined for text that is not a URL', () => {
+    expect(parsedUrl('nowhere')).toBeUndefined();
+    expect(parsedUrl('')).toBeUndefined();
+    expect(parsedUrl('https://example.com/a')?.pathname).toBe('/a');
+  });
+});
+
+describe('whatsappWsUrl', () => {
+  it.each([
+    'wss://10.0.0.7/ws/chat',
+    'ws://[::1]:9000/',
+    'ws://localhost:9000/ws/chat',
+    'WSS://web.whatsapp.com/ws/chat',
+  ])('accepts %s', (url) => {
+    expect(outcome(whatsappWsUrl, url)).toBe(url);
+  });
+
+  it.each(['ws://10.0.0.7/ws/chat', 'ws://127.0.0.1.evil.example/', 'ws://127.0.0.1@evil.example/'])(
+    'refuses the unencrypted connection to another machine %s',
+    (url) => {
+      expect(outcome(whatsappWsUrl, url)).toMatch(/^must be wss:\/\/ unless its host is this machine/);
+    },
+  );
+
+  it.each(['https://example.com', 'nowhere', 'ws://'])('refuses %s, which is no WebSocket URL', (url) => {
+    expect(outcome(whatsappWsUrl, url)).toMatch(/^must be a ws:\/\/ or wss:\/\/ URL/);
+  });
+});
+
+describe('databaseUrl', () => {
+  it.each(['postgres://db/wa2ai', 'postgresql://u:p%40ss@[::1]:5432/wa2ai?sslmode=require'])(
+    'accepts %s',
+    (url) => {
+      expect(outcome(databaseUrl, url)).toBe(url);
+    },
+  );
+
+  it.each(['mysql://db/wa2ai', 'http://db:5432', 'localhost:5432', 'db', ''])('refuses %j', (url) => {
+    expect(outcome(databaseUrl, url)).toMatch(/^must be a PostgreSQL URL/);
+  });
+});
+
+describe('faultPoint', () => {
+  it('is a fault point and its pass, by default the first', () => {
+    expect(outcome(faultPoint, 'after-journal')).toEqual({ point: 'after-journal', pass: 1 });
+    expect(outcome(faultPoint, 'after-journal:3')).toEqual({ point: 'after-journal', pass: 3 });
+  });
+
+  it.each([
+    'after-lunch',
+    'after-journal:0',
+    'after-journal:-1',
+    'after-journal:x',
+    'after-journal:',
+    'after-journal:1:2',
+    'after-journal:1000000',
+    'toString',
+    '',
+  ])('refuses %j and names the known points', (value) => {
+    expect(outcome(faultPoint, value)).toMatch(/^must be one of .*after-journal.*, a colon and the pass/);
+  });
+});
+
+describe('group', () => {
+  it('adds the name of the group and keeps what each field had', () => {
+    const { PORT } = group('Service', { PORT: wholeNumber(1, 2).describe('A port.') });
+    expect(z.toJSONSchema(z.object({ PORT }), { io: 'input' }).properties?.PORT).toMatchObject({
+      group: 'Service',
+      description: 'A port.',
+      values: '1 to 2',
+    });
+    expect(outcome(PORT, '2')).toBe(2);
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import type { IncomingMessage } from '../../../../../../router/src/core/models.ts';
+import {
+  AbiInputError,
+  ANYTHING,
+  FileInput,
+} from '../../../../../../router/src/infra/agents/abi/input/abi-input.ts';
+import {
+  fillTemplate,
+  placeholderProblems,
+  sampleOf,
+} from '../../../../../../router/src/infra/agents/abi/input/args-template.ts';
+
+const message: IncomingMessage = {
+  id: '3EB0ABC',
+  from: '34600111222@s.whatsapp.net',
+  channelId: '120363000000000001@g.us',
+  accountId: 'sales',
+  text: 'it costs $& and {{from}}',
+  timestamp: new Date(1_700_000_000_999),
+  pushName: 'Ann',
+  quotedText: 'before',
+  isGroup: true,
+  media: { kind: 'image', mimeType: 'image/png', fileName: 'a.png' },
+};
+const bareMessage: IncomingMessage = {
+  id: 'M',
+  from: '1@s.whatsapp.net',
+  channelId: '1',
+  text: '',
+  timestamp: new Date(0),
+};
+
+/** An array in so many arrays. */
+function nested(depth: number, leaf: unknown): unknown {
+  return depth === 0 ? leaf : [nested(depth - 1, leaf)];
+}
+
+describe('fillTemplate', () => {
+  it.each([
+    ['{{text}}', 'it costs $& and {{from}}'],
+    ['{{from}}', '34600111222@s.whatsapp.net'],
+    ['{{phone}}', '34600111222'],
+    ['{{name}}', 'Ann'],
+    ['{{messageId}}', '3EB0ABC'],
+    ['{{channelId}}', '120363000000000001@g.us'],
+    ['{{accountId}}', 'sales'],
+    // Whole seconds, as a number.
+    ['{{timestamp}}', 1_700_000_000n],
+    ['{{ quotedText }}', 'before'],
+    ['{{isGroup}}', true],
+    ['{{mediaType}}', 'image/png'],
+    ['{{fileName}}', 'a.png'],
+    ['at {{timestamp}}: {{isGroup}}', 'at 1700000000: true'],
+    // What a person writes is inserted as it is and not read as a template.
+    ['<{{text}}>', '<it costs $& and {{from}}>'],
+    ['no placeholder', 'no placeholder'],
+  ])('replaces %j', (template, expected) => {
+    expect(fillTemplate(template, message)).toEqual(expected);
+  });
+
+  it('uses an empty text, or false, for what the message does not have', () => {
+    const names = ['name', 'accountId', 'quotedText', 'mediaType', 'fileName', 'isGroup'];
+    expect(
+      fillTemplate(
+        names.map((name) => `{{${name}}}`),
+        bareMessage,
+      ),
+    ).toEqual(['', '', '', '', '', false]);
+  });
+
+  it('fills arrays and objects, keeps other values, and does not touch keys', () => {
+    const template = { '{{from}}': ['{{name}}', 5, true, null], deep: { name: '{{name}}' } };
+    expect(fillTemplate(template, message)).toEqual({
+      '{{from}}': ['Ann', 5, true, null],
+      deep: { name: 'Ann' },
+    });
+  });
+
+  it('defines a key named __proto__ instead of setting the prototype', () => {
+    const filled = fillTemplate(JSON.parse('{"__proto__": "{{name}}"}'), message) as object;
+    expect(Object.hasOwn(filled, '__proto__')).toBe(true);
+    expect(Object.getPrototypeOf(filled)).toBe(Object.prototype);
+  });
+
+  it('fills 32 levels and leaves out what is deeper', () => {
+    expect(JSON.stringify(fillTemplate(nested(32, '{{name}}'), message))).toContain('"Ann"');
+    expect(JSON.stringify(fillTemplate(nested(33, 5), message))).not.toContain('5');
+  });
+
+  it('puts the file in place of {{media}}, and asks for one when the message has none', () => {
+    const file = new FileInput('<image/png>');
+    expect(fillTemplate({ data: '{{ media }}' }, message, file)).toEqual({ data: file });
+    expect(() => fillTemplate(['{{media}}'], bareMessage)).toThrow(AbiInputError);
+    expect(() => fillTemplate(['{{media}}'], bareMessage)).toThrow(
+      'Please send a picture, a voice message or another file with your message',
+    );
+  });
+});
+
+describe('sampleOf', () => {
+  it('fits every type where a person writes, and has a typical value elsewhere', () => {
+    expect(
+      sampleOf(['{{text}}', '{{name}}', 're: {{quotedText}} {{from}}', '{{timestamp}}', '{{phone}}', 7]),
+    ).toEqual([ANYTHING, ANYTHING, ANYTHING, 1_700_000_000n, '34600000000', 7]);
+  });
+
+  it('has a file for {{media}}, and no number for the address of the chat', () => {
+    const [file, channel] = sampleOf(['{{media}}', '{{channelId}}']) as unknown[];
+    expect(file).toBeInstanceOf(FileInput);
+    expect(channel).toMatch(/@g\.us$/);
+  });
+});
+
+describe('placeholderProblems', () => {
+  it('are none for known names, spaces within braces and single braces', () => {
+    expect(placeholderProblems(['{{ text }}', 'a {b} {{from}}', { x: '{{media}}' }, 5, null])).toEqual([]);
+  });
+
+  it.each([
+    ['{{sender}}', /^uses \{\{sender\}\}; there are text, from, .*, media$/],
+    // Names that every object has.
+    ['{{constructor}}', /^uses \{\{constructor\}\}/],
+    ['{{__proto__}}', /^uses \{\{__proto__\}\}/],
+    ['{{}}', /^uses \{\{\}\}/],
+    ['{{text', /^has '\{\{text' without \}\}$/],
+    ['{{text}', /^has '\{\{text\}' without \}\}$/],
+    ['see {{media}}', /^puts \{\{media\}\} into other text/],
+    ['{{media}}{{media}}', /^puts \{\{media\}\} into other text/],
+  ])('name what is wrong with %j', (template, sentence) => {
+    const problems = placeholderProblems([template]);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(sentence);
+  });
+
+  it('are reported once each, from every depth', () => {
+    expect(placeholderProblems([{ a: ['{{x}}'] }, '{{x}}', '{{y}} {{z'])).toEqual([
+      expect.stringContaining('uses {{x}}'),
+      expect.stringContaining('uses {{y}}'),
+      "has '{{z' without }}",
+    ]);
+  });
+});

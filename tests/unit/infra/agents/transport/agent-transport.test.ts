@@ -1,0 +1,43 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { Egress } from '../../../../../router/src/infra/agents/transport/egress.ts';
+import { serverOf } from '../../../../support/abi.ts';
+
+function get(transport: AgentTransport, url: string, headers = {}) {
+  const signal = AbortSignal.timeout(10_000);
+  return transport.fetch(url, { method: 'GET', headers: new Headers(headers), signal, maxBytes: 1_000 });
+}
+
+describe('AgentTransport', () => {
+  it('sends its name and version as user-agent, unless the route sets one', async () => {
+    const received: IncomingHttpHeaders[] = [];
+    const { url } = await serverOf((request, response) => {
+      received.push(request.headers);
+      response.end('hello');
+    });
+    const transport = new AgentTransport();
+    await get(transport, url);
+    await get(transport, url, { 'User-Agent': 'my-own', 'X-Key': 'k' });
+    expect(received).toMatchObject([
+      { 'user-agent': expect.stringMatching(/^wa2ai\/\d+\.\d+\.\d+$/) },
+      { 'user-agent': 'my-own', 'x-key': 'k' },
+    ]);
+  });
+
+  it('does not change the headers that it was given', async () => {
+    const { url } = await serverOf((_request, response) => response.end());
+    const headers = new Headers({ 'X-Key': 'k' });
+    await get(new AgentTransport(), url, headers);
+    expect([...headers.keys()]).toEqual(['x-key']);
+  });
+
+  it('refuses what its egress policy refuses, by default cloud metadata only', async () => {
+    const metadata = 'http://169.254.169.254/';
+    expect(new AgentTransport().refusalOf(metadata)).toContain('WA2AI_EGRESS=private');
+    expect(new AgentTransport().refusalOf('http://10.0.0.1/')).toBeUndefined();
+    expect(new AgentTransport(new Egress('public')).refusalOf('http://10.0.0.1/')).toBeDefined();
+    expect(new AgentTransport(new Egress('any')).refusalOf(metadata)).toBeUndefined();
+    expect(await get(new AgentTransport(), metadata)).toMatchObject({ kind: 'fault', stage: 'refused' });
+  });
+});

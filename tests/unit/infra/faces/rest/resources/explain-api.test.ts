@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ExplainInput } from '../../../../../../router/src/core/routing/explain-route.ts';
+import { explainApi } from '../../../../../../router/src/infra/faces/rest/resources/explain-api.ts';
+import type { Call } from '../../../../../../router/src/infra/faces/rest/response.ts';
+import { validate } from '../../../../../../router/src/infra/faces/rest/validate.ts';
+import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+
+let api: HttpApi;
+beforeEach(async () => {
+  api = await startHttpApi();
+});
+afterEach(() => api.close());
+
+const explain = (body: object) => api.call('POST', '/api/routes/explain', body);
+
+async function added(change: object): Promise<{ id: string }> {
+  const { status, body } = await api.call('POST', '/api/routes', {
+    channelId: '5493777239922',
+    agentEndpoint: 'http://localhost:8000',
+    config: { adk: { appName: 'a' } },
+    ...change,
+  });
+  expect(status).toBe(201);
+  return body.data;
+}
+
+describe('POST /api/routes/explain', () => {
+  it('names the route that takes a message, rule by rule', async () => {
+    const first = await added({ regexFilter: '^help' });
+    const second = await added({ channelId: '*' });
+    const { status, body } = await explain({ from: '+5493777239922', text: 'hi' });
+    expect(status).toBe(200);
+    expect(body.data).toMatchObject({ decision: 'route', route: { id: second.id } });
+    expect(body.data.trace.map(({ routeId, outcome }: Record<string, string>) => [routeId, outcome])).toEqual(
+      [
+        [first.id, 'no-match'],
+        [second.id, 'chosen'],
+      ],
+    );
+  });
+
+  it('gives the reason when no route matches', async () => {
+    const { body } = await explain({ channelId: '15551234567', text: 'hi' });
+    expect(body.data).toMatchObject({ decision: 'none', reason: 'no-route' });
+  });
+
+  it("uses the service's account unless the body names one", async () => {
+    await added({ channelId: '*' });
+    const { body } = await explain({ from: '15551234567', text: 'hi' });
+    expect(body.data).toMatchObject({ decision: 'route', identity: { accountId: 'default' } });
+    const other = await explain({ from: '15551234567', text: 'hi', accountId: 'sales' });
+    expect(other.body.data).toMatchObject({ decision: 'none', identity: { accountId: 'sales' } });
+  });
+
+  it('accepts a text of at most 65536 characters, and a blank one', async () => {
+    const statusOf = async (text: string) => (await explain({ from: '15551234567', text })).status;
+    expect(await statusOf('')).toBe(200);
+    expect(await statusOf('x'.repeat(65_536))).toBe(200);
+    expect(await statusOf('x'.repeat(65_537))).toBe(400);
+  });
+
+  it.each([
+    [{ text: 'hi' }, 'channelId'],
+    [{ channelId: '*', text: 'hi' }, 'channelId'],
+    [{ from: '120363043211234567@g.us', text: 'hi' }, 'from'],
+    [{ channelId: '15551234567' }, 'text'],
+    [{ channelId: '15551234567', text: 'hi', media: { kind: 'fax' } }, 'media.kind'],
+    [{ channelId: '15551234567', text: 'hi', media: { kind: 'image', sizeBytes: -1 } }, 'media.sizeBytes'],
+  ])('refuses %j and names the field %s', async (body, field) => {
+    const answer = await explain(body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.code).toBe('INVALID_BODY');
+    const [detail] = answer.body.details;
+    expect(detail.field).toBe(field);
+    expect(answer.body.error).toBe(`${field} ${detail.message}.`);
+  });
+});
+
+it('gives a file without a type the type of any file', async () => {
+  const given: ExplainInput[] = [];
+  const [endpoint] = explainApi({
+    config: { accountId: 'default' },
+    explain: async (input) => {
+      given.push(input);
+      return { kind: 'invalid', field: 'from', sentence: 'from must be a person.' };
+    },
+  });
+  const body = validate(
+    endpoint?.body as NonNullable<typeof endpoint>['body'] & object,
+    { from: '15551234567', text: '', media: { kind: 'image' } },
+    'body',
+  );
+  const handled = endpoint?.handle({ body } as Call<unknown, unknown>);
+  await expect(handled).rejects.toMatchObject({ details: [{ field: 'from', message: 'must be a person' }] });
+  expect(given).toMatchObject([{ media: { kind: 'image', mimeType: 'application/octet-stream' } }]);
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { filesJson, mediaColumns } from '../../../../../router/src/infra/storage/stores/media-columns.ts';
+
+const reply = { accountId: 'a', to: '5493777000111@s.whatsapp.net', waMessageId: '3EB0', text: '' };
+
+describe('mediaColumns', () => {
+  it('separates the reference, which is stored encrypted, from the rest', () => {
+    const info = { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 3 };
+    expect(mediaColumns({ ...info, reference: '{"key":"a\0b"}' })).toEqual({
+      info,
+      reference: '{"key":"ab"}',
+    });
+  });
+
+  it('is undefined for a message without a file', () => {
+    expect(mediaColumns(undefined)).toBeUndefined();
+  });
+});
+
+describe('filesJson', () => {
+  const media = {
+    kind: 'document' as const,
+    mimeType: 'text/plain',
+    fileName: 'a\0\ud800.txt',
+    sizeBytes: 2,
+  };
+
+  it('is null when no reply has a file', () => {
+    expect(filesJson([])).toBeNull();
+    expect(filesJson([reply, { ...reply, text: 'hello' }])).toBeNull();
+  });
+
+  it('has one entry for each reply, in order, and null for a reply of text', () => {
+    const json = filesJson([reply, { ...reply, media, file: Buffer.from('hi') }]);
+    expect(JSON.parse(json ?? '')).toEqual([
+      null,
+      {
+        media: { kind: 'document', mimeType: 'text/plain', fileName: 'a\ufffd.txt', sizeBytes: 2 },
+        bytes: Buffer.from('hi').toString('base64'),
+      },
+    ]);
+  });
+
+  it('contains only the bytes of the file when they are part of a larger buffer', () => {
+    const whole = new TextEncoder().encode('before-file-after');
+    const json = filesJson([{ ...reply, media, file: whole.subarray(7, 11) }]);
+    expect(Buffer.from(JSON.parse(json ?? '')[0].bytes, 'base64').toString()).toBe('file');
+  });
+
+  it('leaves out a file name that the reply does not have', () => {
+    const { fileName: _, ...unnamed } = media;
+    const [entry] = JSON.parse(filesJson([{ ...reply, media: unnamed, file: new Uint8Array() }]) ?? '');
+    expect(entry).toEqual({ media: unnamed, bytes: '' });
+  });
+});
