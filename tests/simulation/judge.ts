@@ -1,4 +1,7 @@
+import { MediaError } from '../../router/src/core/errors.ts';
 import type { SimDatabase } from './sim-database.ts';
+import type { SimMediaServer } from './sim-media-server.ts';
+import { TURN_ATTEMPTS } from './sim-node.ts';
 import type { Bubble, SimWhatsApp, Written } from './sim-whatsapp.ts';
 
 /** Which promise is broken, and how. */
@@ -35,10 +38,18 @@ export interface Violation {
   ids: Set<string>;
 }
 
+/** What a person reads when the file of a message cannot be loaded. */
+const FILE_NOTICE = new MediaError('MEDIA_UNAVAILABLE', '').forPerson;
+
 /** Checks the promises after everything has settled. */
-export function judge(whatsapp: SimWhatsApp, database: SimDatabase): Violation[] {
+export function judge(
+  whatsapp: Pick<SimWhatsApp, 'written' | 'seen' | 'refused' | 'members'>,
+  database: Pick<SimDatabase, 'state'>,
+  mediaServer: Pick<SimMediaServer, 'failedDownloads'>,
+): Violation[] {
   const violations: Violation[] = [];
-  for (const message of whatsapp.written) judgeMessage(message, whatsapp, database, violations);
+  const notices = noticesOf(whatsapp, database, mediaServer);
+  for (const message of whatsapp.written) judgeMessage(message, whatsapp, database, notices, violations);
   for (const [reader, bubbles] of whatsapp.seen) {
     for (const chat of new Set(bubbles.map((bubble) => bubble.chat))) {
       judgeReader(
@@ -47,6 +58,7 @@ export function judge(whatsapp: SimWhatsApp, database: SimDatabase): Violation[]
         bubbles.filter((bubble) => bubble.chat === chat),
         whatsapp,
         database,
+        notices,
         violations,
       );
     }
@@ -54,8 +66,28 @@ export function judge(whatsapp: SimWhatsApp, database: SimDatabase): Violation[]
   return violations;
 }
 
+/**
+ * Replies that rightly say that the file of a message could not be loaded, by their WhatsApp id, with the message's text:
+ * each download of the turn failed, and the message is a dead letter.
+ */
+function noticesOf(
+  { written }: Pick<SimWhatsApp, 'written'>,
+  { state }: Pick<SimDatabase, 'state'>,
+  mediaServer: Pick<SimMediaServer, 'failedDownloads'>,
+): Map<string, string> {
+  const notices = new Map<string, string>();
+  for (const { waMessageId, messageId, text } of state.outbox.values()) {
+    const row = state.messages.get(Number(messageId));
+    const path = written.find(({ id }) => id === row?.waMessageId)?.file;
+    if (!row || path === undefined || text !== FILE_NOTICE) continue;
+    const isDead = row.state === 'dead' && state.deadLetters.some((dead) => dead.messageId === messageId);
+    if (isDead && mediaServer.failedDownloads(path) >= TURN_ATTEMPTS) notices.set(waMessageId, row.text);
+  }
+  return notices;
+}
+
 /** The ids of a message in the log: its own, its row's and those of its replies. */
-export function idsOf(waMessageId: string, { state }: SimDatabase): Set<string> {
+export function idsOf(waMessageId: string, { state }: Pick<SimDatabase, 'state'>): Set<string> {
   const ids = new Set([waMessageId]);
   for (const row of state.messages.values()) {
     if (row.waMessageId !== waMessageId) continue;
@@ -71,8 +103,9 @@ export function idsOf(waMessageId: string, { state }: SimDatabase): Set<string> 
 
 function judgeMessage(
   message: Written,
-  whatsapp: SimWhatsApp,
-  database: SimDatabase,
+  whatsapp: Pick<SimWhatsApp, 'seen' | 'refused' | 'members'>,
+  database: Pick<SimDatabase, 'state'>,
+  notices: ReadonlyMap<string, string>,
   violations: Violation[],
 ): void {
   const { id, chat, text } = message;
@@ -93,7 +126,8 @@ function judgeMessage(
   }
   const readers = whatsapp.members(chat);
   for (const reply of replies) {
-    if (textAnsweredBy(reply.text) !== row.text) report('edit-lost');
+    const answered = notices.get(reply.waMessageId) ?? textAnsweredBy(reply.text);
+    if (answered !== row.text) report('edit-lost');
     if (reply.state === 'dead') {
       if (!state.deadLetters.some((dead) => dead.outboxId === reply.id)) report('reply-not-delivered');
       if (!whatsapp.refused.has(reply.waMessageId) && !reply.media) report('given-up');
@@ -112,8 +146,9 @@ function judgeReader(
   reader: string,
   chat: string,
   bubbles: readonly Bubble[],
-  whatsapp: SimWhatsApp,
-  database: SimDatabase,
+  whatsapp: Pick<SimWhatsApp, 'written' | 'refused'>,
+  database: Pick<SimDatabase, 'state'>,
+  notices: ReadonlyMap<string, string>,
   violations: Violation[],
 ): void {
   const written = whatsapp.written.filter((message) => message.chat === chat);
@@ -121,7 +156,8 @@ function judgeReader(
   const answered = new Map<number, string>();
   let furthest = -1;
   for (const bubble of bubbles) {
-    const text = bubble.content && textAnsweredBy(bubble.content.text);
+    const notice = bubble.content?.text === FILE_NOTICE ? notices.get(bubble.id) : undefined;
+    const text = notice ?? (bubble.content && textAnsweredBy(bubble.content.text));
     const place = text === undefined ? undefined : places.get(text);
     const message = place === undefined ? undefined : written[place];
     const ids = message ? idsOf(message.id, database) : new Set<string>();
@@ -130,7 +166,7 @@ function judgeReader(
       violations.push({ kind, chat, text: `${bubble.content?.text ?? bubble.id}, seen by ${reader}`, ids });
     if (text === undefined) report('unreadable');
     else if (place === undefined || !message) report('unexpected-reply');
-    else if (bubble.content?.file !== message.file) report('wrong-file');
+    else if (bubble.content?.file !== (notice === undefined ? message.file : undefined)) report('wrong-file');
     else if (answered.has(place)) {
       ids.add(answered.get(place) ?? '');
       report('answered-twice');
@@ -153,7 +189,7 @@ function textAnsweredBy(reply: string): string {
 }
 
 /** The position of each text in its chat. The text of an applied edit has the position of the message that it replaced. */
-function placesOf(written: readonly Written[], { state }: SimDatabase): Map<string, number> {
+function placesOf(written: readonly Written[], { state }: Pick<SimDatabase, 'state'>): Map<string, number> {
   const places = new Map(written.map(({ text }, place) => [text, place]));
   const numbers = new Map(written.map(({ id }, place) => [id, place]));
   for (const { waMessageId, text, reason } of state.messages.values()) {

@@ -13,10 +13,16 @@ export class SimMediaServer {
   readonly #faults: Faults;
   /** Share of transfers that fail while things go wrong. */
   readonly #failureShare: number;
+  /** Failed downloads, by the path of the file. */
+  readonly #failedDownloads = new Map<string, number>();
 
   constructor(faults: Faults, failureShare: number) {
     this.#faults = faults;
     this.#failureShare = failureShare;
+  }
+
+  failedDownloads(path: string): number {
+    return this.#failedDownloads.get(path) ?? 0;
   }
 
   /** @throws {MediaError} the server cannot be reached */
@@ -26,21 +32,28 @@ export class SimMediaServer {
     return this.#transfer(
       process,
       () => Buffer.from(path),
-      new MediaError('MEDIA_UNAVAILABLE', 'No answer.'),
+      () => {
+        this.#failedDownloads.set(path, this.failedDownloads(path) + 1);
+        return new MediaError('MEDIA_UNAVAILABLE', 'No answer.');
+      },
     );
   }
 
   /** @throws {UploadFailedError} the server cannot be reached */
   upload(process: SimProcess, { text }: OutgoingMessage, bytes: Uint8Array): Promise<Uint8Array> {
     const path = Buffer.from(bytes).toString();
-    return this.#transfer(process, () => uploadedPicture(text, path), new UploadFailedError('No answer.'));
+    return this.#transfer(
+      process,
+      () => uploadedPicture(text, path),
+      () => new UploadFailedError('No answer.'),
+    );
   }
 
-  #transfer(process: SimProcess, result: () => Uint8Array, failure: Error): Promise<Uint8Array> {
+  #transfer(process: SimProcess, result: () => Uint8Array, failure: () => Error): Promise<Uint8Array> {
     const hasFailed = this.#faults.happens(this.#failureShare);
     const ms = this.#faults.networkMs() + this.#faults.oneOf([1, 50, LONGEST_MS]);
     return new Promise((resolve, reject) => {
-      process.after(ms, () => (hasFailed ? reject(failure) : resolve(result())));
+      process.after(ms, () => (hasFailed ? reject(failure()) : resolve(result())));
     });
   }
 }

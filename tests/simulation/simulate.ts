@@ -519,7 +519,8 @@ class World {
 
   #report(): SimulationReport {
     const violations = [...this.#violations];
-    for (const { whatsapp } of this.#accounts.values()) violations.push(...judge(whatsapp, this.#database));
+    for (const { whatsapp } of this.#accounts.values())
+      violations.push(...judge(whatsapp, this.#database, this.#mediaServer));
     const log = this.#log;
     return {
       seed: this.#seed,
