@@ -22,7 +22,7 @@ export function createAgentClients(deps: AgentDeps, kinds: readonly AgentKind[] 
     if (make) return make(config.agent?.settings);
     const names = kinds.map(({ name }) => `"${name}"`).join(' or ');
     throw new AgentProtocolError(
-      `Route ${id} names no agent kind of this version of wa2ai. Give its config one of: ${names}.`,
+      `Route ${id} has no agent kind that this version of wa2ai knows. Its config needs one of: ${names}.`,
     );
   }
 

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { adkSettings } from '../../../../../router/src/infra/agents/adk/adk-settings.ts';
+
+/** Fields that are wrong. */
+function wrongFields(change: object): string[] {
+  const { error } = adkSettings.safeParse({ appName: 'my_agent', ...change });
+  return (error?.issues ?? []).map(({ path }) => path.join('.'));
+}
+
+describe('the settings of an ADK route', () => {
+  it.each([
+    [{}],
+    [{ appName: 'x'.repeat(200) }],
+    [{ appName: 'mi agente ñ/1' }],
+    [{ baseUrl: 'https://a/adk?tenant=1', dialect: 'auto', media: false, headers: {}, timeoutMs: 100 }],
+  ])('accept %j', (change) => {
+    expect(wrongFields(change)).toEqual([]);
+  });
+
+  it.each([
+    [{ appName: undefined }, 'appName'],
+    [{ appName: ' \t' }, 'appName'],
+    [{ appName: 'x'.repeat(201) }, 'appName'],
+    [{ baseUrl: 'localhost:8000' }, 'baseUrl'],
+    [{ baseUrl: null }, 'baseUrl'],
+    [{ dialect: 'kebab' }, 'dialect'],
+    [{ media: 'yes' }, 'media'],
+    [{ headers: { Host: 'a' } }, 'headers.Host'],
+    [{ timeoutMs: 99 }, 'timeoutMs'],
+    [{ stream: true }, ''],
+  ])('refuse %j', (change, field) => {
+    expect(wrongFields(change)).toEqual([field]);
+  });
+});
