@@ -26,7 +26,7 @@ class BaileysProvider implements ChatProvider {
   readonly accountId: string;
   readonly #options: BaileysProviderOptions;
   readonly #status: AccountStatusTracker;
-  readonly #problems = new AccountProblems(() => this.#status.tell());
+  readonly #problems = new AccountProblems(() => this.#status.report());
   readonly #pairing: Pairing;
   readonly #account: LinkedAccount;
   readonly #limits: AccountLimits;
@@ -72,7 +72,7 @@ class BaileysProvider implements ChatProvider {
       onStorageFailed: (error) => this.#connection.storageFailed(error),
       onRefused: (waMessageId, sentence) => this.#problems.messageRefused(waMessageId, sentence),
       onJournalUnreadable: (waMessageId) => this.#problems.journalUnreadable(waMessageId),
-      onOverflow: () => this.#connection.breakOff('More messages came at once than memory may take'),
+      onOverflow: () => this.#connection.breakOff('More messages arrived than fit into the memory limit'),
       onReceiptSent: () => options.onReceiptSent?.(),
       phoneOfLid: (lid) => this.#account.phoneOfLid(lid),
       own: () => this.#account.jids(),
@@ -104,7 +104,7 @@ class BaileysProvider implements ChatProvider {
     if (this.#isStopping) return;
     this.#isStopping = true;
     this.#limits.stop();
-    // A replay that waits for core would delay the connection's end.
+    // A journal replay that waits for core would delay the end of the connection.
     this.#inbound.stopWaiting();
     await this.#connection.stop();
     this.#status.set({ state: 'stopped' });

@@ -15,13 +15,13 @@ export interface BaileysProviderOptions {
   keyStore: KeyStore;
   accountStore: AccountStore;
   journal: Journal;
-  /** The message sent under this WhatsApp id, for a device that could not read it; undefined when unknown. */
+  /** The message with this WhatsApp id, for a device that could not decrypt it; undefined when unknown. */
   findSentMessage(waMessageId: string): Promise<SentMessage | undefined>;
   clock: Clock;
   log: Logger;
-  /** Another WebSocket server than WhatsApp's. */
+  /** WebSocket server to use instead of WhatsApp's. */
   whatsappWsUrl?: string;
-  /** WhatsApp Web version to name; default the one Baileys brings. */
+  /** WhatsApp Web version to report. Default: the one of Baileys. */
   version?: readonly [number, number, number];
   /** Older messages are stored and not answered. */
   maxMessageAgeMs: number;
@@ -29,12 +29,15 @@ export interface BaileysProviderOptions {
   pairingPhone?: string;
   /** Makes the socket. Default: a Baileys socket. */
   connect?: typeof openSocket;
-  /** Default Math.random. */
+  /** Default: Math.random. */
   random?(): number;
-  /** A message's delivery receipt was written; for crash tests. */
+  /** Called when a message's delivery receipt was written; for crash tests. */
   onReceiptSent?(): void;
-  /** Asked before each connection: nothing is received that could not be stored. Default: not asked. */
+  /** Checked before each connection, so that nothing is received that cannot be stored. Default: no check. */
   storage?: Pick<StorageHealth, 'check'>;
-  /** The right to this account's socket: verified before each login, asked for each piece that leaves it. Default: always valid. */
+  /**
+   * The lease of this account: verified before each login, and checked for each write to the socket. Default: always
+   * valid.
+   */
   fence?: Pick<Fence, 'isHeld' | 'isTakeOver' | 'verify'>;
 }

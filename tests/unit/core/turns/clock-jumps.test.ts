@@ -4,7 +4,6 @@ import { ClusterAccounts } from '../../../../router/src/core/cluster/cluster-vie
 import { AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import { askAgent } from '../../../../router/src/core/turns/ask-agent.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
-import { WhatsAppTime } from '../../../../router/src/providers/baileys/connection/whatsapp-time.ts';
 import { MemoryNodeHub } from '../../../doubles/memory-node-hub.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
@@ -73,17 +72,5 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
     expect(accounts.get('a')?.state).toBe('starting');
     await clock.advanceMs(10_001);
     expect(accounts.get('a')).toMatchObject({ state: 'stopped', reason: expect.stringMatching(/database/) });
-  });
-
-  it('does not change the age of messages, which WhatsApp dates', async () => {
-    const clock = new FakeClock();
-    const time = new WhatsAppTime(clock);
-    expect(time.now()).toBe(clock.now());
-    time.tell(String(Date.UTC(2030, 0, 1) / 1_000));
-    clock.jumpMs(jumpMs);
-    await clock.advanceMs(1_500);
-    expect(time.now()).toBe(Date.UTC(2030, 0, 1) + 1_500);
-    for (const none of [undefined, '', 'x', '0', '-5']) time.tell(none);
-    expect(time.now()).toBe(Date.UTC(2030, 0, 1) + 1_500);
   });
 });

@@ -12,11 +12,11 @@ export interface AccountLimitsOptions {
   onChange(): void;
 }
 
-/** The limits that WhatsApp puts on an account for a time. */
+/** The temporary limits of WhatsApp on an account. */
 export class AccountLimits {
-  /** On writing to people who never wrote. */
+  /** On messages to people who never wrote to the account. */
   readonly newContacts: Restriction;
-  /** On connecting at all. */
+  /** On connecting. */
   readonly connection: Restriction;
   readonly #stopping = new AbortController();
 
@@ -32,7 +32,7 @@ export class AccountLimits {
     this.connection.restore(limits);
   }
 
-  /** Limits are the linked number's, which may be another one next time. */
+  /** Forgets all limits: they belong to the linked number, and the next link may have another one. */
   forget(): void {
     this.newContacts.forget();
     this.connection.forget();

@@ -1,9 +1,9 @@
-/** WhatsApp ids that a sentence names; further ones are counted. */
+/** Number of WhatsApp ids in a sentence; further ones are counted. */
 const MAX_NAMED = 5;
 
 /**
- * Problems of single rows of an account that works otherwise: one sentence per kind, ready to show, for the time of this
- * process. Bounded, however much is damaged.
+ * Problems with single stored rows while the account works: one sentence per kind, ready to show. They are kept until
+ * the process ends, and their length is limited.
  */
 export class AccountProblems {
   readonly #onChange: () => void;
@@ -24,14 +24,14 @@ export class AccountProblems {
     this.#onChange();
   }
 
-  /** The inbox will never take a message; it stays in the journal. */
+  /** The inbox rejects a message permanently; it stays in the journal. */
   messageRefused(waMessageId: string, sentence: string): void {
     this.#moreRefused += noteIn(this.#refused, waMessageId);
     this.#refusal = sentence;
     this.#onChange();
   }
 
-  /** A stored key cannot be read and counts as absent. */
+  /** A stored key cannot be read and is treated as absent. */
   keyUnreadable(category: string): void {
     this.#keys.set(category, (this.#keys.get(category) ?? 0) + 1);
     this.#onChange();
@@ -42,25 +42,25 @@ export class AccountProblems {
     const sentences: string[] = [];
     if (this.#journalled.size > 0) {
       sentences.push(
-        `The journal has messages of unknown chats that cannot be read: ${named(this.#journalled, this.#moreJournalled)}. They stay there; their senders have to write again.`,
+        `The journal has messages of unknown chats that cannot be read: ${named(this.#journalled, this.#moreJournalled)}. They stay in the journal; ask the senders to write again.`,
       );
     }
     if (this.#refused.size > 0) {
       sentences.push(
-        `Messages stay in the journal because the inbox does not take them: ${named(this.#refused, this.#moreRefused)}. ${this.#refusal}`,
+        `Messages stay in the journal because the inbox rejects them: ${named(this.#refused, this.#moreRefused)}. ${this.#refusal}`,
       );
     }
     if (this.#keys.size > 0) {
       const counts = [...this.#keys].map(([category, count]) => `${count} ${category}`).join(', ');
       sentences.push(
-        `Stored WhatsApp keys cannot be read and count as absent (${counts}); wa2ai asks phones to send the affected messages again.`,
+        `Stored WhatsApp keys cannot be read and are treated as absent (${counts}); wa2ai asks phones to send the affected messages again.`,
       );
     }
     return sentences;
   }
 }
 
-/** @returns 1 when there is no room to name it */
+/** @returns 1 when the sentence has enough names and only counts it */
 function noteIn(names: Set<string>, name: string): number {
   if (names.has(name)) return 0;
   if (names.size >= MAX_NAMED) return 1;

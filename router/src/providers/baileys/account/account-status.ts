@@ -5,7 +5,7 @@ import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 
-/** The part of a status that the connection and pairing decide. */
+/** The part of a status that the connection and the pairing determine. */
 export interface Situation {
   state: AccountState;
   reason?: string;
@@ -29,13 +29,13 @@ export interface AccountStatusTrackerOptions {
   accountId: string;
   store: AccountStore;
   onChange(status: AccountStatus): void;
-  /** What is wrong beside the state. */
+  /** Problems that the state does not show. */
   problems(): string[];
   clock: Clock;
   log: Logger;
 }
 
-/** An account's status: reported on every change, and stored when the next process needs it. */
+/** The status of an account: reported on every change, and stored for the next process. */
 export class AccountStatusTracker {
   readonly #options: AccountStatusTrackerOptions;
   #situation: Situation = { state: 'starting' };
@@ -54,7 +54,7 @@ export class AccountStatusTracker {
     return this.#situation.state;
   }
 
-  /** Uses what the last process stored about the linked account. */
+  /** Uses the linked account that the last process stored. */
   remember(record: AccountRecord): void {
     this.#identity = { phone: record.phone, lid: record.lid, name: record.pushName };
   }
@@ -65,12 +65,12 @@ export class AccountStatusTracker {
     this.#situation = situation;
     this.#identity = identity;
     this.#save();
-    this.tell();
-    for (const look of [...this.#watchers]) look();
+    this.report();
+    for (const check of [...this.#watchers]) check();
   }
 
-  /** Reports the status again: something beside the situation changed. */
-  tell(): void {
+  /** Reports the status; call it when something else than the situation has changed. */
+  report(): void {
     const { onChange, log } = this.#options;
     try {
       onChange(this.status());
@@ -109,18 +109,18 @@ export class AccountStatusTracker {
     };
   }
 
-  /** Resolves with the first status, present or to come, that fits, or with the present one after `timeoutMs`. */
+  /** Resolves with the first status that fits, now or later; after `timeoutMs` with the status of that moment. */
   async until(fits: (status: AccountStatus) => boolean, timeoutMs: number): Promise<AccountStatus> {
     if (fits(this.status())) return this.status();
     const seen = new AbortController();
-    const look = () => {
+    const check = () => {
       if (fits(this.status())) seen.abort();
     };
-    this.#watchers.add(look);
+    this.#watchers.add(check);
     try {
       await this.#options.clock.sleep(timeoutMs, seen.signal).catch(() => undefined);
     } finally {
-      this.#watchers.delete(look);
+      this.#watchers.delete(check);
     }
     return this.status();
   }
@@ -135,7 +135,7 @@ export class AccountStatusTracker {
     const { phone, lid, name: pushName } = this.#identity;
     const record = { state, reason, phone, lid, pushName };
     const text = JSON.stringify(record);
-    // Connecting takes seconds; the next process does not need it.
+    // Connecting takes seconds, so the next process does not need this state.
     if (state === 'connecting' || text === this.#stored) return;
     this.#stored = text;
     this.#saving = this.#saving.then(async () => {

@@ -13,14 +13,14 @@ export interface LinkedAccountOptions {
   accountStore: AccountStore;
   keyStore: KeyStore;
   clock: Clock;
-  /** The account's record was read, and what limits it. */
+  /** The account's record and limits were read. */
   onLoaded(record: AccountRecord, limits: readonly AccountLimit[]): void;
   /** As AuthStateOptions. */
   onStorageFailed(error: unknown): void;
   onKeyUnreadable(category: string): void;
 }
 
-/** An account's keys, and who it is at WhatsApp: by its keys, or by its record while those are not read. */
+/** An account's keys and its identity at WhatsApp: from the keys, or from the stored record before they are loaded. */
 export class LinkedAccount {
   readonly #options: LinkedAccountOptions;
   #auth: AuthState | undefined;
@@ -35,7 +35,7 @@ export class LinkedAccount {
     return this.#auth;
   }
 
-  /** As it was when the keys were loaded. */
+  /** The account's record at the time when the keys were loaded. */
   get record(): AccountRecord | undefined {
     return this.#record;
   }
@@ -45,9 +45,9 @@ export class LinkedAccount {
   }
 
   /**
-   * The keys of the account's present generation, new ones when it has none; read once.
+   * Loads the keys of the account's current generation, or makes new ones. Later calls return the same keys.
    * @throws {StorageUnavailableError} call again
-   * @throws {CredentialsDamagedError} there are keys, and they cannot be read
+   * @throws {CredentialsDamagedError} the stored keys cannot be read
    */
   async load(): Promise<AuthState> {
     if (this.#auth) return this.#auth;
@@ -63,7 +63,7 @@ export class LinkedAccount {
   }
 
   /**
-   * The keys, or new ones in the place of keys that cannot be read; those stay in the database, put aside.
+   * Loads the keys, or makes new ones when the stored keys cannot be read; those stay in the database, put aside.
    * @throws {StorageUnavailableError} call again
    */
   async loadOrReplace(): Promise<AuthState> {
@@ -77,7 +77,7 @@ export class LinkedAccount {
   }
 
   /**
-   * Begins a new generation, so that the next `load` makes new keys; nothing happens when no phone is linked.
+   * Begins a new generation, so that the next `load` makes new keys. Does nothing when no phone is linked.
    * @throws {StorageUnavailableError} the keys stay in use
    */
   async putKeysAside(): Promise<void> {
@@ -107,14 +107,14 @@ export class LinkedAccount {
     };
   }
 
-  /** The number of a LID, digits, from Baileys' own mapping (Signal/lid-mapping.js), without asking WhatsApp. */
+  /** The number of a LID, digits, from Baileys' own mapping (Signal/lid-mapping.js); does not query WhatsApp. */
   async phoneOfLid(lid: string): Promise<string | undefined> {
     const name = `${lid}_reverse`;
     const found = await this.#auth?.keys.get('lid-mapping', [name]);
     return digitsOf(found?.[name]);
   }
 
-  /** The chat of a JID by every address known; undefined for what is neither a person nor a group. */
+  /** The chat of a JID with all known addresses; undefined for a JID of neither a person nor a group. */
   async chatOf(jid: string): Promise<ChatAddress | undefined> {
     const address = parseJid(jid);
     if (address?.kind === 'group') return { kind: 'group', groupId: address.groupId };
@@ -126,7 +126,7 @@ export class LinkedAccount {
     return { kind: 'person', phone: address.phone, lid: digitsOf(found?.[address.phone]) };
   }
 
-  /** Whether both JIDs are one person's, by number or LID. */
+  /** Whether both JIDs belong to one person, by number or LID. */
   async isSamePerson(jid: string, other: string): Promise<boolean> {
     const [one, two] = await Promise.all([this.chatOf(jid), this.chatOf(other)]);
     if (one?.kind !== 'person' || two?.kind !== 'person') return false;

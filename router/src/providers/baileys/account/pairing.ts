@@ -3,14 +3,14 @@ import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { AccountStatusTracker } from './account-status.ts';
 
-/** How a phone is to be linked; the number in digits. */
+/** How to link a phone; the number in digits. */
 export type PairBy = { method: 'qr' } | { method: 'code'; phone: string };
 
 const FIRST_QR_MS = 60_000;
 const LATER_QR_MS = 20_000;
-/** As long as the QR codes of one connection last together; its eight-letter code ends with it. */
+/** Total validity of the QR codes of one connection; an eight-letter code ends with its connection. */
 const CODE_MS = 160_000;
-/** Longest wait for a code to show. */
+/** Longest wait for a code. */
 const CODE_WAIT_MS = 20_000;
 
 /** Shows the codes for linking a phone: WhatsApp's QR codes, or one of eight letters. */
@@ -26,14 +26,14 @@ export class Pairing {
     this.by = by;
   }
 
-  /** No code yet. */
+  /** Shows that the account is pairing and has no code yet. */
   show(): void {
     this.#status.set({ state: 'pairing', pairingBy: this.by.method });
   }
 
   /**
-   * WhatsApp sends QR codes to a new socket; each is valid for a while. The returned function takes the socket's next
-   * one; it rejects when WhatsApp gives no pairing code.
+   * WhatsApp sends QR codes to a new socket, each valid for a short time. Call the returned function with each of them;
+   * it rejects when WhatsApp gives no pairing code.
    */
   offersOf(socket: Pick<WASocket, 'requestPairingCode'>): (qr: string) => Promise<void> {
     let count = 0;
@@ -52,11 +52,12 @@ export class Pairing {
     };
   }
 
-  /** Resolves when a code shows, or none will, or after 20 s. */
+  /** Resolves when a code is shown, when none will come, or after 20 s. */
   untilCode(): Promise<AccountStatus> {
-    const onTheWay = new Set<string>(['starting', 'connecting', 'pairing']);
+    const beforeCode = new Set<string>(['starting', 'connecting', 'pairing']);
     return this.#status.until(
-      (status) => status.qr !== undefined || status.pairingCode !== undefined || !onTheWay.has(status.state),
+      (status) =>
+        status.qr !== undefined || status.pairingCode !== undefined || !beforeCode.has(status.state),
       CODE_WAIT_MS,
     );
   }

@@ -14,10 +14,10 @@ export interface RestrictionDeps {
   onChange(): void;
 }
 
-/** A timer of Node takes no more than 2^31 - 1 ms. */
+/** A Node timer accepts at most 2^31 - 1 ms. */
 const LONGEST_SLEEP_MS = 2_000_000_000;
 
-/** One kind of temporary limit of WhatsApp: applied, stored for the next process, and ended in time. */
+/** One kind of temporary limit of WhatsApp: applied, stored for the next process, and ended when its time is over. */
 export class Restriction {
   readonly #deps: RestrictionDeps;
   #limit: { reason: string; endsAtMs: number } | undefined;
@@ -27,27 +27,27 @@ export class Restriction {
     this.#deps = deps;
   }
 
-  /** The limit in force, with the time that it still lasts in milliseconds. */
+  /** The active limit, with its remaining time in milliseconds. */
   current(): { reason: string; leftMs: number } | undefined {
     if (!this.#limit) return undefined;
     const leftMs = this.#limit.endsAtMs - this.#deps.clock.monotonicMs();
     return leftMs > 0 ? { reason: this.#limit.reason, leftMs } : undefined;
   }
 
-  /** From now on, instead of any limit before. Resolves when it is stored, or could not be; never rejects. */
+  /** Begins a limit now; it replaces an earlier one. Resolves when it is stored, or could not be; never rejects. */
   begin({ reason, forMs }: { reason: string; forMs: number }): Promise<void> {
     const { kind, accountId, store } = this.#deps;
-    this.#inForce({ reason, forMs });
+    this.#apply({ reason, forMs });
     return this.#store(() => store.beginLimit(accountId, { kind, reason, forMs }));
   }
 
   /** Applies a limit that an earlier process stored, unless a newer one is known. */
   restore(limits: readonly AccountLimit[]): void {
     const stored = limits.find((limit) => limit.kind === this.#deps.kind);
-    if (stored && !this.#limit) this.#inForce(stored);
+    if (stored && !this.#limit) this.#apply(stored);
   }
 
-  /** WhatsApp ended it, or its time is over. */
+  /** Ends the limit: WhatsApp ended it, or its time is over. */
   end(): void {
     if (!this.#limit) return;
     this.forget();
@@ -67,15 +67,15 @@ export class Restriction {
     await this.#storing;
   }
 
-  #inForce({ reason, forMs }: { reason: string; forMs: number }): void {
+  #apply({ reason, forMs }: { reason: string; forMs: number }): void {
     const { clock, onChange } = this.#deps;
     const limit = { reason, endsAtMs: clock.monotonicMs() + forMs };
     this.#limit = limit;
     onChange();
-    void this.#endInTime(limit);
+    void this.#endWhenOver(limit);
   }
 
-  async #endInTime(limit: { endsAtMs: number }): Promise<void> {
+  async #endWhenOver(limit: { endsAtMs: number }): Promise<void> {
     const { clock, stopping } = this.#deps;
     while (this.#limit === limit) {
       const leftMs = limit.endsAtMs - clock.monotonicMs();

@@ -11,13 +11,13 @@ import { ResendContent } from '../outbound/resend-content.ts';
 import { Sender } from '../outbound/sender.ts';
 import type { BaileysProviderOptions } from '../provider-options.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
-import { HeldOffError, restrictionOf } from './disconnect-table.ts';
+import { ConnectionPostponedError, restrictionOf } from './disconnect-table.ts';
 import { type OpenedSocket, openSocket } from './open-socket.ts';
 import { createSocketMemory } from './socket-config.ts';
 import { listenTo } from './socket-listeners.ts';
 import type { WhatsAppTime } from './whatsapp-time.ts';
 
-/** A limit whose end WhatsApp did not name. */
+/** Duration of a limit whose end WhatsApp did not name. */
 const DEFAULT_LIMIT_MS = 60 * 60 * 1_000;
 
 export interface AccountConnectionParts {
@@ -29,7 +29,10 @@ export interface AccountConnectionParts {
   whatsAppTime: WhatsAppTime;
 }
 
-/** The connection of one account: its sockets one after the other, what they report, and what goes out over them. */
+/**
+ * The connection of one account: its sockets one after the other, their events, and the messages that are sent over
+ * them.
+ */
 export class AccountConnection {
   readonly #options: BaileysProviderOptions;
   readonly #parts: AccountConnectionParts;
@@ -39,7 +42,7 @@ export class AccountConnection {
   readonly #sender: Sender;
   readonly #memory = createSocketMemory();
   #opened: OpenedSocket | undefined;
-  /** The socket that was ended because of the database, while it is the present one. */
+  /** The current socket, if it was ended because of the database. */
   #endedForStorage: OpenedSocket | undefined;
   #isOpen = false;
   #isReplayed = false;
@@ -53,7 +56,7 @@ export class AccountConnection {
     this.#receipts = new ReceiptBatch((receipts) => events.receipts(receipts), log);
     this.#sender = new Sender({
       clock,
-      onSendTimeout: () => this.breakOff('A message was being sent without end'),
+      onSendTimeout: () => this.breakOff('Sending a message did not end'),
     });
     this.#resend = new ResendContent({
       findSentMessage: options.findSentMessage,
@@ -75,12 +78,14 @@ export class AccountConnection {
     });
   }
 
-  /** Connects and stays connected. After WhatsApp ended the link, a person asks for the next one; a start does not. */
+  /**
+   * Connects and stays connected. When WhatsApp has ended the link, it waits until a person links the account again.
+   */
   async start(): Promise<void> {
     if (!(await this.#waitsForLink())) await this.#manager.start();
   }
 
-  /** A new socket now, whatever the state. */
+  /** Makes a new socket now, in any state. */
   restart(): Promise<void> {
     return this.#manager.restart();
   }
@@ -90,7 +95,7 @@ export class AccountConnection {
     return this.#manager.restart(() => this.#putKeysAside());
   }
 
-  /** Resolves when the socket has ended and all receipts are stored or could not be. */
+  /** Ends the socket. Resolves when all receipts are stored, or could not be. */
   async stop(): Promise<void> {
     await this.#manager.stop();
     await this.#parts.inbound.stop();
@@ -98,14 +103,14 @@ export class AccountConnection {
     await this.#parts.account.auth?.flush();
   }
 
-  /** Another node has the account: nothing leaves the socket from this call on. */
+  /** Another node has the account: from this call on nothing is written to the socket. */
   abandon(): void {
     this.#isAbandoned = true;
     this.#isOpen = false;
     this.#opened?.socket.end(new LeaseLostError(this.#options.accountId)).catch(() => undefined);
   }
 
-  /** Ends the present connection as if it had broken. */
+  /** Ends the current connection as if it had broken. */
   breakOff(reason: string): void {
     this.#manager.breakOff(reason);
   }
@@ -126,10 +131,10 @@ export class AccountConnection {
     await this.#sender.send(message, content, this.openSocket());
   }
 
-  /** Ends the socket in this very step, so that Baileys cannot acknowledge or ask again for what was not stored. */
+  /** Ends the socket synchronously, so that Baileys cannot acknowledge or request again what was not stored. */
   storageFailed(error: unknown): void {
     const opened = this.#opened;
-    // Once a socket: much is being stored when a database fails.
+    // Once per socket: when a database fails, many writes fail.
     if (!opened || opened === this.#endedForStorage) return;
     this.#endedForStorage = opened;
     this.#options.log.error({ err: error }, 'cannot store incoming messages, disconnecting');
@@ -141,7 +146,7 @@ export class AccountConnection {
     this.#manager.breakOff(reason, { isStorageTrouble: true });
   }
 
-  /** Shows that the account is open, and what limits it; nothing while it is not open. */
+  /** Shows that the account is open, with its limit if it has one. Does nothing while it is not open. */
   showOpen(): void {
     if (!this.#isOpen) return;
     const { status, account, limits } = this.#parts;
@@ -176,7 +181,7 @@ export class AccountConnection {
     const { account, inbound, limits } = this.#parts;
     await account.putKeysAside();
     inbound.unlinked();
-    // Limits are the linked number's, which may be another one next time.
+    // Limits belong to the linked number, and the next link may have another one.
     limits.forget();
   }
 
@@ -195,12 +200,12 @@ export class AccountConnection {
     const { account, limits, pairing } = this.#parts;
     const auth = await account.load();
     const ban = limits.connection.current();
-    if (ban) throw new HeldOffError(ban.reason, ban.leftMs);
+    if (ban) throw new ConnectionPostponedError(ban.reason, ban.leftMs);
     await storage?.check();
     await auth.prepare();
     await this.#replay();
     if (!auth.isLinked()) pairing.show();
-    // Another node may have the account since the last renewal: a login would end its connection.
+    // Another node may have taken the account since the last renewal; a login would end its connection.
     await this.#options.fence?.verify();
     if (!this.#mayUseSocket()) throw new LeaseLostError(accountId);
     this.#opened = connect({
@@ -220,7 +225,7 @@ export class AccountConnection {
     const { auth } = account;
     const detachInbound = this.#opened && auth ? inbound.attach({ ...this.#opened, auth }) : undefined;
     const detach = listenTo(socket, this.#options.log, {
-      loggedIn: ({ attrs }) => whatsAppTime.tell(attrs.t),
+      loggedIn: ({ attrs }) => whatsAppTime.set(attrs.t),
       creds: () => auth?.saveCreds(),
       qr: pairing.offersOf(socket),
       paired: () => status.set({ state: 'connecting' }),

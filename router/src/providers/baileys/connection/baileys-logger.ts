@@ -7,15 +7,15 @@ type ILogger = {
 } & Record<'trace' | 'debug' | 'info' | 'warn' | 'error', (fields: unknown, message?: string) => void>;
 
 /**
- * Baileys' log, reduced to its sentence, the error's message and the message's id, at debug: its fields have keys, whole
- * stanzas and phone numbers. The provider logs what an operator needs. The level stops Baileys from preparing lines that
- * are not written.
+ * Makes a logger for Baileys. It writes only the text, the error's message and the message's id of a line, at debug:
+ * the fields of Baileys contain keys, whole stanzas and phone numbers. The provider logs what an operator needs. The
+ * level prevents that Baileys prepares lines that are not written.
  */
 export function createBaileysLogger(log: Logger): ILogger {
-  const say = (fields: unknown, message?: string) => {
-    const sentence = message ?? (typeof fields === 'string' ? fields : 'Baileys');
+  const write = (fields: unknown, message?: string) => {
+    const text = message ?? (typeof fields === 'string' ? fields : 'Baileys');
     log.debug(
-      { said: sentence, error: errorMessage(fields), waMessageId: messageId(fields) },
+      { baileysMessage: text, error: errorMessage(fields), waMessageId: messageId(fields) },
       'Baileys error',
     );
   };
@@ -26,8 +26,8 @@ export function createBaileysLogger(log: Logger): ILogger {
     trace: silent,
     debug: silent,
     info: silent,
-    warn: say,
-    error: say,
+    warn: write,
+    error: write,
   };
   return logger;
 }

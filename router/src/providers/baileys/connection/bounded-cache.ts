@@ -1,7 +1,7 @@
 import type { PossiblyExtendedCacheStore } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
 
-/** A cache in the form that Baileys takes, with a limit of entries and of age; it outlives its sockets. */
+/** Makes a cache for Baileys with a maximum of entries and age; several sockets may use it one after the other. */
 export function createBoundedCache(limits: { max: number; ttlMs: number }): PossiblyExtendedCacheStore {
   const entries = new LRUCache<string, { value: unknown }>({ ...atMost(limits.max), ttl: limits.ttlMs });
   return {

@@ -1,7 +1,7 @@
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import { UnsupportedBaileysError } from '../../../core/errors.ts';
 
-/** Functions of a socket that wa2ai calls beside the documented ones for sending and pairing. */
+/** Functions of a socket that wa2ai calls. */
 export const SOCKET_FUNCTIONS = [
   'sendReceipt',
   'sendMessageAck',
@@ -11,7 +11,7 @@ export const SOCKET_FUNCTIONS = [
   'relayMessage',
   'sendPresenceUpdate',
   'groupMetadata',
-  'updateMediaMessage',
+  'sendNode',
   'waUploadToServer',
   'requestPairingCode',
   'logout',
@@ -19,8 +19,9 @@ export const SOCKET_FUNCTIONS = [
 ] as const satisfies readonly (keyof WASocket)[];
 
 /**
- * Takes Baileys' own listener off the message stanzas.
- * @throws {UnsupportedBaileysError} this Baileys differs from the one that wa2ai was written for
+ * Checks the functions of a socket, and removes Baileys' own listener of message stanzas.
+ * @returns the listener
+ * @throws {UnsupportedBaileysError} the installed Baileys differs from the supported one; nothing was removed
  */
 export function takeMessageListener(socket: WASocket): (node: BinaryNode) => void {
   for (const name of SOCKET_FUNCTIONS) {

@@ -4,7 +4,7 @@ import { backoffMs } from '../../../core/retry.ts';
 import { actionFor, type Disconnect, type DisconnectAction, disconnectOf } from './disconnect-table.ts';
 import { type Ended, type ManagedSocket, sleepOrAbort, untilSocketEnds } from './socket-end.ts';
 
-/** Where the connection is; the states that need a person end the manager's loop. */
+/** The state of the connection. A state that needs a person ends the manager's loop. */
 export type ConnectionPhase =
   | { state: 'connecting' }
   | { state: 'open' }
@@ -16,14 +16,14 @@ export type ConnectionPhase =
 export interface ConnectionOptions<S extends ManagedSocket> {
   /** Makes the socket. A rejection counts as a disconnect. */
   open(): Promise<S>;
-  /** Adds the listeners of one socket; the returned function takes all of them off again. */
+  /** Adds the listeners of one socket. @returns removes all of them */
   attach(socket: S): () => void;
   isLinked(): boolean;
-  /** The account was taken from another node, which may have logged in once more before it noticed. */
+  /** The account was taken from another node, which may have logged in once more before it noticed that. */
   isTakeOver: boolean;
-  /** After each socket's end, before the next: awaits what it still writes. Must not reject. */
+  /** Called after the end of each socket, before the next one: waits for its last writes. Must not reject. */
   closed(): Promise<void>;
-  /** WhatsApp ended the link: the keys are useless. Called again after a rejection. */
+  /** Called when WhatsApp ended the link, which makes the keys useless. Called again after a rejection. */
   putKeysAside(): Promise<void>;
   onPhase(phase: ConnectionPhase): void;
   clock: Clock;
@@ -33,30 +33,31 @@ export interface ConnectionOptions<S extends ManagedSocket> {
 
 /**
  * After a connection that was open, or showed codes, for this long, the next failure counts as the first. People wait
- * during a backoff, so a network that drops three times in a minute must not lengthen it.
+ * during a backoff, so a network that fails three times in a minute must not lengthen it.
  */
 const STABLE_MS = 10_000;
-/** Longest wait after WhatsApp itself ended several connections. */
+/** Longest wait when WhatsApp ended several connections. */
 const MAX_BACKOFF_MS = 60_000;
 /**
- * Longest wait while WhatsApp cannot be reached, or for the database: an attempt costs nothing, and either may be back
- * at any moment.
+ * Longest wait while WhatsApp or the database cannot be reached: an attempt costs nothing, and may succeed at any
+ * moment.
  */
 const MAX_UNREACHED_BACKOFF_MS = 10_000;
 const MIN_BACKOFF_MS = 250;
 /** How long a socket may take to end. */
 const END_MS = 2_000;
-/** Reconnects at once in a row; then something is wrong and it backs off. */
+/** Maximum of consecutive reconnects without a wait; after them it backs off. */
 const MAX_QUICK = 5;
 /**
- * Logins after another client took over the link. The account's earlier node logs in once at most, since it verifies its
- * lease before each login; a program that does so more often is a stranger, and a person decides.
+ * Logins after another client took over the link. The account's earlier node logs in at most once more, because it
+ * verifies its lease before each login. A program that logs in more often is not wa2ai, so a person must decide.
  */
 const MAX_RECLAIMS = 2;
 
 /**
- * Manages one account's connection: one loop, one socket at a time. The next socket is made after the last one has ended
- * and its listeners are removed. The disconnect table decides what follows; temporary problems are retried without limit.
+ * Manages one account's connection: one loop, one socket at a time. The next socket is made after the last one has
+ * ended and its listeners are removed. The disconnect table chooses the next action; temporary problems are retried
+ * without limit.
  */
 export class ConnectionManager<S extends ManagedSocket> {
   readonly #options: ConnectionOptions<S>;
@@ -68,12 +69,12 @@ export class ConnectionManager<S extends ManagedSocket> {
     this.#options = options;
   }
 
-  /** Connects and stays connected, unless it does so already. */
+  /** Connects and stays connected. Idempotent. */
   start(): Promise<void> {
     return this.#command(async () => this.#begin());
   }
 
-  /** Ends the socket; resolves when it has ended. `meanwhile` runs before anything may connect again. */
+  /** Ends the socket; resolves when it has ended. `meanwhile` runs before the next connection. */
   stop(meanwhile?: () => Promise<void>): Promise<void> {
     return this.#command(async () => {
       await this.#end();
@@ -81,7 +82,7 @@ export class ConnectionManager<S extends ManagedSocket> {
     });
   }
 
-  /** A new socket now, whatever the state. `meanwhile` runs between the two. */
+  /** Makes a new socket now, in any state. `meanwhile` runs between the two sockets. */
   restart(meanwhile?: () => Promise<void>): Promise<void> {
     return this.#command(async () => {
       await this.#end();
@@ -93,7 +94,7 @@ export class ConnectionManager<S extends ManagedSocket> {
     });
   }
 
-  /** Ends the present connection as if it had broken, because of the database or of anything else. */
+  /** Ends the current connection as if it had broken. */
   breakOff(reason: string, options: { isStorageTrouble?: boolean } = {}): void {
     this.#break?.({ code: undefined, reason, isLinked: this.#options.isLinked(), ...options });
   }
@@ -140,7 +141,7 @@ export class ConnectionManager<S extends ManagedSocket> {
         quick = 0;
       }
       let action: DisconnectAction = actionFor(disconnect);
-      // The account's next state informs the operator.
+      // Debug is enough: the next state of the account informs the operator.
       log.debug({ code: disconnect.code, reason: disconnect.reason, next: action.kind }, 'connection ended');
       if (action.kind === 'reconnect-now') {
         quick += 1;
@@ -149,7 +150,7 @@ export class ConnectionManager<S extends ManagedSocket> {
       }
       if (action.kind === 'replaced' && isTakeOver && reclaims < MAX_RECLAIMS) {
         reclaims += 1;
-        const reason = `${action.reason} The node that had this account before may have done it: login ${reclaims} of ${MAX_RECLAIMS} follows.`;
+        const reason = `${action.reason} It may be the node that had this account before; a login follows (${reclaims} of ${MAX_RECLAIMS}).`;
         action = { kind: 'back-off', reason };
       }
       if (action.kind === 'back-off') {
@@ -175,7 +176,7 @@ export class ConnectionManager<S extends ManagedSocket> {
     }
   }
 
-  /** Retries until it is stored: with keys that WhatsApp refuses there must be no further login. */
+  /** Retries until it is stored: there must be no further login with keys that WhatsApp refuses. */
   async #putKeysAside(why: string, signal: AbortSignal): Promise<void> {
     const { putKeysAside, onPhase, clock, log } = this.#options;
     for (let attempt = 1; !signal.aborted; attempt += 1) {
@@ -225,16 +226,13 @@ export class ConnectionManager<S extends ManagedSocket> {
 
   async #endSocket(socket: S): Promise<void> {
     const { clock, log } = this.#options;
-    const tooLong = new AbortController();
+    const limit = new AbortController();
     try {
-      await Promise.race([
-        Promise.resolve(socket.end(undefined)),
-        sleepOrAbort(clock, END_MS, tooLong.signal),
-      ]);
+      await Promise.race([Promise.resolve(socket.end(undefined)), sleepOrAbort(clock, END_MS, limit.signal)]);
     } catch (error) {
       log.debug({ err: error }, 'socket ended with an error');
     } finally {
-      tooLong.abort();
+      limit.abort();
     }
   }
 }

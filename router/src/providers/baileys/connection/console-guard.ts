@@ -5,21 +5,21 @@ const METHODS = ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const;
 const FROM_LIBSIGNAL = /[\\/]libsignal[\\/]/;
 
 /**
- * Suppresses libsignal's console output: it prints whole sessions, private keys included, whenever one opens, closes or
- * cannot decrypt. Only its calls, recognised by the stack, are suppressed and counted.
- * Install before the first socket; guards may be stacked and are removed in reverse order.
+ * Suppresses libsignal's console output: it prints whole sessions, with private keys, each time that one opens, closes
+ * or cannot decrypt. Only its calls, recognised by the stack, are suppressed and counted. Install before the first
+ * socket; guards may be stacked and are removed in reverse order.
  * @returns removes the guard
  */
 export function guardConsole(log: Logger): () => void {
   const target = globalThis.console;
   const originals = METHODS.map((method) => [method, target[method]] as const);
-  let swallowed = 0;
+  let suppressed = 0;
   for (const [method, original] of originals) {
     target[method] = (...args: unknown[]) => {
       if (FROM_LIBSIGNAL.test(new Error().stack ?? '')) {
-        swallowed += 1;
-        // A storm of undecryptable messages prints thousands.
-        if (isLoggedOccurrence(swallowed)) log.debug({ swallowed }, 'libsignal console output suppressed');
+        suppressed += 1;
+        // Many undecryptable messages print thousands of lines.
+        if (isLoggedOccurrence(suppressed)) log.debug({ suppressed }, 'libsignal console output suppressed');
         return;
       }
       original.apply(target, args);

@@ -1,35 +1,35 @@
 import { CredentialsDamagedError, StorageUnavailableError } from '../../../core/errors.ts';
 import { field } from '../field.ts';
 
-/** What ended a connection. */
+/** Why a connection ended. */
 export interface Disconnect {
   /** Baileys' DisconnectReason, a code of WhatsApp's `failure` or `stream:error`, or an HTTP status of the upgrade. */
   code: number | undefined;
   reason: string;
-  /** The account is linked; otherwise the connection was there to pair. */
+  /** The account is linked; otherwise the connection was open for pairing. */
   isLinked: boolean;
   /** How long a ban or limit lasts, when WhatsApp named it. */
   expiresInMs?: number;
   /** The database, not WhatsApp, ended it or prevented the attempt. */
   isStorageTrouble?: boolean;
-  /** Not attempted: the keys to log in with cannot be read. */
+  /** Not attempted: the keys for the login cannot be read. */
   isWithoutKeys?: boolean;
   /** Not attempted: an earlier ban or limit lasts for this long. */
-  heldOffForMs?: number;
+  postponedForMs?: number;
 }
 
-/** A connection that was not attempted: WhatsApp has banned or limited the account until later. */
-export class HeldOffError extends Error {
+/** The connection was not attempted: an earlier ban or limit of WhatsApp is active. */
+export class ConnectionPostponedError extends Error {
   readonly forMs: number;
 
-  /** @param reason ready to show */
+  /** @param reason the sentence of the ban or limit, ready to show */
   constructor(reason: string, forMs: number) {
     super(reason);
     this.forMs = forMs;
   }
 }
 
-/** What the connection manager does next. Sentences are the operator's. */
+/** What the connection manager does next. The sentences are for the operator. */
 export type DisconnectAction =
   | { kind: 'reconnect-now' }
   | { kind: 'back-off'; reason: string; isStorageTrouble?: boolean }
@@ -47,14 +47,14 @@ const RATE_LIMIT_MS = 5 * 60 * 1000;
 const QR_CODES_ENDED = 'QR refs attempts ended';
 
 /**
- * Chooses what follows a disconnect. Pure.
+ * Chooses the action after a disconnect. Pure.
  * Codes: Baileys' DisconnectReason, and WhatsApp's `failure` reasons (402 temporary ban, 406 unknown account, 409 bad
- * client). 500 and Bad MAC end a connection, never the link: one broken session is no reason to pair again.
+ * client). 500 and Bad MAC end a connection, not the link: one broken session does not require pairing.
  */
 export function actionFor(disconnect: Disconnect): DisconnectAction {
-  const { code, isLinked, heldOffForMs } = disconnect;
-  if (heldOffForMs !== undefined) {
-    return { kind: 'restricted', reason: disconnect.reason, forMs: heldOffForMs };
+  const { code, isLinked, postponedForMs } = disconnect;
+  if (postponedForMs !== undefined) {
+    return { kind: 'restricted', reason: disconnect.reason, forMs: postponedForMs };
   }
   if (disconnect.isWithoutKeys) {
     return { kind: 'logged-out', reason: disconnect.reason, isByWhatsApp: false };
@@ -65,13 +65,13 @@ export function actionFor(disconnect: Disconnect): DisconnectAction {
     case 406:
     case 411:
     case 419:
-      // Before the link is made there is nothing that could be logged out.
+      // Without a link there is nothing to log out.
       if (!isLinked) return backOff(disconnect);
       return { kind: 'logged-out', reason: `WhatsApp ended the link (${code}).`, isByWhatsApp: true };
     case 402:
       return {
         kind: 'restricted',
-        reason: 'WhatsApp banned this account for a time (402).',
+        reason: 'WhatsApp banned this account temporarily (402).',
         forMs: disconnect.expiresInMs ?? DEFAULT_BAN_MS,
       };
     case 405:
@@ -102,7 +102,7 @@ function backOff({ code, reason, isStorageTrouble }: Disconnect): DisconnectActi
   };
 }
 
-/** How long an error ack stops new chats: 463 is WhatsApp's limit on writing to strangers, 429 on the rate. */
+/** The limit that an error ack means: 463 limits messages to new contacts, 429 the rate of messages. */
 export function restrictionOf(ackCode: string): { reason: string; forMs: number } | undefined {
   if (ackCode === '463') {
     return { reason: 'WhatsApp limits writing to new contacts (463).', forMs: HOUR_MS };
@@ -112,7 +112,7 @@ export function restrictionOf(ackCode: string): { reason: string; forMs: number 
   return undefined;
 }
 
-/** Reads code, reason and expiry of Baileys' `lastDisconnect.error` (a Boom, an Error or nothing). */
+/** Reads code, reason and expiry of Baileys' `lastDisconnect.error` (a Boom, an Error or undefined). */
 export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
   const output = field(error, 'output');
   const code = field(output, 'statusCode');
@@ -125,6 +125,6 @@ export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
     ...(expireSeconds > 0 && { expiresInMs: expireSeconds * 1000 }),
     ...(error instanceof StorageUnavailableError && { isStorageTrouble: true }),
     ...(error instanceof CredentialsDamagedError && { isWithoutKeys: true }),
-    ...(error instanceof HeldOffError && { heldOffForMs: error.forMs }),
+    ...(error instanceof ConnectionPostponedError && { postponedForMs: error.forMs }),
   };
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import makeWASocket, { type BinaryNode, type SocketConfig, type WASocket } from '@whiskeysockets/baileys';
+import { UnsupportedBaileysError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import { type AccountSignal, createAccountSignal } from '../signal/signal-repository.ts';
@@ -11,7 +12,7 @@ export interface OpenSocketInput {
   auth: AuthState;
   memory: SocketMemory;
   getMessage: SocketConfig['getMessage'];
-  /** Asked before each piece that leaves the socket; on false nothing leaves. */
+  /** Called before each write to the socket; false prevents it and destroys the socket. */
   mayUse(): boolean;
   whatsappWsUrl?: string;
   version?: readonly [number, number, number];
@@ -21,13 +22,13 @@ export interface OpenSocketInput {
 export interface OpenedSocket {
   socket: WASocket;
   signal: AccountSignal;
-  /** Baileys' own listener of message stanzas, which was taken off. */
+  /** Baileys' own listener of message stanzas, which was removed from the socket. */
   baileysListener(node: BinaryNode): void;
 }
 
 /**
- * Makes a Baileys socket, which connects at once, over the account's own Signal steps and behind the write gate.
- * @throws {UnsupportedBaileysError} the installed Baileys is not the one this was written for
+ * Makes a Baileys socket that uses the account's Signal steps and writes through the write gate. It connects at once.
+ * @throws {UnsupportedBaileysError} the installed Baileys differs from the supported one
  */
 export function openSocket(input: OpenSocketInput): OpenedSocket {
   const { auth, memory, mayUse } = input;
@@ -48,8 +49,8 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
         return fresh;
       },
       makeSignalRepository: ({ creds, keys }, logger, ask) => {
-        // Baileys' own transactions would serialise all sends of the account and defer what they write. What Signal
-        // writes is a step's unit already; the rest is single writes.
+        // Baileys' own transactions would serialize all sends of the account and defer their writes. Signal's writes are
+        // units of steps already, and the others are single writes.
         Object.assign(keys, { transaction: <T>(work: () => Promise<T>) => work() });
         signal = createAccountSignal(auth.steps, creds, logger, ask, memory.withoutLid);
         return signal.repository;
@@ -59,7 +60,7 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
   socket.ws.on('upgrade', (response: IncomingMessage) => gateWrites(response.socket, auth.commits, mayUse));
   try {
     const baileysListener = takeMessageListener(socket);
-    if (!signal) throw new Error('Baileys made no signal repository with its socket');
+    if (!signal) throw new UnsupportedBaileysError('the socket makes no Signal repository');
     return { socket, signal, baileysListener };
   } catch (error) {
     socket.end(undefined);

@@ -14,15 +14,18 @@ import { atMost, createBoundedCache } from './bounded-cache.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Caches shared by an account's sockets: a reconnect must neither query everything again nor reset retry counts. */
+/**
+ * Caches that the sockets of an account share: a reconnect must neither query everything again nor reset retry counts.
+ */
 export interface SocketMemory {
   retryCounts: PossiblyExtendedCacheStore;
   devices: PossiblyExtendedCacheStore;
   groups: LRUCache<string, GroupMetadata>;
-  /** Numbers that WhatsApp has no LID for. */
+  /** Numbers without a LID at WhatsApp. */
   withoutLid: { has(phoneJid: string): boolean; add(phoneJid: string): void };
 }
 
+/** Makes the empty caches of an account. */
 export function createSocketMemory(): SocketMemory {
   const withoutLid = new LRUCache<string, true>({ ...atMost(20_000), ttl: 15 * MINUTE_MS });
   return {
@@ -50,9 +53,9 @@ export interface SocketConfigInput {
 }
 
 /**
- * Baileys' settings. Baileys uses the WebSocket alone: it looks up no version and previews no link. History is not
- * requested, so queued messages do not wait for it. Own sends give no event: their acks are read off the socket. Retry
- * requests are sent without a delay.
+ * The settings of a Baileys socket. Baileys uses only the WebSocket: it does not look up versions or preview links.
+ * History is not requested, so queued messages do not wait for it. Own sends cause no event: their acks are read from
+ * the socket. Retry requests are sent without a delay.
  */
 export function socketConfig(input: SocketConfigInput): UserFacingSocketConfig {
   return {

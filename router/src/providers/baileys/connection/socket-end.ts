@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import { field } from '../field.ts';
 import { type Disconnect, disconnectOf } from './disconnect-table.ts';
 
-/** What the manager needs of a Baileys socket. */
+/** The part of a Baileys socket that the connection manager uses. */
 export interface ManagedSocket {
   ev: {
     on(event: 'connection.update', listener: (update: ConnectionUpdate) => void): void;
@@ -21,34 +21,34 @@ interface ConnectionUpdate {
   qr?: string;
 }
 
-/** A connection attempt without any sign for this long counts as hung. */
+/** A connection attempt without a sign of WhatsApp for this long is hung. */
 const HUNG_MS = 25_000;
 /**
- * An open connection without a frame for this long is dead. WhatsApp answers Baileys' ping every 30 s, and Baileys itself
- * notices after 35 s, but by the wall clock: set back by an hour, it would wait for that hour.
+ * An open connection without a frame for this long is dead. WhatsApp answers Baileys' ping every 30 s. Baileys itself
+ * ends a connection after 35 s, but by the wall clock: if that is set back by an hour, Baileys waits for the hour.
  */
 const SILENT_MS = 90_000;
 
 /** How one connection ended. */
 export interface Ended {
   disconnect: Disconnect;
-  /** How long the connection was open, or offered codes to pair with. */
+  /** How long the connection was open, or showed pairing codes. */
   goodForMs: number;
-  /** WhatsApp answered, if only with a refusal. */
+  /** WhatsApp answered, possibly with a refusal. */
   isReached: boolean;
 }
 
 export interface SocketEndOptions {
-  /** Aborted: the connection is to end. */
+  /** Ends the connection when it is aborted. */
   signal: AbortSignal;
   clock: Clock;
   isLinked(): boolean;
   onOpen(): void;
-  /** Receives, at once, a function that ends the connection as if it had broken; no effect once it has ended. */
+  /** Called at once with a function that ends the connection as if it had broken; it has no effect after the end. */
   onBreakable(breakOff: (disconnect: Disconnect) => void): void;
 }
 
-/** Resolves when the socket closed, hangs, was refused or is to end. Never rejects. */
+/** Resolves when the socket is closed, hangs or is refused, or when `signal` aborts. Never rejects. */
 export function untilSocketEnds(socket: ManagedSocket, options: SocketEndOptions): Promise<Ended> {
   const { signal, clock, isLinked, onOpen, onBreakable } = options;
   return new Promise((resolve) => {
@@ -66,7 +66,7 @@ export function untilSocketEnds(socket: ManagedSocket, options: SocketEndOptions
       const goodForMs = goodSinceMs === undefined ? 0 : clock.monotonicMs() - goodSinceMs;
       resolve({ disconnect, goodForMs, isReached });
     };
-    const give = (reason: string) => conclude({ code: undefined, reason, isLinked: isLinked() });
+    const endFor = (reason: string) => conclude({ code: undefined, reason, isLinked: isLinked() });
     const onUpdate = (update: ConnectionUpdate) => {
       if (update.qr !== undefined || update.connection === 'open') {
         goodSinceMs ??= clock.monotonicMs();
@@ -74,7 +74,7 @@ export function untilSocketEnds(socket: ManagedSocket, options: SocketEndOptions
         watch.abort();
       }
       if (update.connection === 'open') {
-        watchFor(SILENT_MS, 'WhatsApp fell silent');
+        watchFor(SILENT_MS, `WhatsApp sent nothing for ${SILENT_MS / 1_000} s`);
         onOpen();
       }
       if (update.connection === 'close') {
@@ -88,12 +88,12 @@ export function untilSocketEnds(socket: ManagedSocket, options: SocketEndOptions
       isReached = true;
       onSign();
     };
-    // Baileys leaves the socket hanging after an HTTP answer that is no upgrade.
+    // Baileys does not end the socket after an HTTP response that is not an upgrade.
     const onRefused = (_request: unknown, response: unknown) => {
       isReached = true;
-      give(`WhatsApp refused the connection with HTTP status ${String(field(response, 'statusCode'))}`);
+      endFor(`WhatsApp refused the connection with HTTP status ${String(field(response, 'statusCode'))}`);
     };
-    const onAbort = () => give('stopped');
+    const onAbort = () => endFor('stopped');
     onBreakable(conclude);
     socket.ev.on('connection.update', onUpdate);
     socket.ws.on('frame', onFrame);
@@ -106,14 +106,14 @@ export function untilSocketEnds(socket: ManagedSocket, options: SocketEndOptions
       watch = new AbortController();
       lastSignMs = clock.monotonicMs();
       void silence(clock, watch.signal, limitMs, () => lastSignMs).then((isSilent) => {
-        if (isSilent) give(reason);
+        if (isSilent) endFor(reason);
       });
     }
     if (!signal.aborted) watchFor(HUNG_MS, 'WhatsApp did not answer while connecting');
   });
 }
 
-/** Resolves with true after a silence of `limitMs`, with false when `signal` is aborted. */
+/** Resolves with true when no sign arrives for `limitMs`, with false when `signal` is aborted. */
 async function silence(
   clock: Clock,
   signal: AbortSignal,
@@ -128,7 +128,7 @@ async function silence(
   return false;
 }
 
-/** Waits, or less when the signal is aborted. */
+/** Waits for `ms`, or until the signal is aborted. */
 export async function sleepOrAbort(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   try {

@@ -1,16 +1,19 @@
 import type { BaileysEventMap, BinaryNode, WAMessage, WASocket } from '@whiskeysockets/baileys';
 import type { Logger } from '../../../core/ports/logger.ts';
 
-/** The events of a socket that the provider uses. A handler may reject or throw: that is logged. */
+/** Handlers of the socket events that the provider uses. Errors of a handler are logged. */
 export interface SocketHandlers {
   /** The `success` stanza of a login. */
   loggedIn(node: BinaryNode): void;
   creds(): void;
-  /** A fresh code, the first when the socket is ready to pair. */
+  /** A new QR code; the first one arrives when the socket is ready to pair. */
   qr(text: string): void | Promise<void>;
   /** The phone linked this device; the server now ends the connection with 515. */
   paired(): void;
-  /** WhatsApp limits writing to strangers, or does no longer; the end by WhatsApp's time, when it named one. */
+  /**
+   * WhatsApp limits messages to new contacts, or no longer does; `untilMs` is the end by WhatsApp's time, if it named
+   * one.
+   */
   limited(isActive: boolean, untilMs: number | undefined): void;
   receipt(node: BinaryNode): void;
   ack(node: BinaryNode): void | Promise<void>;
@@ -19,8 +22,8 @@ export interface SocketHandlers {
 }
 
 /**
- * Listens to one socket. Receipts and acks are read off the WebSocket client, where Baileys does not buffer them.
- * The returned function removes all listeners.
+ * Listens to one socket. Receipts and acks are read from the WebSocket client, where Baileys does not buffer them.
+ * @returns removes all listeners
  */
 export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers): () => void {
   const guarded =

@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import type { GroupCommit } from '../signal/group-commit.ts';
 
 /**
- * Delays what is written to a socket until everything appended before it is durable: receipts, acks, retry requests and
- * replies alike, so no code path can acknowledge or send what is not stored. When that can never be, or the account must
- * not be used any more, the socket is destroyed and nothing of it leaves.
- * @param socket of the WebSocket's `upgrade` event; its `write` and `end` are replaced
- * @param mayUse asked for each piece in the step that writes it
+ * Delays each write to a socket until everything that was appended before it is durable: receipts, acks, retry requests
+ * and replies. So no code path can acknowledge or send what is not stored. When the commit fails, or the account must
+ * not be used any more, the socket is destroyed and no delayed write is sent.
+ * @param socket the one of the WebSocket's `upgrade` event; its `write` and `end` are replaced
+ * @param mayUse called for each write, immediately before it
  */
 export function gateWrites(socket: Socket, commits: GroupCommit, mayUse: () => boolean): void {
   const delayed: Array<{ unit: number; write: () => unknown }> = [];
@@ -31,7 +31,7 @@ export function gateWrites(socket: Socket, commits: GroupCommit, mayUse: () => b
   const stop = commits.listen({ durable: release, failed: () => socket.destroy() });
   socket.once('close', () => {
     stop();
-    // Their callbacks report that the socket is gone.
+    // Their callbacks report that the socket is closed.
     for (const { write } of delayed.splice(0)) write();
   });
 }

@@ -10,20 +10,20 @@ import { backoffMs } from '../../../core/retry.ts';
 import { fromBaileys } from '../messages/from-baileys.ts';
 import { chatJidOf, messageKeyOf, type OwnJids } from './read-stanza.ts';
 
-/** Attempts at a message that core refuses for no reason of storage. */
+/** Attempts to deliver a message when core fails with an unknown error. */
 const MAX_ATTEMPTS = 5;
 
 export interface CoreDeliveryOptions {
   accountId: string;
   receive(message: InboundMessage): Promise<void>;
-  /** Core cannot take messages until an operator repairs the database. */
+  /** Core cannot store messages until an operator repairs the database. */
   onTrouble(error: StorageTroubleError): void;
-  /** Core will never take a message, for the reason in the sentence; it stays in the journal. */
+  /** Core rejects a message permanently, for the reason in the sentence; it stays in the journal. */
   onRefused(waMessageId: string, sentence: string): void;
-  /** The number of a LID, digits, from what Baileys stored; undefined when unknown. */
+  /** The number of a LID, digits, from Baileys' stored mappings; undefined when unknown. */
   phoneOfLid(lid: string): Promise<string | undefined>;
   own(): OwnJids;
-  /** The time by which messages are dated, epoch milliseconds. */
+  /** The time of WhatsApp, which dates messages; epoch milliseconds. */
   whatsAppNow(): number;
   clock: Clock;
   log: Logger;
@@ -32,14 +32,14 @@ export interface CoreDeliveryOptions {
   random(): number;
 }
 
-/** A message as Baileys makes it, with its stanza's order; `append`: it was queued at WhatsApp. */
+/** A message in the form of Baileys, with its stanza's order; `append`: it was queued at WhatsApp. */
 export interface Decrypted {
   message: WAMessage;
   order: bigint;
   type: 'notify' | 'append';
 }
 
-/** Delivers messages to core in core's terms, and retries until core has them. */
+/** Translates messages for core and delivers them, with retries until core has stored them. */
 export class CoreDelivery {
   readonly #options: CoreDeliveryOptions;
   readonly #stopping = new AbortController();
@@ -49,9 +49,9 @@ export class CoreDelivery {
   }
 
   /**
-   * Resolves when core has the message (`received`), when there is nothing in it for core (`skipped`), when core refuses
-   * it for good (`refused`), or when `stop` was called while core could not take it (`stopped`). After the last two only
-   * the journal has it. Never rejects.
+   * Resolves when core has the message (`received`), when it contains nothing for core (`skipped`), when core rejects it
+   * permanently (`refused`), or when `stop` is called between two attempts (`stopped`). After the last two only the
+   * journal has it. Never rejects.
    */
   async deliver({
     message,
@@ -76,7 +76,7 @@ export class CoreDelivery {
     this.#stopping.abort();
   }
 
-  /** Resolves when the message is to be delivered again, or never. */
+  /** Handles a failed attempt. Resolves after the wait before the next one, or when there is none. */
   async #failed(
     message: WAMessage,
     error: unknown,
@@ -129,7 +129,7 @@ export class CoreDelivery {
     return result.kind === 'message' ? result.message : undefined;
   }
 
-  /** Numbers of the LIDs that the message names without one. */
+  /** The numbers of the message's LIDs that have none in the message. */
   async #phonesOf(message: WAMessage): Promise<Map<string, string>> {
     const { remoteJid, remoteJidAlt, participant, participantAlt } = message.key;
     const phones = new Map<string, string>();

@@ -40,12 +40,12 @@ import {
 
 const TICK_MS = 1_000;
 const PAGE = 500;
-/** The next page of the journal is read when core has yet to take fewer messages than this. */
+/** The next page of the journal is read when fewer messages than this wait for core. */
 const REPLAY_BELOW = 200;
-/** Stanzas whose keys are read before their turn; more would push each other out of the cache. */
+/** Maximum of stanzas whose keys are loaded in advance; the keys of more would evict each other from the cache. */
 const MAX_WARMING = 200;
 const MAX_PEOPLE = 10_000;
-/** Messages whose senders are yet to be asked for them. */
+/** Maximum of retry requests that wait to be sent. */
 const MAX_RETRIES_WAITING = 20;
 
 type Stanza = InboundStanza & Partial<OrdinaryStanza>;
@@ -59,17 +59,17 @@ type Effect = InboundEffect<Stanza, Content>;
 
 export interface InboundRunnerOptions extends CoreDeliveryOptions {
   journal: Journal;
-  /** The journal has a row that cannot be read, of an unknown chat. */
+  /** A journal row cannot be read, and its chat is unknown. */
   onJournalUnreadable(waMessageId: string): void;
-  /** More arrived than memory may take: the connection is to be ended, and the next one brings what was dropped. */
+  /** More arrived than the memory limit: end the connection, and the next one delivers again what was dropped. */
   onOverflow(): void;
-  /** The store did not answer: the connection is to be ended. */
+  /** The store failed: end the connection. */
   onStorageFailed(error: StorageUnavailableError): void;
-  /** A delivery receipt was handed to the socket; for crash tests. */
+  /** A delivery receipt was written to the socket; for crash tests. */
   onReceiptSent(): void;
 }
 
-/** One connection, as the inbound side uses it. */
+/** The parts of a connection that `InboundRunner` uses. */
 export interface InboundConnection {
   socket: WASocket;
   signal: AccountSignal;
@@ -80,12 +80,12 @@ export interface InboundConnection {
 
 /**
  * Performs the effects of `inbound` for one account: decryption as Signal steps, receipts and retry requests over the
- * socket, delivery to core, and the journal. Lives as long as the account, over its connections.
+ * socket, delivery to core, and the journal. The account has one, for all its connections.
  */
 export class InboundRunner {
   readonly #options: InboundRunnerOptions;
   readonly #delivery: CoreDelivery;
-  /** LIDs by number: a person's number and LID are one chat once a stanza named both. */
+  /** LIDs by number: a person's number and LID are one chat after a stanza named both. */
   readonly #lidOf = new LRUCache<string, string>(atMost(MAX_PEOPLE));
   readonly #work = new Set<Promise<unknown>>();
   readonly #context = new AsyncResource('wa2ai-inbound');
@@ -109,7 +109,7 @@ export class InboundRunner {
   }
 
   /**
-   * Takes over what an earlier process decrypted and core may not have. Call once, before the first connection.
+   * Delivers what an earlier process decrypted and core may not have. Call it once, before the first connection.
    * @throws {StorageUnavailableError} the journal could not be read; call again
    */
   async replay(): Promise<void> {
@@ -150,7 +150,7 @@ export class InboundRunner {
     }
   }
 
-  /** Handles the stanzas of a connection from now on. @returns ends that; call when the connection has ended */
+  /** Handles the stanzas of a connection from now on. @returns stops that; call it when the connection has ended */
   attach(connection: InboundConnection): () => void {
     const { socket, auth, baileysListener } = connection;
     this.#unlisten?.();
@@ -179,17 +179,17 @@ export class InboundRunner {
     };
   }
 
-  /** Logged in: WhatsApp delivers what was queued. */
+  /** The login succeeded: WhatsApp delivers what it queued. */
   loggedIn(): void {
     this.#event({ type: 'logged-in' });
   }
 
-  /** The link is gone, and with it everything that WhatsApp might have delivered again. */
+  /** The link has ended: WhatsApp will not deliver anything again. */
   unlinked(): void {
     this.#event({ type: 'unlinked' });
   }
 
-  /** Baileys reported a message: of a stanza that it handled itself, or its content from the account's phone. */
+  /** Baileys reported a message: of a stanza that it handled, or with content from the account's phone. */
   upserted(message: WAMessage, type: MessageUpsertType): void {
     const { remoteJid, participant, id, fromMe } = message.key;
     if (!remoteJid || !id) return;
@@ -209,14 +209,14 @@ export class InboundRunner {
     this.#event({ type: 'content', stanza, content: { message, type }, bytes: messageBytes([]) });
   }
 
-  /** Core is not asked again for what it cannot take, and a replay ends; `stop` follows. */
+  /** Ends retries of deliveries to core and a replay. Call `stop` afterwards. */
   stopWaiting(): void {
     this.#isStopping = true;
     this.#delivery.stop();
     this.#onProgress?.();
   }
 
-  /** Resolves when everything that was decrypted, and is not behind an open slot, is stored or left to the journal. */
+  /** Resolves when every decrypted message that is not behind an open slot is stored, or only in the journal. */
   async stop(): Promise<void> {
     this.stopWaiting();
     this.#event({ type: 'closed' });
@@ -248,7 +248,7 @@ export class InboundRunner {
     const warmed = () => {
       this.#warming -= 1;
     };
-    // The step that needs the keys reports what is wrong.
+    // The step that needs the keys reports the error.
     auth.accountKeys.warm(keysOf(stanza)).then(warmed, warmed);
   }
 
@@ -258,10 +258,10 @@ export class InboundRunner {
     return lid ?? (phone && this.#lidOf.get(phone)) ?? phone ?? jid;
   }
 
-  /** One event at a time: an effect may give the next one at once. */
+  /** Handles one event at a time: an effect may cause the next event synchronously. */
   #event(event: InboundEvent<Stanza, Content>): void {
     this.#events.push(event);
-    // A commit may end inside another's work: what it lets out must not count as a part of that.
+    // A commit may end in the async context of other work: its effects must not run in that context.
     if (!this.#isHandling) this.#context.runInAsyncScope(() => this.#handleEvents());
   }
 
@@ -285,7 +285,7 @@ export class InboundRunner {
         this.#sendReceipts(effect.stanzas);
         break;
       case 'ask-retry':
-        this.#askAgain(effect.stanza, this.#connection);
+        this.#requestRetry(effect.stanza, this.#connection);
         break;
       case 'refuse':
         this.#refuse(effect.stanza, NACK_REASONS.ParsingError);
@@ -301,7 +301,7 @@ export class InboundRunner {
         break;
       case 'disconnect':
         this.#options.log.warn({ bytes: this.#state.bytes }, 'messages dropped to be delivered again');
-        // What was refused by then need not come again.
+        // Wait for the refusals: WhatsApp does not deliver refused stanzas again.
         this.#track(this.#retries.then(() => this.#options.onOverflow()));
         break;
     }
@@ -318,9 +318,9 @@ export class InboundRunner {
       this.#event({ type: 'not-read', stanza, why: 'not-tried' });
       return;
     }
-    // Senders are asked more slowly than messages fail: those that wait for it must not fill the memory.
+    // Messages may fail faster than retry requests are sent: waiting ones must not fill the memory.
     if (this.#retriesWaiting >= MAX_RETRIES_WAITING) await this.#retries;
-    // Decryption takes milliseconds of computing: the rest of the process goes on in between.
+    // Decryption takes milliseconds of processor time: let other work of the process run in between.
     await new Promise((resolve) => setImmediate(resolve));
     const { signal, auth } = connection;
     const own = this.#options.own();
@@ -340,17 +340,17 @@ export class InboundRunner {
       }
       const message = reading.kind === 'message' ? reading.message : undefined;
       this.#event({ type: 'read', stanza, unit, bytes, content: this.#contentOf(stanza, message) });
-      if (message && stanza.receipt.isOwn) this.#showBaileys(connection, message, stanza);
+      if (message && stanza.receipt.isOwn) this.#passToBaileys(connection, message, stanza);
       connection.socket.messageRetryManager?.cancelPendingPhoneRequest(stanza.id);
     } catch (error) {
       this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'decryption interrupted');
       this.#event({ type: 'not-read', stanza, why: 'not-tried' });
-      // Its slot stays open until WhatsApp delivers it again, which only a new connection makes it do.
+      // Its slot stays open until WhatsApp delivers it again, which needs a new connection.
       if (error instanceof StorageUnavailableError) this.#options.onStorageFailed(error);
     }
   }
 
-  /** An earlier delivery of the same stanza may have been read and its commit have counted as failed. */
+  /** The journal may have the message: of an earlier delivery whose commit succeeded but was reported as failed. */
   async #notRead(stanza: OrdinaryStanza, kind: 'spent' | 'failed'): Promise<void> {
     const { journal, accountId, own } = this.#options;
     const entry = await journal.find(accountId, stanza.hash);
@@ -364,7 +364,7 @@ export class InboundRunner {
     this.#event({ type: 'not-read', stanza, why: kind });
   }
 
-  /** Log failures 1, 2, 4, 8, ... for the operator: they come in storms. */
+  /** Log failures 1, 2, 4, 8, ... for the operator: there may be thousands. */
   #logFailure(stanza: OrdinaryStanza): void {
     const { log } = this.#options;
     this.#failures += 1;
@@ -373,7 +373,7 @@ export class InboundRunner {
     log.warn({ failures: this.#failures }, 'messages not decrypted, asking their senders again');
   }
 
-  /** What every log line about a message has. */
+  /** The fields of every log line about a message. */
   #about({ id, key }: OrdinaryStanza): { waMessageId: string; chat: string } {
     return { waMessageId: id, chat: chatHash(this.#options.accountId, chatJidOf(key)) };
   }
@@ -382,8 +382,8 @@ export class InboundRunner {
     return message && { message, type: stanza.isOffline ? 'append' : 'notify' };
   }
 
-  /** What the account's own devices write tells Baileys about settings and keys. */
-  #showBaileys({ socket }: InboundConnection, message: WAMessage, stanza: OrdinaryStanza): void {
+  /** Baileys reads settings and keys from the messages of the account's own devices. */
+  #passToBaileys({ socket }: InboundConnection, message: WAMessage, stanza: OrdinaryStanza): void {
     socket.upsertMessage(message, stanza.isOffline ? 'append' : 'notify').catch((error: unknown) => {
       this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'own message not processed by Baileys');
     });
@@ -410,8 +410,8 @@ export class InboundRunner {
     }
   }
 
-  /** One at a time: Baileys makes a key for each, and a storm of them must not stop the rest. */
-  #askAgain(stanza: Stanza, connection: InboundConnection | undefined): void {
+  /** One at a time: Baileys makes a key for each request, and many of them must not block other work. */
+  #requestRetry(stanza: Stanza, connection: InboundConnection | undefined): void {
     this.#retriesWaiting += 1;
     this.#retries = this.#retries.then(async () => {
       this.#retriesWaiting -= 1;
@@ -431,12 +431,12 @@ export class InboundRunner {
     if (node) this.#send('refusal', (socket) => socket.sendMessageAck(node, reason));
   }
 
-  #send(what: string, send: (socket: WASocket) => Promise<void>): void {
+  #send(kind: 'receipt' | 'refusal', send: (socket: WASocket) => Promise<void>): void {
     const socket = this.#connection?.socket;
     if (!socket) return;
     send(socket).catch((error: unknown) => {
-      // WhatsApp delivers the stanza again.
-      this.#options.log.debug({ err: error }, `${what} not sent`);
+      // Without it WhatsApp delivers the stanza again.
+      this.#options.log.debug({ err: error, kind }, 'stanza not sent');
     });
   }
 
@@ -448,13 +448,14 @@ export class InboundRunner {
 
   #recordUndecryptable(stanza: Stanza, order: bigint): void {
     const message = stanza.attrs && undecryptableRecord(stanza.attrs, this.#options.own());
-    // Not in the order of its chat: it need not wait for what is before the message.
+    // Delivered out of the chat's order: it does not wait for earlier messages.
     if (message) this.#track(this.#delivery.deliver({ message, order, type: 'notify' }));
   }
 
   /**
-   * What the message said is lost. That it was there is recorded in its chat; where the chat is unknown, by the account.
-   * The row stays: PostgreSQL cannot delete a value whose blocks it cannot read, and after a repair it may be readable.
+   * The content of the message is lost. Its arrival is recorded in its chat or, when the chat is unknown, as a problem
+   * of the account. The row stays: PostgreSQL cannot delete a value with unreadable blocks, and a repair may make it
+   * readable.
    */
   #recordUnreadable(waMessageId: string, stanza: OrdinaryStanza | undefined, order: bigint): void {
     const about = stanza ? this.#about(stanza) : { waMessageId };
@@ -468,7 +469,7 @@ export class InboundRunner {
     try {
       await journal.forget(accountId, hashes);
     } catch (error) {
-      // The next start reads them again, and the inbox knows their messages.
+      // The next start reads them again, and the inbox recognizes their messages.
       log.warn({ err: error, rows: hashes.length }, 'journal rows not deleted');
     }
   }

@@ -4,26 +4,26 @@
  *
  * | State of a message | Event | Next | Effect |
  * | --- | --- | --- | --- |
- * | – | stanza | waiting | slot in its chat; decrypt at its turn |
+ * | – | stanza | waiting | slot in its chat; decrypt when it is next |
  * | waiting | read | committing | – |
- * | waiting | not read, connection open | missing for 5 s | ask the sender to send it again |
- * | waiting | not read or closed, connection over | missing | – |
+ * | waiting | not read, connection open | missing for 5 s | retry request to the sender |
+ * | waiting | not read or closed, connection ended | missing | – |
  * | committing | committed | ready | receipt |
  * | committing | commit failed | missing | – |
  * | ready | first in its chat | delivering | deliver to core |
  * | delivering | delivered | done | forget the journal row, some seconds later |
  * | delivering | not delivered, service stops | ready | – |
  * | missing, given up | the same message again | waiting | – |
- * | missing | its time is over; offline batch ended | given up | – |
+ * | missing | time limit; offline batch ended | given up | – |
  */
 
-/** What the reducer knows of a stanza; the runner's own stanza has more. */
+/** The fields of a stanza that the reducer uses; the runner's stanza has more. */
 export interface InboundStanza {
-  /** Names the message within the account: chat, writer, WhatsApp id. */
+  /** The key of the message within the account: chat, sender, WhatsApp id. */
   readonly key: string;
   /** Messages of one chat are delivered in the order in which their stanzas arrived. */
   readonly chat: string;
-  /** Of its ciphertexts: the same stanza delivered again has the same one. */
+  /** Hash of its ciphertexts; the same when the stanza is delivered again. */
   readonly hash: string;
   readonly bytes: number;
   /** It was queued at WhatsApp while the account was not connected. */
@@ -44,19 +44,19 @@ export type InboundEvent<S extends InboundStanza, C> =
   | { type: 'closed' }
   /** WhatsApp has delivered everything that was queued. */
   | { type: 'offline-ended' }
-  /** WhatsApp will deliver nothing again: the link is gone. */
+  /** The link has ended: WhatsApp will not deliver anything again. */
   | { type: 'unlinked' }
   | { type: 'tick' }
   | { type: 'stopping' }
   /** An ordinary message reached the socket. */
   | { type: 'stanza'; stanza: S }
-  /** The stanza being decrypted was read; its unit has this number. No content: it brought a group key and no message. */
+  /** The stanza was decrypted; its unit has this number. Without content it contained a group key and no message. */
   | { type: 'read'; stanza: S; unit: number; content: C | undefined; bytes: number }
-  /** `spent`: its keys were used, so it was read before. `not-tried`: storage did not work, and its unit is void. */
+  /** `spent`: its message keys were used, so it was read before. `not-tried`: storage failed, and its unit is void. */
   | { type: 'not-read'; stanza: S; why: 'spent' | 'failed' | 'not-tried' }
   /** Everything up to this unit is durable. */
   | { type: 'committed'; unit: number }
-  /** Nothing of what is not durable by now ever will be. */
+  /** Every unit that is not durable is void. */
   | { type: 'commit-failed' }
   /** A message of an earlier process, in stanza order; before the first connection. */
   | {
@@ -67,15 +67,15 @@ export type InboundEvent<S extends InboundStanza, C> =
       bytes: number;
       behind: readonly Earlier[];
     }
-  /** A message without ciphertext reached the socket: its content may come from the account's phone. */
+  /** A message without ciphertext reached the socket: its content may arrive from the account's phone. */
   | { type: 'announced'; key: string; chat: string }
-  /** The content did not come with the announced message. */
+  /** The announced message has no content. */
   | { type: 'missing'; stanza: S }
-  /** Content that came another way than in a stanza. */
+  /** Content that did not arrive in a stanza that wa2ai decrypts. */
   | { type: 'content'; stanza: S; content: C; bytes: number }
-  /** Core has the message, or there was nothing in it for core. Not stored: core refuses it, and its journal row stays. */
+  /** Core has the message, or it contains nothing for core. Not stored: core rejects it, and its journal row stays. */
   | { type: 'delivered'; key: string; isStored: boolean }
-  /** The service stops and core did not take it: the next process delivers it, and then those behind it in its chat. */
+  /** The service stops and core did not store it: the next process delivers it, and then the later ones of its chat. */
   | { type: 'not-delivered'; key: string };
 
 type EventOf<S extends InboundStanza, C, T> = Extract<InboundEvent<S, C>, { type: T }>;
@@ -83,46 +83,46 @@ type EventOf<S extends InboundStanza, C, T> = Extract<InboundEvent<S, C>, { type
 export type InboundEffect<S extends InboundStanza, C> =
   /**
    * One at a time; ends with `read` or `not-read`. Without `isContent` the message was read before: the stanza is
-   * decrypted to keep the ratchet, and its text is not journalled.
+   * decrypted only to advance the ratchet, and its text is not written to the journal.
    */
   | { type: 'decrypt'; stanza: S; order: bigint; behind: Earlier[]; isContent: boolean }
   /** Delivery receipts. */
   | { type: 'receipts'; stanzas: S[] }
-  /** Ask the sender to send it again, and refuse this stanza. */
+  /** Send a retry request to the sender, and refuse this stanza. */
   | { type: 'ask-retry'; stanza: S }
   /** Refuse a stanza whose message was read before. */
   | { type: 'refuse'; stanza: S }
   /** Ends with `delivered` or `not-delivered`. */
   | { type: 'deliver'; key: string; order: bigint; content: C }
-  /** The message is given up unless its content comes another way. */
+  /** Record the message as undecryptable; its content may still arrive later. */
   | { type: 'undecryptable'; stanza: S; order: bigint }
   | { type: 'forget'; hashes: string[] }
-  /** Stanzas were dropped without an acknowledgement: the next connection brings them again. */
+  /** Stanzas were dropped without an acknowledgement: the next connection delivers them again. */
   | { type: 'disconnect' };
 
 export interface InboundLimits {
   /** Bytes of stanzas that are not decrypted and messages that core does not have. */
   maxBytes: number;
-  /** No further stanza is decrypted while core has yet to take this many messages, unless its chat waits for it. */
+  /** No further stanza is decrypted while this many messages wait for core, unless messages of its chat wait for it. */
   maxUnstored: number;
 }
 
 const LIMITS: InboundLimits = { maxBytes: 32 * 1024 * 1024, maxUnstored: 200 };
-/** Messages delivered to core at the same time; each takes a database connection. */
+/** Messages delivered to core at the same time; each uses a database connection. */
 const MAX_DELIVERING = 6;
-/** A phone that is online sends a message again within two seconds; one that is not must not stop its chat. */
+/** A phone that is online sends a message again within two seconds; one that is offline must not stop its chat. */
 const RESEND_TICKS = 5;
-/** A message whose sender has not sent it again by then is recorded as undecryptable. */
+/** A message that its sender has not sent again after this time is recorded as undecryptable. */
 const UNDECRYPTABLE_TICKS = 60;
-/** Baileys asks a sender this often. */
+/** Maximum of retry requests that Baileys sends for one message. */
 const MAX_FAILURES = 5;
 const MAX_UNDECRYPTED = 1_000;
-/** WhatsApp ends the offline batch with a stanza; without one, this long without an offline message ends it. */
+/** WhatsApp ends the offline batch with a stanza. Without one, it ends after this time without an offline message. */
 const OFFLINE_QUIET_TICKS = 20;
-/** A receipt may be lost with its connection, and WhatsApp then delivers the stanza again. */
+/** Journal rows are kept for this time: a receipt may be lost, and then WhatsApp delivers the stanza again. */
 const KEEP_TICKS = 5;
 const MAX_GONE = 10_000;
-/** Earlier messages named in a journal row. */
+/** Maximum of earlier messages in a journal row. */
 const MAX_BEHIND = 100;
 const MAX_FORGOTTEN = 1_000;
 
@@ -130,11 +130,11 @@ interface Message<S, C> {
   readonly key: string;
   readonly order: bigint;
   chat: Chat<S, C>;
-  /** The last two have no slot in their chat. */
+  /** A `done` or `given-up` message has no slot in its chat. */
   state: 'waiting' | 'missing' | 'committing' | 'ready' | 'delivering' | 'done' | 'given-up';
-  /** Tick at which a missing one is given up; undefined: when the offline batch has ended. */
+  /** Tick at which a missing message is given up; undefined: at the end of the offline batch. */
   dueTick: number | undefined;
-  /** Of the stanza that was read. */
+  /** Hash of the stanza that was read. */
   hash: string | undefined;
   content: C | undefined;
   bytes: number;
@@ -146,10 +146,10 @@ interface Chat<S, C> {
   readonly name: string;
   /** In stanza order. */
   slots: Message<S, C>[];
-  /** Stanzas to be decrypted, in stanza order. */
+  /** Stanzas to decrypt, in stanza order. */
   waiting: Arrival<S, C>[];
   waitingBytes: number;
-  /** The connection that dropped stanzas of this chat: it takes no more of them. */
+  /** The connection that dropped stanzas of this chat: further ones are dropped too. */
   shortConnection: number;
 }
 
@@ -161,8 +161,8 @@ interface Arrival<S, C> {
 }
 
 /**
- * One step. Takes over `state` and returns it changed: use the returned one. The same events give the same effects, and
- * an effect is started before the next event is given.
+ * Applies one event. Changes `state` in place: use the returned state. The same events give the same effects. Start the
+ * effects before the next event.
  */
 export function inbound<S extends InboundStanza, C>(
   state: InboundState<S, C>,
@@ -182,25 +182,25 @@ export class InboundState<S extends InboundStanza, C> {
   /** Ticks since the last message of the offline batch; undefined: no batch is awaited. */
   #quietTicks: number | undefined;
   readonly #chats = new Map<string, Chat<S, C>>();
-  /** Chats with stanzas to be decrypted; the first is next. */
-  readonly #turns = new Set<Chat<S, C>>();
+  /** Chats with stanzas to decrypt; the first is next. */
+  readonly #decryptQueue = new Set<Chat<S, C>>();
   /** Chats whose first message is ready. */
   readonly #deliverable = new Set<Chat<S, C>>();
   readonly #messages = new Map<string, Message<S, C>>();
-  /** Of them those without a slot; the oldest are forgotten. */
+  /** Known messages without a slot; the oldest are forgotten. */
   readonly #gone = new Set<Message<S, C>>();
   #decrypting: Arrival<S, C> | undefined;
-  /** Stanzas that were read, with the units that make that durable, in their order. */
+  /** Stanzas that were read, each with its unit, in the order of units. */
   #committing: Array<Arrival<S, C> & { unit: number }> = [];
   #durable = 0;
-  /** Messages that their senders were asked for, oldest first. */
+  /** Messages with a retry request, oldest first. */
   readonly #undecrypted = new Map<string, { stanza: S; order: bigint; failures: number; dueTick: number }>();
-  /** Journal rows of stored messages; without a tick they are kept until the offline batch has ended. */
+  /** Journal rows of stored messages, with the tick of their deletion; undefined: after the offline batch. */
   readonly #stored = new Map<string, number | undefined>();
   #bytes = 0;
   #unstored = 0;
   #delivering = 0;
-  /** The first chat that lost stanzas over this connection, which ends when the others of the chat are decrypted. */
+  /** The first chat with dropped stanzas; the connection ends when the chat's other stanzas are decrypted. */
   #overflowing: Chat<S, C> | undefined;
 
   /** @param lastOrder orders of new messages are above this one */
@@ -209,7 +209,7 @@ export class InboundState<S extends InboundStanza, C> {
     this.#limits = limits;
   }
 
-  /** Bytes of stanzas to be decrypted and of messages that core does not have. */
+  /** Bytes of stanzas to decrypt and of messages that core does not have. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -250,7 +250,7 @@ export class InboundState<S extends InboundStanza, C> {
         this.#closed();
         break;
       case 'offline-ended':
-        // After an overflow, what was dropped comes over the next connection.
+        // After an overflow, the next connection delivers what was dropped.
         if (this.#isConnected && !this.#overflowing) this.#offlineEnded();
         break;
       case 'unlinked':
@@ -300,17 +300,17 @@ export class InboundState<S extends InboundStanza, C> {
 
   // The connection
 
-  /** WhatsApp delivers again what has no receipt, and what is asked for may come with it. */
+  /** WhatsApp delivers stanzas without a receipt again, with messages that were requested again. */
   #closed(): void {
     this.#isConnected = false;
     this.#quietTicks = undefined;
     this.#overflowing = undefined;
-    for (const chat of this.#turns) {
+    for (const chat of this.#decryptQueue) {
       this.#bytes -= chat.waitingBytes;
       chat.waitingBytes = 0;
       chat.waiting = [];
     }
-    this.#turns.clear();
+    this.#decryptQueue.clear();
     for (const chat of [...this.#chats.values()]) {
       for (const message of chat.slots) this.#miss(message, undefined);
       this.#discardIfIdle(chat);
@@ -362,7 +362,7 @@ export class InboundState<S extends InboundStanza, C> {
     if (stanza.isOffline && this.#quietTicks !== undefined) this.#quietTicks = 0;
     const known = this.#messages.get(stanza.key);
     const chat = known && hasSlot(known) ? known.chat : this.#chatOf(stanza.chat);
-    // It would come before those that its chat lost.
+    // It would be delivered before the dropped stanzas of its chat.
     if (chat.shortConnection === this.#connection) {
       if (known) this.#miss(known, undefined);
       return;
@@ -373,18 +373,18 @@ export class InboundState<S extends InboundStanza, C> {
       message.state = 'waiting';
     }
     this.#enqueue(chat, { stanza, message, connection: this.#connection });
-    while (this.#bytes > this.#limits.maxBytes && this.#turns.size > 0) this.#dropOne();
+    while (this.#bytes > this.#limits.maxBytes && this.#decryptQueue.size > 0) this.#dropOne();
   }
 
   #enqueue(chat: Chat<S, C>, arrival: Arrival<S, C>): void {
     const { order } = arrival.message;
     let at = chat.waiting.length;
-    // What was missing goes before what came later: its chat waits for it.
+    // A missing message is decrypted before later ones: its chat waits for it.
     while (at > 0 && (chat.waiting[at - 1]?.message.order ?? 0n) > order) at -= 1;
     chat.waiting.splice(at, 0, arrival);
     chat.waitingBytes += arrival.stanza.bytes;
     this.#bytes += arrival.stanza.bytes;
-    this.#turns.add(chat);
+    this.#decryptQueue.add(chat);
   }
 
   #dequeue(chat: Chat<S, C>, from: 'first' | 'last'): Arrival<S, C> | undefined {
@@ -392,17 +392,17 @@ export class InboundState<S extends InboundStanza, C> {
     if (!arrival) return undefined;
     chat.waitingBytes -= arrival.stanza.bytes;
     this.#bytes -= arrival.stanza.bytes;
-    // Its next turn is after the others'.
-    this.#turns.delete(chat);
-    if (chat.waiting.length > 0) this.#turns.add(chat);
+    // The other chats are next.
+    this.#decryptQueue.delete(chat);
+    if (chat.waiting.length > 0) this.#decryptQueue.add(chat);
     this.#discardIfIdle(chat);
     return arrival;
   }
 
-  /** Drops the last stanza of the largest chat. Nobody acknowledged it: WhatsApp delivers it again. */
+  /** Drops the last stanza of the largest chat. It has no acknowledgement, so WhatsApp delivers it again. */
   #dropOne(): void {
     let largest: Chat<S, C> | undefined;
-    for (const chat of this.#turns) {
+    for (const chat of this.#decryptQueue) {
       if (!largest || chat.waitingBytes > largest.waitingBytes) largest = chat;
     }
     if (!largest) return;
@@ -416,7 +416,7 @@ export class InboundState<S extends InboundStanza, C> {
     if (!this.#overflowing || this.#decrypting || this.#committing.length > 0) return;
     this.#effects.push({ type: 'disconnect' });
     this.#closed();
-    // What is read and waits for a message that may never come must not fill the memory again.
+    // Messages that were read must not wait for a message that may not arrive: they would fill the memory again.
     for (const chat of [...this.#chats.values()]) {
       if (chat.slots.some(isRead)) this.#giveUpMissing(chat, () => true);
     }
@@ -449,14 +449,14 @@ export class InboundState<S extends InboundStanza, C> {
   /** The next chat with a stanza that may be decrypted now. */
   #eligible(): Chat<S, C> | undefined {
     const isFull = this.#unstored >= this.#limits.maxUnstored;
-    for (const chat of this.#turns) {
-      // Ready messages of a chat may wait for a stanza, which is decrypted however many they are.
+    for (const chat of this.#decryptQueue) {
+      // Ready messages of a chat may wait for this stanza, so it is decrypted despite the limit.
       if (!isFull || chat.slots[0]?.state === 'waiting') return chat;
     }
     return undefined;
   }
 
-  /** The same stanza again: its receipt was lost, or is not sent yet. */
+  /** The same stanza was delivered again: its receipt was lost, or is not sent yet. */
   #readAgain(arrival: Arrival<S, C>): void {
     const last = this.#committing.at(-1);
     if (arrival.message.state === 'committing' && last)
@@ -487,7 +487,7 @@ export class InboundState<S extends InboundStanza, C> {
     const arrival = this.#takeDecrypting(stanza);
     if (!arrival) return;
     const { message } = arrival;
-    // Nothing can be said to WhatsApp about it.
+    // It can be neither acknowledged nor refused now.
     if (why === 'not-tried' || this.#isOver(arrival)) {
       this.#miss(message, undefined);
       return;
@@ -582,14 +582,14 @@ export class InboundState<S extends InboundStanza, C> {
     message.state = 'ready';
   }
 
-  // Messages that come another way, or not at all
+  // Messages without a stanza, and messages that do not arrive
 
   #journalled({ stanza, order, content, bytes, behind }: EventOf<S, C, 'journalled'>): void {
     const { key, hash } = stanza;
     if (order > this.#lastOrder) this.#lastOrder = order;
     const known = this.#messages.get(key);
     if (known && isRead(known)) {
-      // A further row of the same message is of no use.
+      // Another row of the same message is not needed.
       if (known.hash !== hash) this.#stored.set(hash, undefined);
       return;
     }
@@ -664,7 +664,7 @@ export class InboundState<S extends InboundStanza, C> {
     return chat;
   }
 
-  /** A new message, without a slot. */
+  /** Adds a new message, without a slot. */
   #know(key: string, chat: Chat<S, C>, order?: bigint): Message<S, C> {
     if (order === undefined) this.#lastOrder += 1n;
     const message: Message<S, C> = {
@@ -683,7 +683,7 @@ export class InboundState<S extends InboundStanza, C> {
     return message;
   }
 
-  /** The chat's next slot, unless the message has one. */
+  /** Gives the message the next slot of the chat, unless it has one. */
   #takeSlot(message: Message<S, C>, chat: Chat<S, C>): void {
     if (hasSlot(message)) return;
     this.#gone.delete(message);
@@ -704,14 +704,14 @@ export class InboundState<S extends InboundStanza, C> {
     this.#undecrypted.delete(message.key);
   }
 
-  /** It comes again, or is given up: at `dueTick`, or when the offline batch has ended. Unless it is arriving. */
+  /** Marks the message as missing until `dueTick` or the end of the offline batch, unless a stanza of it is waiting. */
   #miss(message: Message<S, C>, dueTick: number | undefined): void {
     if (!hasSlot(message) || isRead(message) || this.#isArriving(message)) return;
     message.state = 'missing';
     message.dueTick = dueTick;
   }
 
-  /** A stanza of it waits for its decryption, over this connection. */
+  /** Whether a stanza of the message waits for decryption, over this connection. */
   #isArriving(message: Message<S, C>): boolean {
     const { waiting } = message.chat;
     if (this.#decrypting?.message === message && !this.#isOver(this.#decrypting)) return true;
@@ -722,13 +722,13 @@ export class InboundState<S extends InboundStanza, C> {
     for (const message of chat.slots) {
       if (message.state === 'missing' && isDue(message.dueTick)) this.#setGone(message, 'given-up');
     }
-    const left = chat.slots.filter(hasSlot);
-    if (left.length === chat.slots.length) return;
-    chat.slots = left;
+    const remaining = chat.slots.filter(hasSlot);
+    if (remaining.length === chat.slots.length) return;
+    chat.slots = remaining;
     this.#advance(chat);
   }
 
-  /** The message gives its slot free; those behind it go on. */
+  /** Frees the slot of the message, so that the messages after it are delivered. */
   #leave(message: Message<S, C>, state: 'done' | 'given-up'): void {
     const { chat } = message;
     if (isRead(message)) {
@@ -740,7 +740,7 @@ export class InboundState<S extends InboundStanza, C> {
     this.#advance(chat);
   }
 
-  /** It is known for a while, in case it comes again. */
+  /** Keeps the message for a while, in case it is delivered again. */
   #setGone(message: Message<S, C>, state: 'done' | 'given-up'): void {
     message.state = state;
     message.content = undefined;

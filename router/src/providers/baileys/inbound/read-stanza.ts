@@ -28,7 +28,7 @@ export interface OwnJids {
 
 type Attrs = BinaryNode['attrs'];
 
-/** What Baileys makes of a stanza is logged by the caller. */
+/** Baileys logs nothing here: the caller logs the result. */
 const SILENT = {
   level: 'silent',
   child: () => SILENT,
@@ -40,28 +40,28 @@ const SILENT = {
 };
 
 const CIPHERTEXTS = new Set(['pkmsg', 'msg', 'skmsg']);
-/** What a waiting stanza or a decrypted message takes beside its bytes. */
+/** Estimated memory of a waiting stanza or a decrypted message in addition to its bytes. */
 const OVERHEAD_BYTES = 2_500;
 
-/** An ordinary message: Signal ciphertexts of a person or a group member. */
+/** The stanza of an ordinary message: Signal ciphertexts of a person or a group member. */
 export interface OrdinaryStanza extends InboundStanza {
   readonly attrs: Attrs;
-  /** Without its content once it is of no more use. */
+  /** Its content is removed when it is not needed any more. */
   node: BinaryNode;
   readonly id: string;
-  /** The JID that the ciphertexts are from, device included. */
+  /** The JID of the device that made the ciphertexts. */
   readonly author: string;
   readonly receipt: { to: string; participant: string | undefined; isOwn: boolean };
-  /** The number and the LID that the stanza names for its author. */
+  /** The number and the LID of the author, if the stanza names both. */
   readonly pair: LIDMapping | undefined;
   readonly hasPreKey: boolean;
 }
 
 /**
- * Reads the stanzas that wa2ai handles itself. Everything else is Baileys': peer messages of the own phone, status,
- * newsletters, `unavailable`, `plaintext`, `msmsg`, and what is malformed.
- * @param chatOf names the chat of a stanza
- * @returns undefined: give it to Baileys' own listener
+ * Reads a stanza that wa2ai handles itself. Baileys handles all others: peer messages of the own phone, status updates,
+ * newsletters, `unavailable`, `plaintext`, `msmsg`, and malformed stanzas.
+ * @param chatOf gives the name of a stanza's chat
+ * @returns undefined for a stanza that Baileys' own listener must handle
  */
 export function ordinaryStanza(
   node: BinaryNode,
@@ -92,7 +92,7 @@ export function ordinaryStanza(
   return stanza && { ...stanza, bytes, hasPreKey, hash: hash.digest('hex') };
 }
 
-/** What the attributes of a message stanza say; undefined for a malformed one. */
+/** Reads the attributes of a message stanza; undefined for a malformed one. */
 export function describe(
   node: BinaryNode,
   own: OwnJids,
@@ -138,12 +138,12 @@ function pairOf(jid: string, alternate: string | null | undefined): LIDMapping |
   return undefined;
 }
 
-/** Names a message within an account: chat, writer and WhatsApp id, in the form of Baileys' upserts. */
+/** The key of a message within an account: chat, sender and WhatsApp id, in the form of Baileys' upserts. */
 export function messageKeyOf({ key }: WAMessage): string {
   return `${bareJid(key.remoteJid)} ${bareJid(key.participant)} ${key.id ?? ''}`;
 }
 
-/** The chat's JID, without a device, in a message's name. */
+/** The chat's JID, without a device, in a message key. */
 export function chatJidOf(messageKey: string): string {
   return messageKey.slice(0, messageKey.indexOf(' '));
 }
@@ -152,7 +152,7 @@ function bareJid(jid: string | null | undefined): string {
   return jid ? jid.replace(/[:_][^@]*(?=@)/, '') : '';
 }
 
-/** The chat's JID, and the number and LID that a stanza gives for a person's chat. */
+/** The chat's JID, and the number and LID that a stanza names for the chat of a person. */
 export function chatAddressesOf(attrs: Attrs): { jid: string; phone?: string; lid?: string } {
   const found: { jid: string; phone?: string; lid?: string } = {
     jid: bareJid(attrs.recipient ?? attrs.from),
@@ -169,7 +169,7 @@ export function chatAddressesOf(attrs: Attrs): { jid: string; phone?: string; li
   return found;
 }
 
-/** The keys that decrypting the stanza asks for. */
+/** The keys that the decryption of the stanza reads. */
 export function keysOf({ attrs, author, pair, hasPreKey }: OrdinaryStanza): KeyName[] {
   const names: KeyName[] = [];
   const device = jidDecode(author)?.device ?? 0;
@@ -192,9 +192,9 @@ export function keysOf({ attrs, author, pair, hasPreKey }: OrdinaryStanza): KeyN
 
 export type StanzaReading =
   | { kind: 'message'; message: WAMessage }
-  /** It brought its author's group key, and nothing that the author wrote. */
+  /** It contained its author's group key and no message. */
   | { kind: 'key-only' }
-  /** Its keys were used: it was read before. */
+  /** Its message keys were used before, so it was read before. */
   | { kind: 'spent' }
   | { kind: 'failed' };
 
@@ -217,14 +217,14 @@ export async function readStanza(
     return { kind: isSpent ? 'spent' : 'failed' };
   }
   if (isKeyOnly) return { kind: 'key-only' };
-  // A part that was not read is of no matter when another has the message.
+  // A part that could not be decrypted does not matter when another part has the message.
   message.messageStubType = undefined;
   message.messageStubParameters = undefined;
   cleanMessage(message, own.id, own.lid);
   return { kind: 'message', message };
 }
 
-/** The row of a stanza that was read: its plaintexts, and its attributes without the ciphertexts. */
+/** The journal row of a stanza that was read: its plaintexts and its attributes, without the ciphertexts. */
 export function journalEntryOf(
   { attrs, hash, id, node }: OrdinaryStanza,
   order: bigint,
@@ -256,12 +256,12 @@ const storedStanza = z.object({
 
 type StoredStanza = z.output<typeof storedStanza>;
 
-/** A journal row: the message, or the attributes, when they can be read, of a message that cannot. */
+/** A journal row: its message, or an unreadable row with its attributes if these can be read. */
 export type JournalledMessage =
   | { stanza: OrdinaryStanza; order: bigint; message: WAMessage; behind: Earlier[] }
   | { unreadable: JournalEntry | DamagedEntry; stanza: OrdinaryStanza | undefined };
 
-/** Reads a journal row as `readStanza` read its stanza. */
+/** Reads a journal row, with the result that `readStanza` had for its stanza. */
 export async function readJournalEntry(
   entry: JournalEntry | DamagedEntry,
   own: OwnJids,
@@ -286,7 +286,7 @@ export async function readJournalEntry(
   return { stanza, order: entry.stanzaOrder, message: reading.message, behind };
 }
 
-/** A repository for parts that are plaintexts already. */
+/** A Signal repository for parts that are plaintexts already. */
 const PLAINTEXTS = {
   lidMapping: { getLIDForPN: async () => null, storeLIDPNMappings: async () => undefined },
   migrateSession: async () => undefined,
@@ -303,7 +303,7 @@ function plaintextsOf(plaintext: Uint8Array, lengths: readonly number[] | undefi
   });
 }
 
-/** @returns undefined for bytes that `journalEntryOf` never made */
+/** @returns undefined for bytes that `journalEntryOf` did not make */
 function decodeStored(bytes: Uint8Array): StoredStanza | undefined {
   try {
     return storedStanza.parse(JSON.parse(Buffer.from(bytes).toString()));
@@ -312,14 +312,14 @@ function decodeStored(bytes: Uint8Array): StoredStanza | undefined {
   }
 }
 
-/** What a message takes in memory, roughly. */
+/** The estimated memory of a message, in bytes. */
 export function messageBytes(plaintexts: readonly Uint8Array[]): number {
   return plaintexts.reduce((sum, { byteLength }) => sum + byteLength, OVERHEAD_BYTES);
 }
 
 /**
- * The record of a message that is given up, in the form of a message that Baileys could not decrypt; undefined for a
- * malformed one. Its id differs from the message's: if the text comes later, it counts as new.
+ * The record of a message that was given up, in the form of a message that Baileys could not decrypt; undefined for
+ * malformed attributes. Its id differs from the message's id, so that a text that arrives later is a new message.
  */
 export function undecryptableRecord(attrs: Attrs, own: OwnJids): WAMessage | undefined {
   let message: WAMessage;

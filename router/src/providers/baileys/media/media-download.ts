@@ -10,12 +10,12 @@ const TIMEOUT_MS = 30_000;
 const MAC_BYTES = 10;
 /** Padding and MAC of an encrypted file. */
 const ENCRYPTION_BYTES = 16 + MAC_BYTES;
-/** What WhatsApp answers about a file that it no longer has. */
+/** HTTP statuses for a file that WhatsApp no longer has. */
 const GONE = new Set([401, 403, 404, 410]);
 
 export interface DownloadOptions {
   clock: Clock;
-  /** Default WhatsApp's own. */
+  /** Default: WhatsApp's. */
   host?: string;
   /** Longest time of a download in milliseconds. Default 30,000. */
   timeoutMs?: number;
@@ -23,15 +23,16 @@ export interface DownloadOptions {
 }
 
 /**
- * Fetches and decrypts a file, from our host and by the reference's path: no socket takes part. Baileys' own download
- * knows no limit of size or time, follows the host that a stranger's message names, and checks neither MAC nor hash.
- * @throws {MediaError} in each way that its codes name; the sentences contain no address and no key
+ * Downloads and decrypts a file, from WhatsApp's host by the path of the reference, without a socket. Baileys' own
+ * download has no limit of size or time, uses the host that the sender's message names, and checks neither MAC nor
+ * hash.
+ * @throws {MediaError} with each of its codes; the sentences contain no address and no key
  * @throws the signal's reason when `signal` aborts
  */
 export async function downloadMedia(reference: string, options: DownloadOptions): Promise<Uint8Array> {
   const file = readReference(reference);
   if (!file) throw new MediaError('MEDIA_GONE', 'The message does not say how to get its file.');
-  refuseLarge(file.sizeBytes);
+  checkSize(file.sizeBytes);
   const { clock, signal, timeoutMs = TIMEOUT_MS } = options;
   const limited = new AbortController();
   const done = new AbortController();
@@ -43,11 +44,12 @@ export async function downloadMedia(reference: string, options: DownloadOptions)
     () => undefined,
   );
   try {
-    return await opened(await fetched(file.path, options.host ?? WHATSAPP_HOST, limited.signal), file);
+    const encrypted = await fetchEncrypted(file.path, options.host ?? WHATSAPP_HOST, limited.signal);
+    return await decryptFile(encrypted, file);
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof MediaError) throw error;
-    const what = limited.signal.aborted ? `did not come within ${timeoutMs} ms` : 'could not be fetched';
+    const what = limited.signal.aborted ? `did not arrive within ${timeoutMs} ms` : 'could not be downloaded';
     throw new MediaError('MEDIA_UNAVAILABLE', `The file of the message ${what} from WhatsApp's servers.`, {
       cause: error,
     });
@@ -57,12 +59,12 @@ export async function downloadMedia(reference: string, options: DownloadOptions)
   }
 }
 
-function refuseLarge(sizeBytes: number | undefined): void {
+function checkSize(sizeBytes: number | undefined): void {
   if (sizeBytes === undefined || sizeBytes <= MAX_MEDIA_BYTES) return;
   throw new MediaError('MEDIA_TOO_LARGE', `The file of the message has more than ${MAX_MEDIA_BYTES} bytes.`);
 }
 
-async function fetched(path: string, host: string, signal: AbortSignal): Promise<Buffer> {
+async function fetchEncrypted(path: string, host: string, signal: AbortSignal): Promise<Buffer> {
   const response = await fetch(`https://${host}${path}`, {
     headers: { origin: DEFAULT_ORIGIN },
     redirect: 'manual',
@@ -77,18 +79,19 @@ async function fetched(path: string, host: string, signal: AbortSignal): Promise
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    refuseLarge(size - ENCRYPTION_BYTES);
+    checkSize(size - ENCRYPTION_BYTES);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
-/** Decrypts the file after checking that it is the one that the sender meant. */
-async function opened(encrypted: Buffer, file: MediaReference): Promise<Uint8Array> {
+/** Decrypts the file, and checks before and after that it is the one that the sender sent. */
+async function decryptFile(encrypted: Buffer, file: MediaReference): Promise<Uint8Array> {
   const broken = (what: string) => new MediaError('MEDIA_BROKEN', `The file of the message ${what}.`);
-  if (!sha256(encrypted).equals(file.fileEncSha256)) throw broken('has another hash than the message says');
+  if (!sha256(encrypted).equals(file.fileEncSha256))
+    throw broken('does not have the hash that the message names');
   const { iv, cipherKey, macKey } = await getMediaKeys(file.mediaKey, file.type);
-  if (!macKey || encrypted.length <= MAC_BYTES) throw broken('is no encrypted file');
+  if (!macKey || encrypted.length <= MAC_BYTES) throw broken('is not an encrypted file');
   const ciphertext = encrypted.subarray(0, -MAC_BYTES);
   const mac = createHmac('sha256', macKey).update(iv).update(ciphertext).digest().subarray(0, MAC_BYTES);
   if (!timingSafeEqual(mac, encrypted.subarray(-MAC_BYTES))) throw broken('has a wrong MAC');
@@ -99,8 +102,9 @@ async function opened(encrypted: Buffer, file: MediaReference): Promise<Uint8Arr
   } catch (error) {
     throw new MediaError('MEDIA_BROKEN', 'The file of the message cannot be decrypted.', { cause: error });
   }
-  if (!sha256(bytes).equals(file.fileSha256)) throw broken('has another hash inside than the message says');
-  refuseLarge(bytes.length);
+  if (!sha256(bytes).equals(file.fileSha256))
+    throw broken('does not have the hash that the message names once it is decrypted');
+  checkSize(bytes.length);
   return bytes;
 }
 

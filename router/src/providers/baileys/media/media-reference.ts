@@ -17,16 +17,17 @@ const storedReference = z.object({
   fileSha256: base64(32),
   fileEncSha256: base64(32),
   sizeBytes: z.number().optional(),
-  /** The message of the file, by which the phone can be asked for it again. */
+  /** The message with the file: a request to the phone names it. */
   message: z.object({ id: z.string(), remoteJid: z.string(), participant: z.string().optional() }).optional(),
 });
 
-/** Where a file is and what it must be; the key in it makes it a secret. */
+/** Where a file is stored, its key and its hashes. The key makes it a secret. */
 export type MediaReference = z.output<typeof storedReference>;
 
 /**
- * The text that stands for a file in the inbox; `` when the message does not say enough to fetch it.
- * Only the path is kept: the host is ours to choose, whatever a message names. An address of a foreign host gives none.
+ * The reference to a file, as text for the inbox; `` when the message does not have all that a download needs.
+ * Of a URL only the path is stored: wa2ai chooses the host, not the message. A URL of a foreign host gives no
+ * reference.
  */
 export function writeReference(type: FileType, media: Record<string, unknown>, sizeBytes?: number): string {
   const path = pathOf(media);
@@ -38,7 +39,7 @@ export function writeReference(type: FileType, media: Record<string, unknown>, s
   return JSON.stringify({ type, path, mediaKey, fileSha256, fileEncSha256, sizeBytes });
 }
 
-/** The reference with some of it replaced; `` stays what it is. */
+/** The reference with some fields replaced; `` is returned unchanged. */
 export function changeReference(
   reference: string,
   change: Partial<Pick<MediaReference, 'path' | 'message'>>,
@@ -46,7 +47,7 @@ export function changeReference(
   return reference === '' ? '' : JSON.stringify({ ...JSON.parse(reference), ...change });
 }
 
-/** What `writeReference` wrote; undefined for anything else. */
+/** Reads a text of `writeReference`; undefined for any other text. */
 export function readReference(text: string): MediaReference | undefined {
   try {
     return storedReference.safeParse(JSON.parse(text)).data;
@@ -59,7 +60,7 @@ function pathOf({ directPath, url }: Record<string, unknown>): string | undefine
   if (typeof directPath === 'string' && isPath(directPath)) return directPath;
   if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
   const { protocol, hostname, pathname, search } = new URL(url);
-  // The path of a foreign address is no file of WhatsApp's: looking for it there, and asking the phone, takes long.
+  // WhatsApp does not have a file of a foreign URL: a download and a request to the phone would only take time.
   if (protocol !== 'https:' || !hostname.endsWith('.whatsapp.net')) return undefined;
   return isPath(pathname + search) ? pathname + search : undefined;
 }

@@ -10,22 +10,22 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import { within } from '../../../core/time-limit.ts';
 import { changeReference, readReference } from './media-reference.ts';
 
-/** The phone that has the file may be off. */
+/** Longest wait for the phone, which may be switched off. */
 const ANSWER_TIMEOUT_MS = 15_000;
 
 export interface ReloadOptions {
   clock: Clock;
   /** The account's own JID. */
   ownJid: string;
-  /** Longest wait for the phone, in milliseconds. Default 15,000. */
+  /** Longest wait for the phone, in milliseconds. Default: 15,000. */
   timeoutMs?: number;
 }
 
 /**
- * Asks the account's phone, which has the message too, to upload a file again that WhatsApp's servers have deleted.
- * Baileys' own function listens for ever when no answer comes.
+ * Requests from the account's phone, which has the message too, to upload a file again that WhatsApp's servers have
+ * deleted. Baileys' own function keeps its listener when no response arrives.
  * @returns the reference with the file's new path
- * @throws {MediaError} MEDIA_GONE: no phone has it any more, or none answered
+ * @throws {MediaError} MEDIA_GONE: the phone no longer has it, or did not answer
  */
 export async function reloadFile(
   reference: string,
@@ -33,7 +33,8 @@ export async function reloadFile(
   options: ReloadOptions,
 ): Promise<string> {
   const file = readReference(reference);
-  if (!file?.message) throw gone('The message does not say whom to ask for its file.');
+  if (!file?.message)
+    throw gone('The file cannot be requested from the phone: the id of its message is unknown.');
   const { message, mediaKey } = file;
   const { clock, ownJid, timeoutMs = ANSWER_TIMEOUT_MS } = options;
   const done = new AbortController();
@@ -41,16 +42,17 @@ export async function reloadFile(
   try {
     await socket.sendNode(encryptMediaRetryRequest({ ...message, fromMe: false }, mediaKey, ownJid));
     const update = await within(clock, timeoutMs, answer);
-    if (!update) throw gone('The phone was asked for the file of the message once more and did not answer.');
-    if (!update.media) throw gone('The phone does not have the file of the message any more.');
+    if (!update)
+      throw gone('The phone was asked to upload the file of the message again and did not answer.');
+    if (!update.media) throw gone('The phone no longer has the file of the message.');
     const { result, directPath } = decryptMediaRetryData(update.media, mediaKey, message.id);
     if (result !== proto.MediaRetryNotification.ResultType.SUCCESS || !directPath?.startsWith('/')) {
-      throw gone('The phone could not upload the file of the message once more.');
+      throw gone('The phone could not upload the file of the message again.');
     }
     return changeReference(reference, { path: directPath });
   } catch (error) {
     if (error instanceof MediaError) throw error;
-    throw gone('The file of the message could not be asked for once more.', error);
+    throw gone('The file of the message could not be requested from the phone.', error);
   } finally {
     done.abort();
   }

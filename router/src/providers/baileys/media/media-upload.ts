@@ -12,9 +12,9 @@ import { within } from '../../../core/time-limit.ts';
 import { createBaileysLogger } from '../connection/baileys-logger.ts';
 import { field } from '../field.ts';
 
-/** Longest wait for one answer of the upload server. */
+/** Longest wait for one response of the upload server. */
 const UPLOAD_TIMEOUT_MS = 60_000;
-/** Longest time of the whole upload: WhatsApp names the hosts first, and several may be tried. */
+/** Longest time of the whole upload: WhatsApp first names its hosts, and Baileys may use several of them. */
 const WHOLE_TIMEOUT_MS = 150_000;
 /** DisconnectReason.connectionClosed. */
 const CONNECTION_CLOSED = 428;

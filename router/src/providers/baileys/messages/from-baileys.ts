@@ -9,7 +9,7 @@ import type {
 import { changeReference } from '../media/media-reference.ts';
 import { type ContentIgnoredReason, type MessageContent, readContent, words } from './message-content.ts';
 
-/** Why a stored message is never answered, in order of precedence: the first that applies is recorded. */
+/** Why a stored message is never answered, in order of precedence: the first that applies is stored. */
 export type IgnoredReason =
   | 'history'
   | 'own-message'
@@ -18,12 +18,12 @@ export type IgnoredReason =
   | 'too-old'
   | ContentIgnoredReason;
 
-/** What is known around a message; times are epoch milliseconds, numbers and LIDs bare digits. */
+/** The context of a message; times are epoch milliseconds, numbers and LIDs bare digits. */
 export interface FromBaileysContext {
   accountId: string;
   ownPhone?: string;
   ownLid?: string;
-  /** `append` was queued at WhatsApp while offline, and is answered like `notify`. */
+  /** `append`: queued at WhatsApp while the account was offline; answered like `notify`. */
   upsertType: 'notify' | 'append' | 'history';
   stanzaOrder: bigint;
   nowMs: number;
@@ -38,7 +38,7 @@ export type FromBaileysResult =
   | { kind: 'skip'; reason: string };
 
 type Person = { phone?: string; lid?: string };
-type Place = {
+type Origin = {
   chat: ChatAddress;
   sender: Person;
   replyTo?: string;
@@ -57,29 +57,30 @@ const MAX_AHEAD_MS = 24 * 60 * 60 * 1000;
 /**
  * Translates a message of Baileys' `messages.upsert` into what core stores. Pure and total: no proto makes it throw.
  *
- * Everything a person wrote or did becomes a message; what is not to be answered carries an `ignoredReason`
- * (`IgnoredReason`): own messages except in the self-chat (core decides on those), status updates, history, too old, reactions, votes, deletions, pins, calls. What
- * only machines exchange is a `skip`: key distribution, app state, history notices, disappearing-message settings,
- * group events, peer messages, newsletters, and addresses that are no chat.
+ * Everything that a person wrote or did becomes a message. A message that must not be answered has an `ignoredReason`
+ * (`IgnoredReason`): own messages except in the self-chat (core decides on those), status updates, history, old
+ * messages, reactions, votes, deletions, pins, calls. Traffic between machines is a `skip`: key distribution, app
+ * state, history notices, disappearing-message settings, group events, peer messages, newsletters, and addresses that
+ * are not a chat.
  *
- * An undecryptable stanza is kind `undecryptable`; its text may still come later under the same id.
- * Every address that the stanza carries is taken: `remoteJid` and `remoteJidAlt`, `participant` and `participantAlt`,
- * one of which is a number and the other a LID, in either order; a number that is missing is asked of `pnForLid`.
- * `sentAtMs` is WhatsApp's time; without a usable one, or one more than a day ahead of `nowMs`, it is `nowMs`.
+ * An undecryptable stanza is kind `undecryptable`; its text may arrive later with the same id.
+ * All addresses of the stanza are used: `remoteJid` and `remoteJidAlt`, `participant` and `participantAlt`. One of a
+ * pair is a number and the other a LID, in either order; `pnForLid` gives a missing number. `sentAtMs` is WhatsApp's
+ * time; without a usable one, or one more than a day ahead of `nowMs`, it is `nowMs`.
  */
 export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysResult {
   const key = m?.key;
   const id = words(key?.id);
   if (!id || id.length > MAX_ID_CHARS) return skip('bad-id');
   if (m.category === 'peer') return skip('peer');
-  const place = placeOf(m, ctx);
-  if (typeof place === 'string') return skip(place);
+  const origin = originOf(m, ctx);
+  if (typeof origin === 'string') return skip(origin);
   const content = contentOf(m);
   if ('skip' in content) return skip(content.skip);
 
   const sentAtMs = sentAt(m.messageTimestamp, ctx.nowMs);
   const ignoredReason =
-    place.ignoredReason ??
+    origin.ignoredReason ??
     (ctx.nowMs - sentAtMs > ctx.maxMessageAgeMs ? 'too-old' : undefined) ??
     content.ignoredReason;
   const mentions = mentionsOf(content);
@@ -89,9 +90,9 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
     message: {
       accountId: ctx.accountId,
       waMessageId: id,
-      chat: place.chat,
-      ...(place.replyTo !== undefined && { replyTo: place.replyTo }),
-      sender: pushName ? { ...place.sender, pushName } : place.sender,
+      chat: origin.chat,
+      ...(origin.replyTo !== undefined && { replyTo: origin.replyTo }),
+      sender: pushName ? { ...origin.sender, pushName } : origin.sender,
       kind: content.kind,
       text: content.text,
       ...(content.quotedText !== undefined && { quotedText: content.quotedText }),
@@ -99,7 +100,7 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
       ...(content.media && { media: withMessage(content.media, key) }),
       sentAtMs,
       stanzaOrder: ctx.stanzaOrder,
-      ...(place.isSelfChat && { isSelfChat: true }),
+      ...(origin.isSelfChat && { isSelfChat: true }),
       ...(ignoredReason !== undefined && { ignoredReason }),
       ...(content.editOf !== undefined && { editOf: content.editOf }),
     },
@@ -122,7 +123,7 @@ function mentionsOf({ mentioned = [] }: MessageContent): MentionedAddress[] {
   return [...mentions.values()];
 }
 
-/** The media with the message that brought it. */
+/** The media, with a reference that names its message. */
 function withMessage(media: InboundMedia, key: WAMessage['key']): InboundMedia {
   const { id, remoteJid, participant } = key;
   if (!id || !remoteJid) return media;
@@ -142,8 +143,8 @@ function contentOf(m: WAMessage): MessageContent | { skip: string } {
   return { skip: 'chat-event' };
 }
 
-/** The chat and its writer, or the reason why there is no chat. */
-function placeOf(m: WAMessage, ctx: FromBaileysContext): Place | string {
+/** The chat and the sender of a message, or the reason why there is no chat. */
+function originOf(m: WAMessage, ctx: FromBaileysContext): Origin | string {
   const { key } = m;
   const remote = parse(key.remoteJid);
   if (!remote) return 'unknown-address';
@@ -156,7 +157,7 @@ function placeOf(m: WAMessage, ctx: FromBaileysContext): Place | string {
     const fromMe = key.fromMe === true || isSelfChat;
     const chat: ChatAddress = { kind: 'person', ...person };
     const sender = fromMe ? own(ctx, person) : person;
-    // The address the person used last is the one their phone shows the chat under.
+    // The phone shows the chat under the address that the person used last.
     const replyTo = remote.kind === 'lid' ? lidJid(remote.lid) : phoneJid(remote.phone);
     const ownReason = fromMe && !isSelfChat ? ('own-message' as const) : undefined;
     return { chat, sender, replyTo, isSelfChat, ignoredReason: history ?? ownReason };
@@ -180,8 +181,8 @@ function placeOf(m: WAMessage, ctx: FromBaileysContext): Place | string {
 }
 
 /**
- * The other side of a 1:1 chat. In a message of one's own from another device, Baileys fills `remoteJidAlt` from the
- * sender's attributes, so it may be one's own second address: joined with the partner, two people would become one.
+ * The other person of a 1:1 chat. In an own message from another device, Baileys sets `remoteJidAlt` from the sender's
+ * attributes, so it may be the account's second address: merged with the partner, two people would become one.
  */
 function chatPartner(m: WAMessage, ctx: FromBaileysContext): Person {
   const { key } = m;

@@ -4,7 +4,7 @@ import type { MediaKind, MessageKind } from '../../../core/models.ts';
 import type { InboundMedia } from '../../../core/ports/inbox.ts';
 import { type FileType, writeReference } from '../media/media-reference.ts';
 
-/** What a decrypted WhatsApp message says, with every wrapper taken off. */
+/** The content of a decrypted WhatsApp message, without its envelopes. */
 export interface MessageContent {
   kind: MessageKind;
   text: string;
@@ -14,7 +14,7 @@ export interface MessageContent {
   mentioned?: string[];
   /** WhatsApp id of the message that this one replaces. */
   editOf?: string;
-  /** Set: a person did something that is kept and never answered (see `IgnoredReason`). */
+  /** Set when a person did something that is stored and never answered (see `IgnoredReason`). */
   ignoredReason?: ContentIgnoredReason;
 }
 
@@ -35,7 +35,7 @@ export type ContentIgnoredReason =
 type Key = keyof proto.IMessage;
 type Node = Record<string, unknown>;
 
-/** WhatsApp's apps let a person type 65,536 characters; four times that is kept, the rest of a text is cut off. */
+/** WhatsApp's apps accept 65,536 typed characters; wa2ai stores four times that and cuts off the rest. */
 export const MAX_TEXT_CHARS = 262_144;
 
 const MAX_MIME_CHARS = 100;
@@ -43,7 +43,9 @@ const MAX_FILE_NAME_CHARS = 200;
 
 const MAX_DEPTH = 12;
 
-/** Envelopes of the form `{ message }`; WAProto calls them FutureProofMessage, and DeviceSentMessage has the same form. */
+/**
+ * Envelopes of the form `{ message }`; WAProto calls them FutureProofMessage, and DeviceSentMessage has the same form.
+ */
 const WRAPPERS: Key[] = [
   'deviceSentMessage',
   'ephemeralMessage',
@@ -68,7 +70,7 @@ const WRAPPERS: Key[] = [
   'commentMessage',
 ];
 
-/** Kinds of text: where the words are, most telling first. */
+/** Kinds of text: the paths of their words, the best first. */
 const TEXTS: Array<[Key, string[]]> = [
   ['extendedTextMessage', ['text']],
   ['buttonsResponseMessage', ['selectedDisplayText', 'selectedButtonId']],
@@ -96,7 +98,9 @@ const TEXTS: Array<[Key, string[]]> = [
   ],
 ];
 
-/** Media and cards: a caption makes them `text`; the last list is what stands for them when they are quoted. */
+/**
+ * Media and cards: a caption makes them `text`; the last list has the paths of the text to use when they are quoted.
+ */
 const CARDS: Array<[Key, MessageKind, string[], string[]]> = [
   ['imageMessage', 'image', ['caption'], []],
   ['videoMessage', 'video', ['caption'], []],
@@ -116,7 +120,7 @@ const CARDS: Array<[Key, MessageKind, string[], string[]]> = [
   ['eventMessage', 'other', [], ['name']],
 ];
 
-/** Cards that carry a file: its kind, the kind of its key, and what it is when the sender does not say. */
+/** Cards with a file: its kind, the kind of its key, and its MIME type when the sender names none. */
 const FILES: Partial<Record<Key, [MediaKind, FileType, string]>> = {
   imageMessage: ['image', 'image', 'image/jpeg'],
   videoMessage: ['video', 'video', 'video/mp4'],
@@ -126,7 +130,7 @@ const FILES: Partial<Record<Key, [MediaKind, FileType, string]>> = {
   stickerMessage: ['sticker', 'sticker', 'image/webp'],
 };
 
-/** Kept for the record and never answered: the reason and, where there is one, the text. */
+/** Stored and never answered: the reason, and the paths of the text if there is one. */
 const IGNORED: Array<[Key, MessageKind, ContentIgnoredReason, string[]]> = [
   ['reactionMessage', 'reaction', 'reaction', ['text']],
   ['encReactionMessage', 'reaction', 'reaction', []],
@@ -141,7 +145,7 @@ const IGNORED: Array<[Key, MessageKind, ContentIgnoredReason, string[]]> = [
   ['bcallMessage', 'other', 'call', []],
   ['scheduledCallCreationMessage', 'other', 'call', []],
   ['scheduledCallEditMessage', 'other', 'call', []],
-  // The pictures of an album follow as messages of their own.
+  // The pictures of an album follow as separate messages.
   ['albumMessage', 'other', 'album', []],
   ['statusMentionMessage', 'other', 'status-mention', []],
   ['groupStatusMentionMessage', 'other', 'status-mention', []],
@@ -149,7 +153,7 @@ const IGNORED: Array<[Key, MessageKind, ContentIgnoredReason, string[]]> = [
   ['placeholderMessage', 'undecryptable', 'undecryptable', []],
 ];
 
-/** Traffic between machines: it carries keys or bookkeeping, and no person wrote it. */
+/** Traffic between machines: keys or bookkeeping that no person wrote. */
 const BOOKKEEPING = new Set<string>([
   'senderKeyDistributionMessage',
   'fastRatchetKeySenderKeyDistributionMessage',
@@ -160,15 +164,16 @@ const BOOKKEEPING = new Set<string>([
   'messageHistoryBundle',
 ] satisfies Key[]);
 
-/** proto.Message.ProtocolMessage.Type, as far as it concerns a reader. */
+/** The values of proto.Message.ProtocolMessage.Type that are read here. */
 const REVOKE = 0;
 const MESSAGE_EDIT = 14;
 
 /**
- * Reads what a message says. Total: any value gives an answer, whatever its fields contain.
- * Media with a caption is `text`; the other kinds have no text of a person's, so theirs is ''. A kind that wa2ai does not know is `other`, so that it is stored and not lost.
+ * Reads the content of a message. Total: no value makes it throw.
+ * Media with a caption is `text`; the other kinds have no text that a person wrote, so their text is ''. A kind that
+ * wa2ai does not know is `other`, so that it is stored and not lost.
  * @param message `WAMessage.message`, of any version and depth of wrapping
- * @returns the content, or `skip` with a reason when there is nothing that a person wrote or did
+ * @returns the content, or `skip` with a reason when it has nothing that a person wrote or did
  */
 export function readContent(message: unknown): MessageContent | { skip: string } {
   const { node, editOf } = unwrap(message);
@@ -217,19 +222,19 @@ function readNode(node: Node): MessageContent | { skip: string } {
 function mediaOf(key: Key, inner: Node): InboundMedia | undefined {
   const file = FILES[key];
   if (!file) return undefined;
-  const [kind, type, usual] = file;
+  const [kind, type, defaultMimeType] = file;
   const sizeBytes = wholeNumber(inner.fileLength);
   const fileName = words(inner.fileName, MAX_FILE_NAME_CHARS);
   return {
     kind: kind === 'audio' && inner.ptt === true ? 'voice' : kind,
-    mimeType: words(inner.mimetype, MAX_MIME_CHARS) || usual,
+    mimeType: words(inner.mimetype, MAX_MIME_CHARS) || defaultMimeType,
     ...(fileName && { fileName }),
     ...(sizeBytes !== undefined && { sizeBytes }),
     reference: writeReference(type, inner, sizeBytes),
   };
 }
 
-/** A protobuf's 64-bit number in any of its forms; undefined when there is none. */
+/** A 64-bit number of a protobuf in any of its forms; undefined when there is none. */
 function wholeNumber(value: unknown): number | undefined {
   const { low, high } = object(value) ?? {};
   const halves = typeof low === 'number' ? (low >>> 0) + Number(high ?? 0) * 2 ** 32 : undefined;
@@ -248,7 +253,7 @@ function textContent(text: string, quotedText: string | undefined): MessageConte
   return { kind: 'text', text, quotedText };
 }
 
-/** Takes envelopes and edits off; an edit's own stanza names the message that it replaces. */
+/** Removes envelopes and edits; an edit names the message that it replaces. */
 function unwrap(message: unknown): { node?: Node; editOf?: string } {
   let node = object(message);
   let editOf: string | undefined;
@@ -311,7 +316,7 @@ function firstWords(node: Node, paths: string[]): string {
 }
 
 /**
- * A string that every store takes: no NUL (PostgreSQL refuses it), no half of a surrogate pair, not longer than
+ * A string that every store accepts: no NUL (PostgreSQL rejects it), no half of a surrogate pair, not longer than
  * `maxChars`; '' for anything but a string.
  */
 export function words(value: unknown, maxChars = MAX_TEXT_CHARS): string {

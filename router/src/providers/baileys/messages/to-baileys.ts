@@ -10,7 +10,7 @@ export interface TextSend {
   options: { messageId: string };
 }
 
-/** The arguments of `sock.relayMessage(jid, file, options)`: a message whose file is uploaded already. */
+/** The arguments of `sock.relayMessage(jid, file, options)`: a message whose file is already uploaded. */
 export interface FileSend {
   jid: string;
   file: proto.IMessage;
@@ -18,12 +18,12 @@ export interface FileSend {
 }
 
 /**
- * Translates a reply of text into one call of `sendMessage`, under the id that was minted for it. Pure.
- * Link previews are off: Baileys would fetch every address that an agent's text names, from this machine.
- * @throws {SendRefusedError} `to` is no person and no group, or the text is empty: WhatsApp would not take it
+ * Translates a text reply into one call of `sendMessage`, with the reply's own WhatsApp id. Pure.
+ * Link previews are off: Baileys would fetch every URL in an agent's text, from this machine.
+ * @throws {SendRefusedError} `to` is neither a person nor a group, or the text is empty
  */
 export function toBaileys(message: OutgoingMessage): TextSend {
-  refuseOtherPlaces(message);
+  checkAddress(message);
   if (message.text === '') throw new SendRefusedError('The message has no text.');
   return {
     jid: message.to,
@@ -33,12 +33,12 @@ export function toBaileys(message: OutgoingMessage): TextSend {
 }
 
 /**
- * A reply with a file as one call of `relayMessage`. Pure.
- * @param content what `uploadFile` gave
- * @throws {SendRefusedError} `to` is no person and no group, or the content is not there
+ * Translates a reply with a file into one call of `relayMessage`. Pure.
+ * @param content the result of `uploadFile`
+ * @throws {SendRefusedError} `to` is neither a person nor a group, or the content is missing
  */
 export function fileToBaileys(message: OutgoingMessage, content: Uint8Array | undefined): FileSend {
-  refuseOtherPlaces(message);
+  checkAddress(message);
   if (!content) throw new SendRefusedError('The file of the message was not uploaded.');
   return {
     jid: message.to,
@@ -48,16 +48,16 @@ export function fileToBaileys(message: OutgoingMessage, content: Uint8Array | un
 }
 
 /**
- * The same message as WhatsApp content, for `getMessage`: what Baileys encrypts again when a phone could not read it.
- * A text must be the form that `sendMessage` made of `{ text }` the first time, an extended text. A file that was never
- * uploaded was never sent: undefined.
+ * The same message as WhatsApp content, for `getMessage`: Baileys encrypts it again when a phone could not decrypt it.
+ * A text has the form that `sendMessage` gave it, an extended text. Undefined for a file that was not uploaded, because
+ * it was not sent either.
  */
 export function toProto(message: OutgoingMessage, content?: Uint8Array): proto.IMessage | undefined {
   if (message.media) return content && proto.Message.decode(content);
   return { extendedTextMessage: { text: message.text } };
 }
 
-function refuseOtherPlaces({ to }: OutgoingMessage): void {
+function checkAddress({ to }: OutgoingMessage): void {
   const address = parseJid(to);
   if (address?.kind === 'phone' || address?.kind === 'lid' || address?.kind === 'group') return;
   throw new SendRefusedError('The address of the message is neither a person nor a group.');

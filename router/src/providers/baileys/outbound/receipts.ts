@@ -4,14 +4,19 @@ import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { OwnJids } from '../inbound/read-stanza.ts';
 
-/** `type` of a receipt stanza; without one it is a delivery, `inactive` is one to a client in the background. */
+/**
+ * States by the `type` of a receipt stanza. No type is a delivery; `inactive` is a delivery to a client in the
+ * background.
+ */
 const STATES: Record<string, MessageReceipt['state']> = {
   inactive: 'delivered',
   read: 'read',
   played: 'read',
 };
 
-/** Receipts of other people for own messages, from a `receipt` stanza; none for retries and own devices. Pure. */
+/**
+ * The receipts of other people for own messages in a `receipt` stanza; none for retry requests and own devices. Pure.
+ */
 export function receiptsOf(node: BinaryNode, own: OwnJids, nowMs: number): MessageReceipt[] {
   const { attrs } = node;
   const type = attrs.type;
@@ -28,8 +33,8 @@ export function receiptsOf(node: BinaryNode, own: OwnJids, nowMs: number): Messa
 }
 
 /**
- * The server's answer to an own message: Baileys resolves a send when its bytes are written, so this is the first proof
- * that WhatsApp has it. Pure.
+ * The server's ack of an own message. Baileys resolves a send when its bytes are written, so the ack is the first proof
+ * that WhatsApp has the message. Pure.
  */
 export function ackOf(
   node: BinaryNode,
@@ -61,12 +66,15 @@ function timeOf(seconds: string | undefined, nowMs: number): number {
 }
 
 const GATHER_MS = 25;
-/** Without its ack a message counts as late, and is sent again. */
+/** Wait before another attempt. It is short: a message without a stored ack is sent again. */
 const RETRY_MS = 5_000;
-/** Beyond this the oldest are dropped: nothing waits for a receipt. */
+/** Beyond this the oldest receipts are dropped: nothing waits for them. */
 const MAX_KEPT = 20_000;
 
-/** Passes receipts on in batches, in order; those that could not be stored go with the next batch, or after 5 s. */
+/**
+ * Stores receipts in batches, in order. Receipts that could not be stored are added to the next batch, or stored after
+ * 5 s.
+ */
 export class ReceiptBatch {
   readonly #store: (receipts: MessageReceipt[]) => Promise<void>;
   readonly #log: Logger;
@@ -88,7 +96,7 @@ export class ReceiptBatch {
     this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS).unref();
   }
 
-  /** Resolves when all receipts so far are stored, or could not be. */
+  /** Resolves when all receipts are stored, or could not be. */
   async finish(): Promise<void> {
     this.#isFinished = true;
     this.#flush();

@@ -6,14 +6,14 @@ import { toProto } from '../messages/to-baileys.ts';
 
 export interface ResendContentDeps {
   findSentMessage(waMessageId: string): Promise<SentMessage | undefined>;
-  /** Whether both JIDs are one person's, by number or LID. */
+  /** Whether both JIDs belong to one person, by number or LID. */
   isSamePerson(jid: string, other: string): Promise<boolean>;
-  /** JIDs of a group's members; rejects when they cannot be had. */
+  /** JIDs of a group's members; rejects when they are not available. */
   membersOf(groupJid: string): Promise<readonly string[]>;
   log: Logger;
 }
 
-/** Finds what was sent, for a device that could not read it (Baileys' `getMessage`). */
+/** Finds the content of a sent message, for a device that could not decrypt it (Baileys' `getMessage`). */
 export class ResendContent {
   readonly #deps: ResendContentDeps;
   #refused = 0;
@@ -23,8 +23,8 @@ export class ResendContent {
   }
 
   /**
-   * The content of a message that was sent to the chat that asks for it; in a group only for a member.
-   * @returns undefined for everything else, which ends the request
+   * The content of a message that was sent to the requesting chat; in a group only for a member.
+   * @returns undefined for any other request, which Baileys then ignores
    */
   async find(key: WAMessageKey): Promise<proto.IMessage | undefined> {
     const { findSentMessage, log } = this.#deps;
@@ -35,7 +35,10 @@ export class ResendContent {
       return toProto(sent.message, sent.content);
     }
     this.#refused += 1;
-    log.warn({ waMessageId: key.id, refused: this.#refused }, 'resend refused: asked for from another chat');
+    log.warn(
+      { waMessageId: key.id, refused: this.#refused },
+      'resend refused, not requested by the chat of the message',
+    );
     return undefined;
   }
 

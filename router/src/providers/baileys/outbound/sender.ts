@@ -7,18 +7,18 @@ import { fileToBaileys, toBaileys } from '../messages/to-baileys.ts';
 
 /** DisconnectReason.connectionClosed: Baileys found the socket closed before it wrote. */
 const CONNECTION_CLOSED = 428;
-/** What WhatsApp answers about a group that does not exist or is not open to this account. */
+/** Error codes of WhatsApp for a group that does not exist or that this account is not a member of. */
 const REFUSING = new Set([403, 404, 406, 410]);
-/** Baileys asks WhatsApp about devices and groups for a minute at most, so a send that takes longer never ends. */
+/** Baileys waits at most a minute for each query about devices and groups, so a send that takes longer never ends. */
 const SEND_TIMEOUT_MS = 180_000;
 
 export interface SenderOptions {
   clock: Clock;
-  /** A send never ended: its connection is to be ended. */
+  /** A send did not end: end its connection. */
   onSendTimeout(): void;
 }
 
-/** Writes messages to an open socket. Sends of one chat are made one at a time by the caller; chats run side by side. */
+/** Writes messages to an open socket. The caller sends one message of a chat at a time; chats may send in parallel. */
 export class Sender {
   readonly #options: SenderOptions;
   readonly #running = new Set<(error: Error) => void>();
@@ -28,8 +28,8 @@ export class Sender {
   }
 
   /**
-   * Resolves when the bytes are written. Baileys lets a send hang for a minute when its socket ends meanwhile; here it
-   * ends with the connection.
+   * Resolves when the bytes are written. A send of Baileys hangs for a minute when its socket ends meanwhile; this one
+   * rejects when the connection ends.
    * @param content the uploaded form of a message with a file
    * @throws {NotConnectedError} {SendUncertainError} {SendRefusedError} as ChatProvider.send
    */
@@ -62,7 +62,7 @@ export class Sender {
     const { clock, onSendTimeout } = this.#options;
     clock.sleep(SEND_TIMEOUT_MS, done).then(
       () => {
-        fail(new SendUncertainError('Sending did not end in three minutes; the message may have gone out.'));
+        fail(new SendUncertainError('Sending did not end within 3 minutes; the message may have been sent.'));
         onSendTimeout();
       },
       () => undefined,
@@ -85,11 +85,11 @@ async function write(
 }
 
 /**
- * Baileys records who has the group key before the message that brings it is written. After a failed send some members
- * may not have it, so the next message brings it to everybody again.
+ * Baileys records which members have the group key before it writes the message with the key. After a failed send some
+ * members may not have it, so the next message contains it for all members again.
  */
 function forgetKeyRecipients(group: string, { authState }: WASocket): void {
-  // When storage fails too, members who lack the key ask for the message again.
+  // If this fails too, members without the key request the message again.
   authState.keys.set({ 'sender-key-memory': { [group]: null } })?.catch(() => undefined);
 }
 
@@ -100,11 +100,11 @@ function sendError(error: unknown, accountId: string): Wa2aiError {
   }
   const code = field(error, 'data');
   if (typeof code === 'number' && REFUSING.has(code)) {
-    return new SendRefusedError(`WhatsApp did not take the message for this chat (${code}).`, {
+    return new SendRefusedError(`WhatsApp refused the message for this chat (${code}).`, {
       cause: error,
     });
   }
-  return new SendUncertainError('Sending failed on the way; the message may have gone out.', {
+  return new SendUncertainError('Sending failed after it began; the message may have been sent.', {
     cause: error,
   });
 }

@@ -7,7 +7,7 @@ import type { Unit } from './unit.ts';
 
 const CACHE_MAX_CHARS = 32 * 1024 * 1024;
 
-/** A key's stored form; no text: there is no such key. */
+/** A key's stored form; `text` is undefined for an absent key. */
 interface Known {
   text: string | undefined;
 }
@@ -16,16 +16,15 @@ export interface AccountKeysOptions {
   store: KeyStore;
   scope: KeyScope;
   commits: GroupCommit;
-  /** The store did not answer: nothing may be acknowledged to WhatsApp or sent. */
+  /** The store failed: nothing may be acknowledged to WhatsApp or sent. */
   onStorageFailed(error: unknown): void;
-  /** Called for a stored key that cannot be read. It counts as absent, which Signal repairs. */
+  /** Called for a stored key that cannot be read. It is treated as absent, which Signal repairs. */
   onKeyUnreadable(category: string): void;
 }
 
 /**
- * The Signal keys of one account. Writes are visible at once and durable with the group commit that carries them; reads
- * come from a bounded cache, which knows absent keys too. This process is the only user of the keys, so the cache is
- * never stale.
+ * The Signal keys of one account. Writes are visible at once, and durable with their group commit. Reads use a bounded
+ * cache, which also contains absent keys. This process is the only user of the keys, so the cache is never stale.
  */
 export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
   readonly #options: AccountKeysOptions;
@@ -33,10 +32,10 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
     maxSize: CACHE_MAX_CHARS,
     sizeCalculation: ({ text }, name) => name.length + (text?.length ?? 0) + 50,
   });
-  /** Written and not durable: newer than the cache and the store. */
+  /** Writes that are not durable; they are newer than the cache and the store. */
   readonly #pending = new Map<string, Known & { unit: number }>();
-  /** Reads of one turn of the event loop, which go to the store together. */
-  #asked: { names: Map<string, KeyName>; done: Promise<void> } | undefined;
+  /** Reads of one iteration of the event loop, which use one query. */
+  #requested: { names: Map<string, KeyName>; done: Promise<void> } | undefined;
   readonly #reading = new Map<string, Promise<void>>();
 
   constructor(options: AccountKeysOptions) {
@@ -44,7 +43,7 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
     options.commits.listen({
       durable: (unit) => this.#settle(unit),
       failed: (error) => {
-        // What was read meanwhile may rest on a write that is void.
+        // Values that were read meanwhile may depend on a void write.
         this.#pending.clear();
         this.#cache.clear();
         options.onStorageFailed(error);
@@ -68,27 +67,21 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
     return found;
   }
 
-  /** From memory alone: undefined when the key is absent or not in memory. */
-  peek<T extends keyof SignalDataTypeMap>(category: T, keyId: string): SignalDataTypeMap[T] | undefined {
-    const text = this.#known({ category, keyId })?.text;
-    return text === undefined ? undefined : decodeKey(category, text);
-  }
-
   /**
-   * Reads what is not in memory; what is asked for in one turn of the event loop goes in one query.
+   * Loads the keys that are not in memory. All calls in one iteration of the event loop use one query.
    * @throws {StorageUnavailableError}
    */
   async warm(names: readonly KeyName[]): Promise<void> {
     const reads = new Set<Promise<void>>();
     for (const name of names) {
       if (this.#known(name)) continue;
-      reads.add(this.#reading.get(nameOf(name)) ?? this.#ask(name));
+      reads.add(this.#reading.get(nameOf(name)) ?? this.#request(name));
     }
     if (reads.size > 0) await Promise.all(reads);
   }
 
   /**
-   * Takes the unit's writes and journal row, in the order of calls.
+   * Appends the unit's writes and journal row to the group commit, in the order of calls.
    * @returns the unit's number
    * @throws {StorageUnavailableError} an earlier unit could not be stored, so this one is void
    */
@@ -116,19 +109,19 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
     }
   }
 
-  #ask(name: KeyName): Promise<void> {
-    this.#asked ??= {
+  #request(name: KeyName): Promise<void> {
+    this.#requested ??= {
       names: new Map(),
-      done: new Promise((resolve) => setImmediate(resolve)).then(() => this.#readAsked()),
+      done: new Promise((resolve) => setImmediate(resolve)).then(() => this.#readRequested()),
     };
-    this.#asked.names.set(nameOf(name), name);
-    this.#reading.set(nameOf(name), this.#asked.done);
-    return this.#asked.done;
+    this.#requested.names.set(nameOf(name), name);
+    this.#reading.set(nameOf(name), this.#requested.done);
+    return this.#requested.done;
   }
 
-  async #readAsked(): Promise<void> {
-    const names = this.#asked?.names ?? new Map<string, KeyName>();
-    this.#asked = undefined;
+  async #readRequested(): Promise<void> {
+    const names = this.#requested?.names ?? new Map<string, KeyName>();
+    this.#requested = undefined;
     try {
       await this.#read([...names.values()]);
     } finally {
@@ -156,7 +149,7 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
         onKeyUnreadable(name.category);
         text = undefined;
       }
-      // A write since then is newer.
+      // A write during the read is newer.
       if (!this.#known(name)) this.#cache.set(nameOf(name), { text });
       return { text };
     });

@@ -14,17 +14,17 @@ export interface AuthState extends AuthenticationState {
   readonly accountKeys: AccountKeys;
   readonly steps: SignalSteps;
   /**
-   * To call before each connection: proves that the store answers, accepts units again after a failed commit, stores
-   * credentials that could not be stored, and removes the identity of a pairing that was not finished, which WhatsApp
-   * would take for a login with unknown keys.
+   * Call it before each connection. Checks that the store works, accepts units again after a failed commit, stores
+   * credentials that could not be stored, and removes the identity of an unfinished pairing: WhatsApp would treat it as
+   * a login with unknown keys.
    * @throws {StorageUnavailableError} do not connect
    */
   prepare(): Promise<void>;
   /** Stores the credentials as they are now, before every unit appended after it; call on `creds.update`. */
   saveCreds(): void;
-  /** Resolves when every write so far is durable or void. */
+  /** Resolves when every earlier write is durable or void. */
   flush(): Promise<void>;
-  /** Linked to a phone: there is something to log in with. */
+  /** Whether a phone has linked the account, so that it can log in. */
   isLinked(): boolean;
 }
 
@@ -36,8 +36,8 @@ export type AuthStateOptions = Omit<AccountKeysOptions, 'commits'> & {
 
 /**
  * Loads the credentials, or makes new ones.
- * @throws {StorageUnavailableError} the credentials could not be read now
- * @throws {CredentialsDamagedError} they can never be read
+ * @throws {StorageUnavailableError} the credentials could not be read; call again
+ * @throws {CredentialsDamagedError} the stored credentials are damaged
  */
 export async function openAuthState(options: AuthStateOptions): Promise<AuthState> {
   const { store, scope, clock } = options;
@@ -45,7 +45,7 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
   const commits = new GroupCommit(store, scope, clock);
   const accountKeys = new AccountKeys({ ...options, commits });
   const steps = new SignalSteps(accountKeys);
-  /** Unit of the latest credentials; undefined: they are not stored. */
+  /** Unit of the latest credentials; undefined when they are not stored. */
   let credsUnit: number | undefined = 0;
   commits.listen({
     durable: () => undefined,
@@ -81,7 +81,7 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
         creds.registered = false;
       }
       await store.read(scope, [CREDS]);
-      // A step that began before a failed commit builds on what is void: it must have failed, too.
+      // A step that began before a failed commit uses void writes: it must end, with a failure, before `recover`.
       await steps.settled();
       await commits.recover();
       if (credsUnit !== undefined) return;

@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { JournalEntry } from '../../../core/ports/journal.ts';
 import type { KeyChange, KeyName, KeyScope, KeyStore } from '../../../core/ports/key-store.ts';
 
-/** One key as it is stored; no value: it is deleted. */
+/** One key in its stored form; an undefined `value` deletes it. */
 export interface StoredWrite extends KeyName {
   value: string | undefined;
 }
@@ -10,7 +10,7 @@ export interface StoredWrite extends KeyName {
 export interface GroupCommitListener {
   /** Everything up to this unit is durable. */
   durable(unit: number): void;
-  /** No unit that is not durable by now ever will be. Called once for each failure. */
+  /** Every unit that is not durable is void. Called once for each failure. */
   failed(error: unknown): void;
 }
 
@@ -19,12 +19,13 @@ interface Batch {
   journal: JournalEntry[];
 }
 
-/** Waits before the second and third attempt of a commit: a database that restarts its connections is back by then. */
+/** Waits before the second and third attempt of a commit: enough for a database that restarts its connections. */
 const RETRY_AFTER_MS = [50, 250];
 
 /**
- * Makes the units of one account durable, in the order of `append`: one commit carries all units that were appended while
- * the previous one ran. Units build on each other, so after a failed commit nothing can be appended until `recover`.
+ * Makes the units of one account durable, in the order of `append`: one commit contains all units that were appended
+ * during the previous one. Units depend on each other, so after a failed commit nothing can be appended until
+ * `recover`.
  */
 export class GroupCommit {
   readonly #store: KeyStore;
@@ -80,14 +81,14 @@ export class GroupCommit {
 
   /**
    * Resolves when everything appended so far is durable.
-   * @throws {StorageUnavailableError} it is void
+   * @throws {StorageUnavailableError} some of it is void
    */
   async flush(): Promise<void> {
     await this.settled();
     if (this.#failure) throw this.#failure.error;
   }
 
-  /** Accepts units again after a failure; call when nothing builds on what was not stored any more. */
+  /** Accepts units again after a failure; call it when no step uses void writes any more. */
   async recover(): Promise<void> {
     await this.settled();
     this.#failure = undefined;
@@ -95,7 +96,7 @@ export class GroupCommit {
   }
 
   async #run(): Promise<void> {
-    // Units of the same turn of the event loop share the first commit.
+    // Units of the same iteration of the event loop share the first commit.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#next) {
       const batch = this.#next;

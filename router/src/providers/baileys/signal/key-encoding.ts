@@ -15,13 +15,14 @@ export function encodeKey(category: string, value: unknown): string {
 }
 
 /**
- * Baileys hands a sender key over as JSON in a form that its own reader (BufferJSON) does not take for bytes, so the
- * keys of skipped messages would be useless, and every late group message undecryptable. Here it is in the reader's form.
+ * Baileys passes a sender key as JSON in a form that its own reader (BufferJSON) does not recognize as bytes. The keys
+ * of skipped messages would be useless, and every late group message undecryptable. This writes the form of the reader.
  */
 function encodeSenderKey(value: Uint8Array): string {
   return JSON.stringify(JSON.parse(Buffer.from(value).toString()), BufferJSON.replacer);
 }
 
+/** The value of a stored key. @throws {SyntaxError} for a text that `encodeKey` did not write */
 export function decodeKey<T extends keyof SignalDataTypeMap>(
   category: T,
   text: string,
@@ -34,7 +35,7 @@ export function decodeKey<T extends keyof SignalDataTypeMap>(
   return key as SignalDataTypeMap[T];
 }
 
-/** Whether a stored value is one of its category, as far as its form shows. */
+/** Whether a stored value has the shape of its category. */
 export function isReadableKey(category: keyof SignalDataTypeMap, text: string): boolean {
   if (text === DAMAGED_VALUE) return false;
   try {
@@ -48,11 +49,12 @@ export function isReadableKey(category: keyof SignalDataTypeMap, text: string): 
   }
 }
 
+/** The stored form of credentials. */
 export function encodeCreds(creds: AuthenticationCreds): string {
   return JSON.stringify(creds, BufferJSON.replacer);
 }
 
-/** @throws {CredentialsDamagedError} */
+/** The credentials of a stored form. @throws {CredentialsDamagedError} they cannot be read, or a key is missing */
 export function decodeCreds(text: string): AuthenticationCreds {
   let creds: unknown;
   try {

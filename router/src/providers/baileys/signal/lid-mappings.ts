@@ -2,27 +2,27 @@ import { jidDecode, type LIDMapping, type SignalRepositoryWithLIDStore } from '@
 import type { SignalSteps } from './signal-steps.ts';
 
 type MappingStore = SignalRepositoryWithLIDStore['lidMapping'];
-type AskForLids = (phoneJids: string[]) => Promise<LIDMapping[] | undefined>;
+type QueryLids = (phoneJids: string[]) => Promise<LIDMapping[] | undefined>;
 
-/** Numbers that WhatsApp has no LID for, so that it is not asked again for each message. */
+/** Numbers without a LID at WhatsApp, cached so that not every message queries WhatsApp. */
 export interface NumbersWithoutLid {
   has(phoneJid: string): boolean;
   add(phoneJid: string): void;
 }
 
 export interface LidMappingsOptions {
-  /** Baileys' store, which asks nobody. */
+  /** Baileys' store; it does not query WhatsApp. */
   stored: MappingStore;
   steps: SignalSteps;
-  /** Stores that a number and a LID are one person; inside a step. */
+  /** Stores that a number and a LID are one person; called in a step. */
   learn(pair: LIDMapping): Promise<void>;
-  ask: AskForLids | undefined;
+  queryWhatsApp: QueryLids | undefined;
   withoutLid: NumbersWithoutLid;
 }
 
 /**
- * Which number and LID are one person, as Baileys uses it outside Signal steps: each new pair is stored in a separate step, and
- * WhatsApp is asked for unknown numbers outside of one.
+ * The pairs of number and LID that are one person, for Baileys outside of Signal steps. Each call that learns pairs is
+ * a separate step; WhatsApp is queried for unknown numbers outside of steps.
  */
 export class LidMappings {
   readonly #options: LidMappingsOptions;
@@ -47,7 +47,7 @@ export class LidMappings {
     const { stored } = this.#options;
     const known = (await stored.getLIDsForPNs(phoneJids)) ?? [];
     const unknown = phoneJids.filter((jid) => !known.some((mapping) => mapping.pn === jid));
-    const learned = await this.#askFor(unknown);
+    const learned = await this.#queryFor(unknown);
     const found = learned ? ((await stored.getLIDsForPNs(unknown)) ?? []) : [];
     const all = [...known, ...found];
     return all.length > 0 ? all : null;
@@ -66,16 +66,16 @@ export class LidMappings {
   }
 
   /** @returns whether anything was learned */
-  async #askFor(phoneJids: readonly string[]): Promise<boolean> {
-    const { ask, withoutLid } = this.#options;
+  async #queryFor(phoneJids: readonly string[]): Promise<boolean> {
+    const { queryWhatsApp, withoutLid } = this.#options;
     const users = new Set(phoneJids.map((jid) => jidDecode(jid)?.user).filter((user) => user !== undefined));
     const jids = [...users].map((user) => `${user}@s.whatsapp.net`).filter((jid) => !withoutLid.has(jid));
-    if (!ask || jids.length === 0) return false;
+    if (!queryWhatsApp || jids.length === 0) return false;
     let found: LIDMapping[];
     try {
-      found = (await ask(jids)) ?? [];
+      found = (await queryWhatsApp(jids)) ?? [];
     } catch {
-      // Baileys would take the failed question for a missing session.
+      // Baileys would treat the error as a missing session.
       return false;
     }
     const answered = new Set(found.map((mapping) => jidDecode(mapping.pn)?.user));

@@ -2,7 +2,7 @@ import { field } from '../field.ts';
 
 /** libsignal's chain_type.js. */
 const RECEIVING = 2;
-/** Closed chains that still have keys of messages that never came; the newest are kept. */
+/** Maximum of closed chains with keys of messages that did not arrive; the newest are kept. */
 const MAX_CLOSED_CHAINS = 40;
 
 interface StoredChain {
@@ -13,8 +13,8 @@ interface StoredChain {
 
 /**
  * Removes receiving chains that can decrypt nothing more (no chain key, no message keys) from a serialised libsignal
- * session, in place. libsignal never does: about 100 bytes for each change of direction remain, and every message copies
- * them all. A value of another form is not changed.
+ * session, in place. libsignal does not remove them: each change of direction leaves about 100 bytes, and every message
+ * copies all of them. A value of another shape is not changed.
  */
 export function pruneSession(session: unknown): void {
   const entries = field(session, '_sessions');
@@ -26,11 +26,12 @@ export function pruneSession(session: unknown): void {
 }
 
 function pruneChains(chains: Record<string, StoredChain>): void {
-  const leftOpen: string[] = [];
+  const withMessageKeys: string[] = [];
   for (const [id, chain] of Object.entries(chains)) {
     if (chain.chainType !== RECEIVING || chain.chainKey?.key !== undefined) continue;
     if (Object.keys(chain.messageKeys ?? {}).length === 0) delete chains[id];
-    else leftOpen.push(id);
+    else withMessageKeys.push(id);
   }
-  for (const id of leftOpen.slice(0, Math.max(0, leftOpen.length - MAX_CLOSED_CHAINS))) delete chains[id];
+  for (const id of withMessageKeys.slice(0, Math.max(0, withMessageKeys.length - MAX_CLOSED_CHAINS)))
+    delete chains[id];
 }

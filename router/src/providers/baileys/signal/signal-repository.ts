@@ -17,30 +17,30 @@ type MakeRepository = SocketConfig['makeSignalRepository'];
 export interface StanzaDecryptor {
   /** For Baileys' `decryptMessageNode`; a part that fails leaves nothing in the unit. */
   repository: SignalRepositoryWithLIDStore;
-  /** What the parts gave, in their order. */
+  /** The plaintexts of the decrypted parts, in their order. */
   plaintexts: Uint8Array[];
 }
 
 /** Signal of one socket. */
 export interface AccountSignal {
-  /** For Baileys: every change is a step, and WhatsApp is asked for LIDs outside of steps. */
+  /** For Baileys: every change is a step, and WhatsApp is queried for LIDs outside of steps. */
   repository: SignalRepositoryWithLIDStore;
   /** For the step that has this unit. */
   decryptor(unit: Unit): StanzaDecryptor;
-  /** Stores that a number and a LID are one person, and moves the number's sessions to the LID. Inside a step. */
+  /** Stores that a number and a LID are one person, and moves the number's sessions to the LID. Call it in a step. */
   learn(pair: LIDMapping): Promise<void>;
 }
 
-/** Signal over the account's steps, in place of the repository that Baileys would make (`makeSignalRepository`). */
+/** Makes Signal over the account's steps; it replaces the repository of Baileys (`makeSignalRepository`). */
 export function createAccountSignal(
   steps: SignalSteps,
   creds: SignalAuthState['creds'],
   logger: Parameters<MakeRepository>[1],
-  ask: Parameters<MakeRepository>[2],
+  queryWhatsApp: Parameters<MakeRepository>[2],
   withoutLid: NumbersWithoutLid,
 ): AccountSignal {
   const { keys } = steps;
-  // Without a question to WhatsApp: nothing inside a step waits for the network.
+  // It must not query WhatsApp: no step waits for the network.
   const inner = DEFAULT_CONNECTION_CONFIG.makeSignalRepository({ creds, keys }, logger, undefined);
 
   const learn = async ({ pn, lid }: LIDMapping): Promise<void> => {
@@ -61,7 +61,7 @@ export function createAccountSignal(
     }
   };
 
-  const lidMapping = new LidMappings({ stored: inner.lidMapping, steps, learn, ask, withoutLid });
+  const lidMapping = new LidMappings({ stored: inner.lidMapping, steps, learn, queryWhatsApp, withoutLid });
 
   const repository: SignalRepositoryWithLIDStore = {
     ...inner,

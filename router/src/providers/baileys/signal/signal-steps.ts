@@ -3,8 +3,9 @@ import type { AccountKeys } from './account-keys.ts';
 import { Unit } from './unit.ts';
 
 /**
- * All Signal work of one account, one step at a time: encryption, decryption, sender keys, session migration. No step can
- * undo another's, and what a step writes is one unit, appended to the group commit when the step succeeds.
+ * Runs the Signal work of one account, one step at a time: encryption, decryption, sender keys, session migration. No
+ * step can overwrite the changes of another. The writes of a step are one unit, appended to the group commit when it
+ * succeeds.
  */
 export class SignalSteps {
   readonly #keys: AccountKeys;
@@ -16,8 +17,8 @@ export class SignalSteps {
   }
 
   /**
-   * The keys for libsignal, inside steps: reads see what the step wrote, writes go to its unit. A transaction is the step,
-   * so Baileys' own need no lock and no context.
+   * The keys for libsignal, inside steps: reads see the writes of the step, writes go to its unit. The step is the
+   * transaction, so Baileys' own transactions need no lock and no context.
    */
   readonly keys: SignalKeyStoreWithTransaction = {
     get: async (category, keyIds) => {
@@ -49,9 +50,9 @@ export class SignalSteps {
   };
 
   /**
-   * Runs `work` after the steps before it, with no other beside it. Not to be called from inside a step.
-   * @returns also the number of the step's unit; 0 when it wrote nothing
-   * @throws {StorageUnavailableError} a key could not be read, or the unit cannot be stored; also when `work` hides that
+   * Runs `work` alone, after all earlier steps. Do not call it inside a step: it would wait for itself.
+   * @returns the result, and the number of the step's unit; 0 when it wrote nothing
+   * @throws {StorageUnavailableError} a key could not be read, even if `work` catches that, or the unit cannot be stored
    */
   run<T>(work: (unit: Unit) => Promise<T>): Promise<{ result: T; unit: number }> {
     return this.#alone(async () => {
@@ -67,12 +68,12 @@ export class SignalSteps {
     });
   }
 
-  /** As `run`, for work whose unit's number is of no interest. */
+  /** As `run`, without the number of the unit. */
   async step<T>(work: () => Promise<T>): Promise<T> {
     return (await this.run(work)).result;
   }
 
-  /** Resolves when every step so far has ended. */
+  /** Resolves when every earlier step has ended. */
   async settled(): Promise<void> {
     await this.#tail;
   }

@@ -7,13 +7,14 @@ interface StoredSession {
 }
 
 /**
- * Decrypts with each session that is stored for an address, the latest used first, each alone in the record.
+ * Decrypts a message with one stored session of an address after the other, the most recently used first. During an
+ * attempt the record contains that session only.
  *
- * libsignal tries them in turn too, but keeps what the failed tries did: a try steps the ratchet of a session that the
- * message is not of, and the step is stored with the one that succeeded. That session can decrypt nothing any more.
- * Run in a Signal step: a failure leaves the record as it was.
- * @param decrypt decrypts with whatever is stored under the address, and stores its step there
- * @throws what the latest used session threw
+ * libsignal attempts them in this order too, but stores the changes of failed attempts: an attempt advances the ratchet
+ * of a session that the message does not belong to, and that session can decrypt nothing afterwards.
+ * Run in a Signal step: a failure leaves the record unchanged.
+ * @param decrypt decrypts with the stored record of the address, and stores the advanced ratchet in it
+ * @throws the error of the most recently used session
  */
 export async function trySignalSessions(
   keys: Pick<SignalKeyStore, 'get' | 'set'>,
@@ -32,8 +33,8 @@ export async function trySignalSessions(
     await write(structuredClone({ ...record, _sessions: { [name]: session } }));
     try {
       const plaintext = await decrypt();
-      const stepped = (await read())?._sessions?.[name] ?? session;
-      const merged = sessions.map(([other, value]) => [other, other === name ? stepped : value]);
+      const advanced = (await read())?._sessions?.[name] ?? session;
+      const merged = sessions.map(([other, value]) => [other, other === name ? advanced : value]);
       await write({ ...record, _sessions: Object.fromEntries(merged) });
       return plaintext;
     } catch (error) {

@@ -1,18 +1,18 @@
 import type { SignalDataSet } from '@whiskeysockets/baileys';
 import type { JournalEntry } from '../../../core/ports/journal.ts';
 
-/** One written key; no value: the key is deleted. */
+/** One written key; an undefined `value` deletes it. */
 export interface KeyWrite {
   category: string;
   keyId: string;
   value: unknown;
 }
 
-/** What one step of Signal work writes: all of it is durable, or nothing. */
+/** The writes of one Signal step: all of them become durable, or none. */
 export class Unit {
-  /** The plaintexts that the step gave: a ratchet that has moved on cannot give them again. */
+  /** The plaintexts of the step: an advanced ratchet cannot decrypt them again. */
   journal: JournalEntry | undefined;
-  /** A key could not be read: whatever else the step concluded from that, its unit is void. */
+  /** Set when a key could not be read: the unit is void, because the step may depend on that key. */
   storageError: unknown;
   #writes = new Map<string, KeyWrite>();
 
@@ -24,7 +24,7 @@ export class Unit {
     return this.#writes.size === 0 && this.journal === undefined;
   }
 
-  /** The write of this key; undefined when the step has written none. */
+  /** The write of this key; undefined when the step did not write it. */
   get(category: string, keyId: string): KeyWrite | undefined {
     return this.#writes.get(`${category} ${keyId}`);
   }
@@ -37,12 +37,12 @@ export class Unit {
     }
   }
 
-  /** What was written so far, for `restore`. */
+  /** The writes so far, for `restore`. */
   mark(): ReadonlyMap<string, KeyWrite> {
     return new Map(this.#writes);
   }
 
-  /** Drops what was written since the mark. */
+  /** Removes the writes since the mark. */
   restore(mark: ReadonlyMap<string, KeyWrite>): void {
     this.#writes = new Map(mark);
   }

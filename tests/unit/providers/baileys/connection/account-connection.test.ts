@@ -66,7 +66,7 @@ function setup(given: { isLinked?: boolean; state?: string } = {}) {
       unlinked: () => void calls.push('unlinked'),
       stop: async () => undefined,
     },
-    whatsAppTime: { tell: () => undefined },
+    whatsAppTime: { set: () => undefined },
   } as unknown as AccountConnectionParts;
   const connection = new AccountConnection(
     {

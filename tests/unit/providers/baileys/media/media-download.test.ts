@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, unlink } from 'node:fs/promises';
-import { encryptedStream, proto } from '@whiskeysockets/baileys';
+import { encryptedStream } from '@whiskeysockets/baileys';
 import fc from 'fast-check';
 import nock from 'nock';
 import { describe, expect, it } from 'vitest';
@@ -8,11 +8,7 @@ import { MediaError } from '../../../../../router/src/core/errors.ts';
 import { MAX_MEDIA_BYTES } from '../../../../../router/src/core/models.ts';
 import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { downloadMedia } from '../../../../../router/src/providers/baileys/media/media-download.ts';
-import {
-  readReference,
-  writeReference,
-} from '../../../../../router/src/providers/baileys/media/media-reference.ts';
-import { readContent } from '../../../../../router/src/providers/baileys/messages/message-content.ts';
+import { writeReference } from '../../../../../router/src/providers/baileys/media/media-reference.ts';
 import { mockNetwork } from '../../../../support/mocked-network.ts';
 import { runs } from '../../../../support/property-runs.ts';
 import { encryptFile } from '../../../../whatsapp-emulator/media-crypto.ts';
@@ -168,112 +164,11 @@ describe('a file', () => {
       expect((await failure(reference)).code).toBe('MEDIA_GONE');
     },
   );
-});
 
-describe('the reference of a file', () => {
-  const { file } = uploaded();
-  const read = (media: Record<string, unknown>) => readReference(writeReference('image', media));
-
-  it('is read back as it was written', () => {
-    expect(read({ ...file, directPath: path })).toMatchObject({
-      type: 'image',
-      path,
-      mediaKey: file.mediaKey,
-      fileSha256: file.fileSha256,
-      fileEncSha256: file.fileEncSha256,
-    });
-  });
-
-  it('keeps only the path of a WhatsApp URL', () => {
-    expect(read({ ...file, url: 'https://mmg.whatsapp.net/v/a.enc?x=1' })?.path).toBe('/v/a.enc?x=1');
-  });
-
-  it.each([
-    'https://internal.example:8443/v/a.enc?x=1',
-    'http://127.0.0.1/admin',
-    'https://evilwhatsapp.net/v/a.enc',
-    'http://mmg.whatsapp.net/v/a.enc',
-    'file:///etc/passwd',
-  ])('is absent for another host: %s', (url) => {
-    expect(writeReference('image', { ...file, url })).toBe('');
-  });
-
-  it.each([
-    { directPath: '@evil.example/x' },
-    { directPath: 'https://evil.example/x' },
-    { directPath: '/with space' },
-    { directPath: `/${'x'.repeat(5_000)}` },
-    { directPath: 7 },
-    { url: 'nonsense' },
-    {},
-  ])('is absent for an invalid path: %j', (where) => {
-    expect(writeReference('image', { ...file, ...where })).toBe('');
-  });
-
-  it('stays on the configured host for any path', async () => {
+  it('is fetched from the configured host, whatever its path', async () => {
     const { encrypted, file: other } = uploaded();
     nock(host).get('//evil.example/x').reply(200, encrypted);
     const reference = writeReference('image', { ...other, directPath: '//evil.example/x' });
     expect(Buffer.from(await download(reference))).toEqual(plain);
   });
-});
-
-describe('the description of a file', () => {
-  const file = { ...uploaded().file, directPath: path };
-  const sent = (message: proto.IMessage) =>
-    readContent(proto.Message.decode(proto.Message.encode(proto.Message.create(message)).finish()));
-
-  it.each<[proto.IMessage, Record<string, unknown>]>([
-    [
-      { imageMessage: { ...file, mimetype: 'image/png', caption: 'look' } },
-      { kind: 'text', text: 'look', media: { kind: 'image', mimeType: 'image/png', sizeBytes: 1_000 } },
-    ],
-    [
-      { audioMessage: { ...file, ptt: true } },
-      { kind: 'audio', media: { kind: 'voice', mimeType: 'audio/ogg' } },
-    ],
-    [
-      { audioMessage: { ...file, mimetype: 'audio/mp4' } },
-      { media: { kind: 'audio', mimeType: 'audio/mp4' } },
-    ],
-    [{ videoMessage: file }, { kind: 'video', media: { kind: 'video', mimeType: 'video/mp4' } }],
-    [{ ptvMessage: file }, { media: { kind: 'video' } }],
-    [{ stickerMessage: file }, { media: { kind: 'sticker', mimeType: 'image/webp' } }],
-    [
-      {
-        documentWithCaptionMessage: {
-          message: {
-            documentMessage: { ...file, fileName: 'a.pdf', caption: 'read', mimetype: 'application/pdf' },
-          },
-        },
-      },
-      { text: 'read', media: { kind: 'document', mimeType: 'application/pdf', fileName: 'a.pdf' } },
-    ],
-    [{ viewOnceMessageV2: { message: { imageMessage: file } } }, { media: { kind: 'image' } }],
-  ])('contains kind, type, name, size and reference: %#', (message, expected) => {
-    const content = sent(message);
-    expect(content).toMatchObject(expected);
-    const reference = 'media' in content ? content.media?.reference : undefined;
-    expect(readReference(reference ?? '')).toMatchObject({ path, mediaKey: file.mediaKey });
-  });
-
-  it('has no reference when the message has none', () => {
-    expect(sent({ imageMessage: { caption: 'x' } })).toMatchObject({
-      media: { kind: 'image', reference: '' },
-    });
-  });
-
-  it('is absent for text, locations and contacts', () => {
-    for (const message of [{ conversation: 'x' }, { locationMessage: {} }, { contactMessage: {} }]) {
-      expect(sent(message)).not.toHaveProperty('media');
-    }
-  });
-
-  it.each([-1, 1.5, 'many', {}, { low: 'x' }, Number.NaN, true])(
-    'has no size for the length %j',
-    (fileLength) => {
-      const content = readContent({ imageMessage: { ...file, fileLength } });
-      expect('media' in content && content.media).not.toHaveProperty('sizeBytes');
-    },
-  );
 });

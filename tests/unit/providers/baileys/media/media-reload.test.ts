@@ -88,7 +88,7 @@ describe('a file that WhatsApp deleted', () => {
 
   it('is gone when the message is not known', async () => {
     await expect(reload(writeReference('image', { ...file, directPath: '/old' }))).rejects.toThrow(
-      'whom to ask',
+      'the id of its message is unknown',
     );
     expect(asked).toEqual([]);
   });

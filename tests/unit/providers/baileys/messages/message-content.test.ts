@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
+import { proto } from '@whiskeysockets/baileys';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readReference } from '../../../../../router/src/providers/baileys/media/media-reference.ts';
 import {
   MAX_TEXT_CHARS,
   readContent,
@@ -114,4 +117,72 @@ describe('the text', () => {
     expect(words('abc', 2)).toBe('ab');
     for (const value of [undefined, null, 5, {}, ['a']]) expect(words(value)).toBe('');
   });
+});
+
+describe('the description of a file', () => {
+  const path = '/v/t62.7118-24/file.enc?ccb=11-4&oh=01_Q5';
+  const mediaKey = randomBytes(32);
+  const file = {
+    mediaKey,
+    fileSha256: randomBytes(32),
+    fileEncSha256: randomBytes(32),
+    fileLength: 1_000,
+    directPath: path,
+  };
+  const sent = (message: proto.IMessage) =>
+    readContent(proto.Message.decode(proto.Message.encode(proto.Message.create(message)).finish()));
+
+  it.each<[proto.IMessage, Record<string, unknown>]>([
+    [
+      { imageMessage: { ...file, mimetype: 'image/png', caption: 'look' } },
+      { kind: 'text', text: 'look', media: { kind: 'image', mimeType: 'image/png', sizeBytes: 1_000 } },
+    ],
+    [
+      { audioMessage: { ...file, ptt: true } },
+      { kind: 'audio', media: { kind: 'voice', mimeType: 'audio/ogg' } },
+    ],
+    [
+      { audioMessage: { ...file, mimetype: 'audio/mp4' } },
+      { media: { kind: 'audio', mimeType: 'audio/mp4' } },
+    ],
+    [{ videoMessage: file }, { kind: 'video', media: { kind: 'video', mimeType: 'video/mp4' } }],
+    [{ ptvMessage: file }, { media: { kind: 'video' } }],
+    [{ stickerMessage: file }, { media: { kind: 'sticker', mimeType: 'image/webp' } }],
+    [
+      {
+        documentWithCaptionMessage: {
+          message: {
+            documentMessage: { ...file, fileName: 'a.pdf', caption: 'read', mimetype: 'application/pdf' },
+          },
+        },
+      },
+      { text: 'read', media: { kind: 'document', mimeType: 'application/pdf', fileName: 'a.pdf' } },
+    ],
+    [{ viewOnceMessageV2: { message: { imageMessage: file } } }, { media: { kind: 'image' } }],
+  ])('contains kind, type, name, size and reference: %#', (message, expected) => {
+    const content = sent(message);
+    expect(content).toMatchObject(expected);
+    const reference = 'media' in content ? content.media?.reference : undefined;
+    expect(readReference(reference ?? '')).toMatchObject({ path, mediaKey });
+  });
+
+  it('has no reference when the message has none', () => {
+    expect(sent({ imageMessage: { caption: 'x' } })).toMatchObject({
+      media: { kind: 'image', reference: '' },
+    });
+  });
+
+  it('is absent for text, locations and contacts', () => {
+    for (const message of [{ conversation: 'x' }, { locationMessage: {} }, { contactMessage: {} }]) {
+      expect(sent(message)).not.toHaveProperty('media');
+    }
+  });
+
+  it.each([-1, 1.5, 'many', {}, { low: 'x' }, Number.NaN, true])(
+    'has no size for the length %j',
+    (fileLength) => {
+      const content = readContent({ imageMessage: { ...file, fileLength } });
+      expect('media' in content && content.media).not.toHaveProperty('sizeBytes');
+    },
+  );
 });

@@ -47,8 +47,8 @@ describe('ResendContent', () => {
     expect(await resend.find({ id: 'A', remoteJid: BEA })).toBeUndefined();
     expect(await resend.find({ id: 'A', remoteJid: GROUP, participant: BEA })).toBeUndefined();
     expect(log.map(({ message, fields }) => [message, fields.refused])).toEqual([
-      ['resend refused: asked for from another chat', 1],
-      ['resend refused: asked for from another chat', 2],
+      ['resend refused, not requested by the chat of the message', 1],
+      ['resend refused, not requested by the chat of the message', 2],
     ]);
   });
 

@@ -73,7 +73,7 @@ describe('Sender', () => {
 
   it.each([
     ['the socket was closed', boom(428), NotConnectedError],
-    ['it failed on the way', new Error('write EPIPE'), SendUncertainError],
+    ['it failed after it began', new Error('write EPIPE'), SendUncertainError],
     ['WhatsApp refused it for this chat', boom(500, 403), SendRefusedError],
   ])('reports that %s', async (_, error, kind) => {
     const { send, running } = setup();

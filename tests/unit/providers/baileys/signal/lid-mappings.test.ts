@@ -25,7 +25,7 @@ function setup(answer: (jids: string[]) => Promise<LIDMapping[] | undefined>) {
     learn: async ({ pn, lid }) => {
       known.set(pn, lid);
     },
-    ask: (jids) => {
+    queryWhatsApp: (jids) => {
       asked.push(jids);
       return answer(jids);
     },
