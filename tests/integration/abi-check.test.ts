@@ -69,7 +69,10 @@ const cases: Array<[string, Spoil, string[]]> = [
   [
     'no health',
     ({ path }) => (path === '/health' ? { status: 404 } : undefined),
-    ['health: GET /health answers 200 with JSON', 'health after all that: GET /health answers 200 with JSON'],
+    [
+      'health: GET /health answers 200 with JSON',
+      'health after all checks: GET /health answers 200 with JSON',
+    ],
   ],
   [
     'a decoder that throws for unknown selectors',
@@ -110,7 +113,7 @@ const cases: Array<[string, Spoil, string[]]> = [
       status === 200 && isCall(body, 'ead710c4') ? { status: 200, body: Buffer.alloc(32, 1) } : undefined,
     ["greet: a call answers 200 with the ABI's outputs"],
   ],
-  ['one call at a time', oneAtATime(), ['20 calls at the same time get the same answer']],
+  ['one call at a time', oneAtATime(), ['20 concurrent calls get the same answer']],
 ];
 
 describe('the check of an agent', () => {

@@ -118,7 +118,7 @@ describe('an agent that fails', () => {
       return (await abiFailure(agent, text)).message;
     };
     expect(await answering(`0x${'0'.repeat(63)}3`, '/add 1 2')).toMatch(
-      /; it is hex written as text, where the bytes themselves belong\.$/,
+      /; it is hex written as text, but must be the bytes themselves\.$/,
     );
     expect(await answering('<html><body>Welcome to nginx!</body></html>')).toMatch(
       /; it is text: 'Welcome to nginx!'\.$/,
@@ -183,7 +183,7 @@ describe('an agent that fails', () => {
     );
     expect(await answering(Buffer.alloc(32, 7))).toMatch(/is not \(string\)/);
     expect(await answering(Buffer.from('{"steps":[],"result":"0x"}'))).toMatch(
-      /it speaks the JSON envelope, set envelope to json/,
+      /it is the JSON envelope, set envelope to json/,
     );
     expect(await answering(Buffer.alloc(10 * 1024 * 1024 + 1))).toMatch(/too large/);
     await agent.close();

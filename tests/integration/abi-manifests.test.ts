@@ -85,7 +85,7 @@ describe('a route whose ABI is behind a URL', () => {
     const { url } = await serverOf(() => undefined);
     const error = await abiFailure(mock, 'x', { functions: url, timeoutMs: 200 });
     expect(error).toBeInstanceOf(AgentUnavailableError);
-    expect(error.message).toBe("The ABI agent's manifest did not come in time.");
+    expect(error.message).toBe("The ABI agent's manifest did not arrive in time.");
   });
 
   it('uses the last one while its server is unavailable or hangs, and the new one afterwards', async () => {

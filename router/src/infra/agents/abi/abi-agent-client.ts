@@ -23,7 +23,7 @@ import { renderFile } from './output/file-output.ts';
 import { readOutputs } from './output/read-outputs.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** Of a request and of an answer: the container specification's own limit. */
+/** Largest request and largest answer, as the container specification limits them. */
 const MAX_BYTES = 10 * 1024 * 1024;
 
 /** Settings of AbiAgentClient. */
@@ -33,14 +33,14 @@ export interface AbiAgentClientConfig {
   timeoutMs?: number;
   log?: Logger;
   clock?: Clock;
-  /** Share one among clients, so that an ABI behind a URL is fetched once. Default: its own. */
+  /** Cache of manifests. Clients that share one fetch an ABI behind a URL once. Default: a new cache. */
   manifests?: Manifests;
   /** Default: a new transport, which refuses cloud metadata addresses. */
   transport?: AgentTransport;
 }
 
-/** A call on its way. */
-interface Asking {
+/** A call with everything that its request needs. */
+interface OutgoingCall {
   call: Call;
   rules: AbiRules;
   url: string;
@@ -54,8 +54,8 @@ interface Asking {
  * Calls agents that speak the container specification: a 4-byte selector and ABI-encoded arguments in one POST, the
  * ABI-encoded outputs back. `input/` decides what a message calls, `output/` how outputs become a reply.
  *
- * wa2ai itself answers a person's mistake and `/help`, without the agent. There is no session in which to look for an
- * earlier call, so after a crash in the middle the function is called again, unless the route forbids it.
+ * wa2ai itself answers a person's mistake and `/help`, without the agent. An ABI agent has no session that shows an earlier
+ * call, so the function is called again after a crash during a call, unless the route forbids it.
  */
 export class AbiAgentClient implements AgentClient {
   readonly #config: AbiSettings;
@@ -65,8 +65,8 @@ export class AbiAgentClient implements AgentClient {
   readonly #transport: AgentTransport;
   readonly #manifests: Manifests;
   #rules: { entries: unknown; rules: Promise<AbiRules> } | undefined;
-  /** What the agent was seen to speak, under `auto`. */
-  #learned: Envelope | undefined;
+  /** The envelope that was detected, under `auto`. */
+  #detected: Envelope | undefined;
 
   constructor(config: AbiAgentClientConfig) {
     this.#config = config.abi;
@@ -78,15 +78,15 @@ export class AbiAgentClient implements AgentClient {
   }
 
   /**
-   * Calls the function that the message means, once.
-   * @returns the rendered outputs, as text or as a file, or what the person gets instead of a call; without `response`
+   * Calls the function that the message selects, once.
+   * @returns the rendered outputs, as text or as a file, or the text that replaces a call; without `response`
    *   when the function has no outputs. `metadata.abi` contains `function`, `arguments`, `outputs` and `calldata`, or
    *   `answeredBy: 'wa2ai'`
    * @throws {AgentUnavailableError} no connection, 429, 502, 503, a manifest that cannot be fetched; with `idempotent`
    *   also 400, 500, a time-out and a lost connection
-   * @throws {AgentTimeoutError} no answer in time, 504, or a connection lost on the way: the call may have happened
-   * @throws {AgentProtocolError} any other status, outputs that are empty, too large or not the ABI's, unusable settings
-   * @throws {MediaError} the message's file, which the call needs, could not be had
+   * @throws {AgentTimeoutError} no answer in time, 504, or a connection lost during the call: the call may have happened
+   * @throws {AgentProtocolError} any other status, outputs that are empty, too large or do not fit the ABI, unusable settings
+   * @throws {MediaError} the message's file, which the call needs, could not be loaded
    * @throws the signal's reason when `options.signal` aborts
    */
   async sendMessage(
@@ -105,7 +105,7 @@ export class AbiAgentClient implements AgentClient {
     );
     const planned = interpret(rules, message);
     const bytes = needsFile(planned) ? await fileOf(message, options) : undefined;
-    // Only the bytes can show whether they fit bytes of a fixed size, so the file may yet be a mistake.
+    // The number of bytes is known only now; a file of another size than the type is the person's mistake.
     const meant = bytes ? interpret(rules, message, bytes) : planned;
     if (planned.kind === 'say' || meant.kind === 'say') {
       const { why, text } = planned.kind === 'say' ? planned : (meant as Interpretation & { kind: 'say' });
@@ -143,7 +143,7 @@ export class AbiAgentClient implements AgentClient {
     });
   }
 
-  /** A file without words is a call when the argument template or the only function takes it. */
+  /** Whether a file without text is a call: when the argument template or the only function takes a file. */
   async takesFile(message: IncomingMessage): Promise<boolean> {
     try {
       const rules = await withLimit(this.#clock, this.#timeoutMs, undefined, (signal) =>
@@ -151,13 +151,13 @@ export class AbiAgentClient implements AgentClient {
       );
       return needsFile(interpret(rules, message));
     } catch (error) {
-      // The attempt meets the same error again, with what the route does about errors.
+      // The attempt throws the same error, and the route's failure settings apply to it.
       if (error instanceof Wa2aiError) return true;
       throw error;
     }
   }
 
-  /** The call that a message would make, or what would be said instead. */
+  /** The call that a message would make, or the text that would replace it. */
   async preview(message: IncomingMessage): Promise<Record<string, unknown>> {
     return await withLimit(this.#clock, this.#timeoutMs, undefined, async (signal) => {
       const rules = await this.#rulesNow(signal);
@@ -173,7 +173,7 @@ export class AbiAgentClient implements AgentClient {
     });
   }
 
-  /** The settings, read once; those behind a URL again whenever the manifest was. */
+  /** The rules, parsed once; with an ABI behind a URL, again after each fetch of the manifest. */
   async #rulesNow(signal: AbortSignal): Promise<AbiRules> {
     const { functions } = this.#config;
     const entries =
@@ -188,21 +188,21 @@ export class AbiAgentClient implements AgentClient {
     return await this.#rules.rules;
   }
 
-  async #call(asking: Asking): Promise<AbiValue[]> {
+  async #call(outgoing: OutgoingCall): Promise<AbiValue[]> {
     const wanted = this.#config.envelope ?? 'raw';
-    const envelope = wanted === 'auto' ? (this.#learned ?? 'raw') : wanted;
-    const fetched = await this.#post(asking, envelope);
+    const envelope = wanted === 'auto' ? (this.#detected ?? 'raw') : wanted;
+    const fetched = await this.#post(outgoing, envelope);
     const isJsonAgent =
       wanted === 'auto' && envelope === 'raw' && fetched.kind === 'answer' && isEnvelopeRefusal(fetched);
-    if (!isJsonAgent) return this.#outputs(asking, fetched, envelope);
-    // The agent speaks the JSON envelope and could not read the bytes, so nothing was called.
-    const again = await this.#post(asking, 'json');
-    const outputs = this.#outputs(asking, again, 'json');
-    this.#learned = 'json';
+    if (!isJsonAgent) return this.#outputs(outgoing, fetched, envelope);
+    // The agent expects the JSON envelope and could not read the bytes, so no function was called.
+    const again = await this.#post(outgoing, 'json');
+    const outputs = this.#outputs(outgoing, again, 'json');
+    this.#detected = 'json';
     return outputs;
   }
 
-  #outputs({ call, rules, redact }: Asking, fetched: Fetched, envelope: Envelope): AbiValue[] {
+  #outputs({ call, rules, redact }: OutgoingCall, fetched: Fetched, envelope: Envelope): AbiValue[] {
     return readOutputs(fetched, {
       target: call.target,
       codec: rules.abi.codec,
@@ -214,7 +214,7 @@ export class AbiAgentClient implements AgentClient {
     });
   }
 
-  async #post({ url, calldata, message, signal }: Asking, envelope: Envelope): Promise<Fetched> {
+  async #post({ url, calldata, message, signal }: OutgoingCall, envelope: Envelope): Promise<Fetched> {
     const { contentType, body } = requestBody(envelope, calldata, message.id);
     const headers = new Headers(this.#config.headers);
     headers.set('content-type', contentType);
@@ -223,18 +223,20 @@ export class AbiAgentClient implements AgentClient {
       headers,
       body,
       signal,
-      // In JSON a byte takes two digits.
+      // The JSON envelope contains two hex digits for each byte.
       maxBytes: envelope === 'raw' ? MAX_BYTES : 2 * MAX_BYTES + 64 * 1024,
     });
   }
 }
 
 function unusable(problems: readonly SettingsProblem[], isManifest: boolean): string {
-  const isItsOwn = isManifest && problems.every(({ field }) => field.startsWith('functions'));
+  const isManifestFault = isManifest && problems.every(({ field }) => field.startsWith('functions'));
   const mistakes = problems.map(({ field, message }) =>
-    isItsOwn ? `${field.slice('functions'.length) || 'it'} ${message}` : `config.abi.${field} ${message}`,
+    isManifestFault
+      ? `${field.slice('functions'.length) || 'it'} ${message}`
+      : `config.abi.${field} ${message}`,
   );
-  return `The ${isItsOwn ? "ABI agent's manifest" : "route's ABI"} cannot be used: ${mistakes.join('; ')}.`;
+  return `The ${isManifestFault ? "ABI agent's manifest" : "route's ABI"} cannot be used: ${mistakes.join('; ')}.`;
 }
 
 function needsFile(meant: Interpretation): boolean {
@@ -249,11 +251,11 @@ async function fileOf({ media }: IncomingMessage, { loadMedia }: AttemptOptions)
       `The file of the message has more than ${MAX_MEDIA_BYTES} bytes.`,
     );
   }
-  if (!loadMedia) throw new MediaError('MEDIA_GONE', 'There is no way to the file of the message.');
+  if (!loadMedia) throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
   return loadMedia();
 }
 
-/** What a function's outputs are in the chat, and in the message log. */
+/** The outputs as a reply for the chat and, as `shown`, for the message log. */
 function answerOf(rules: AbiRules, target: AbiFunction, outputs: AbiValue[]) {
   const isTemplated = target === only(rules);
   if (rules.file && isTemplated) {
@@ -264,7 +266,7 @@ function answerOf(rules: AbiRules, target: AbiFunction, outputs: AbiValue[]) {
   return { response, files: undefined, shown: outputs };
 }
 
-/** A refusal in the JSON envelope's own form: the agent expects that envelope. */
+/** Whether a refusal has the form of the JSON envelope, which shows that the agent expects it. */
 function isEnvelopeRefusal({ status, body }: Fetched & { kind: 'answer' }): boolean {
   const envelope = envelopeOf(body);
   return envelope !== undefined && (status >= 400 || typeof envelope.result !== 'string');

@@ -8,7 +8,7 @@ import { Manifests } from './input/manifests.ts';
 
 const MAX_BYTES = 256 * 1024;
 
-/** What is likely to go wrong with a route to this agent: it cannot be reached, or its manifest cannot be used. */
+/** Warnings about a route to this agent: the agent cannot be reached, or its manifest cannot be used. */
 export async function abiFindings(
   agentEndpoint: string,
   settings: AbiSettings,

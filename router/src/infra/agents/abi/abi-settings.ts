@@ -19,12 +19,12 @@ const fileOutput = z.strictObject({
   document: templateText.optional().describe('The output of type `bytes` that is sent as a document.'),
   mimeType: templateText
     .optional()
-    .describe('Template of the media type. Default: what the first bytes say.'),
+    .describe('Template of the media type. Default: detected from the first bytes.'),
   fileName: templateText.optional().describe('Template of the file name; documents only.'),
   caption: templateText.optional().describe('Template of the caption; not with `audio`.'),
 });
 
-/** Settings of an ABI route; `abiSettingsProblems` checks what the schema cannot see. */
+/** Settings of an ABI route; `abiSettingsProblems` makes the checks that a schema cannot express. */
 export const abiSettings = z.strictObject({
   functions: z
     .union([abiEntries, httpUrlField], {
@@ -79,7 +79,7 @@ export const abiSettings = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      '`true`: a failed or timed-out call is tried again. Default: `false`, only 429, 502, 503 and an agent that cannot be reached are.',
+      '`true`: a failed or timed-out call is retried. Default: `false`, only 429, 502, 503 and an agent that cannot be reached are retried.',
     ),
 });
 

@@ -12,7 +12,7 @@ const A_CHAT = 'a phone number with its country code, a JID or a group id';
 
 /** A chat or the wildcard, converted to its stored form. */
 export const channelIdField = channelId(`must be *, ${A_CHAT}`).describe(
-  "The chat: a phone number with country code (`5493777239922`, `+54 9 3777 239922` or a JID), a LID (`…@lid`), a group (`…@g.us`), or `*` for every chat without a route of its own. Stored in one form. A person's number and LID are the same chat.",
+  "The chat: a phone number with country code (`5493777239922`, `+54 9 3777 239922` or a JID), a LID (`…@lid`), a group (`…@g.us`), or `*` for every chat without its own route. Stored in one form. A person's number and LID are the same chat.",
 );
 
 const oneChat = `must be one chat: ${A_CHAT}`;

@@ -1,15 +1,15 @@
 import { type AbiParam, type AbiType, type AbiValue, headBytes, isDynamic } from './abi-type.ts';
 import type { Codec } from './viem-codec.ts';
 
-/** Bytes that are not the ABI encoding of the given types; the sentence names the place and never quotes the bytes. */
+/** Bytes that are not the ABI encoding of the given types; the message names the place and never quotes the bytes. */
 export class AbiDecodeError extends Error {}
 
 const WORD = 32;
-/** Values in one answer: each is an object in memory, so that 10 MB of hostile bytes must not become millions. */
+/** Maximum number of values in one answer: each is an object in memory, and 10 MB of hostile bytes could encode millions. */
 const MAX_VALUES = 500_000;
 
 /**
- * Decodes the encoding of `params`, strictly: what no encoder writes is an error instead of a guess (a number or
+ * Decodes the encoding of `params`, strictly: an encoding that no encoder produces is an error (a number or
  * address with dirty upper bits, a bool of 2, invalid UTF-8, parts that overlap, left-over bytes that are not zero).
  * Time and memory are bounded by the length of `data`, because no byte is read twice.
  * @throws {AbiDecodeError}
@@ -82,7 +82,7 @@ class Decoder {
     const length = type.length ?? this.#size(at, `${name}'s length`);
     const base = type.length === undefined ? at + WORD : at;
     const itemBytes = headBytes(item);
-    // Before anything of that length is made: the items' heads must be there.
+    // Checked before an array of that length is allocated: the items' heads must be in the data.
     if (base + length * itemBytes > this.#data.length) {
       throw new AbiDecodeError(`ends before the ${length} items of ${name}`);
     }
@@ -108,7 +108,7 @@ class Decoder {
     const number = kind === 'int' ? BigInt.asIntN(256, value) : value;
     const fitting = kind === 'int' ? BigInt.asIntN(bits, value) : BigInt.asUintN(bits, value);
     if (number !== fitting)
-      throw new AbiDecodeError(`has a number in ${name} that ${kind}${bits} cannot hold`);
+      throw new AbiDecodeError(`has a number in ${name} that ${kind}${bits} cannot contain`);
     return number;
   }
 

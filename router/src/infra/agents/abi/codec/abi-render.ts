@@ -2,7 +2,7 @@ import { type OutputTemplate, renderTemplate } from '../output/output-template.t
 import { block, lines } from '../output/value-text.ts';
 import { type AbiParam, type AbiType, type AbiValue, areNamed } from './abi-type.ts';
 
-/** WhatsApp shows no more characters of one message. */
+/** Maximum number of characters that WhatsApp shows of one message. */
 const MAX_REPLY_CHARS = 65_536;
 /** In the message log a text or bytes value is cut here, and a list after so many items. */
 const MAX_LOGGED_CHARS = 2_000;
@@ -10,8 +10,9 @@ const MAX_LOGGED_ITEMS = 100;
 const MAX_LOGGED_TOTAL = 50_000;
 
 /**
- * The reply for a function's outputs: one text is the reply itself, several outputs go by name, a line each. Numbers are
- * exact and bytes are hex. Undefined when the function has no outputs. A reply too long for WhatsApp is cut, and says so.
+ * The reply for a function's outputs: one text is the reply itself, several outputs are shown one per line, with their
+ * names. Numbers are exact and bytes are hex. Undefined when the function has no outputs. A reply that is too long for
+ * WhatsApp is cut and ends with a note.
  */
 export function renderOutputs(
   outputs: readonly AbiParam[],
@@ -33,7 +34,7 @@ function cut(reply: string): string {
 
 /**
  * Values as JSON for the message log and the explain call: by name where all have one, numbers as text. Long values are
- * cut, and after 50,000 characters in all the rest is `…`.
+ * cut, and after 50,000 characters in total each further value is `…`.
  */
 export function readable(params: readonly AbiParam[], values: readonly AbiValue[]): unknown {
   return shownFields(params, values, { charsLeft: MAX_LOGGED_TOTAL });

@@ -9,9 +9,9 @@ import { AbiProblemsError, type AgentAbi, createAbi, findFunction } from './abi-
 import { AbiDefinitionError } from './abi-type.ts';
 import { coerceAll } from './abi-value.ts';
 
-/** A route's settings, read and checked once. */
+/** The settings of a route, parsed and checked. */
 export interface AbiRules extends CallRules {
-  /** Template of the reply; it is for the outputs of `only(rules)` alone. */
+  /** Template of the reply; it applies only to the outputs of `only(rules)`. */
   output?: OutputTemplate;
   /** Template of a reply that is a file, instead of `output`. */
   file?: FileTemplate;
@@ -21,7 +21,7 @@ export type AbiRulesResult = { ok: true; rules: AbiRules } | { ok: false; proble
 
 /**
  * Reads the settings with the entries of their ABI: each function is parsed, `function` looked up, the argument template
- * checked against the function's types and the output template against its outputs. Never throws for a mistake.
+ * checked against the function's types and the output template against its outputs. Mistakes are results, not exceptions.
  */
 export async function rulesOf(
   entries: readonly unknown[],
@@ -74,7 +74,7 @@ export async function rulesOf(
   return problems.length > 0 ? { ok: false, problems } : { ok: true, rules };
 }
 
-/** Mistakes of settings as an admin saves them. An ABI behind a URL is read at its first use, so it is not checked here. */
+/** Mistakes in settings that an admin saves. An ABI behind a URL is fetched at its first use, so it is not checked here. */
 export async function abiSettingsProblems(config: AbiSettings): Promise<SettingsProblem[]> {
   if (typeof config.functions === 'string') return [];
   const result = await rulesOf(config.functions, config);

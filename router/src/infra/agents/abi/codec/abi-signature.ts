@@ -18,7 +18,7 @@ import {
 import { functionOfJson } from './json-abi.ts';
 import { type Codec, loadCodec, viemParameter } from './viem-codec.ts';
 
-/** A function of an agent, everything about it computed once. */
+/** A function of an agent, with its selector and signature. */
 export interface AbiFunction {
   name: string;
   inputs: AbiParam[];
@@ -39,13 +39,13 @@ export interface AgentAbi {
   codec: Codec;
 }
 
-/** A mistake and where it is: `path` follows `functions`, such as `[3]`, or is `` for the whole. */
+/** A mistake and where it is: `path` follows `functions`, such as `[3]`, or is `` for the whole ABI. */
 export interface AbiProblem {
   path: string;
   message: string;
 }
 
-/** An ABI that cannot be used; every mistake of it with its place. */
+/** An ABI that cannot be used, with the place of each mistake. */
 export class AbiProblemsError extends Error {
   readonly problems: readonly AbiProblem[];
   constructor(problems: readonly AbiProblem[]) {
@@ -54,15 +54,15 @@ export class AbiProblemsError extends Error {
   }
 }
 
-/** Entries of one ABI, and bytes that the fixed parts of one function's arguments or outputs may take. */
+/** Maximum number of entries in one ABI, and of bytes in the fixed part of one function's arguments or outputs. */
 const MAX_ENTRIES = 1_000;
 const MAX_HEAD_BYTES = 10 * 1024 * 1024;
-/** Types of one function and of a whole ABI, with structs written out: what is done with them takes time for each. */
+/** Maximum number of types in one function and in an ABI, with structs expanded: most operations visit each type. */
 const MAX_FUNCTION_TYPES = 1_000;
 const MAX_ABI_TYPES = 50_000;
 
 /**
- * Reads a list of human-readable signatures, structs and JSON ABI entries, in any mixture, and computes the selectors.
+ * Reads a list of human-readable signatures, structs and JSON ABI entries, in any order, and computes the selectors.
  * @throws {AbiProblemsError} with every mistake
  */
 export async function createAbi(entries: readonly unknown[]): Promise<AgentAbi> {
@@ -134,9 +134,9 @@ function definitionOf(
   if (typeof entry === 'string') definition = isNoFunction(entry) ? undefined : parseFunction(entry, structs);
   else if (typeof entry === 'object' && entry !== null) definition = functionOfJson(entry);
   else throw new AbiDefinitionError('must be a signature or an entry of a JSON ABI');
-  // First of all: whatever else walks over the types takes time for each.
+  // Checked first, because the next checks visit each type.
   if (definition && typesIn(definition, countOf) > MAX_FUNCTION_TYPES) {
-    throw new AbiDefinitionError(`has more than ${MAX_FUNCTION_TYPES} types, with structs written out`);
+    throw new AbiDefinitionError(`has more than ${MAX_FUNCTION_TYPES} types, with structs expanded`);
   }
   for (const list of [definition?.inputs ?? [], definition?.outputs ?? []]) {
     const bytes = list.reduce((sum, { type }) => sum + headBytes(type), 0);
@@ -161,14 +161,14 @@ function functionOf({ name, inputs, outputs }: FunctionDefinition, codec: Codec)
   };
 }
 
-/** Canonical signature: types only, aliases resolved, tuples written out. */
+/** Canonical signature: types only, aliases resolved, tuples expanded. */
 function signatureOf(name: string, inputs: readonly AbiParam[]): string {
   return `${name}(${inputs.map(({ type }) => typeText(type)).join(',')})`;
 }
 
 /**
- * The function that a route or a person names: by name, by signature with or without names and aliases, by selector.
- * @throws {AbiDefinitionError} there is none, or the name has several forms
+ * Finds a function by its name, by its signature (parameter names and aliases such as `uint` are allowed) or by its selector.
+ * @throws {AbiDefinitionError} there is no such function, or the name is overloaded
  */
 export function findFunction(abi: AgentAbi, wanted: string): AbiFunction {
   const text = wanted.trim();

@@ -1,4 +1,4 @@
-/** One ABI type, aliases resolved: `uint` is `uint256`, an enum or contract type is not known here. */
+/** One ABI type, with aliases resolved (`uint` is `uint256`). Enums and contract types are not supported. */
 export type AbiType =
   | { kind: 'uint' | 'int'; bits: number }
   | { kind: 'bool' | 'address' | 'string' | 'bytes' }
@@ -7,7 +7,7 @@ export type AbiType =
   | { kind: 'array'; item: AbiType; length?: number }
   | { kind: 'tuple'; fields: AbiParam[] };
 
-/** An input, an output or a field of a tuple; `name` is `` when it has none. */
+/** An input, an output or a field of a tuple; `name` is empty when it has none. */
 export interface AbiParam {
   name: string;
   type: AbiType;
@@ -19,15 +19,15 @@ export interface AbiParam {
  */
 export type AbiValue = bigint | boolean | string | AbiValue[];
 
-/** A mistake in an ABI or in a route's settings: one sentence for the admin that follows the field's name. */
+/** A mistake in an ABI or in a route's settings. The message continues a sentence that begins with the name of the field. */
 export class AbiDefinitionError extends Error {}
 
 const MAX_ARRAY_LENGTH = 1_000_000;
 const MAX_BRACKETS = 16;
 
 /**
- * The type that an elementary name with optional array brackets says, such as `uint`, `bytes32` or `int8[2][]`.
- * `named` resolves what is no elementary type (a tuple, a struct).
+ * Parses an elementary type name with optional array brackets, such as `uint`, `bytes32` or `int8[2][]`.
+ * `named` resolves any other name (a tuple, a struct).
  * @throws {AbiDefinitionError}
  */
 export function typeOf(
@@ -84,7 +84,7 @@ export function typeText(type: AbiType): string {
   }
 }
 
-/** A type as an ABI writes it for people: `(string name, uint256 age)[]`. */
+/** Text of a type with the names of its fields: `(string name, uint256 age)[]`. */
 export function namedTypeText(type: AbiType): string {
   if (type.kind === 'array') return `${namedTypeText(type.item)}[${type.length ?? ''}]`;
   if (type.kind !== 'tuple') return typeText(type);
@@ -92,14 +92,14 @@ export function namedTypeText(type: AbiType): string {
   return `(${fields.join(', ')})`;
 }
 
-/** Whether values of the type stand behind an offset instead of in place. */
+/** Whether the encoding has an offset to the value instead of the value. */
 export function isDynamic(type: AbiType): boolean {
   if (type.kind === 'string' || type.kind === 'bytes') return true;
   if (type.kind === 'array') return type.length === undefined || isDynamic(type.item);
   return type.kind === 'tuple' && type.fields.some((field) => isDynamic(field.type));
 }
 
-/** Bytes that a value takes in place; 32, the offset, for a dynamic type. */
+/** Number of bytes in the head of the encoding; 32, the offset, for a dynamic type. */
 export function headBytes(type: AbiType): number {
   if (isDynamic(type)) return 32;
   if (type.kind === 'array') return (type.length ?? 0) * headBytes(type.item);
@@ -108,8 +108,8 @@ export function headBytes(type: AbiType): number {
 }
 
 /**
- * Makes a function that counts the types that a type consists of, with structs written out. It counts a struct once, so
- * that a chain of structs, each of which contains the one before twice, takes no time although it stands for millions.
+ * Makes a function that counts the types within a type, with structs expanded. It visits each struct once, so a chain of
+ * structs that each contain the previous one twice is counted in linear time.
  */
 export function typeCounter(): (type: AbiType) => number {
   const known = new Map<AbiType, number>();
@@ -124,13 +124,13 @@ export function typeCounter(): (type: AbiType) => number {
   };
 }
 
-/** Whether every field has its own name, so that a value can be written by names. */
+/** Whether each field has a name and no two names are equal, so that a value can be written as an object. */
 export function areNamed(params: readonly AbiParam[]): boolean {
   const names = new Set(params.map(({ name }) => name));
   return names.size === params.length && !names.has('');
 }
 
-/** A text for a sentence: at most 40 characters. */
+/** Cuts a text for an error message to 40 characters. */
 export function shortened(text: string): string {
   return text.length > 40 ? `${text.slice(0, 39)}…` : text;
 }

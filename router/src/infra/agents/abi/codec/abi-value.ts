@@ -5,7 +5,7 @@ import { bare, bigintIn, bytesIn } from '../input/parse-scalars.ts';
 import { type AbiParam, type AbiType, type AbiValue, areNamed, shortened } from './abi-type.ts';
 import type { Codec } from './viem-codec.ts';
 
-/** How a sentence calls all arguments, or the only tuple, together. */
+/** Name of all arguments, or of the only tuple, in a message. */
 const WHOLE = 'the input';
 
 /**
@@ -17,9 +17,9 @@ export function coerceAll(params: readonly AbiParam[], input: AbiInput, codec: C
 }
 
 /**
- * The value of a parameter. Text is taken as a person writes it: numbers in decimal or hex, `yes` and `no`, bytes in
+ * The value of a parameter. Accepts text as people write it: numbers in decimal or hex, `yes` and `no`, bytes in
  * hex or base64, arrays and tuples as JSON or, an array, with commas or spaces between its items. `path` names the value
- * in a sentence.
+ * in a message.
  * @throws {AbiInputError}
  */
 export function coerce(type: AbiType, input: AbiInput, path: string, codec: Codec): AbiValue {
@@ -68,10 +68,10 @@ function wholeNumber(type: Whole, input: AbiInput, path: string): bigint {
   throw mistake(path, `${expectation(type)}${hint}`, input);
 }
 
-/** The exact number that was written; undefined when it is none or longer than any type can have. */
+/** The exact number; undefined when the input is no number or has more digits than any type allows. */
 function bigintOf(input: AbiInput): bigint | undefined {
   if (typeof input === 'bigint') return input;
-  // Above this a number in JSON was rounded before it came here.
+  // A larger number in JSON was rounded when it was parsed.
   if (typeof input === 'number') return Number.isSafeInteger(input) ? BigInt(input) : undefined;
   const text = input instanceof NumberText ? input.text : input;
   return typeof text === 'string' ? bigintIn(text) : undefined;
@@ -112,7 +112,7 @@ function address(input: AbiInput, path: string, codec: Codec): string {
 function plainText(input: AbiInput, path: string): string {
   if (typeof input === 'object' && !(input instanceof NumberText)) throw mistake(path, 'text', input);
   const text = shown(input);
-  // A lone half of a surrogate pair has no UTF-8; an encoder would put a replacement in its place.
+  // An unpaired surrogate has no UTF-8 form; an encoder would write a replacement character.
   if (/\p{Surrogate}/u.test(text)) throw new AbiInputError(`${path} contains a broken character`);
   return text;
 }
@@ -123,12 +123,14 @@ function fileValue(type: AbiType, input: FileInput, path: string): string {
   return bytesOf(input.bytes, path, type.kind === 'fixedBytes' ? type.size : undefined);
 }
 
-/** Whether a value is, or contains, a file whose bytes are not fetched yet: bytes are `0x` hex otherwise. */
-export function holdsFile(type: AbiType, value: AbiValue | undefined): boolean {
+/** Whether a value is, or contains, a file whose bytes are not fetched yet; fetched bytes are `0x` hex. */
+export function containsPendingFile(type: AbiType, value: AbiValue | undefined): boolean {
   if (type.kind === 'bytes' || type.kind === 'fixedBytes') return String(value).startsWith('<');
   if (!Array.isArray(value)) return false;
-  if (type.kind === 'array') return value.some((item) => holdsFile(type.item, item));
-  return type.kind === 'tuple' && type.fields.some((field, index) => holdsFile(field.type, value[index]));
+  if (type.kind === 'array') return value.some((item) => containsPendingFile(type.item, item));
+  return (
+    type.kind === 'tuple' && type.fields.some((field, index) => containsPendingFile(field.type, value[index]))
+  );
 }
 
 function bytesOf(input: AbiInput, path: string, size?: number): string {
@@ -165,15 +167,15 @@ function listOf(type: AbiType & { kind: 'array' }, input: AbiInput, path: string
   return value;
 }
 
-/** Items with commas or semicolons between them or, when none of them can contain a space, with spaces. */
-function writtenItems(text: string, mayHoldSpaces: boolean): string[] {
+/** Splits items at commas or semicolons or, when no item can contain a space, at spaces. */
+function writtenItems(text: string, mayContainSpaces: boolean): string[] {
   if (text === '') return [];
-  if (mayHoldSpaces) return text.split(',').map((item) => item.trim());
+  if (mayContainSpaces) return text.split(',').map((item) => item.trim());
   const items = /[,;]/.test(text) ? text.split(/[,;]/).map((item) => item.trim()) : text.split(/\s+/);
   return items.at(-1) === '' ? items.slice(0, -1) : items;
 }
 
-/** JSON of what may still be its text. */
+/** Parses an input that is still JSON text. */
 function structured(input: AbiInput, path: string, expected: string): AbiInput {
   if (typeof input !== 'string') return input;
   if (!/^\s*[[{]/.test(input)) throw mistake(path, expected, input);

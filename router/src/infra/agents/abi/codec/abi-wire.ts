@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { AgentProtocolError } from '../../../../core/errors.ts';
 
-/** How calldata is packed: `raw` bytes, or JSON with it in hex. */
+/** Form of the request body: `raw` calldata, or JSON with the calldata in hex. */
 export type Envelope = 'raw' | 'json';
 
-/** A request's body with its content type. `requestId` is the message's id, the same for every try. */
+/** Body and content type of a request. `requestId` is the message's id, the same for each attempt. */
 export function requestBody(envelope: Envelope, calldata: Buffer, requestId: string) {
   if (envelope === 'raw') return { contentType: 'application/octet-stream', body: new Uint8Array(calldata) };
   const body = JSON.stringify({ requestId, request: `0x${calldata.toString('hex')}` });
@@ -25,17 +25,17 @@ export function envelopeOf(body: Buffer): z.output<typeof envelopeAnswer> | unde
   }
 }
 
-/** What the `error` step of an envelope says, its words or all of it; undefined for anything else. */
+/** Text of the last `error` step of an envelope, or the whole step as JSON; undefined when there is none. */
 export function envelopeError(body: Buffer): string | undefined {
   const step = envelopeOf(body)?.steps.findLast(({ name }) => name === 'error');
   if (!step) return undefined;
   const { name: _, ...rest } = step;
-  const words = [rest.message, rest.error, rest.detail].find((value) => typeof value === 'string');
-  return words ?? (Object.keys(rest).length > 0 ? JSON.stringify(rest) : undefined);
+  const text = [rest.message, rest.error, rest.detail].find((value) => typeof value === 'string');
+  return text ?? (Object.keys(rest).length > 0 ? JSON.stringify(rest) : undefined);
 }
 
 /**
- * The ABI-encoded outputs in the body of a 200 answer; `redact` is applied to what an error quotes of it.
+ * The ABI-encoded outputs in the body of a 200 answer; `redact` is applied to the parts that an error message quotes.
  * @throws {AgentProtocolError} the JSON envelope contains none
  */
 export function outputsIn(
@@ -46,9 +46,7 @@ export function outputsIn(
   if (envelope === 'raw') return body;
   const answer = envelopeOf(body);
   if (!answer)
-    throw new AgentProtocolError(
-      'The ABI agent answered something else than the JSON envelope {steps, result}.',
-    );
+    throw new AgentProtocolError('The ABI agent did not answer with the JSON envelope {steps, result}.');
   const { result } = answer;
   if (typeof result !== 'string' || !/^0x(?:[0-9a-f]{2})*$/i.test(result)) {
     const names = answer.steps.map(({ name }) => name ?? '?').join(', ');
@@ -61,9 +59,9 @@ export function outputsIn(
 }
 
 /**
- * Where a call goes: the endpoint as it is, `/` when it names no path, or `path` below it. No port means 80 (443 with
+ * URL of a call: the endpoint, with `path` appended. An endpoint without a path gets `/`; the default port is 80 (443 with
  * https).
- * @throws {AgentProtocolError} the endpoint is no http:// or https:// address
+ * @throws {AgentProtocolError} the endpoint is not an http:// or https:// URL
  */
 export function callUrl(endpoint: string, path: string | undefined): string {
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;

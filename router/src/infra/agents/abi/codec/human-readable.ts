@@ -1,17 +1,17 @@
 import { AbiDefinitionError, type AbiParam, type AbiType, shortened, typeOf } from './abi-type.ts';
 
-/** A function as written, before its selector is computed. */
+/** A parsed function, before its selector is computed. */
 export interface FunctionDefinition {
   name: string;
   inputs: AbiParam[];
   outputs: AbiParam[];
 }
 
-/** Characters of one signature or struct. */
+/** Maximum number of characters in one signature or struct. */
 export const MAX_TEXT = 10_000;
 const MAX_DEPTH = 16;
 const IDENTIFIER = /^[A-Za-z_$][\w$]{0,99}$/;
-/** What Solidity writes between a function's arguments and its `returns`, and between a type and a name. */
+/** Solidity's keywords between the arguments of a function and `returns`, and between a type and a name. */
 const MODIFIERS = new Set([
   'external',
   'public',
@@ -25,13 +25,13 @@ const MODIFIERS = new Set([
 ]);
 const LOCATIONS = new Set(['memory', 'calldata', 'storage', 'payable', 'indexed']);
 
-/** Structs by name, each read when it is first used, so that their order does not matter. */
+/** Finds a struct by its name. A struct is parsed at its first use, so their order does not matter. */
 export type StructLookup = (name: string) => AbiType | undefined;
 
 /**
- * Reads `function add(uint256 a, uint256 b) returns (uint256 sum)`; the word `function`, names, data locations and
- * modifiers may be absent. Tuples are `(string name, uint age) user` or `tuple(...)`, structs go by their name.
- * @throws {AbiDefinitionError} one sentence
+ * Parses `function add(uint256 a, uint256 b) returns (uint256 sum)`; the word `function`, names, data locations and
+ * modifiers may be absent. Tuples are written `(string name, uint age) user` or `tuple(...)`, structs by their name.
+ * @throws {AbiDefinitionError} a syntax error, an unknown type or a limit
  */
 export function parseFunction(text: string, structs: StructLookup = () => undefined): FunctionDefinition {
   const reader = new Reader(text, structs);
@@ -45,7 +45,7 @@ export function parseFunction(text: string, structs: StructLookup = () => undefi
   return { name, inputs, outputs };
 }
 
-/** Whether the text is a part of a contract that nobody calls by name: an event, an error, a constructor, a fallback. */
+/** Whether the text is a part of a contract that is not a function: an event, an error, a constructor, a fallback. */
 export function isNoFunction(text: string): boolean {
   return /^\s*(?:(?:event|error)\s+[A-Za-z_$][\w$]*\s*\(|(?:constructor|fallback|receive)\s*\()/.test(text);
 }
@@ -56,9 +56,9 @@ export function isStruct(text: string): boolean {
 }
 
 /**
- * Makes a lookup of texts such as `struct User { string name; uint age; }`.
- * @throws {AbiDefinitionError} a text is no struct, or a name is defined twice; a struct's own mistake is thrown at its
- *   first use
+ * Makes a lookup from texts such as `struct User { string name; uint age; }`.
+ * @throws {AbiDefinitionError} a text is not a struct, or a name is defined twice; a mistake inside a struct is thrown at
+ *   its first use
  */
 export function structsOf(texts: readonly string[]): StructLookup {
   const bodies = new Map<string, string>();

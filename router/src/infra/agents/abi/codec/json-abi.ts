@@ -4,9 +4,9 @@ import type { FunctionDefinition } from './human-readable.ts';
 const MAX_DEPTH = 16;
 
 /**
- * Reads an entry of a JSON ABI, `{type: 'function', name, inputs, outputs}`; undefined for an entry that is no function
+ * Parses an entry of a JSON ABI, `{type: 'function', name, inputs, outputs}`; undefined for an entry that is not a function
  * (an event, an error, a constructor).
- * @throws {AbiDefinitionError} one sentence
+ * @throws {AbiDefinitionError} a part is missing, of the wrong type or nested too deeply
  */
 export function functionOfJson(entry: object): FunctionDefinition | undefined {
   const { type = 'function', name, inputs, outputs } = entry as Record<string, unknown>;

@@ -1,13 +1,13 @@
 import type { AbiParameter } from 'viem';
 import { type AbiParam, type AbiType, type AbiValue, typeText } from './abi-type.ts';
 
-/** The parts of viem that are used, loaded when the first ABI route is: they cost a quarter of a second. */
+/** The functions of viem that are used. Loading takes a quarter of a second, so they are loaded with the first ABI route. */
 export interface Codec {
   /** `0x` hex of the values in ABI encoding, without a selector. */
   encode(params: readonly AbiParameter[], values: readonly AbiValue[]): `0x${string}`;
   /** First four bytes of the text's Keccak-256, as `0x` hex. */
   selectorOf(signature: string): `0x${string}`;
-  /** The address with its checksum; any spelling of 40 hex digits goes in. */
+  /** The address with its checksum; accepts upper and lower case. */
   checksum(address: string): string;
 }
 
@@ -23,7 +23,7 @@ export function loadCodec(): Promise<Codec> {
   return loading;
 }
 
-/** A parameter as viem writes it. */
+/** A parameter in the form that viem expects. */
 export function viemParameter({ name, type }: AbiParam): AbiParameter {
   const text = typeText(type);
   const tuple = tupleIn(type);

@@ -1,18 +1,18 @@
 import type { IncomingMessage, MediaInfo } from '../../../../core/models.ts';
 import { type AbiFunction, type AgentAbi, findFunction } from '../codec/abi-signature.ts';
 import { AbiDefinitionError, type AbiParam, type AbiValue, shortened } from '../codec/abi-type.ts';
-import { coerce, coerceAll, holdsFile } from '../codec/abi-value.ts';
+import { coerce, coerceAll, containsPendingFile } from '../codec/abi-value.ts';
 import { type AbiInput, AbiInputError, FileInput } from './abi-input.ts';
 import { fillTemplate } from './args-template.ts';
 import { commandList, functionHelp, usage } from './help-text.ts';
-import { argumentsOf, type Said } from './parse-arguments.ts';
+import { argumentsOf, type WrittenInput } from './parse-arguments.ts';
 
-/** How a route turns messages into calls. */
+/** Rules by which messages of a route become calls. */
 export interface CallRules {
   abi: AgentAbi;
-  /** Called for text that is no command. */
+  /** Called for text that is not a command. */
   target?: AbiFunction;
-  /** Argument template; with it every text is a call of `target`. */
+  /** Argument template; with it each text is a call of `target`. */
   args?: unknown;
 }
 
@@ -25,14 +25,14 @@ export interface Call {
   needsFile?: true;
 }
 
-/** A call of the agent, or what the person gets without one. */
+/** A call of the agent, or a text that wa2ai sends instead. */
 export type Interpretation = Call | { kind: 'say'; why: 'help' | 'list' | 'mistake'; text: string };
 
 /**
- * Understands a message: by the argument template when there is one; else as a command (`/add 2 40`, `/help`), as JSON,
- * or as text for the route's function. A file that the message carries goes where the template says, or is the only
- * argument of type bytes that the person left out. A person's mistake is something to say, never an error.
- * @param fileBytes the message's file, once it is fetched; without it a call that takes the file says so
+ * Turns a message into a call: by the argument template when there is one, else as a command (`/add 2 40`, `/help`), as
+ * JSON, or as text for the route's function. The file of a message is placed by the template, or becomes the argument of
+ * type bytes that the text omits. A person's mistake is a text to send, never an exception.
+ * @param fileBytes the message's file when it is fetched; without it a call that takes the file has `needsFile`
  */
 export function interpret(
   rules: CallRules,
@@ -48,7 +48,9 @@ export function interpret(
             coerceAll(target.inputs, fillTemplate(rules.args, message, file), rules.abi.codec),
           );
     if (meant.kind === 'say') return meant;
-    const isWaiting = meant.target.inputs.some(({ type }, index) => holdsFile(type, meant.values[index]));
+    const isWaiting = meant.target.inputs.some(({ type }, index) =>
+      containsPendingFile(type, meant.values[index]),
+    );
     return isWaiting ? { ...meant, needsFile: true } : meant;
   } catch (error) {
     if (error instanceof AbiInputError) return { kind: 'say', why: 'mistake', text: sentence(error.message) };
@@ -60,12 +62,12 @@ function shownFile({ mimeType, sizeBytes }: MediaInfo): string {
   return `<${mimeType}${sizeBytes === undefined ? '' : `, ${sizeBytes} bytes`}>`;
 }
 
-/** The function that a route means when it names none: the only one. */
+/** The function of the route; the only function when the route names none. */
 export function only({ abi, target }: CallRules): AbiFunction | undefined {
   return target ?? (abi.functions.length === 1 ? abi.functions[0] : undefined);
 }
 
-function interpretText(rules: CallRules, said: Said): Interpretation {
+function interpretText(rules: CallRules, said: WrittenInput): Interpretation {
   const { text, file } = said;
   const [, name, rest = ''] = /^\s*\/([\w$]+)(?![^\s(])([\s\S]*)$/.exec(text) ?? [];
   const commanded = name === undefined ? undefined : interpretCommand(rules, name, { text: rest, file });
@@ -84,14 +86,14 @@ function interpretText(rules: CallRules, said: Said): Interpretation {
   try {
     return callOf(target, () => argumentsOf(target, said, rules.abi));
   } catch (error) {
-    // What begins like a command and is no arguments either was meant as one.
+    // Text that begins like a command and does not fit as arguments is an unknown command.
     if (name !== undefined && error instanceof AbiInputError) return noSuchCommand(rules.abi, name);
     throw error;
   }
 }
 
-/** The call or the help that a command asks for; undefined when there is no function of that name. */
-function interpretCommand(rules: CallRules, name: string, rest: Said): Interpretation | undefined {
+/** The call or the help that a command requests; undefined when no function has that name. */
+function interpretCommand(rules: CallRules, name: string, rest: WrittenInput): Interpretation | undefined {
   const { text, file } = rest;
   const types = /^\(\S*\)(?!\S)/.exec(text)?.[0] ?? '';
   const form = types === '' ? [] : commandFunctions(rules.abi, name, types);
@@ -114,8 +116,8 @@ function callOf(
   return { kind: 'call', target, values: valuesOf(target) };
 }
 
-/** The arguments of a function of one file and at most one text, which need no command. */
-function textAndFile({ inputs }: AbiFunction, { text, file }: Said): AbiInput[] | undefined {
+/** The arguments of a function that takes one file and at most one text; such a function needs no command. */
+function textAndFile({ inputs }: AbiFunction, { text, file }: WrittenInput): AbiInput[] | undefined {
   const kinds = inputs.map(({ type }) => type.kind);
   const fits = kinds.filter((kind) => kind === 'bytes').length === 1 && kinds.length <= 2;
   if (!fits || kinds.some((kind) => kind !== 'bytes' && kind !== 'string')) return undefined;
@@ -140,7 +142,7 @@ function help(abi: AgentAbi, rest: string): Interpretation {
   return noSuchCommand(abi, name);
 }
 
-/** The functions that a command may mean: one, or the forms of a name. Phones like to begin with a capital letter. */
+/** The functions that match a command: one, or all overloads of a name. Ignores case, because phones capitalize the first letter. */
 function commandFunctions(abi: AgentAbi, name: string, types: string): readonly AbiFunction[] {
   if (types !== '') {
     try {
@@ -156,11 +158,11 @@ function commandFunctions(abi: AgentAbi, name: string, types: string): readonly 
   return abi.functions.filter((candidate) => candidate.name.toLowerCase() === lower);
 }
 
-/** The form that the arguments fit; of several that fit, the route's own. */
+/** The overload that the arguments fit; the function of the route when several fit. */
 function callCommand(
   rules: CallRules,
   forms: readonly AbiFunction[],
-  rest: Said,
+  rest: WrittenInput,
   isCallSyntax: boolean,
 ): Interpretation {
   const fitting: Call[] = [];
@@ -189,7 +191,7 @@ function callCommand(
   throw new AbiInputError(`that fits several forms of the command; write ${named} before the values`);
 }
 
-/** A sentence as a chat shows it: it begins with a name, which stays as it is, and ends with a full stop. */
+/** A sentence for a chat: ends with a full stop; begins with the name of an argument, whose case does not change. */
 function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -1,13 +1,13 @@
 import { type AbiType, type AbiValue, areNamed } from '../codec/abi-type.ts';
 
-/** Items of a fixed array that an example shows before it goes on with `…`. */
+/** Maximum number of items of a fixed array in an example; the rest is `…`. */
 const MAX_SHOWN_ITEMS = 3;
-/** Characters of the values of one example. */
+/** Maximum number of characters of all values in one example. */
 const MAX_EXAMPLE_CHARS = 500;
 
 /**
- * A harmless value of the type: small numbers, true, `some words`; lists of two items, or of one when an item is itself a
- * list or a tuple. `index` makes neighbours differ.
+ * An example value of the type: small numbers, true, `some words`; lists of two items, or of one item when it is a list or
+ * a tuple. `index` makes numbers of neighbouring values differ.
  */
 export function exampleValue(type: AbiType, index = 0): AbiValue {
   switch (type.kind) {
@@ -32,7 +32,7 @@ export function exampleValue(type: AbiType, index = 0): AbiValue {
   }
 }
 
-/** An example as JSON, as a person may type it; a long fixed array, and what is too long in all, ends with `…`. */
+/** An example as JSON; a long fixed array, and an example that is too long in total, is cut with `…`. */
 export function exampleJson(type: AbiType, index = 0, budget = { charsLeft: MAX_EXAMPLE_CHARS }): string {
   if (budget.charsLeft <= 0) return '…';
   switch (type.kind) {

@@ -1,11 +1,11 @@
 import type { ExactJson } from './lenient-json.ts';
 
-/** A person's mistake in an argument: one friendly sentence for the chat and the API. */
+/** A person's mistake in an argument; the message is one sentence for the chat and the API. */
 export class AbiInputError extends Error {}
 
 /**
- * The file of a message in the place of an argument of type bytes. Before its bytes are fetched, what it is stands for
- * them: a value that can be shown and not be encoded.
+ * The file of a message as an argument of type bytes. Until its bytes are fetched the value is a description, which can be
+ * shown but not encoded.
  */
 export class FileInput {
   /** Such as `<image/png, 512 bytes>`. */
@@ -18,7 +18,7 @@ export class FileInput {
   }
 }
 
-/** What can become a value: JSON, exact JSON, text, bigint, and bytes as a Uint8Array or a message's file. */
+/** Input that can become a value: JSON, exact JSON, text, bigint, and bytes as a Uint8Array or as a message's file. */
 export type AbiInput =
   | ExactJson
   | FileInput
@@ -30,5 +30,5 @@ export type AbiInput =
   | { [key: string]: AbiInput }
   | undefined;
 
-/** Stands for a value that is not known yet: it fits every type. Used to check templates. */
+/** Placeholder for a value that is not known yet; it fits each type. Used to check templates. */
 export const ANYTHING = Symbol('any value');

@@ -3,7 +3,7 @@ import type { IncomingMessage } from '../../../../core/models.ts';
 import { shortened } from '../codec/abi-type.ts';
 import { type AbiInput, AbiInputError, ANYTHING, FileInput } from './abi-input.ts';
 
-/** What `{{name}}` in an argument template can stand for. */
+/** Variables of argument templates, by the name in `{{name}}`. */
 const VARIABLES: Record<string, (message: IncomingMessage) => string | bigint | boolean> = {
   text: ({ text }) => text,
   from: ({ from }) => from,
@@ -19,13 +19,13 @@ const VARIABLES: Record<string, (message: IncomingMessage) => string | bigint | 
   fileName: ({ media }) => media?.fileName ?? '',
 };
 
-/** Stands for the bytes of the message's file, and always alone. */
+/** Variable for the bytes of the message's file; it cannot be part of a longer text. */
 const MEDIA = 'media';
 
-/** Those that may contain anything a person writes, and so may become a value of any type. */
+/** Variables with text of a person, which may become a value of any type. */
 const FREE = new Set(['text', 'quotedText', 'name']);
 
-/** Names of the variables, for sentences. */
+/** Names of the variables, for messages. */
 const VARIABLE_NAMES = [...Object.keys(VARIABLES), MEDIA];
 
 const PLACEHOLDER = /\{\{\s*([\w.]+)\s*\}\}/g;
@@ -33,8 +33,8 @@ const SOLE_PLACEHOLDER = /^\{\{\s*([\w.]+)\s*\}\}$/;
 const MAX_DEPTH = 32;
 
 /**
- * The template with its placeholders replaced; one that is a whole text keeps its type, `{{timestamp}}` is a number and
- * `{{media}}` the file.
+ * The template with its placeholders replaced. A text that is only a placeholder gets the type of the variable:
+ * `{{timestamp}}` is a number and `{{media}}` the file.
  * @throws {AbiInputError} the template needs a file and the message has none
  */
 export function fillTemplate(template: unknown, message: IncomingMessage, file?: FileInput): AbiInput {
@@ -49,7 +49,7 @@ export function fillTemplate(template: unknown, message: IncomingMessage, file?:
   });
 }
 
-/** The template with values as they may come, and `ANYTHING` where a person's words go; to check its types. */
+/** The template with typical values, and `ANYTHING` for text of a person; used to check types when a route is saved. */
 export function sampleOf(template: unknown): AbiInput {
   return fill(template, (text) => {
     const isFree = [...text.matchAll(PLACEHOLDER)].some(([, name]) => FREE.has(name ?? ''));
@@ -57,16 +57,16 @@ export function sampleOf(template: unknown): AbiInput {
   });
 }
 
-/** What is wrong with the placeholders of a template, one sentence each: names that are no variable, braces left open. */
+/** Mistakes in the placeholders of a template, one sentence each: unknown variables and braces that are not closed. */
 export function placeholderProblems(template: unknown): string[] {
   const problems = new Set<string>();
   fill(template, (text) => {
     const rest = text.replace(/\{\{([^{}]*)\}\}/g, (placeholder, inner: string) => {
       const name = inner.trim();
       if (name === MEDIA && text !== placeholder) {
-        problems.add('puts {{media}} into other text; bytes stand alone');
+        problems.add('puts {{media}} into other text; use it alone');
       } else if (!Object.hasOwn(VARIABLES, name) && name !== MEDIA) {
-        problems.add(`uses ${shortened(placeholder)}; there are ${VARIABLE_NAMES.join(', ')}`);
+        problems.add(`uses ${shortened(placeholder)}; the variables are ${VARIABLE_NAMES.join(', ')}`);
       }
       return '';
     });
@@ -77,7 +77,7 @@ export function placeholderProblems(template: unknown): string[] {
   return [...problems];
 }
 
-/** A message in a group: its addresses are no numbers, so that a template cannot count on one. */
+/** A message in a group: its channelId is not a number, so a template cannot rely on a number. */
 const SAMPLE_MESSAGE: IncomingMessage = {
   id: '3EB0AAAAAAAAAAAAAAAAAA',
   from: '34600000000@s.whatsapp.net',

@@ -1,10 +1,10 @@
 import { type AbiType, areNamed } from '../codec/abi-type.ts';
 import { exampleJson } from './abi-example.ts';
 
-/** An example in a sentence is left out when it is longer. */
+/** A longer example is not shown. */
 const MAX_EXAMPLE_CHARS = 60;
 
-/** What a person may write for a type: `a whole number from 0 to 255`. */
+/** Describes the input for a type: `a whole number from 0 to 255`. */
 export function expectation(type: AbiType): string {
   switch (type.kind) {
     case 'uint':
@@ -43,7 +43,7 @@ export function count(number: number, noun: string): string {
 /** A type of whole numbers. */
 export type Whole = AbiType & { kind: 'uint' | 'int' };
 
-/** The least and the most value of the type. */
+/** The least and the greatest value of the type. */
 export function rangeOf({ kind, bits }: Whole): [least: bigint, most: bigint] {
   return kind === 'uint'
     ? [0n, 2n ** BigInt(bits) - 1n]

@@ -3,10 +3,10 @@ import { type AbiParam, type AbiType, namedTypeText } from '../codec/abi-type.ts
 import { exampleJson, exampleValue } from './abi-example.ts';
 import { expectation } from './describe-type.ts';
 
-/** Characters of the list of functions; what does not fit is counted. */
+/** Maximum number of characters in the list of functions; the number of omitted functions is shown. */
 const MAX_LIST_CHARS = 8_000;
 
-/** What a chat shows for `/help`: every function with its arguments and types, of a large contract the first ones. */
+/** Reply to `/help`: each function with its arguments and types; a large contract is cut. */
 export function commandList(functions: readonly AbiFunction[]): string {
   const lines: string[] = [];
   let chars = 0;
@@ -22,7 +22,7 @@ export function commandList(functions: readonly AbiFunction[]): string {
   return `You can write:\n${lines.join('\n')}\n/help ${functions[0]?.name ?? ''} shows more.`;
 }
 
-/** What a chat shows for `/help add`: each argument in words, what comes back, and an example. */
+/** Reply to `/help add`: a description of each argument, the outputs and an example. */
 export function functionHelp(target: AbiFunction): string {
   const inputs = target.inputs.flatMap((input, index) =>
     explained(`• ${nameOf(input, index)}`, input.type, ''),
@@ -46,7 +46,7 @@ function nameOf({ name }: AbiParam, index: number): string {
   return name || `argument ${index + 1}`;
 }
 
-/** `label: a whole number …`, and for a tuple a line a field, indented below. */
+/** `label: a whole number …`; for a tuple, one more line for each field, indented. */
 function explained(label: string, type: AbiType, indent: string): string[] {
   let inner = type;
   let lists = '';

@@ -1,4 +1,4 @@
-/** A number as it was written: nothing is rounded. */
+/** A number with all its digits, not rounded. */
 export class NumberText {
   readonly text: string;
   constructor(text: string) {
@@ -6,14 +6,14 @@ export class NumberText {
   }
 }
 
-/** What `parseExactJson` gives: JSON with its numbers as they were written. */
+/** Result of `parseExactJson`: JSON whose numbers keep their digits. */
 export type ExactJson = string | boolean | null | NumberText | ExactJson[] | { [key: string]: ExactJson };
 
-/** Text that is no JSON, not even of the lenient kind. */
+/** Text that cannot be parsed, even leniently. The message continues a sentence. */
 export class ExactJsonError extends Error {}
 
 const MAX_DEPTH = 32;
-/** Opening quotes that keyboards of phones put in place of the plain one, with what may close them. */
+/** Opening quotes, also those that phone keyboards insert, with the characters that close them. */
 const QUOTES = new Map([
   ['"', '"'],
   ['“', '”“"'],
@@ -26,9 +26,9 @@ const QUOTES = new Map([
 const ESCAPES: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 /**
- * Reads JSON as people type it on a phone: curly and single quotes count as quotes, words without quotes as text, and a
- * comma may stand before a closing bracket. A number keeps its digits.
- * @throws {ExactJsonError} with a sentence for a person
+ * Parses JSON as people type it on a phone: accepts curly and single quotes, text without quotes, and a comma before a
+ * closing bracket. A number keeps its digits.
+ * @throws {ExactJsonError}
  */
 export function parseExactJson(text: string): ExactJson {
   const reader = new JsonReader(text);
@@ -37,7 +37,7 @@ export function parseExactJson(text: string): ExactJson {
   return value;
 }
 
-/** One quoted text or one bracketed value, or all up to the next space, from `at` on; for arguments of a command. */
+/** Reads one argument of a command from `at`: a quoted text, a bracketed value, or the characters up to the next space. */
 export function readToken(text: string, at: number): { token: string; isQuoted: boolean; end: number } {
   const reader = new JsonReader(text, at);
   const first = text[at] ?? '';
@@ -76,7 +76,7 @@ class JsonReader {
 
   end(): void {
     this.#space();
-    if (this.at < this.#text.length) throw new ExactJsonError(`goes on after its end, ${this.#near()}`);
+    if (this.at < this.#text.length) throw new ExactJsonError(`has more text after its end, ${this.#near()}`);
   }
 
   quoted(): string {
@@ -125,7 +125,7 @@ class JsonReader {
       this.#expect('}');
       break;
     }
-    // fromEntries defines a key such as __proto__ instead of obeying it.
+    // fromEntries defines a key such as __proto__ and does not set the prototype.
     return Object.fromEntries(entries);
   }
 
@@ -140,7 +140,7 @@ class JsonReader {
   #word(pattern: RegExp): string {
     pattern.lastIndex = this.at;
     const word = pattern.exec(this.#text)?.[0] ?? '';
-    if (word.trim() === '') throw new ExactJsonError(`has nothing where a value belongs, ${this.#near()}`);
+    if (word.trim() === '') throw new ExactJsonError(`has no value where one is expected, ${this.#near()}`);
     this.at += word.length;
     return word;
   }
@@ -154,7 +154,7 @@ class JsonReader {
 
   #expect(char: string): void {
     if (this.#takes(char)) return;
-    throw new ExactJsonError(`misses a '${char}' ${this.#near()}`);
+    throw new ExactJsonError(`needs a '${char}' ${this.#near()}`);
   }
 
   #space(): void {

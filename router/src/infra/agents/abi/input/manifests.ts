@@ -9,13 +9,13 @@ import { abiEntriesOf } from './abi-entries.ts';
 const MAX_BYTES = 1024 * 1024;
 const MAX_MANIFESTS = 200;
 const FRESH_MS = 5 * 60_000;
-/** Longest wait for a manifest: for the first one, and for a newer one, which a message can do without. */
+/** Longest wait for the first fetch of a manifest, and for a refresh, without which the cached manifest is used. */
 const FETCH_LIMIT_MS = 10_000;
 const REFRESH_LIMIT_MS = 2_000;
 /** After a failed fetch, the cached manifest is used for this long. */
-const LOOK_AGAIN_MS = 30_000;
+const RETRY_AFTER_MS = 30_000;
 
-interface Kept {
+interface CachedManifest {
   entries: unknown[];
   freshUntilMs: number;
 }
@@ -24,8 +24,8 @@ interface Kept {
 export class Manifests {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #transport: AgentTransport;
-  readonly #kept = new LRUCache<string, Kept>({ max: MAX_MANIFESTS });
-  readonly #underWay = new Map<string, Promise<unknown[]>>();
+  readonly #cache = new LRUCache<string, CachedManifest>({ max: MAX_MANIFESTS });
+  readonly #pending = new Map<string, Promise<unknown[]>>();
 
   constructor(clock: Pick<Clock, 'monotonicMs'>, transport: AgentTransport) {
     this.#clock = clock;
@@ -34,41 +34,41 @@ export class Manifests {
 
   /**
    * The entries of the ABI at the URL: a JSON ABI, or an object with one under `abi`. The same array as long as it is
-   * fresh; callers at the same moment share one look.
+   * fresh; concurrent callers share one request.
    * @throws {AgentUnavailableError} it cannot be fetched now, or not before `signal` aborts
-   * @throws {AgentProtocolError} what is there is no ABI
+   * @throws {AgentProtocolError} the URL has no ABI, or its address is refused
    */
   async entriesOf(url: string, signal: AbortSignal): Promise<unknown[]> {
-    const kept = this.#kept.get(url);
-    if (kept && this.#clock.monotonicMs() < kept.freshUntilMs) return kept.entries;
+    const cached = this.#cache.get(url);
+    if (cached && this.#clock.monotonicMs() < cached.freshUntilMs) return cached.entries;
     try {
-      return await orAbort(this.#look(url, kept ? REFRESH_LIMIT_MS : FETCH_LIMIT_MS), signal);
+      return await orAbort(this.#fetchEntries(url, cached ? REFRESH_LIMIT_MS : FETCH_LIMIT_MS), signal);
     } catch (error) {
       if (signal.aborted) throw new AgentUnavailableError(LATE);
-      if (!kept || !(error instanceof AgentUnavailableError)) throw error;
-      kept.freshUntilMs = this.#clock.monotonicMs() + LOOK_AGAIN_MS;
-      return kept.entries;
+      if (!cached || !(error instanceof AgentUnavailableError)) throw error;
+      cached.freshUntilMs = this.#clock.monotonicMs() + RETRY_AFTER_MS;
+      return cached.entries;
     }
   }
 
-  #look(url: string, limitMs: number): Promise<unknown[]> {
-    const underWay = this.#underWay.get(url);
-    if (underWay) return underWay;
-    const look = fetchText(this.#transport, url, AbortSignal.timeout(limitMs))
+  #fetchEntries(url: string, limitMs: number): Promise<unknown[]> {
+    const pending = this.#pending.get(url);
+    if (pending) return pending;
+    const fetching = fetchText(this.#transport, url, AbortSignal.timeout(limitMs))
       .then((text) => {
         const entries = entriesIn(text);
-        this.#kept.set(url, { entries, freshUntilMs: this.#clock.monotonicMs() + FRESH_MS });
+        this.#cache.set(url, { entries, freshUntilMs: this.#clock.monotonicMs() + FRESH_MS });
         return entries;
       })
-      .finally(() => this.#underWay.delete(url));
-    this.#underWay.set(url, look);
-    // Every caller may have gone when it fails.
-    look.catch(() => undefined);
-    return look;
+      .finally(() => this.#pending.delete(url));
+    this.#pending.set(url, fetching);
+    // Without this a failure after all callers have aborted would be an unhandled rejection.
+    fetching.catch(() => undefined);
+    return fetching;
   }
 }
 
-const LATE = "The ABI agent's manifest did not come in time.";
+const LATE = "The ABI agent's manifest did not arrive in time.";
 
 async function fetchText(transport: AgentTransport, url: string, signal: AbortSignal): Promise<string> {
   const headers = new Headers({ accept: 'application/json' });

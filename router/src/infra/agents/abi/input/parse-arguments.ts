@@ -6,20 +6,20 @@ import { type AbiInput, AbiInputError, type FileInput } from './abi-input.ts';
 import { usage } from './help-text.ts';
 import { type ExactJson, ExactJsonError, NumberText, parseExactJson, readToken } from './lenient-json.ts';
 
-/** What a person wrote and sent along. */
-export interface Said {
+/** Text of a person, and the file of the message. */
+export interface WrittenInput {
   text: string;
   file: FileInput | undefined;
 }
 
 /**
- * Arguments as a person writes them after a command: by position, or all at once as JSON; a file that came along is the
- * one of type bytes that is not written. `isCallSyntax`: they stand in parentheses right behind the name, `/add(2, 40)`.
+ * Parses the arguments after a command: by position, or as one JSON value. The file of the message becomes the argument of
+ * type bytes that the text omits. `isCallSyntax`: parentheses follow the name directly, `/add(2, 40)`.
  * @throws {AbiInputError}
  */
 export function argumentsOf(
   target: AbiFunction,
-  said: Said,
+  said: WrittenInput,
   { codec, isCallSyntax = false }: { codec: Codec; isCallSyntax?: boolean },
 ): AbiValue[] {
   const { inputs } = target;
@@ -42,7 +42,7 @@ export function argumentsOf(
   return coerceAll(inputs, words, codec);
 }
 
-/** The arguments with the message's file in the place of the one of type bytes that is not written; undefined when each is. */
+/** The arguments with the file as the argument of type bytes that the text omits; undefined when it omits none. */
 function withFile(inputs: readonly AbiParam[], text: string, file: FileInput): AbiInput | undefined {
   const json = /^\{/.test(text) ? jsonOrNothing(text) : undefined;
   if (json !== undefined && inputs.length > 1) {
@@ -58,7 +58,7 @@ function withFile(inputs: readonly AbiParam[], text: string, file: FileInput): A
   return words.length === rest.length ? words.toSpliced(at, 0, file) : undefined;
 }
 
-/** What stands in `(2, 40)`, as programs write a call: of `/add(2, 40)` always, else unless it may be its own text. */
+/** The content of `(2, 40)`: always for `/add(2, 40)`, else unless the parentheses may belong to a text argument. */
 function withoutParentheses(inputs: readonly AbiParam[], text: string, isCallSyntax: boolean): string {
   const inner = /^\(([\s\S]*)\)$/.exec(text)?.[1]?.trim();
   if (inner === undefined || (inputs.length === 1 && inputs[0]?.type.kind === 'string' && !isCallSyntax))
@@ -78,7 +78,7 @@ function soleArgument(input: AbiParam, text: string, codec: Codec): AbiValue {
   const value = /^[[{]/.test(text) ? readJson(text) : text;
   const { fields } = input.type;
   const isWrapped = isNamed(value, input.name) && fields.every((field) => field.name !== input.name);
-  // The fields are named as the person wrote them: `age`, not `user.age`.
+  // Messages name the fields as the person wrote them: `age`, not `user.age`.
   return coerce(input.type, isWrapped ? value[input.name] : value, '', codec);
 }
 
@@ -99,8 +99,8 @@ function unquoted(text: string): string {
 }
 
 /**
- * Splits at spaces outside quotes and brackets; a text at the end takes all that is left. Commas separate when each part
- * but the last ends with one, or when only they give the right number. Whether the number is right, the caller sees.
+ * Splits at spaces outside quotes and brackets; a text argument at the end gets the rest. Commas separate arguments when
+ * each part except the last ends with one, or when only commas give the right number. The caller checks the number.
  */
 function positional(inputs: readonly AbiParam[], text: string): AbiInput[] {
   const tokens = tokensOf(inputs, text);

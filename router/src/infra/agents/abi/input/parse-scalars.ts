@@ -1,11 +1,11 @@
-/** Text without what nobody sees: spaces around it, and the marks for direction and width that copying brings along. */
+/** Text without surrounding spaces and without invisible format characters, which copied text may contain. */
 export function bare(text: string): string {
   return text.replace(/\p{Cf}/gu, '').trim();
 }
 
-/** The whole number that a person wrote, decimal or `0x` hex; undefined when it is none or longer than any type can have. */
+/** The whole number in a text, decimal or `0x` hex; undefined when there is none or it has more digits than any type allows. */
 export function bigintIn(text: string): bigint | undefined {
-  // Keyboards and web pages write a minus of their own.
+  // Keyboards and web pages also use other minus characters.
   const written = bare(text).replace(/^[\u2212\u2013]/, '-');
   const parts = /^([-+]?)(0x)?0*((?:[1-9a-f][0-9a-f]*)?)$/i.exec(written);
   if (!parts || !/\d|[a-f]/i.test(written)) return undefined;
@@ -17,8 +17,8 @@ export function bigintIn(text: string): bigint | undefined {
 }
 
 /**
- * Bytes of `0x` or `hex:` hex, `text:` and UTF-8, `base64:` or plain base64 (its URL form and absent padding allowed).
- * Hex digits alone are hex when that gives `size` bytes; without a size they could be either.
+ * Bytes from `0x` or `hex:` and hex, `text:` and UTF-8, `base64:` or plain base64 (also its URL form and without padding).
+ * Hex digits without a prefix are hex when they give `size` bytes; without a size they may be ambiguous.
  */
 export function bytesIn(written: string, size: number | undefined): Buffer | 'ambiguous' | undefined {
   if (/^text:/i.test(written)) return Buffer.from(written.slice(5), 'utf8');
@@ -42,6 +42,6 @@ function base64Bytes(text: string): Buffer | undefined {
     .replace(/={1,2}$/, '');
   if (!/^[A-Za-z0-9+/]*$/.test(base64)) return undefined;
   const bytes = Buffer.from(base64, 'base64');
-  // Node skips what it cannot read: only text that comes out again as it went in was base64.
+  // Node ignores invalid characters, so the text was base64 only when encoding the bytes gives it again.
   return bytes.toString('base64').replace(/=+$/, '') === base64 ? bytes : undefined;
 }

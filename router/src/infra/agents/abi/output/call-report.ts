@@ -5,14 +5,14 @@ import { readable } from '../codec/abi-render.ts';
 import type { AbiValue } from '../codec/abi-type.ts';
 import type { Call } from '../input/abi-command.ts';
 
-/** Calldata in the message log is cut here, in hex digits. */
+/** Maximum number of hex digits of calldata in the message log. */
 const MAX_LOGGED_HEX = 2_050;
 const MIN_QUOTED_CHARS = 8;
 const MAX_QUOTED_VALUES = 1_000;
 
 /**
- * Takes out of what an agent wrote: the secrets of the route's headers, the person's text and number, and the arguments
- * of the call, because agents quote what they were given.
+ * Makes the function that removes from an agent's text the secrets of the route's headers, the person's text and number,
+ * and the arguments of the call, because agents quote their input.
  */
 export function callRedactor(
   { text, from, channelId }: IncomingMessage,
@@ -26,7 +26,7 @@ export function callRedactor(
   return (written) => given.reduce((shown, value) => shown.replaceAll(value, '[argument]'), redact(written));
 }
 
-/** Values that an agent could quote, in text as it would; short ones are ordinary words. */
+/** Values that an agent could quote, as text; short values are skipped, because they may be ordinary words. */
 function longTextsIn(values: readonly AbiValue[], found = new Set<string>()): Set<string> {
   for (const value of values) {
     if (found.size >= MAX_QUOTED_VALUES) break;
@@ -36,7 +36,7 @@ function longTextsIn(values: readonly AbiValue[], found = new Set<string>()): Se
   return found;
 }
 
-/** The call as an admin reads it; a file in it as what it is, never as bytes. Without calldata it is not known yet. */
+/** The call for the message log; a file is described, its bytes are not shown. `calldata` is absent before the file is fetched. */
 export function describeCall(
   { target, values, needsFile }: Call,
   calldata: Buffer | undefined,

@@ -13,17 +13,17 @@ import {
   withOutputAt,
 } from './output-template.ts';
 
-/** A parsed template of a reply that is a file. */
+/** A parsed template of a file reply. */
 export interface FileTemplate {
   kind: ReplyMediaKind;
-  /** Where the bytes are among the outputs. */
+  /** Path of the bytes in the outputs. */
   path: string[];
   mimeType?: OutputTemplate;
   fileName?: OutputTemplate;
   caption?: OutputTemplate;
 }
 
-/** What a file template makes of outputs; `shown` are the outputs for the message log, without the bytes. */
+/** A rendered file template; `shown` are the outputs for the message log, without the bytes. */
 export interface RenderedFile {
   file: ReplyFile;
   caption?: string;
@@ -36,9 +36,9 @@ const MIME_TYPE = /^[\w.+-]{1,60}\/[\w.+-]{1,60}(?:; ?[\w-]{1,20}="?[\w.+-]{1,40
 const MAX_FILE_NAME_CHARS = 200;
 
 /**
- * Reads a template such as `{"image": "{{chart}}", "mimeType": "image/png", "caption": "{{title}}"}`, and checks it
+ * Parses a template such as `{"image": "{{chart}}", "mimeType": "image/png", "caption": "{{title}}"}`, and checks it
  * against the outputs.
- * @throws {AbiDefinitionError} one sentence
+ * @throws {AbiDefinitionError} the template cannot give a file of its kind
  */
 export function parseFileOutput(output: AbiFileOutput, outputs: readonly AbiParam[]): FileTemplate {
   const kinds = KINDS.filter((kind) => output[kind] !== undefined);
@@ -76,7 +76,7 @@ export function parseFileOutput(output: AbiFileOutput, outputs: readonly AbiPara
 
 /**
  * The file and the caption in an agent's outputs.
- * @throws {AgentProtocolError} the bytes are empty or above the limit, or the type is none of the kind
+ * @throws {AgentProtocolError} the bytes are empty or above the limit, or the media type does not fit the kind
  */
 export function renderFile(
   template: FileTemplate,
@@ -86,10 +86,10 @@ export function renderFile(
   const { kind, path } = template;
   const hex = outputAt(path, outputs, values);
   const bytes = Buffer.from(typeof hex === 'string' ? hex.slice(2) : '', 'hex');
-  if (bytes.length === 0) throw new AgentProtocolError(`The ABI agent answered ${A[kind]} of no bytes.`);
+  if (bytes.length === 0) throw new AgentProtocolError(`The ABI agent answered ${A[kind]} with 0 bytes.`);
   if (bytes.length > MAX_MEDIA_BYTES) {
     throw new AgentProtocolError(
-      `The ABI agent answered ${A[kind]} of ${bytes.length} bytes; at most ${MAX_MEDIA_BYTES} can be sent.`,
+      `The ABI agent answered ${A[kind]} with ${bytes.length} bytes; at most ${MAX_MEDIA_BYTES} can be sent.`,
     );
   }
   const text = (part: OutputTemplate | undefined) => part && renderTemplate(part, outputs, values).trim();
@@ -107,9 +107,9 @@ export function renderFile(
   };
 }
 
-/** Why a text is no MIME type of a kind; undefined when it is one. */
+/** Why a text is not a MIME type of the kind; undefined when it is. */
 function mimeTypeMistake(kind: ReplyMediaKind, text: string): string | undefined {
-  if (!MIME_TYPE.test(text)) return `is no MIME type: '${shortened(text)}'`;
+  if (!MIME_TYPE.test(text)) return `is not a MIME type: '${shortened(text)}'`;
   if (kind === 'document' || text.startsWith(`${kind}/`)) return undefined;
-  return `is no type of ${kind}: '${shortened(text)}'`;
+  return `is not a type of ${kind}: '${shortened(text)}'`;
 }

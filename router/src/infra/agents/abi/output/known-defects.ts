@@ -1,12 +1,12 @@
 import type { AbiFunction } from '../codec/abi-signature.ts';
 import type { Codec } from '../codec/viem-codec.ts';
 
-/** Output types that such an agent cannot encode once they stand in a list of their own. */
+/** Output types that cannot be encoded when an agent wraps the single output in a list. */
 const BROKEN_IN_A_LIST = new Set(['bool', 'tuple', 'address', 'fixedBytes']);
 
 /**
- * Names the mistakes that agents have which were written after the container specification's own sample code, so that
- * an admin knows what to correct in the agent. Undefined when the refusal does not look like one.
+ * Describes known mistakes of agents that follow the sample code of the container specification, so that an admin knows
+ * what to correct in the agent. Undefined when the refusal shows none.
  */
 export function knownDefect(
   target: AbiFunction,
@@ -19,7 +19,7 @@ export function knownDefect(
   if (status === 400 && naive !== target.signature && /selector/i.test(body)) {
     return (
       `the agent seems to compute tuple selectors wrongly, from ${naive} (${codec.selectorOf(naive)}) instead of ` +
-      `${target.signature} (${selector}); it must write tuples out, as viem's toFunctionSelector(item) does`
+      `${target.signature} (${selector}); it must expand tuples, as viem's toFunctionSelector(item) does`
     );
   }
   const [output] = outputs;
@@ -27,7 +27,7 @@ export function knownDefect(
     if (!/error processing request|boolean/i.test(body)) return undefined;
     return (
       `the agent may wrap its single ${output.type.kind} output in a list before it encodes it ` +
-      '(encodeFunctionResult with result: [value]), which fails; one output must be passed bare'
+      '(encodeFunctionResult with result: [value]), which fails; it must pass a single output without a list'
     );
   }
   return undefined;

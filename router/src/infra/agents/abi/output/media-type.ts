@@ -1,6 +1,6 @@
 import type { ReplyMediaKind } from '../../../../core/models.ts';
 
-/** First bytes (latin 1, at an offset) of the formats that phones show or play, and their types. */
+/** First bytes (Latin-1, at an offset) and media types of the formats that phones show or play. */
 const SIGNATURES: Array<[at: number, start: string, mimeType: string]> = [
   [0, '\x89PNG\r\n\x1a\n', 'image/png'],
   [0, '\xff\xd8\xff', 'image/jpeg'],
@@ -14,15 +14,15 @@ const SIGNATURES: Array<[at: number, start: string, mimeType: string]> = [
   [0, '%PDF-', 'application/pdf'],
 ];
 
-const USUAL: Record<ReplyMediaKind, string> = {
+const DEFAULT_TYPE: Record<ReplyMediaKind, string> = {
   image: 'image/jpeg',
   audio: 'audio/mpeg',
   document: 'application/octet-stream',
 };
 
-/** The type of a file whose agent names none: by its first bytes where these say one of its kind, else the usual one. */
+/** Media type of a file without a declared one: detected from the first bytes when it fits the kind, else the kind's default. */
 export function mediaTypeOf(bytes: Uint8Array, kind: ReplyMediaKind): string {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
   const found = SIGNATURES.find(([at, start]) => head.startsWith(start, at))?.[2];
-  return found && (kind === 'document' || found.startsWith(kind)) ? found : USUAL[kind];
+  return found && (kind === 'document' || found.startsWith(kind)) ? found : DEFAULT_TYPE[kind];
 }

@@ -19,24 +19,24 @@ type Node = { kind: 'text'; text: string } | { kind: 'value'; path: string[] } |
 /** A parsed output template. */
 export type OutputTemplate = readonly Node[];
 
-/** A value with its type; outputs together count as a tuple. */
+/** A value with its type; all outputs together are a tuple. */
 interface Typed {
   type: AbiType;
   value: AbiValue;
 }
 
 const MAX_TEMPLATE_CHARS = 10_000;
-/** Characters and parts of a rendered text: sections within sections over one list multiply. */
+/** Maximum number of characters and parts in a rendered text: nested sections over one list multiply. */
 const MAX_WORK = 1_000_000;
-/** `{{name}}`, `{{#name}}`, `{{^name}}`, `{{/name}}`, or Mustache's spellings without escaping, `{{{name}}}` and `{{&name}}`. */
+/** `{{name}}`, `{{#name}}`, `{{^name}}`, `{{/name}}`, or Mustache's forms without escaping, `{{{name}}}` and `{{&name}}`. */
 const TAG = /\{\{\{([^{}]*)\}\}\}|\{\{([^{}]*)\}\}/g;
 const COMMENT = /\{\{![\s\S]*?\}\}/g;
 
 /**
- * Reads a template in the manner of Mustache, without escaping: `{{sum}}`, `{{user.name}}`, `{{numbers.0}}`, `{{0}}` for
+ * Parses a template in Mustache syntax, without escaping: `{{sum}}`, `{{user.name}}`, `{{numbers.0}}`, `{{0}}` for
  * an output without a name, `{{#items}}{{name}}{{/items}}` for each item or when a bool is true, `{{^valid}}…{{/valid}}`
- * when it is false or empty, `{{.}}` for the item itself, `{{! a comment }}`. Every name is checked against the outputs.
- * @throws {AbiDefinitionError} one sentence
+ * when it is false or empty, `{{.}}` for the item itself, `{{! a comment }}`. Each name is checked against the outputs.
+ * @throws {AbiDefinitionError} an unknown name, a section that is not closed, or a template that is too long
  */
 export function parseOutputTemplate(written: string, outputs: readonly AbiParam[]): OutputTemplate {
   if (written.length > MAX_TEMPLATE_CHARS) {
@@ -89,7 +89,7 @@ function partsOf(inner: string): { sigil: string; name: string } {
   return { sigil, name: text.slice(sigil.length).replace(/^&/, '').trim() };
 }
 
-/** The text of a template; sections over long lists end after a million characters and parts. */
+/** Renders a template; sections over long lists end after a million characters and parts. */
 export function renderTemplate(
   template: OutputTemplate,
   outputs: readonly AbiParam[],
@@ -125,7 +125,7 @@ export function renderTemplate(
   return parts.join('');
 }
 
-/** The type that `{{name}}` in a template means, all by itself; undefined for anything else. */
+/** Path and type of a template that is only one `{{name}}`; undefined for any other template. */
 export function soleReference(
   text: string,
   outputs: readonly AbiParam[],
@@ -164,13 +164,13 @@ export function withOutputAt(
   return Array.isArray(all) ? all : [...values];
 }
 
-/** The text of a template that contains nothing but text; undefined for one with placeholders. */
+/** The text of a template without placeholders; undefined for one with placeholders. */
 export function literalText(template: OutputTemplate): string | undefined {
   if (template.some(({ kind }) => kind !== 'text')) return undefined;
   return template.map((node) => (node.kind === 'text' ? node.text : '')).join('');
 }
 
-/** The scopes in which a section is rendered: none, one, or one an item. */
+/** The scopes in which a section is rendered: none, one, or one for each item. */
 function passes(isInverted: boolean, found: Typed | undefined): Typed[] {
   const isEmpty =
     !found || found.value === false || found.value === '' || found.value === '0x' || found.value === 0n;
@@ -206,7 +206,7 @@ function indexOf(fields: readonly AbiParam[], key: string): number {
 function valueAt(scopes: readonly Typed[], path: readonly string[]): Typed | undefined {
   if (path.length === 0) return scopes.at(-1);
   for (const scope of [...scopes].reverse()) {
-    // The innermost scope that knows the name by its type decides, even when a list is too short to hold the value.
+    // The innermost scope that knows the name by its type decides, even when a list is too short to contain the value.
     if (!typeAt([scope.type], path)) continue;
     let found: Typed | undefined = scope;
     for (const key of path) found = found && child(found, key);

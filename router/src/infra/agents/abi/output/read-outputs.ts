@@ -15,13 +15,13 @@ import { type Envelope, envelopeError, envelopeOf, outputsIn } from '../codec/ab
 import type { Codec } from '../codec/viem-codec.ts';
 import { knownDefect } from './known-defects.ts';
 
-/** What was called, and how its failures count. */
-export interface Asked {
+/** The call that was made, and how its failures are classified. */
+export interface CallContext {
   target: AbiFunction;
   codec: Codec;
   envelope: Envelope;
   timeoutMs: number;
-  /** Failures that may have come after the call are worth another try. */
+  /** Failures that may have happened after the call are retried. */
   isIdempotent: boolean;
   nowMs: number;
   redact: Redact;
@@ -30,16 +30,16 @@ export interface Asked {
 type Answer = Fetched & { kind: 'answer' };
 
 /**
- * The outputs in an agent's answer; none for a function without outputs, whatever its body contains.
- * @throws {AgentUnavailableError | AgentTimeoutError | AgentProtocolError} as `AbiAgentClient.sendMessage` says
+ * The outputs in an agent's answer; none for a function without outputs, whose body is ignored.
+ * @throws {AgentUnavailableError | AgentTimeoutError | AgentProtocolError} see `AbiAgentClient.sendMessage`
  */
-export function readOutputs(fetched: Fetched, asked: Asked): AbiValue[] {
-  if (fetched.kind === 'fault') throw faultError(fetched, asked);
-  if (fetched.status !== 200 && fetched.status !== 204) throw refusalError(fetched, asked);
-  const { target, codec, envelope } = asked;
+export function readOutputs(fetched: Fetched, context: CallContext): AbiValue[] {
+  if (fetched.kind === 'fault') throw faultError(fetched, context);
+  if (fetched.status !== 200 && fetched.status !== 204) throw refusalError(fetched, context);
+  const { target, codec, envelope } = context;
   if (target.outputs.length === 0) return [];
   const types = target.outputs.map(({ type }) => typeText(type)).join(', ');
-  const encoded = fetched.status === 204 ? fetched.body : outputsIn(envelope, fetched.body, asked.redact);
+  const encoded = fetched.status === 204 ? fetched.body : outputsIn(envelope, fetched.body, context.redact);
   if (encoded.length === 0) {
     throw new AgentProtocolError(`The ABI agent answered nothing; ${target.name} answers (${types}).`);
   }
@@ -47,7 +47,7 @@ export function readOutputs(fetched: Fetched, asked: Asked): AbiValue[] {
     return decodeValues(target.outputs, encoded, codec);
   } catch (error) {
     if (!(error instanceof AbiDecodeError)) throw error;
-    const hint = envelope === 'raw' ? textHint(fetched.body, asked.redact) : undefined;
+    const hint = envelope === 'raw' ? textHint(fetched.body, context.redact) : undefined;
     throw new AgentProtocolError(
       `The ABI agent's answer of ${encoded.length} bytes to ${target.name} is not (${types}): it ${error.message}${hint ? `; ${hint}` : ''}.`,
       { cause: error },
@@ -58,20 +58,20 @@ export function readOutputs(fetched: Fetched, asked: Asked): AbiValue[] {
 const MAX_QUOTED_CHARS = 100;
 const TEXT = /^[\t\n\r\x20-\x7e\u00a0-\uffff]+$/;
 
-/** Where an undecodable answer comes from, when its bytes are text. */
+/** The likely reason why an answer cannot be decoded, when its bytes are text. */
 function textHint(body: Buffer, redact: Redact): string | undefined {
-  if (envelopeOf(body)) return 'it speaks the JSON envelope, set envelope to json';
+  if (envelopeOf(body)) return 'it is the JSON envelope, set envelope to json';
   const text = body.toString('utf8', 0, 4_096);
   if (/^\s*"?0x[0-9a-f]*"?\s*$/i.test(text))
-    return 'it is hex written as text, where the bytes themselves belong';
+    return 'it is hex written as text, but must be the bytes themselves';
   if (!TEXT.test(text) || text.includes('\ufffd')) return undefined;
   const said = redact(errorText(text));
   return `it is text: '${said.length > MAX_QUOTED_CHARS ? `${said.slice(0, MAX_QUOTED_CHARS)}…` : said}'`;
 }
 
-function faultError(fault: Fetched & { kind: 'fault' }, asked: Asked): Wa2aiError {
+function faultError(fault: Fetched & { kind: 'fault' }, context: CallContext): Wa2aiError {
   const { stage, cause } = fault;
-  const detail = asked.redact(fault.detail);
+  const detail = context.redact(fault.detail);
   if (stage === 'refused') {
     return new AgentProtocolError(`The ABI agent was not called: ${detail}.`, {
       code: 'AGENT_ADDRESS_REFUSED',
@@ -85,21 +85,21 @@ function faultError(fault: Fetched & { kind: 'fault' }, asked: Asked): Wa2aiErro
   }
   const sentence =
     stage === 'aborted'
-      ? `The ABI agent did not answer within ${asked.timeoutMs} ms.`
+      ? `The ABI agent did not answer within ${context.timeoutMs} ms.`
       : `The connection to the ABI agent ended before its answer did: ${detail}.`;
-  return asked.isIdempotent
+  return context.isIdempotent
     ? new AgentUnavailableError(sentence, { cause })
     : new AgentTimeoutError(sentence, { cause });
 }
 
-function refusalError({ status, headers, body }: Answer, asked: Asked): Wa2aiError {
+function refusalError({ status, headers, body }: Answer, context: CallContext): Wa2aiError {
   const text = body.toString('utf8');
-  const defect = knownDefect(asked.target, status, text, asked.codec);
-  const said = asked.redact(errorText(envelopeError(body) ?? text));
-  const hints = `${asked.redact(redirectHint({ status, headers }))}${defect ? ` (${defect})` : ''}`;
+  const defect = knownDefect(context.target, status, text, context.codec);
+  const said = context.redact(errorText(envelopeError(body) ?? text));
+  const hints = `${context.redact(redirectHint({ status, headers }))}${defect ? ` (${defect})` : ''}`;
   const sentence = `The ABI agent answered status ${status}${said && `: ${said}`}${hints}`;
-  const notTaken = notTakenError({ status, headers }, sentence, asked.nowMs);
+  const notTaken = notTakenError({ status, headers }, sentence, context.nowMs);
   if (notTaken) return notTaken;
-  if (asked.isIdempotent && (status === 400 || status >= 500)) return new AgentUnavailableError(sentence);
+  if (context.isIdempotent && (status === 400 || status >= 500)) return new AgentUnavailableError(sentence);
   return status === 504 ? new AgentTimeoutError(sentence) : new AgentProtocolError(sentence);
 }

@@ -1,10 +1,10 @@
 import type { AbiParam, AbiType, AbiValue } from '../codec/abi-type.ts';
 
-/** Longest list of plain values that stays on one line of a phone; numbers flow on, as long as none is longer than this. */
+/** Maximum number of characters of a list on one line. Lists of short numbers have no limit, because lines wrap at spaces. */
 const MAX_LINE_CHARS = 60;
 const MAX_NUMBER_CHARS = 20;
 
-/** A value as text for one line or, when it is longer, as lines. */
+/** A value as one line of text or, when it does not fit, as several lines. */
 export function block(type: AbiType, value: AbiValue): string {
   if (!Array.isArray(value)) return String(value);
   const line = inline(type, value);
@@ -14,7 +14,7 @@ export function block(type: AbiType, value: AbiValue): string {
   return value.map((item, index) => labelled(`${index + 1}.`, block(type.item, item), ' ')).join('\n');
 }
 
-/** A list of short plain values with commas between them; undefined for what needs a line an item. */
+/** A list of short plain values, separated by commas; undefined when each item needs a line. */
 function inline(type: AbiType, value: AbiValue[]): string | undefined {
   if (value.length === 0) return '(none)';
   if (type.kind !== 'array') return undefined;
@@ -27,7 +27,7 @@ function inline(type: AbiType, value: AbiValue[]): string | undefined {
   return line.length <= MAX_LINE_CHARS ? line : undefined;
 }
 
-/** A line a field: `name: value`, or its number where it has no name; what is longer is indented below. */
+/** One line for each field: `name: value`, or its number when it has no name; a longer value is indented below. */
 export function lines(fields: readonly AbiParam[], values: readonly AbiValue[]): string[] {
   return fields.map(({ name, type }, index) =>
     labelled(`${name || index + 1}:`, block(type, values[index] as AbiValue), '\n'),

@@ -4,9 +4,9 @@ import { AbiProblemsError, type AgentAbi, createAbi } from '../codec/abi-signatu
 import { abiEntriesOf } from '../input/abi-entries.ts';
 
 /**
- * Reads an ABI from a file: a JSON ABI, a manifest with one under `abi`, a JSON list of signatures, or plain text with a
- * signature a line (`#` and `//` begin comments).
- * @throws {ToolkitError}
+ * Reads an ABI from a file: a JSON ABI, a manifest with one under `abi`, a JSON list of signatures, or plain text with one
+ * signature per line (`#` and `//` begin comments).
+ * @throws {ToolkitError} the file cannot be read or contains no usable ABI
  */
 export async function readAbiFile(path: string): Promise<AgentAbi> {
   let text: string;

@@ -16,7 +16,7 @@ const abi: ToolOption = { name: 'abi', value: 'FILE', help: 'a file with the ABI
 const envelope: ToolOption = {
   name: 'envelope',
   value: 'raw|json',
-  help: 'how calldata is packed (default raw)',
+  help: 'form of the request: calldata or JSON (default raw)',
 };
 const method: ToolOption = { name: 'method', value: 'NAME', help: 'the function to call' };
 const input: ToolOption = { name: 'input', value: 'JSON', help: 'its arguments (default {})' };
@@ -28,7 +28,7 @@ export const abiTools: AgentTools = {
     return health.status !== 0;
   },
   test: {
-    summary: 'calls one function and shows what comes back',
+    summary: 'calls one function and shows the outputs',
     options: [abi, method, input, envelope],
     async run(toolInput) {
       const { method: name, input: values = '{}' } = toolInput.options;
@@ -63,7 +63,7 @@ export const abiTools: AgentTools = {
     },
   },
   check: {
-    summary: 'checks the whole container specification; really calls every function',
+    summary: 'checks the whole container specification; calls each function',
     options: [abi, envelope],
     async run(toolInput) {
       const report = await checkAgent(probeOf(toolInput), await abiOf(toolInput));

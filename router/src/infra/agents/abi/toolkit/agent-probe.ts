@@ -4,7 +4,7 @@ import { callUrl, type Envelope, envelopeOf, outputsIn, requestBody } from '../c
 
 const MAX_BYTES = 21 * 1024 * 1024;
 
-/** What an agent answered to one request, or why there was no answer (`status` 0). */
+/** Answer to one request, or why there was none (`status` 0). */
 export interface ProbeAnswer {
   status: number;
   body: Buffer;
@@ -45,7 +45,7 @@ export class AgentProbe {
     return outputsIn(this.envelope, answer.body);
   }
 
-  /** Which envelope the agent's answer to bytes shows it to expect. */
+  /** Detects the envelope that the agent expects, from its answer to raw bytes. */
   async detectEnvelope(): Promise<Envelope> {
     const { contentType, body } = requestBody('raw', Buffer.from('ffffffff', 'hex'), 'wa2ai-inspect');
     const answer = await this.#send('POST', callUrl(this.url, undefined), contentType, body);
@@ -71,7 +71,7 @@ export class AgentProbe {
 }
 
 /** `status 400: Unknown function selector`, for a report. */
-export function said({ status, body, problem }: ProbeAnswer): string {
+export function answerText({ status, body, problem }: ProbeAnswer): string {
   if (problem) return problem;
   const text = body
     .toString('utf8', 0, 200)

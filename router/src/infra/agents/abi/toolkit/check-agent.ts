@@ -4,19 +4,19 @@ import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
 import { type AbiFunction, type AgentAbi, encodeCall } from '../codec/abi-signature.ts';
 import { exampleValue } from '../input/abi-example.ts';
 import { knownDefect } from '../output/known-defects.ts';
-import { type AgentProbe, type ProbeAnswer, said } from './agent-probe.ts';
+import { type AgentProbe, answerText, type ProbeAnswer } from './agent-probe.ts';
 
 const CONCURRENT = 20;
 const LIMIT_BYTES = 10 * 1024 * 1024;
-/** Below the limit, with room for what a JSON envelope puts around it. */
+/** Below the limit, with room for the rest of a JSON envelope. */
 const ALLOWED_BYTES = LIMIT_BYTES - 1024;
 /** Containers must stay under this, five seconds below the host's limit. */
 const SLOW_MS = 25_000;
 
 /**
  * Checks an agent against the container specification: health, each function with sample arguments, what it refuses (unknown
- * selectors, short and malformed bodies, more than 10 MB) and what it must take, calls at the same time, and time. Every
- * function of the ABI is really called. An agent that cannot be reached is called once.
+ * selectors, short and malformed bodies, more than 10 MB) and accepts, concurrent calls, and response times. Each function
+ * of the ABI is called. An agent that cannot be reached gets one request.
  */
 export async function checkAgent(probe: Probe, abi: AgentAbi): Promise<CheckReport> {
   const checks = new Checks(probe, abi);
@@ -35,7 +35,7 @@ export async function checkAgent(probe: Probe, abi: AgentAbi): Promise<CheckRepo
   await checks.tooLarge();
   await checks.concurrent();
   checks.time();
-  await checks.health('health after all that: GET /health answers 200 with JSON');
+  await checks.health('health after all checks: GET /health answers 200 with JSON');
   return checks.report();
 }
 
@@ -58,7 +58,7 @@ class Checks {
     return { url: this.#probe.url, isConforming, results: this.#results };
   }
 
-  /** @returns whether there is an agent at all */
+  /** @returns whether the agent can be reached */
   async health(check: string): Promise<boolean> {
     const answer = await this.#probe.health();
     const isGood = answer.status === 200 && isJson(answer.body);
@@ -99,7 +99,7 @@ class Checks {
 
   async tooLarge(): Promise<void> {
     const answer = await this.#probe.call(Buffer.alloc(LIMIT_BYTES + 1, 0xff));
-    // Cutting the connection in the middle of such a body is a refusal too.
+    // Closing the connection during such a body is a refusal too.
     const isCut = answer.fault === 'no-answer' || answer.fault === 'broken';
     const isRefused = isCut || (answer.status >= 400 && answer.status < 500);
     this.#note('body above 10 MB is refused', isRefused ? 'pass' : 'fail', answer);
@@ -107,9 +107,9 @@ class Checks {
 
   async concurrent(): Promise<void> {
     const [first] = this.#working;
-    const check = `${CONCURRENT} calls at the same time get the same answer`;
+    const check = `${CONCURRENT} concurrent calls get the same answer`;
     if (!first) {
-      this.#results.push({ check, result: 'warn', found: 'no call worked, so not tried', ms: 0 });
+      this.#results.push({ check, result: 'warn', found: 'not run, because no call succeeded', ms: 0 });
       return;
     }
     const startMs = performance.now();
@@ -120,10 +120,10 @@ class Checks {
     const bad = answers.find((answer) => answer.status !== 200);
     const isSame = answers.every(({ body }) => body.equals(first.answer.body));
     const found = bad
-      ? said(bad)
+      ? answerText(bad)
       : isSame
         ? 'all equal'
-        : 'answers differ (right for a function of time or chance)';
+        : 'answers differ (expected when outputs depend on time or chance)';
     this.#results.push({ check, result: bad ? 'fail' : isSame ? 'pass' : 'warn', found, ms });
   }
 
@@ -154,7 +154,7 @@ class Checks {
   }
 
   #note(check: string, result: CheckResult['result'], answer: ProbeAnswer, note?: string): void {
-    const found = note ? `${said(answer)} (${note})` : said(answer);
+    const found = note ? `${answerText(answer)} (${note})` : answerText(answer);
     this.#results.push({ check, result, found, ms: answer.ms });
   }
 }

@@ -1,8 +1,8 @@
 import type { AgentAbi } from '../codec/abi-signature.ts';
 import type { Envelope } from '../codec/abi-wire.ts';
-import { type AgentProbe, said } from './agent-probe.ts';
+import { type AgentProbe, answerText } from './agent-probe.ts';
 
-/** What can be learnt of an agent without calling a function. */
+/** Facts about an agent that need no call of a function. */
 export interface InspectReport {
   url: string;
   isReachable: boolean;
@@ -10,11 +10,11 @@ export interface InspectReport {
   /** Names that /health lists. */
   methods: string[];
   envelope?: Envelope;
-  /** Of the ABI, when one was given; `isListed` says whether /health names it too, where it names any. */
+  /** Functions of the ABI, when one was given. `isListed`: /health names it; absent when /health names none. */
   functions: Array<{ signature: string; selector: string; isListed?: boolean }>;
 }
 
-/** Looks at /health and at how the agent refuses an unknown selector. Never throws for an agent's failure. */
+/** Requests /health and sends an unknown selector to detect the envelope. Never throws for an agent's failure. */
 export async function inspectAgent(probe: AgentProbe, abi: AgentAbi | undefined): Promise<InspectReport> {
   const health = await probe.health();
   const isReachable = health.status !== 0;
@@ -22,7 +22,7 @@ export async function inspectAgent(probe: AgentProbe, abi: AgentAbi | undefined)
   return {
     url: probe.url,
     isReachable,
-    health: said(health),
+    health: answerText(health),
     methods,
     ...(isReachable && { envelope: await probe.detectEnvelope() }),
     functions: (abi?.functions ?? []).map(({ signature, selector, name }) => ({

@@ -7,7 +7,7 @@ import { coerceAll } from '../codec/abi-value.ts';
 import { AbiInputError } from '../input/abi-input.ts';
 import { ExactJsonError, parseExactJson } from '../input/lenient-json.ts';
 import { knownDefect } from '../output/known-defects.ts';
-import { type AgentProbe, said } from './agent-probe.ts';
+import { type AgentProbe, answerText } from './agent-probe.ts';
 
 /** One call and its answer. */
 export interface TestReport {
@@ -23,6 +23,7 @@ export interface TestReport {
 /**
  * Calls one function with arguments as JSON, by name or by position.
  * @throws {ToolkitError} the method or the input is wrong, or the agent did not answer with the ABI's outputs
+ * @throws {AgentProtocolError} the answer is not the JSON envelope, or contains no hex result
  */
 export async function testAgent(
   probe: AgentProbe,
@@ -31,10 +32,10 @@ export async function testAgent(
 ): Promise<TestReport> {
   const { target, calldata } = prepare(abi, options);
   const answer = await probe.call(calldata);
-  if (answer.status === 0) throw new ToolkitError(`The agent did not answer: ${said(answer)}.`);
+  if (answer.status === 0) throw new ToolkitError(`The agent did not answer: ${answerText(answer)}.`);
   if (answer.status !== 200) {
     const defect = knownDefect(target, answer.status, answer.body.toString('utf8'), abi.codec);
-    throw new ToolkitError(`The agent answered ${said(answer)}${defect ? ` (${defect})` : ''}.`);
+    throw new ToolkitError(`The agent answered ${answerText(answer)}${defect ? ` (${defect})` : ''}.`);
   }
   try {
     const outputs = decodeValues(target.outputs, probe.outputsOf(answer), abi.codec);

@@ -52,8 +52,8 @@ describe('hostile outputs are rejected in bounded time and memory', () => {
     ['an array in itself', 'string[] a', words(32, 1, 0), expect.any(String)],
     ['a bool of 2', 'bool a', words(2), 'has neither true nor false in a'],
     ['an address with dirty bits', 'address a', words(2n ** 200n), 'has no address in a'],
-    ['a uint8 of 256', 'uint8 a', words(256), 'has a number in a that uint8 cannot hold'],
-    ['an int8 of 128', 'int8 a', words(128), 'has a number in a that int8 cannot hold'],
+    ['a uint8 of 256', 'uint8 a', words(256), 'has a number in a that uint8 cannot contain'],
+    ['an int8 of 128', 'int8 a', words(128), 'has a number in a that int8 cannot contain'],
     ['bytes4 of five bytes', 'bytes4 a', words(1n << 216n), 'has more than 4 bytes in a'],
     [
       'a second output that nobody expects',

@@ -93,14 +93,22 @@ describe('argument templates', () => {
     ],
     [{ function: 'add', args: [1, '{{channelId}}'] }, 'args', /b must be a whole number/],
     [{ function: 'add', args: [1, 2 ** 60] }, 'args', /write large numbers as text/],
-    [{ function: 'greet', args: ['{{sender}}'] }, 'args', /^uses \{\{sender\}\}; there are text, from, /],
+    [
+      { function: 'greet', args: ['{{sender}}'] },
+      'args',
+      /^uses \{\{sender\}\}; the variables are text, from, /,
+    ],
     [{ function: 'greeet' }, 'function', /not among the functions/],
     [{ function: 'add', output: 'is {{total}}' }, 'output', 'uses {{total}}, which is not among the outputs'],
     [{ function: 'add', output: '{{#sum}}' }, 'output', 'never closes {{#sum}}'],
     [{ function: 'add', output: 'is {{sum' }, 'output', "has '{{sum' without }}"],
     [{ function: 'greet', args: ['Dear {{text'] }, 'args', "has '{{text' without }}"],
-    [{ function: 'greet', args: ['{{#text}}'] }, 'args', /^uses \{\{#text\}\}; there are text, from, /],
-    [{ function: 'greet', args: ['{{user.name}}'] }, 'args', /^uses \{\{user\.name\}\}; there are /],
+    [
+      { function: 'greet', args: ['{{#text}}'] },
+      'args',
+      /^uses \{\{#text\}\}; the variables are text, from, /,
+    ],
+    [{ function: 'greet', args: ['{{user.name}}'] }, 'args', /^uses \{\{user\.name\}\}; the variables are /],
   ])('are checked when they are saved: %j', async (config, field, sentence) => {
     const result = await rulesOf(specificationFunctions, config as Partial<AbiSettings>);
     const problems = result.ok ? [] : result.problems;
@@ -118,7 +126,7 @@ describe('argument templates', () => {
   it.each([
     [['function f(string a)'], ['{{media}}'], "args does not fit f(string): a must be text, got 'a file'"],
     [['function f(uint256 a)'], ['{{media}}'], 'args does not fit f(uint256): a must be a whole number'],
-    [['function f(string a)'], ['see {{media}}'], 'args puts {{media}} into other text; bytes stand alone'],
+    [['function f(string a)'], ['see {{media}}'], 'args puts {{media}} into other text; use it alone'],
     [['function f(bytes[] a)'], ['{{media}}'], 'args does not fit f(bytes[]): a must be a list'],
   ])('that are a file are refused when they do not fit %j: %j', async (functions, args, sentence) => {
     await expect(rules({ args }, functions)).rejects.toThrow(sentence);

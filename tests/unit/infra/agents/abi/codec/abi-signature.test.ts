@@ -163,7 +163,7 @@ function doubling(depth: number, field = 'string'): string[] {
 describe('a hostile ABI', () => {
   it.each(['string', 'uint256'])('of exponentially nested structs is refused, of %s', async (field) => {
     const problems = await sentencesOf([...doubling(40, field), 'function boom(S40 x)']);
-    expect(problems).toBe('functions[41] has more than 1000 types, with structs written out');
+    expect(problems).toBe('functions[41] has more than 1000 types, with structs expanded');
   });
 
   it('of too many types in total is refused', async () => {

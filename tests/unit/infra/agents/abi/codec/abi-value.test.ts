@@ -102,9 +102,9 @@ describe('a user error is one polite sentence', () => {
     ['string', 'a\ud800', 'it contains a broken character'],
     ['uint8[2]', '[1]', 'it must have 2 items, got 1'],
     ['uint8[]', '[1, x]', "item 2 of it must be a whole number from 0 to 255, got 'x'"],
-    ['uint8[]', '[1, 2', "it misses a ']' at the end"],
-    ['uint8[]', '[1, , 2]', "it has nothing where a value belongs, at ', 2]'"],
-    ['uint8[]', '[1, 2] 3', "it goes on after its end, at '3'"],
+    ['uint8[]', '[1, 2', "it needs a ']' at the end"],
+    ['uint8[]', '[1, , 2]', "it has no value where one is expected, at ', 2]'"],
+    ['uint8[]', '[1, 2] 3', "it has more text after its end, at '3'"],
     ['uint8[][]', 'x', "it must be a list such as [[1, 2]], got 'x'"],
     ['string[][]', 'x', 'it must be a list such as [["some words", "some words"]], got \'x\''],
     [

@@ -118,7 +118,7 @@ describe('placeholderProblems', () => {
   });
 
   it.each([
-    ['{{sender}}', /^uses \{\{sender\}\}; there are text, from, .*, media$/],
+    ['{{sender}}', /^uses \{\{sender\}\}; the variables are text, from, .*, media$/],
     // Names that every object has.
     ['{{constructor}}', /^uses \{\{constructor\}\}/],
     ['{{__proto__}}', /^uses \{\{__proto__\}\}/],

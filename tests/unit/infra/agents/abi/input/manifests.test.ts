@@ -110,7 +110,7 @@ describe('a fetch of a manifest', () => {
     const caller = new AbortController();
     const [aborted, patient] = [entries(caller.signal), entries()];
     caller.abort();
-    await expect(aborted).rejects.toThrow("The ABI agent's manifest did not come in time.");
+    await expect(aborted).rejects.toThrow("The ABI agent's manifest did not arrive in time.");
     await expect(aborted).rejects.toThrow(AgentUnavailableError);
     give(answer(200, '["f()"]'));
     expect(await patient).toEqual(['f()']);

@@ -46,7 +46,7 @@ describe('arguments by position', () => {
     ['f(uint a, uint b)', '1', '/f needs 2 arguments, got 1; write /f 1 2'],
     ['f(uint a, uint b)', '1 2 3 4 5', '/f needs 2 arguments, got more than 2; write /f 1 2'],
     ['f(uint a, bytes b)', '1', '/f needs 2 arguments, got 1; write /f 1 0x1234, or send a file with it'],
-    ['f(uint a, uint b)', '1 [2', "the input misses a ']' at the end"],
+    ['f(uint a, uint b)', '1 [2', "the input needs a ']' at the end"],
     ['f()', 'x', '/f takes no arguments'],
   ])('of %s in %j are a mistake', async (entry, text, sentence) => {
     expect(await mistake(entry, text)).toBe(sentence);

@@ -50,9 +50,9 @@ describe('a reply that is a file', () => {
   });
 
   it.each([
-    ['0x', 'image/png', 'The ABI agent answered an image of no bytes.'],
+    ['0x', 'image/png', 'The ABI agent answered an image with 0 bytes.'],
     [`0x${'00'.repeat(MAX_MEDIA_BYTES + 1)}`, 'image/png', 'at most 10000000 can be sent'],
-    ['0x01', '{{title}}', "with a type that is no MIME type: 'Sales'"],
+    ['0x01', '{{title}}', "with a type that is not a MIME type: 'Sales'"],
   ])('is a failure when it cannot be sent: %.10s', (chart, mimeType, sentence) => {
     const image = template({ image: '{{chart}}', mimeType });
     expect(() => renderFile(image, outputs, values(chart))).toThrow(sentence);
@@ -66,8 +66,11 @@ describe('a reply that is a file', () => {
     [{ image: 'a {{chart}}' }, 'has an image that is not one output'],
     [{ audio: '{{chart}}', caption: 'x' }, 'has a caption, which WhatsApp does not show with audio'],
     [{ image: '{{chart}}', fileName: 'x' }, 'has a fileName, which WhatsApp does not show with an image'],
-    [{ image: '{{chart}}', mimeType: 'audio/mpeg' }, "has a mimeType that is no type of image: 'audio/mpeg'"],
-    [{ image: '{{chart}}', mimeType: 'png' }, "has a mimeType that is no MIME type: 'png'"],
+    [
+      { image: '{{chart}}', mimeType: 'audio/mpeg' },
+      "has a mimeType that is not a type of image: 'audio/mpeg'",
+    ],
+    [{ image: '{{chart}}', mimeType: 'png' }, "has a mimeType that is not a MIME type: 'png'"],
     [{ image: '{{chart}}', caption: '{{nope}}' }, 'uses {{nope}}, which is not among the outputs'],
   ])('is refused when the route is saved: %j', (output, sentence) => {
     expect(() => template(output)).toThrow(sentence);
@@ -107,8 +110,8 @@ describe('a reply that is a file', () => {
     const typed = (title: string) => renderFile(audio, outputs, values('0x01', title)).file.mimeType;
     expect(typed('audio/ogg; codecs=opus')).toBe('audio/ogg; codecs=opus');
     expect(() => typed('image/png')).toThrow(
-      "The ABI agent answered audio with a type that is no type of audio: 'image/png'.",
+      "The ABI agent answered audio with a type that is not a type of audio: 'image/png'.",
     );
-    expect(() => typed('audio/ogg\r\nx-header: 1')).toThrow('is no MIME type');
+    expect(() => typed('audio/ogg\r\nx-header: 1')).toThrow('is not a MIME type');
   });
 });

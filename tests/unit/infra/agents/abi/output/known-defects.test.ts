@@ -16,7 +16,7 @@ describe('a wrong tuple selector', () => {
     const { codec } = await createAbi([entry]);
     expect(await defect(entry, 400, 'Unknown function SELECTOR')).toBe(
       `the agent seems to compute tuple selectors wrongly, from f(tuple[]) (${codec.selectorOf('f(tuple[])')}) instead of ` +
-        `f((string,uint256)[]) (${codec.selectorOf('f((string,uint256)[])')}); it must write tuples out, as viem's toFunctionSelector(item) does`,
+        `f((string,uint256)[]) (${codec.selectorOf('f((string,uint256)[])')}); it must expand tuples, as viem's toFunctionSelector(item) does`,
     );
   });
 

@@ -7,7 +7,7 @@ import {
 import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import { viemParameter } from '../../../../../../router/src/infra/agents/abi/codec/viem-codec.ts';
 import {
-  type Asked,
+  type CallContext,
   readOutputs,
 } from '../../../../../../router/src/infra/agents/abi/output/read-outputs.ts';
 import type {
@@ -16,10 +16,10 @@ import type {
 } from '../../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
 
 const abi = await createAbi(['greet(string name) returns (string greeting)', 'note(string text)']);
-const [greet, note] = abi.functions as [Asked['target'], Asked['target']];
+const [greet, note] = abi.functions as [CallContext['target'], CallContext['target']];
 const hello = Buffer.from(abi.codec.encode(greet.outputs.map(viemParameter), ['Hello']).slice(2), 'hex');
 
-function asked(more: Partial<Asked> = {}): Asked {
+function asked(more: Partial<CallContext> = {}): CallContext {
   return {
     target: greet,
     codec: abi.codec,
@@ -40,7 +40,7 @@ function fault(stage: FaultStage): Fetched {
   return { kind: 'fault', stage, detail: 'about Alice', cause: new Error('socket') };
 }
 
-function failure(fetched: Fetched, more: Partial<Asked> = {}): unknown {
+function failure(fetched: Fetched, more: Partial<CallContext> = {}): unknown {
   try {
     return readOutputs(fetched, asked(more));
   } catch (error) {
@@ -79,9 +79,9 @@ describe('an answer that cannot be decoded', () => {
     [
       'is hex as text',
       `"0x${'00'.repeat(32)}"`,
-      'it is hex written as text, where the bytes themselves belong',
+      'it is hex written as text, but must be the bytes themselves',
     ],
-    ['is the JSON envelope', '{"steps":[]}', 'it speaks the JSON envelope, set envelope to json'],
+    ['is the JSON envelope', '{"steps":[]}', 'it is the JSON envelope, set envelope to json'],
     ['is long text', 'x'.repeat(200), `it is text: '${'x'.repeat(100)}…'`],
   ])('gets a hint when it %s', (_name, body, hint) => {
     expect(sentence(answer(200, body))).toMatch(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../../router/src/core/errors.ts';
-import { AgentProbe, said } from '../../../../../../router/src/infra/agents/abi/toolkit/agent-probe.ts';
+import { AgentProbe, answerText } from '../../../../../../router/src/infra/agents/abi/toolkit/agent-probe.ts';
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import type {
   Fetched,
@@ -82,8 +82,8 @@ describe('AgentProbe', () => {
   });
 });
 
-describe('said', () => {
-  const text = (status: number, body: string) => said({ status, body: Buffer.from(body), ms: 1 });
+describe('answerText', () => {
+  const text = (status: number, body: string) => answerText({ status, body: Buffer.from(body), ms: 1 });
 
   it('quotes a refusal on one line of printable characters, cut after 120', () => {
     expect(text(400, ' Unknown\r\n\u001b[31mselector ')).toBe('status 400: Unknown [31mselector');
@@ -96,6 +96,8 @@ describe('said', () => {
   });
 
   it('is the problem when there was no answer', () => {
-    expect(said({ status: 0, body: Buffer.alloc(0), ms: 1, problem: 'ECONNREFUSED' })).toBe('ECONNREFUSED');
+    expect(answerText({ status: 0, body: Buffer.alloc(0), ms: 1, problem: 'ECONNREFUSED' })).toBe(
+      'ECONNREFUSED',
+    );
   });
 });

@@ -70,7 +70,7 @@ describe('testAgent', () => {
     ['f', '{}', "--method names 'f', of which there are several forms: write f(bool) or f(string)."],
     ['add', '[1]', '--input: the input must have 2 values, got 1.'],
     ['add', '{"a": 1, "b": "x"}', "--input: b must be a whole number from 0 to 2^256-1, got 'x'."],
-    ['add', '{"a": 1', "--input misses a '}' at the end."],
+    ['add', '{"a": 1', "--input needs a '}' at the end."],
   ])('refuses --method %s --input %s without a call', async (method, input, sentence) => {
     expect(await failure({}, method, input)).toEqual({ message: sentence, calls: [] });
   });
