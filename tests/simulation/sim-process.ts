@@ -100,7 +100,8 @@ export class SimProcess {
         timer.cancel();
         reject(signal?.reason);
       };
-      const timer = this.after(ms, () => {
+      // As Node's timers: a shorter time can be too short for the virtual time to move at all.
+      const timer = this.after(Math.max(1, ms), () => {
         signal?.removeEventListener('abort', onAbort);
         resolve();
       });
