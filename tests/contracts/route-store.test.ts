@@ -166,3 +166,24 @@ describe('route store in PostgreSQL with 20,000 routes', () => {
     expect((await rowsRead()) - before).toBe(2);
   });
 });
+
+describe('route store in PostgreSQL with a damaged config', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+
+  it('returns that route as damaged when its encrypted config is not JSON, and the others as they are', async () => {
+    const postgres = database.open();
+    const store = new PrismaRouteStore(postgres);
+    const accountId = anAccount();
+    const { id } = await store.create(aRoute(accountId));
+    const other = await store.create(aRoute(accountId));
+    await postgres.prisma.route.update({ where: { id }, data: { config: { encrypted: 'hunter2' } } });
+    const found = await store.list({ accountId });
+    expect(found).toMatchObject([{ id, config: {}, damage: expect.stringMatching(/config/) }, other]);
+    const query = { accountId, environment: 'lab' as const, channelIds: [other.channelId] };
+    expect(await store.candidates(query)).toEqual(found);
+  });
+});

@@ -30,7 +30,7 @@ const POLL_EVERY_MS = 5_000;
 export interface AccountsDeps extends DatabaseParts, ClusterParts, TurnParts {
   config: Config;
   faults: FaultPoints;
-  /** Where the pages are. */
+  /** Address of the pages. */
   url: string;
   log: Logger;
 }

@@ -13,7 +13,7 @@ import { createTurns } from './turns.ts';
 
 /** The running service. */
 export interface App {
-  /** Where the REST API and the pages are: `http://127.0.0.1:3000`. */
+  /** Address of the REST API and the pages: `http://127.0.0.1:3000`. */
   readonly url: string;
   readonly log: PinoLogger;
   /** Stops intake, lets turns end, closes connections, server and database, in this order. Idempotent. */

@@ -20,7 +20,7 @@ export class Wa2aiError extends Error {
     this.disposition = disposition;
   }
 
-  /** What the message log shows beside the sentence. It may contain message text, so no serializer of errors sees it. */
+  /** What the message log shows besides the sentence. It may contain message text, so no serializer of errors sees it. */
   get detail(): Record<string, unknown> | undefined {
     return this.#detail;
   }

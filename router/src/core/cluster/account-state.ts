@@ -34,7 +34,7 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
     case 'starting':
       return 'Nothing to do: wa2ai is starting.';
     case 'pairing':
-      if (!details.hasCode) return 'Wait a moment: a new pairing code is on its way.';
+      if (!details.hasCode) return 'Wait a moment: a new pairing code is being created.';
       return details.pairingBy === 'code'
         ? 'On the phone open WhatsApp > Linked devices > Link a device > Link with phone number, and enter the code.'
         : 'On the phone open WhatsApp > Linked devices > Link a device, and scan the QR code.';

@@ -73,7 +73,7 @@ export class ReplyDelivery {
   readonly #queues = new KeyedQueue();
   /** Rows that are queued or being sent in this process: a row taken from its turn and again by `resume` is sent once. */
   readonly #queued = new Set<string>();
-  /** Reserved places of turns whose end is being stored. */
+  /** Slots of turns whose end is being stored. */
   readonly #slots = new Set<ReservedSlot>();
   /** New replies wait here while `resume` reads the older ones, so that they do not overtake them. */
   #waiting: QueuedReply[] | undefined;
@@ -119,8 +119,8 @@ export class ReplyDelivery {
 
   /**
    * Queues replies that were just stored. While the account is not open they stay in the outbox until `resume`.
-   * @param slot under which they were stored: they are sent in its place. One of an earlier opening, or of an earlier time
-   *   that the account was here, says nothing about the row now
+   * @param slot under which they were stored: they are sent in it. A slot of an earlier opening, or of an earlier lease,
+   *   is ignored
    */
   deliver(replies: readonly QueuedReply[], slot?: SendSlot): void {
     if (slot instanceof ReservedSlot && this.#slots.has(slot)) {
@@ -156,8 +156,8 @@ export class ReplyDelivery {
   }
 
   /**
-   * Queues rows that were never tried: written by other nodes, or behind one that was. Does nothing while the account is
-   * not open, since `resume` queues them then. Never throws; after a failure the next call reads them.
+   * Queues rows without an attempt: written by other nodes, or after such a row in their chat. Does nothing while the
+   * account is not open, since `resume` queues them then. Never throws; after a failure the next call reads them.
    */
   pollQueue(): void {
     this.#mustPollAgain = true;
@@ -165,7 +165,7 @@ export class ReplyDelivery {
   }
 
   /**
-   * Sends messages again, with the same id, that WhatsApp took and did not acknowledge in time; those that it did not
+   * Sends messages again, with the same id, that WhatsApp accepted and did not acknowledge in time; those that it did not
    * acknowledge five times in five such times end as dead letters. Does nothing while the account is not open. Never
    * rejects.
    */
@@ -190,7 +190,7 @@ export class ReplyDelivery {
         const { to, waMessageId } = message;
         const fields = { outboxId, messageId, waMessageId, chat: chatHash(provider.accountId, to), attempts };
         if (attempts >= MAX_UNACKNOWLEDGED && openForMs >= MAX_UNACKNOWLEDGED * ackTimeoutMs) {
-          const error = `WhatsApp took it ${attempts} times and never acknowledged it.`;
+          const error = `WhatsApp accepted it ${attempts} times and never acknowledged it.`;
           await outbox.markDead(outboxId, error, 'never-acknowledged');
           log.error(fields, 'reply never acknowledged');
         } else {

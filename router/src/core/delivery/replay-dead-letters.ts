@@ -28,7 +28,7 @@ export interface BulkReplay {
 
 /**
  * Replays the open letters of a filter, oldest first, so that messages of one chat keep their order. Calls with `next` as
- * `after` reach each letter at most once: one that fails again meanwhile is behind `next`.
+ * `after` reach each letter at most once: one that fails again meanwhile keeps its id, which is not after `next`.
  * @throws {StorageUnavailableError} the letters before the failure were replayed; call again for the rest
  */
 export async function replayDeadLetters(

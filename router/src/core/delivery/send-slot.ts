@@ -2,8 +2,8 @@ import type { Lease } from '../ports/account-lease.ts';
 import type { QueuedReply } from '../ports/inbox.ts';
 
 /**
- * The next place in the send queue of a chat, reserved for a turn: the row of its first reply may be stored as `sending`
- * under this lease. Other replies of the chat wait until the slot is delivered or closed.
+ * The next position in the send queue of a chat, reserved for a turn: the row of its first reply may be stored as
+ * `sending` under this lease. Other replies of the chat wait until the slot is delivered or closed.
  */
 export interface SendSlot {
   lease: Lease;
@@ -16,7 +16,7 @@ export class ReservedSlot implements SendSlot {
   readonly lease: Lease;
   /** The opening of the connection that it is for. */
   readonly opening: number;
-  /** What is sent in its place; undefined: the account is given up first. */
+  /** The replies to send in this slot; undefined: the account is released first. */
   readonly replies: Promise<readonly QueuedReply[] | undefined>;
   #resolve!: (replies: readonly QueuedReply[] | undefined) => void;
 

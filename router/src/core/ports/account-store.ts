@@ -35,8 +35,8 @@ export interface AccountStore {
    * longer than its original time.
    */
   limits(accountId: string): Promise<AccountLimit[]>;
-  /** Begins a limit now, in place of one of its kind. */
+  /** Begins a limit now; replaces one of its kind. */
   beginLimit(accountId: string, limit: AccountLimit): Promise<void>;
-  /** Ends the limit of a kind before its time; none is no error. */
+  /** Ends the limit of a kind before its time; does nothing when there is none. */
   endLimit(accountId: string, kind: LimitKind): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** A reply of wa2ai with the message that it answered. Times are the database's, epoch milliseconds. */
 export interface EarlierTurn {
-  /** LID of who wrote the message, else the number; bare digits. */
+  /** LID of the person who wrote the message, else the number; bare digits. */
   sender: string;
   text: string;
   receivedAtMs: number;

@@ -40,8 +40,8 @@ export interface Outbox {
    */
   undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]>;
   /**
-   * Rows that were never tried, oldest first: written by other nodes, or behind another row. Without delayed rows and those
-   * behind one in their chat.
+   * Rows without an attempt, oldest first: written by other nodes, or after another row. Without delayed rows and those
+   * after one in their chat.
    */
   queued(accountId: string, limit: number): Promise<QueuedReply[]>;
   /**

@@ -3,8 +3,8 @@ export const MAX_PATTERN_CHARS = 1_000;
 
 /**
  * Checks a route's `regexFilter`: an ECMAScript pattern as `new RegExp(pattern)` takes it, without flags. That is the
- * form people know and paste; the `u` flag would refuse patterns such as `\-` that work everywhere else. Compiling is
- * harmless for any pattern; only matching can take long, and a TextMatcher bounds that.
+ * form that people know; the `u` flag would refuse patterns such as `\-` that work everywhere else. Compiling is harmless
+ * for any pattern; only matching can take long, and a TextMatcher bounds that.
  * @returns undefined when it is valid, else a sentence that says what is wrong
  */
 export function regexProblem(pattern: string): string | undefined {

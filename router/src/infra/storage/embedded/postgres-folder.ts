@@ -53,7 +53,7 @@ export async function openFolder(folder: ServerFolder, user: ServerUser | undefi
   return { root: '/proc/self/fd/3', handle: handle.fd, close: () => handle.close() };
 }
 
-/** `postmaster.pid`, which a server writes and a killed one leaves. */
+/** The file `postmaster.pid` of a running or killed server. */
 export interface PidFile {
   text: string;
   pid: number;

@@ -15,7 +15,10 @@ export function sealConfig<Config extends object>(
   return sealed === plaintext ? config : { encrypted: sealed };
 }
 
-/** The config behind a stored value; a value that is not encrypted as it is. Throws as SecretCipher.openText does. */
+/**
+ * The config behind a stored value; a value that is not encrypted as it is. Throws as SecretCipher.openText does, and
+ * StorageDamagedError for text that is not JSON.
+ */
 export function openConfig(secrets: SecretCipher, stored: unknown): unknown {
   if (typeof stored !== 'object' || stored === null || !('encrypted' in stored)) return stored;
   if (typeof stored.encrypted !== 'string') return stored;

@@ -67,7 +67,7 @@ interface Texts {
 
 type TextsRow = Columns<Omit<Texts, 'text'>> & { id: string; text: string | null };
 
-/** Addresses behind a row, from which its channelId and the writer's JID are made. */
+/** Addresses of a row, from which its channelId and the writer's JID are made. */
 interface Addresses {
   phone?: string;
   lid?: string;

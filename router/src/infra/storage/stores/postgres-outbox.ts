@@ -208,7 +208,7 @@ export class PostgresOutbox implements Outbox {
     page: { ackTimeoutMs: number; limit: number },
   ): Promise<Array<{ reply: QueuedReply; attempts: number; openForMs: number }>> {
     const why = `WhatsApp has not acknowledged it in ${page.ackTimeoutMs} ms; it is sent again with the same id.`;
-    const look = 'looking for unacknowledged replies';
+    const look = 'reading unacknowledged replies';
     const { rows } = await this.#withoutDamaged(accountId, look, () =>
       this.#move<{ rows: OverdueRow[] | null }>(look, () =>
         this.#postgres.query(sql`

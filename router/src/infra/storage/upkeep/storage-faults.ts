@@ -24,7 +24,7 @@ const KINDS: Record<string, keyof typeof TROUBLE_SENTENCES> = {
 /** Kinds whose error names a table and contains no message text: "permission denied for table message". */
 const QUOTED = new Set<StorageTrouble>(['rights', 'schema']);
 
-/** The trouble behind an error of the server, with the operator's sentence; undefined if a retry may succeed. */
+/** The trouble that an error of the server means, with the operator's sentence; undefined if a retry may succeed. */
 export function troubleOf(
   sqlState: string | undefined,
   error: unknown,

@@ -177,6 +177,18 @@ describe('the envelope of a call under auto', () => {
     expect(types()).toEqual(['application/octet-stream', 'application/json', 'application/json']);
   });
 
+  it('does not repeat a refused call in JSON once it is detected', async () => {
+    const { client, transport } = setup(
+      auto,
+      answer(400, refusal),
+      answer(200, envelope(outputs('add', 42n))),
+      answer(500, refusal),
+    );
+    await client.sendMessage(URL, saying('/add 2 40'));
+    await expect(client.sendMessage(URL, saying('/add 2 40'))).rejects.toThrow('status 500: no JSON');
+    expect(transport.requests).toHaveLength(3);
+  });
+
   it('is not kept when the call in JSON failed too', async () => {
     const { client, types, transport } = setup(auto, answer(500, refusal), answer(500, refusal));
     await expect(client.sendMessage(URL, saying('/add 2 40'))).rejects.toThrow('status 500: no JSON');

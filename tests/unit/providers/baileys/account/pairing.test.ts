@@ -7,14 +7,14 @@ import { FakeClock } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 
 let clock: FakeClock;
-let board: AccountStatusTracker;
+let tracker: AccountStatusTracker;
 let asked: string[];
 let status: () => AccountStatus;
 
 beforeEach(() => {
   clock = new FakeClock();
   asked = [];
-  board = new AccountStatusTracker({
+  tracker = new AccountStatusTracker({
     accountId: 'main',
     store: new MemoryAccountStore(),
     onChange: () => undefined,
@@ -22,7 +22,7 @@ beforeEach(() => {
     clock,
     log: recordingLog(),
   });
-  status = () => board.status();
+  status = () => tracker.status();
 });
 
 const socket = {
@@ -34,7 +34,7 @@ const socket = {
 
 describe('pairing by QR', () => {
   it('shows each code with its expiry: the first after a minute, later ones after 20 s', async () => {
-    const offer = new Pairing(board, clock, { method: 'qr' }).offersOf(socket);
+    const offer = new Pairing(tracker, clock, { method: 'qr' }).offersOf(socket);
     await offer('first');
     expect(status()).toMatchObject({ state: 'pairing', qr: 'first', expiresAtMs: clock.now() + 60_000 });
     await offer('second');
@@ -42,7 +42,7 @@ describe('pairing by QR', () => {
   });
 
   it('counts the codes of each socket separately', async () => {
-    const pairing = new Pairing(board, clock, { method: 'qr' });
+    const pairing = new Pairing(tracker, clock, { method: 'qr' });
     await pairing.offersOf(socket)('first');
     await pairing.offersOf(socket)('first of the next');
     expect(status().expiresAtMs).toBe(clock.now() + 60_000);
@@ -51,7 +51,7 @@ describe('pairing by QR', () => {
 
 describe('pairing by code', () => {
   it('requests one code per connection, and shows no QR', async () => {
-    const offer = new Pairing(board, clock, { method: 'code', phone: '34600000001' }).offersOf(socket);
+    const offer = new Pairing(tracker, clock, { method: 'code', phone: '34600000001' }).offersOf(socket);
     await offer('first');
     await offer('second');
     expect(asked).toEqual(['34600000001']);
@@ -62,7 +62,7 @@ describe('pairing by code', () => {
 
 describe('waiting for a code', () => {
   it('ends when a code is shown', async () => {
-    const pairing = new Pairing(board, clock, { method: 'qr' });
+    const pairing = new Pairing(tracker, clock, { method: 'qr' });
     pairing.show();
     const shown = pairing.untilCode();
     await pairing.offersOf(socket)('the code');
@@ -70,8 +70,8 @@ describe('waiting for a code', () => {
   });
 
   it('ends when no code will come, and after 20 s', async () => {
-    const pairing = new Pairing(board, clock, { method: 'qr' });
-    board.set({ state: 'waiting', reason: 'no network', retryAtMs: 1 });
+    const pairing = new Pairing(tracker, clock, { method: 'qr' });
+    tracker.set({ state: 'waiting', reason: 'no network', retryAtMs: 1 });
     expect(await pairing.untilCode()).toMatchObject({ state: 'waiting' });
     pairing.show();
     const late = pairing.untilCode();

@@ -31,7 +31,9 @@ class FakeSocket implements ManagedSocket {
   /** As in Baileys, the socket is closed when it emits the event. */
   closes(statusCode?: number): void {
     const error =
-      statusCode === undefined ? undefined : Object.assign(new Error('told'), { output: { statusCode } });
+      statusCode === undefined
+        ? undefined
+        : Object.assign(new Error('Stream Errored'), { output: { statusCode } });
     this.end();
     this.ev.emit('connection.update', { connection: 'close', lastDisconnect: { error } });
   }

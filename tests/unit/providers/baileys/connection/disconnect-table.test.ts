@@ -56,7 +56,7 @@ describe('reading a disconnect', () => {
   });
 
   it('takes code and reason from the error of Baileys', () => {
-    expect(disconnectOf(boom(503), false)).toEqual({ code: 503, reason: 'told', isLinked: false });
+    expect(disconnectOf(boom(503), false)).toEqual({ code: 503, reason: 'Stream Errored', isLinked: false });
   });
 });
 
@@ -70,5 +70,5 @@ it.each([
 });
 
 function boom(statusCode: number, data?: unknown): Error {
-  return Object.assign(new Error('told'), { output: { statusCode }, data });
+  return Object.assign(new Error('Stream Errored'), { output: { statusCode }, data });
 }

@@ -318,9 +318,9 @@ describe('the journal of an earlier process', () => {
     };
     first.connect();
     for (const id of ['A', 'B', 'C']) {
-      const told = first.next('receipt');
+      const receipt = first.next('receipt');
       first.arrive(await first.stanza(id));
-      await told;
+      await receipt;
     }
     await first.runner.stop();
     expect(texts(first.received)).toEqual([]);

@@ -75,7 +75,7 @@ const OVERFLOW_AND_FAILED_COMMIT: Step[] = (
   ] as const
 ).map(([name, n]) => [name, n, false]);
 
-function holds(maxBytes: number, numRuns: number): void {
+function checkProperty(maxBytes: number, numRuns: number): void {
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 150, size: 'max' }), (sequence) => {
       const model = new InboundModel();
@@ -89,11 +89,11 @@ function holds(maxBytes: number, numRuns: number): void {
 
 describe('inbound messages under any sequence of events', () => {
   it('are acknowledged after their commit, delivered in order, and stored once', () => {
-    holds(500, 2_000);
+    checkProperty(500, 2_000);
   });
 
   it('stay within the memory limit in a storm, and are not lost', () => {
-    holds(20_000, 2_000);
+    checkProperty(20_000, 2_000);
   });
 });
 

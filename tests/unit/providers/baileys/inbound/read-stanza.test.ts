@@ -78,7 +78,7 @@ describe('an ordinary stanza', () => {
     ],
     ['a group ciphertext of a person', stanza({ from: ANA }, [enc('skmsg')])],
     ['one without content', { tag: 'message', attrs: { id: 'A', from: ANA } }],
-    ['one of nobody', stanza({})],
+    ['one without a sender', stanza({})],
     ['one with a recipient that is not from the account', stanza({ from: ANA, recipient: ANA_LID })],
     ['a group message without a writer', stanza({ from: GROUP }, [enc('skmsg')])],
   ])('is not %s', (_, node) => {

@@ -61,16 +61,16 @@ describe('a file that WhatsApp deleted', () => {
   });
 
   it.each<[string, () => void]>([
-    ['the phone does not have', () => answer(message.id, { stanzaId: message.id, result: NOT_FOUND })],
+    ['the phone does not have it', () => answer(message.id, { stanzaId: message.id, result: NOT_FOUND })],
     [
       'the phone refuses',
       () => ev.emit('messages.media-update', [{ key: { id: message.id }, error: new Error('no') }]),
     ],
     [
-      'comes from no path',
+      'its new path is invalid',
       () => answer(message.id, { stanzaId: message.id, directPath: 'x', result: SUCCESS }),
     ],
-  ])('is gone when it %s', async (_name, end) => {
+  ])('is gone when %s', async (_name, end) => {
     const fresh = expect(reload()).rejects.toMatchObject({ code: 'MEDIA_GONE', disposition: 'dead' });
     await settle();
     end();

@@ -91,19 +91,19 @@ describe('passing on receipts', () => {
   });
 
   it('retries receipts that could not be stored until it is closed', async () => {
-    let tries = 0;
+    let attempts = 0;
     const batch = new ReceiptBatch(async () => {
-      tries += 1;
-      if (tries !== 3) throw new Error('no database');
+      attempts += 1;
+      if (attempts !== 3) throw new Error('no database');
     }, recordingLog());
     batch.add([item('A')]);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(tries).toBe(3);
+    expect(attempts).toBe(3);
     batch.add([item('B')]);
     await vi.advanceTimersByTimeAsync(30);
     await batch.finish();
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(tries).toBe(5);
+    expect(attempts).toBe(5);
   });
 
   it('keeps receipts that could not be stored for the next batch', async () => {

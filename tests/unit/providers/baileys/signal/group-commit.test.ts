@@ -62,7 +62,7 @@ describe('GroupCommit', () => {
     expect(commits.durable).toBe(5);
   });
 
-  it('tries a commit three times', async () => {
+  it('attempts a commit three times', async () => {
     const { store, clock, commits, append, heard } = setup();
     store.failures = 2;
     append('a', '1');

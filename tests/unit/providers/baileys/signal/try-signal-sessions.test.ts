@@ -41,7 +41,7 @@ describe('trySignalSessions', () => {
     expect([tried, ratchets()]).toEqual([[['a']], { a: 1 }]);
   });
 
-  it('tries each session alone, the latest used first', async () => {
+  it('decrypts with each session alone, the most recently used first', async () => {
     const { run, tried } = setup({ old: 1, latest: 9, middle: 5 }, 'old');
     await run();
     expect(tried).toEqual([['latest'], ['middle'], ['old']]);

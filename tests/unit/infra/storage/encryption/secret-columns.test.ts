@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import {
+  authKeyContext,
+  FILE_CONTENT_CONTEXT,
+  journalContext,
+  MEDIA_REF_CONTEXT,
+  ROUTE_CONFIG_CONTEXT,
+} from '../../../../../router/src/infra/storage/encryption/secret-columns.ts';
+
+describe('the contexts of encrypted values', () => {
+  it('differ for every row, also where the parts of two keys are the same text together', () => {
+    const contexts = [
+      authKeyContext('a', 1, 'session', '1.0'),
+      authKeyContext('a', 2, 'session', '1.0'),
+      authKeyContext('b', 1, 'session', '1.0'),
+      authKeyContext('a', 1, 'session1', '.0'),
+      authKeyContext('a', 1, 'session","1', '0'),
+      journalContext('a', 'h'),
+      journalContext('ah', ''),
+      journalContext('a","h', ''),
+      MEDIA_REF_CONTEXT,
+      FILE_CONTENT_CONTEXT,
+      ROUTE_CONFIG_CONTEXT,
+    ];
+    expect(new Set(contexts).size).toBe(contexts.length);
+  });
+
+  it('never change: values of earlier versions were encrypted with them', () => {
+    expect(authKeyContext('sales', 2, 'session', '1.0')).toBe('["auth_key","sales",2,"session","1.0"]');
+    expect(journalContext('sales', 'abc')).toBe('["journal","sales","abc"]');
+    expect([MEDIA_REF_CONTEXT, FILE_CONTENT_CONTEXT, ROUTE_CONFIG_CONTEXT]).toEqual([
+      'message.media_ref',
+      'outbox_file.content',
+      'route.config',
+    ]);
+  });
+});
