@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pairByQr } from '../support/pairing.ts';
 import { repositoryRoot } from '../support/repository.ts';
-import { Wa2aiProcess } from '../support/wa2ai-process.ts';
+import { END_WITH_PARENT, Wa2aiProcess } from '../support/wa2ai-process.ts';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Phone } from '../whatsapp-emulator/phone.ts';
 import { childrenOf, cpuSeconds } from './statistics.ts';
@@ -44,6 +44,7 @@ export async function startWa2ai({ emulator, agentUrl }: Surroundings, phone: Ph
     Wa2aiProcess.spawn({
       whatsappWsUrl: emulator.url,
       dataDir,
+      endWithParent: true,
       // what `npm start` runs
       main: join(repositoryRoot, 'scripts/start.mjs'),
       env: PRODUCTION,
@@ -89,8 +90,8 @@ export async function startBareBot({ emulator, agentUrl }: Surroundings, phone: 
   const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-bench-bare-'));
   const file = join(repositoryRoot, 'dist/tests/bench/bare-bot.js');
   const spawnBot = () =>
-    spawn(process.execPath, [file, emulator.url, agentUrl, join(dataDir, 'keys.json')], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+    spawn(process.execPath, [...END_WITH_PARENT, file, emulator.url, agentUrl, join(dataDir, 'keys.json')], {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       env: { PATH: process.env.PATH, NODE_ENV: 'production' },
     });
   let child = spawnBot();
