@@ -9,7 +9,7 @@ const RESULTS_FILE = 'docs/images/performance.json';
 const CHART_FILE = 'docs/images/performance.svg';
 const CHART = '![Each measurement beside its target](images/performance.svg)';
 const PAGE = 'docs/performance.md';
-const TABLE = /(<!-- table of npm run bench -->\n)[\s\S]*?(\n<!-- end of the table -->)/;
+const TABLE = /(<!-- table of npm run bench -->\n)[\s\S]*?(<!-- end of the table -->)/;
 
 /** The verdicts as a table for a terminal. */
 export function terminalTable(results: BenchResults): string {
@@ -43,7 +43,7 @@ export function writeDocs(results: BenchResults): void {
     throw new Error(`${PAGE} has no place for the table: "<!-- table of npm run bench -->"`);
   write(
     PAGE,
-    page.replace(TABLE, (_, begin, end) => `${begin}${markdownTable(results)}\n\n${CHART}${end}`),
+    page.replace(TABLE, (_, begin, end) => `${begin}${markdownTable(results)}\n\n${CHART}\n${end}`),
   );
 }
 
