@@ -83,7 +83,7 @@ const HEAD_HEIGHT = 56;
 export function chart(verdicts: readonly Verdict[]): string {
   const rows = verdicts.filter(({ target }) => (target.value ?? target.ratio)?.atMost !== 0);
   const height = HEAD_HEIGHT + rows.length * ROW_HEIGHT + 16;
-  const scale = (WIDTH - LEFT - 90) / 2;
+  const scale = (WIDTH - LEFT - 170) / 2;
   const bars = rows.map((verdict, index) => {
     const part = Math.min(partOfTarget(verdict), 2);
     const y = HEAD_HEIGHT + index * ROW_HEIGHT;
