@@ -149,9 +149,7 @@ export class ReplyDelivery {
       this.#opening += 1;
       this.#queued.clear();
     }
-    this.#resuming ??= this.#resume().finally(() => {
-      this.#resuming = undefined;
-    });
+    this.#resuming ??= this.#resume();
     return this.#resuming;
   }
 
@@ -250,17 +248,26 @@ export class ReplyDelivery {
       // Their rows may be stored as `sending` at any time until then: only this reads them.
       await Promise.all([...this.#slots].map(({ replies }) => replies));
       await this.#whileConnected(() => this.#endDelaysUnlessLimited());
+      let opening = this.#opening;
       let afterId: string | undefined;
       for (;;) {
         const page = { limit: PAGE, afterId };
         const rows = await this.#whileConnected(() => outbox.undelivered(provider.accountId, page));
-        for (const row of rows) this.#enqueue(row);
-        if (rows.length < PAGE || this.#isFinishing) break;
-        afterId = rows.at(-1)?.outboxId;
-        // One page at a time keeps memory flat, however many rows were stored while the account was closed.
-        await this.#queues.idle();
+        if (opening === this.#opening) {
+          for (const row of rows) this.#enqueue(row);
+          if (rows.length < PAGE || this.#isFinishing) break;
+          afterId = rows.at(-1)?.outboxId;
+          // One page at a time keeps memory flat, however many rows were stored while the account was closed.
+          await this.#queues.idle();
+        }
+        if (opening !== this.#opening) {
+          // Rows of earlier pages were queued for the connection that ended: they are read again, before later ones.
+          opening = this.#opening;
+          afterId = undefined;
+        }
       }
     } finally {
+      this.#resuming = undefined;
       const waiting = this.#waiting;
       this.#waiting = undefined;
       this.deliver(waiting);

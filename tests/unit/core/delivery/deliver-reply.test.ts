@@ -233,6 +233,28 @@ describe('ReplyDelivery', () => {
     expect(sent).toEqual(['WA1', 'WA2']);
   });
 
+  it('keeps the order when the connection opens again between two pages of stored replies', async () => {
+    let release!: () => void;
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { rows, sent, delivery } = setup((message) =>
+      message.waMessageId === 'WA1' ? slow : Promise.resolve(),
+    );
+    const ids = Array.from({ length: 250 }, (_, index) => index + 1);
+    rows.put(...ids.map((id) => reply(id)));
+    // All were written to a socket before and none was acknowledged.
+    for (const id of ids) await rows.markSending(String(id));
+    const resumed = delivery.resume();
+    await settle();
+    void delivery.resume();
+    release();
+    await resumed;
+    await delivery.idle();
+    // The first one was on its way when the connection ended, so it is sent with its id once more.
+    expect([...new Set(sent)]).toEqual(ids.map((id) => `WA${id}`));
+  });
+
   it('sends an unacknowledged reply again with the same id after a disconnect, before newer ones', async () => {
     const { rows, sent, delivery } = setup();
     rows.put(reply(1));
