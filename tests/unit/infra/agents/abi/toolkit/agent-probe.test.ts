@@ -70,7 +70,7 @@ describe('AgentProbe', () => {
     expect(await setup({ kind: 'fault', stage: 'broken', detail: '' }).probe.detectEnvelope()).toBe('raw');
   });
 
-  it('returns the outputs of its own envelope', async () => {
+  it('returns the outputs as the envelope of the probe contains them', async () => {
     const body = '{"steps":[],"result":"0x0102"}';
     const { probe } = setup(answer(200, body), 'json');
     expect(probe.outputsOf(await probe.health())).toEqual(Buffer.from([1, 2]));
