@@ -1,3 +1,4 @@
+import { chatHash } from '../chat-hash.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { QueuedReply } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -44,12 +45,14 @@ export class SentMarker {
    */
   finish(): Promise<void> {
     this.#marking = this.#marking.then(async () => {
-      for (const [waMessageId, { outboxId }] of [...this.#unmarked]) {
+      for (const [waMessageId, { outboxId, messageId, message }] of [...this.#unmarked]) {
         this.#unmarked.delete(waMessageId);
         try {
           await this.#deps.outbox.markSent(outboxId);
         } catch (error) {
-          this.#deps.log.warn({ err: error, outboxId }, 'cannot store that a reply was sent');
+          const chat = chatHash(message.accountId, message.to);
+          const fields = { err: error, outboxId, messageId, waMessageId, chat };
+          this.#deps.log.warn(fields, 'cannot store that a reply was sent');
         }
       }
     });

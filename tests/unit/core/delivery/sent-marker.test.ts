@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { chatHash } from '../../../../router/src/core/chat-hash.ts';
 import { SentMarker } from '../../../../router/src/core/delivery/sent-marker.ts';
 import type { QueuedReply } from '../../../../router/src/core/ports/inbox.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
@@ -6,6 +7,7 @@ import { recordingLog } from '../../../support/quiet-log.ts';
 
 const reply = (outboxId: string): QueuedReply => ({
   outboxId,
+  messageId: '7',
   chatId: '1' as QueuedReply['chatId'],
   message: { accountId: 'main', to: 'a@lid', waMessageId: `WA${outboxId}`, text: 'hello' },
 });
@@ -14,6 +16,7 @@ let clock: FakeClock;
 let marked: string[];
 let failing: string[];
 let marker: SentMarker;
+let log: ReturnType<typeof recordingLog>;
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -23,7 +26,8 @@ beforeEach(() => {
     if (failing.includes(outboxId)) throw new Error('the database is unavailable');
     marked.push(outboxId);
   };
-  marker = new SentMarker({ outbox: { markSent }, clock, log: recordingLog() });
+  log = recordingLog();
+  marker = new SentMarker({ outbox: { markSent }, clock, log });
 });
 
 describe('SentMarker', () => {
@@ -53,5 +57,18 @@ describe('SentMarker', () => {
     await clock.advanceMs(250);
     await marker.finish();
     expect(marked).toEqual(['2']);
+  });
+
+  it('logs a failed mark with the message it answers and its chat', async () => {
+    failing = ['1'];
+    marker.sent(reply('1'));
+    await marker.finish();
+    expect(log.lines).toMatchObject([
+      {
+        level: 'warn',
+        message: 'cannot store that a reply was sent',
+        fields: { messageId: '7', waMessageId: 'WA1', chat: chatHash('main', 'a@lid') },
+      },
+    ]);
   });
 });
