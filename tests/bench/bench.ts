@@ -30,7 +30,7 @@ const HELP = `npm run bench -- [--check] [--write-docs] [--json FILE]
   --json FILE   writes the results
   Size: --seconds 20 --messages 1500 --memory-messages 15000 --idle 30 --turns 10000 --rows 100000
 npm run bench -- --counted
-  Statements, commits, bytes written and allocations per message, timers and statements of an idle minute, modules at start,
+  Statements, commits, bytes written and allocations per message, timers and statements of an idle minute, loaded modules,
   beside tests/bench/budgets.json. The numbers do not depend on the machine. Two minutes.
 npm run bench -- --profile [--seconds 20]
   Processor time by package and function, statements per message, one message step by step, memory by kind.

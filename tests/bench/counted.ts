@@ -22,7 +22,8 @@ export interface CountedWork {
   allocatedKbPerMessage: number;
   timersPerIdleMinute: number;
   statementsPerIdleMinute: number;
-  modulesAtStart: number;
+  /** With those that the first messages load. */
+  modulesLoaded: number;
 }
 
 /** The most that may be counted; a change that lowers a count lowers its budget too. */
@@ -40,7 +41,7 @@ export async function countWork(): Promise<CountedWork> {
       names: ['n1'],
       accounts: 1,
       through: (url) => tap.through(url),
-      env: { BENCH_TIMERS: '1' },
+      env: { BENCH_COUNTS: '1' },
       nodeArgs: [
         '--trace-gc',
         '--import',
@@ -48,13 +49,14 @@ export async function countWork(): Promise<CountedWork> {
       ],
     });
     const service = cluster.nodes.node('n1');
-    const { modules } = await insideCounts(service);
     const chats = chatsWith(
       ground,
       CHATS,
       cluster.phones.map(({ pn }) => pn),
     );
     await oneByOne(chats, MESSAGES);
+    // what is loaded when it is first needed is loaded now
+    const { modules } = await insideCounts(service);
     const database = new pg.Client({ connectionString: cluster.databaseUrl });
     await database.connect();
     const look = async () => ({
@@ -88,7 +90,7 @@ export async function countWork(): Promise<CountedWork> {
       ),
       timersPerIdleMinute: perMinute(idle.timers - loaded.timers),
       statementsPerIdleMinute: perMinute(idle.statements),
-      modulesAtStart: modules,
+      modulesLoaded: modules,
     };
   });
   if (counted === undefined) throw new Error('nothing was counted');

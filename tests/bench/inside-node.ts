@@ -1,15 +1,15 @@
 // For the bench alone, loaded into a node before its program (`node --import`): counts what nothing outside can see.
-// On SIGUSR2 it prints one JSON line `{"msg":"bench counts", ...}`; see InsideCounts. Timers are counted when BENCH_TIMERS is
-// set: the hook costs time.
+// On SIGUSR2 it prints one JSON line `{"msg":"bench counts", ...}`; see InsideCounts. Timers and modules are counted when
+// BENCH_COUNTS is set: both cost time.
 import { createHook } from 'node:async_hooks';
 import { Session } from 'node:inspector';
 import { getHeapSpaceStatistics } from 'node:v8';
 
 /** What a node says about itself; sizes are in MB. */
 export interface InsideCounts {
-  /** Timers that fired since the start; 0 without BENCH_TIMERS. */
+  /** Timers that fired since the start; 0 without BENCH_COUNTS. */
   timers: number;
-  /** Modules of the program and its packages that are loaded. */
+  /** Modules of the program and its packages that were loaded until the first signal; 0 without BENCH_COUNTS. */
   modules: number;
   /** `rss`, `heapTotal`, `heapUsed`, `external`, `arrayBuffers` of process.memoryUsage(), and V8's spaces. */
   memoryMb: Record<string, number>;
@@ -26,25 +26,25 @@ const hook = createHook({
   },
   destroy: (id) => timers.delete(id),
 });
-if (process.env.BENCH_TIMERS) hook.enable();
 
-process.on('SIGUSR2', () => {
-  const counts: InsideCounts = { timers: fired, modules: countModules(), memoryMb: memory() };
-  process.stdout.write(`${JSON.stringify({ level: 30, msg: 'bench counts', ...counts })}\n`);
-});
-
-/** The debugger names each script that was ever loaded when it is switched on. */
-function countModules(): number {
-  const session = new Session();
+/** The debugger names each script that it sees being compiled; what V8 collects later counts too. */
+const scripts = new Set<string>();
+const session = new Session();
+if (process.env.BENCH_COUNTS) {
+  hook.enable();
   session.connect();
-  let modules = 0;
   session.on('Debugger.scriptParsed', ({ params }) => {
-    if (params.url.startsWith('file:') || params.url.startsWith('/')) modules += 1;
+    if (params.url.startsWith('file:') || params.url.startsWith('/')) scripts.add(params.url);
   });
   session.post('Debugger.enable');
-  session.disconnect();
-  return modules;
 }
+
+process.on('SIGUSR2', () => {
+  // the debugger costs time and memory: it stops with the first counts
+  session.post('Debugger.disable');
+  const counts: InsideCounts = { timers: fired, modules: scripts.size, memoryMb: memory() };
+  process.stdout.write(`${JSON.stringify({ level: 30, msg: 'bench counts', ...counts })}\n`);
+});
 
 function memory(): Record<string, number> {
   const bytes: Record<string, number> = { ...process.memoryUsage() };
