@@ -155,6 +155,7 @@ async function byBaileys(store: CopiedStore): Promise<Heard & { stanzas: BinaryN
   const memory = createSocketMemory();
   const socket = makeWASocket({
     ...socketConfig({
+      accountId: 'main',
       auth,
       memory,
       log: quietLog,
@@ -207,6 +208,7 @@ async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Prom
   const auth = await openAuth(store);
   const live = emulator.waitFor('live');
   const opened = openSocket({
+    accountId: 'main',
     auth,
     memory: createSocketMemory(),
     getMessage: async () => undefined,
@@ -282,6 +284,7 @@ describe('the Baileys surface', () => {
     const connected = emulator.waitFor('connected');
     const auth = await openAuth(new CopiedStore());
     const { socket, baileysListener } = openSocket({
+      accountId: 'main',
       auth,
       memory: createSocketMemory(),
       getMessage: async () => undefined,
