@@ -114,9 +114,9 @@ export class AdkRuns {
     });
     this.#throwIfEnded(attempt);
     if (result.kind === 'fault') {
-      if (result.stage === 'no-answer')
+      if (result.fault === 'no-answer')
         this.#options.state.noteDoubt(attempt.sessionKey, attempt.run.messageId);
-      throw faultError(result.stage, attempt.redact(result.detail), result.cause);
+      throw faultError(result.fault, attempt.redact(result.detail), result.cause);
     }
     const { status, headers, body } = result;
     if (status !== 504) attempt.inFlight = undefined;
