@@ -1,15 +1,8 @@
 import { pendingTurn, replyToOf, type StoredMention } from '../../router/src/core/messages/chat-identity.ts';
+import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
-import type {
-  ChatClaim,
-  InboundMessage,
-  Inbox,
-  OpenChat,
-  PendingTurn,
-  QueuedReply,
-  Stored,
-  TurnResult,
-} from '../../router/src/core/ports/inbox.ts';
+import type { ChatClaim, Inbox, OpenChat, Stored } from '../../router/src/core/ports/inbox.ts';
+import type { PendingTurn, QueuedReply, TurnResult } from '../../router/src/core/turns/turn.ts';
 import { mediaColumns } from '../../router/src/infra/storage/stores/media-columns.ts';
 import { chatOf, claimChat, claimOf, learnLid, lidOfPhone, phoneOfLid } from './memory-chats.ts';
 import type { MemoryChat, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';

@@ -1,7 +1,7 @@
 import { parseJid } from '../../router/src/core/chat-id.ts';
+import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { MessageReceipt } from '../../router/src/core/ports/chat-provider.ts';
-import type { ChatAddress, QueuedReply } from '../../router/src/core/ports/inbox.ts';
 import {
   ACKNOWLEDGED_LATE,
   type DeadReplyReason,
@@ -11,6 +11,7 @@ import {
   type OutboxState,
   type SentMessage,
 } from '../../router/src/core/ports/outbox.ts';
+import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import { chatOf } from './memory-chats.ts';
 import { queuedReplyOf } from './memory-inbox.ts';
 import type { MemoryReply, MemoryState } from './memory-state.ts';

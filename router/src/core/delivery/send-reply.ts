@@ -3,9 +3,9 @@ import { NotConnectedError, StorageUnavailableError, UploadFailedError, Wa2aiErr
 import type { ChatId } from '../ids.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { QueuedReply } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
+import type { QueuedReply } from '../turns/turn.ts';
 import { ReplyFiles } from './reply-files.ts';
 import type { SentMarker } from './sent-marker.ts';
 

@@ -1,8 +1,8 @@
 import { chatHash } from '../chat-hash.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { QueuedReply } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
+import type { QueuedReply } from '../turns/turn.ts';
 
 /** Most acks come sooner than this and say more than that the bytes were written: one write is enough for both. */
 const ACK_GRACE_MS = 250;

@@ -1,8 +1,9 @@
 import { chatHash } from '../chat-hash.ts';
-import type { InboundMessage, Inbox } from '../ports/inbox.ts';
+import type { Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ChatWorkers } from '../turns/chat-workers.ts';
 import { replyToOf } from './chat-identity.ts';
+import type { InboundMessage } from './inbound-message.ts';
 
 export interface ReceiveDeps {
   inbox: Pick<Inbox, 'add'>;

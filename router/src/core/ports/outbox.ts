@@ -1,6 +1,6 @@
 import type { OutgoingMessage, ReplyMedia } from '../models.ts';
+import type { QueuedReply } from '../turns/turn.ts';
 import type { MessageReceipt } from './chat-provider.ts';
-import type { QueuedReply } from './inbox.ts';
 
 /** `queued` → `sending` → `sent` (bytes written) → `acked` → `delivered` → `read`; or `dead`. Only ever moves forward. */
 export type OutboxState = 'queued' | 'sending' | 'sent' | 'acked' | 'delivered' | 'read' | 'dead';

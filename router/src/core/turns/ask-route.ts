@@ -2,12 +2,13 @@ import type { AgentClient, AgentClients } from '../agent-client.ts';
 import { RouteDamagedError, Wa2aiError } from '../errors.ts';
 import type { AgentResponse, FailurePolicy, Route } from '../models.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Inbox, PendingTurn } from '../ports/inbox.ts';
+import type { Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { BackoffLimits } from '../retry.ts';
 import { type AskOutcome, type AttemptPolicy, type AttemptTrace, askAgent } from './ask-agent.ts';
 import type { CircuitBreakers } from './circuit-breaker.ts';
+import type { PendingTurn } from './turn.ts';
 
 /** The service's own policy for agents that fail; a route's `failure` settings take precedence. */
 export interface FailureDefaults {

@@ -2,8 +2,9 @@ import type { ChatPlacement } from '../cluster/chat-placement.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
 import type { ChatId, NodeId } from '../ids.ts';
 import type { ClusterView } from '../ports/cluster.ts';
-import type { ChatClaim, OpenChat, PendingTurn } from '../ports/inbox.ts';
+import type { ChatClaim, OpenChat } from '../ports/inbox.ts';
 import { ChatWorker, type ChatWorkerDeps } from './run-chat.ts';
+import type { PendingTurn } from './turn.ts';
 
 /** How often a node searches for chats with unanswered messages and without a worker. */
 const SWEEP_EVERY_MS = 5_000;

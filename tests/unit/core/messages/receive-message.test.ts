@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { receiveMessage } from '../../../../router/src/core/messages/receive-message.ts';
-import type { ChatClaim, PendingTurn } from '../../../../router/src/core/ports/inbox.ts';
+import type { ChatClaim } from '../../../../router/src/core/ports/inbox.ts';
+import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';

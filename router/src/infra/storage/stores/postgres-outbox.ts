@@ -2,10 +2,10 @@ import sql, { type Sql } from 'sql-template-tag';
 import { parseJid } from '../../../core/chat-id.ts';
 import { cleanText } from '../../../core/clean-text.ts';
 import { addressColumns } from '../../../core/messages/chat-identity.ts';
+import type { ChatAddress } from '../../../core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
-import type { ChatAddress, QueuedReply } from '../../../core/ports/inbox.ts';
 import {
   ACKNOWLEDGED_LATE,
   type DeadReplyReason,
@@ -14,6 +14,7 @@ import {
   type OutboxRow,
   type SentMessage,
 } from '../../../core/ports/outbox.ts';
+import type { QueuedReply } from '../../../core/turns/turn.ts';
 import { FILE_CONTENT_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';

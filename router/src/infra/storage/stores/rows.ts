@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { ReplyMedia } from '../../../core/models.ts';
-import type { QueuedReply } from '../../../core/ports/inbox.ts';
+import type { QueuedReply } from '../../../core/turns/turn.ts';
 
 /** The columns of a row that becomes a `T`: what `T` may lack is NULL. */
 export type Columns<T> = {
