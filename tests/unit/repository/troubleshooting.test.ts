@@ -52,7 +52,9 @@ describe('docs/troubleshooting.md', () => {
 
   it('has an entry for every reason of a message or reply', () => {
     const reasons = reasonsOfSource();
-    expect(reasons).toEqual(expect.arrayContaining(['no-route', 'too-old', 'agent-empty', 'send-failed', 'edit-applied']));
+    expect(reasons).toEqual(
+      expect.arrayContaining(['no-route', 'too-old', 'agent-empty', 'send-failed', 'edit-applied']),
+    );
     expect(reasons.filter((reason) => !anchors.includes(anchorOf(reason)))).toEqual([]);
   });
 
