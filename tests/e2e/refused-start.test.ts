@@ -122,8 +122,9 @@ describe('wa2ai refuses to start with one sentence', () => {
       if (!url.endsWith('/baileys/lib/index.js')) return loaded;
       return { ...loaded, source: loaded.source + '\\nexport const NACK_REASONS = undefined;' };
     }`;
-    const register = `import { register } from 'node:module'; register('data:text/javascript,${encodeURIComponent(load)}');`;
-    const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(register)}` };
+    const moduleUrl = (code: string) => `data:text/javascript;base64,${Buffer.from(code).toString('base64')}`;
+    const register = `import { register } from 'node:module'; register('${moduleUrl(load)}');`;
+    const env = { NODE_OPTIONS: `--import=${moduleUrl(register)}` };
     expect(await refusal(database.url, env)).toMatch(
       /^wa2ai: The installed version of @whiskeysockets\/baileys is not supported \(NACK_REASONS\.ParsingError is undefined/,
     );

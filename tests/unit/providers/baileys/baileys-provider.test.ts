@@ -127,7 +127,7 @@ describe('a connected provider', () => {
       expect.objectContaining({
         level: 'debug',
         message: 'typing not shown',
-        fields: expect.objectContaining({ chat: expect.stringMatching(/^[0-9a-f]{8}$/) }),
+        fields: expect.objectContaining({ jidHash: expect.stringMatching(/^[0-9a-f]{8}$/) }),
       }),
     );
     await provider.stop();

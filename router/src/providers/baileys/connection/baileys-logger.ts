@@ -1,4 +1,4 @@
-import { chatHash } from '../../../core/chat-hash.ts';
+import { jidHash } from '../../../core/chat-hash.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { field } from '../field.ts';
 
@@ -8,7 +8,7 @@ type ILogger = {
 } & Record<'trace' | 'debug' | 'info' | 'warn' | 'error', (fields: unknown, message?: string) => void>;
 
 /**
- * Makes a logger for Baileys. It writes only the text, the error's message, and the message's id and chat of a line, at
+ * Makes a logger for Baileys. It writes only the text, the error's message, the message's id and the hash of its JID, at
  * debug: the fields of Baileys contain keys, whole stanzas and phone numbers. The provider logs what an operator needs. The
  * level prevents that Baileys prepares lines that are not written.
  */
@@ -18,7 +18,7 @@ export function createBaileysLogger(log: Logger, accountId: string): ILogger {
     const jid = keyField(fields, 'remoteJid');
     const about = {
       waMessageId: keyField(fields, 'id'),
-      chat: jid && chatHash(accountId, jid),
+      jidHash: jid && jidHash(accountId, jid),
     };
     log.debug({ baileysMessage: text, error: errorMessage(fields), ...about }, 'Baileys error');
   };

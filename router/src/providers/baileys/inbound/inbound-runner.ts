@@ -8,7 +8,7 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
-import { chatHash } from '../../../core/chat-hash.ts';
+import { jidHash } from '../../../core/chat-hash.ts';
 import { StorageUnavailableError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Journal } from '../../../core/ports/journal.ts';
@@ -373,9 +373,9 @@ export class InboundRunner {
     log.warn({ failures: this.#failures }, 'messages not decrypted, requesting them again');
   }
 
-  /** The fields of every log line about a message. */
-  #about({ id, key }: OrdinaryStanza): { waMessageId: string; chat: string } {
-    return { waMessageId: id, chat: chatHash(this.#options.accountId, chatJidOf(key)) };
+  /** The fields of every log line about a message that is not stored yet. */
+  #about({ id, key }: OrdinaryStanza): { waMessageId: string; jidHash: string } {
+    return { waMessageId: id, jidHash: jidHash(this.#options.accountId, chatJidOf(key)) };
   }
 
   #contentOf(stanza: Stanza, message: WAMessage | undefined): Content | undefined {
@@ -391,18 +391,18 @@ export class InboundRunner {
 
   /** One stanza for all messages with the same receipt. */
   #sendReceipts(stanzas: readonly Stanza[]): void {
-    const groups = new Map<string, { receipt: OrdinaryStanza['receipt']; ids: string[]; chat: string }>();
+    const groups = new Map<string, { receipt: OrdinaryStanza['receipt']; ids: string[]; jidHash: string }>();
     for (const stanza of stanzas) {
       if (!isOrdinary(stanza)) continue;
       const { receipt, id } = stanza;
       const name = JSON.stringify([receipt.to, receipt.participant, receipt.isOwn]);
-      const group = groups.get(name) ?? { receipt, ids: [], chat: this.#about(stanza).chat };
+      const group = groups.get(name) ?? { receipt, ids: [], jidHash: this.#about(stanza).jidHash };
       groups.set(name, group);
       group.ids.push(id);
     }
-    for (const { receipt, ids, chat } of groups.values()) {
+    for (const { receipt, ids, jidHash } of groups.values()) {
       const type = receipt.isOwn ? 'sender' : this.#isActive ? undefined : 'inactive';
-      this.#send({ kind: 'receipt', waMessageIds: ids, chat }, (socket) =>
+      this.#send({ kind: 'receipt', waMessageIds: ids, jidHash }, (socket) =>
         socket.sendReceipt(receipt.to, receipt.participant, ids, type).then(() => {
           for (const _ of ids) this.#options.onReceiptSent();
         }),

@@ -1,5 +1,5 @@
 import { jidDecode, type proto, type WAMessageKey } from '@whiskeysockets/baileys';
-import { chatHash } from '../../../core/chat-hash.ts';
+import { jidHash } from '../../../core/chat-hash.ts';
 import { parseJid } from '../../../core/chat-id.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
@@ -62,8 +62,8 @@ export class ResendContent {
   }
 }
 
-function aboutOf({ accountId, to, waMessageId }: OutgoingMessage): { waMessageId: string; chat: string } {
-  return { waMessageId, chat: chatHash(accountId, to) };
+function aboutOf({ accountId, to, waMessageId }: OutgoingMessage): { waMessageId: string; jidHash: string } {
+  return { waMessageId, jidHash: jidHash(accountId, to) };
 }
 
 function userOf(jid: string): string | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chatHash } from '../../../../../router/src/core/chat-hash.ts';
+import { jidHash } from '../../../../../router/src/core/chat-hash.ts';
 import { createBaileysLogger } from '../../../../../router/src/providers/baileys/connection/baileys-logger.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 
@@ -24,7 +24,7 @@ describe('the log of Baileys', () => {
           baileysMessage: 'failed',
           error: 'Bad MAC',
           waMessageId: '3EB0A',
-          chat: chatHash('main', 'a@lid'),
+          jidHash: jidHash('main', 'a@lid'),
         },
       },
     ]);

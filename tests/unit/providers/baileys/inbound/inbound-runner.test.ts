@@ -9,9 +9,9 @@ import {
 } from '@whiskeysockets/baileys';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { chatHash } from '../../../../../router/src/core/chat-hash.ts';
+import { jidHash } from '../../../../../router/src/core/chat-hash.ts';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
-import type { InboundMessage } from '../../../../../router/src/core/ports/inbox.ts';
+import type { InboundMessage } from '../../../../../router/src/core/messages/inbound-message.ts';
 import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { guardConsole } from '../../../../../router/src/providers/baileys/connection/console-guard.ts';
@@ -192,7 +192,7 @@ describe('a message that reaches the socket', () => {
     expect(log.lines.find(({ message }) => message === 'stanza not sent')?.fields).toMatchObject({
       kind: 'receipt',
       waMessageIds: ['A'],
-      chat: chatHash('main', ANA),
+      jidHash: jidHash('main', ANA),
     });
   });
 

@@ -1,6 +1,6 @@
 import { proto } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
-import { chatHash } from '../../../../../router/src/core/chat-hash.ts';
+import { jidHash } from '../../../../../router/src/core/chat-hash.ts';
 import type { OutgoingMessage } from '../../../../../router/src/core/models.ts';
 import { ResendContent } from '../../../../../router/src/providers/baileys/outbound/resend-content.ts';
 import { type LoggedLine, recordingLog } from '../../../../support/quiet-log.ts';
@@ -52,7 +52,7 @@ describe('ResendContent', () => {
     expect(await resend.find({ id: 'A', remoteJid: BEA })).toBeUndefined();
     expect(await resend.find({ id: 'A', remoteJid: GROUP, participant: BEA })).toBeUndefined();
     expect(refused()).toBe(2);
-    const about = { waMessageId: 'A', chat: chatHash('main', ANA) };
+    const about = { waMessageId: 'A', jidHash: jidHash('main', ANA) };
     expect(log.map(({ message, fields }) => [message, fields])).toEqual([
       ['resend refused, not requested by the chat of the message', about],
       ['resend refused, not requested by the chat of the message', about],
