@@ -1,19 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe } from 'vitest';
+import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { DeadLetters } from '../../router/src/core/ports/dead-letters.ts';
-import type {
-  ChatClaim,
-  InboundMessage,
-  Inbox,
-  NewReply,
-  Stored,
-  TurnResult,
-} from '../../router/src/core/ports/inbox.ts';
+import type { ChatClaim, Inbox, Stored } from '../../router/src/core/ports/inbox.ts';
 import type { MessageLog } from '../../router/src/core/ports/message-log.ts';
 import type { Outbox } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
+import type { NewReply, TurnResult } from '../../router/src/core/turns/turn.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
 import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
 import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postgres-dead-letters.ts';

@@ -6,7 +6,7 @@ import type { NewRoute, RouteStore } from '../../../core/ports/route-store.ts';
 import type { AgentKind } from '../../agents/agent-kind.ts';
 import { agentKinds } from '../../agents/agent-kinds.ts';
 import { wireConfigOf } from '../../agents/route-config.ts';
-import { openConfig, sealConfig } from '../encryption/route-config.ts';
+import { openConfig, sealConfig } from '../encryption/sealed-config.ts';
 import type { Statements } from '../postgres.ts';
 import { storableJson, storableOrNull } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';

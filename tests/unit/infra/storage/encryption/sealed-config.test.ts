@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parseDataKeys } from '../../../../../router/src/infra/storage/encryption/data-keys.ts';
-import { openConfig, sealConfig } from '../../../../../router/src/infra/storage/encryption/route-config.ts';
+import { openConfig, sealConfig } from '../../../../../router/src/infra/storage/encryption/sealed-config.ts';
 import { SecretCipher } from '../../../../../router/src/infra/storage/encryption/secret-cipher.ts';
 
 const config = { adk: { appName: 'app', headers: { authorization: 'Bearer hunter2' } } };
