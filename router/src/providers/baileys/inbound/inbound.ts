@@ -1,5 +1,6 @@
 /**
- * The inbound messages of one account as a pure state machine: events in, effects out, no clock, no I/O, no randomness.
+ * The inbound messages of one account as a deterministic state machine: events in, effects out, no clock, no I/O, no
+ * randomness. The state changes in place.
  * `InboundRunner` performs the effects; the property tests and the simulation run the same function with a fake Signal.
  *
  * | State of a message | Event | Next | Effect |
@@ -30,7 +31,7 @@ export interface InboundStanza {
   readonly isOffline: boolean;
 }
 
-/** A message that arrived before another one of its chat and is not decrypted. */
+/** A message that arrived before another one of its chat and is not in the journal. */
 export interface Earlier {
   key: string;
   order: bigint;
@@ -82,8 +83,8 @@ type EventOf<S extends InboundStanza, C, T> = Extract<InboundEvent<S, C>, { type
 
 export type InboundEffect<S extends InboundStanza, C> =
   /**
-   * One at a time; ends with `read` or `not-read`. Without `isContent` the message was read before: the stanza is
-   * decrypted only to advance the ratchet, and its text is not written to the journal.
+   * One at a time; ends with `read` or `not-read`. Without `isContent` the journal or core has the message: the stanza
+   * is decrypted only to advance the ratchet, and its text is not written to the journal.
    */
   | { type: 'decrypt'; stanza: S; order: bigint; behind: Earlier[]; isContent: boolean }
   /** Delivery receipts. */
@@ -441,7 +442,7 @@ export class InboundState<S extends InboundStanza, C> {
         stanza,
         order: message.order,
         behind,
-        isContent: !isRead(message),
+        isContent: !isRead(message) || isInMemoryOnly(message),
       });
     }
   }
@@ -511,6 +512,7 @@ export class InboundState<S extends InboundStanza, C> {
     const firstOpen = this.#committing.findIndex((arrival) => arrival.unit > this.#durable);
     const done = this.#committing.splice(0, firstOpen < 0 ? this.#committing.length : firstOpen);
     for (const { message, stanza } of done) {
+      if (isInMemoryOnly(message)) message.hash = stanza.hash;
       if (message.state !== 'committing' || message.hash !== stanza.hash) continue;
       if (message.content === undefined) {
         this.#leave(message, 'done');
@@ -771,7 +773,13 @@ function isRead<S, C>({ state }: Message<S, C>): boolean {
   return state === 'committing' || state === 'ready' || state === 'delivering' || state === 'done';
 }
 
+/** Its content came without a stanza, so the journal does not have it, and core does not have it yet. */
+function isInMemoryOnly<S, C>({ state, hash }: Message<S, C>): boolean {
+  return hash === undefined && (state === 'ready' || state === 'delivering');
+}
+
 function behindOf<S, C>(chat: Chat<S, C>, order: bigint): Earlier[] {
-  const behind = chat.slots.filter((message) => message.order < order && !isRead(message));
+  const isBehind = (message: Message<S, C>) => !isRead(message) || isInMemoryOnly(message);
+  const behind = chat.slots.filter((message) => message.order < order && isBehind(message));
   return behind.slice(0, MAX_BEHIND).map(({ key, order }) => ({ key, order }));
 }
