@@ -261,7 +261,8 @@ export class InboundRunner {
   /** Handles one event at a time: an effect may cause the next event synchronously. */
   #event(event: InboundEvent<Stanza, Content>): void {
     this.#events.push(event);
-    // A commit may end in the async context of other work: its effects must not run in that context.
+    // A commit may end in the async context of other work: its effects must not run in that context. Workaround:
+    // refs/baileys-workarounds.md.
     if (!this.#isHandling) this.#context.runInAsyncScope(() => this.#handleEvents());
   }
 

@@ -31,7 +31,10 @@ export interface AccountSignal {
   learn(pair: LIDMapping): Promise<void>;
 }
 
-/** Makes Signal over the account's steps; it replaces the repository of Baileys (`makeSignalRepository`). */
+/**
+ * Makes Signal over the account's steps; it replaces the repository of Baileys (`makeSignalRepository`). Workaround:
+ * refs/baileys-workarounds.md.
+ */
 export function createAccountSignal(
   steps: SignalSteps,
   creds: SignalAuthState['creds'],
