@@ -109,7 +109,7 @@ export class MemoryInbox implements Inbox {
     });
   }
 
-  async noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
+  async countAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
     const message = this.#state.messages.get(Number(messageId));
     if (message) message.attempts = Math.max(message.attempts, attempt);
     return { stored: Promise.resolve() };
@@ -138,7 +138,8 @@ export class MemoryInbox implements Inbox {
       for (const reply of replies) queueReply(state, message, reply);
       const [first] = repliesNow().slice(earlier);
       isSending = lease !== undefined && first !== undefined && !isBehind && this.#isHeld(lease);
-      if (first && isSending) Object.assign(first, { state: 'sending', attempts: 1, triedAt: state.time() });
+      if (first && isSending)
+        Object.assign(first, { state: 'sending', attempts: 1, attemptedAt: state.time() });
       if (end.state === 'dead' && reason) {
         state.addDeadLetter({
           accountId: message.accountId,

@@ -32,7 +32,7 @@ describe('the clock of the database server', () => {
       const { row } = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
       await outbox.markSending(row.id);
       await prisma.$executeRaw`
-        UPDATE outbox SET tried_at = now() + interval '5 hours' WHERE id = ${BigInt(row.id)}`;
+        UPDATE outbox SET attempted_at = now() + interval '5 hours' WHERE id = ${BigInt(row.id)}`;
       const overdue = () => outbox.overdue(account, { ackTimeoutMs: MINUTE_MS, limit: 5 });
       expect(await overdue()).toMatchObject([{ reply: { outboxId: row.id }, attempts: 1 }]);
       await outbox.markSending(row.id);
@@ -47,7 +47,7 @@ describe('the clock of the database server', () => {
       await outbox.delay(row.id, MINUTE_MS, 'Not uploaded.');
       expect(await outbox.queued(account, 5)).toEqual([]);
       await prisma.$executeRaw`
-        UPDATE outbox SET tried_at = tried_at + interval '5 hours',
+        UPDATE outbox SET attempted_at = attempted_at + interval '5 hours',
           delayed_until = delayed_until + interval '5 hours' WHERE id = ${BigInt(row.id)}`;
       expect(await outbox.queued(account, 5)).toMatchObject([{ outboxId: row.id }]);
       expect(await outbox.undelivered(account, { limit: 5 })).toMatchObject([{ outboxId: row.id }]);

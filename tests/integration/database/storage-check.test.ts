@@ -23,7 +23,7 @@ beforeEach(async () => {
   end = () => postgres.close();
   const migrations = await migrationNames(join(import.meta.dirname, '../../../prisma'));
   check = new StorageCheck({ postgres, nodeId: 'n1', migrations, log });
-  postgres.onError((error) => check.note(error));
+  postgres.onError((error) => check.reportError(error));
 });
 
 afterEach(async () => {
@@ -136,7 +136,9 @@ describe('the check of a database', () => {
       'CREATE TRIGGER full_disk BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION full_disk()',
     );
     expect(await found()).toBeUndefined();
-    check.note(Object.assign(new Error('could not extend file'), { code: '53100', severity: 'ERROR' }));
+    check.reportError(
+      Object.assign(new Error('could not extend file'), { code: '53100', severity: 'ERROR' }),
+    );
     for (const _ of [1, 2]) {
       expect(await found()).toMatchObject({
         trouble: 'full',

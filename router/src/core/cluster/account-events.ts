@@ -20,7 +20,7 @@ export interface AccountEventsDeps extends Omit<ReceiveDeps, 'log'>, SelfChatDep
   log: Logger;
 }
 
-/** What happens when the connection of one held account reports something. */
+/** What happens when the connection of an account of this node reports something. */
 export class AccountEvents implements ProviderEvents {
   readonly #deps: AccountEventsDeps;
   #wasConnected = false;

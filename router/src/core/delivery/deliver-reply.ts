@@ -31,7 +31,7 @@ export interface DeliverRepliesDeps {
 }
 
 /**
- * Starts the delivery of stored replies of one account on the node that holds it. Returns at once. Nothing is lost when
+ * Starts the delivery of stored replies of one account on the node that runs it. Returns at once. Nothing is lost when
  * that node does not receive the message, because it polls the outbox.
  * @param slot under which the replies were stored
  */
@@ -197,7 +197,7 @@ export class ReplyDelivery {
         }
       }
     } catch (error) {
-      log.warn({ err: error }, 'cannot look for unacknowledged replies, retrying');
+      log.warn({ err: error }, 'cannot read unacknowledged replies, retrying');
     }
   }
 

@@ -56,7 +56,7 @@ export interface Inbox {
    * itself crashes.
    * @returns `stored` rejects as other methods do; call again then
    */
-  noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }>;
+  countAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }>;
   /**
    * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). Idempotent: a turn that
    * was ended before changes nothing and returns the replies stored then. Otherwise returns the replies of this end only,

@@ -23,7 +23,7 @@ export interface FailureDefaults {
 export interface AskRouteDeps {
   routes: Pick<RouteStore, 'get'>;
   agents: AgentClients;
-  inbox: Pick<Inbox, 'noteAttempt'>;
+  inbox: Pick<Inbox, 'countAttempt'>;
   policy: FailureDefaults;
   circuits: CircuitBreakers;
   clock: Clock;
@@ -143,8 +143,8 @@ async function ask(
     deps.log.error({ err: client, routeId: route.id }, 'route cannot be used');
     return { kind: 'failed', error: client, attempts: attemptsBefore, agentMs: 0, trace: [] };
   }
-  const noteAttempt = (attempt: number) => deps.inbox.noteAttempt(turn.messageId, attempt);
-  const asked = { ...deps, policy, circuit, isRepeat, attemptsBefore, noteAttempt };
+  const countAttempt = (attempt: number) => deps.inbox.countAttempt(turn.messageId, attempt);
+  const asked = { ...deps, policy, circuit, isRepeat, attemptsBefore, countAttempt };
   return askAgent(asked, client, route.agentEndpoint, turn.message);
 }
 

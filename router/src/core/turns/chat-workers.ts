@@ -43,7 +43,7 @@ export class ChatWorkers {
   #turns = 0;
   #isDraining = false;
   #isSweepDue = false;
-  #sweepNap = new AbortController();
+  #sweepPause = new AbortController();
   #sweeping: Promise<void> | undefined;
 
   constructor(deps: ChatWorkersDeps) {
@@ -103,7 +103,7 @@ export class ChatWorkers {
   async stop(graceMs: number): Promise<void> {
     const { clock, stopping } = this.#deps;
     this.#isDraining = true;
-    this.#sweepNap.abort();
+    this.#sweepPause.abort();
     for (const { worker } of this.#workers.values()) worker.drain();
     const ended = Promise.all([this.#sweeping, ...[...this.#workers.values()].map((entry) => entry.ended)]);
     const isEnded = new AbortController();
@@ -154,8 +154,8 @@ export class ChatWorkers {
     const { clock, sweepEveryMs = SWEEP_EVERY_MS } = this.#deps;
     while (!this.#isDraining) {
       if (!this.#isSweepDue) {
-        this.#sweepNap = new AbortController();
-        await clock.sleep(sweepEveryMs, this.#sweepNap.signal).catch(() => undefined);
+        this.#sweepPause = new AbortController();
+        await clock.sleep(sweepEveryMs, this.#sweepPause.signal).catch(() => undefined);
       } else await clock.sleep(SWEEP_SOON_MS, this.#deps.stopping.signal).catch(() => undefined);
       this.#isSweepDue = false;
       if (!this.#isDraining) await this.#sweep({ isFirst: false });
@@ -164,7 +164,7 @@ export class ChatWorkers {
 
   #sweepSoon(): void {
     this.#isSweepDue = true;
-    this.#sweepNap.abort();
+    this.#sweepPause.abort();
   }
 
   /** Starts workers for open chats without one. Never rejects. */
@@ -182,7 +182,7 @@ export class ChatWorkers {
         for (const claim of await inbox.claimChats(chats, node)) this.serve(claim, true);
       }
     } catch (error) {
-      log.warn({ err: error }, 'cannot look for chats without a worker, retrying');
+      log.warn({ err: error }, 'cannot read chats without a worker, retrying');
     }
   }
 

@@ -81,7 +81,7 @@ function deps(): AnswerDeps {
         fail('next');
         return inbox.nextTurn(...args);
       },
-      noteAttempt: (...args: Parameters<MemoryInbox['noteAttempt']>) => inbox.noteAttempt(...args),
+      countAttempt: (...args: Parameters<MemoryInbox['countAttempt']>) => inbox.countAttempt(...args),
       finishTurn: async (...args: Parameters<MemoryInbox['finishTurn']>) => {
         fail('finish');
         return inbox.finishTurn(...args);

@@ -40,7 +40,7 @@ function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 
   });
   const made: AskRouteDeps = {
     inbox: {
-      noteAttempt: async () => ({ stored: Promise.resolve() }),
+      countAttempt: async () => ({ stored: Promise.resolve() }),
     },
     agents: { clientFor, endpointOf: ({ agentEndpoint }) => agentEndpoint },
     routes: { get: async (id) => routes.find((route) => route.id === id) },

@@ -136,7 +136,7 @@ export class PostgresInbox implements Inbox {
     return row && pendingTurn(row);
   }
 
-  async noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
+  async countAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
     const what = 'counting an attempt';
     // Without waiting for the disk: only a crash of the database server itself can lose it.
     const { done } = await withStorage(what, () =>

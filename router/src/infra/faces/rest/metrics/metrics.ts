@@ -146,9 +146,9 @@ export function createMetrics(deps: {
       nodeAlive.set({ node: nodeId }, Number(isAlive));
       nodeTurns.set({ node: nodeId }, isAlive ? turns : 0);
     }
-    for (const { accountId, holder, availability } of accounts) {
-      if (availability === 'held' && holder) {
-        leaseEpoch.set({ account: accountId, node: holder.nodeId }, Number(holder.epoch));
+    for (const { accountId, owner, availability } of accounts) {
+      if (availability === 'owned' && owner) {
+        leaseEpoch.set({ account: accountId, node: owner.nodeId }, Number(owner.epoch));
       }
     }
   }
