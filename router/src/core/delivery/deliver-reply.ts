@@ -1,4 +1,3 @@
-import { chatHash } from '../chat-hash.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import type { ChatId } from '../ids.ts';
@@ -9,6 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { QueuedReply } from '../turns/turn.ts';
+import { replyFields } from './reply-fields.ts';
 import { ReplySender } from './send-reply.ts';
 import { ReservedSlot, type SendSlot } from './send-slot.ts';
 import { SentMarker } from './sent-marker.ts';
@@ -183,10 +183,9 @@ export class ReplyDelivery {
       for (const { reply, attempts, openForMs } of overdue) {
         // `resume` sends them all again.
         if (opening !== this.#opening) return;
-        const { outboxId, messageId, message } = reply;
+        const { outboxId } = reply;
         if (this.#queued.has(outboxId)) continue;
-        const { to, waMessageId } = message;
-        const fields = { outboxId, messageId, waMessageId, chat: chatHash(provider.accountId, to), attempts };
+        const fields = { ...replyFields(reply), attempts };
         if (attempts >= MAX_UNACKNOWLEDGED && openForMs >= MAX_UNACKNOWLEDGED * ackTimeoutMs) {
           const error = `WhatsApp accepted it ${attempts} times and never acknowledged it.`;
           await outbox.markDead(outboxId, error, 'never-acknowledged');

@@ -1,4 +1,4 @@
-import { chatHash } from '../chat-hash.ts';
+import { chatHash, jidHash } from '../chat-hash.ts';
 import type { Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ChatWorkers } from '../turns/chat-workers.ts';
@@ -22,9 +22,9 @@ export async function receiveMessage(
   message: InboundMessage,
 ): Promise<void> {
   const stored = await inbox.add(message, workers.nodeForNextChat());
-  const { messageId, outcome, worker, isNewWorker, turn } = stored;
+  const { messageId, chatId, outcome, worker, isNewWorker, turn } = stored;
   const { accountId, waMessageId, ignoredReason } = message;
-  const chat = chatHash(accountId, replyToOf(message));
-  log.info({ messageId, waMessageId, chat, outcome, ignoredReason }, 'message received');
+  const hashes = { chat: chatHash(chatId), jidHash: jidHash(accountId, replyToOf(message)) };
+  log.info({ messageId, waMessageId, ...hashes, outcome, ignoredReason }, 'message received');
   if (worker) workers.serve(worker, !isNewWorker, turn);
 }

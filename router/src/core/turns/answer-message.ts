@@ -60,7 +60,7 @@ export async function answerMessage(
   const log = deps.log.child({
     messageId: turn.messageId,
     waMessageId: turn.message.id,
-    chat: chatHash(turn.accountId, turn.replyTo),
+    chat: chatHash(turn.chatId),
   });
   const { result, replies, slot } = await endTurn({ ...deps, log }, turn, isRepeat);
   log.info(

@@ -1,3 +1,4 @@
+import { chatHash } from '../chat-hash.ts';
 import type { ChatPlacement } from '../cluster/chat-placement.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
 import type { ChatId, NodeId } from '../ids.ts';
@@ -135,7 +136,7 @@ export class ChatWorkers {
       const end = await worker.run();
       if (end.isClaimed) await this.#handOver(claim, end.isRepeat);
     } catch (error) {
-      answer.log.error({ err: error, chatId: claim.chatId }, 'chat worker failed, restarting it');
+      answer.log.error({ err: error, chat: chatHash(claim.chatId) }, 'chat worker failed, restarting it');
     } finally {
       if (this.#workers.get(claim.chatId)?.worker === worker) this.#workers.delete(claim.chatId);
     }
