@@ -115,7 +115,7 @@ function setup(options: { hasOthers?: boolean; failStart?: boolean } = {}) {
   };
   const hints = () =>
     log.lines.filter(({ message }) => message === 'no route exists, so no message is answered');
-  const held = () => accounts.parts.leases.held();
+  const held = () => accounts.parts.leases.owned();
   return {
     accounts,
     start,
