@@ -24,7 +24,7 @@ import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postg
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
-import { PrismaRouteStore } from '../../router/src/infra/storage/stores/prisma-route-store.ts';
+import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import type { TestDatabase } from './database.ts';
 import { quietLog } from './quiet-log.ts';
@@ -51,7 +51,7 @@ export function inbound(fields: Partial<InboundMessage> & { person: string; text
 export class TestRouter {
   readonly inbox: PostgresInbox;
   readonly outbox: PostgresOutbox;
-  readonly routes: PrismaRouteStore;
+  readonly routes: PostgresRouteStore;
   readonly log: PostgresMessageLog;
   readonly deadLetters: PostgresDeadLetters;
   readonly sent: OutgoingMessage[] = [];
@@ -66,7 +66,7 @@ export class TestRouter {
     const postgres = database.open({ poolSize: 10 });
     this.inbox = new PostgresInbox(postgres);
     this.outbox = new PostgresOutbox(postgres);
-    this.routes = new PrismaRouteStore(postgres);
+    this.routes = new PostgresRouteStore(postgres);
     this.log = new PostgresMessageLog(postgres);
     this.deadLetters = new PostgresDeadLetters(postgres);
     const provider: Pick<ChatProvider, 'accountId' | 'status' | 'send' | 'upload' | 'setTyping'> = {
