@@ -5,6 +5,7 @@ import type { Logger } from '../core/ports/logger.ts';
 import type { Outbox } from '../core/ports/outbox.ts';
 import type { StorageHealth } from '../core/ports/storage-health.ts';
 import { systemClock as clock } from '../infra/clock/system-clock.ts';
+import type { Metrics } from '../infra/faces/rest/metrics/metrics.ts';
 import type { Postgres } from '../infra/storage/postgres.ts';
 import { PostgresAccountStore } from '../infra/storage/stores/postgres-account-store.ts';
 import { PostgresJournal } from '../infra/storage/stores/postgres-journal.ts';
@@ -22,6 +23,7 @@ interface ProviderDeps {
   fence: Fence;
   outbox: Pick<Outbox, 'findByWaId'>;
   events: ProviderEvents;
+  metrics: Pick<Metrics, 'observeResendRefused'>;
   log: Logger;
 }
 
@@ -34,7 +36,7 @@ interface ProviderKind {
 }
 
 const baileys: ProviderKind = {
-  create: ({ config, postgres, storage, faults, fence, outbox, events, log }) => {
+  create: ({ config, postgres, storage, faults, fence, outbox, events, metrics, log }) => {
     const { accountId } = fence;
     return createBaileysProvider({
       accountId,
@@ -52,6 +54,7 @@ const baileys: ProviderKind = {
       storage,
       fence,
       onReceiptSent: () => faults.pass('after-receipt'),
+      onResendRefused: () => metrics.observeResendRefused(accountId),
     });
   },
   downloadMedia: (config, reference, signal) =>
