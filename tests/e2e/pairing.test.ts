@@ -6,9 +6,6 @@ import { pairByQr, untilState, untilStatus } from '../support/pairing.ts';
 import { TestBed } from '../support/test-bed.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 
-/** Pino's number of the level that operators read. */
-const INFO = 30;
-
 let bed: TestBed;
 
 beforeEach(async () => {
@@ -31,7 +28,7 @@ describe('wa2ai', () => {
     await service.addRoute('*', bed.agent.url);
     expect(await service.end()).toBe(0);
     const shown = service.lines
-      .filter((line) => line.msg === 'account state' && line.level === INFO)
+      .filter((line) => line.msg === 'account state' && line.level === 'info')
       .map(({ time: _, ...line }) => JSON.stringify(line));
     expect(shown.length).toBeGreaterThan(2);
     expect(shown.filter((line, place) => line === shown[place - 1])).toEqual([]);
