@@ -396,12 +396,12 @@ describeStores('inbox in $name', (stores) => {
       const person = aPerson();
       const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' }), NODE));
       await stores.inbox.add(aMessage(accountId, person, { text: 'second' }), NODE);
-      const buried = await stores.inbox.deadLetterUnreadable(claim, why);
+      const unreadable = await stores.inbox.deadLetterUnreadable(claim, why);
       expect(await drain(stores.inbox, claim)).toEqual(['second']);
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
-        { messageId: buried, chatId: claim.chatId, ...why },
+        { messageId: unreadable, chatId: claim.chatId, ...why },
       ]);
-      expect((await rows()).find((row) => row.id === buried)).toMatchObject({ state: 'dead', ...why });
+      expect((await rows()).find((row) => row.id === unreadable)).toMatchObject({ state: 'dead', ...why });
     });
 
     it('changes nothing under a void claim, or without an unanswered message', async () => {
