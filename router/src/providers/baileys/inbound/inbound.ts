@@ -1,7 +1,7 @@
 /**
  * The inbound messages of one account as a deterministic state machine: events in, effects out, no clock, no I/O, no
  * randomness. The state changes in place.
- * `InboundRunner` performs the effects; the property tests and the simulation run the same function with a fake Signal.
+ * `InboundRunner` performs the effects; the property tests and the simulation run the same class with a fake Signal.
  *
  * | State of a message | Event | Next | Effect |
  * | --- | --- | --- | --- |
@@ -161,18 +161,7 @@ interface Arrival<S, C> {
   connection: number;
 }
 
-/**
- * Applies one event. Changes `state` in place: use the returned state. The same events give the same effects. Start the
- * effects before the next event.
- */
-export function inbound<S extends InboundStanza, C>(
-  state: InboundState<S, C>,
-  event: InboundEvent<S, C>,
-): { state: InboundState<S, C>; effects: InboundEffect<S, C>[] } {
-  return { state, effects: state.handle(event) };
-}
-
-/** The state of an account's inbound messages. Only `inbound` changes it. */
+/** The state of an account's inbound messages. */
 export class InboundState<S extends InboundStanza, C> {
   readonly #limits: InboundLimits;
   #effects: InboundEffect<S, C>[] = [];
@@ -228,7 +217,7 @@ export class InboundState<S extends InboundStanza, C> {
     return open;
   }
 
-  /** Use `inbound`. */
+  /** Applies one event. The same events give the same effects. Start the effects before the next event. */
   handle(event: InboundEvent<S, C>): InboundEffect<S, C>[] {
     this.#apply(event);
     this.#decryptNext();

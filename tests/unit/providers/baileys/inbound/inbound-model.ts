@@ -3,7 +3,6 @@ import {
   type InboundEvent,
   type InboundStanza,
   InboundState,
-  inbound,
 } from '../../../../../router/src/providers/baileys/inbound/inbound.ts';
 
 /**
@@ -410,9 +409,9 @@ export class InboundModel {
   }
 
   #give(event: InboundEvent<Stanza, string>): void {
-    const { state, effects } = inbound(this.#state, event);
-    this.#state = state;
-    if (state.bytes > 2 * LIMITS.maxBytes) throw new BrokenPromise(`${state.bytes} bytes in memory`);
+    const effects = this.#state.handle(event);
+    const { bytes } = this.#state;
+    if (bytes > 2 * LIMITS.maxBytes) throw new BrokenPromise(`${bytes} bytes in memory`);
     let isEnding = false;
     for (const effect of effects) {
       if (effect.type === 'disconnect') isEnding = true;

@@ -4,7 +4,6 @@ import {
   type InboundEvent,
   type InboundStanza,
   InboundState,
-  inbound,
 } from '../../../../../router/src/providers/baileys/inbound/inbound.ts';
 import { runs } from '../../../../support/property-runs.ts';
 import { InboundModel, type Kind } from './inbound-model.ts';
@@ -116,7 +115,7 @@ describe('inbound messages under any sequence of events', () => {
 /** A reducer with one connection; the test supplies the events. */
 function byHand() {
   const state = new InboundState<InboundStanza, string>(0n);
-  const give = (event: InboundEvent<InboundStanza, string>) => inbound(state, event).effects;
+  const give = (event: InboundEvent<InboundStanza, string>) => state.handle(event);
   const stanza = (key: string, chat = 'c'): InboundStanza => ({
     key,
     chat,
