@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { ChatClaim, TurnResult } from '../../router/src/core/ports/inbox.ts';
+import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
+import type { TurnResult } from '../../router/src/core/turns/turn.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 
 const died: TurnResult = {

@@ -315,13 +315,13 @@ describeStores('inbox in $name', (stores) => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       const { messageId } = stored;
       // The second note again, as after a lost answer, and the first one late.
-      for (const attempt of [1, 2, 2, 1]) await (await stores.inbox.noteAttempt(messageId, attempt)).stored;
+      for (const attempt of [1, 2, 2, 1]) await (await stores.inbox.countAttempt(messageId, attempt)).stored;
       const turn = await stores.inbox.nextTurn(newClaimOf(stored));
       expect(turn).toMatchObject({ messageId, earlierAttempts: 2 });
       await stores.inbox.finishTurn(messageId, { state: 'dead', reason: 'TURN_FAULT', replies: [] });
       expect(await stores.log.message(messageId)).toMatchObject({ attempts: 2 });
       expect(await stores.log.deadLetters({ accountId, limit: 10 })).toMatchObject([{ attempts: 2 }]);
-      await (await stores.inbox.noteAttempt(messageId, 3)).stored;
+      await (await stores.inbox.countAttempt(messageId, 3)).stored;
     });
 
     it('writes one dead letter for a dead message', async () => {

@@ -1,15 +1,8 @@
 import { pendingTurn, replyToOf, type StoredMention } from '../../router/src/core/messages/chat-identity.ts';
+import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
-import type {
-  ChatClaim,
-  InboundMessage,
-  Inbox,
-  OpenChat,
-  PendingTurn,
-  QueuedReply,
-  Stored,
-  TurnResult,
-} from '../../router/src/core/ports/inbox.ts';
+import type { ChatClaim, Inbox, OpenChat, Stored } from '../../router/src/core/ports/inbox.ts';
+import type { PendingTurn, QueuedReply, TurnResult } from '../../router/src/core/turns/turn.ts';
 import { mediaColumns } from '../../router/src/infra/storage/stores/media-columns.ts';
 import { chatOf, claimChat, claimOf, learnLid, lidOfPhone, phoneOfLid } from './memory-chats.ts';
 import type { MemoryChat, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';
@@ -116,7 +109,7 @@ export class MemoryInbox implements Inbox {
     });
   }
 
-  async noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
+  async countAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
     const message = this.#state.messages.get(Number(messageId));
     if (message) message.attempts = Math.max(message.attempts, attempt);
     return { stored: Promise.resolve() };
@@ -145,7 +138,8 @@ export class MemoryInbox implements Inbox {
       for (const reply of replies) queueReply(state, message, reply);
       const [first] = repliesNow().slice(earlier);
       isSending = lease !== undefined && first !== undefined && !isBehind && this.#isHeld(lease);
-      if (first && isSending) Object.assign(first, { state: 'sending', attempts: 1, triedAt: state.time() });
+      if (first && isSending)
+        Object.assign(first, { state: 'sending', attempts: 1, attemptedAt: state.time() });
       if (end.state === 'dead' && reason) {
         state.addDeadLetter({
           accountId: message.accountId,

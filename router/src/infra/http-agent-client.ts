@@ -192,7 +192,7 @@ export class HttpAgentClient implements AgentClient {
 
   /** Ends an attempt whose run may have happened: with a late answer, as never started, or with `failure`. */
   async #settle(attempt: AdkAttempt, failure: Wa2aiError): Promise<AgentResponse> {
-    this.#state.noteDoubt(attempt.sessionKey, attempt.run.messageId);
+    this.#state.addDoubt(attempt.sessionKey, attempt.run.messageId);
     // The contract's spelling has no field that marks the message, so its run cannot be found.
     if (attempt.inFlight === 'snake' || this.#lateAnswerMs <= 0) throw failure;
     const found = await this.#watch(attempt, this.#lateAnswerMs);

@@ -4,7 +4,7 @@ import type { SendSlot } from '../delivery/send-slot.ts';
 import { isRetryable, MediaError, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import type { Environment, Route } from '../models.ts';
 import type { ChatPolicy, PolicyStop } from '../policies/policy.ts';
-import type { ChatClaim, Inbox, NewReply, PendingTurn, QueuedReply, TurnResult } from '../ports/inbox.ts';
+import type { ChatClaim, Inbox } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { TextMatcher } from '../ports/text-matcher.ts';
@@ -12,6 +12,7 @@ import { storageRetryMs } from '../retry.ts';
 import { type RouteChoice, routeMessage } from '../routing/route-message.ts';
 import { type AskRouteDeps, askRoute } from './ask-route.ts';
 import { repliesOf } from './replies-of.ts';
+import type { NewReply, PendingTurn, QueuedReply, TurnResult } from './turn.ts';
 
 export interface AnswerDeps extends AskRouteDeps, DeliverRepliesDeps {
   inbox: Inbox;
@@ -59,7 +60,7 @@ export async function answerMessage(
   const log = deps.log.child({
     messageId: turn.messageId,
     waMessageId: turn.message.id,
-    chat: chatHash(turn.accountId, turn.replyTo),
+    chat: chatHash(turn.chatId),
   });
   const { result, replies, slot } = await endTurn({ ...deps, log }, turn, isRepeat);
   log.info(

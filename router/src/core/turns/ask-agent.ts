@@ -58,10 +58,10 @@ export interface AskDeps {
   /** Attempts of earlier turns and processes for this message. */
   attemptsBefore: number;
   /**
-   * Counts an attempt, from 1; see `Inbox.noteAttempt`.
+   * Counts an attempt, from 1; see `Inbox.countAttempt`.
    * @throws {StorageUnavailableError} nothing was sent
    */
-  noteAttempt(attempt: number): Promise<{ stored: Promise<void> }>;
+  countAttempt(attempt: number): Promise<{ stored: Promise<void> }>;
   /** The bytes of the message's file; absent when it has none. */
   loadMedia?(): Promise<Uint8Array>;
   /** Absent: earlier failures of the endpoint do not matter. */
@@ -107,7 +107,7 @@ export async function askAgent(
   for (let made = 1; ; made++) {
     stopping.throwIfAborted();
     attempts += 1;
-    const { stored } = await deps.noteAttempt(attempts);
+    const { stored } = await deps.countAttempt(attempts);
     const attempt: AttemptTrace = { attempt: attempts, at: new Date(clock.now()).toISOString(), agentMs: 0 };
     const sentMs = clock.monotonicMs();
     const result = await attemptOnce(deps, client, endpoint, message, made);
@@ -118,7 +118,7 @@ export async function askAgent(
     // A file that WhatsApp did not give says nothing about the agent.
     if (!('error' in result && result.error instanceof MediaError)) {
       const outcome = 'error' in result ? 'failure' : 'success';
-      circuit?.breakers.note(circuit.endpoint, circuit.settings, outcome, clock.monotonicMs());
+      circuit?.breakers.record(circuit.endpoint, circuit.settings, outcome, clock.monotonicMs());
     }
     // Counted before the client could see that an earlier attempt settles it, without another request.
     if (isSettledByEarlier(result)) attempts -= 1;
@@ -148,14 +148,14 @@ export async function askAgent(
 /** The answer of the agent is not lost while the database does not answer. */
 async function untilStored(deps: AskDeps, attempt: number, stored: Promise<void>): Promise<void> {
   const { clock, log, stopping } = deps;
-  for (let tries = 1; ; tries++) {
+  for (let storeAttempt = 1; ; storeAttempt++) {
     try {
-      return await (tries === 1 ? stored : (await deps.noteAttempt(attempt)).stored);
+      return await (storeAttempt === 1 ? stored : (await deps.countAttempt(attempt)).stored);
     } catch (error) {
       stopping.throwIfAborted();
       if (!(error instanceof StorageUnavailableError)) throw error;
-      log.warn({ err: error, attempt: tries }, 'turn waits for the database');
-      await clock.sleep(storageRetryMs(tries), stopping);
+      log.warn({ err: error, attempt: storeAttempt }, 'turn waits for the database');
+      await clock.sleep(storageRetryMs(storeAttempt), stopping);
     }
   }
 }

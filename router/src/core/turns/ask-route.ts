@@ -2,12 +2,13 @@ import type { AgentClient, AgentClients } from '../agent-client.ts';
 import { RouteDamagedError, Wa2aiError } from '../errors.ts';
 import type { AgentResponse, FailurePolicy, Route } from '../models.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Inbox, PendingTurn } from '../ports/inbox.ts';
+import type { Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { BackoffLimits } from '../retry.ts';
 import { type AskOutcome, type AttemptPolicy, type AttemptTrace, askAgent } from './ask-agent.ts';
 import type { CircuitBreakers } from './circuit-breaker.ts';
+import type { PendingTurn } from './turn.ts';
 
 /** The service's own policy for agents that fail; a route's `failure` settings take precedence. */
 export interface FailureDefaults {
@@ -22,7 +23,7 @@ export interface FailureDefaults {
 export interface AskRouteDeps {
   routes: Pick<RouteStore, 'get'>;
   agents: AgentClients;
-  inbox: Pick<Inbox, 'noteAttempt'>;
+  inbox: Pick<Inbox, 'countAttempt'>;
   policy: FailureDefaults;
   circuits: CircuitBreakers;
   clock: Clock;
@@ -142,8 +143,8 @@ async function ask(
     deps.log.error({ err: client, routeId: route.id }, 'route cannot be used');
     return { kind: 'failed', error: client, attempts: attemptsBefore, agentMs: 0, trace: [] };
   }
-  const noteAttempt = (attempt: number) => deps.inbox.noteAttempt(turn.messageId, attempt);
-  const asked = { ...deps, policy, circuit, isRepeat, attemptsBefore, noteAttempt };
+  const countAttempt = (attempt: number) => deps.inbox.countAttempt(turn.messageId, attempt);
+  const asked = { ...deps, policy, circuit, isRepeat, attemptsBefore, countAttempt };
   return askAgent(asked, client, route.agentEndpoint, turn.message);
 }
 

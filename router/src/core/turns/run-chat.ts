@@ -1,8 +1,9 @@
 import { StorageUnavailableError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ChatClaim, PendingTurn } from '../ports/inbox.ts';
+import type { ChatClaim } from '../ports/inbox.ts';
 import { storageRetryMs } from '../retry.ts';
 import { type AnswerDeps, answerMessage, type TurnOutcome } from './answer-message.ts';
+import type { PendingTurn } from './turn.ts';
 
 /** A chat worker waits this long for the chat's next message before it releases the chat, which costs a transaction. */
 const LINGER_MS = 5_000;

@@ -5,9 +5,10 @@ import { StorageUnavailableError, Wa2aiError } from '../../../../router/src/core
 import type { Route } from '../../../../router/src/core/models.ts';
 import { autoReplyLoopPolicy } from '../../../../router/src/core/policies/auto-reply-loop.ts';
 import type { ChatPolicy } from '../../../../router/src/core/policies/policy.ts';
-import type { ChatClaim, QueuedReply } from '../../../../router/src/core/ports/inbox.ts';
+import type { ChatClaim } from '../../../../router/src/core/ports/inbox.ts';
 import { type AnswerDeps, answerMessage } from '../../../../router/src/core/turns/answer-message.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
+import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
@@ -80,7 +81,7 @@ function deps(): AnswerDeps {
         fail('next');
         return inbox.nextTurn(...args);
       },
-      noteAttempt: (...args: Parameters<MemoryInbox['noteAttempt']>) => inbox.noteAttempt(...args),
+      countAttempt: (...args: Parameters<MemoryInbox['countAttempt']>) => inbox.countAttempt(...args),
       finishTurn: async (...args: Parameters<MemoryInbox['finishTurn']>) => {
         fail('finish');
         return inbox.finishTurn(...args);

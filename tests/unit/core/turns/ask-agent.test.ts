@@ -38,15 +38,15 @@ function deps(attempts = 3) {
   const clock = new FakeClock();
   const stop = new AbortController();
   const waits: Array<number | undefined> = [];
-  const noted: number[] = [];
+  const counted: number[] = [];
   return {
     clock,
     stop,
     waits,
-    noted,
+    counted,
     attemptsBefore: 0,
-    noteAttempt: async (attempt: number) => {
-      noted.push(attempt);
+    countAttempt: async (attempt: number) => {
+      counted.push(attempt);
       return { stored: Promise.resolve() };
     },
     log: recordingLog(),
@@ -192,11 +192,11 @@ describe('askAgent', () => {
   describe('the number of attempts', () => {
     it('is stored before each request is sent, and continues from those of an earlier process', async () => {
       const d = deps();
-      d.noted.push(1, 2);
+      d.counted.push(1, 2);
       const seen: number[] = [];
       const client: AgentClient = {
         async sendMessage() {
-          seen.push(d.noted.length);
+          seen.push(d.counted.length);
           if (seen.length === 1) throw new AgentUnavailableError('busy');
           return { success: true, response: 'ok' };
         },
@@ -214,29 +214,29 @@ describe('askAgent', () => {
 
     it('is not exceeded by a request when it cannot be stored', async () => {
       const client = agent({ success: true, response: 'ok' });
-      const noteAttempt = () => Promise.reject(new StorageUnavailableError('The database is away.'));
-      const asked = askAgent({ ...deps(), noteAttempt }, client, 'http://agent', message);
+      const countAttempt = () => Promise.reject(new StorageUnavailableError('The database is away.'));
+      const asked = askAgent({ ...deps(), countAttempt }, client, 'http://agent', message);
       await expect(asked).rejects.toThrow(StorageUnavailableError);
       expect(client.asks).toBe(0);
     });
 
     it('is stored while the agent answers, and again until it is stored when that failed', async () => {
       const d = deps();
-      const noted: number[] = [];
+      const counted: number[] = [];
       const failures = [new StorageUnavailableError('closed'), new StorageUnavailableError('closed')];
-      const noteAttempt = async (attempt: number) => {
-        noted.push(attempt);
+      const countAttempt = async (attempt: number) => {
+        counted.push(attempt);
         const failure = failures.shift();
         return { stored: failure ? Promise.reject(failure) : Promise.resolve() };
       };
       const client = agent({ success: true, response: 'kept' });
-      const asked = askAgent({ ...d, noteAttempt }, client, 'http://agent', message);
+      const asked = askAgent({ ...d, countAttempt }, client, 'http://agent', message);
       await settle();
       expect(client.asks).toBe(1);
       await d.clock.advanceMs(500);
       await d.clock.advanceMs(1_000);
       expect(await asked).toMatchObject({ kind: 'answer', attempts: 1, response: { response: 'kept' } });
-      expect(noted).toEqual([1, 1, 1]);
+      expect(counted).toEqual([1, 1, 1]);
       expect(client.asks).toBe(1);
     });
 
@@ -248,7 +248,7 @@ describe('askAgent', () => {
       let isOver = false;
       const client = agent({ success: true, response: 'ok' });
       const asked = askAgent(
-        { ...deps(), noteAttempt: async () => ({ stored }) },
+        { ...deps(), countAttempt: async () => ({ stored }) },
         client,
         'http://agent',
         message,
@@ -266,7 +266,7 @@ describe('askAgent', () => {
       const d = { ...deps(), attemptsBefore: 5 };
       const breakers = new CircuitBreakers();
       const settings = { failures: 1, openMs: 60_000 };
-      breakers.note('http://agent', settings, 'failure', d.clock.monotonicMs());
+      breakers.record('http://agent', settings, 'failure', d.clock.monotonicMs());
       const circuit = { breakers, endpoint: 'http://agent', settings };
       expect(await askAgent({ ...d, circuit }, agent(), 'http://agent', message)).toMatchObject({
         kind: 'failed',

@@ -35,7 +35,7 @@ async function endpointFinding(
   const found =
     health.kind === 'answer'
       ? { status: health.status }
-      : { problem: health.stage === 'aborted' ? 'no answer in time' : health.detail };
+      : { problem: health.fault === 'aborted' ? 'no answer in time' : health.detail };
   const fields = { address: 'agentEndpoint', headers: 'config.abi.headers' };
   return reachFinding(`ABI agent at ${new URL(agentEndpoint).origin}`, found, fields);
 }

@@ -4,7 +4,7 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../core/errors.ts';
-import { type FaultStage, redirectHint } from '../transport/bounded-fetch.ts';
+import { type FaultKind, redirectHint } from '../transport/bounded-fetch.ts';
 import { errorText } from '../transport/error-text.ts';
 import { notTakenError } from '../transport/not-taken.ts';
 import type { Redact } from '../transport/redaction.ts';
@@ -23,12 +23,12 @@ export function timeoutSentence(timeoutMs: number): string {
 }
 
 /** The error for an exchange without a complete answer, unless a time limit ended it. */
-export function faultError(stage: FaultStage, detail: string, cause: unknown): Wa2aiError {
+export function faultError(fault: FaultKind, detail: string, cause: unknown): Wa2aiError {
   const sentence = failedSentence(detail);
-  if (stage === 'refused') return new AgentProtocolError(sentence, { code: 'AGENT_ADDRESS_REFUSED' });
-  if (stage === 'not-connected' || stage === 'no-answer')
-    return new AgentUnavailableError(sentence, { cause, isAway: stage === 'not-connected' });
-  if (stage === 'too-large') return new AgentProtocolError(sentence);
+  if (fault === 'refused') return new AgentProtocolError(sentence, { code: 'AGENT_ADDRESS_REFUSED' });
+  if (fault === 'not-connected' || fault === 'no-answer')
+    return new AgentUnavailableError(sentence, { cause, isAway: fault === 'not-connected' });
+  if (fault === 'too-large') return new AgentProtocolError(sentence);
   return new AgentTimeoutError(sentence, { cause });
 }
 

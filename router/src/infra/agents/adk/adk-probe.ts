@@ -29,7 +29,7 @@ export async function probeAdkServer(
   const server = adkServer(baseUrl, headers, transport);
   const { listed, apps } = await listApps(server, signal);
   if (listed.kind === 'answer') return { server: server.name, status: listed.status, apps };
-  const detail = listed.stage === 'aborted' ? 'no answer in time' : listed.detail;
+  const detail = listed.fault === 'aborted' ? 'no answer in time' : listed.detail;
   const problem = server.secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), detail);
   return { server: server.name, apps: [], problem };
 }

@@ -70,7 +70,7 @@ export class AdkRuns {
   async send(attempt: AdkAttempt): Promise<AdkEvent[]> {
     const result = await this.#run(attempt);
     if (!result.ok) throw await this.#refused(attempt, result.refusal);
-    this.#options.state.noteSession(attempt.sessionKey);
+    this.#options.state.addSession(attempt.sessionKey);
     return result.events;
   }
 
@@ -114,9 +114,9 @@ export class AdkRuns {
     });
     this.#throwIfEnded(attempt);
     if (result.kind === 'fault') {
-      if (result.stage === 'no-answer')
-        this.#options.state.noteDoubt(attempt.sessionKey, attempt.run.messageId);
-      throw faultError(result.stage, attempt.redact(result.detail), result.cause);
+      if (result.fault === 'no-answer')
+        this.#options.state.addDoubt(attempt.sessionKey, attempt.run.messageId);
+      throw faultError(result.fault, attempt.redact(result.detail), result.cause);
     }
     const { status, headers, body } = result;
     if (status !== 504) attempt.inFlight = undefined;
@@ -142,7 +142,7 @@ export class AdkRuns {
     const listed = status === 404 ? (await listApps(attempt.server, attempt.limited)).apps : [];
     // A session that could not be created may be missing because the app does not exist.
     const apps = isSessionMissing(status, body) && listed.includes(attempt.run.appName) ? [] : listed;
-    if (status === 502) this.#options.state.noteDoubt(attempt.sessionKey, attempt.run.messageId);
+    if (status === 502) this.#options.state.addDoubt(attempt.sessionKey, attempt.run.messageId);
     return refusalError(refusal, { apps, nowMs: this.#options.clock.now(), redact: attempt.redact });
   }
 }

@@ -28,7 +28,7 @@ export class AdkState {
     return this.#knownSessions.has(sessionKey);
   }
 
-  noteSession(sessionKey: string): void {
+  addSession(sessionKey: string): void {
     this.#knownSessions.set(sessionKey, true);
   }
 
@@ -37,7 +37,7 @@ export class AdkState {
     return this.#inDoubt.has(JSON.stringify([sessionKey, messageId]));
   }
 
-  noteDoubt(sessionKey: string, messageId: string): void {
+  addDoubt(sessionKey: string, messageId: string): void {
     this.#inDoubt.set(JSON.stringify([sessionKey, messageId]), true);
   }
 

@@ -5,11 +5,11 @@ import { type Egress, EgressRefusedError } from './egress.ts';
  * `not-connected`: nothing was sent · `no-answer`: the connection ended before any byte of an answer · `broken`: it ended
  * in the middle of an answer · `too-large`: the answer exceeds the limit · `aborted`: by the given signal.
  */
-export type FaultStage = 'refused' | 'not-connected' | 'no-answer' | 'broken' | 'too-large' | 'aborted';
+export type FaultKind = 'refused' | 'not-connected' | 'no-answer' | 'broken' | 'too-large' | 'aborted';
 
 export type Fetched =
   | { kind: 'answer'; status: number; headers: Headers; body: Buffer }
-  | { kind: 'fault'; stage: FaultStage; detail: string; cause?: unknown };
+  | { kind: 'fault'; fault: FaultKind; detail: string; cause?: unknown };
 
 export interface FetchOptions {
   method: 'GET' | 'POST';
@@ -30,7 +30,7 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
  */
 export async function boundedFetch(url: string, options: FetchOptions, egress: Egress): Promise<Fetched> {
   const refusal = egress.refusalOfUrl(url);
-  if (refusal !== undefined) return { kind: 'fault', stage: 'refused', detail: refusal };
+  if (refusal !== undefined) return { kind: 'fault', fault: 'refused', detail: refusal };
   const { maxBytes, ...init } = options;
   let response: Response;
   try {
@@ -38,14 +38,14 @@ export async function boundedFetch(url: string, options: FetchOptions, egress: E
   } catch (error) {
     const cause = rootCause(error);
     if (cause instanceof EgressRefusedError)
-      return { kind: 'fault', stage: 'refused', detail: cause.message };
+      return { kind: 'fault', fault: 'refused', detail: cause.message };
     return faultOf(error, options.signal, isBeforeConnect(error) ? 'not-connected' : 'no-answer', url);
   }
   const { status, headers } = response;
   try {
     const read = await readUpTo(response, response.ok ? maxBytes : MAX_REFUSAL_BYTES);
     if (read.isCut && response.ok) {
-      return { kind: 'fault', stage: 'too-large', detail: `the answer is larger than ${maxBytes} bytes` };
+      return { kind: 'fault', fault: 'too-large', detail: `the answer is larger than ${maxBytes} bytes` };
     }
     return { kind: 'answer', status, headers, body: read.bytes };
   } catch (error) {
@@ -115,10 +115,10 @@ function isBadPort(message: string): boolean {
   return message === 'bad port';
 }
 
-function faultOf(error: unknown, signal: AbortSignal, stage: FaultStage, url: string): Fetched {
+function faultOf(error: unknown, signal: AbortSignal, fault: FaultKind, url: string): Fetched {
   const cause = rootCause(error);
-  if (signal.aborted) return { kind: 'fault', stage: 'aborted', detail: 'aborted' };
-  return { kind: 'fault', stage, detail: detailOf(cause, url), cause };
+  if (signal.aborted) return { kind: 'fault', fault: 'aborted', detail: 'aborted' };
+  return { kind: 'fault', fault, detail: detailOf(cause, url), cause };
 }
 
 function detailOf({ code = '', message }: Error & { code?: string }, url: string): string {

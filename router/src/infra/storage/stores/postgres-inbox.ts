@@ -6,17 +6,10 @@ import {
   replyToOf,
   type StoredTurn,
 } from '../../../core/messages/chat-identity.ts';
+import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
 import type { Fence, Lease } from '../../../core/ports/account-lease.ts';
-import type {
-  ChatClaim,
-  InboundMessage,
-  Inbox,
-  OpenChat,
-  PendingTurn,
-  QueuedReply,
-  Stored,
-  TurnResult,
-} from '../../../core/ports/inbox.ts';
+import type { ChatClaim, Inbox, OpenChat, Stored } from '../../../core/ports/inbox.ts';
+import type { PendingTurn, QueuedReply, TurnResult } from '../../../core/turns/turn.ts';
 import { MEDIA_REF_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Postgres } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
@@ -143,7 +136,7 @@ export class PostgresInbox implements Inbox {
     return row && pendingTurn(row);
   }
 
-  async noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
+  async countAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
     const what = 'counting an attempt';
     // Without waiting for the disk: only a crash of the database server itself can lose it.
     const { done } = await withStorage(what, () =>

@@ -70,7 +70,7 @@ function silentAgent() {
   });
   const reply = (signal: AbortSignal): Promise<Fetched> =>
     new Promise((resolve) => {
-      const end = () => resolve({ kind: 'fault', stage: 'aborted', detail: 'aborted' });
+      const end = () => resolve({ kind: 'fault', fault: 'aborted', detail: 'aborted' });
       if (signal.aborted) end();
       signal.addEventListener('abort', end);
       arrive();
@@ -203,7 +203,7 @@ describe('the envelope of a call under auto', () => {
       answer(200, envelope(outputs('add', 42n))),
     ],
     ['a refusal in another form', answer(400, 'no')],
-    ['a connection that ended', { kind: 'fault', stage: 'broken', detail: 'x' } as const],
+    ['a connection that ended', { kind: 'fault', fault: 'broken', detail: 'x' } as const],
   ])('is not tried again after %s', async (_name, reply) => {
     const { client, transport } = setup(auto, reply);
     await expect(client.sendMessage(URL, saying('/add 2 40'))).rejects.toThrow();

@@ -14,8 +14,8 @@ function answer(status: number, body = ''): Fetched {
   return { kind: 'answer', status, headers: new Headers(), body: Buffer.from(body) };
 }
 
-function fault(stage: 'not-connected' | 'aborted'): Fetched {
-  return { kind: 'fault', stage, detail: 'ECONNREFUSED' };
+function fault(reason: 'not-connected' | 'aborted'): Fetched {
+  return { kind: 'fault', fault: reason, detail: 'ECONNREFUSED' };
 }
 
 /** A transport without a network: one answer to /health, one to the manifest. */
@@ -60,8 +60,8 @@ describe('the probe of the endpoint', () => {
   it.each([
     ['not-connected', 'ECONNREFUSED'],
     ['aborted', 'no answer in time'],
-  ] as const)('names the origin only, and why nothing answers: %s', async (stage, why) => {
-    expect((await findings({}, { health: fault(stage) })).found).toEqual([
+  ] as const)('names the origin only, and why nothing answers: %s', async (reason, why) => {
+    expect((await findings({}, { health: fault(reason) })).found).toEqual([
       {
         code: 'AGENT_UNREACHABLE',
         field: 'agentEndpoint',

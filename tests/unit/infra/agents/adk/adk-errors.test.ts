@@ -27,8 +27,8 @@ describe('faultError', () => {
     ['too-large', 'dead', 'AGENT_PROTOCOL'],
     ['broken', 'uncertain', 'AGENT_TIMEOUT'],
     ['aborted', 'uncertain', 'AGENT_TIMEOUT'],
-  ] as const)('makes %s %s', (stage, disposition, code) => {
-    const error = faultError(stage, 'why', undefined);
+  ] as const)('makes %s %s', (reason, disposition, code) => {
+    const error = faultError(reason, 'why', undefined);
     expect(error).toMatchObject({ disposition, code, message: failedSentence('why') });
   });
 

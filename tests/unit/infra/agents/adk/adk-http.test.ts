@@ -83,6 +83,6 @@ describe('exchange', () => {
 
   it('passes on a fault', async () => {
     const { url } = await serverOf((_request, response) => response.end('more than ten bytes'));
-    expect(await exchange(serverAt(url), url, options)).toMatchObject({ kind: 'fault', stage: 'too-large' });
+    expect(await exchange(serverAt(url), url, options)).toMatchObject({ kind: 'fault', fault: 'too-large' });
   });
 });

@@ -38,6 +38,6 @@ describe('AgentTransport', () => {
     expect(new AgentTransport().refusalOf('http://10.0.0.1/')).toBeUndefined();
     expect(new AgentTransport(new Egress('public')).refusalOf('http://10.0.0.1/')).toBeDefined();
     expect(new AgentTransport(new Egress('any')).refusalOf(metadata)).toBeUndefined();
-    expect(await get(new AgentTransport(), metadata)).toMatchObject({ kind: 'fault', stage: 'refused' });
+    expect(await get(new AgentTransport(), metadata)).toMatchObject({ kind: 'fault', fault: 'refused' });
   });
 });

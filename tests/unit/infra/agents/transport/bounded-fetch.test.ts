@@ -35,7 +35,7 @@ describe('a request that failed before it was sent', () => {
     ],
   ])('is reported as unsent: %s', async (code, message, detail) => {
     const fault = await faultWith(Object.assign(new Error(message), { code }));
-    expect(fault).toMatchObject({ kind: 'fault', stage: 'not-connected', detail });
+    expect(fault).toMatchObject({ kind: 'fault', fault: 'not-connected', detail });
   });
 });
 
@@ -44,6 +44,6 @@ describe('a request that may have been received', () => {
     const cause = Object.assign(new Error('bad record mac\n'), {
       code: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC',
     });
-    expect(await faultWith(cause)).toMatchObject({ stage: 'no-answer', detail: 'bad record mac' });
+    expect(await faultWith(cause)).toMatchObject({ fault: 'no-answer', detail: 'bad record mac' });
   });
 });

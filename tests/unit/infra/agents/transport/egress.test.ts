@@ -86,7 +86,7 @@ describe('egress to an IP address', () => {
     'http://0251.0376.0251.0376/',
     'http://[::ffff:169.254.169.254]:8080/',
   ])('sends nothing to %s', async (url) => {
-    expect(await get(url, new Egress())).toMatchObject({ kind: 'fault', stage: 'refused' });
+    expect(await get(url, new Egress())).toMatchObject({ kind: 'fault', fault: 'refused' });
   });
 });
 
@@ -94,7 +94,7 @@ describe('egress to a name', () => {
   it('is checked by what the name resolves to', async () => {
     const egress = new Egress('private', resolvingTo(METADATA));
     expect(await get('http://metadata.google.internal/', egress)).toMatchObject({
-      stage: 'refused',
+      fault: 'refused',
       detail: expect.stringContaining(`metadata.google.internal resolves to ${METADATA}`),
     });
   });
@@ -102,7 +102,7 @@ describe('egress to a name', () => {
   it('reaches no server under the policy public when the name resolves to a private address', async () => {
     const { requests, port } = await aServer();
     const egress = new Egress('public', resolvingTo('127.0.0.1'));
-    expect(await get(`http://agent.example:${port}/`, egress)).toMatchObject({ stage: 'refused' });
+    expect(await get(`http://agent.example:${port}/`, egress)).toMatchObject({ fault: 'refused' });
     expect(requests).toEqual([]);
   });
 

@@ -74,16 +74,16 @@ async function fetchText(transport: AgentTransport, url: string, signal: AbortSi
   const headers = new Headers({ accept: 'application/json' });
   const fetched = await transport.fetch(url, { method: 'GET', headers, signal, maxBytes: MAX_BYTES });
   if (fetched.kind === 'fault') {
-    if (fetched.stage === 'refused') {
+    if (fetched.fault === 'refused') {
       throw new AgentProtocolError(`The ABI agent's manifest cannot be fetched: ${fetched.detail}.`, {
         code: 'AGENT_ADDRESS_REFUSED',
       });
     }
-    if (fetched.stage === 'too-large')
+    if (fetched.fault === 'too-large')
       throw new AgentProtocolError("The ABI agent's manifest is larger than 1 MB.");
-    if (fetched.stage === 'aborted') throw new AgentUnavailableError(LATE);
+    if (fetched.fault === 'aborted') throw new AgentUnavailableError(LATE);
     throw new AgentUnavailableError(`The ABI agent's manifest cannot be fetched: ${fetched.detail}.`, {
-      isAway: fetched.stage === 'not-connected',
+      isAway: fetched.fault === 'not-connected',
     });
   }
   if (fetched.status === 200) return fetched.body.toString('utf8').replace(/^\ufeff/, '');

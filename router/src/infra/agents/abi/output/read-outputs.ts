@@ -70,21 +70,21 @@ function textHint(body: Buffer, redact: Redact): string | undefined {
 }
 
 function faultError(fault: Fetched & { kind: 'fault' }, context: CallContext): Wa2aiError {
-  const { stage, cause } = fault;
+  const { fault: kind, cause } = fault;
   const detail = context.redact(fault.detail);
-  if (stage === 'refused') {
+  if (kind === 'refused') {
     return new AgentProtocolError(`The ABI agent was not called: ${detail}.`, {
       code: 'AGENT_ADDRESS_REFUSED',
     });
   }
-  if (stage === 'not-connected') {
+  if (kind === 'not-connected') {
     return new AgentUnavailableError(`The ABI agent cannot be reached: ${detail}.`, { cause, isAway: true });
   }
-  if (stage === 'too-large') {
+  if (kind === 'too-large') {
     return new AgentProtocolError(`The ABI agent's answer is too large: ${detail}.`);
   }
   const sentence =
-    stage === 'aborted'
+    kind === 'aborted'
       ? `The ABI agent did not answer within ${context.timeoutMs} ms.`
       : `The connection to the ABI agent ended before its answer did: ${detail}.`;
   return context.isIdempotent

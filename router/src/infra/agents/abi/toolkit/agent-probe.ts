@@ -1,5 +1,5 @@
 import { AgentTransport } from '../../transport/agent-transport.ts';
-import type { FaultStage } from '../../transport/bounded-fetch.ts';
+import type { FaultKind } from '../../transport/bounded-fetch.ts';
 import { callUrl, type Envelope, envelopeOf, outputsIn, requestBody } from '../codec/abi-wire.ts';
 
 const MAX_BYTES = 21 * 1024 * 1024;
@@ -9,7 +9,7 @@ export interface ProbeAnswer {
   status: number;
   body: Buffer;
   ms: number;
-  fault?: FaultStage;
+  fault?: FaultKind;
   problem?: string;
 }
 
@@ -64,7 +64,7 @@ export class AgentProbe {
     const fetched = await this.#transport.fetch(url, { method, headers, body, signal, maxBytes: MAX_BYTES });
     const ms = Math.round(performance.now() - startMs);
     if (fetched.kind === 'answer') return { status: fetched.status, body: fetched.body, ms };
-    const { stage: fault, detail } = fetched;
+    const { fault, detail } = fetched;
     const problem = fault === 'aborted' ? `no answer within ${this.#timeoutMs} ms` : detail;
     return { status: 0, body: Buffer.alloc(0), ms, fault, problem };
   }

@@ -14,9 +14,9 @@ const answer = (status: number, body: string): Fetched => ({
   headers: new Headers(),
   body: Buffer.from(body),
 });
-const fault = (stage: (Fetched & { kind: 'fault' })['stage']): Fetched => ({
+const fault = (reason: (Fetched & { kind: 'fault' })['fault']): Fetched => ({
   kind: 'fault',
-  stage,
+  fault: reason,
   detail: 'why',
 });
 
@@ -126,12 +126,12 @@ describe('a manifest that cannot be had', () => {
     ['aborted', 'retry', false],
     ['too-large', 'dead', undefined],
     ['refused', 'dead', undefined],
-  ] as const)('because of the fault %s has the disposition %s', async (stage, disposition, isAway) => {
+  ] as const)('because of the fault %s has the disposition %s', async (reason, disposition, isAway) => {
     const { transport, entries } = setup();
-    transport.next = fault(stage);
+    transport.next = fault(reason);
     const error = await entries().catch((caught: unknown) => caught);
     expect(error).toMatchObject({ disposition, ...(isAway !== undefined && { isAway }) });
-    if (stage === 'refused') expect(error).toMatchObject({ code: 'AGENT_ADDRESS_REFUSED' });
+    if (reason === 'refused') expect(error).toMatchObject({ code: 'AGENT_ADDRESS_REFUSED' });
   });
 
   it.each([

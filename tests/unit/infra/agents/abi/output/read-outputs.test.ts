@@ -11,7 +11,7 @@ import {
   readOutputs,
 } from '../../../../../../router/src/infra/agents/abi/output/read-outputs.ts';
 import type {
-  FaultStage,
+  FaultKind,
   Fetched,
 } from '../../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
 
@@ -36,8 +36,8 @@ function answer(status: number, body: Buffer | string = '', headers: Record<stri
   return { kind: 'answer', status, headers: new Headers(headers), body: Buffer.from(body) };
 }
 
-function fault(stage: FaultStage): Fetched {
-  return { kind: 'fault', stage, detail: 'about Alice', cause: new Error('socket') };
+function fault(reason: FaultKind): Fetched {
+  return { kind: 'fault', fault: reason, detail: 'about Alice', cause: new Error('socket') };
 }
 
 function failure(fetched: Fetched, more: Partial<CallContext> = {}): unknown {
@@ -101,7 +101,7 @@ describe('an answer that cannot be decoded', () => {
 });
 
 describe('a request without an answer', () => {
-  it.each<[FaultStage, ErrorClass, ErrorClass]>([
+  it.each<[FaultKind, ErrorClass, ErrorClass]>([
     ['refused', AgentProtocolError, AgentProtocolError],
     ['not-connected', AgentUnavailableError, AgentUnavailableError],
     ['too-large', AgentProtocolError, AgentProtocolError],
@@ -109,10 +109,10 @@ describe('a request without an answer', () => {
     ['no-answer', AgentTimeoutError, AgentUnavailableError],
     ['broken', AgentTimeoutError, AgentUnavailableError],
     ['aborted', AgentTimeoutError, AgentUnavailableError],
-  ])('because of %s', (stage, kind, idempotentKind) => {
-    expect(failure(fault(stage))).toBeInstanceOf(kind);
-    expect(failure(fault(stage), { isIdempotent: true })).toBeInstanceOf(idempotentKind);
-    expect(sentence(fault(stage))).not.toContain('Alice');
+  ])('because of %s', (reason, kind, idempotentKind) => {
+    expect(failure(fault(reason))).toBeInstanceOf(kind);
+    expect(failure(fault(reason), { isIdempotent: true })).toBeInstanceOf(idempotentKind);
+    expect(sentence(fault(reason))).not.toContain('Alice');
   });
 
   it('is away only when nothing was connected, and has its own code when the address is refused', () => {

@@ -51,7 +51,7 @@ async function setup(
   };
 }
 
-const gone: Fetched = { kind: 'fault', stage: 'not-connected', detail: 'ECONNREFUSED' };
+const gone: Fetched = { kind: 'fault', fault: 'not-connected', detail: 'ECONNREFUSED' };
 const refused: Fetched = { kind: 'answer', status: 404, headers: new Headers(), body: Buffer.alloc(0) };
 const abiText = 'sum() returns (uint256 total)\nother()';
 

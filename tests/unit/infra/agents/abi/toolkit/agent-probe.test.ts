@@ -55,10 +55,10 @@ describe('AgentProbe', () => {
   it.each([
     ['aborted', 'no answer within 1000 ms'],
     ['not-connected', 'ECONNREFUSED'],
-  ] as const)('reports the fault %s with status 0', async (stage, problem) => {
-    const { probe } = setup({ kind: 'fault', stage, detail: 'ECONNREFUSED' });
+  ] as const)('reports the fault %s with status 0', async (reason, problem) => {
+    const { probe } = setup({ kind: 'fault', fault: reason, detail: 'ECONNREFUSED' });
     const found = await probe.call(Buffer.alloc(4));
-    expect(found).toMatchObject({ status: 0, fault: stage, problem });
+    expect(found).toMatchObject({ status: 0, fault: reason, problem });
     expect(found.body).toHaveLength(0);
   });
 
@@ -67,7 +67,7 @@ describe('AgentProbe', () => {
     expect(await json.probe.detectEnvelope()).toBe('json');
     expect(Buffer.from(json.transport.requests[0]?.body as Uint8Array).toString('hex')).toBe('ffffffff');
     expect(await setup(answer(400, '{"error":"unknown selector"}')).probe.detectEnvelope()).toBe('raw');
-    expect(await setup({ kind: 'fault', stage: 'broken', detail: '' }).probe.detectEnvelope()).toBe('raw');
+    expect(await setup({ kind: 'fault', fault: 'broken', detail: '' }).probe.detectEnvelope()).toBe('raw');
   });
 
   it('returns the outputs as the envelope of the probe contains them', async () => {
