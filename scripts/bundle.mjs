@@ -20,6 +20,7 @@ const EXTERNAL = [
   'audio-decode',
   'jimp',
   'link-preview-js',
+  'music-metadata',
   'pg-cloudflare',
   'pg-native',
   'sharp',
