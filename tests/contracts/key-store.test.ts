@@ -206,7 +206,7 @@ describe.each(adapters)('$name', ({ open }) => {
       });
     });
 
-    it('set keys aside one generation after the other, saved before or not', async () => {
+    it('archive keys one generation after the other, saved before or not', async () => {
       expect(await stores.accounts.nextGeneration(accountId)).toBe(2);
       await stores.accounts.save(accountId, { state: 'pairing' });
       expect(await stores.accounts.nextGeneration(accountId)).toBe(3);

@@ -130,7 +130,7 @@ describe('At the start', () => {
     await expectAnAnswer(ana, 'restored');
   });
 
-  it('unreadable credentials are set aside when the account is linked again', async () => {
+  it('unreadable credentials are archived when the account is linked again', async () => {
     await sql(`UPDATE auth_key SET value = '{}' WHERE category = 'creds'`);
     await bed.startService();
     await untilState(bed.service, 'logged-out');

@@ -144,6 +144,7 @@ async function connectAccount(
     storage: deps.storage,
     fence,
     onReceiptSent: () => faults.pass('after-receipt'),
+    onResendRefused: () => deps.metrics.observeResendRefused(accountId),
   });
   const delivery = new ReplyDelivery({
     outbox,

@@ -9,6 +9,7 @@ import {
 } from '@whiskeysockets/baileys';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { jidHash } from '../../../../../router/src/core/chat-hash.ts';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { InboundMessage } from '../../../../../router/src/core/messages/inbound-message.ts';
 import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
@@ -178,6 +179,23 @@ describe('a message that reaches the socket', () => {
     expect(said).toHaveLength(2);
   });
 
+  it('is named in the log when its receipt cannot be sent', async () => {
+    const { connect, arrive, next, stanza, socket, runner, log } = await setup();
+    connect();
+    socket.sendReceipt = async () => {
+      throw new Error('closed');
+    };
+    const received = next('received');
+    arrive(await stanza('A'));
+    await received;
+    await runner.stop();
+    expect(log.lines.find(({ message }) => message === 'stanza not sent')?.fields).toMatchObject({
+      kind: 'receipt',
+      waMessageIds: ['A'],
+      jidHash: jidHash('main', ANA),
+    });
+  });
+
   it('and cannot be decrypted is requested again and refused, and logged once', async () => {
     const { connect, arrive, next, stanza, said, runner, log } = await setup();
     connect();
@@ -190,7 +208,7 @@ describe('a message that reaches the socket', () => {
     await refused;
     expect(said).toEqual(['ask A', 'refuse A 500']);
     expect(log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
-      'messages not decrypted, asking their senders again',
+      'messages not decrypted, requesting them again',
     ]);
     await runner.stop();
   });
