@@ -1,6 +1,7 @@
 import { pendingTurn, replyToOf, type StoredMention } from '../../router/src/core/messages/chat-identity.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type {
+  AttemptNote,
   ChatClaim,
   InboundMessage,
   Inbox,
@@ -67,6 +68,7 @@ export class MemoryInbox implements Inbox {
       senderPhone: sender.phone,
       senderLid: sender.lid,
       attempts: 0,
+      clearedAttempts: 0,
       stanzaOrder: message.stanzaOrder,
       sentAtMs: Math.trunc(message.sentAtMs),
       receivedAt: state.time(),
@@ -106,6 +108,7 @@ export class MemoryInbox implements Inbox {
     const replies = [...this.#state.outbox.values()].filter((reply) => reply.chatId === chatId);
     return pendingTurn({
       ...message,
+      mayHaveRun: message.attempts > message.clearedAttempts,
       receivedAtMs: message.receivedAt.getTime(),
       repliedAtMs: replies.at(-1)?.queuedAt.getTime(),
       messageId: String(message.id),
@@ -116,9 +119,16 @@ export class MemoryInbox implements Inbox {
     });
   }
 
-  async noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
+  async noteAttempt(
+    messageId: string,
+    attempt: number,
+    { didNotRun = false }: AttemptNote = {},
+  ): Promise<{ stored: Promise<void> }> {
     const message = this.#state.messages.get(Number(messageId));
-    if (message) message.attempts = Math.max(message.attempts, attempt);
+    if (message) {
+      message.attempts = Math.max(message.attempts, attempt);
+      message.clearedAttempts = Math.max(message.clearedAttempts, didNotRun ? attempt : 0);
+    }
     return { stored: Promise.resolve() };
   }
 
@@ -169,13 +179,12 @@ export class MemoryInbox implements Inbox {
   async deadLetterUnreadable(
     claim: ChatClaim,
     why: { reason: string; error: string },
-  ): Promise<string | undefined> {
+  ): Promise<Pick<PendingTurn, 'messageId' | 'accountId' | 'replyTo'> | undefined> {
     const chat = this.#claimed(claim);
     if (!chat) return undefined;
-    const [message] = this.#state.received(chat.id);
-    if (!message) return undefined;
-    await this.finishTurn(String(message.id), { state: 'dead', ...why, replies: [] });
-    return String(message.id);
+    const turn = this.#oldest(chat);
+    if (turn) await this.finishTurn(turn.messageId, { state: 'dead', ...why, replies: [] });
+    return turn;
   }
 
   async mediaReference(messageId: string): Promise<string | undefined> {

@@ -91,6 +91,8 @@ export interface PendingTurn {
   replyTo: string;
   /** Attempts counted before this turn began: of a turn that a crash ended, or before a replay. Absent: none. */
   earlierAttempts?: number;
+  /** One of them may have run, and no operator replayed the message after it. */
+  mayHaveRun?: boolean;
   /** Who wrote it: LID, else number; bare digits. */
   sender: string;
   /** When it was stored, and when the last reply of the chat was; the database's time, epoch milliseconds. */
@@ -111,9 +113,15 @@ export interface TurnResult {
   /** Attempts of this message so far, over all its turns. Absent: as many as were counted. */
   attempts?: number;
   agentMs?: number;
-  /** Rule-by-rule trace of the route choice and, where its client tells, what the agent was asked; as JSON. */
+  /** Rule-by-rule trace of the route choice and, where its client tells, what was sent to the agent; as JSON. */
   trace?: unknown;
   replies: NewReply[];
+}
+
+/** See `Inbox.noteAttempt`. */
+export interface AttemptNote {
+  isDurable?: boolean;
+  didNotRun?: boolean;
 }
 
 /** A reply that is to be stored; with `media`, the bytes of its file. */
@@ -154,9 +162,11 @@ export interface Inbox {
    * it is stored, and when it will be although this process ends: the request may be sent then, so that the count includes
    * requests of a process that crashed meanwhile. A count never falls. An attempt may be lost when the database server
    * itself crashes.
+   * @param options.isDurable when it is stored, no crash of the database server loses it
+   * @param options.didNotRun this attempt and those before it do not forbid another one
    * @returns `stored` rejects as other methods do; call again then
    */
-  noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }>;
+  noteAttempt(messageId: string, attempt: number, options?: AttemptNote): Promise<{ stored: Promise<void> }>;
   /**
    * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). Idempotent: a turn that
    * was ended before changes nothing and returns the replies stored then. Otherwise returns the replies of this end only,
@@ -168,9 +178,12 @@ export interface Inbox {
   /**
    * Ends the oldest unanswered message of the chat as dead, with a dead letter, without reading what it says: for one that
    * cannot be read. Does nothing when the claim is void.
-   * @returns its id; undefined when there was none
+   * @returns what names it; undefined when there was none
    */
-  deadLetterUnreadable(claim: ChatClaim, why: { reason: string; error: string }): Promise<string | undefined>;
+  deadLetterUnreadable(
+    claim: ChatClaim,
+    why: { reason: string; error: string },
+  ): Promise<Pick<PendingTurn, 'messageId' | 'accountId' | 'replyTo'> | undefined>;
   /**
    * The provider's reference to the file of a message; undefined when it has none, or none any more. It is deleted
    * when the message's turn ends, except in a dead letter, which may be replayed.

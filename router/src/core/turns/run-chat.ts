@@ -1,3 +1,4 @@
+import { chatHash } from '../chat-hash.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ChatClaim, PendingTurn } from '../ports/inbox.ts';
@@ -93,8 +94,12 @@ export class ChatWorker {
       for (let attempt = 1; ; attempt++) {
         const turn = this.#stored;
         this.#stored = undefined;
+        let about: object = { chatId: this.claim.chatId };
+        const onTurn = ({ messageId, accountId, replyTo }: PendingTurn) => {
+          about = { messageId, chat: chatHash(accountId, replyTo) };
+        };
         try {
-          const options = { isRepeat: this.#isRepeat, keepClaim, turn };
+          const options = { isRepeat: this.#isRepeat, keepClaim, turn, onTurn };
           const outcome = await answerMessage(answer, this.claim, options);
           this.#isRepeat = false;
           // The message that was read may be the one that was stored meanwhile.
@@ -103,7 +108,7 @@ export class ChatWorker {
         } catch (error) {
           if (stopping.aborted) return 'stopped';
           if (!(error instanceof StorageUnavailableError)) throw error;
-          log.warn({ err: error, chatId: this.claim.chatId, attempt }, 'turn waits for the database');
+          log.warn({ err: error, ...about, attempt }, 'database unavailable, retrying turn');
           // The agent may have answered before the database failed.
           this.#isRepeat = true;
           await clock.sleep(storageRetryMs(attempt), stopping).catch(() => undefined);

@@ -8,6 +8,7 @@ import {
 } from '../../../core/messages/chat-identity.ts';
 import type { Fence, Lease } from '../../../core/ports/account-lease.ts';
 import type {
+  AttemptNote,
   ChatClaim,
   InboundMessage,
   Inbox,
@@ -133,6 +134,7 @@ export class PostgresInbox implements Inbox {
                json_build_object('phone', chat_phone, 'lid', chat_lid, 'groupId', group_id) AS chat,
                (SELECT e.edit_of FROM message e WHERE e.id = message_id) AS "editOf",
                (SELECT e.mentions FROM message e WHERE e.id = message_id) AS mentions,
+               (SELECT e.attempts > e.cleared_attempts FROM message e WHERE e.id = message_id) AS "mayHaveRun",
                (extract(epoch FROM sent_at) * 1000)::bigint::float8 AS "sentAtMs",
                (extract(epoch FROM received_at) * 1000)::bigint::float8 AS "receivedAtMs",
                (extract(epoch FROM replied_at) * 1000)::bigint::float8 AS "repliedAtMs",
@@ -143,13 +145,18 @@ export class PostgresInbox implements Inbox {
     return row && pendingTurn(row);
   }
 
-  async noteAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
+  async noteAttempt(
+    messageId: string,
+    attempt: number,
+    { isDurable = false, didNotRun = false }: AttemptNote = {},
+  ): Promise<{ stored: Promise<void> }> {
     const what = 'counting an attempt';
-    // Without waiting for the disk: only a crash of the database server itself can lose it.
+    // Unless it must be durable, without waiting for the disk: only a crash of the database server itself can lose it.
     const { done } = await withStorage(what, () =>
       this.#postgres.post(sql`
-        UPDATE message SET attempts = greatest(attempts, ${attempt}::integer)
-        FROM (SELECT set_config('synchronous_commit', 'off', true)) AS relaxed
+        UPDATE message SET attempts = greatest(attempts, ${attempt}::integer),
+          cleared_attempts = greatest(cleared_attempts, ${didNotRun ? attempt : 0}::integer)
+        FROM (SELECT set_config('synchronous_commit', ${isDurable ? 'on' : 'off'}, true)) AS relaxed
         WHERE id = ${messageId}::bigint`),
     );
     const stored = withStorage(what, () => done);
@@ -181,13 +188,15 @@ export class PostgresInbox implements Inbox {
   async deadLetterUnreadable(
     { chatId, node, epoch }: ChatClaim,
     why: { reason: string; error: string },
-  ): Promise<string | undefined> {
+  ): Promise<Pick<PendingTurn, 'messageId' | 'accountId' | 'replyTo'> | undefined> {
     const [row] = await withStorage('ending a turn that cannot be read', () =>
-      this.#postgres.query<{ message_id: string | null }>(sql`
-        SELECT inbox_dead_letter_unreadable(${chatId}::bigint, ${node}, ${epoch}::integer,
-          ${cleanText(why.reason)}, ${cleanText(why.error)})::text AS message_id`),
+      this.#postgres.query<Pick<PendingTurn, 'messageId' | 'accountId' | 'replyTo'>>(sql`
+        SELECT message_id::text AS "messageId", c.account_id AS "accountId", c.reply_to AS "replyTo"
+        FROM inbox_dead_letter_unreadable(${chatId}::bigint, ${node}, ${epoch}::integer,
+          ${cleanText(why.reason)}, ${cleanText(why.error)}) AS dead (message_id)
+        JOIN chat c ON c.id = ${chatId}::bigint AND message_id IS NOT NULL`),
     );
-    return row?.message_id ?? undefined;
+    return row;
   }
 
   async mediaReference(messageId: string): Promise<string | undefined> {
