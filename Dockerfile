@@ -18,7 +18,6 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/prisma prisma
-COPY --from=build /app/dist/node_modules dist/node_modules
 COPY docs docs
 COPY --from=build /app/dist/router dist/router
 RUN mkdir /data && chown node:node /data

@@ -1,28 +1,15 @@
 // Compiles router/ and the programs under tests/ to dist/ when the sources changed.
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { ensureDeps, hasProductionDeps } from './ensure-deps.mjs';
-import { generateClient } from './prisma.mjs';
 import { checkNode, fail, filesIn, hashOf, isMain, readIfThere, root, runNode, say, tool } from './steps.mjs';
 
 const dist = join(root, 'dist');
 const stamp = join(dist, '.source-hash');
 const config = join(root, 'tsconfig.build.json');
 
-/** Packages inside dist/ hide those of the project's own node_modules; only the Prisma runtime is there. */
-const bundledPackages = join(dist, 'node_modules');
-
-/** What the generated database client loads of @prisma/client: 5 MB of its 72. */
-const PRISMA_RUNTIME = [
-  'LICENSE',
-  'runtime/client.mjs',
-  'runtime/query_compiler_fast_bg.postgresql.mjs',
-  'runtime/query_compiler_fast_bg.postgresql.wasm-base64.mjs',
-];
-
 /** Resolves when dist/ matches the sources. Takes some milliseconds when nothing changed. */
 export async function build() {
-  await generateClient();
   const hash = sourceHash();
   if (readIfThere(stamp) === hash) return;
   say('building');
@@ -35,11 +22,10 @@ export async function build() {
   if (code !== 0) fail(`the build failed:\n${output}`);
   copyAssets(sourceFolders());
   removeOrphans();
-  bundlePrismaRuntime();
   writeFileSync(stamp, hash);
 }
 
-/** Prepares everything that a program in dist/ needs: packages, database client, build. */
+/** Prepares everything that a program in dist/ needs: packages and build. */
 export async function prepare() {
   checkNode();
   await ensureDeps();
@@ -58,12 +44,12 @@ function sourceFolders() {
 }
 
 function sourceHash() {
-  const files = ['tsconfig.json', 'package-lock.json', join('prisma', 'schema.prisma')];
+  const files = ['tsconfig.json', 'package-lock.json'];
   return hashOf([...sourceFolders(), config, ...files.map((file) => join(root, file))], isSource);
 }
 
 function isSource(file) {
-  return !file.endsWith('.test.ts') && !file.endsWith('.schema-hash');
+  return !file.endsWith('.test.ts');
 }
 
 /** Files that are read at run time and not compiled, such as pages. */
@@ -78,21 +64,11 @@ function copyAssets(folders) {
 /** Removes what was built from a source that no longer exists, so that no import finds it. */
 function removeOrphans() {
   for (const file of filesIn(dist)) {
-    if (file === stamp || file.startsWith(bundledPackages + sep)) continue;
+    if (file === stamp) continue;
     const source = join(root, relative(dist, file));
     const candidates = [source, source.replace(/\.js(\.map)?$/, '.ts')];
     if (!candidates.some((path) => existsSync(path) && statSync(path).isFile())) rmSync(file);
   }
-}
-
-/** Copies the Prisma runtime, so that @prisma/client and its peers are development packages only. */
-function bundlePrismaRuntime() {
-  const target = join(bundledPackages, '@prisma', 'client');
-  mkdirSync(join(target, 'runtime'), { recursive: true });
-  for (const file of PRISMA_RUNTIME) copyFileSync(tool('@prisma', 'client', file), join(target, file));
-  const { name, version, license } = JSON.parse(readIfThere(tool('@prisma', 'client', 'package.json')));
-  const exports = { './runtime/client': './runtime/client.mjs', './runtime/*': './runtime/*' };
-  writeFileSync(join(target, 'package.json'), JSON.stringify({ name, version, license, exports }, null, 2));
 }
 
 if (isMain(import.meta.url)) await prepare();

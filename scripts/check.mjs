@@ -1,12 +1,10 @@
 // `npm run check`: format, lint with import rules, types, dead code. Every one runs, one line each.
 
 import { ensureDeps } from './ensure-deps.mjs';
-import { generateClient } from './prisma.mjs';
 import { checkNode, runNode, tool } from './steps.mjs';
 
 checkNode();
 await ensureDeps();
-await generateClient();
 
 const biome = tool('@biomejs', 'biome', 'bin', 'biome');
 const checks = [

@@ -214,12 +214,12 @@ BEGIN
       AND NOT EXISTS (
         SELECT 1 FROM outbox o WHERE o.account_id = v_account AND o.chat_id = v_chat AND o.state = 'queued');
     INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text, media, state, attempts,
-        tried_at)
+        attempted_at)
       SELECT v_account, v_chat, p_message, r.ordinal - 1 + v_first, r.wa_id, r.to_jid, r.text,
-        p_files -> (r.ordinal::integer - 1) -> 'media', s.state, s.attempts, s.tried_at
+        p_files -> (r.ordinal::integer - 1) -> 'media', s.state, s.attempts, s.attempted_at
       FROM unnest(p_to, p_wa_ids, p_texts) WITH ORDINALITY AS r (to_jid, wa_id, text, ordinal)
       CROSS JOIN LATERAL (
-        SELECT 'sending' AS state, 1 AS attempts, now() AS tried_at WHERE v_is_sending AND r.ordinal = 1
+        SELECT 'sending' AS state, 1 AS attempts, now() AS attempted_at WHERE v_is_sending AND r.ordinal = 1
         UNION ALL SELECT 'queued', 0, NULL WHERE NOT v_is_sending OR r.ordinal > 1) AS s
       ORDER BY r.ordinal;
     IF p_files IS NOT NULL THEN

@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { AccountLeases, Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { Postgres } from '../../router/src/infra/storage/postgres.ts';
@@ -7,7 +8,8 @@ import { PostgresCluster } from '../../router/src/infra/storage/stores/postgres-
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
+import { countRows, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, anAccount, aPerson, aReply } from './adapters.ts';
 
 let database: TestDatabase;
@@ -33,19 +35,18 @@ beforeEach(async () => {
 
 /** How many rows name the account, by table. */
 async function rowsOf(account: string): Promise<number> {
-  const { prisma } = postgres;
-  const where = { accountId: account };
+  const where = sql`WHERE account_id = ${account}`;
   const counts = await Promise.all([
-    prisma.message.count({ where }),
-    prisma.outbox.count({ where }),
-    prisma.deadLetter.count({ where }),
-    prisma.chat.count({ where }),
-    prisma.authKey.count({ where }),
-    prisma.journal.count({ where }),
-    prisma.lidMapping.count({ where }),
-    prisma.route.count({ where }),
-    prisma.accountLease.count({ where }),
-    prisma.account.count({ where: { id: account } }),
+    countRows(postgres, sql`message ${where}`),
+    countRows(postgres, sql`outbox ${where}`),
+    countRows(postgres, sql`dead_letter ${where}`),
+    countRows(postgres, sql`chat ${where}`),
+    countRows(postgres, sql`auth_key ${where}`),
+    countRows(postgres, sql`journal ${where}`),
+    countRows(postgres, sql`lid_mapping ${where}`),
+    countRows(postgres, sql`route ${where}`),
+    countRows(postgres, sql`account_lease ${where}`),
+    countRows(postgres, sql`account WHERE id = ${account}`),
   ]);
   return counts.reduce((sum, count) => sum + count, 0);
 }
@@ -63,8 +64,14 @@ async function fill(account: string): Promise<void> {
     { accountId: account, generation: 1 },
     { puts: [{ category: 'creds', keyId: 'creds', value: 'secret' }], deletes: [], journal: [] },
   );
-  await postgres.prisma.route.create({
-    data: { accountId: account, channelId: '*', agentEndpoint: 'http://a', environment: 'lab', config: {} },
+  await new PostgresRouteStore(postgres).create({
+    accountId: account,
+    channelId: '*',
+    agentEndpoint: 'http://a',
+    environment: 'lab',
+    priority: 0,
+    enabled: true,
+    config: {},
   });
 }
 

@@ -1,7 +1,10 @@
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AccountLeases, Lease } from '../../router/src/core/ports/account-lease.ts';
 import { NodeConnection } from '../../router/src/infra/storage/connections/node-connection.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
+import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
+import { PostgresCluster } from '../../router/src/infra/storage/stores/postgres-cluster.ts';
 import { MemoryAccountLeases, MemoryLeaseState } from '../doubles/memory-account-lease.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -37,7 +40,6 @@ const ADAPTERS: Array<{ name: string; open(): Promise<Nodes> }> = [
     async open() {
       const database = await createTestDatabase();
       const postgres = database.open();
-      const { prisma } = postgres;
       const connections = new Map<string, NodeConnection>();
       for (const nodeId of ['n1', 'n2']) {
         const connection = new NodeConnection({
@@ -48,18 +50,21 @@ const ADAPTERS: Array<{ name: string; open(): Promise<Nodes> }> = [
         });
         await connection.start();
         connections.set(nodeId, connection);
-        await prisma.node.create({
-          data: { id: nodeId, lockKey: connection.lockKey, host: '', url: '', version: '' },
-        });
+        const own = { nodeId, lockKey: connection.lockKey, host: '', version: '', url: () => '' };
+        await new PostgresCluster(postgres, own, TTL_MS).beat({ turns: 0, isDraining: false });
       }
       return {
-        account: async () => (await prisma.account.create({ data: { id: anAccount() } })).id,
+        account: async () => {
+          const account = anAccount();
+          await new PostgresAccountStore(postgres).save(account, { state: 'starting' });
+          return account;
+        },
         node: (owner, ttlMs = TTL_MS) => new PostgresAccountLeases(postgres, { owner, ttlMs }),
         end: async (name) => {
           await connections.get(name)?.close();
           // The server releases the lock when it reads the end of the connection, at a time that this process does not control.
           await expect
-            .poll(() => prisma.$queryRaw<Array<{ locked: boolean }>>`SELECT node_has_lock(${name}) AS locked`)
+            .poll(() => postgres.query<{ locked: boolean }>(sql`SELECT node_has_lock(${name}) AS locked`))
             .toEqual([{ locked: false }]);
         },
         close: async () => {

@@ -1,6 +1,6 @@
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
-import type { PrismaClient } from '../../router/src/infra/storage/generated/client.ts';
 import type { Postgres } from '../../router/src/infra/storage/postgres.ts';
 import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
@@ -11,13 +11,11 @@ const HOUR_MS = 3_600_000;
 
 let database: TestDatabase;
 let postgres: Postgres;
-let prisma: PrismaClient;
 let account: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
   postgres = database.open();
-  prisma = postgres.prisma;
 });
 afterAll(() => database.drop());
 beforeEach(() => {
@@ -67,8 +65,8 @@ it('does not extend a limit when the database clock is set back', async () => {
   const store = new PostgresAccountStore(postgres);
   await store.beginLimit(account, { kind: 'new-contacts', reason: 'Limited (463).', forMs: HOUR_MS });
   // A time five hours ahead is one written before the clock was set back by five hours.
-  await prisma.$executeRaw`
+  await postgres.execute(sql`
     UPDATE account_limit SET since = since + interval '5 hours', until = until + interval '5 hours'
-    WHERE account_id = ${account}`;
+    WHERE account_id = ${account}`);
   expect((await store.limits(account))[0]?.forMs).toBe(HOUR_MS);
 });

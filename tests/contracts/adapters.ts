@@ -1,25 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe } from 'vitest';
+import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { DeadLetters } from '../../router/src/core/ports/dead-letters.ts';
-import type {
-  ChatClaim,
-  InboundMessage,
-  Inbox,
-  NewReply,
-  Stored,
-  TurnResult,
-} from '../../router/src/core/ports/inbox.ts';
+import type { ChatClaim, Inbox, Stored } from '../../router/src/core/ports/inbox.ts';
 import type { MessageLog } from '../../router/src/core/ports/message-log.ts';
 import type { Outbox } from '../../router/src/core/ports/outbox.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
+import type { NewReply, TurnResult } from '../../router/src/core/turns/turn.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
+import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
 import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postgres-dead-letters.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
-import { PrismaRouteStore } from '../../router/src/infra/storage/stores/prisma-route-store.ts';
+import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryInbox } from '../doubles/memory-inbox.ts';
 import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
@@ -65,15 +61,11 @@ export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
       return {
         inbox: new PostgresInbox(postgres),
         outbox: new PostgresOutbox(postgres),
-        routes: new PrismaRouteStore(postgres),
+        routes: new PostgresRouteStore(postgres),
         log: new PostgresMessageLog(postgres),
         deadLetters: new PostgresDeadLetters(postgres),
         async leaseOf(accountId) {
-          await postgres.prisma.account.upsert({
-            where: { id: accountId },
-            create: { id: accountId },
-            update: {},
-          });
+          await new PostgresAccountStore(postgres).save(accountId, { state: 'starting' });
           const lease = await new PostgresAccountLeases(postgres, { owner: NODE, ttlMs: 60_000 }).acquire(
             accountId,
           );

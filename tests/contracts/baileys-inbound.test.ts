@@ -4,7 +4,7 @@ import makeWASocket, {
   type WAMessage,
 } from '@whiskeysockets/baileys';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
+import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { KeyChange, KeyScope } from '../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import {

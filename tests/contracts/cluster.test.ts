@@ -112,7 +112,7 @@ describe.each(ADAPTERS)('a cluster in $name', ({ open }) => {
     expect(await second.cluster.addAccount(accountId)).toBe('known');
     const [account] = await accountsOf(second, accountId);
     expect(account).toMatchObject({ accountId, availability: 'free' });
-    expect(account?.holder).toBeUndefined();
+    expect(account?.owner).toBeUndefined();
   });
 
   it('shows the owner of an account until the lease is released', async () => {
@@ -120,7 +120,7 @@ describe.each(ADAPTERS)('a cluster in $name', ({ open }) => {
     await first.cluster.addAccount(accountId);
     const lease = await first.leases.acquire(accountId);
     expect(await accountsOf(second, accountId)).toMatchObject([
-      { holder: { nodeId: 'n1', epoch: 1n }, availability: 'held' },
+      { owner: { nodeId: 'n1', epoch: 1n }, availability: 'owned' },
     ]);
     if (lease) await first.leases.release(lease);
     expect(await accountsOf(second, accountId)).toMatchObject([{ availability: 'free' }]);
@@ -135,7 +135,7 @@ describe.each(ADAPTERS)('a cluster in $name', ({ open }) => {
     await third.end();
     await expect
       .poll(() => accountsOf(first, accountId))
-      .toMatchObject([{ holder: { nodeId: 'n3' }, availability: 'dead-holder' }]);
+      .toMatchObject([{ owner: { nodeId: 'n3' }, availability: 'dead-owner' }]);
     const { nodes: seen } = await first.cluster.beat(IDLE);
     expect(seen.find(({ nodeId }) => nodeId === 'n3')?.isAlive).toBe(false);
   });

@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { ChatClaim, TurnResult } from '../../router/src/core/ports/inbox.ts';
+import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
+import type { TurnResult } from '../../router/src/core/turns/turn.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 
 const died: TurnResult = {
@@ -63,14 +64,14 @@ describeStores('dead letters in $name', (stores) => {
     const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
     const { messageId } = stored;
     const claim = stored.worker as ChatClaim;
-    await (await stores.inbox.noteAttempt(messageId, 1)).stored;
+    await (await stores.inbox.countAttempt(messageId, 1)).stored;
     expect((await stores.inbox.nextTurn(claim))?.mayHaveRun).toBe(true);
     await stores.inbox.finishTurn(messageId, died);
     await stores.deadLetters.replay((await letters())[0]?.id ?? '', NODE);
     const turn = await stores.inbox.nextTurn(claim);
     expect(turn).toMatchObject({ messageId, earlierAttempts: 2 });
     expect(turn?.mayHaveRun).toBeFalsy();
-    await (await stores.inbox.noteAttempt(messageId, 3)).stored;
+    await (await stores.inbox.countAttempt(messageId, 3)).stored;
     expect((await stores.inbox.nextTurn(claim))?.mayHaveRun).toBe(true);
   });
 

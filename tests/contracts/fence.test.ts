@@ -1,8 +1,8 @@
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HeldLease } from '../../router/src/core/cluster/held-lease.ts';
 import { LeaseLostError } from '../../router/src/core/errors.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
-import type { PrismaClient } from '../../router/src/infra/storage/generated/client.ts';
 import type { Postgres } from '../../router/src/infra/storage/postgres.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
 import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
@@ -15,11 +15,9 @@ import { aMessage, anAccount, aPerson, aReply, NODE } from './adapters.ts';
 
 let database: TestDatabase;
 let postgres: Postgres;
-let prisma: PrismaClient;
 beforeAll(async () => {
   database = await createTestDatabase();
   postgres = database.open();
-  prisma = postgres.prisma;
 });
 afterAll(() => database.drop());
 
@@ -41,7 +39,7 @@ beforeEach(async () => {
   nodes.n2 = `n2-${account}`;
   lost = [];
   time.ms = 0;
-  await postgres.prisma.account.create({ data: { id: account } });
+  await new PostgresAccountStore(postgres).save(account, { state: 'starting' });
   const lease = (await leasesOf(nodes.n1).acquire(account)) as Lease;
   fence = new HeldLease(lease, {
     leases: leasesOf(nodes.n1),
@@ -129,16 +127,16 @@ function keyStore(): PostgresKeyStore {
 
 /** All rows of the account that its owner writes. */
 async function written(): Promise<unknown> {
-  const where = { accountId: account };
+  const where = sql`WHERE account_id = ${account}`;
   return {
-    keys: await prisma.authKey.findMany({ where }),
-    journal: await prisma.journal.findMany({ where }),
-    account: await prisma.account.findMany({ where: { id: account } }),
-    limits: await prisma.accountLimit.findMany({ where }),
-    outbox: await prisma.outbox.findMany({ where }),
-    messages: await prisma.message.findMany({ where }),
-    chats: await prisma.chat.findMany({ where }),
-    dead: await prisma.deadLetter.findMany({ where }),
+    keys: await postgres.query(sql`SELECT * FROM auth_key ${where}`),
+    journal: await postgres.query(sql`SELECT * FROM journal ${where}`),
+    account: await postgres.query(sql`SELECT * FROM account WHERE id = ${account}`),
+    limits: await postgres.query(sql`SELECT * FROM account_limit ${where}`),
+    outbox: await postgres.query(sql`SELECT * FROM outbox ${where}`),
+    messages: await postgres.query(sql`SELECT * FROM message ${where}`),
+    chats: await postgres.query(sql`SELECT * FROM chat ${where}`),
+    dead: await postgres.query(sql`SELECT * FROM dead_letter ${where}`),
   };
 }
 
@@ -187,16 +185,14 @@ it('a take-over waits for a write in progress, so that the new owner reads it', 
     order.push('written');
   });
   await isBegun;
-  await prisma.$executeRaw`UPDATE account_lease SET until = to_timestamp(0) WHERE account_id = ${account}`;
+  await postgres.execute(sql`UPDATE account_lease SET until = to_timestamp(0) WHERE account_id = ${account}`);
   const taken = leasesOf(nodes.n2)
     .acquire(account)
     .then((lease) => {
       order.push('taken');
       return lease;
     });
-  await expect
-    .poll(() => prisma.$queryRaw<unknown[]>`SELECT 1 FROM pg_locks WHERE NOT granted`)
-    .not.toHaveLength(0);
+  await expect.poll(() => postgres.query(sql`SELECT 1 FROM pg_locks WHERE NOT granted`)).not.toHaveLength(0);
   release();
   await write;
   expect((await taken)?.epoch).toBe(fence.epoch + 1n);
@@ -214,8 +210,9 @@ describe('the reply of a turn that its owner sends at once', () => {
     const reply = aReply(account, `${aPerson().phone}@s.whatsapp.net`);
     const rows = await inbox.finishTurn(messageId, { state: 'answered', replies: [reply] }, fence);
     expect(rows).toMatchObject([isTaken ? {} : { isSending: true }]);
-    expect(await prisma.outbox.findMany({ where: { waMessageId: reply.waMessageId } })).toMatchObject([
-      { state },
-    ]);
+    const stored = await postgres.query(
+      sql`SELECT state FROM outbox WHERE wa_message_id = ${reply.waMessageId}`,
+    );
+    expect(stored).toEqual([{ state }]);
   });
 });

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
+import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import {
   aMessage,
   anAccount,

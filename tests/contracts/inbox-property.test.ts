@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ChatClaim, InboundMessage, Inbox, Stored } from '../../router/src/core/ports/inbox.ts';
+import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
+import type { ChatClaim, Inbox, Stored } from '../../router/src/core/ports/inbox.ts';
 import { runs } from '../support/property-runs.ts';
 import { ADAPTERS, aMessage, anAccount, answered, aPerson, aReply, NODE, type Stores } from './adapters.ts';
 

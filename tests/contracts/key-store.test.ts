@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
 import type { Journal, JournalEntry } from '../../router/src/core/ports/journal.ts';
@@ -218,11 +219,10 @@ it('change nothing when a commit fails in PostgreSQL', async () => {
   const database = await createTestDatabase();
   try {
     const postgres = database.open();
-    const { prisma } = postgres;
     const keys = new PostgresKeyStore(postgres);
     const at = { accountId: 'main', generation: 1 };
     await keys.commit(at, change({ puts: [put('a', '1')] }));
-    await prisma.$executeRaw`ALTER TABLE journal ADD CONSTRAINT nothing CHECK (false)`;
+    await postgres.execute(sql`ALTER TABLE journal ADD CONSTRAINT nothing CHECK (false)`);
     const attempt = keys.commit(at, change({ puts: [put('a', '2')], journal: [entry(1n)] }));
     await expect(attempt).rejects.toMatchObject({ code: expect.stringMatching(/^STORAGE_/) });
     expect(await keys.read(at, [{ category: 'session', keyId: 'a' }])).toEqual([put('a', '1')]);

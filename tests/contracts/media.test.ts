@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { InboundMedia } from '../../router/src/core/messages/inbound-message.ts';
 import { MAX_MEDIA_BYTES, type ReplyMedia } from '../../router/src/core/models.ts';
-import type { InboundMedia, NewReply } from '../../router/src/core/ports/inbox.ts';
+import type { NewReply } from '../../router/src/core/turns/turn.ts';
 import {
   aMessage,
   anAccount,

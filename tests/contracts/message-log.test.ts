@@ -1,3 +1,4 @@
+import sql, { raw } from 'sql-template-tag';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
@@ -246,11 +247,11 @@ describe('message log in PostgreSQL', () => {
   it('shows the right times on a server of another time zone', async () => {
     const database = await createTestDatabase();
     try {
-      const admin = database.prisma({ poolSize: 1 });
-      const [{ name } = { name: '' }] = await admin.$queryRaw<
-        [{ name: string }]
-      >`SELECT current_database() AS name`;
-      await admin.$executeRawUnsafe(`ALTER DATABASE "${name}" SET timezone = 'Asia/Kolkata'`);
+      const admin = database.open({ poolSize: 1 });
+      const [{ name } = { name: '' }] = await admin.query<{ name: string }>(
+        sql`SELECT current_database() AS name`,
+      );
+      await admin.execute(sql`ALTER DATABASE ${raw(name)} SET timezone = 'Asia/Kolkata'`);
       const postgres = database.open();
       const inbox = new PostgresInbox(postgres);
       const beforeMs = Date.now();
@@ -295,21 +296,20 @@ describe('message log in PostgreSQL', () => {
     const database = await createTestDatabase();
     try {
       const postgres = database.open({ poolSize: 1 });
-      const { prisma } = postgres;
       const inbox = new PostgresInbox(postgres);
       const { chatId } = await inbox.add(aMessage('a', aPerson()), NODE);
-      await prisma.$executeRaw`
+      await postgres.execute(sql`
         INSERT INTO message (account_id, chat_id, wa_message_id, kind, text, state, stanza_order, sent_at, finished_at)
-        SELECT 'a', ${BigInt(chatId)}, 'M' || i, 'text', 'hello', 'answered', i, now(), now() FROM generate_series(1, 5000) i`;
-      await prisma.$executeRaw`
+        SELECT 'a', ${BigInt(chatId)}, 'M' || i, 'text', 'hello', 'answered', i, now(), now() FROM generate_series(1, 5000) i`);
+      await postgres.execute(sql`
         INSERT INTO outbox (account_id, chat_id, wa_message_id, to_jid, text, state)
-        SELECT 'a', ${BigInt(chatId)}, 'R' || i, 'a@lid', 'hello', 'read' FROM generate_series(1, 5000) i`;
-      await prisma.$executeRawUnsafe('VACUUM ANALYZE message, outbox');
+        SELECT 'a', ${BigInt(chatId)}, 'R' || i, 'a@lid', 'hello', 'read' FROM generate_series(1, 5000) i`);
+      await postgres.execute(sql`VACUUM ANALYZE message, outbox`);
       const rowsRead = async () => {
-        await prisma.$executeRaw`SELECT pg_stat_force_next_flush()`;
-        const [{ rows } = { rows: 0 }] = await prisma.$queryRaw<[{ rows: number }]>`
+        await postgres.execute(sql`SELECT pg_stat_force_next_flush()`);
+        const [{ rows } = { rows: 0 }] = await postgres.query<{ rows: number }>(sql`
           SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('message', 'outbox'))::float8
-               + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname IN ('message', 'outbox'))::float8 AS rows`;
+               + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname IN ('message', 'outbox'))::float8 AS rows`);
         return rows;
       };
       const before = await rowsRead();

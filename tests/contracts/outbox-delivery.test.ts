@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
-import type { ChatAddress } from '../../router/src/core/ports/inbox.ts';
 import type { DeadLetterState } from '../../router/src/core/ports/message-log.ts';
 import { MAX_REFUSALS } from '../../router/src/core/ports/outbox.ts';
 import { aMessage, anAccount, aPerson, aReply, describeStores, NODE } from './adapters.ts';

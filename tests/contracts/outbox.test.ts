@@ -57,7 +57,7 @@ describeStores('outbox in $name', (stores) => {
       const rows = await stores.inbox.finishTurn(messageId, end, lease);
       expect(rows.map(({ isSending }) => isSending)).toEqual([true, undefined]);
       expect((await stores.log.message(messageId))?.replies).toMatchObject([
-        { state: 'sending', attempts: 1, triedAt: expect.any(Date) },
+        { state: 'sending', attempts: 1, attemptedAt: expect.any(Date) },
         { state: 'queued', attempts: 0 },
       ]);
       expect(await undelivered()).toEqual(rows.map(({ outboxId }) => outboxId));

@@ -1,6 +1,7 @@
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { NewRoute } from '../../router/src/core/ports/route-store.ts';
-import { PrismaRouteStore } from '../../router/src/infra/storage/stores/prisma-route-store.ts';
+import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { anAccount, describeStores } from './adapters.ts';
 
@@ -140,20 +141,19 @@ describe('route store in PostgreSQL with 20,000 routes', () => {
 
   it('finds the routes of a chat without reading the others', async () => {
     const postgres = database.open({ poolSize: 1 });
-    const { prisma } = postgres;
-    const store = new PrismaRouteStore(postgres);
+    const store = new PostgresRouteStore(postgres);
     const accountId = anAccount();
-    await prisma.$executeRaw`
+    await postgres.execute(sql`
       INSERT INTO route (id, account_id, channel_id, agent_endpoint, environment, config, updated_at)
       SELECT gen_random_uuid(), ${accountId}, CASE n WHEN 1 THEN '*' ELSE (5493000000000 + n)::text END,
         'http://127.0.0.1:8000', 'lab', '{"adk":{"appName":"a"}}', now()
-      FROM generate_series(1, 20000) AS n`;
-    await prisma.$executeRaw`ANALYZE route`;
+      FROM generate_series(1, 20000) AS n`);
+    await postgres.execute(sql`ANALYZE route`);
     const rowsRead = async () => {
-      await prisma.$executeRaw`SELECT pg_stat_force_next_flush()`;
-      const [{ rows } = { rows: 0 }] = await prisma.$queryRaw<[{ rows: number }]>`
+      await postgres.execute(sql`SELECT pg_stat_force_next_flush()`);
+      const [{ rows } = { rows: 0 }] = await postgres.query<{ rows: number }>(sql`
         SELECT (seq_tup_read + coalesce(idx_tup_fetch, 0))::float8 AS rows FROM pg_stat_user_tables
-        WHERE relname = 'route'`;
+        WHERE relname = 'route'`);
       return rows;
     };
     const before = await rowsRead();
@@ -176,11 +176,11 @@ describe('route store in PostgreSQL with a damaged config', () => {
 
   it('returns that route as damaged when its encrypted config is not JSON, and the others as they are', async () => {
     const postgres = database.open();
-    const store = new PrismaRouteStore(postgres);
+    const store = new PostgresRouteStore(postgres);
     const accountId = anAccount();
     const { id } = await store.create(aRoute(accountId));
     const other = await store.create(aRoute(accountId));
-    await postgres.prisma.route.update({ where: { id }, data: { config: { encrypted: 'hunter2' } } });
+    await postgres.execute(sql`UPDATE route SET config = '{"encrypted":"hunter2"}' WHERE id = ${id}::uuid`);
     const found = await store.list({ accountId });
     expect(found).toMatchObject([{ id, config: {}, damage: expect.stringMatching(/config/) }, other]);
     const query = { accountId, environment: 'lab' as const, channelIds: [other.channelId] };

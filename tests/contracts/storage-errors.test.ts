@@ -2,11 +2,12 @@ import pg from 'pg';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StorageTroubleError, StorageUnavailableError, Wa2aiError } from '../../router/src/core/errors.ts';
+import type { Environment } from '../../router/src/core/models.ts';
 import { Postgres } from '../../router/src/infra/storage/postgres.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
-import { PrismaRouteStore } from '../../router/src/infra/storage/stores/prisma-route-store.ts';
+import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import {
   StorageDamagedError,
   StorageRejectedError,
@@ -19,7 +20,7 @@ describe('an unavailable database', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();
-    await database.prisma().$executeRawUnsafe(`
+    await database.open().execute(sql`
       CREATE FUNCTION raise_error(code text) RETURNS void LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'made to fail' USING ERRCODE = code; END $$`);
   });
@@ -31,7 +32,7 @@ describe('an unavailable database', () => {
     const postgres = new Postgres(url.href, { connectTimeoutMs: 2_000 });
     const inbox = new PostgresInbox(postgres);
     const outbox = new PostgresOutbox(postgres);
-    const routes = new PrismaRouteStore(postgres);
+    const routes = new PostgresRouteStore(postgres);
     const log = new PostgresMessageLog(postgres);
     const claim = { chatId: '1', node: NODE, epoch: 1 };
     const id = '00000000-0000-4000-8000-000000000000';
@@ -92,12 +93,11 @@ describe('an unavailable database', () => {
 
   it('is reported when no connection becomes free in time', async () => {
     const postgres = database.open({ poolSize: 1, connectTimeoutMs: 300 });
-    const { prisma } = postgres;
     const outbox = new PostgresOutbox(postgres);
     await postgres.transaction(async (transaction) => {
       await transaction.query(sql`SELECT 1`);
       await expect(outbox.markSent('1')).rejects.toThrow(StorageUnavailableError);
-      const started = withStorage('starting', () => prisma.$transaction([prisma.route.count()]));
+      const started = withStorage('starting', () => postgres.transaction(async () => undefined));
       await expect(started).rejects.toThrow(StorageUnavailableError);
     });
   });
@@ -149,15 +149,18 @@ describe('an unavailable database', () => {
     expect(error).toMatchObject({ disposition: 'dead', message: expect.stringContaining(code) });
   });
 
-  it('reports a constraint violation also through Prisma', async () => {
-    const prisma = database.prisma();
-    const data = { accountId: 'a', channelId: '*', agentEndpoint: 'x', environment: 'neither', config: {} };
-    await expect(withStorage('trying', () => prisma.route.create({ data }))).rejects.toThrow(
-      StorageRejectedError,
-    );
-    const twice = () => withStorage('trying', () => prisma.account.create({ data: { id: 'a' } }));
-    await twice();
-    await expect(twice()).rejects.toThrow(StorageRejectedError);
+  it('reports a constraint violation', async () => {
+    const route = {
+      accountId: 'a',
+      channelId: '*',
+      agentEndpoint: 'x',
+      priority: 0,
+      enabled: true,
+      config: {},
+    };
+    const environment = 'neither' as Environment;
+    const created = new PostgresRouteStore(database.open()).create({ ...route, environment });
+    await expect(created).rejects.toThrow(StorageRejectedError);
   });
 
   it('passes on an error of wa2ai', async () => {
@@ -167,9 +170,8 @@ describe('an unavailable database', () => {
 
   /** Makes the server raise an error with this SQLSTATE in a statement. */
   function failWith(code: string): Promise<unknown> {
-    const prisma = database.prisma({ poolSize: 1 });
-    const raise = `DO $$ BEGIN RAISE EXCEPTION 'made to fail' USING ERRCODE = '${code}'; END $$`;
-    return withStorage('failing', () => prisma.$executeRawUnsafe(raise));
+    const postgres = database.open({ poolSize: 1 });
+    return withStorage('failing', () => postgres.execute(sql`SELECT raise_error(${code})`));
   }
 
   async function untilWaiting(client: pg.Client): Promise<void> {

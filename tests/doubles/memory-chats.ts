@@ -1,4 +1,5 @@
-import type { ChatAddress, ChatClaim } from '../../router/src/core/ports/inbox.ts';
+import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
+import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
 import type { MemoryChat, MemoryState } from './memory-state.ts';
 
 /** Stores that a LID and a number are one person. Each has one partner; the latest pair wins. */

@@ -78,8 +78,8 @@ export class MemoryCluster implements Cluster {
       accountId,
       record: { state: 'open' },
       changedAtMs: nowMs,
-      ...(row && row.owner !== '' && { holder: { nodeId: row.owner, epoch: row.epoch } }),
-      availability: isFree ? 'free' : hasLock ? 'held' : 'dead-holder',
+      ...(row && row.owner !== '' && { owner: { nodeId: row.owner, epoch: row.epoch } }),
+      availability: isFree ? 'free' : hasLock ? 'owned' : 'dead-owner',
     };
   }
 }

@@ -1,16 +1,8 @@
 import { pendingTurn, replyToOf, type StoredMention } from '../../router/src/core/messages/chat-identity.ts';
+import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
-import type {
-  AttemptNote,
-  ChatClaim,
-  InboundMessage,
-  Inbox,
-  OpenChat,
-  PendingTurn,
-  QueuedReply,
-  Stored,
-  TurnResult,
-} from '../../router/src/core/ports/inbox.ts';
+import type { ChatClaim, CountOptions, Inbox, OpenChat, Stored } from '../../router/src/core/ports/inbox.ts';
+import type { PendingTurn, QueuedReply, TurnResult } from '../../router/src/core/turns/turn.ts';
 import { mediaColumns } from '../../router/src/infra/storage/stores/media-columns.ts';
 import { chatOf, claimChat, claimOf, learnLid, lidOfPhone, phoneOfLid } from './memory-chats.ts';
 import type { MemoryChat, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';
@@ -119,10 +111,10 @@ export class MemoryInbox implements Inbox {
     });
   }
 
-  async noteAttempt(
+  async countAttempt(
     messageId: string,
     attempt: number,
-    { didNotRun = false }: AttemptNote = {},
+    { didNotRun = false }: CountOptions = {},
   ): Promise<{ stored: Promise<void> }> {
     const message = this.#state.messages.get(Number(messageId));
     if (message) {
@@ -155,7 +147,8 @@ export class MemoryInbox implements Inbox {
       for (const reply of replies) queueReply(state, message, reply);
       const [first] = repliesNow().slice(earlier);
       isSending = lease !== undefined && first !== undefined && !isBehind && this.#isHeld(lease);
-      if (first && isSending) Object.assign(first, { state: 'sending', attempts: 1, triedAt: state.time() });
+      if (first && isSending)
+        Object.assign(first, { state: 'sending', attempts: 1, attemptedAt: state.time() });
       if (end.state === 'dead' && reason) {
         state.addDeadLetter({
           accountId: message.accountId,
@@ -179,12 +172,12 @@ export class MemoryInbox implements Inbox {
   async deadLetterUnreadable(
     claim: ChatClaim,
     why: { reason: string; error: string },
-  ): Promise<Pick<PendingTurn, 'messageId' | 'accountId' | 'replyTo'> | undefined> {
+  ): Promise<string | undefined> {
     const chat = this.#claimed(claim);
     if (!chat) return undefined;
     const turn = this.#oldest(chat);
     if (turn) await this.finishTurn(turn.messageId, { state: 'dead', ...why, replies: [] });
-    return turn;
+    return turn?.messageId;
   }
 
   async mediaReference(messageId: string): Promise<string | undefined> {

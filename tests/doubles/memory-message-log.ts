@@ -85,8 +85,8 @@ export class MemoryMessageLog implements MessageLog {
       oldestMessageMs: Math.max(0, ...waiting.map(({ receivedAt }) => now - receivedAt.getTime())),
       replies,
       unacknowledged: open.filter(
-        ({ state, triedAt }) =>
-          state !== 'queued' && triedAt !== undefined && triedAt.getTime() <= now - ACK_TIMEOUT_MS,
+        ({ state, attemptedAt }) =>
+          state !== 'queued' && attemptedAt !== undefined && attemptedAt.getTime() <= now - ACK_TIMEOUT_MS,
       ).length,
       deadLetters: this.#state.deadLetters.filter((row) => stateOf(row) === 'open').length,
     };

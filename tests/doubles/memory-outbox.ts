@@ -1,7 +1,7 @@
 import { parseJid } from '../../router/src/core/chat-id.ts';
+import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { MessageReceipt } from '../../router/src/core/ports/chat-provider.ts';
-import type { ChatAddress, QueuedReply } from '../../router/src/core/ports/inbox.ts';
 import {
   ACKNOWLEDGED_LATE,
   type DeadReplyReason,
@@ -11,6 +11,7 @@ import {
   type OutboxState,
   type SentMessage,
 } from '../../router/src/core/ports/outbox.ts';
+import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import { chatOf } from './memory-chats.ts';
 import { queuedReplyOf } from './memory-inbox.ts';
 import type { MemoryReply, MemoryState } from './memory-state.ts';
@@ -86,7 +87,7 @@ export class MemoryOutbox implements Outbox {
         return false;
     }
     row.attempts += 1;
-    row.triedAt = this.#state.time();
+    row.attemptedAt = this.#state.time();
     row.delayedUntil = undefined;
     if (row.state !== 'sent') row.state = 'sending';
     return true;
@@ -144,8 +145,8 @@ export class MemoryOutbox implements Outbox {
       (row) =>
         row.accountId === accountId &&
         (row.state === 'sending' || row.state === 'sent') &&
-        row.triedAt !== undefined &&
-        (row.triedAt.getTime() <= nowMs - page.ackTimeoutMs || this.#wasTriedBeforeClockSetBack(row)),
+        row.attemptedAt !== undefined &&
+        (row.attemptedAt.getTime() <= nowMs - page.ackTimeoutMs || this.#wasAttemptedBeforeClockSetBack(row)),
     );
     return late.slice(0, page.limit).map((row) => {
       row.error = `WhatsApp has not acknowledged it in ${page.ackTimeoutMs} ms; it is sent again with the same id.`;
@@ -230,11 +231,11 @@ export class MemoryOutbox implements Outbox {
 
   #isHeld(row: MemoryReply): boolean {
     const isDelayed = row.delayedUntil !== undefined && row.delayedUntil.getTime() > this.#state.now();
-    return isDelayed && !this.#wasTriedBeforeClockSetBack(row);
+    return isDelayed && !this.#wasAttemptedBeforeClockSetBack(row);
   }
 
-  #wasTriedBeforeClockSetBack({ triedAt }: MemoryReply): boolean {
-    return triedAt !== undefined && triedAt.getTime() > this.#state.now() + 60_000;
+  #wasAttemptedBeforeClockSetBack({ attemptedAt }: MemoryReply): boolean {
+    return attemptedAt !== undefined && attemptedAt.getTime() > this.#state.now() + 60_000;
   }
 
   /** Whether the row, or an older row of its chat, is delayed. */

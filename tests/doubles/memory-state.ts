@@ -1,6 +1,6 @@
 import type { StoredMention } from '../../router/src/core/messages/chat-identity.ts';
+import type { MessageState } from '../../router/src/core/messages/inbound-message.ts';
 import type { MediaInfo } from '../../router/src/core/models.ts';
-import type { MessageState } from '../../router/src/core/ports/inbox.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 
 export interface MemoryChat {

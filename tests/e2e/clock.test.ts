@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SettableClock } from '../support/set-clock.ts';
 import { TestBed } from '../support/test-bed.ts';
@@ -59,8 +60,8 @@ describe('A clock that is set', () => {
     const bubbles = await ana.waitForReceived(4, 30_000);
     expect(bubbles.map(({ text }) => text)).toEqual(['one', 'two', 'three', 'four'].map((t) => `Echo: ${t}`));
     const orders = await bed.database
-      .prisma()
-      .message.findMany({ orderBy: { id: 'asc' }, select: { stanzaOrder: true } });
+      .open()
+      .query<{ stanzaOrder: bigint }>(sql`SELECT stanza_order AS "stanzaOrder" FROM message ORDER BY id`);
     const values = orders.map(({ stanzaOrder }) => stanzaOrder);
     expect(values).toEqual(values.toSorted((a, b) => Number(a - b)));
     expect(new Set(values).size).toBe(4);

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import sql from 'sql-template-tag';
 import { encodeAbiParameters, keccak256 } from 'viem';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiServer } from '../fixtures/abi-agent-server.js';
 import { specificationFunctions } from '../fixtures/abi-echo-types.js';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
+import { countRows } from '../support/database.ts';
 import { TestBed } from '../support/test-bed.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
@@ -402,13 +404,17 @@ describe('A file that an agent sends', () => {
       expect(fileIn(bubble as ReceivedMessage)).toEqual(png);
       expect(uploads).toHaveLength(uploaded + 1);
       // Messages without an ack before the crash are sent again and count as repeats.
-      const sent = { waMessageId: bubble?.id, ackedAt: { not: null } };
-      await expect.poll(() => bed.database.prisma().outbox.count({ where: sent })).toBe(1);
+      const sent = sql`outbox WHERE wa_message_id = ${bubble?.id} AND acked_at IS NOT NULL`;
+      await expect.poll(() => countRows(bed.database.open(), sent)).toBe(1);
     }
     const [last] = person.received.slice(-1);
     // The ack may arrive before a repeat sent meanwhile.
-    const row = await bed.database.prisma().outbox.findFirstOrThrow({ where: { waMessageId: last?.id } });
-    const repeats = row.attempts - 1;
+    const [row] = await bed.database
+      .open()
+      .query<{ repeats: number }>(
+        sql`SELECT attempts - 1 AS repeats FROM outbox WHERE wa_message_id = ${last?.id}`,
+      );
+    const repeats = row?.repeats ?? 0;
     await expect.poll(() => last?.repeats, { timeout: 20_000 }).toBe(repeats);
     person.askAgain(last?.id ?? '');
     await expect.poll(() => last?.repeats, { timeout: 20_000 }).toBe(repeats + 1);

@@ -1,5 +1,7 @@
+import sql from 'sql-template-tag';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { residentMb } from '../bench/statistics.ts';
+import { countRows } from '../support/database.ts';
 import { TestBed } from '../support/test-bed.ts';
 import { untilReached } from '../support/until.ts';
 import type { LogLine } from '../support/wa2ai-process.ts';
@@ -65,13 +67,13 @@ async function growthDuring(work: () => Promise<void>): Promise<number> {
 
 describe('The service', () => {
   it('deletes a pre-key after its use', async () => {
-    const prisma = bed.database.prisma();
-    const preKeys = () => prisma.authKey.count({ where: { category: 'pre-key' } });
+    const postgres = bed.database.open();
+    const preKeys = () => countRows(postgres, sql`auth_key WHERE category = 'pre-key'`);
     const before = await preKeys();
     const people = Array.from({ length: 10 }, () => bed.person());
     for (const person of people) await asks(person, 'hola');
     expect(await preKeys()).toBe(before - people.length);
-    const journal = await prisma.journal.count();
+    const journal = await countRows(postgres, sql`journal`);
     expect(journal).toBeLessThanOrEqual(people.length);
   });
 

@@ -39,7 +39,7 @@ describe('Several nodes on one database', () => {
       const ready = await nodes.node(name).api('GET', '/health/ready');
       expect(ready).toMatchObject({
         status: 200,
-        body: { node: name, holds: name === owner ? ['default'] : [] },
+        body: { node: name, accounts: name === owner ? ['default'] : [] },
       });
       const metrics = await (await fetch(`${nodes.node(name).url}/metrics`)).text();
       expect(metrics).toContain(`wa2ai_account_lease_epoch{account="default",node="${owner}"}`);

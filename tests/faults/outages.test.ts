@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import sql from 'sql-template-tag';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startEmbeddedPostgres } from '../../router/src/infra/storage/embedded/embedded-postgres.ts';
 import { inOneRun, runTrial, type TrialOptions, type TrialReport } from '../crash/trial.ts';
@@ -81,14 +82,14 @@ describe('People get every reply once and in order', () => {
   });
 
   it('when every connection to PostgreSQL is closed repeatedly', TIMEOUT, async () => {
-    const prisma = database.prisma();
+    const postgres = database.open();
     const report = await runTrial(
       trialOptions(),
       inOneRun(MESSAGES, async ({ conversations }) => {
         for (const _ of [1, 2, 3, 4]) {
-          await prisma.$queryRaw`
+          await postgres.query(sql`
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+            WHERE datname = current_database() AND pid <> pg_backend_pid()`);
           await conversations.untilAnswered(conversations.answered + 15, 45_000);
         }
       }),

@@ -46,6 +46,19 @@ it('a message can be followed by its stored id from its arrival to its reply', a
   }
 });
 
+it('every line of a chat has the same chat, also when its person writes under the number first and then under the LID', async () => {
+  await router.addRoute('*', agent.url);
+  const lid = '900000000000001';
+  const chat = { kind: 'person', phone: ana, lid } as const;
+  for (const replyTo of [`${ana}@s.whatsapp.net`, `${lid}@lid`]) {
+    await router.receive(inbound({ person: ana, text: 'hello', chat, replyTo }));
+  }
+  const ofChats = log.lines.filter(({ fields }) => fields.chat !== undefined);
+  expect(new Set(ofChats.map(({ fields }) => fields.chat)).size).toBe(1);
+  const received = log.lines.filter(({ message }) => message === 'message received');
+  expect(new Set(received.map(({ fields }) => fields.jidHash)).size).toBe(2);
+});
+
 it('a message whose agent fails can be followed through each attempt', async () => {
   await router.addRoute('*', 'http://127.0.0.1:1');
   await router.receive(inbound({ person: ana, text: 'one' }));

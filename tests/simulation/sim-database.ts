@@ -279,7 +279,7 @@ export class DatabaseSession {
         if (fence && isFenced && !this.#isHeld(fence)) {
           log.add('database', `refused ${statement} of ${process.name}: epoch ${fence.epoch} is over`);
           process.after(plan.responseMs, () => {
-            fence.lose('another node holds the account');
+            fence.lose('another node took the account');
             reject(new LeaseLostError(fence.accountId));
           });
           return;
@@ -332,7 +332,7 @@ export class DatabaseSession {
 /** The table of the row that a statement's first argument names. */
 const ROWS: Record<string, string> = {
   'inbox.finishTurn': 'message',
-  'inbox.noteAttempt': 'message',
+  'inbox.countAttempt': 'message',
   'outbox.markSending': 'outbox',
   'outbox.markSent': 'outbox',
   'outbox.markDead': 'outbox',

@@ -3,7 +3,7 @@ import { AccountEvents } from '../../router/src/core/cluster/account-events.ts';
 import { AccountRegistry } from '../../router/src/core/cluster/account-registry.ts';
 import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
 import { ClusterAccounts } from '../../router/src/core/cluster/cluster-view.ts';
-import { type HeldAccount, LeaseManager } from '../../router/src/core/cluster/lease-manager.ts';
+import { type ConnectedAccount, LeaseManager } from '../../router/src/core/cluster/lease-manager.ts';
 import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../../router/src/core/delivery/message-id.ts';
@@ -99,13 +99,13 @@ export class SimNode {
       nodeId,
       leases: session.leases,
       cluster: session.cluster,
-      hold: (fence) => this.#hold(fence),
+      connect: (fence) => this.#connect(fence),
       turns: () => this.#workers.turns,
       onView: (view) => {
         this.#accounts.seen(view);
         this.#workers.seen(view);
       },
-      nudgeOthers: () => this.#bus.publish({ kind: 'accounts-changed' }),
+      notifyOthers: () => this.#bus.publish({ kind: 'accounts-changed' }),
       connectedForMs: () => session.upForMs(),
       clock,
       monotonicMs: () => clock.monotonicMs(),
@@ -113,7 +113,7 @@ export class SimNode {
       log,
     });
     this.#bus.on('replies-queued', ({ accountId }) => this.#registry.delivery(accountId)?.pollQueue());
-    this.#bus.on('accounts-changed', () => this.#leases.nudge());
+    this.#bus.on('accounts-changed', () => this.#leases.checkNow());
     this.#bus.onBack(() => this.#greet());
     process.after(0, () => void this.#start());
   }
@@ -209,7 +209,7 @@ export class SimNode {
   }
 
   /** As `app/accounts` connects one account under its lease. */
-  async #hold(leased: Fence): Promise<HeldAccount> {
+  async #connect(leased: Fence): Promise<ConnectedAccount> {
     const { process, whatsAppOf, mediaServer, random, without } = this.#deps;
     const fence = without === 'fence' ? neverLost(leased) : leased;
     const { accountId } = fence;

@@ -50,7 +50,7 @@ const LINKED_CREDS = encodeCreds({
 const LEASE_TTL_MS = 15_000;
 /** Time without faults at the end of a simulation, in which everything must settle. */
 const CALM_LIMIT_MS = 400_000;
-const LOOK_EVERY_MS = 250;
+const CHECK_EVERY_MS = 250;
 /** Further time after everything has settled, in which nothing may change for the worse. */
 const AFTERMATH_MS = 5_000;
 const MAX_TRACED = 3;
@@ -186,7 +186,7 @@ class World {
     let isSettled = false;
     const look = () => {
       isSettled = this.#isSettled();
-      if (!isSettled) this.#time.after(LOOK_EVERY_MS, look);
+      if (!isSettled) this.#time.after(CHECK_EVERY_MS, look);
     };
     look();
     await this.#time.runUntil(this.#time.nowMs + CALM_LIMIT_MS, () => isSettled);

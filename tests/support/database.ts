@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import sql, { type Sql } from 'sql-template-tag';
 import { inject } from 'vitest';
 import { parseDataKeys } from '../../router/src/infra/storage/encryption/data-keys.ts';
 import { SecretCipher } from '../../router/src/infra/storage/encryption/secret-cipher.ts';
-import type { PrismaClient } from '../../router/src/infra/storage/generated/client.ts';
 import { Postgres, type PostgresOptions } from '../../router/src/infra/storage/postgres.ts';
 import { TEMPLATE_NAME } from './database-setup.ts';
 
@@ -16,11 +16,9 @@ export interface TestDatabase {
   url: string;
   /** New connections to it; `drop` closes them. */
   open(options?: PostgresOptions): Postgres;
-  /** A new Prisma client on it; `drop` ends it. */
-  prisma(options?: PostgresOptions): PrismaClient;
   /** Copies the database, as a backup would. There must be no connection to it. */
   copy(): Promise<TestDatabase>;
-  /** Closes the connections of `open` and `prisma`, throws out everyone else and removes the database. Idempotent. */
+  /** Closes the connections of `open`, throws out everyone else and removes the database. Idempotent. */
   drop(): Promise<void>;
 }
 
@@ -49,13 +47,20 @@ async function copyOf(template: string): Promise<TestDatabase> {
   return {
     url: url.href,
     open,
-    prisma: (given) => open(given).prisma,
     copy: () => copyOf(name),
     async drop() {
       await Promise.all(opened.splice(0).map((postgres) => postgres.close()));
       await asAdmin(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };
+}
+
+/** How many rows there are of a table, or of a table with a WHERE clause. */
+export async function countRows(postgres: Postgres, rows: Sql): Promise<number> {
+  const [found] = await postgres.query<{ count: number }>(
+    sql`SELECT count(*)::integer AS count FROM ${rows}`,
+  );
+  return found?.count ?? 0;
 }
 
 async function asAdmin(adminUrl: string, sql: string): Promise<void> {

@@ -5,7 +5,7 @@ import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
 import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
-import type { ChatClaim, QueuedReply } from '../../router/src/core/ports/inbox.ts';
+import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
 import type {
   DeadLetterQuery,
   DeadLetterRow,
@@ -17,6 +17,7 @@ import type {
 } from '../../router/src/core/ports/message-log.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import { type ExplainInput, explainRoute } from '../../router/src/core/routing/explain-route.ts';
+import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';

@@ -6,12 +6,12 @@ import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../../router/src/core/delivery/message-id.ts';
 import { replayDeadLetter } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { MediaError } from '../../router/src/core/errors.ts';
+import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import { receiveMessage } from '../../router/src/core/messages/receive-message.ts';
 import type { Environment, OutgoingMessage, RouteConfig } from '../../router/src/core/models.ts';
 import type { AutoReplyLoopSettings } from '../../router/src/core/policies/auto-reply-loop.ts';
 import { chatPolicies } from '../../router/src/core/policies/policies.ts';
 import type { ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
-import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import type { Logger } from '../../router/src/core/ports/logger.ts';
 import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
@@ -24,7 +24,7 @@ import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postg
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
-import { PrismaRouteStore } from '../../router/src/infra/storage/stores/prisma-route-store.ts';
+import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import type { TestDatabase } from './database.ts';
 import { quietLog } from './quiet-log.ts';
@@ -51,7 +51,7 @@ export function inbound(fields: Partial<InboundMessage> & { person: string; text
 export class TestRouter {
   readonly inbox: PostgresInbox;
   readonly outbox: PostgresOutbox;
-  readonly routes: PrismaRouteStore;
+  readonly routes: PostgresRouteStore;
   readonly log: PostgresMessageLog;
   readonly deadLetters: PostgresDeadLetters;
   readonly sent: OutgoingMessage[] = [];
@@ -66,7 +66,7 @@ export class TestRouter {
     const postgres = database.open({ poolSize: 10 });
     this.inbox = new PostgresInbox(postgres);
     this.outbox = new PostgresOutbox(postgres);
-    this.routes = new PrismaRouteStore(postgres);
+    this.routes = new PostgresRouteStore(postgres);
     this.log = new PostgresMessageLog(postgres);
     this.deadLetters = new PostgresDeadLetters(postgres);
     const provider: Pick<ChatProvider, 'accountId' | 'status' | 'send' | 'upload' | 'setTyping'> = {

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
 import type {
@@ -6,7 +7,6 @@ import type {
   ChatProvider,
   MessageReceipt,
 } from '../../router/src/core/ports/chat-provider.ts';
-import type { InboundMessage } from '../../router/src/core/ports/inbox.ts';
 import type { Journal } from '../../router/src/core/ports/journal.ts';
 import type { KeyStore } from '../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { AccountEvents } from '../core/cluster/account-events.ts';
-import { type HeldAccount, LeaseManager } from '../core/cluster/lease-manager.ts';
+import { type ConnectedAccount, LeaseManager } from '../core/cluster/lease-manager.ts';
 import { ReplyDelivery } from '../core/delivery/deliver-reply.ts';
 import type { Fence } from '../core/ports/account-lease.ts';
 import type { AccountStatus } from '../core/ports/chat-provider.ts';
@@ -60,13 +60,13 @@ export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager 
     nodeId,
     leases: new PostgresAccountLeases(postgres, { owner: nodeId, ttlMs: config.leaseTtlMs }),
     cluster,
-    hold: (fence) => holdAccount({ ...deps, onStatus }, fence),
+    connect: (fence) => connectAccount({ ...deps, onStatus }, fence),
     turns: () => workers.turns,
     onView: (view) => {
       accounts.seen(view);
       workers.seen(view);
     },
-    nudgeOthers: () => bus.publish({ kind: 'accounts-changed' }),
+    notifyOthers: () => bus.publish({ kind: 'accounts-changed' }),
     connectedForMs: () => bus.transport.upForMs,
     clock: systemClock,
     monotonicMs: () => performance.now(),
@@ -84,7 +84,7 @@ export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager 
     bus.publish({ kind: 'status-request' });
     pollOutbox();
   };
-  bus.on('accounts-changed', () => leases.nudge());
+  bus.on('accounts-changed', () => leases.checkNow());
   bus.onBack(announce);
   const stopping = new AbortController();
   return {
@@ -117,10 +117,10 @@ async function every(ms: number, stopping: AbortSignal, work: () => void): Promi
 }
 
 /** Connects one account under its lease: a provider, the delivery of its replies, and what both store. */
-async function holdAccount(
+async function connectAccount(
   deps: AccountsDeps & { onStatus(status: AccountStatus): void },
   fence: Fence,
-): Promise<HeldAccount> {
+): Promise<ConnectedAccount> {
   const { config, postgres, faults, registry } = deps;
   const { accountId } = fence;
   const log = deps.log.child({ mod: 'whatsapp', accountId });

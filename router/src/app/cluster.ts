@@ -17,7 +17,7 @@ export interface ClusterParts {
   bus: NodeBus<NodeConnection>;
   cluster: PostgresCluster;
   placement: ChatPlacement;
-  /** The accounts that this node holds. */
+  /** The accounts that this node runs. */
   registry: AccountRegistry;
   /** The accounts of all nodes. */
   accounts: ClusterAccounts;

@@ -35,7 +35,7 @@ export async function openStorage(config: Config, log: Logger): Promise<Part<Dat
     serverTrouble: () => database.trouble(),
     log: log.child({ mod: 'database' }),
   });
-  postgres.onError((error) => storage.note(error));
+  postgres.onError((error) => storage.reportError(error));
   const retention = new Retention({
     postgres,
     limits: config.retention,

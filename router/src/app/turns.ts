@@ -20,7 +20,7 @@ import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
 import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-history.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
-import { PrismaRouteStore } from '../infra/storage/stores/prisma-route-store.ts';
+import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import { downloadMedia } from '../providers/baileys/media/media-download.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
@@ -55,7 +55,7 @@ export function createTurns(
 ): Part<TurnParts> {
   const clock = systemClock;
   const inbox = faults.inbox(new PostgresInbox(postgres));
-  const routes = new PrismaRouteStore(postgres);
+  const routes = new PostgresRouteStore(postgres);
   const matcher = new RegexMatcher();
   const messageLog = new PostgresMessageLog(postgres, { ackTimeoutMs: config.ackTimeoutMs });
   const metrics = createMetrics({ messageLog });

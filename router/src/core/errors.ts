@@ -84,7 +84,7 @@ export class NotConnectedError extends Wa2aiError {
 /** This node has lost the lease of the account; nothing was stored or sent. */
 export class LeaseLostError extends StorageUnavailableError {
   constructor(accountId: string) {
-    super(`This node no longer holds WhatsApp account "${accountId}"; nothing was stored.`, {
+    super(`This node no longer runs WhatsApp account "${accountId}"; nothing was stored.`, {
       code: 'LEASE_LOST',
     });
   }
@@ -93,7 +93,7 @@ export class LeaseLostError extends StorageUnavailableError {
 /** No node that answers has the account connected; the command can be repeated. */
 export class AccountNotHeldError extends Wa2aiError {
   constructor(accountId: string, node?: string) {
-    const who = node === undefined ? 'No node holds' : `Node "${node}" did not answer for`;
+    const who = node === undefined ? 'No node runs' : `Node "${node}" did not answer for`;
     super('ACCOUNT_NOT_HELD', 'retry', `${who} WhatsApp account "${accountId}" at this moment; try again.`);
   }
 }

@@ -35,7 +35,7 @@ export function backoffMs(input: BackoffInput): number {
   return Math.floor(draw * Math.min(maxMs, baseMs * 2 ** doublings));
 }
 
-/** Wait after the `attempt`-th try (from 1) while the database does not answer, in milliseconds: grows to five seconds. */
+/** Wait after the `attempt`-th attempt (from 1) while the database does not answer, in milliseconds: grows to five seconds. */
 export function storageRetryMs(attempt: number): number {
   return Math.min(500 * attempt, 5_000);
 }

@@ -178,7 +178,7 @@ export class HttpAgentClient implements AgentClient {
       const timeout = attempt.limited.aborted ? { timeout: true } : {};
       attempt.log?.error({ ...fields, ...timeout }, 'ADK message failed');
       if (error instanceof AgentUnavailableError && error.mayHaveRun)
-        this.#state.noteDoubt(attempt.sessionKey, attempt.run.waMessageId);
+        this.#state.addDoubt(attempt.sessionKey, attempt.run.waMessageId);
       if (error.disposition !== 'uncertain') throw error;
       return await this.#settle(attempt, error);
     }
@@ -195,7 +195,7 @@ export class HttpAgentClient implements AgentClient {
 
   /** Ends an attempt whose run may have happened: with a late answer, as never started, or with `failure`. */
   async #settle(attempt: AdkAttempt, failure: Wa2aiError): Promise<AgentResponse> {
-    this.#state.noteDoubt(attempt.sessionKey, attempt.run.waMessageId);
+    this.#state.addDoubt(attempt.sessionKey, attempt.run.waMessageId);
     // The contract's spelling has no field that marks the message, so its run cannot be found.
     if (attempt.inFlight === 'snake' || this.#lateAnswerMs <= 0) throw failure;
     const found = await this.#watch(attempt, this.#lateAnswerMs);

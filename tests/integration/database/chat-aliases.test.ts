@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { aliasesOf } from '../../../router/src/infra/storage/stores/chat-aliases.ts';
@@ -8,13 +9,9 @@ let postgres: Postgres;
 beforeAll(async () => {
   database = await createTestDatabase();
   postgres = database.open();
-  await postgres.prisma.lidMapping.createMany({
-    data: [
-      { accountId: 'a', lid: '111', phone: '5493777000111' },
-      { accountId: 'a', lid: '112', phone: '5493777000111' },
-      { accountId: 'b', lid: '999', phone: '5493777000111' },
-    ],
-  });
+  await postgres.execute(sql`
+    INSERT INTO lid_mapping (account_id, lid, phone) VALUES
+      ('a', '111', '5493777000111'), ('a', '112', '5493777000111'), ('b', '999', '5493777000111')`);
 });
 afterAll(() => database.drop());
 

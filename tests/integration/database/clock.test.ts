@@ -1,6 +1,6 @@
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NodeConnection } from '../../../router/src/infra/storage/connections/node-connection.ts';
-import type { PrismaClient } from '../../../router/src/infra/storage/generated/client.ts';
 import type { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { PostgresCluster } from '../../../router/src/infra/storage/stores/postgres-cluster.ts';
 import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
@@ -12,11 +12,9 @@ const MINUTE_MS = 60_000;
 
 let database: TestDatabase;
 let postgres: Postgres;
-let prisma: PrismaClient;
 beforeAll(async () => {
   database = await createTestDatabase();
   postgres = database.open();
-  prisma = postgres.prisma;
 });
 afterAll(() => database.drop());
 
@@ -31,8 +29,8 @@ describe('the clock of the database server', () => {
       const outbox = new PostgresOutbox(postgres);
       const { row } = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
       await outbox.markSending(row.id);
-      await prisma.$executeRaw`
-        UPDATE outbox SET tried_at = now() + interval '5 hours' WHERE id = ${BigInt(row.id)}`;
+      await postgres.execute(sql`
+        UPDATE outbox SET attempted_at = now() + interval '5 hours' WHERE id = ${BigInt(row.id)}`);
       const overdue = () => outbox.overdue(account, { ackTimeoutMs: MINUTE_MS, limit: 5 });
       expect(await overdue()).toMatchObject([{ reply: { outboxId: row.id }, attempts: 1 }]);
       await outbox.markSending(row.id);
@@ -46,9 +44,9 @@ describe('the clock of the database server', () => {
       await outbox.markSending(row.id);
       await outbox.delay(row.id, MINUTE_MS, 'Not uploaded.');
       expect(await outbox.queued(account, 5)).toEqual([]);
-      await prisma.$executeRaw`
-        UPDATE outbox SET tried_at = tried_at + interval '5 hours',
-          delayed_until = delayed_until + interval '5 hours' WHERE id = ${BigInt(row.id)}`;
+      await postgres.execute(sql`
+        UPDATE outbox SET attempted_at = attempted_at + interval '5 hours',
+          delayed_until = delayed_until + interval '5 hours' WHERE id = ${BigInt(row.id)}`);
       expect(await outbox.queued(account, 5)).toMatchObject([{ outboxId: row.id }]);
       expect(await outbox.undelivered(account, { limit: 5 })).toMatchObject([{ outboxId: row.id }]);
       expect(await outbox.markSending(row.id)).toBe(true);
@@ -78,19 +76,21 @@ describe('the clock of the database server', () => {
     it.each(['-5 hours', '5 hours'])('does not affect a live node (%s)', async (shift) => {
       await beat();
       expect(await isAlive()).toBe(true);
-      await prisma.$executeRaw`
-        UPDATE node SET seen_at = seen_at + ${shift}::text::interval WHERE id = ${own.nodeId}`;
+      await postgres.execute(sql`
+        UPDATE node SET seen_at = seen_at + ${shift}::text::interval WHERE id = ${own.nodeId}`);
       await beat();
       expect(await isAlive()).toBe(true);
-      const { seenAt } = await prisma.node.findUniqueOrThrow({ where: { id: own.nodeId } });
-      expect(Math.abs(seenAt.getTime() - Date.now())).toBeLessThan(MINUTE_MS);
+      const [row] = await postgres.query<{ seenAt: Date }>(
+        sql`SELECT seen_at AS "seenAt" FROM node WHERE id = ${own.nodeId}`,
+      );
+      expect(Math.abs(Number(row?.seenAt) - Date.now())).toBeLessThan(MINUTE_MS);
     });
 
     it('does not show a hung node as live for hours', async () => {
       await beat();
       // Its connection is open but it sends no heartbeat; another node observes it.
-      await prisma.$executeRaw`
-        UPDATE node SET seen_at = seen_at + interval '5 hours' WHERE id = ${own.nodeId}`;
+      await postgres.execute(sql`
+        UPDATE node SET seen_at = seen_at + interval '5 hours' WHERE id = ${own.nodeId}`);
       const other = new PostgresCluster(postgres, { ...own, nodeId: anAccount(), lockKey: 1 }, 15_000);
       const view = await other.beat({ turns: 0, isDraining: false });
       expect(view.nodes.find(({ nodeId }) => nodeId === own.nodeId)).toMatchObject({ isAlive: false });

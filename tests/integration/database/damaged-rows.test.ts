@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ChatClaim } from '../../../router/src/core/ports/inbox.ts';
 import { DAMAGED_VALUE } from '../../../router/src/core/ports/key-store.ts';
@@ -16,7 +17,7 @@ import { PostgresJournal } from '../../../router/src/infra/storage/stores/postgr
 import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
-import { PrismaRouteStore } from '../../../router/src/infra/storage/stores/prisma-route-store.ts';
+import { PostgresRouteStore } from '../../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { StorageDamagedError } from '../../../router/src/infra/storage/stores/storage-errors.ts';
 import { applyMigrations } from '../../../router/src/infra/storage/upkeep/migrations.ts';
 import { aMessage, aPerson, aReply, NODE, newClaimOf } from '../../contracts/adapters.ts';
@@ -85,7 +86,7 @@ async function fill(): Promise<void> {
     journal: [entry('b', 2n, 'whole'), entry('c', 3n, 'whole')],
   });
 
-  const routes = new PrismaRouteStore(postgres);
+  const routes = new PostgresRouteStore(postgres);
   const route = {
     accountId: ACCOUNT,
     agentEndpoint: 'http://127.0.0.1:1',
@@ -119,8 +120,8 @@ async function fill(): Promise<void> {
 
 /** The file of the long values of a table, relative to the data folder. */
 async function fileOfLongValues(table: string): Promise<string> {
-  const [row] = await postgres.prisma.$queryRaw<Array<{ path: string }>>`
-    SELECT pg_relation_filepath(reltoastrelid) AS path FROM pg_class WHERE oid = ${table}::regclass`;
+  const [row] = await postgres.query<{ path: string }>(sql`
+    SELECT pg_relation_filepath(reltoastrelid) AS path FROM pg_class WHERE oid = ${table}::regclass`);
   return row?.path ?? '';
 }
 
@@ -161,7 +162,7 @@ describe('one damaged row', () => {
   });
 
   it('of the routes is reported with the reason, and the other routes apply', async () => {
-    const routes = new PrismaRouteStore(postgres);
+    const routes = new PostgresRouteStore(postgres);
     const damage = 'the database cannot read its config';
     const query = { accountId: ACCOUNT, environment: 'lab' as const, channelIds: [ana.phone] };
     for (const found of [await routes.candidates(query), await routes.list()]) {

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { NodeConnection } from '../../../router/src/infra/storage/connections/node-connection.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -78,9 +79,9 @@ describe('messages between nodes', () => {
       onBack: isBack,
     });
     await node.start();
-    await database.prisma().$queryRaw`
+    await database.open().query(sql`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name LIKE '% node'`;
+      WHERE datname = current_database() AND application_name LIKE '% node'`);
     await back;
     node.publish('back');
     await expect.poll(() => heard).toEqual(['back']);

@@ -11,7 +11,7 @@ import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres
 import { PostgresJournal } from '../../../router/src/infra/storage/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
-import { PrismaRouteStore } from '../../../router/src/infra/storage/stores/prisma-route-store.ts';
+import { PostgresRouteStore } from '../../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { aMessage, answered, aPerson, aReply } from '../../contracts/adapters.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog } from '../../support/quiet-log.ts';
@@ -91,7 +91,7 @@ async function store(secrets: SecretCipher): Promise<Ids> {
   );
   const outboxId = reply?.outboxId ?? '';
   await new PostgresOutbox(postgres).keepContent(outboxId, Buffer.from(SECRETS.upload));
-  const route = await new PrismaRouteStore(postgres).create({
+  const route = await new PostgresRouteStore(postgres).create({
     accountId: 'a',
     channelId: '*',
     agentEndpoint: 'http://127.0.0.1:8000',
@@ -114,7 +114,7 @@ interface Ids {
 /** Reads the same values back through the stores. */
 async function read(postgres: Postgres, { messageId, outboxId, routeId }: Ids): Promise<typeof SECRETS> {
   const keys = new PostgresKeyStore(postgres);
-  const route = await new PrismaRouteStore(postgres).get(routeId);
+  const route = await new PostgresRouteStore(postgres).get(routeId);
   const keyValue = async (category: string, keyId: string) =>
     (await keys.read(scope, [{ category, keyId }]))[0]?.value ?? '';
   const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString();

@@ -2,7 +2,6 @@ import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RetentionDays } from '../../../router/src/config/config.ts';
 import { DbosTasks } from '../../../router/src/infra/engine/dbos-tasks.ts';
-import type { PrismaClient } from '../../../router/src/infra/storage/generated/client.ts';
 import type { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { PostgresAccountStore } from '../../../router/src/infra/storage/stores/postgres-account-store.ts';
 import { PostgresDeadLetters } from '../../../router/src/infra/storage/stores/postgres-dead-letters.ts';
@@ -12,7 +11,7 @@ import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/pos
 import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { Retention } from '../../../router/src/infra/storage/upkeep/retention.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, NODE } from '../../contracts/adapters.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { countRows, createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 
@@ -28,7 +27,6 @@ const limits: RetentionDays = {
 
 let database: TestDatabase;
 let postgres: Postgres;
-let prisma: PrismaClient;
 let inbox: PostgresInbox;
 let outbox: PostgresOutbox;
 let log: PostgresMessageLog;
@@ -37,7 +35,6 @@ let accountId: string;
 beforeAll(async () => {
   database = await createTestDatabase();
   postgres = database.open();
-  prisma = postgres.prisma;
   inbox = new PostgresInbox(postgres);
   outbox = new PostgresOutbox(postgres);
   log = new PostgresMessageLog(postgres);
@@ -92,12 +89,12 @@ async function answeredMessage(state: 'acked' | 'sent' = 'acked') {
 describe('retention', () => {
   it('removes nodes that ended an hour ago without leaving', async () => {
     for (const [id, minutes] of Object.entries({ 'gone-long': 61, 'gone-now': 59 })) {
-      await prisma.$executeRaw`
+      await postgres.execute(sql`
         INSERT INTO node (id, lock_key, host, url, version, seen_at)
-        VALUES (${id}, 7, 'h', '', '0', now() - ${minutes}::integer * interval '1 minute')`;
+        VALUES (${id}, 7, 'h', '', '0', now() - ${minutes}::integer * interval '1 minute')`);
     }
     await runIn(0);
-    const left = await prisma.$queryRaw<Array<{ id: string }>>`SELECT id FROM node WHERE id LIKE 'gone-%'`;
+    const left = await postgres.query<{ id: string }>(sql`SELECT id FROM node WHERE id LIKE 'gone-%'`);
     expect(left).toEqual([{ id: 'gone-now' }]);
   });
 
@@ -130,13 +127,13 @@ describe('retention', () => {
     await outbox.recordReceipts(accountId, [
       { waMessageId: file.waMessageId, state: 'acked', atMs: Date.now() },
     ]);
-    const outboxId = BigInt(row?.outboxId ?? 0);
+    const files = () => countRows(postgres, sql`outbox_file WHERE outbox_id = ${row?.outboxId}::bigint`);
     await runIn(29);
-    expect(await prisma.outboxFile.count({ where: { outboxId } })).toBe(1);
+    expect(await files()).toBe(1);
     await runIn(91);
-    expect(await prisma.outboxFile.count({ where: { outboxId } })).toBe(0);
-    const kept = await prisma.message.findUniqueOrThrow({ where: { id: BigInt(messageId) } });
-    expect(kept).toMatchObject({ media: null, mediaRef: null });
+    expect(await files()).toBe(0);
+    const kept = sql`SELECT media, media_ref FROM message WHERE id = ${messageId}::bigint`;
+    expect(await postgres.query(kept)).toEqual([{ media: null, media_ref: null }]);
     expect((await runIn(91)).text).toBe(0);
   });
 
@@ -176,26 +173,32 @@ describe('retention', () => {
 
   it('removes records of ended tasks with their inputs and steps', async () => {
     const rowsOf = async (id: string) => {
-      const [row] = await prisma.$queryRaw<Array<{ rows: number }>>`
+      const [row] = await postgres.query<{ rows: number }>(sql`
         SELECT count(*)::integer AS rows FROM (
           SELECT workflow_uuid FROM dbos.workflow_status UNION ALL SELECT workflow_uuid FROM dbos.workflow_input
           UNION ALL SELECT workflow_uuid FROM dbos.workflow_output
-          UNION ALL SELECT workflow_uuid FROM dbos.operation_outputs) AS w WHERE workflow_uuid = ${id}`;
+          UNION ALL SELECT workflow_uuid FROM dbos.operation_outputs) AS w WHERE workflow_uuid = ${id}`);
       return row?.rows ?? 0;
     };
     for (const [id, status] of [
       ['ended', 'SUCCESS'],
       ['still-runs', 'PENDING'],
     ] as const) {
-      await prisma.$executeRaw`INSERT INTO dbos.workflow_status (workflow_uuid, status, name, created_at, updated_at)
-        VALUES (${id}, ${status}, 'delete-account', 1, 1)`;
-      await prisma.$executeRaw`INSERT INTO dbos.workflow_input (workflow_uuid, inputs) VALUES (${id}, '[]')`;
-      await prisma.$executeRaw`INSERT INTO dbos.workflow_output (workflow_uuid, output) VALUES (${id}, '1')`;
-      await prisma.$executeRaw`INSERT INTO dbos.operation_outputs (workflow_uuid, function_id) VALUES (${id}, 0)`;
+      await postgres.execute(sql`INSERT INTO dbos.workflow_status (workflow_uuid, status, name, created_at, updated_at)
+        VALUES (${id}, ${status}, 'delete-account', 1, 1)`);
+      await postgres.execute(
+        sql`INSERT INTO dbos.workflow_input (workflow_uuid, inputs) VALUES (${id}, '[]')`,
+      );
+      await postgres.execute(
+        sql`INSERT INTO dbos.workflow_output (workflow_uuid, output) VALUES (${id}, '1')`,
+      );
+      await postgres.execute(
+        sql`INSERT INTO dbos.operation_outputs (workflow_uuid, function_id) VALUES (${id}, 0)`,
+      );
     }
     expect((await runIn(2)).workflows).toBeGreaterThan(0);
     expect([await rowsOf('ended'), await rowsOf('still-runs')]).toEqual([0, 4]);
-    await prisma.$executeRaw`DELETE FROM dbos.workflow_status WHERE workflow_uuid = 'still-runs'`;
+    await postgres.execute(sql`DELETE FROM dbos.workflow_status WHERE workflow_uuid = 'still-runs'`);
   });
 
   it('removes keys that a logout set aside, and none in use', async () => {
@@ -234,13 +237,13 @@ describe('retention', () => {
       { puts: [], deletes: [], journal },
     );
     await runIn(8);
-    const left = await prisma.journal.findMany({ where: { accountId } });
-    expect(left.map((row) => row.waMessageId)).toEqual(['NOT-STORED']);
+    const left = sql`SELECT wa_message_id FROM journal WHERE account_id = ${accountId}`;
+    expect(await postgres.query(left)).toEqual([{ wa_message_id: 'NOT-STORED' }]);
   });
 
   it('removes all due rows in batches', async () => {
-    await prisma.$executeRaw`INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
-      SELECT ${accountId}, 0, n, 'x', 'x', 0 FROM generate_series(1, 1234) AS n`;
+    await postgres.execute(sql`INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
+      SELECT ${accountId}, 0, n, 'x', 'x', 0 FROM generate_series(1, 1234) AS n`);
     const clock = new FakeClock(Date.now() + 61 * DAY_MS);
     const run = new Retention({ postgres, limits, clock, log: quietLog }).runOnce();
     for (let batches = 0; batches < 2; batches++) {
@@ -256,38 +259,37 @@ describe('retention', () => {
     const change = { puts: [{ category: 'session', keyId: 'x', value: '1' }], deletes: [], journal: [] };
     await new PostgresKeyStore(postgres).commit({ accountId, generation: 1 }, change);
     await accounts.nextGeneration(accountId);
-    await prisma.$executeRawUnsafe('ALTER TABLE dead_letter RENAME TO away');
+    await postgres.execute(sql`ALTER TABLE dead_letter RENAME TO away`);
     try {
       const removed = await runIn(31);
       expect(removed).toHaveProperty('oldKeys');
       expect(removed).not.toHaveProperty('deadLetters');
     } finally {
-      await prisma.$executeRawUnsafe('ALTER TABLE away RENAME TO dead_letter');
+      await postgres.execute(sql`ALTER TABLE away RENAME TO dead_letter`);
     }
-    expect(await prisma.authKey.count({ where: { accountId } })).toBe(0);
+    expect(await countRows(postgres, sql`auth_key WHERE account_id = ${accountId}`)).toBe(0);
   });
 
   it('does not read the rows that it keeps', async () => {
     const own = await createTestDatabase();
     try {
       const connection = own.open({ poolSize: 1 });
-      const client = connection.prisma;
       const { chatId } = await new PostgresInbox(connection).add(aMessage('a', aPerson()), NODE);
-      await client.$executeRaw`
+      await connection.execute(sql`
         INSERT INTO message (account_id, chat_id, wa_message_id, kind, text, state, stanza_order, sent_at, finished_at)
-        SELECT 'a', ${BigInt(chatId)}, 'M' || i, 'text', 'hello', 'answered', i, now(), now() FROM generate_series(1, 5000) i`;
-      await client.$executeRaw`
+        SELECT 'a', ${BigInt(chatId)}, 'M' || i, 'text', 'hello', 'answered', i, now(), now() FROM generate_series(1, 5000) i`);
+      await connection.execute(sql`
         INSERT INTO outbox (account_id, chat_id, wa_message_id, to_jid, text, state, acked_at)
-        SELECT 'a', ${BigInt(chatId)}, 'R' || i, 'a@lid', 'hello', 'read', now() FROM generate_series(1, 5000) i`;
-      await client.$executeRaw`
+        SELECT 'a', ${BigInt(chatId)}, 'R' || i, 'a@lid', 'hello', 'read', now() FROM generate_series(1, 5000) i`);
+      await connection.execute(sql`
         INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
-        SELECT 'a', ${BigInt(chatId)}, i, 'x', 'x', 0 FROM generate_series(1, 5000) i`;
-      await client.$executeRawUnsafe('VACUUM ANALYZE message, outbox, dead_letter');
+        SELECT 'a', ${BigInt(chatId)}, i, 'x', 'x', 0 FROM generate_series(1, 5000) i`);
+      await connection.execute(sql`VACUUM ANALYZE message, outbox, dead_letter`);
       const rowsRead = async () => {
-        await client.$executeRaw`SELECT pg_stat_force_next_flush()`;
-        const [{ rows } = { rows: 0 }] = await client.$queryRaw<[{ rows: number }]>`
+        await connection.execute(sql`SELECT pg_stat_force_next_flush()`);
+        const [{ rows } = { rows: 0 }] = await connection.query<{ rows: number }>(sql`
           SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::float8 AS rows FROM pg_stat_user_tables
-          WHERE relname IN ('message', 'outbox', 'dead_letter')`;
+          WHERE relname IN ('message', 'outbox', 'dead_letter')`);
         return rows;
       };
       const before = await rowsRead();

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
+import sql from 'sql-template-tag';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageTroubleError, StorageUnavailableError } from '../../../router/src/core/errors.ts';
 import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { migrationNames } from '../../../router/src/infra/storage/upkeep/migrations.ts';
 import { StorageCheck } from '../../../router/src/infra/storage/upkeep/storage-check.ts';
 import { TABLES } from '../../../router/src/infra/storage/upkeep/table-privileges.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { countRows, createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { asOwner, createRole, type DatabaseRole } from '../../support/database-role.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
 
@@ -23,7 +24,7 @@ beforeEach(async () => {
   end = () => postgres.close();
   const migrations = await migrationNames(join(import.meta.dirname, '../../../prisma'));
   check = new StorageCheck({ postgres, nodeId: 'n1', migrations, log });
-  postgres.onError((error) => check.note(error));
+  postgres.onError((error) => check.reportError(error));
 });
 
 afterEach(async () => {
@@ -46,10 +47,13 @@ async function found(): Promise<{ trouble: string; message: string } | undefined
 
 describe('the check of a database', () => {
   it('contains each table of the migrations', async () => {
-    const { rows } = await database.prisma().$queryRaw<Array<{ name: string }>>`
+    const { rows } = await database
+      .open()
+      .query<{ name: string }>(sql`
         SELECT table_name AS name FROM information_schema.tables
         WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> '_prisma_migrations'
-        ORDER BY table_name`.then((rows) => ({ rows }));
+        ORDER BY table_name`)
+      .then((rows) => ({ rows }));
     expect(rows.map(({ name }) => name)).toEqual([...TABLES]);
   });
 
@@ -136,7 +140,9 @@ describe('the check of a database', () => {
       'CREATE TRIGGER full_disk BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION full_disk()',
     );
     expect(await found()).toBeUndefined();
-    check.note(Object.assign(new Error('could not extend file'), { code: '53100', severity: 'ERROR' }));
+    check.reportError(
+      Object.assign(new Error('could not extend file'), { code: '53100', severity: 'ERROR' }),
+    );
     for (const _ of [1, 2]) {
       expect(await found()).toMatchObject({
         trouble: 'full',
@@ -145,7 +151,7 @@ describe('the check of a database', () => {
     }
     await asOwner(database, 'DROP TRIGGER full_disk ON journal');
     expect(await found()).toBeUndefined();
-    expect(await database.prisma().journal.count()).toBe(0);
+    expect(await countRows(database.open(), sql`journal`)).toBe(0);
   });
 
   it('distinguishes a database that does not respond from one that reports an error', async () => {

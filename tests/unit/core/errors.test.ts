@@ -66,7 +66,7 @@ describe('StorageTroubleError', () => {
 describe('the errors of an account', () => {
   it('name the account, and the node if one did not answer', () => {
     expect(new LeaseLostError('sales').message).toContain('"sales"');
-    expect(new AccountNotHeldError('sales').message).toMatch(/^No node holds WhatsApp account "sales"/);
+    expect(new AccountNotHeldError('sales').message).toMatch(/^No node runs WhatsApp account "sales"/);
     expect(new AccountNotHeldError('sales', 'n2').message).toMatch(/^Node "n2" did not answer for .*"sales"/);
   });
 });

@@ -39,11 +39,9 @@ describe('npm ci --omit=dev', () => {
     expect(megabytes).toBeLessThan(MAX_MEGABYTES);
   });
 
-  it('installs neither the Prisma command line, nor TypeScript, nor what they pull in', () => {
+  it('installs neither Prisma, nor TypeScript, nor what they pull in', () => {
     const names = productionPackages().map((path) => path.replace(/^.*node_modules\//, ''));
-    expect(names).toContain('@prisma/adapter-pg');
-    for (const name of ['prisma', '@prisma/client', 'typescript', 'effect', 'react-dom', 'elkjs']) {
-      expect(names).not.toContain(name);
-    }
+    expect(names.filter((name) => name.includes('prisma'))).toEqual([]);
+    for (const name of ['typescript', 'effect', 'react-dom', 'elkjs']) expect(names).not.toContain(name);
   });
 });

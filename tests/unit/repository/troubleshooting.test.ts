@@ -15,6 +15,11 @@ const sources = readdirSync(join(repositoryRoot, 'router/src'), { recursive: tru
   .map((path) => readFileSync(join(repositoryRoot, 'router/src', path), 'utf8'))
   .join('\n');
 
+const functions = readdirSync(join(repositoryRoot, 'prisma/functions'))
+  .filter((path) => path.endsWith('.sql'))
+  .map((path) => readFileSync(join(repositoryRoot, 'prisma/functions', path), 'utf8'))
+  .join('\n');
+
 /** Codes in the source that belong to Node.js, PostgreSQL and DBOS. */
 const OTHERS =
   /^(E[A-Z]+|E[A-Z]+_[A-Z]+|UND_ERR_\w+|ERR_\w+|PG_VERSION|MAX_RECOVERY_ATTEMPTS_EXCEEDED|RESOURCE_EXHAUSTED)$/;
@@ -33,7 +38,8 @@ function reasonsOfSource(): string[] {
   const unions = [...sources.matchAll(/type \w*Reason =([^;]+);/g)].map(([, union = '']) => union);
   const named = unions.flatMap((union) => [...union.matchAll(/'([a-z][a-z-]*)'/g)]);
   const stored = [...sources.matchAll(/\breason: [`']([a-z]+(?:-[a-z]+)+)/g)];
-  return [...new Set([...named, ...stored].map(([, reason = '']) => reason))].sort();
+  const assigned = [...functions.matchAll(/reason\s*:?=\s*'([a-z-]+)'/g)];
+  return [...new Set([...named, ...stored, ...assigned].map(([, reason = '']) => reason))].sort();
 }
 
 describe('docs/troubleshooting.md', () => {
@@ -46,7 +52,9 @@ describe('docs/troubleshooting.md', () => {
 
   it('has an entry for every reason of a message or reply', () => {
     const reasons = reasonsOfSource();
-    expect(reasons).toEqual(expect.arrayContaining(['no-route', 'too-old', 'agent-empty', 'send-failed']));
+    expect(reasons).toEqual(
+      expect.arrayContaining(['no-route', 'too-old', 'agent-empty', 'send-failed', 'edit-applied']),
+    );
     expect(reasons.filter((reason) => !anchors.includes(anchorOf(reason)))).toEqual([]);
   });
 

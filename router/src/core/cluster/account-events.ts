@@ -1,9 +1,9 @@
 import { LeaseLostError } from '../errors.ts';
+import type { InboundMessage } from '../messages/inbound-message.ts';
 import { type ReceiveDeps, receiveMessage } from '../messages/receive-message.ts';
 import { applySelfChatRule, type SelfChatDeps } from '../messages/self-chat.ts';
 import type { Fence } from '../ports/account-lease.ts';
 import type { AccountStatus, MessageReceipt, ProviderEvents } from '../ports/chat-provider.ts';
-import type { InboundMessage } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { AccountRegistry } from './account-registry.ts';
@@ -20,7 +20,7 @@ export interface AccountEventsDeps extends Omit<ReceiveDeps, 'log'>, SelfChatDep
   log: Logger;
 }
 
-/** What happens when the connection of one held account reports something. */
+/** What happens when the connection of an account of this node reports something. */
 export class AccountEvents implements ProviderEvents {
   readonly #deps: AccountEventsDeps;
   #wasConnected = false;

@@ -3,15 +3,15 @@ import type { ClusterView } from '../ports/cluster.ts';
 /** How long a process must look dead before its accounts are taken: its connection may break and come back. */
 export const DEAD_FOR_MS = 300;
 /** Each node with fewer accounts gets this long to take a free one first. */
-export const COURTESY_MS = 250;
+export const RANK_DELAY_MS = 250;
 
 /** The number of accounts of each live node that does not drain. */
 export function sharesOf(view: ClusterView): Map<string, number> {
   const shares = new Map<string, number>();
   for (const node of view.nodes) if (node.isAlive && !node.isDraining) shares.set(node.nodeId, 0);
-  for (const { holder, availability } of view.accounts) {
-    const share = holder && availability === 'held' ? shares.get(holder.nodeId) : undefined;
-    if (holder && share !== undefined) shares.set(holder.nodeId, share + 1);
+  for (const { owner, availability } of view.accounts) {
+    const share = owner && availability === 'owned' ? shares.get(owner.nodeId) : undefined;
+    if (owner && share !== undefined) shares.set(owner.nodeId, share + 1);
   }
   return shares;
 }
@@ -24,7 +24,7 @@ export function ranksOf(view: ClusterView, nodeId: string): Map<string, number> 
   const shares = sharesOf(view);
   const ranks = new Map<string, number>();
   for (const { accountId, availability } of view.accounts) {
-    if (availability === 'held') continue;
+    if (availability === 'owned') continue;
     const order = [...shares].sort(([a, m], [b, n]) => m - n || (a < b ? -1 : 1)).map(([node]) => node);
     ranks.set(accountId, Math.max(0, order.indexOf(nodeId)));
     const first = order[0];
@@ -35,14 +35,14 @@ export function ranksOf(view: ClusterView, nodeId: string): Map<string, number> 
 
 /**
  * An account that this node should release so that a node with fewer takes it; undefined when the shares are even or an
- * account is not held yet. Only the node with the most accounts releases one, so that one moves at a time. Pure.
+ * account has no node yet. Only the node with the most accounts releases one, so that one moves at a time. Pure.
  */
 export function accountToGive(view: ClusterView, nodeId: string): string | undefined {
-  if (view.accounts.some(({ availability }) => availability !== 'held')) return undefined;
+  if (view.accounts.some(({ availability }) => availability !== 'owned')) return undefined;
   const shares = sharesOf(view);
   const own = shares.get(nodeId) ?? 0;
   const fewest = Math.min(...shares.values());
   const isFullest = [...shares].every(([other, share]) => share < own || (share === own && other >= nodeId));
   if (!isFullest || own - fewest < 2) return undefined;
-  return view.accounts.find(({ holder }) => holder?.nodeId === nodeId)?.accountId;
+  return view.accounts.find(({ owner }) => owner?.nodeId === nodeId)?.accountId;
 }

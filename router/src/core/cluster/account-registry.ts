@@ -1,13 +1,13 @@
 import type { ReplyDelivery } from '../delivery/deliver-reply.ts';
 import type { AccountStatus, ChatProvider } from '../ports/chat-provider.ts';
 
-/** An account that this node holds: its connection, and the delivery of its replies. */
+/** An account that this node runs: its connection, and the delivery of its replies. */
 export interface RegisteredAccount {
   provider: ChatProvider;
   delivery: ReplyDelivery;
 }
 
-/** The accounts that this node holds, by account id. */
+/** The accounts that this node runs, by account id. */
 export class AccountRegistry {
   readonly #accounts = new Map<string, RegisteredAccount>();
 

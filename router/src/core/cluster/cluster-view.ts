@@ -9,7 +9,7 @@ import { nextActionOf } from './account-state.ts';
 import type { NodeBus, NodeMessage } from './node-bus.ts';
 
 export interface ClusterAccountsDeps {
-  /** The accounts that this node holds. */
+  /** The accounts that this node runs. */
   registry: AccountRegistry;
   bus: NodeBus;
   cluster: Pick<Cluster, 'addAccount'>;
@@ -36,7 +36,7 @@ const DOUBT_MS = 3_000;
 
 /**
  * All accounts of the database on whichever node: the status of own accounts directly, of others as their nodes publish
- * it. A command for an account is sent to the node that holds it.
+ * it. A command for an account is sent to the node that runs it.
  */
 export class ClusterAccounts implements AccountControl {
   readonly #deps: ClusterAccountsDeps;
@@ -68,9 +68,9 @@ export class ClusterAccounts implements AccountControl {
   seen(view: ClusterView): void {
     this.#view = view;
     this.#seenAtMs = this.#deps.clock.monotonicMs();
-    const holders = new Map(view.accounts.map(({ accountId, holder }) => [accountId, holder?.nodeId]));
+    const owners = new Map(view.accounts.map(({ accountId, owner }) => [accountId, owner?.nodeId]));
     for (const [accountId, { from }] of this.#published) {
-      if (holders.get(accountId) !== from) this.#published.delete(accountId);
+      if (owners.get(accountId) !== from) this.#published.delete(accountId);
     }
     this.#doubtSinceMs = this.#isInDoubt() ? (this.#doubtSinceMs ?? this.#seenAtMs) : undefined;
     if (this.#doubtSinceMs === undefined || this.#seenAtMs - this.#doubtSinceMs < DOUBT_MS) return;
@@ -96,7 +96,7 @@ export class ClusterAccounts implements AccountControl {
     if (own) return { ...own, node: bus.nodeId };
     const account = this.#view.accounts.find((each) => each.accountId === accountId);
     if (!account) return undefined;
-    const node = account.availability === 'held' ? account.holder?.nodeId : undefined;
+    const node = account.availability === 'owned' ? account.owner?.nodeId : undefined;
     const published = this.#published.get(accountId);
     if (published && published.from === node && !this.#isBlind()) return { ...published.status, node };
     return this.#statusOf(account, node);
@@ -175,8 +175,8 @@ export class ClusterAccounts implements AccountControl {
   }
 
   #isInDoubt(): boolean {
-    return this.#view.accounts.some(({ accountId, availability, holder, record }) => {
-      if (availability !== 'held' || holder?.nodeId === this.#deps.bus.nodeId) return false;
+    return this.#view.accounts.some(({ accountId, availability, owner, record }) => {
+      if (availability !== 'owned' || owner?.nodeId === this.#deps.bus.nodeId) return false;
       return this.#published.get(accountId)?.status.state !== record.state;
     });
   }
@@ -236,7 +236,7 @@ export class ClusterAccounts implements AccountControl {
         error: {
           code: known?.code ?? 'INTERNAL',
           isLater: known?.disposition !== 'dead',
-          message: known?.message ?? 'The node that holds the account failed; its log has the cause.',
+          message: known?.message ?? 'The node that runs the account failed; its log has the cause.',
         },
       });
     }

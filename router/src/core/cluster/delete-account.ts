@@ -25,7 +25,7 @@ export async function deleteAccount(
       await accounts.logout(accountId);
       return 'logged out';
     } catch (error) {
-      // Without a node that holds the account, the phone keeps showing the linked device until the person removes it.
+      // Without a node that runs the account, the phone keeps showing the linked device until the person removes it.
       if (error instanceof AccountNotHeldError) return 'not connected';
       throw error;
     }

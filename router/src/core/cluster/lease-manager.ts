@@ -2,11 +2,11 @@ import type { AccountLeases, Fence } from '../ports/account-lease.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AccountView, Cluster, ClusterView } from '../ports/cluster.ts';
 import type { Logger } from '../ports/logger.ts';
-import { accountToGive, COURTESY_MS, DEAD_FOR_MS, ranksOf } from './account-placement.ts';
+import { accountToGive, DEAD_FOR_MS, RANK_DELAY_MS, ranksOf } from './account-placement.ts';
 import { HeldLease } from './held-lease.ts';
 
 /** An account that this node has connected. */
-export interface HeldAccount {
+export interface ConnectedAccount {
   /** Finishes what is being sent and stored, then closes the connection. */
   stop(): Promise<void>;
   /** The account is lost: closes the connection within this call, and nothing is written any more. */
@@ -18,13 +18,13 @@ export interface LeaseManagerDeps {
   leases: AccountLeases;
   cluster: Cluster;
   /** Connects an account under its lease; a rejection releases the lease. */
-  hold(fence: Fence): Promise<HeldAccount>;
+  connect(fence: Fence): Promise<ConnectedAccount>;
   /** Turns that run on this node, for the others. */
   turns(): number;
   /** Called with each view of the nodes. */
   onView(view: ClusterView): void;
   /** Makes the other nodes check at once. */
-  nudgeOthers(): void;
+  notifyOthers(): void;
   /** How long the connection with this node's lock has been up; right after a break other nodes may only look dead. */
   connectedForMs(): number;
   clock: Clock;
@@ -36,16 +36,16 @@ export interface LeaseManagerDeps {
 }
 
 /** Between checks of the other nodes, if there are any; part of the time that a take-over needs. */
-const LOOK_EVERY_MS = 300;
+const CHECK_EVERY_MS = 300;
 /** The same while an account can be taken. */
-const LOOK_SOON_MS = 100;
+const CHECK_SOON_MS = 100;
 const WATCH_EVERY_MS = 250;
 /** After its connection breaks, this node takes over no account for this long, in milliseconds: every node may have lost its connection. */
 const SETTLED_AFTER_MS = 2_000;
 
-interface Holding {
+interface OwnedAccount {
   lease: HeldLease;
-  account: HeldAccount;
+  account: ConnectedAccount;
 }
 
 /**
@@ -55,20 +55,20 @@ interface Holding {
  */
 export class LeaseManager {
   readonly #deps: LeaseManagerDeps;
-  readonly #holdings = new Map<string, Holding>();
+  readonly #owned = new Map<string, OwnedAccount>();
   /** Leases of accounts that are being released: valid until the last write is made and the connection is closed. */
   readonly #releasing = new Set<HeldLease>();
   /** Accounts that are being disconnected, until their last work has ended. */
   readonly #leaving = new Map<string, Promise<void>>();
   /** Since when an account can be taken, by account, node and epoch. */
-  readonly #takeableSince = new Map<string, { key: string; sinceMs: number }>();
+  readonly #freeSince = new Map<string, { key: string; sinceMs: number }>();
   readonly #stopping = new AbortController();
-  #nap = new AbortController();
+  #pauseAbort = new AbortController();
   #renewedAtMs = Number.NEGATIVE_INFINITY;
   #renewing: Promise<void> | undefined;
   #releasedAtMs = Number.NEGATIVE_INFINITY;
   #isDraining = false;
-  #isNudged = false;
+  #isCheckDue = false;
   #isAlone = true;
   #running: Promise<unknown> | undefined;
 
@@ -77,52 +77,52 @@ export class LeaseManager {
   }
 
   /** Epochs of the accounts of this node. */
-  held(): Map<string, bigint> {
-    return new Map([...this.#holdings].map(([accountId, { lease }]) => [accountId, lease.epoch]));
+  owned(): Map<string, bigint> {
+    return new Map([...this.#owned].map(([accountId, { lease }]) => [accountId, lease.epoch]));
   }
 
   /** Checks once, so that free accounts are taken when it resolves, then continues until `stop`. Never rejects. */
   async start(): Promise<void> {
-    await this.#look();
-    this.#running = Promise.all([this.#keepLooking(), this.#keepWatching()]);
+    await this.#checkCluster();
+    this.#running = Promise.all([this.#runChecks(), this.#keepWatching()]);
   }
 
   /** Checks now. */
-  nudge(): void {
-    this.#isNudged = true;
-    this.#nap.abort();
+  checkNow(): void {
+    this.#isCheckDue = true;
+    this.#pauseAbort.abort();
   }
 
   /** Releases every account, so that other nodes can take them at once, and takes no more. Idempotent. */
   async drain(): Promise<void> {
     this.#isDraining = true;
-    this.nudge();
-    await Promise.all([...this.#holdings.keys()].map((accountId) => this.#release(accountId)));
+    this.checkNow();
+    await Promise.all([...this.#owned.keys()].map((accountId) => this.#release(accountId)));
     await Promise.all(this.#leaving.values());
   }
 
   /** Ends both loops; after `drain`. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#nap.abort();
+    this.#pauseAbort.abort();
     await this.#running;
   }
 
-  async #keepLooking(): Promise<void> {
+  async #runChecks(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      if (!this.#isNudged) await this.#pause();
-      this.#isNudged = false;
-      if (!this.#stopping.signal.aborted) await this.#look();
+      if (!this.#isCheckDue) await this.#pause();
+      this.#isCheckDue = false;
+      if (!this.#stopping.signal.aborted) await this.#checkCluster();
     }
   }
 
   async #pause(): Promise<void> {
-    this.#nap = new AbortController();
+    this.#pauseAbort = new AbortController();
     let waitMs = this.#heartbeatMs();
-    if (this.#takeableSince.size > 0) waitMs = Math.min(waitMs, LOOK_SOON_MS);
+    if (this.#freeSince.size > 0) waitMs = Math.min(waitMs, CHECK_SOON_MS);
     // Without other nodes there is nothing to check; a node that starts sends a message.
-    else if (!this.#isAlone) waitMs = Math.min(waitMs, LOOK_EVERY_MS);
-    await this.#deps.clock.sleep(waitMs, this.#nap.signal).catch(() => undefined);
+    else if (!this.#isAlone) waitMs = Math.min(waitMs, CHECK_EVERY_MS);
+    await this.#deps.clock.sleep(waitMs, this.#pauseAbort.signal).catch(() => undefined);
   }
 
   async #keepWatching(): Promise<void> {
@@ -130,7 +130,7 @@ export class LeaseManager {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       await clock.sleep(Math.min(WATCH_EVERY_MS, ttlMs / 12), signal).catch(() => undefined);
-      for (const { lease } of this.#holdings.values()) {
+      for (const { lease } of this.#owned.values()) {
         if (!lease.isHeld()) lease.lose('the lease could not be renewed in time');
       }
       this.#renewing ??= this.#renewWhenDue().finally(() => {
@@ -143,7 +143,7 @@ export class LeaseManager {
     return this.#deps.ttlMs / 5;
   }
 
-  async #look(): Promise<void> {
+  async #checkCluster(): Promise<void> {
     const { cluster, turns, onView, log } = this.#deps;
     try {
       const view = await cluster.beat({ turns: turns(), isDraining: this.#isDraining });
@@ -167,7 +167,7 @@ export class LeaseManager {
   async #renewWhenDue(): Promise<void> {
     const askedAtMs = this.#deps.monotonicMs();
     if (askedAtMs - this.#renewedAtMs < this.#heartbeatMs()) return;
-    const leases = [...this.#releasing, ...[...this.#holdings.values()].map(({ lease }) => lease)];
+    const leases = [...this.#releasing, ...[...this.#owned.values()].map(({ lease }) => lease)];
     if (leases.length === 0) return;
     let kept: Set<string>;
     try {
@@ -181,38 +181,38 @@ export class LeaseManager {
   }
 
   #loseTaken(view: ClusterView): void {
-    for (const { accountId, holder } of view.accounts) {
-      const lease = this.#holdings.get(accountId)?.lease;
+    for (const { accountId, owner } of view.accounts) {
+      const lease = this.#owned.get(accountId)?.lease;
       // A view may be older than the lease; its epoch is then smaller.
-      if (lease && holder && holder.epoch > lease.epoch) lease.lose('another node took the account');
+      if (lease && owner && owner.epoch > lease.epoch) lease.lose('another node took the account');
     }
     const known = new Set(view.accounts.map(({ accountId }) => accountId));
-    for (const [accountId, { lease }] of this.#holdings) {
+    for (const [accountId, { lease }] of this.#owned) {
       if (!known.has(accountId)) lease.lose('the account was deleted');
     }
   }
 
   async #takeInRank(account: AccountView, rank: number, seesItself: boolean): Promise<void> {
-    const { accountId, availability, holder } = account;
+    const { accountId, availability, owner } = account;
     const { nodeId, leases, log, monotonicMs, connectedForMs } = this.#deps;
-    if (this.#holdings.has(accountId) || this.#leaving.has(accountId)) return;
-    const isOwn = holder?.nodeId === nodeId;
-    if (availability === 'held' && !isOwn) {
-      this.#takeableSince.delete(accountId);
+    if (this.#owned.has(accountId) || this.#leaving.has(accountId)) return;
+    const isOwn = owner?.nodeId === nodeId;
+    if (availability === 'owned' && !isOwn) {
+      this.#freeSince.delete(accountId);
       return;
     }
-    const sinceMs = this.#takeableFor(accountId, `${availability} ${holder?.nodeId} ${holder?.epoch}`);
-    const mustWaitMs = rank * COURTESY_MS + (availability === 'dead-holder' && !isOwn ? DEAD_FOR_MS : 0);
+    const sinceMs = this.#freeFor(accountId, `${availability} ${owner?.nodeId} ${owner?.epoch}`);
+    const mustWaitMs = rank * RANK_DELAY_MS + (availability === 'dead-owner' && !isOwn ? DEAD_FOR_MS : 0);
     if (!isOwn && sinceMs < mustWaitMs) return;
-    const fromDead = availability === 'dead-holder' && seesItself && connectedForMs() > SETTLED_AFTER_MS;
+    const fromDead = availability === 'dead-owner' && seesItself && connectedForMs() > SETTLED_AFTER_MS;
     const askedAtMs = monotonicMs();
     const lease = await leases.acquire(accountId, { fromDead });
     if (!lease) return;
-    this.#takeableSince.delete(accountId);
-    log.info({ accountId, epoch: String(lease.epoch), before: holder?.nodeId }, 'account taken');
+    this.#freeSince.delete(accountId);
+    log.info({ accountId, epoch: String(lease.epoch), before: owner?.nodeId }, 'account taken');
     const held: HeldLease = new HeldLease(lease, {
       leases,
-      isTakeOver: holder !== undefined && !isOwn,
+      isTakeOver: owner !== undefined && !isOwn,
       safeMs: (this.#deps.ttlMs * 2) / 3,
       askedAtMs,
       monotonicMs,
@@ -222,20 +222,20 @@ export class LeaseManager {
   }
 
   /** How long the account can be taken in this way, in milliseconds. */
-  #takeableFor(accountId: string, key: string): number {
+  #freeFor(accountId: string, key: string): number {
     const nowMs = this.#deps.monotonicMs();
-    const seen = this.#takeableSince.get(accountId);
+    const seen = this.#freeSince.get(accountId);
     if (seen?.key === key) return nowMs - seen.sinceMs;
-    this.#takeableSince.set(accountId, { key, sinceMs: nowMs });
+    this.#freeSince.set(accountId, { key, sinceMs: nowMs });
     return 0;
   }
 
   async #connect(lease: HeldLease): Promise<void> {
-    const { hold, log } = this.#deps;
+    const { connect, log } = this.#deps;
     const { accountId } = lease;
     try {
-      const account = await hold(lease);
-      this.#holdings.set(accountId, { lease, account });
+      const account = await connect(lease);
+      this.#owned.set(accountId, { lease, account });
       if (lease.lostBecause !== undefined) this.#lose(lease, lease.lostBecause);
       else if (this.#isDraining) await this.#release(accountId);
     } catch (error) {
@@ -246,28 +246,28 @@ export class LeaseManager {
 
   #lose(lease: HeldLease, reason: string): void {
     const { accountId, epoch } = lease;
-    const holding = this.#holdings.get(accountId);
+    const own = this.#owned.get(accountId);
     // An earlier lease of the same account was lost, not the present one.
-    if (holding?.lease !== lease) return;
+    if (own?.lease !== lease) return;
     this.#deps.log.warn({ accountId, epoch: String(epoch), reason }, 'account lost, disconnecting');
-    void this.#leave(accountId, holding.account.abandon());
-    this.#holdings.delete(accountId);
-    this.nudge();
+    void this.#leave(accountId, own.account.abandon());
+    this.#owned.delete(accountId);
+    this.checkNow();
   }
 
   async #release(accountId: string): Promise<void> {
-    const holding = this.#holdings.get(accountId);
-    if (!holding) return;
-    this.#holdings.delete(accountId);
-    this.#releasing.add(holding.lease);
-    const { leases, log, nudgeOthers } = this.#deps;
+    const own = this.#owned.get(accountId);
+    if (!own) return;
+    this.#owned.delete(accountId);
+    this.#releasing.add(own.lease);
+    const { leases, log, notifyOthers } = this.#deps;
     await this.#leave(
       accountId,
       (async () => {
-        await holding.account.stop().finally(() => this.#releasing.delete(holding.lease));
-        await leases.release(holding.lease);
-        log.info({ accountId, epoch: String(holding.lease.epoch) }, 'account released');
-        nudgeOthers();
+        await own.account.stop().finally(() => this.#releasing.delete(own.lease));
+        await leases.release(own.lease);
+        log.info({ accountId, epoch: String(own.lease.epoch) }, 'account released');
+        notifyOthers();
       })(),
     );
   }
@@ -292,7 +292,7 @@ export class LeaseManager {
     const nowMs = this.#deps.monotonicMs();
     if (nowMs - this.#releasedAtMs < this.#heartbeatMs()) return;
     const accountId = accountToGive(view, this.#deps.nodeId);
-    if (accountId === undefined || !this.#holdings.has(accountId)) return;
+    if (accountId === undefined || !this.#owned.has(accountId)) return;
     this.#releasedAtMs = nowMs;
     void this.#release(accountId);
   }

@@ -1,4 +1,3 @@
-import { chatHash } from '../chat-hash.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import type { ChatId } from '../ids.ts';
@@ -6,9 +5,10 @@ import { KeyedQueue } from '../keyed-queue.ts';
 import type { Fence, Lease } from '../ports/account-lease.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { QueuedReply } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
+import type { QueuedReply } from '../turns/turn.ts';
+import { replyFields } from './reply-fields.ts';
 import { ReplySender } from './send-reply.ts';
 import { ReservedSlot, type SendSlot } from './send-slot.ts';
 import { SentMarker } from './sent-marker.ts';
@@ -31,7 +31,7 @@ export interface DeliverRepliesDeps {
 }
 
 /**
- * Starts the delivery of stored replies of one account on the node that holds it. Returns at once. Nothing is lost when
+ * Starts the delivery of stored replies of one account on the node that runs it. Returns at once. Nothing is lost when
  * that node does not receive the message, because it polls the outbox.
  * @param slot under which the replies were stored
  */
@@ -183,10 +183,9 @@ export class ReplyDelivery {
       for (const { reply, attempts, openForMs } of overdue) {
         // `resume` sends them all again.
         if (opening !== this.#opening) return;
-        const { outboxId, messageId, message } = reply;
+        const { outboxId } = reply;
         if (this.#queued.has(outboxId)) continue;
-        const { to, waMessageId } = message;
-        const fields = { outboxId, messageId, waMessageId, chat: chatHash(provider.accountId, to), attempts };
+        const fields = { ...replyFields(reply), attempts };
         if (attempts >= MAX_UNACKNOWLEDGED && openForMs >= MAX_UNACKNOWLEDGED * ackTimeoutMs) {
           const error = `WhatsApp accepted it ${attempts} times and never acknowledged it.`;
           await outbox.markDead(outboxId, error, 'never-acknowledged');
@@ -197,7 +196,7 @@ export class ReplyDelivery {
         }
       }
     } catch (error) {
-      log.warn({ err: error }, 'cannot look for unacknowledged replies, retrying');
+      log.warn({ err: error }, 'cannot read unacknowledged replies, retrying');
     }
   }
 

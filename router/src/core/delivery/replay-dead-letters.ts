@@ -1,6 +1,6 @@
 import type { DeadLetterFilter, DeadLetters, Replay } from '../ports/dead-letters.ts';
-import type { QueuedReply } from '../ports/inbox.ts';
 import type { ChatWorkers } from '../turns/chat-workers.ts';
+import type { QueuedReply } from '../turns/turn.ts';
 
 export interface ReplayDeps {
   deadLetters: DeadLetters;

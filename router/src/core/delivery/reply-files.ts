@@ -1,9 +1,9 @@
 import { SendRefusedError } from '../errors.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
-import type { QueuedReply } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import { Slots } from '../slots.ts';
+import type { QueuedReply } from '../turns/turn.ts';
 
 /** Uploads of one file before its row is dead, and the wait after the first failure; it doubles with each. */
 const MAX_UPLOADS = 5;

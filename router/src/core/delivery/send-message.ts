@@ -1,6 +1,6 @@
 import { jidOfChannelId } from '../chat-id.ts';
-import type { QueuedReply } from '../ports/inbox.ts';
 import type { Outbox, OutboxRow } from '../ports/outbox.ts';
+import type { QueuedReply } from '../turns/turn.ts';
 
 export interface SendMessageDeps {
   outbox: Outbox;

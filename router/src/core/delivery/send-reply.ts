@@ -1,11 +1,11 @@
-import { chatHash } from '../chat-hash.ts';
 import { NotConnectedError, StorageUnavailableError, UploadFailedError, Wa2aiError } from '../errors.ts';
 import type { ChatId } from '../ids.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { QueuedReply } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
+import type { QueuedReply } from '../turns/turn.ts';
+import { replyFields } from './reply-fields.ts';
 import { ReplyFiles } from './reply-files.ts';
 import type { SentMarker } from './sent-marker.ts';
 
@@ -50,11 +50,9 @@ export class ReplySender {
    * @param isCurrent false once the connection that the row was queued for has ended: nothing is sent or stored then
    */
   async send(reply: QueuedReply, isCurrent: () => boolean = () => true): Promise<void> {
-    const { outboxId, chatId, messageId, message } = reply;
+    const { chatId } = reply;
     if (this.#closedChats.has(chatId)) return;
-    const { accountId, to, waMessageId } = message;
-    const chat = chatHash(accountId, to);
-    const log = this.#deps.log.child({ outboxId, ...(messageId && { messageId }), waMessageId, chat });
+    const log = this.#deps.log.child(replyFields(reply));
     try {
       for (let attempt = 1; ; attempt++) {
         const isMarked = attempt === 1 && reply.isSending === true;

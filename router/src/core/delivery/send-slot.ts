@@ -1,5 +1,5 @@
 import type { Lease } from '../ports/account-lease.ts';
-import type { QueuedReply } from '../ports/inbox.ts';
+import type { QueuedReply } from '../turns/turn.ts';
 
 /**
  * The next position in the send queue of a chat, reserved for a turn: the row of its first reply may be stored as

@@ -1,8 +1,8 @@
-import { chatHash } from '../chat-hash.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { QueuedReply } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
+import type { QueuedReply } from '../turns/turn.ts';
+import { replyFields } from './reply-fields.ts';
 
 /** Most acks come sooner than this and say more than that the bytes were written: one write is enough for both. */
 const ACK_GRACE_MS = 250;
@@ -45,14 +45,12 @@ export class SentMarker {
    */
   finish(): Promise<void> {
     this.#marking = this.#marking.then(async () => {
-      for (const [waMessageId, { outboxId, messageId, message }] of [...this.#unmarked]) {
+      for (const [waMessageId, reply] of [...this.#unmarked]) {
         this.#unmarked.delete(waMessageId);
         try {
-          await this.#deps.outbox.markSent(outboxId);
+          await this.#deps.outbox.markSent(reply.outboxId);
         } catch (error) {
-          const chat = chatHash(message.accountId, message.to);
-          const fields = { err: error, outboxId, messageId, waMessageId, chat };
-          this.#deps.log.warn(fields, 'cannot store that a reply was sent');
+          this.#deps.log.warn({ err: error, ...replyFields(reply) }, 'cannot store that a reply was sent');
         }
       }
     });

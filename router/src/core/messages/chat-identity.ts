@@ -1,7 +1,8 @@
 import { groupJid, lidJid, phoneJid } from '../chat-id.ts';
 import type { ChatId, GroupId, Lid, PhoneNumber } from '../ids.ts';
 import type { IncomingMessage, MediaInfo, Mention, MessageKind } from '../models.ts';
-import type { ChatAddress, InboundMessage, MentionedAddress, PendingTurn } from '../ports/inbox.ts';
+import type { PendingTurn } from '../turns/turn.ts';
+import type { ChatAddress, InboundMessage, MentionedAddress } from './inbound-message.ts';
 
 /** Every address known of one chat: a person (phone, LID or both) or a group. */
 export interface ChatIdentity {

@@ -1,8 +1,9 @@
-import { chatHash } from '../chat-hash.ts';
-import type { InboundMessage, Inbox } from '../ports/inbox.ts';
+import { chatHash, jidHash } from '../chat-hash.ts';
+import type { Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ChatWorkers } from '../turns/chat-workers.ts';
 import { replyToOf } from './chat-identity.ts';
+import type { InboundMessage } from './inbound-message.ts';
 
 export interface ReceiveDeps {
   inbox: Pick<Inbox, 'add'>;
@@ -21,9 +22,9 @@ export async function receiveMessage(
   message: InboundMessage,
 ): Promise<void> {
   const stored = await inbox.add(message, workers.nodeForNextChat());
-  const { messageId, outcome, worker, isNewWorker, turn } = stored;
+  const { messageId, chatId, outcome, worker, isNewWorker, turn } = stored;
   const { accountId, waMessageId, ignoredReason } = message;
-  const chat = chatHash(accountId, replyToOf(message));
-  log.info({ messageId, waMessageId, chat, outcome, ignoredReason }, 'message received');
+  const hashes = { chat: chatHash(chatId), jidHash: jidHash(accountId, replyToOf(message)) };
+  log.info({ messageId, waMessageId, ...hashes, outcome, ignoredReason }, 'message received');
   if (worker) workers.serve(worker, !isNewWorker, turn);
 }

@@ -1,8 +1,8 @@
 import type { Environment } from '../models.ts';
-import type { InboundMessage } from '../ports/inbox.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import { channelIdsOf } from './chat-identity.ts';
+import type { InboundMessage } from './inbound-message.ts';
 
 export interface SelfChatDeps {
   routes: Pick<RouteStore, 'candidates'>;

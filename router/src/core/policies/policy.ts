@@ -1,5 +1,5 @@
-import type { PendingTurn } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
+import type { PendingTurn } from '../turns/turn.ts';
 
 /** Why a policy ends a turn without an answer: the stored reason, and a step for the message's trace. */
 export interface PolicyStop {

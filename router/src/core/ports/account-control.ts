@@ -10,7 +10,7 @@ export interface AccountControl {
   get(accountId: string): AccountStatus | undefined;
   /** Adds an account, which a node then starts; `known` when there is one with this id. */
   create(accountId: string): Promise<'added' | 'known'>;
-  /** @throws {AccountNotHeldError} from this and the next two: no node that answers holds the account */
+  /** @throws {AccountNotHeldError} from this and the next two: no node that answers runs the account */
   pair(accountId: string, by: PairBy): Promise<AccountStatus | undefined>;
   logout(accountId: string): Promise<AccountStatus | undefined>;
   restart(accountId: string): Promise<AccountStatus | undefined>;

@@ -1,5 +1,5 @@
+import type { ChatAddress, InboundMessage } from '../messages/inbound-message.ts';
 import type { AccountState, OutgoingMessage } from '../models.ts';
-import type { ChatAddress, InboundMessage } from './inbox.ts';
 
 /** What an admin sees of one WhatsApp account. Sentences are ready to show; times are epoch milliseconds. */
 export interface AccountStatus {

@@ -15,7 +15,7 @@ export interface NodeView {
   turns: number;
   /** It is about to stop and takes nothing new. */
   isDraining: boolean;
-  /** Its process lives (its advisory lock is taken) and has updated its row within the time of a lease. */
+  /** Its process is alive (its advisory lock is taken) and has updated its row within the time of a lease. */
   isAlive: boolean;
 }
 
@@ -26,9 +26,9 @@ export interface AccountView {
   record: Omit<AccountRecord, 'generation'>;
   changedAtMs: number;
   /** The node whose lease is valid, or was last; absent when the lease was released. */
-  holder?: { nodeId: NodeId; epoch: bigint };
-  /** `held`, or takeable: `free` at once, `dead-holder` when its node has been dead for a while. */
-  availability: 'held' | 'free' | 'dead-holder';
+  owner?: { nodeId: NodeId; epoch: bigint };
+  /** `owned`, or another node may take it: `free` at once, `dead-owner` when its node has been dead for a while. */
+  availability: 'owned' | 'free' | 'dead-owner';
 }
 
 /** What one node needs to know about the others, read in one statement. */

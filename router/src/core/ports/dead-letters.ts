@@ -1,4 +1,5 @@
-import type { ChatClaim, QueuedReply } from './inbox.ts';
+import type { QueuedReply } from '../turns/turn.ts';
+import type { ChatClaim } from './inbox.ts';
 
 /** Which dead letters. */
 export interface DeadLetterFilter {

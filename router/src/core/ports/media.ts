@@ -1,4 +1,4 @@
-import type { PendingTurn } from './inbox.ts';
+import type { PendingTurn } from '../turns/turn.ts';
 
 /**
  * The files of received messages, loaded from WhatsApp when they are needed. Works on every node: it needs no account's

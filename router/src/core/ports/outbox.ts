@@ -1,6 +1,6 @@
 import type { OutgoingMessage, ReplyMedia } from '../models.ts';
+import type { QueuedReply } from '../turns/turn.ts';
 import type { MessageReceipt } from './chat-provider.ts';
-import type { QueuedReply } from './inbox.ts';
 
 /** `queued` → `sending` → `sent` (bytes written) → `acked` → `delivered` → `read`; or `dead`. Only ever moves forward. */
 export type OutboxState = 'queued' | 'sending' | 'sent' | 'acked' | 'delivered' | 'read' | 'dead';
@@ -59,7 +59,7 @@ export interface Outbox {
   markRefused(accountId: string, waMessageId: string, error: string, delayMs?: number): Promise<void>;
   /**
    * Delays a row that WhatsApp has not acknowledged, by the store's clock; it goes back to `queued`. The delay of a row that
-   * was tried ends when that clock is set back by more than a minute.
+   * was sent ends when that clock is set back by more than a minute.
    */
   delay(outboxId: string, forMs: number, why: string): Promise<void>;
   /** Ends every delay of the account, regardless of the clock. */
@@ -70,7 +70,7 @@ export interface Outbox {
    */
   isCold(outboxId: string): Promise<boolean>;
   /**
-   * Rows that were tried longer than `ackTimeoutMs` ago and that WhatsApp has not acknowledged, oldest first. Each is
+   * Rows that were sent longer than `ackTimeoutMs` ago and that WhatsApp has not acknowledged, oldest first. Each is
    * marked as such in its `error`.
    */
   overdue(
@@ -112,7 +112,7 @@ export interface OutboxRow {
   /** Set: it is not sent before. */
   delayedUntil?: Date;
   /** The last attempt. */
-  triedAt?: Date;
+  attemptedAt?: Date;
   sentAt?: Date;
   ackedAt?: Date;
   deliveredAt?: Date;

@@ -4,7 +4,7 @@ import type { SendSlot } from '../delivery/send-slot.ts';
 import { isRetryable, MediaError, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import type { Environment, Route } from '../models.ts';
 import type { ChatPolicy, PolicyStop } from '../policies/policy.ts';
-import type { ChatClaim, Inbox, NewReply, PendingTurn, QueuedReply, TurnResult } from '../ports/inbox.ts';
+import type { ChatClaim, Inbox } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { TextMatcher } from '../ports/text-matcher.ts';
@@ -12,6 +12,7 @@ import { storageRetryMs } from '../retry.ts';
 import { type RouteChoice, routeMessage } from '../routing/route-message.ts';
 import { type AskRouteDeps, askRoute } from './ask-route.ts';
 import { repliesOf } from './replies-of.ts';
+import type { NewReply, PendingTurn, QueuedReply, TurnResult } from './turn.ts';
 
 export interface AnswerDeps extends AskRouteDeps, DeliverRepliesDeps {
   inbox: Inbox;
@@ -66,7 +67,7 @@ export async function answerMessage(
   const log = deps.log.child({
     messageId: turn.messageId,
     waMessageId: turn.message.id,
-    chat: chatHash(turn.accountId, turn.replyTo),
+    chat: chatHash(turn.chatId),
   });
   const { result, replies, slot } = await endTurn({ ...deps, log }, turn, isRepeat);
   log.info(
@@ -144,13 +145,12 @@ async function finishTurn(
 /** The oldest message cannot be read: it ends as a dead letter, and the chat continues with the next one. */
 async function deadLetterUnreadable(deps: AnswerDeps, claim: ChatClaim, cause: unknown): Promise<'answered'> {
   const { reason, error } = faultResult(cause);
-  const dead = await deps.inbox.deadLetterUnreadable(claim, { reason, error });
+  const messageId = await deps.inbox.deadLetterUnreadable(claim, { reason, error });
   // No message was ended and yet the read failed: the damage is elsewhere.
-  if (!dead) throw cause;
-  const { messageId, accountId, replyTo } = dead;
-  const chat = chatHash(accountId, replyTo);
+  if (messageId === undefined) throw cause;
+  const chat = chatHash(claim.chatId);
   deps.log.error({ err: cause, messageId, chat }, 'message unreadable, storing a dead letter');
-  deps.observeTurn?.({ state: 'dead', reason, replies: [] }, accountId);
+  deps.observeTurn?.({ state: 'dead', reason, replies: [] });
   return 'answered';
 }
 

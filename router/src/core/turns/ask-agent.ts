@@ -11,7 +11,7 @@ import {
 } from '../errors.ts';
 import type { AgentResponse, IncomingMessage } from '../models.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { AttemptNote } from '../ports/inbox.ts';
+import type { CountOptions } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import { storageRetryMs } from '../retry.ts';
 import type { CircuitBreakers, CircuitSettings } from './circuit-breaker.ts';
@@ -61,10 +61,10 @@ export interface AskDeps {
   /** Attempts of earlier turns and processes for this message. */
   attemptsBefore: number;
   /**
-   * Counts an attempt, from 1; see `Inbox.noteAttempt`.
+   * Counts an attempt, from 1; see `Inbox.countAttempt`.
    * @throws {StorageUnavailableError} nothing was sent
    */
-  noteAttempt(attempt: number, note?: AttemptNote): Promise<{ stored: Promise<void> }>;
+  countAttempt(attempt: number, note?: CountOptions): Promise<{ stored: Promise<void> }>;
   /** The bytes of the message's file; absent when it has none. */
   loadMedia?(): Promise<Uint8Array>;
   /** Absent: earlier failures of the endpoint do not matter. */
@@ -115,7 +115,7 @@ export async function askAgent(
     const beforeRequest = async () => {
       if (sent.stored) return;
       const isDurable = policy.uncertain === 'dead-letter';
-      sent.stored = (await deps.noteAttempt(attempts + 1, { isDurable })).stored;
+      sent.stored = (await deps.countAttempt(attempts + 1, { isDurable })).stored;
       attempts += 1;
       attempt.attempt = attempts;
       if (isDurable) await sent.stored;
@@ -133,7 +133,7 @@ export async function askAgent(
     // Without a request the result says nothing about the agent.
     if (sent.stored) {
       const outcome = 'error' in result ? 'failure' : 'success';
-      circuit?.breakers.note(circuit.endpoint, circuit.settings, outcome, clock.monotonicMs());
+      circuit?.breakers.record(circuit.endpoint, circuit.settings, outcome, clock.monotonicMs());
     }
     if (!('error' in result)) return { kind: 'answer', response: result.response, ...end() };
 
@@ -167,17 +167,17 @@ async function untilStored(
   deps: AskDeps,
   attempt: number,
   stored: Promise<void> | undefined,
-  note?: AttemptNote,
+  note?: CountOptions,
 ): Promise<void> {
   const { clock, log, stopping } = deps;
-  for (let tries = 1; ; tries++) {
+  for (let storeAttempt = 1; ; storeAttempt++) {
     try {
-      return await ((tries === 1 && stored) || (await deps.noteAttempt(attempt, note)).stored);
+      return await ((storeAttempt === 1 && stored) || (await deps.countAttempt(attempt, note)).stored);
     } catch (error) {
       stopping.throwIfAborted();
       if (!(error instanceof StorageUnavailableError)) throw error;
-      log.warn({ err: error, attempt: tries }, 'database unavailable, retrying turn');
-      await clock.sleep(storageRetryMs(tries), stopping);
+      log.warn({ err: error, attempt: storeAttempt }, 'database unavailable, retrying turn');
+      await clock.sleep(storageRetryMs(storeAttempt), stopping);
     }
   }
 }

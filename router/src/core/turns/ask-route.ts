@@ -2,7 +2,7 @@ import type { AgentClient, AgentClients } from '../agent-client.ts';
 import { RouteDamagedError, Wa2aiError } from '../errors.ts';
 import type { AgentResponse, FailurePolicy, Route } from '../models.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Inbox, PendingTurn } from '../ports/inbox.ts';
+import type { Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { BackoffLimits } from '../retry.ts';
@@ -14,6 +14,7 @@ import {
   askAgent,
 } from './ask-agent.ts';
 import type { CircuitBreakers } from './circuit-breaker.ts';
+import type { PendingTurn } from './turn.ts';
 
 /** The service's own policy for agents that fail; a route's `failure` settings take precedence. */
 export interface FailureDefaults {
@@ -28,7 +29,7 @@ export interface FailureDefaults {
 export interface AskRouteDeps {
   routes: Pick<RouteStore, 'get'>;
   agents: AgentClients;
-  inbox: Pick<Inbox, 'noteAttempt'>;
+  inbox: Pick<Inbox, 'countAttempt'>;
   policy: FailureDefaults;
   circuits: CircuitBreakers;
   clock: Clock;
@@ -153,8 +154,8 @@ async function ask(
     return { kind: 'failed', error: client, attempts: attemptsBefore, agentMs: 0, trace: [] };
   }
   const { messageId, message, mayHaveRun } = turn;
-  const noteAttempt: AskDeps['noteAttempt'] = (...args) => deps.inbox.noteAttempt(messageId, ...args);
-  const attempts = { ...deps, policy, circuit, isRepeat, mayHaveRun, attemptsBefore, noteAttempt };
+  const countAttempt: AskDeps['countAttempt'] = (...args) => deps.inbox.countAttempt(messageId, ...args);
+  const attempts = { ...deps, policy, circuit, isRepeat, mayHaveRun, attemptsBefore, countAttempt };
   return askAgent(attempts, client, route.agentEndpoint, message);
 }
 

@@ -1,9 +1,11 @@
+import { chatHash } from '../chat-hash.ts';
 import type { ChatPlacement } from '../cluster/chat-placement.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
 import type { ChatId, NodeId } from '../ids.ts';
 import type { ClusterView } from '../ports/cluster.ts';
-import type { ChatClaim, OpenChat, PendingTurn } from '../ports/inbox.ts';
+import type { ChatClaim, OpenChat } from '../ports/inbox.ts';
 import { ChatWorker, type ChatWorkerDeps } from './run-chat.ts';
+import type { PendingTurn } from './turn.ts';
 
 /** How often a node searches for chats with unanswered messages and without a worker. */
 const SWEEP_EVERY_MS = 5_000;
@@ -42,7 +44,7 @@ export class ChatWorkers {
   #turns = 0;
   #isDraining = false;
   #isSweepDue = false;
-  #sweepNap = new AbortController();
+  #sweepPause = new AbortController();
   #sweeping: Promise<void> | undefined;
 
   constructor(deps: ChatWorkersDeps) {
@@ -102,7 +104,7 @@ export class ChatWorkers {
   async stop(graceMs: number): Promise<void> {
     const { clock, stopping } = this.#deps;
     this.#isDraining = true;
-    this.#sweepNap.abort();
+    this.#sweepPause.abort();
     for (const { worker } of this.#workers.values()) worker.drain();
     const ended = Promise.all([this.#sweeping, ...[...this.#workers.values()].map((entry) => entry.ended)]);
     const isEnded = new AbortController();
@@ -134,7 +136,7 @@ export class ChatWorkers {
       const end = await worker.run();
       if (end.isClaimed) await this.#handOver(claim, end.isRepeat);
     } catch (error) {
-      answer.log.error({ err: error, chatId: claim.chatId }, 'chat worker failed, restarting it');
+      answer.log.error({ err: error, chat: chatHash(claim.chatId) }, 'chat worker failed, restarting it');
     } finally {
       if (this.#workers.get(claim.chatId)?.worker === worker) this.#workers.delete(claim.chatId);
     }
@@ -153,8 +155,8 @@ export class ChatWorkers {
     const { clock, sweepEveryMs = SWEEP_EVERY_MS } = this.#deps;
     while (!this.#isDraining) {
       if (!this.#isSweepDue) {
-        this.#sweepNap = new AbortController();
-        await clock.sleep(sweepEveryMs, this.#sweepNap.signal).catch(() => undefined);
+        this.#sweepPause = new AbortController();
+        await clock.sleep(sweepEveryMs, this.#sweepPause.signal).catch(() => undefined);
       } else await clock.sleep(SWEEP_SOON_MS, this.#deps.stopping.signal).catch(() => undefined);
       this.#isSweepDue = false;
       if (!this.#isDraining) await this.#sweep({ isFirst: false });
@@ -163,7 +165,7 @@ export class ChatWorkers {
 
   #sweepSoon(): void {
     this.#isSweepDue = true;
-    this.#sweepNap.abort();
+    this.#sweepPause.abort();
   }
 
   /** Starts workers for open chats without one. Never rejects. */
@@ -181,7 +183,7 @@ export class ChatWorkers {
         for (const claim of await inbox.claimChats(chats, node)) this.serve(claim, true);
       }
     } catch (error) {
-      log.warn({ err: error }, 'cannot look for chats without a worker, retrying');
+      log.warn({ err: error }, 'cannot read chats without a worker, retrying');
     }
   }
 

@@ -36,7 +36,7 @@ export function admit(
 }
 
 /** The circuit after an attempt ended: any success closes it, a failed probe or enough failures in a row open it. */
-export function noted(
+export function afterAttempt(
   circuit: Circuit,
   settings: CircuitSettings,
   end: 'success' | 'failure',
@@ -65,7 +65,7 @@ export class CircuitBreakers {
     return [...this.#circuits.values()].filter((circuit) => circuit.kind !== 'closed').length;
   }
 
-  /** Whether an attempt at this endpoint is allowed; `note` follows an allowed one that sent a request. */
+  /** Whether an attempt at this endpoint is allowed; `record` follows an allowed one that sent a request. */
   admit(endpoint: string, settings: CircuitSettings, nowMs: number): boolean {
     const { isAdmitted, circuit } = admit(this.#circuits.get(endpoint) ?? CLOSED, settings, nowMs);
     this.#set(endpoint, circuit);
@@ -73,9 +73,9 @@ export class CircuitBreakers {
   }
 
   /** Records how an attempt ended. */
-  note(endpoint: string, settings: CircuitSettings, end: 'success' | 'failure', nowMs: number): void {
+  record(endpoint: string, settings: CircuitSettings, end: 'success' | 'failure', nowMs: number): void {
     const before = this.#circuits.get(endpoint) ?? CLOSED;
-    const after = noted(before, settings, end, nowMs);
+    const after = afterAttempt(before, settings, end, nowMs);
     this.#set(endpoint, after);
     if (after.kind === 'open' && before.kind !== 'open') this.#onOpened(endpoint);
   }

@@ -1,7 +1,8 @@
 import { MediaError } from '../errors.ts';
-import type { Inbox, PendingTurn } from '../ports/inbox.ts';
+import type { Inbox } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
 import { Slots } from '../slots.ts';
+import type { PendingTurn } from './turn.ts';
 
 /** Files in memory at once, however many turns need one. */
 const DOWNLOADS_AT_ONCE = 4;

@@ -1,5 +1,5 @@
 import type { AgentResponse } from '../models.ts';
-import type { NewReply } from '../ports/inbox.ts';
+import type { NewReply } from './turn.ts';
 
 /** WhatsApp shows no longer caption. */
 const MAX_CAPTION_CHARS = 1_024;

@@ -1,9 +1,10 @@
 import { chatHash } from '../chat-hash.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ChatClaim, PendingTurn } from '../ports/inbox.ts';
+import type { ChatClaim } from '../ports/inbox.ts';
 import { storageRetryMs } from '../retry.ts';
 import { type AnswerDeps, answerMessage, type TurnOutcome } from './answer-message.ts';
+import type { PendingTurn } from './turn.ts';
 
 /** A chat worker waits this long for the chat's next message before it releases the chat, which costs a transaction. */
 const LINGER_MS = 5_000;
@@ -94,9 +95,9 @@ export class ChatWorker {
       for (let attempt = 1; ; attempt++) {
         const turn = this.#stored;
         this.#stored = undefined;
-        let about: object = { chatId: this.claim.chatId };
-        const onTurn = ({ messageId, accountId, replyTo }: PendingTurn) => {
-          about = { messageId, chat: chatHash(accountId, replyTo) };
+        let messageId: string | undefined;
+        const onTurn = (begun: PendingTurn) => {
+          messageId = begun.messageId;
         };
         try {
           const options = { isRepeat: this.#isRepeat, keepClaim, turn, onTurn };
@@ -108,7 +109,8 @@ export class ChatWorker {
         } catch (error) {
           if (stopping.aborted) return 'stopped';
           if (!(error instanceof StorageUnavailableError)) throw error;
-          log.warn({ err: error, ...about, attempt }, 'database unavailable, retrying turn');
+          const fields = { err: error, messageId, chat: chatHash(this.claim.chatId), attempt };
+          log.warn(fields, 'database unavailable, retrying turn');
           // The agent may have answered before the database failed.
           this.#isRepeat = true;
           await clock.sleep(storageRetryMs(attempt), stopping).catch(() => undefined);

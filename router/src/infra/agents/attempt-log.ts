@@ -1,5 +1,5 @@
 import type { AttemptOptions } from '../../core/agent-client.ts';
-import { chatHash } from '../../core/chat-hash.ts';
+import { jidHash } from '../../core/chat-hash.ts';
 import type { IncomingMessage } from '../../core/models.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 
@@ -9,6 +9,7 @@ export function attemptLog(
   { id, accountId, isGroup, channelId, from }: IncomingMessage,
   options: AttemptOptions,
 ): Logger | undefined {
-  const chat = accountId === undefined ? undefined : chatHash(accountId, isGroup ? channelId : from);
-  return options.log ?? own?.child({ waMessageId: id, chat });
+  if (options.log) return options.log;
+  const chat = accountId !== undefined && { jidHash: jidHash(accountId, isGroup ? channelId : from) };
+  return own?.child({ waMessageId: id, ...chat });
 }

@@ -5,11 +5,11 @@ import type { TextMatcher } from '../../core/ports/text-matcher.ts';
 import type { MatchResult } from '../../core/routing/route-table.ts';
 
 export interface RegexMatcherOptions {
-  /** Longest run of the first try, in milliseconds. Default 40. */
+  /** Longest run of the first attempt, in milliseconds. Default 40. */
   budgetMs?: number;
-  /** Longest run of the second and last try, in milliseconds. Default 100. */
+  /** Longest run of the second and last attempt, in milliseconds. Default 100. */
   secondBudgetMs?: number;
-  /** How long a pattern that timed out repeatedly is not tried, in milliseconds. Default 10,000. */
+  /** How long a pattern that timed out repeatedly is not run, in milliseconds. Default 10,000. */
   quarantineMs?: number;
 }
 
@@ -76,11 +76,11 @@ export class RegexMatcher implements TextMatcher {
   }
 
   async #testNow(pattern: string, text: string): Promise<MatchResult> {
-    // a test that waited before this one may have put the pattern in quarantine
+    // A test that waited before this one may have put the pattern in quarantine.
     if (this.#isQuarantined(pattern, text)) return 'timeout';
     let result = await this.#run(pattern, text, this.#budgetMs);
     if (result === 'timeout') result = await this.#run(pattern, text, this.#secondBudgetMs);
-    this.#note(pattern, text, result);
+    this.#addToHistory(pattern, text, result);
     return result;
   }
 
@@ -96,13 +96,13 @@ export class RegexMatcher implements TextMatcher {
     try {
       return await this.#threads.run({ pattern, text, budgetMs });
     } catch {
-      // the thread died; Piscina has replaced it
+      // The thread died; Piscina has replaced it.
       if (this.#isClosed) throw closedError();
       return 'timeout';
     }
   }
 
-  #note(pattern: string, text: string, result: MatchResult): void {
+  #addToHistory(pattern: string, text: string, result: MatchResult): void {
     const { slowFromChars, timeouts } = this.#histories.get(pattern) ?? {
       slowFromChars: Infinity,
       timeouts: 0,

@@ -16,8 +16,8 @@ function account(
     accountId,
     record: { state: 'open' },
     changedAtMs: 0,
-    ...(nodeId && { holder: { nodeId, epoch: 1n } }),
-    availability: availability ?? (nodeId ? 'held' : 'free'),
+    ...(nodeId && { owner: { nodeId, epoch: 1n } }),
+    availability: availability ?? (nodeId ? 'owned' : 'free'),
   };
 }
 
@@ -38,7 +38,7 @@ describe('free accounts', () => {
   it('are not assigned to a node that drains, hangs or is dead', () => {
     const view: ClusterView = {
       nodes: [node('n1', { isDraining: true }), node('n2', { isAlive: false }), node('n3')],
-      accounts: [account('a', 'n2', 'dead-holder'), account('b', 'n3')],
+      accounts: [account('a', 'n2', 'dead-owner'), account('b', 'n3')],
     };
     expect(ranksOf(view, 'n3').get('a')).toBe(0);
     expect(sharesOf(view)).toEqual(new Map([['n3', 1]]));
@@ -73,9 +73,9 @@ describe('an account moves', () => {
       const given = nodes.map(({ nodeId }) => accountToGive(view, nodeId)).find(Boolean);
       if (!given) break;
       const row = accounts.find(({ accountId }) => accountId === given) as AccountView;
-      Object.assign(row, { holder: undefined, availability: 'free' });
+      Object.assign(row, { owner: undefined, availability: 'free' });
       const taker = nodes.find(({ nodeId }) => ranksOf(view, nodeId).get(given) === 0) as NodeView;
-      Object.assign(row, { holder: { nodeId: taker.nodeId, epoch: 2n }, availability: 'held' });
+      Object.assign(row, { owner: { nodeId: taker.nodeId, epoch: 2n }, availability: 'owned' });
     }
     expect([...sharesOf({ nodes, accounts }).values()].sort()).toEqual([2, 3, 3, 3]);
   });

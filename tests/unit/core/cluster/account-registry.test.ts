@@ -24,7 +24,7 @@ describe('AccountRegistry', () => {
     expect(registry.deliveries()).toEqual([sales.delivery, support.delivery]);
   });
 
-  it('returns nothing for an account that this node does not hold', () => {
+  it('returns nothing for an account that this node does not run', () => {
     const registry = new AccountRegistry();
     const sales = account('sales');
     registry.add(sales);

@@ -55,7 +55,7 @@ class HeldProvider implements Pick<ChatProvider, 'accountId' | 'status' | 'pair'
   }
 }
 
-function viewOf(holders: Record<string, string | undefined>): ClusterView {
+function viewOf(owners: Record<string, string | undefined>): ClusterView {
   const nodeView = (nodeId: string): NodeView => ({
     nodeId,
     host: '',
@@ -67,13 +67,13 @@ function viewOf(holders: Record<string, string | undefined>): ClusterView {
     isDraining: false,
     isAlive: true,
   });
-  const accounts = Object.entries(holders).map(
+  const accounts = Object.entries(owners).map(
     ([accountId, nodeId]): AccountView => ({
       accountId,
       record: { state: 'waiting', reason: 'The connection dropped.', phone: '34911' },
       changedAtMs: 1_000,
-      ...(nodeId && { holder: { nodeId, epoch: 1n } }),
-      availability: nodeId ? 'held' : 'free',
+      ...(nodeId && { owner: { nodeId, epoch: 1n } }),
+      availability: nodeId ? 'owned' : 'free',
     }),
   );
   return { nodes: ['n1', 'n2'].map(nodeView), accounts };

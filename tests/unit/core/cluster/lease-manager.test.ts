@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type HeldAccount, LeaseManager } from '../../../../router/src/core/cluster/lease-manager.ts';
+import { type ConnectedAccount, LeaseManager } from '../../../../router/src/core/cluster/lease-manager.ts';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { Fence } from '../../../../router/src/core/ports/account-lease.ts';
 import type { ClusterView } from '../../../../router/src/core/ports/cluster.ts';
@@ -51,12 +51,12 @@ class TestCluster {
           accountId,
           record: { state: 'open' as const },
           changedAtMs: 0,
-          ...(row?.owner && { holder: { nodeId: row.owner, epoch: row.epoch } }),
+          ...(row?.owner && { owner: { nodeId: row.owner, epoch: row.epoch } }),
           availability: isFree
             ? ('free' as const)
             : this.state.gone.has(row.owner)
-              ? ('dead-holder' as const)
-              : ('held' as const),
+              ? ('dead-owner' as const)
+              : ('owned' as const),
         };
       }),
     };
@@ -80,7 +80,7 @@ class TestNode {
   isDraining = false;
   isCutOff = false;
   connectedForMs = 60_000;
-  holdFailures = 0;
+  connectFailures = 0;
   /** The duration of an orderly close of an account's socket. */
   stopTakesMs = 0;
 
@@ -110,11 +110,11 @@ class TestNode {
         leave: async () => undefined,
         addAccount: async () => 'known',
       },
-      hold: (fence) => this.#hold(fence),
+      connect: (fence) => this.#connect(fence),
       turns: () => 0,
       onView: () => undefined,
-      nudgeOthers: () => {
-        for (const other of cluster.nodes.values()) if (other !== this) other.owner.nudge();
+      notifyOthers: () => {
+        for (const other of cluster.nodes.values()) if (other !== this) other.owner.checkNow();
       },
       connectedForMs: () => this.connectedForMs,
       clock: cluster.clock,
@@ -124,9 +124,9 @@ class TestNode {
     });
   }
 
-  async #hold(fence: Fence): Promise<HeldAccount> {
-    if (this.holdFailures > 0) {
-      this.holdFailures -= 1;
+  async #connect(fence: Fence): Promise<ConnectedAccount> {
+    if (this.connectFailures > 0) {
+      this.connectFailures -= 1;
       throw new Error('could not start');
     }
     const { accountId } = fence;
@@ -154,7 +154,7 @@ describe('a node', () => {
     cluster.accounts.push('a', 'b');
     const n1 = cluster.node('n1');
     await n1.owner.start();
-    expect([...n1.owner.held()]).toEqual([
+    expect([...n1.owner.owned()]).toEqual([
       ['a', 1n],
       ['b', 1n],
     ]);
@@ -165,7 +165,7 @@ describe('a node', () => {
     const n1 = cluster.node('n1');
     await n1.owner.start();
     await cluster.advanceMs(120_000);
-    expect(n1.owner.held().get('a')).toBe(1n);
+    expect(n1.owner.owned().get('a')).toBe(1n);
     expect(n1.open.get('a')?.isHeld()).toBe(true);
   });
 
@@ -174,7 +174,7 @@ describe('a node', () => {
     cluster.state.rows.set('a', { owner: 'n1', epoch: 7n, untilMs: 14_000 });
     const n1 = cluster.node('n1');
     await n1.owner.start();
-    expect(n1.owner.held().get('a')).toBe(8n);
+    expect(n1.owner.owned().get('a')).toBe(8n);
   });
 
   it('closes its sockets before its leases expire when the database is unavailable, and opens them afterwards', async () => {
@@ -192,7 +192,7 @@ describe('a node', () => {
     n1.isCutOff = false;
     await cluster.advanceMs(4_000);
     expect(cluster.sockets('a')).toEqual(['n1']);
-    expect(n1.owner.held().get('a')).toBe(2n);
+    expect(n1.owner.owned().get('a')).toBe(2n);
   });
 
   it('releases an account when a write finds the lease lost', async () => {
@@ -201,19 +201,19 @@ describe('a node', () => {
     await n1.owner.start();
     const fence = n1.open.get('a') as Fence;
     cluster.state.rows.set('a', { owner: 'n2', epoch: 2n, untilMs: 60_000 });
-    fence.lose('another node holds the account');
+    fence.lose('another node took the account');
     expect(n1.open.has('a')).toBe(false);
     expect(fence.isHeld()).toBe(false);
     await cluster.advanceMs(5_000);
-    expect(n1.owner.held().size).toBe(0);
+    expect(n1.owner.owned().size).toBe(0);
   });
 
   it('retries an account that could not be started', async () => {
     cluster.accounts.push('a');
     const n1 = cluster.node('n1');
-    n1.holdFailures = 2;
+    n1.connectFailures = 2;
     await n1.owner.start();
-    expect(n1.owner.held().size).toBe(0);
+    expect(n1.owner.owned().size).toBe(0);
     await cluster.advanceMs(7_000);
     expect(cluster.sockets('a')).toEqual(['n1']);
   });
@@ -224,13 +224,13 @@ describe('several nodes', () => {
     cluster.accounts.push('a', 'b', 'c', 'd', 'e', 'f');
     const nodes = ['n1', 'n2', 'n3'].map((nodeId) => cluster.node(nodeId));
     for (const node of nodes) await node.owner.start();
-    for (const node of nodes) node.owner.nudge();
+    for (const node of nodes) node.owner.checkNow();
     for (let step = 0; step < 60; step++) {
       await cluster.advanceMs(500);
       for (const accountId of cluster.accounts)
         expect(cluster.sockets(accountId).length).toBeLessThanOrEqual(1);
     }
-    expect(nodes.map((node) => node.owner.held().size)).toEqual([2, 2, 2]);
+    expect(nodes.map((node) => node.owner.owned().size)).toEqual([2, 2, 2]);
   });
 
   it('take over the accounts of a dead process within a second', async () => {
@@ -241,10 +241,10 @@ describe('several nodes', () => {
       TestNode,
     ];
     for (const node of [n1, n2, n3]) await node.owner.start();
-    for (const node of [n1, n2, n3]) node.owner.nudge();
+    for (const node of [n1, n2, n3]) node.owner.checkNow();
     await cluster.advanceMs(15_000);
-    expect(n1.owner.held().size).toBe(1);
-    const lost = [...n1.owner.held().keys()][0] as string;
+    expect(n1.owner.owned().size).toBe(1);
+    const lost = [...n1.owner.owned().keys()][0] as string;
     // A killed process runs no code.
     n1.isCutOff = true;
     n1.open.clear();
@@ -258,7 +258,7 @@ describe('several nodes', () => {
     const [n1, n2] = [cluster.node('n1'), cluster.node('n2')];
     await n1.owner.start();
     await n2.owner.start();
-    n2.owner.nudge();
+    n2.owner.checkNow();
     n1.isCutOff = true;
     n1.open.clear();
     cluster.state.gone.add('n1');
@@ -274,7 +274,7 @@ describe('several nodes', () => {
     n2.connectedForMs = 100;
     cluster.state.gone.add('n1');
     await cluster.advanceMs(2_000);
-    expect(n2.owner.held().size).toBe(0);
+    expect(n2.owner.owned().size).toBe(0);
     cluster.state.gone.delete('n1');
     n2.connectedForMs = 60_000;
     await cluster.advanceMs(2_000);
@@ -288,7 +288,7 @@ describe('several nodes', () => {
     await n2.owner.start();
     for (const name of ['n1', 'n2']) cluster.state.gone.add(name);
     await cluster.advanceMs(9_000);
-    expect([...n1.owner.held()]).toEqual([['a', 1n]]);
+    expect([...n1.owner.owned()]).toEqual([['a', 1n]]);
     expect(cluster.sockets('a')).toEqual(['n1']);
     cluster.state.gone.delete('n2');
     await cluster.advanceMs(1_500);
@@ -316,7 +316,7 @@ describe('several nodes', () => {
     const first = new Map(n1.open);
     const n2 = cluster.node('n2');
     await n2.owner.start();
-    n1.owner.nudge();
+    n1.owner.checkNow();
     await cluster.advanceMs(5_000);
     const moved = [...n2.open.keys()][0] as string;
     await n2.owner.drain();
@@ -324,7 +324,7 @@ describe('several nodes', () => {
     expect(n1.open.has(moved)).toBe(true);
     first.get(moved)?.lose('too late');
     expect(n1.open.get(moved)?.isHeld()).toBe(true);
-    expect(n1.owner.held().has(moved)).toBe(true);
+    expect(n1.owner.owned().has(moved)).toBe(true);
   });
 
   it('leave an account to its owner until a slow close of its socket ends, with its last writes', async () => {
@@ -350,7 +350,7 @@ describe('several nodes', () => {
     await n1.owner.start();
     n1.stopTakesMs = 4 * TTL_MS;
     await n2.owner.start();
-    n1.owner.nudge();
+    n1.owner.checkNow();
     await cluster.advanceMs(TTL_MS);
     const before = n1.shown;
     await cluster.advanceMs(TTL_MS);
@@ -370,8 +370,8 @@ describe('several nodes', () => {
     await settle();
     await drained;
     await cluster.advanceMs(1_500);
-    expect([...n2.owner.held().keys()].sort()).toEqual(['a', 'b', 'c']);
-    expect(n1.owner.held().size).toBe(0);
+    expect([...n2.owner.owned().keys()].sort()).toEqual(['a', 'b', 'c']);
+    expect(n1.owner.owned().size).toBe(0);
     expect(n1.abandoned).toEqual([]);
   });
 });

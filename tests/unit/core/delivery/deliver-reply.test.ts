@@ -7,7 +7,7 @@ import {
   StorageUnavailableError,
 } from '../../../../router/src/core/errors.ts';
 import type { AccountState, OutgoingMessage } from '../../../../router/src/core/models.ts';
-import type { QueuedReply } from '../../../../router/src/core/ports/inbox.ts';
+import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sendMessage } from '../../../../router/src/core/delivery/send-message.ts';
-import type { QueuedReply } from '../../../../router/src/core/ports/inbox.ts';
+import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
 

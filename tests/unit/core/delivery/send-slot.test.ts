@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ReservedSlot } from '../../../../router/src/core/delivery/send-slot.ts';
-import type { QueuedReply } from '../../../../router/src/core/ports/inbox.ts';
+import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 
 const lease = { accountId: 'a', owner: 'n1', epoch: 1n };
 const reply: QueuedReply = {

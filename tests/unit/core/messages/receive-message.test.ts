@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { chatHash, jidHash } from '../../../../router/src/core/chat-hash.ts';
 import { receiveMessage } from '../../../../router/src/core/messages/receive-message.ts';
-import type { ChatClaim, PendingTurn } from '../../../../router/src/core/ports/inbox.ts';
+import type { ChatClaim } from '../../../../router/src/core/ports/inbox.ts';
+import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
@@ -60,7 +62,8 @@ describe('receiveMessage', () => {
     expect(log.lines).toMatchObject([
       { message: 'message received', fields: { messageId: '2', waMessageId: 'IN1', outcome: 'stored' } },
     ]);
-    expect(log.lines[0]?.fields.chat).toMatch(/^[0-9a-f]{8}$/);
+    const jid = `${person.phone}@s.whatsapp.net`;
+    expect(log.lines[0]?.fields).toMatchObject({ chat: chatHash('1'), jidHash: jidHash('a', jid) });
     expect(JSON.stringify(log.lines)).not.toContain(person.phone);
   });
 });

@@ -6,9 +6,10 @@ import { StorageUnavailableError, Wa2aiError } from '../../../../router/src/core
 import type { Route } from '../../../../router/src/core/models.ts';
 import { autoReplyLoopPolicy } from '../../../../router/src/core/policies/auto-reply-loop.ts';
 import type { ChatPolicy } from '../../../../router/src/core/policies/policy.ts';
-import type { ChatClaim, QueuedReply } from '../../../../router/src/core/ports/inbox.ts';
+import type { ChatClaim } from '../../../../router/src/core/ports/inbox.ts';
 import { type AnswerDeps, answerMessage } from '../../../../router/src/core/turns/answer-message.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
+import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
@@ -81,7 +82,7 @@ function deps(): AnswerDeps {
         fail('next');
         return inbox.nextTurn(...args);
       },
-      noteAttempt: (...args: Parameters<MemoryInbox['noteAttempt']>) => inbox.noteAttempt(...args),
+      countAttempt: (...args: Parameters<MemoryInbox['countAttempt']>) => inbox.countAttempt(...args),
       finishTurn: async (...args: Parameters<MemoryInbox['finishTurn']>) => {
         fail('finish');
         return inbox.finishTurn(...args);
@@ -283,7 +284,7 @@ describe('a turn that cannot succeed on a repeat', () => {
   it('is named in the log by its message and its chat when it cannot be read', async () => {
     faults.next = new UnreadableError();
     await next();
-    const chat = chatHash('default', '5493777000001@s.whatsapp.net');
+    const chat = chatHash(claim.chatId);
     expect(log.lines).toContainEqual(
       expect.objectContaining({
         message: 'message unreadable, storing a dead letter',

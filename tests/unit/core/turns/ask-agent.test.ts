@@ -8,7 +8,7 @@ import {
   StorageUnavailableError,
 } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, IncomingMessage } from '../../../../router/src/core/models.ts';
-import type { AttemptNote } from '../../../../router/src/core/ports/inbox.ts';
+import type { CountOptions } from '../../../../router/src/core/ports/inbox.ts';
 import { askAgent } from '../../../../router/src/core/turns/ask-agent.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
@@ -40,18 +40,18 @@ function deps(attempts = 3) {
   const clock = new FakeClock();
   const stop = new AbortController();
   const waits: Array<number | undefined> = [];
-  const noted: number[] = [];
+  const counted: number[] = [];
   const cleared: number[] = [];
   return {
     clock,
     stop,
     waits,
-    noted,
+    counted,
     cleared,
     attemptsBefore: 0,
-    noteAttempt: async (attempt: number, { didNotRun }: AttemptNote = {}) => {
+    countAttempt: async (attempt: number, { didNotRun }: CountOptions = {}) => {
       if (didNotRun) cleared.push(attempt);
-      else noted.push(attempt);
+      else counted.push(attempt);
       return { stored: Promise.resolve() };
     },
     log: recordingLog(),
@@ -198,12 +198,12 @@ describe('askAgent', () => {
   describe('the number of attempts', () => {
     it('is stored before each request is sent, and continues from those of an earlier process', async () => {
       const d = deps();
-      d.noted.push(1, 2);
+      d.counted.push(1, 2);
       const seen: number[] = [];
       const client: AgentClient = {
         async sendMessage(_endpoint, _message, options) {
           await options?.beforeRequest?.();
-          seen.push(d.noted.length);
+          seen.push(d.counted.length);
           if (seen.length === 1) throw new AgentUnavailableError('busy');
           return { success: true, response: 'ok' };
         },
@@ -221,29 +221,29 @@ describe('askAgent', () => {
 
     it('is not exceeded by a request when it cannot be stored', async () => {
       const client = agent({ success: true, response: 'ok' });
-      const noteAttempt = () => Promise.reject(new StorageUnavailableError('The database is away.'));
-      const asked = askAgent({ ...deps(), noteAttempt }, client, 'http://agent', message);
+      const countAttempt = () => Promise.reject(new StorageUnavailableError('The database is away.'));
+      const asked = askAgent({ ...deps(), countAttempt }, client, 'http://agent', message);
       await expect(asked).rejects.toThrow(StorageUnavailableError);
       expect(client.asks).toBe(0);
     });
 
     it('is stored while the agent answers, and again until it is stored when that failed', async () => {
       const d = deps();
-      const noted: number[] = [];
+      const counted: number[] = [];
       const failures = [new StorageUnavailableError('closed'), new StorageUnavailableError('closed')];
-      const noteAttempt = async (attempt: number) => {
-        noted.push(attempt);
+      const countAttempt = async (attempt: number) => {
+        counted.push(attempt);
         const failure = failures.shift();
         return { stored: failure ? Promise.reject(failure) : Promise.resolve() };
       };
       const client = agent({ success: true, response: 'kept' });
-      const asked = askAgent({ ...d, noteAttempt }, client, 'http://agent', message);
+      const asked = askAgent({ ...d, countAttempt }, client, 'http://agent', message);
       await settle();
       expect(client.asks).toBe(1);
       await d.clock.advanceMs(500);
       await d.clock.advanceMs(1_000);
       expect(await asked).toMatchObject({ kind: 'answer', attempts: 1, response: { response: 'kept' } });
-      expect(noted).toEqual([1, 1, 1]);
+      expect(counted).toEqual([1, 1, 1]);
       expect(client.asks).toBe(1);
     });
 
@@ -255,7 +255,7 @@ describe('askAgent', () => {
       let isOver = false;
       const client = agent({ success: true, response: 'ok' });
       const asked = askAgent(
-        { ...deps(), noteAttempt: async () => ({ stored }) },
+        { ...deps(), countAttempt: async () => ({ stored }) },
         client,
         'http://agent',
         message,
@@ -273,7 +273,7 @@ describe('askAgent', () => {
       const d = { ...deps(), attemptsBefore: 5 };
       const breakers = new CircuitBreakers();
       const settings = { failures: 1, openMs: 60_000 };
-      breakers.note('http://agent', settings, 'failure', d.clock.monotonicMs());
+      breakers.record('http://agent', settings, 'failure', d.clock.monotonicMs());
       const circuit = { breakers, endpoint: 'http://agent', settings };
       expect(await askAgent({ ...d, circuit }, agent(), 'http://agent', message)).toMatchObject({
         kind: 'failed',
@@ -349,14 +349,14 @@ describe('askAgent', () => {
 
     it('sends nothing before the attempt is stored', async () => {
       const d = deps();
-      const notes: Array<AttemptNote | undefined> = [];
-      const noteAttempt = async (_attempt: number, note?: AttemptNote) => {
+      const notes: Array<CountOptions | undefined> = [];
+      const countAttempt = async (_attempt: number, note?: CountOptions) => {
         notes.push(note);
         return { stored: Promise.reject(new StorageUnavailableError('closed')) };
       };
       const client = agent({ success: true, response: 'ok' });
       const policy = { ...d.policy, uncertain: 'dead-letter' as const };
-      const asked = askAgent({ ...d, noteAttempt, policy }, client, 'http://agent', message);
+      const asked = askAgent({ ...d, countAttempt, policy }, client, 'http://agent', message);
       await expect(asked).rejects.toThrow(StorageUnavailableError);
       expect(client.asks).toBe(0);
       expect(notes).toEqual([{ isDurable: true }]);
@@ -378,7 +378,7 @@ describe('askAgent', () => {
     const failed = await askAgent({ ...d, circuit }, running, 'http://agent', message);
     expect(failed).toMatchObject({ kind: 'failed', attempts: 2, trace: [{ code: 'AGENT_TIMEOUT' }] });
     expect(failed.trace[0]).not.toHaveProperty('attempt');
-    expect(d.noted).toEqual([]);
+    expect(d.counted).toEqual([]);
     expect(breakers.openCount).toBe(0);
   });
 

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { AgentClient, AttemptOptions } from '../../../../router/src/core/agent-client.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, Route } from '../../../../router/src/core/models.ts';
-import type { PendingTurn } from '../../../../router/src/core/ports/inbox.ts';
 import { backoffMs } from '../../../../router/src/core/retry.ts';
 import { type AskRouteDeps, askRoute } from '../../../../router/src/core/turns/ask-route.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
+import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 import { aRoute } from '../../../support/routes.ts';
@@ -43,7 +43,7 @@ function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 
   });
   const made: AskRouteDeps = {
     inbox: {
-      noteAttempt: async () => ({ stored: Promise.resolve() }),
+      countAttempt: async () => ({ stored: Promise.resolve() }),
     },
     agents: { clientFor, endpointOf: ({ agentEndpoint }) => agentEndpoint },
     routes: { get: async (id) => routes.find((route) => route.id === id) },

@@ -31,7 +31,7 @@ function setup() {
     const stopping = new AbortController();
     const own = Object.assign(Object.create(inbox) as MemoryInbox, {
       add: inbox.add.bind(inbox),
-      noteAttempt: inbox.noteAttempt.bind(inbox),
+      countAttempt: inbox.countAttempt.bind(inbox),
       nextTurn: inbox.nextTurn.bind(inbox),
       openChats: inbox.openChats.bind(inbox),
       claimChats: inbox.claimChats.bind(inbox),

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { admit, CircuitBreakers, CLOSED, noted } from '../../../../router/src/core/turns/circuit-breaker.ts';
+import {
+  admit,
+  afterAttempt,
+  CircuitBreakers,
+  CLOSED,
+} from '../../../../router/src/core/turns/circuit-breaker.ts';
 
 const settings = { failures: 3, openMs: 1_000 };
 const agent = 'http://agent:8000';
@@ -8,7 +13,7 @@ const agent = 'http://agent:8000';
 /** Makes a request when allowed and records its outcome at once. */
 function ask(breakers: CircuitBreakers, end: 'success' | 'failure', nowMs: number): boolean {
   if (!breakers.admit(agent, settings, nowMs)) return false;
-  breakers.note(agent, settings, end, nowMs);
+  breakers.record(agent, settings, end, nowMs);
   return true;
 }
 
@@ -33,7 +38,7 @@ describe('a circuit', () => {
     for (let n = 0; n < 3; n++) ask(breakers, 'failure', 0);
     expect(breakers.admit(agent, settings, 1_000)).toBe(true);
     expect(breakers.admit(agent, settings, 1_001)).toBe(false);
-    breakers.note(agent, settings, 'success', 1_200);
+    breakers.record(agent, settings, 'success', 1_200);
     expect(ask(breakers, 'failure', 1_201)).toBe(true);
     expect(ask(breakers, 'failure', 1_202)).toBe(true);
     expect(breakers.openCount).toBe(0);
@@ -58,7 +63,7 @@ describe('a circuit', () => {
   it('remembers a bounded number of endpoints', () => {
     const breakers = new CircuitBreakers();
     for (let n = 0; n < 5_000; n++)
-      breakers.note(`http://agent-${n}`, { failures: 1, openMs: 1 }, 'failure', 0);
+      breakers.record(`http://agent-${n}`, { failures: 1, openMs: 1 }, 'failure', 0);
     expect(breakers.openCount).toBe(1_000);
   });
 
@@ -75,7 +80,7 @@ describe('a circuit', () => {
           nowMs += afterMs;
           const step = admit(circuit, settings, nowMs);
           circuit = step.circuit;
-          if (step.isAdmitted && end !== 'lost') circuit = noted(circuit, settings, end, nowMs);
+          if (step.isAdmitted && end !== 'lost') circuit = afterAttempt(circuit, settings, end, nowMs);
         }
         expect(admit(circuit, settings, nowMs + settings.openMs).isAdmitted).toBe(true);
       }),

@@ -26,7 +26,7 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
             settings: { failures: 1, openMs: 60_000 },
           },
           attemptsBefore: 0,
-          noteAttempt: async () => ({ stored: Promise.resolve() }),
+          countAttempt: async () => ({ stored: Promise.resolve() }),
           stopping: new AbortController().signal,
         },
         {

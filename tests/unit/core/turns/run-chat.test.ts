@@ -180,7 +180,7 @@ describe('ChatWorker', () => {
     const retries = log.lines.filter(({ message }) => message === 'database unavailable, retrying turn');
     const about = {
       messageId: String([...state.messages.keys()][0]),
-      chat: chatHash('default', `${ana.phone}@s.whatsapp.net`),
+      chat: chatHash(worker.claim.chatId),
     };
     expect(retries.map(({ fields }) => fields)).toMatchObject([
       { ...about, attempt: 1 },

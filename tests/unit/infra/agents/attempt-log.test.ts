@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { chatHash } from '../../../../router/src/core/chat-hash.ts';
+import { jidHash } from '../../../../router/src/core/chat-hash.ts';
 import { attemptLog } from '../../../../router/src/infra/agents/attempt-log.ts';
 import { aMessage } from '../../../support/adk-asks.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
@@ -15,7 +15,7 @@ it.each([
 ])("names WhatsApp's message id and the chat %s in the log of the client", (_case, message, jid) => {
   const own = recordingLog();
   attemptLog(own, aMessage({ id: 'W1', accountId: 'main', ...message }), {})?.info({ n: 1 }, 'event');
-  const fields = { waMessageId: 'W1', chat: chatHash('main', jid), n: 1 };
+  const fields = { waMessageId: 'W1', jidHash: jidHash('main', jid), n: 1 };
   expect(own.lines).toEqual([{ level: 'info', fields, message: 'event' }]);
 });
 

@@ -70,7 +70,7 @@ export class AdkRuns {
   async send(attempt: AdkAttempt): Promise<AdkEvent[]> {
     const result = await this.#run(attempt);
     if (!result.ok) throw await this.#refused(attempt, result.refusal);
-    this.#options.state.noteSession(attempt.sessionKey);
+    this.#options.state.addSession(attempt.sessionKey);
     return result.events;
   }
 

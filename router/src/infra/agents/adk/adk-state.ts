@@ -28,7 +28,7 @@ export class AdkState {
     return this.#knownSessions.has(sessionKey);
   }
 
-  noteSession(sessionKey: string): void {
+  addSession(sessionKey: string): void {
     this.#knownSessions.set(sessionKey, true);
   }
 
@@ -37,7 +37,7 @@ export class AdkState {
     return this.#inDoubt.has(JSON.stringify([sessionKey, waMessageId]));
   }
 
-  noteDoubt(sessionKey: string, waMessageId: string): void {
+  addDoubt(sessionKey: string, waMessageId: string): void {
     this.#inDoubt.set(JSON.stringify([sessionKey, waMessageId]), true);
   }
 

@@ -152,7 +152,7 @@ function picture({ state, accountId, qr, pairingCode }: AccountStatus): Html | u
 function timing({ state, retryAtMs }: AccountStatus, nowMs: number): Html | undefined {
   if (state !== 'waiting' || retryAtMs === undefined) return undefined;
   const seconds = Math.max(0, Math.round((retryAtMs - nowMs) / 1000));
-  return html`<p class="faint">${seconds === 0 ? 'Trying now.' : `Next try in ${durationText(seconds)}.`}</p>`;
+  return html`<p class="faint">${seconds === 0 ? 'Reconnecting now.' : `Next attempt in ${durationText(seconds)}.`}</p>`;
 }
 
 function durationText(seconds: number): string {

@@ -24,8 +24,8 @@ export interface SecretsOptions {
  * Reads the data keys, checks that they are those of the database, and encrypts what another key or none encrypted.
  * Values are encrypted when there is a key file: always for the embedded database, with WA2AI_DATA_KEY_FILE otherwise.
  *
- * The table `data_key_use` lists the keys that values may be encrypted with. A key leaves it when no value is left and
- * no node lives that writes with it.
+ * The table `data_key_use` lists the keys that values may be encrypted with. A key leaves it when no value is encrypted
+ * with it and no live node writes with it.
  * @throws {DatabaseError} DATABASE_KEY: the key file cannot be used, or lacks a key of the database
  */
 export async function openSecrets(client: pg.Client, options: SecretsOptions): Promise<SecretCipher> {

@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { lidJid, parseJid } from '../../../core/chat-id.ts';
 import type { Postgres } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
@@ -10,9 +11,11 @@ import { withStorage } from './storage-errors.ts';
 export async function aliasesOf(postgres: Postgres, accountId: string, channelId: string): Promise<string[]> {
   const address = channelId.includes('@') ? parseJid(channelId) : undefined;
   if (address && address.kind !== 'lid') return [];
-  const where = address ? { accountId, lid: address.lid } : { accountId, phone: channelId };
+  const key = address ? sql`lid = ${address.lid}` : sql`phone = ${channelId}`;
   const mappings = await withStorage('looking for the other address of a person', () =>
-    postgres.prisma.lidMapping.findMany({ where }),
+    postgres.query<{ lid: string; phone: string }>(
+      sql`SELECT lid, phone FROM lid_mapping WHERE account_id = ${accountId} AND ${key}`,
+    ),
   );
-  return mappings.map((mapping) => (address ? mapping.phone : lidJid(mapping.lid)));
+  return mappings.map(({ lid, phone }) => (address ? phone : lidJid(lid)));
 }

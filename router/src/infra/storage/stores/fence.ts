@@ -28,6 +28,6 @@ export async function underFence<Row extends HeldRow>(
   const [row] = await withStorage(what, write);
   if (row && row.held > 0) return row;
   if (!fence) throw new Error(`${what} returned no row`);
-  fence.lose('another node holds the account');
+  fence.lose('another node took the account');
   throw new LeaseLostError(fence.accountId);
 }

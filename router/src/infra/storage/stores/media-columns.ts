@@ -1,6 +1,7 @@
 import { cleanText } from '../../../core/clean-text.ts';
+import type { InboundMedia } from '../../../core/messages/inbound-message.ts';
 import type { MediaInfo, ReplyMedia } from '../../../core/models.ts';
-import type { InboundMedia, NewReply } from '../../../core/ports/inbox.ts';
+import type { NewReply } from '../../../core/turns/turn.ts';
 
 /** The columns of a message's file. */
 export function mediaColumns(

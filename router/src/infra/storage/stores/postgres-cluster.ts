@@ -81,8 +81,8 @@ export class PostgresCluster implements Cluster {
               'owner', l.owner, 'epoch', l.epoch::text,
               'availability', CASE
                 WHEN l.owner IS NULL OR l.owner = '' OR l.until <= clock_timestamp() THEN 'free'
-                WHEN EXISTS (SELECT 1 FROM seen s WHERE s.id = l.owner AND s.has_lock) THEN 'held'
-                ELSE 'dead-holder' END) ORDER BY a.id), '[]')
+                WHEN EXISTS (SELECT 1 FROM seen s WHERE s.id = l.owner AND s.has_lock) THEN 'owned'
+                ELSE 'dead-owner' END) ORDER BY a.id), '[]')
             FROM account a LEFT JOIN account_lease l ON l.account_id = a.id
             WHERE a.deleting_at IS NULL) AS accounts`),
     );
@@ -120,7 +120,7 @@ function accountView(row: AccountColumns): AccountView {
     accountId,
     record: withoutNulls(record),
     changedAtMs,
-    ...(owner && epoch && { holder: { nodeId: owner, epoch: BigInt(epoch) } }),
+    ...(owner && epoch && { owner: { nodeId: owner, epoch: BigInt(epoch) } }),
     availability,
   };
 }

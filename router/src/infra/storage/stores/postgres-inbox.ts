@@ -6,18 +6,10 @@ import {
   replyToOf,
   type StoredTurn,
 } from '../../../core/messages/chat-identity.ts';
+import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
 import type { Fence, Lease } from '../../../core/ports/account-lease.ts';
-import type {
-  AttemptNote,
-  ChatClaim,
-  InboundMessage,
-  Inbox,
-  OpenChat,
-  PendingTurn,
-  QueuedReply,
-  Stored,
-  TurnResult,
-} from '../../../core/ports/inbox.ts';
+import type { ChatClaim, CountOptions, Inbox, OpenChat, Stored } from '../../../core/ports/inbox.ts';
+import type { PendingTurn, QueuedReply, TurnResult } from '../../../core/turns/turn.ts';
 import { MEDIA_REF_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Postgres } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
@@ -145,10 +137,10 @@ export class PostgresInbox implements Inbox {
     return row && pendingTurn(row);
   }
 
-  async noteAttempt(
+  async countAttempt(
     messageId: string,
     attempt: number,
-    { isDurable = false, didNotRun = false }: AttemptNote = {},
+    { isDurable = false, didNotRun = false }: CountOptions = {},
   ): Promise<{ stored: Promise<void> }> {
     const what = 'counting an attempt';
     // Unless it must be durable, without waiting for the disk: only a crash of the database server itself can lose it.
@@ -188,15 +180,13 @@ export class PostgresInbox implements Inbox {
   async deadLetterUnreadable(
     { chatId, node, epoch }: ChatClaim,
     why: { reason: string; error: string },
-  ): Promise<Pick<PendingTurn, 'messageId' | 'accountId' | 'replyTo'> | undefined> {
+  ): Promise<string | undefined> {
     const [row] = await withStorage('ending a turn that cannot be read', () =>
-      this.#postgres.query<Pick<PendingTurn, 'messageId' | 'accountId' | 'replyTo'>>(sql`
-        SELECT message_id::text AS "messageId", c.account_id AS "accountId", c.reply_to AS "replyTo"
-        FROM inbox_dead_letter_unreadable(${chatId}::bigint, ${node}, ${epoch}::integer,
-          ${cleanText(why.reason)}, ${cleanText(why.error)}) AS dead (message_id)
-        JOIN chat c ON c.id = ${chatId}::bigint AND message_id IS NOT NULL`),
+      this.#postgres.query<{ message_id: string | null }>(sql`
+        SELECT inbox_dead_letter_unreadable(${chatId}::bigint, ${node}, ${epoch}::integer,
+          ${cleanText(why.reason)}, ${cleanText(why.error)})::text AS message_id`),
     );
-    return row;
+    return row?.message_id ?? undefined;
   }
 
   async mediaReference(messageId: string): Promise<string | undefined> {

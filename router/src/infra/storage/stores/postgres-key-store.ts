@@ -115,7 +115,7 @@ export class PostgresKeyStore implements KeyStore {
             AS old(category, key_id)
           WHERE account_id = ${scope.accountId} AND generation = ${scope.generation}
             AND auth_key.category = old.category AND auth_key.key_id = old.key_id
-        ), noted AS (
+        ), journalled AS (
           INSERT INTO journal (account_id, ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza)
           SELECT ${scope.accountId}, entry.hash, entry.stanza_order, entry.wa_message_id,
                  decode(entry.plaintext, 'base64'), decode(entry.stanza, 'base64')

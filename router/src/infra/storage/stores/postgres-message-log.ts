@@ -175,7 +175,7 @@ export class PostgresMessageLog implements MessageLog {
           WHERE state IN ('queued', 'sending', 'sent') GROUP BY state
         UNION ALL SELECT 'unacknowledged', count(*)::integer, NULL FROM outbox
           WHERE state IN ('sending', 'sent')
-            AND tried_at <= now() - ${this.#ackTimeoutMs}::integer * interval '1 millisecond'
+            AND attempted_at <= now() - ${this.#ackTimeoutMs}::integer * interval '1 millisecond'
         UNION ALL SELECT 'dead_letter', count(*)::integer, NULL FROM dead_letter
           WHERE replayed_at IS NULL AND closed_at IS NULL`),
     );

@@ -2,10 +2,10 @@ import sql, { type Sql } from 'sql-template-tag';
 import { parseJid } from '../../../core/chat-id.ts';
 import { cleanText } from '../../../core/clean-text.ts';
 import { addressColumns } from '../../../core/messages/chat-identity.ts';
+import type { ChatAddress } from '../../../core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
-import type { ChatAddress, QueuedReply } from '../../../core/ports/inbox.ts';
 import {
   ACKNOWLEDGED_LATE,
   type DeadReplyReason,
@@ -14,6 +14,7 @@ import {
   type OutboxRow,
   type SentMessage,
 } from '../../../core/ports/outbox.ts';
+import type { QueuedReply } from '../../../core/turns/turn.ts';
 import { FILE_CONTENT_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
@@ -34,8 +35,8 @@ const REOPEN_DEAD_LETTER = sql`
             reason = excluded.reason, error = excluded.error, attempts = excluded.attempts, trace = excluded.trace,
             failed_at = now(), replayed_at = NULL, closed_at = NULL`;
 
-/** True for a delayed row. A row tried before the server's clock was set back is not: its delay would be that much longer. */
-const IS_DELAYED = sql`(delayed_until > now() AND coalesce(tried_at <= now() + interval '1 minute', true))`;
+/** True for a delayed row. A row sent before the server's clock was set back is not: its delay would be that much longer. */
+const IS_DELAYED = sql`(delayed_until > now() AND coalesce(attempted_at <= now() + interval '1 minute', true))`;
 
 interface OverdueRow extends ReplyRow {
   attempts: number;
@@ -104,13 +105,13 @@ export class PostgresOutbox implements Outbox {
 
   /**
    * A row that was sent before stays `sent` while it is sent again. A row waits while an older one of its chat has not
-   * been tried: replies of one chat may be written by several nodes.
+   * been attempted: replies of one chat may be written by several nodes.
    */
   async markSending(outboxId: string): Promise<boolean> {
     const { moved } = await this.#move<{ moved: number }>('marking a reply as being sent', () =>
       this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), moved AS (
-          UPDATE outbox SET attempts = attempts + 1, tried_at = now(), delayed_until = NULL,
+          UPDATE outbox SET attempts = attempts + 1, attempted_at = now(), delayed_until = NULL,
             state = CASE state WHEN 'sent' THEN 'sent' ELSE 'sending' END
           FROM held
           WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
@@ -143,7 +144,7 @@ export class PostgresOutbox implements Outbox {
       sql`dead AS (
           UPDATE outbox SET state = 'dead', error = ${cleanText(error)} FROM held
           WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
-        ), noted AS (
+        ), recorded AS (
           INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
           SELECT account_id, chat_id, message_id, id, ${reason}, error, attempts FROM dead ${REOPEN_DEAD_LETTER}
         )`,
@@ -163,7 +164,7 @@ export class PostgresOutbox implements Outbox {
           FROM held
           WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}
             AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
-        ), noted AS (
+        ), recorded AS (
           INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
           SELECT account_id, chat_id, message_id, id, 'send-refused', error, attempts FROM refused
           WHERE state = 'dead' ${REOPEN_DEAD_LETTER}
@@ -216,9 +217,9 @@ export class PostgresOutbox implements Outbox {
           UPDATE outbox SET error = ${why} FROM held
           WHERE id IN (
             SELECT o.id FROM outbox o WHERE o.account_id = ${accountId} AND o.state IN ('sending', 'sent')
-              AND (o.tried_at <= now() - ${page.ackTimeoutMs}::integer * interval '1 millisecond'
-                -- tried before the server's clock was set back
-                OR o.tried_at > now() + interval '1 minute')
+              AND (o.attempted_at <= now() - ${page.ackTimeoutMs}::integer * interval '1 millisecond'
+                -- sent before the server's clock was set back
+                OR o.attempted_at > now() + interval '1 minute')
             ORDER BY o.id LIMIT ${page.limit}::integer)
             AND state IN ('sending', 'sent')
           RETURNING outbox.id, ${REPLY_COLUMNS}, attempts,

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { ReplyMedia } from '../../../core/models.ts';
-import type { QueuedReply } from '../../../core/ports/inbox.ts';
+import type { QueuedReply } from '../../../core/turns/turn.ts';
 
 /** The columns of a row that becomes a `T`: what `T` may lack is NULL. */
 export type Columns<T> = {
@@ -22,7 +22,7 @@ export function withoutNulls<Row extends object>(row: Row): Present<Row> {
 export const OUTBOX_COLUMNS = sql`
     o.id::text, o.account_id AS "accountId", o.chat_id::text AS "chatId", o.to_jid AS "to",
     o.wa_message_id AS "waMessageId", o.media, o.state, o.attempts, o.queued_at AS "queuedAt",
-    o.delayed_until AS "delayedUntil", o.tried_at AS "triedAt", o.sent_at AS "sentAt", o.acked_at AS "ackedAt",
+    o.delayed_until AS "delayedUntil", o.attempted_at AS "attemptedAt", o.sent_at AS "sentAt", o.acked_at AS "ackedAt",
     o.delivered_at AS "deliveredAt", o.read_at AS "readAt"`;
 
 /** Columns of `outbox` as `queuedReply` takes them. */

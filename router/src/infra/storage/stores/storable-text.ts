@@ -17,6 +17,8 @@ export function storableId(id: string): string {
 }
 
 /** A value as text of a jsonb column; null when absent. */
+export function storableJson(value: object): string;
+export function storableJson(value: unknown): string | null;
 export function storableJson(value: unknown): string | null {
   if (value === undefined) return null;
   return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'string' ? cleanText(part) : part));

@@ -1,35 +1,22 @@
-import type { Environment, Route } from '../../../core/models.ts';
+import type { Route } from '../../../core/models.ts';
 import type { AgentKind } from '../../agents/agent-kind.ts';
 import { routeConfigOf, storedConfigCheck, type WireConfig } from '../../agents/route-config.ts';
-import type { Route as RouteRow } from '../generated/client.ts';
+import { type Columns, withoutNulls } from './rows.ts';
+
+/** A row of `route`, with its config decrypted. */
+export type RouteRow = Columns<Omit<Route, 'config' | 'damage'>> & { config: unknown };
 
 /** Makes the function that reads a stored route; `damage` says why its config cannot be used. */
 export function routeReader(kinds: readonly AgentKind[]): (row: RouteRow) => Route {
   const problemOf = storedConfigCheck(kinds);
-  return (row) => {
-    const damage = problemOf(row.config);
-    if (damage !== undefined) return { ...columnsOf(row), config: {}, damage };
-    return { ...columnsOf(row), config: routeConfigOf(kinds, row.config as WireConfig) };
+  return ({ config, ...columns }) => {
+    const damage = problemOf(config);
+    if (damage !== undefined) return { ...withoutNulls(columns), config: {}, damage };
+    return { ...withoutNulls(columns), config: routeConfigOf(kinds, config as WireConfig) };
   };
 }
 
 /** A route whose config the database cannot read. */
-export function unreadableRoute(row: Omit<RouteRow, 'config'>): Route {
-  return { ...columnsOf(row), config: {}, damage: 'the database cannot read its config' };
-}
-
-function columnsOf(row: Omit<RouteRow, 'config'>): Omit<Route, 'config'> {
-  return {
-    id: row.id,
-    accountId: row.accountId,
-    channelId: row.channelId,
-    agentEndpoint: row.agentEndpoint,
-    environment: row.environment as Environment,
-    regexFilter: row.regexFilter ?? undefined,
-    priority: row.priority,
-    enabled: row.enabled,
-    name: row.name ?? undefined,
-    createdAt: row.createdAt,
-    updatedAt: row.updatedAt,
-  };
+export function unreadableRoute(columns: Omit<RouteRow, 'config'>): Route {
+  return { ...withoutNulls(columns), config: {}, damage: 'the database cannot read its config' };
 }

@@ -50,7 +50,7 @@ export class StorageCheck implements StorageHealth {
   }
 
   /** Receives every error of a statement. */
-  note(error: unknown): void {
+  reportError(error: unknown): void {
     if (troubleOf(codeOf(error), error)?.kind === 'full') this.#wasFull = true;
   }
 

@@ -35,7 +35,7 @@ export function troubleOf(
   return { kind, sentence: `${TROUBLE_SENTENCES[kind]} PostgreSQL said ${sqlState}${quoted}.` };
 }
 
-/** An error of `pg`. Prisma's own errors quote the statement. */
+/** An error that the server reported; others may quote values. */
 function isOfServer(error: unknown): error is Error {
   return error instanceof Error && 'severity' in error;
 }

@@ -20,13 +20,13 @@ export class AccountProblems {
 
   /** A journal row cannot be read, and its chat is unknown. */
   journalUnreadable(waMessageId: string): void {
-    this.#moreJournalled += noteIn(this.#journalled, waMessageId);
+    this.#moreJournalled += addTo(this.#journalled, waMessageId);
     this.#onChange();
   }
 
   /** The inbox rejects a message permanently; it stays in the journal. */
   messageRefused(waMessageId: string, sentence: string): void {
-    this.#moreRefused += noteIn(this.#refused, waMessageId);
+    this.#moreRefused += addTo(this.#refused, waMessageId);
     this.#refusal = sentence;
     this.#onChange();
   }
@@ -61,7 +61,7 @@ export class AccountProblems {
 }
 
 /** @returns 1 when the sentence has enough names and only counts it */
-function noteIn(names: Set<string>, name: string): number {
+function addTo(names: Set<string>, name: string): number {
   if (names.has(name)) return 0;
   if (names.size >= MAX_NAMED) return 1;
   names.add(name);

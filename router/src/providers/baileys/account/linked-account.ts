@@ -1,8 +1,8 @@
 import { lidJid, parseJid, phoneJid } from '../../../core/chat-id.ts';
 import { CredentialsDamagedError } from '../../../core/errors.ts';
+import type { ChatAddress } from '../../../core/messages/inbound-message.ts';
 import type { AccountLimit, AccountRecord, AccountStore } from '../../../core/ports/account-store.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { ChatAddress } from '../../../core/ports/inbox.ts';
 import type { KeyStore } from '../../../core/ports/key-store.ts';
 import type { OwnJids } from '../inbound/read-stanza.ts';
 import { type AuthState, openAuthState } from '../signal/auth-state.ts';

@@ -1,10 +1,10 @@
 import type { WAMessage } from '@whiskeysockets/baileys';
-import { chatHash } from '../../../core/chat-hash.ts';
+import { jidHash } from '../../../core/chat-hash.ts';
 import { parseJid } from '../../../core/chat-id.ts';
 import { StorageTroubleError, Wa2aiError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
+import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { InboundMessage } from '../../../core/ports/inbox.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { backoffMs } from '../../../core/retry.ts';
 import { fromBaileys } from '../messages/from-baileys.ts';
@@ -84,7 +84,7 @@ export class CoreDelivery {
   ): Promise<'retry' | 'refused' | 'stopped'> {
     const { accountId, clock, log, random, onRefused, onTrouble } = this.#options;
     const waMessageId = message.key.id ?? '';
-    const about = { waMessageId, chat: chatHash(accountId, chatJidOf(messageKeyOf(message))) };
+    const about = { waMessageId, jidHash: jidHash(accountId, chatJidOf(messageKeyOf(message))) };
     const isRefused = error instanceof Wa2aiError && error.disposition === 'dead';
     const isUnknown = !(error instanceof Wa2aiError);
     if (isRefused || (isUnknown && attempt >= MAX_ATTEMPTS)) {

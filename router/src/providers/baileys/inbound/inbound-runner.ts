@@ -8,7 +8,7 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
-import { chatHash } from '../../../core/chat-hash.ts';
+import { jidHash } from '../../../core/chat-hash.ts';
 import { StorageUnavailableError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Journal } from '../../../core/ports/journal.ts';
@@ -373,9 +373,9 @@ export class InboundRunner {
     log.warn({ failures: this.#failures }, 'messages not decrypted, asking their senders again');
   }
 
-  /** The fields of every log line about a message. */
-  #about({ id, key }: OrdinaryStanza): { waMessageId: string; chat: string } {
-    return { waMessageId: id, chat: chatHash(this.#options.accountId, chatJidOf(key)) };
+  /** The fields of every log line about a message that is not stored yet. */
+  #about({ id, key }: OrdinaryStanza): { waMessageId: string; jidHash: string } {
+    return { waMessageId: id, jidHash: jidHash(this.#options.accountId, chatJidOf(key)) };
   }
 
   #contentOf(stanza: Stanza, message: WAMessage | undefined): Content | undefined {

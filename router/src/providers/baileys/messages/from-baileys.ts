@@ -5,7 +5,7 @@ import type {
   InboundMedia,
   InboundMessage,
   MentionedAddress,
-} from '../../../core/ports/inbox.ts';
+} from '../../../core/messages/inbound-message.ts';
 import { changeReference } from '../media/media-reference.ts';
 import { type ContentIgnoredReason, type MessageContent, readContent, words } from './message-content.ts';
 

@@ -1,7 +1,7 @@
 import type { proto } from '@whiskeysockets/baileys';
 import { cleanText } from '../../../core/clean-text.ts';
+import type { InboundMedia } from '../../../core/messages/inbound-message.ts';
 import type { MediaKind, MessageKind } from '../../../core/models.ts';
-import type { InboundMedia } from '../../../core/ports/inbox.ts';
 import { type FileType, writeReference } from '../media/media-reference.ts';
 
 /** The content of a decrypted WhatsApp message, without its envelopes. */

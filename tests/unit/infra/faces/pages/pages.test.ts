@@ -123,7 +123,7 @@ describe('GET /qr', () => {
 
   it('shows the time of the next attempt to connect', async () => {
     const retryAtMs = api.clock.nowMs + 42_400;
-    expect(await shown({ state: 'waiting', retryAtMs })).toContain('Next try in 42 s.');
+    expect(await shown({ state: 'waiting', retryAtMs })).toContain('Next attempt in 42 s.');
   });
 
   it.each([

@@ -60,18 +60,18 @@ describe('qrPage', () => {
   });
 
   it.each([
-    [42_400, 'Next try in 42 s.'],
-    [119_400, 'Next try in 119 s.'],
-    [120_000, 'Next try in 2 minutes.'],
-    [400, 'Trying now.'],
-    [-5_000, 'Trying now.'],
+    [42_400, 'Next attempt in 42 s.'],
+    [119_400, 'Next attempt in 119 s.'],
+    [120_000, 'Next attempt in 2 minutes.'],
+    [400, 'Reconnecting now.'],
+    [-5_000, 'Reconnecting now.'],
   ])('shows a connection in %i ms as "%s"', (waitMs, sentence) => {
     expect(shown({ state: 'waiting', retryAtMs: NOW_MS + waitMs })).toContain(sentence);
   });
 
   it('shows a time of the next attempt only while it waits', () => {
-    expect(shown({ state: 'open', retryAtMs: NOW_MS + 1_000 })).not.toContain('Next try');
-    expect(shown({ state: 'waiting' })).not.toContain('Next try');
+    expect(shown({ state: 'open', retryAtMs: NOW_MS + 1_000 })).not.toContain('Next attempt');
+    expect(shown({ state: 'waiting' })).not.toContain('Next attempt');
   });
 
   it('shows the linked number and name, escaped', () => {

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { agentKinds } from '../../../../../router/src/infra/agents/agent-kinds.ts';
-import type { Route as RouteRow } from '../../../../../router/src/infra/storage/generated/client.ts';
-import { routeReader, unreadableRoute } from '../../../../../router/src/infra/storage/stores/stored-route.ts';
+import {
+  type RouteRow,
+  routeReader,
+  unreadableRoute,
+} from '../../../../../router/src/infra/storage/stores/stored-route.ts';
 
 const read = routeReader(agentKinds);
 
@@ -16,7 +19,7 @@ function row(config: unknown, change: Partial<RouteRow> = {}): RouteRow {
     priority: 3,
     enabled: true,
     name: null,
-    config: config as RouteRow['config'],
+    config,
     createdAt: new Date(0),
     updatedAt: new Date(1),
     ...change,

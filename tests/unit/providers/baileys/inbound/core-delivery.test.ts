@@ -1,7 +1,7 @@
 import { proto, type WAMessage } from '@whiskeysockets/baileys';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { SendRefusedError, StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
-import type { InboundMessage } from '../../../../../router/src/core/ports/inbox.ts';
+import type { InboundMessage } from '../../../../../router/src/core/messages/inbound-message.ts';
 import { CoreDelivery } from '../../../../../router/src/providers/baileys/inbound/core-delivery.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';

@@ -10,7 +10,7 @@ import {
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
-import type { InboundMessage } from '../../../../../router/src/core/ports/inbox.ts';
+import type { InboundMessage } from '../../../../../router/src/core/messages/inbound-message.ts';
 import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { guardConsole } from '../../../../../router/src/providers/baileys/connection/console-guard.ts';

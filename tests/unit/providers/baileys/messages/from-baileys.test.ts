@@ -1,7 +1,7 @@
 import { proto, type WAMessage } from '@whiskeysockets/baileys';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { InboundMessage } from '../../../../../router/src/core/ports/inbox.ts';
+import type { InboundMessage } from '../../../../../router/src/core/messages/inbound-message.ts';
 import {
   type FromBaileysContext,
   fromBaileys,

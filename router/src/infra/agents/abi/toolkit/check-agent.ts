@@ -68,7 +68,7 @@ class Checks {
       : answer.status === 200 && !isGood
         ? 'no JSON'
         : undefined;
-    this.#note(check, isGood ? 'pass' : 'fail', answer, note);
+    this.#add(check, isGood ? 'pass' : 'fail', answer, note);
     return isThere;
   }
 
@@ -84,17 +84,17 @@ class Checks {
       const defect = knownDefect(target, answer.status, answer.body.toString('utf8'), this.#abi.codec);
       const isOpinion = answer.status === 400 && !defect;
       const note = isOpinion ? 'the sample arguments were refused' : defect;
-      this.#note(check, isOpinion ? 'warn' : 'fail', answer, note);
+      this.#add(check, isOpinion ? 'warn' : 'fail', answer, note);
       return;
     }
     const problem = this.#decodingProblem(target, answer);
-    this.#note(check, problem ? 'fail' : 'pass', answer, problem);
+    this.#add(check, problem ? 'fail' : 'pass', answer, problem);
     if (!problem) this.#working.push({ target, calldata, answer });
   }
 
   async refusal(check: string, body: Buffer): Promise<void> {
     const answer = await this.#probe.call(body);
-    this.#note(check, answer.status === 400 ? 'pass' : 'fail', answer);
+    this.#add(check, answer.status === 400 ? 'pass' : 'fail', answer);
   }
 
   async tooLarge(): Promise<void> {
@@ -102,7 +102,7 @@ class Checks {
     // Closing the connection during such a body is a refusal too.
     const isCut = answer.fault === 'no-answer' || answer.fault === 'broken';
     const isRefused = isCut || (answer.status >= 400 && answer.status < 500);
-    this.#note('body above 10 MB is refused', isRefused ? 'pass' : 'fail', answer);
+    this.#add('body above 10 MB is refused', isRefused ? 'pass' : 'fail', answer);
   }
 
   async concurrent(): Promise<void> {
@@ -153,7 +153,7 @@ class Checks {
     }
   }
 
-  #note(check: string, result: CheckResult['result'], answer: ProbeAnswer, note?: string): void {
+  #add(check: string, result: CheckResult['result'], answer: ProbeAnswer, note?: string): void {
     const found = note ? `${answerText(answer)} (${note})` : answerText(answer);
     this.#results.push({ check, result, found, ms: answer.ms });
   }

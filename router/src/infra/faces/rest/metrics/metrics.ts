@@ -2,9 +2,9 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { ACCOUNT_STATES } from '../../../../core/cluster/account-state.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { ClusterView } from '../../../../core/ports/cluster.ts';
-import type { TurnResult } from '../../../../core/ports/inbox.ts';
 import type { MessageLog, OpenWork } from '../../../../core/ports/message-log.ts';
 import { within } from '../../../../core/time-limit.ts';
+import type { TurnResult } from '../../../../core/turns/turn.ts';
 import { systemClock } from '../../../clock/system-clock.ts';
 
 /** Counting rows costs the database; scrapes within this time share one count. */
@@ -146,9 +146,9 @@ export function createMetrics(deps: {
       nodeAlive.set({ node: nodeId }, Number(isAlive));
       nodeTurns.set({ node: nodeId }, isAlive ? turns : 0);
     }
-    for (const { accountId, holder, availability } of accounts) {
-      if (availability === 'held' && holder) {
-        leaseEpoch.set({ account: accountId, node: holder.nodeId }, Number(holder.epoch));
+    for (const { accountId, owner, availability } of accounts) {
+      if (availability === 'owned' && owner) {
+        leaseEpoch.set({ account: accountId, node: owner.nodeId }, Number(owner.epoch));
       }
     }
   }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { chatHash } from '../../../../core/chat-hash.ts';
 import type { BulkReplay } from '../../../../core/delivery/replay-dead-letters.ts';
 import type { DeadLetterFilter, DeadLetters, Replay } from '../../../../core/ports/dead-letters.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { DeadLetterRow, MessageLog } from '../../../../core/ports/message-log.ts';
-import { chatFields } from '../chat-fields.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, chatField, dataResponse, isRowId, rowIdField } from '../fields.ts';
 import { pageOf, pageResponse } from '../paging.ts';
@@ -169,8 +169,8 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
 /** Of a log line. */
 function fieldsOf(deadLetterId: string, letter: DeadLetterRow | undefined) {
   if (!letter) return { deadLetterId };
-  const { messageId, outboxId, accountId, channelId } = letter;
-  return { deadLetterId, messageId, outboxId, ...chatFields(accountId, channelId) };
+  const { outboxId, messageId = outboxId, accountId, chatId } = letter;
+  return { deadLetterId, messageId, outboxId, accountId, chat: chatHash(chatId) };
 }
 
 function noSuchLetter(): HttpProblem {

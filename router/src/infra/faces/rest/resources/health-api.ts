@@ -25,7 +25,7 @@ const readyView = z.object({
   status: z.enum(['ready', 'not-ready']),
   reasons: z.array(reasonView),
   node: z.string().describe('The node that responds.'),
-  holds: z.array(z.string()).describe('The WhatsApp accounts that it runs.'),
+  accounts: z.array(z.string()).describe('The WhatsApp accounts that it runs.'),
 });
 
 const healthView = z.object({
@@ -86,10 +86,10 @@ export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint
             message: `The account is in the state ${state}. ${nextAction}`,
           });
         }
-        const holds = known.filter(({ node }) => node === nodes.nodeId).map(({ accountId }) => accountId);
+        const own = known.filter(({ node }) => node === nodes.nodeId).map(({ accountId }) => accountId);
         const isReady = reasons.length === 0;
         const status = isReady ? 'ready' : 'not-ready';
-        return { status: isReady ? 200 : 503, json: { status, reasons, node: nodes.nodeId, holds } };
+        return { status: isReady ? 200 : 503, json: { status, reasons, node: nodes.nodeId, accounts: own } };
       },
     }),
     endpoint({

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
+import { chatHash } from '../../../../core/chat-hash.ts';
 import type { SendMessageInput } from '../../../../core/delivery/send-message.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { MessageLog, ReceivedMessage, SentMessageRow } from '../../../../core/ports/message-log.ts';
 import type { OutboxRow, OutboxState } from '../../../../core/ports/outbox.ts';
-import { chatFields } from '../chat-fields.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, chatField, dataResponse, isRowId } from '../fields.ts';
 import { pageOf, pageResponse } from '../paging.ts';
@@ -155,7 +155,10 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
           );
         }
         if (outcome === 'queued') {
-          log.info({ outboxId: row.id, ...chatFields(accountId, body.to) }, 'message accepted for sending');
+          log.info(
+            { messageId: row.id, accountId, chat: chatHash(row.chatId) },
+            'message accepted for sending',
+          );
         }
         return {
           status: 202,

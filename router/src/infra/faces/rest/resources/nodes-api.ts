@@ -64,9 +64,9 @@ function nodeViews(ownId: string, view: ClusterView): Array<z.input<typeof nodeV
     startedAt: new Date(startedAtMs).toISOString(),
     seenAt: new Date(seenAtMs).toISOString(),
     turns: node.turns,
-    accounts: view.accounts.flatMap(({ accountId, holder, availability }) =>
-      availability === 'held' && holder?.nodeId === node.nodeId
-        ? [{ accountId, epoch: String(holder.epoch) }]
+    accounts: view.accounts.flatMap(({ accountId, owner, availability }) =>
+      availability === 'owned' && owner?.nodeId === node.nodeId
+        ? [{ accountId, epoch: String(owner.epoch) }]
         : [],
     ),
   }));

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
-import { canonicalChannelId } from '../../../../core/chat-id.ts';
+import { jidHash } from '../../../../core/chat-hash.ts';
+import { canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
 import type { Route, RouteConfig } from '../../../../core/models.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
@@ -9,7 +10,6 @@ import type { AgentKind } from '../../../agents/agent-kind.ts';
 import { kindNamed, routeConfigOf, wireConfigOf } from '../../../agents/route-config.ts';
 import type { RouteProbe } from '../../../agents/route-probe.ts';
 import { type AgentOfRoute, maskedConfig, unmasked } from '../../../agents/route-secrets.ts';
-import { chatFields } from '../chat-fields.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, channelIdField, dataResponse } from '../fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
@@ -253,7 +253,8 @@ async function findRoute(routes: RouteStore, id = ''): Promise<Route> {
 
 /** Of a log line. */
 function fieldsOf({ id, accountId, channelId }: Route) {
-  return { routeId: id, ...chatFields(accountId, channelId) };
+  const jid = jidOfChannelId(channelId);
+  return { routeId: id, accountId, ...(jid !== undefined && { jidHash: jidHash(accountId, jid) }) };
 }
 
 function noSuchRoute(): HttpProblem {

@@ -166,10 +166,10 @@ describe('the metrics of the cluster', () => {
 
   it('show the epoch of leases that are in force', async () => {
     const { view, scrape } = setup();
-    const holder = { nodeId: 'n1', epoch: 7n } as AccountView['holder'];
+    const owner = { nodeId: 'n1', epoch: 7n } as AccountView['owner'];
     view.accounts = [
-      account({ holder, availability: 'held' }),
-      account({ accountId: 'b', holder, availability: 'free' }),
+      account({ owner, availability: 'owned' }),
+      account({ accountId: 'b', owner, availability: 'free' }),
     ];
     const { text } = await scrape();
     expect(text.match(/^wa2ai_account_lease_epoch\{.*$/gm)).toEqual([

@@ -16,7 +16,7 @@ describe('GET /health/ready', () => {
   it('is 200 when the database answers and every account is open', async () => {
     const { status, body } = await api.call('GET', '/health/ready');
     expect(status).toBe(200);
-    expect(body).toEqual({ status: 'ready', reasons: [], node: 'n1', holds: [] });
+    expect(body).toEqual({ status: 'ready', reasons: [], node: 'n1', accounts: [] });
   });
 
   it('reports the accounts of this node only', async () => {
@@ -24,7 +24,7 @@ describe('GET /health/ready', () => {
     api.accounts.set({ accountId: 'sales', node: 'n2', state: 'waiting' });
     const { status, body } = await api.call('GET', '/health/ready');
     expect(status).toBe(200);
-    expect(body).toEqual({ status: 'ready', reasons: [], node: 'n1', holds: ['default'] });
+    expect(body).toEqual({ status: 'ready', reasons: [], node: 'n1', accounts: ['default'] });
   });
 
   it('is 503 and names each reason otherwise', async () => {
@@ -39,7 +39,7 @@ describe('GET /health/ready', () => {
         { name: 'account:sales', message: 'The account is in the state logged-out. Link it again.' },
       ],
       node: 'n1',
-      holds: [],
+      accounts: [],
     });
     expect(text).not.toContain('10.0.0.5');
   });

@@ -171,8 +171,10 @@ describe('POST /api/messages', () => {
 
   it('logs the stored id and the hash of the chat, and neither text nor number', async () => {
     const { body } = await api.call('POST', '/api/messages', message);
-    const chat = chatHash('default', '5493777239922@s.whatsapp.net');
-    expect(api.log.lines).toMatchObject([{ fields: { outboxId: body.data.id, accountId: 'default', chat } }]);
+    const chat = chatHash(body.data.chatId);
+    expect(api.log.lines).toMatchObject([
+      { fields: { messageId: body.data.id, accountId: 'default', chat } },
+    ]);
     expect(JSON.stringify(api.log.lines)).not.toMatch(/hello|5493777239922/);
   });
 });

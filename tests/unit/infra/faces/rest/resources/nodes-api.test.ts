@@ -12,8 +12,8 @@ beforeEach(async () => {
   );
   const account = { record: { state: 'open' as const }, changedAtMs: 0 };
   api.view.accounts.push(
-    { ...account, accountId: 'a', holder: { nodeId: 'n1', epoch: 4n }, availability: 'held' },
-    { ...account, accountId: 'b', holder: { nodeId: 'n3', epoch: 9n }, availability: 'dead-holder' },
+    { ...account, accountId: 'a', owner: { nodeId: 'n1', epoch: 4n }, availability: 'owned' },
+    { ...account, accountId: 'b', owner: { nodeId: 'n3', epoch: 9n }, availability: 'dead-owner' },
     { ...account, accountId: 'c', availability: 'free' },
   );
 });

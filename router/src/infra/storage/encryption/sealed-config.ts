@@ -3,16 +3,12 @@ import type { SecretCipher } from './secret-cipher.ts';
 import { ROUTE_CONFIG_CONTEXT } from './secret-columns.ts';
 
 /**
- * A route's config as it is stored: encrypted as a whole, since which settings are secret depends on the agent kind. As
- * it is when the cipher has no key.
+ * A route's config as it is stored, both as JSON: encrypted as a whole, since which settings are secret depends on the
+ * agent kind. As it is when the cipher has no key.
  */
-export function sealConfig<Config extends object>(
-  secrets: SecretCipher,
-  config: Config,
-): Config | { encrypted: string } {
-  const plaintext = JSON.stringify(config);
-  const sealed = secrets.sealText(plaintext, ROUTE_CONFIG_CONTEXT);
-  return sealed === plaintext ? config : { encrypted: sealed };
+export function sealConfig(secrets: SecretCipher, config: string): string {
+  const sealed = secrets.sealText(config, ROUTE_CONFIG_CONTEXT);
+  return sealed === config ? config : JSON.stringify({ encrypted: sealed });
 }
 
 /**

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parseDataKeys } from '../../../../../router/src/infra/storage/encryption/data-keys.ts';
-import { openConfig, sealConfig } from '../../../../../router/src/infra/storage/encryption/route-config.ts';
+import { openConfig, sealConfig } from '../../../../../router/src/infra/storage/encryption/sealed-config.ts';
 import { SecretCipher } from '../../../../../router/src/infra/storage/encryption/secret-cipher.ts';
 
 const config = { adk: { appName: 'app', headers: { authorization: 'Bearer hunter2' } } };
@@ -10,14 +10,14 @@ const plain = new SecretCipher();
 
 describe('sealConfig', () => {
   it('encrypts the whole config, which openConfig returns', () => {
-    const sealed = sealConfig(cipher, config);
-    expect(Object.keys(sealed)).toEqual(['encrypted']);
-    expect(JSON.stringify(sealed)).not.toContain('app');
-    expect(openConfig(cipher, sealed)).toEqual(config);
+    const sealed = sealConfig(cipher, JSON.stringify(config));
+    expect(Object.keys(JSON.parse(sealed))).toEqual(['encrypted']);
+    expect(sealed).not.toContain('app');
+    expect(openConfig(cipher, JSON.parse(sealed))).toEqual(config);
   });
 
   it('returns the config itself without a key', () => {
-    expect(sealConfig(plain, config)).toBe(config);
+    expect(sealConfig(plain, JSON.stringify(config))).toBe(JSON.stringify(config));
   });
 });
 
@@ -30,7 +30,7 @@ describe('openConfig', () => {
   );
 
   it('reports a config of another key, or one that was changed', () => {
-    const { encrypted } = sealConfig(cipher, config) as { encrypted: string };
+    const { encrypted } = JSON.parse(sealConfig(cipher, JSON.stringify(config)));
     expect(() => openConfig(plain, { encrypted })).toThrow(expect.objectContaining({ code: 'STORAGE_KEY' }));
     expect(() => openConfig(cipher, { encrypted: `${encrypted.slice(0, -8)}AAAAAAA=` })).toThrow(
       expect.objectContaining({ code: 'STORAGE_DAMAGED' }),

@@ -1,0 +1,57 @@
+import type { ChatId } from '../ids.ts';
+import type { IncomingMessage, OutgoingMessage } from '../models.ts';
+
+/** The oldest unanswered message of a chat, as the turn needs it. */
+export interface PendingTurn {
+  messageId: string;
+  chatId: ChatId;
+  accountId: string;
+  message: IncomingMessage;
+  /** Addresses of the chat for route lookup: canonical channelIds, preferred first (number before LID). */
+  channelIds: string[];
+  /** Where the reply goes: the JID the chat was last heard from. */
+  replyTo: string;
+  /** Attempts counted before this turn began: of a turn that a crash ended, or before a replay. Absent: none. */
+  earlierAttempts?: number;
+  /** One of them may have run, and no operator replayed the message after it. */
+  mayHaveRun?: boolean;
+  /** Who wrote it: LID, else number; bare digits. */
+  sender: string;
+  /** When it was stored, and when the last reply of the chat was; the database's time, epoch milliseconds. */
+  receivedAtMs: number;
+  repliedAtMs?: number;
+  /** Further messages of the chat waited when this one was read; absent when none did. */
+  hasMore?: boolean;
+}
+
+/** How a turn ended. Written with the reply in one transaction. */
+export interface TurnResult {
+  state: 'answered' | 'ignored' | 'dead';
+  /** Why there is no answer from an agent (`no-route`, `agent-empty`, `AGENT_TIMEOUT` ...); absent when it replied. */
+  reason?: string;
+  /** Operator's sentence for a dead letter. */
+  error?: string;
+  routeId?: string;
+  /** Attempts of this message so far, over all its turns. Absent: as many as were counted. */
+  attempts?: number;
+  agentMs?: number;
+  /** Rule-by-rule trace of the route choice and, where its client tells, what was sent to the agent; as JSON. */
+  trace?: unknown;
+  replies: NewReply[];
+}
+
+/** A reply that is to be stored; with `media`, the bytes of its file. */
+export interface NewReply extends OutgoingMessage {
+  file?: Uint8Array;
+}
+
+/** A reply that waits for delivery, as the deliverer needs it. */
+export interface QueuedReply {
+  outboxId: string;
+  chatId: ChatId;
+  /** The message that it answers; absent for a message that an admin sends. */
+  messageId?: string;
+  message: OutgoingMessage;
+  /** Its row was stored as `sending`: the first attempt needs no `markSending`. */
+  isSending?: true;
+}
