@@ -4,7 +4,15 @@ import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { ChatClaim, CountOptions, Inbox, OpenChat, Stored } from '../../router/src/core/ports/inbox.ts';
 import type { PendingTurn, QueuedReply, TurnResult } from '../../router/src/core/turns/turn.ts';
 import { mediaColumns } from '../../router/src/infra/storage/stores/media-columns.ts';
-import { chatOf, claimChat, claimOf, learnLid, lidOfPhone, phoneOfLid } from './memory-chats.ts';
+import {
+  chatOf,
+  claimChat,
+  claimOf,
+  isSamePerson,
+  learnLid,
+  lidOfPhone,
+  phoneOfLid,
+} from './memory-chats.ts';
 import type { MemoryChat, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';
 
 /** The inbox in memory, with the promises of PostgresInbox except durability. */
@@ -296,8 +304,4 @@ function isSameSender(
   const { senderPhone: phone, senderLid: lid } = message;
   if (!phone && !lid) return !sender.phone && !sender.lid;
   return isSamePerson(sender, { phone, lid });
-}
-
-function isSamePerson(a: { phone?: string; lid?: string }, b: { phone?: string; lid?: string }): boolean {
-  return (a.phone !== undefined && a.phone === b.phone) || (a.lid !== undefined && a.lid === b.lid);
 }

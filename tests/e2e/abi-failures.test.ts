@@ -77,7 +77,7 @@ describe('An ABI agent that rejects a call', () => {
       const row = await bed.untilTurnEnded(await person.say('/greet Alice', { to: bed.phone }));
       expect(row).toMatchObject({
         state: 'dead',
-        error: `The ABI agent answered status ${fail}: Told to fail`,
+        error: `The ABI agent answered status ${fail}: Configured to fail`,
         attempts: asks,
         replies: [],
       });

@@ -20,7 +20,7 @@ import {
   sessionPath,
   snakeBody,
   url,
-} from '../../support/adk-asks.ts';
+} from '../../support/adk-requests.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { jidHash } from '../../../../router/src/core/chat-hash.ts';
 import { attemptLog } from '../../../../router/src/infra/agents/attempt-log.ts';
-import { aMessage } from '../../../support/adk-asks.ts';
+import { aMessage } from '../../../support/adk-requests.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
 it('prefers the log of the turn and adds nothing to it', () => {

@@ -221,7 +221,7 @@ describe('the envelope of a call under auto', () => {
     ],
     ['a refusal in another form', answer(400, 'no')],
     ['a connection that ended', { kind: 'fault', fault: 'broken', detail: 'x' } as const],
-  ])('is not tried again after %s', async (_name, reply) => {
+  ])('is not asked again after %s', async (_name, reply) => {
     const { client, transport } = setup(auto, reply);
     await expect(client.sendMessage(URL, saying('/add 2 40'))).rejects.toThrow();
     expect(transport.requests).toHaveLength(1);

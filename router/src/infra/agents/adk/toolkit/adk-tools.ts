@@ -94,7 +94,7 @@ async function checkServer(input: ToolInput): Promise<CheckReport> {
 
   const found = await probe(input);
   await run('GET /list-apps names the agents', async () => {
-    if (found.status === undefined) return ['fail', `${found.problem} (nothing else was tried)`];
+    if (found.status === undefined) return ['fail', `${found.problem} (no other check ran)`];
     if (found.apps.length === 0) return ['warn', `status ${found.status}, no names`];
     return ['pass', found.apps.join(', ')];
   });
