@@ -223,7 +223,7 @@ const tests = group('Tests', {
 
 /**
  * Every environment variable of the service, by name. Its docstrings are the `describe` texts: `.env.example` and
- * docs/settings.md are written from them (config-docs.ts). Empty variables count as not set.
+ * docs/settings.md are written from them (tests/support/config-docs.ts). Empty variables count as not set.
  */
 export const envSchema = z.object({
   ...service,
