@@ -20,16 +20,29 @@ BEGIN
     ON CONFLICT (account_id, lid) DO UPDATE SET phone = excluded.phone, learned_at = now();
 END $$;
 
+-- Whether the person of two chats wrote a message of theirs; otherwise the account did.
+CREATE OR REPLACE FUNCTION is_from_person(m message, kept chat, gone chat) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(m.sender_phone IN (kept.phone, gone.phone), false)
+    OR coalesce(m.sender_lid IN (kept.lid, gone.lid), false);
+$$;
+
 -- Merges two chats of one person into the older row. A worker of the older chat continues; a worker of the other one
 -- finds no chat and ends, so no message has two workers.
 CREATE OR REPLACE FUNCTION merge_chats(kept chat, gone chat) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  -- The same message may be stored under both addresses. At most one copy is answered, and none if one was answered.
+  -- The same message of one sender may be stored under both addresses. A readable copy replaces one that could not be
+  -- decrypted. At most one copy is answered, and none if one was answered.
+  DELETE FROM message m USING message twin
+    WHERE m.chat_id IN (kept.id, gone.id) AND m.kind = 'undecryptable' AND m.state = 'ignored'
+      AND twin.chat_id = CASE m.chat_id WHEN kept.id THEN gone.id ELSE kept.id END
+      AND twin.wa_message_id = m.wa_message_id AND twin.kind <> 'undecryptable'
+      AND is_from_person(twin, kept, gone) = is_from_person(m, kept, gone);
   UPDATE message m SET state = 'ignored', reason = 'duplicate', finished_at = now()
     FROM message twin
     WHERE m.chat_id IN (kept.id, gone.id) AND m.state = 'received'
       AND twin.chat_id = CASE m.chat_id WHEN kept.id THEN gone.id ELSE kept.id END
       AND twin.wa_message_id = m.wa_message_id
+      AND is_from_person(twin, kept, gone) = is_from_person(m, kept, gone)
       AND (m.chat_id = gone.id OR twin.state <> 'received');
   -- Messages first: a turn that ends now has locked its message, so the next statement sees its outbox rows.
   UPDATE message SET chat_id = kept.id WHERE chat_id = gone.id;

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { type App, createApp } from './app/app.ts';
+import type { App } from './app/app.ts';
 import { ConfigError, loadConfig } from './config/config.ts';
 import { Wa2aiError } from './core/errors.ts';
+import { checkBaileys } from './providers/baileys/connection/check-surface.ts';
 
 /** Exit codes: 0 stopped by a signal, 1 cannot start or continue, 2 a setting is wrong. */
 async function main(): Promise<void> {
@@ -10,7 +11,11 @@ async function main(): Promise<void> {
   try {
     // Node's warnings are not for the operator; once there is a logger they are logged.
     process.removeAllListeners('warning');
-    const app = await createApp(loadConfig(process.env));
+    const config = loadConfig(process.env);
+    checkBaileys();
+    // Not imported before the check: a missing export of Baileys would be a SyntaxError without a sentence.
+    const { createApp } = await import('./app/app.ts');
+    const app = await createApp(config);
     reportWarnings(app);
     stop.ready(app);
     stopWhenOutdated(app);

@@ -43,7 +43,7 @@ process.on('SIGUSR2', () => {
   // the debugger costs time and memory: it stops with the first counts
   session.post('Debugger.disable');
   const counts: InsideCounts = { timers: fired, modules: scripts.size, memoryMb: memory() };
-  process.stdout.write(`${JSON.stringify({ level: 30, msg: 'bench counts', ...counts })}\n`);
+  process.stdout.write(`${JSON.stringify({ level: 'info', msg: 'bench counts', ...counts })}\n`);
 });
 
 function memory(): Record<string, number> {

@@ -7,10 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { KeyChange, KeyScope } from '../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import {
-  SOCKET_FUNCTIONS,
-  takeMessageListener,
-} from '../../router/src/providers/baileys/connection/check-surface.ts';
+import { takeMessageListener } from '../../router/src/providers/baileys/connection/check-surface.ts';
 import { guardConsole } from '../../router/src/providers/baileys/connection/console-guard.ts';
 import { openSocket } from '../../router/src/providers/baileys/connection/open-socket.ts';
 import {
@@ -125,7 +122,7 @@ function copyOf({ tag, attrs, content }: BinaryNode): BinaryNode {
   return { tag, attrs: { ...attrs }, content: children };
 }
 
-interface Heard {
+interface Observed {
   messages: InboundMessage[];
   /** Receipts and refusals, one per message id. */
   receipts: string[];
@@ -150,11 +147,12 @@ const comparable = (messages: readonly InboundMessage[]) =>
   messages.map(({ stanzaOrder: _, ...message }) => JSON.stringify(message)).sort((a, b) => (a < b ? -1 : 1));
 
 /** Baileys' own way, from its listener to its event. */
-async function byBaileys(store: CopiedStore): Promise<Heard & { stanzas: BinaryNode[] }> {
+async function byBaileys(store: CopiedStore): Promise<Observed & { stanzas: BinaryNode[] }> {
   const auth = await openAuth(store);
   const memory = createSocketMemory();
   const socket = makeWASocket({
     ...socketConfig({
+      accountId: 'main',
       auth,
       memory,
       log: quietLog,
@@ -203,10 +201,11 @@ function contextOf({ creds }: AuthState, upsertType: 'notify' | 'append') {
 }
 
 /** wa2ai's way, with the same stanzas. */
-async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Promise<Heard> {
+async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Promise<Observed> {
   const auth = await openAuth(store);
   const live = emulator.waitFor('live');
   const opened = openSocket({
+    accountId: 'main',
     auth,
     memory: createSocketMemory(),
     getMessage: async () => undefined,
@@ -241,7 +240,7 @@ async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Prom
   await live;
   const start = arrived.length;
   const ids = new Set(stanzas.map(({ attrs }) => attrs.id));
-  const told = new Promise<void>((resolve) => {
+  const signalled = new Promise<void>((resolve) => {
     emulator.events.on('stanza', ({ stanza }) => {
       if (stanza.tag !== 'receipt' && stanza.tag !== 'ack') return;
       const said = receiptsSince(start).map(
@@ -253,7 +252,7 @@ async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Prom
     });
   });
   for (const node of stanzas) opened.socket.ws.emit('CB:message', copyOf(node));
-  await told;
+  await signalled;
   const receipts = receiptsSince(start);
   detach();
   await opened.socket.end(undefined);
@@ -282,6 +281,7 @@ describe('the Baileys surface', () => {
     const connected = emulator.waitFor('connected');
     const auth = await openAuth(new CopiedStore());
     const { socket, baileysListener } = openSocket({
+      accountId: 'main',
       auth,
       memory: createSocketMemory(),
       getMessage: async () => undefined,
@@ -290,7 +290,6 @@ describe('the Baileys surface', () => {
       log: quietLog,
     });
     expect(typeof baileysListener).toBe('function');
-    for (const name of SOCKET_FUNCTIONS) expect(typeof socket[name], name).toBe('function');
     // A surface with a listener missing or added is not the one that wa2ai supports.
     expect(() => takeMessageListener(socket)).toThrow(/0 listeners of message stanzas instead of one/);
     socket.ws.on('CB:message', () => undefined);

@@ -163,6 +163,38 @@ describeStores('one chat per person, in the inbox in $name', (stores) => {
     },
   );
 
+  it('answers a message whose id an own message has under the other address', async () => {
+    const { phone, lid } = aPerson();
+    const waMessageId = 'CHOSEN';
+    const older = await add({ phone }, { waMessageId, sender: aPerson(), ignoredReason: 'own-message' });
+    await add({ lid }, { waMessageId, text: 'mine' });
+    const joined = await add({ phone, lid }, { text: 'last' });
+    expect(joined.chatId).toBe(older.chatId);
+    expect(await drain(stores.inbox, newClaimOf(joined))).toEqual(['mine', 'last']);
+  });
+
+  it.each(['older', 'younger'])(
+    'answers a message that could not be decrypted under the address of the %s chat',
+    async (which) => {
+      const { phone, lid } = aPerson();
+      const readable = { waMessageId: 'COPY', text: 'readable' };
+      const unread = {
+        waMessageId: 'COPY',
+        kind: 'undecryptable' as const,
+        text: '',
+        ignoredReason: 'undecryptable',
+      };
+      await add({ phone }, which === 'older' ? unread : readable);
+      await add({ lid }, which === 'older' ? readable : unread);
+      const joined = await add({ phone, lid }, { text: 'last' });
+      const { epoch = 0 } = (await openChat(joined.chatId)) ?? {};
+      const claim = { chatId: joined.chatId, node: NODE, epoch };
+      expect(await drain(stores.inbox, claim)).toEqual(['readable', 'last']);
+      expect(await add({ phone, lid }, readable)).toMatchObject({ outcome: 'known', isNewWorker: false });
+      expect((await rows()).map(({ reason, state }) => reason ?? state)).toEqual(['answered', 'answered']);
+    },
+  );
+
   it('keeps a chat when its person changes number', async () => {
     const [{ phone: old, lid }, { phone: fresh }] = [aPerson(), aPerson()];
     const before = await add({ phone: old, lid });

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { isAtLeast } from '../support/wa2ai-process.ts';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { TranscriptCheck, Violation } from './check-transcript.ts';
 import type { ProcessRun } from './process-runs.ts';
@@ -82,7 +83,7 @@ async function traceOf(
     });
     for (const line of run.lines) {
       const isOfThis = ids.has(String(line.waMessageId)) || messageIds.has(String(line.messageId));
-      if (!isOfThis && line.level < 40) continue;
+      if (!isOfThis && !isAtLeast('warn', line)) continue;
       const { time, level, msg, pid, hostname, ...fields } = line;
       events.push({
         atMs: Date.parse(String(time)),

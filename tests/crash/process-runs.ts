@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type LogLine, Wa2aiProcess } from '../support/wa2ai-process.ts';
+import { isAtLeast, type LogLine, Wa2aiProcess } from '../support/wa2ai-process.ts';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Conversations } from './conversations.ts';
 import { planName, type RunPlan } from './kill-plan.ts';
@@ -11,8 +11,6 @@ const LONGEST_LIVE_MS = 30_000;
 const NEVER_MS = 600_000;
 /** The writers answer at once, as programs do, so the auto-reply-loop policy must be off. */
 export const LIKE_PROGRAMS = { WA2AI_LOOP_TURNS: '0' };
-/** pino's number of a warning. */
-const WARN = 40;
 
 /** One run of a node, from start to end. */
 export interface ProcessRun {
@@ -150,7 +148,7 @@ export class ProcessRuns {
   #keepLines(run: ProcessRun, service: Wa2aiProcess): void {
     run.lines = service.lines.filter(
       (line) =>
-        line.level >= WARN ||
+        isAtLeast('warn', line) ||
         line.said !== undefined ||
         line.waMessageId !== undefined ||
         line.messageId !== undefined,

@@ -1,6 +1,6 @@
 import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
 import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
-import type { MemoryChat, MemoryState } from './memory-state.ts';
+import type { MemoryChat, MemoryMessage, MemoryState } from './memory-state.ts';
 
 /** Stores that a LID and a number are one person. Each has one partner; the latest pair wins. */
 export function learnLid(state: MemoryState, accountId: string, lid: string, phone: string): void {
@@ -81,9 +81,18 @@ function newChat(
 }
 
 function mergeChats(state: MemoryState, kept: MemoryChat, gone: MemoryChat): void {
+  const isFromPerson = ({ senderPhone, senderLid }: MemoryMessage) =>
+    [kept, gone].some((chat) => isSamePerson(chat, { phone: senderPhone, lid: senderLid }));
+  const isUnread = ({ kind, state }: MemoryMessage) => kind === 'undecryptable' && state === 'ignored';
   for (const message of state.messagesOf(gone.id)) {
-    const twin = state.messagesOf(kept.id).find((other) => other.waMessageId === message.waMessageId);
-    if (twin) {
+    const twin = state
+      .messagesOf(kept.id)
+      .find(
+        (other) => other.waMessageId === message.waMessageId && isFromPerson(other) === isFromPerson(message),
+      );
+    const unread = twin && twin.kind !== message.kind ? [message, twin].find(isUnread) : undefined;
+    if (unread) state.messages.delete(unread.id);
+    else if (twin) {
       const copy = message.state === 'received' ? message : twin;
       if (copy.state === 'received') {
         Object.assign(copy, { state: 'ignored', reason: 'duplicate', finishedAt: state.time() });
@@ -99,4 +108,11 @@ function mergeChats(state: MemoryState, kept: MemoryChat, gone: MemoryChat): voi
   if (kept.workerNode !== undefined) return;
   kept.workerEpoch = Math.max(kept.workerEpoch, gone.workerEpoch);
   kept.replyTo = gone.replyTo;
+}
+
+export function isSamePerson(
+  a: { phone?: string; lid?: string },
+  b: { phone?: string; lid?: string },
+): boolean {
+  return (a.phone !== undefined && a.phone === b.phone) || (a.lid !== undefined && a.lid === b.lid);
 }

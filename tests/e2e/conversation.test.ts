@@ -63,6 +63,21 @@ describe('wa2ai on WhatsApp', () => {
     }
   });
 
+  it('answers everyone who writes with a message id that another sender used', async () => {
+    const [una, vic] = [bed.person(), bed.person()];
+    const group = createGroup(bed.emulator, { subject: 'Ids', members: [una, vic, bed.phone] });
+    const id = await una.say('from Una', { to: group });
+    await vic.say('from Vic', { to: group, id });
+    const replies = await vic.waitForReceived(2);
+    expect(replies.map(({ text }) => text)).toEqual(['Echo: from Una', 'Echo: from Vic']);
+    const own = await bed.phone.say('from the account', { to: una.pn });
+    await una.say('with its id', { to: bed.phone, id: own });
+    expect((await una.waitForReceived(3))[2]).toMatchObject({
+      text: 'Echo: with its id',
+      chat: bed.phone.pn,
+    });
+  });
+
   it('answers many messages in order with one reply each', async () => {
     const finn = bed.person();
     const texts = Array.from({ length: 25 }, (_, index) => `line ${index}`);

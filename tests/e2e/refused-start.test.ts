@@ -115,4 +115,18 @@ describe('wa2ai refuses to start with one sentence', () => {
     await asOwner(database, 'DROP TABLE auth_key');
     expect(await refusal(role.url)).toMatch(/^wa2ai: The table "auth_key" is not in the database.*backup/);
   });
+
+  it('when the installed Baileys lacks a part that wa2ai uses, and names it', async () => {
+    const load = `export async function load(url, context, next) {
+      const loaded = await next(url, context);
+      if (!url.endsWith('/baileys/lib/index.js')) return loaded;
+      return { ...loaded, source: loaded.source + '\\nexport const NACK_REASONS = undefined;' };
+    }`;
+    const moduleUrl = (code: string) => `data:text/javascript;base64,${Buffer.from(code).toString('base64')}`;
+    const register = `import { register } from 'node:module'; register('${moduleUrl(load)}');`;
+    const env = { NODE_OPTIONS: `--import=${moduleUrl(register)}` };
+    expect(await refusal(database.url, env)).toMatch(
+      /^wa2ai: The installed version of @whiskeysockets\/baileys is not supported \(NACK_REASONS\.ParsingError is undefined/,
+    );
+  });
 });

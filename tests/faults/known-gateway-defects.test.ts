@@ -5,6 +5,7 @@ import { untilState } from '../support/pairing.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { TestBed } from '../support/test-bed.ts';
 import { untilReached } from '../support/until.ts';
+import { isAtLeast } from '../support/wa2ai-process.ts';
 
 let bed: TestBed;
 let releaseConsole: () => void;
@@ -18,9 +19,6 @@ afterAll(() => releaseConsole());
 afterEach(async () => {
   await bed.close();
 });
-
-/** pino's numbers: info and above is what an operator reads. */
-const INFO = 30;
 
 describe('A storm of stanzas with a bad MAC', () => {
   it('fills neither log nor memory, delays no other chat, and is requested again stanza by stanza', {
@@ -50,7 +48,7 @@ describe('A storm of stanzas with a bad MAC', () => {
     await untilReached('messages requested again', requested, ids.length);
     const reported = service.lines
       .slice(before.lines)
-      .filter((line) => line.level >= INFO && /decrypt|session|MAC/i.test(JSON.stringify(line)));
+      .filter((line) => isAtLeast('info', line) && /decrypt|session|MAC/i.test(JSON.stringify(line)));
     expect(reported.length).toBeLessThan(20);
     expect(residentMb(service.pid) - before.mb).toBeLessThan(200);
   });

@@ -1,5 +1,7 @@
 import { encodeBigEndian } from '@whiskeysockets/baileys';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MemoryOutbox } from '../doubles/memory-outbox.ts';
+import { MemoryState } from '../doubles/memory-state.ts';
 import { WhatsAppAccount } from '../support/whatsapp-account.ts';
 import type { ReceiptToDevice } from '../whatsapp-emulator/actors.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
@@ -89,6 +91,31 @@ describe('a person who requests a reply to another person by its id', () => {
     expect(from('acked')).toBeUndefined();
     expect(from('delivered')).toMatchObject({ kind: 'person', phone: '34600000002' });
     expect(from('read')).toMatchObject({ kind: 'person', phone: '34600000003' });
+  });
+});
+
+describe('a stored message to a group', () => {
+  it.each([
+    ['is not moved by a receipt from a direct chat', 'direct', 'queued'],
+    ['is not moved by a receipt from another group', 'other', 'queued'],
+    ['is moved by a receipt from its group', 'team', 'read'],
+  ])('%s', async (_, from, state) => {
+    const team = createGroup(emulator, { subject: 'Team', members: [ana, phone] });
+    const other = createGroup(emulator, { subject: 'Other', members: [eve, phone] });
+    const outbox = new MemoryOutbox(new MemoryState());
+    const sent = await account.send(team.jid, 'for the team');
+    await outbox.addDirect(sent, 'key');
+    const chat: ReceiptToDevice['chat'] =
+      from === 'direct'
+        ? { kind: 'direct', addressing: 'pn' }
+        : { kind: 'group', group: (from === 'team' ? team : other).jid };
+    const { waMessageId } = sent;
+    const person = from === 'team' ? ana : eve;
+    emulator.sendReceipt({ from: person, to: device(), ids: [waMessageId], type: 'read', chat });
+    await account.untilReceipt(waMessageId, 'read');
+    const read = account.receipts.filter((one) => one.waMessageId === waMessageId && one.state === 'read');
+    await outbox.recordReceipts('main', read);
+    expect((await outbox.addDirect(sent, 'key')).row.state).toBe(state);
   });
 });
 

@@ -5,21 +5,24 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { repositoryRoot } from './repository.ts';
 
-const MAIN = join(repositoryRoot, 'dist/router/src/main.js');
+const MAIN = join(repositoryRoot, 'dist/service/main.js');
 /** Arguments for a Node that was started with an IPC channel; see end-with-parent.ts. */
 export const END_WITH_PARENT = [
   '--import',
   pathToFileURL(join(repositoryRoot, 'dist/tests/support/end-with-parent.js')).href,
 ];
 
-/** pino's number. */
-const WARN = 40;
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
 /** A JSON log line of the service. */
 export interface LogLine {
-  level: number;
+  level: (typeof LEVELS)[number];
   msg: string;
   [field: string]: unknown;
+}
+
+export function isAtLeast(level: LogLine['level'], line: LogLine): boolean {
+  return LEVELS.indexOf(line.level) >= LEVELS.indexOf(level);
 }
 
 export interface Wa2aiOptions {
@@ -101,7 +104,7 @@ export class Wa2aiProcess {
 
   /** Lines of level warn and above, but for the one that a start without a data key logs. */
   get warnings(): readonly LogLine[] {
-    return this.#lines.filter(({ level, variable }) => level >= WARN && variable !== 'WA2AI_DATA_KEY_FILE');
+    return this.#lines.filter((line) => isAtLeast('warn', line) && line.variable !== 'WA2AI_DATA_KEY_FILE');
   }
 
   /**

@@ -9,17 +9,14 @@ import { firstRouteCommand } from '../core/routing/first-route.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { TerminalPairing } from '../infra/faces/pages/terminal-pairing.ts';
 import { PostgresAccountLeases } from '../infra/storage/stores/postgres-account-lease.ts';
-import { PostgresAccountStore } from '../infra/storage/stores/postgres-account-store.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
-import { PostgresJournal } from '../infra/storage/stores/postgres-journal.ts';
-import { PostgresKeyStore } from '../infra/storage/stores/postgres-key-store.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
-import { createBaileysProvider } from '../providers/baileys/baileys-provider.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
 import { observedProvider } from './observed-provider.ts';
 import type { Part } from './part.ts';
+import { whatsApp } from './provider.ts';
 import type { TurnParts } from './turns.ts';
 
 /** How long turns that run may take to end when the service stops; the others continue at the next start. */
@@ -42,12 +39,16 @@ export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager 
     (text) => process.stdout.write(text),
     () => deps.url,
   );
-  const withoutRoute = new Set<string>();
-  /** Logs once per account how to add its first route, when it is connected and has none. */
+  const checkedForRoutes = new Set<string>();
+  /**
+   * Logs once per account how to add its first route, when it is connected and has none. Routes that cannot be read are
+   * checked with the next status.
+   */
   const checkRoutes = async ({ accountId, state }: AccountStatus) => {
-    if (state !== 'open' || withoutRoute.has(accountId)) return;
-    withoutRoute.add(accountId);
+    if (state !== 'open' || checkedForRoutes.has(accountId)) return;
+    checkedForRoutes.add(accountId);
     const found = await deps.routes.list({ accountId }).catch(() => undefined);
+    if (!found) checkedForRoutes.delete(accountId);
     if (found?.length !== 0) return;
     const command = firstRouteCommand(deps.url, accountId, config.environment);
     log.warn({ accountId, command }, 'no route exists, so no message is answered');
@@ -128,23 +129,7 @@ async function connectAccount(
   const inbox = faults.inbox(new PostgresInbox(postgres, fence));
   const { environment } = config;
   const events = new AccountEvents({ ...deps, fence, inbox, outbox, environment, log });
-  const provider = createBaileysProvider({
-    accountId,
-    events: faults.events(events),
-    keyStore: faults.keyStore(new PostgresKeyStore(postgres, fence)),
-    accountStore: new PostgresAccountStore(postgres, fence),
-    journal: new PostgresJournal(postgres, fence),
-    findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
-    clock: systemClock,
-    log,
-    whatsappWsUrl: config.whatsappWsUrl,
-    version: config.whatsappVersion,
-    maxMessageAgeMs: config.maxMessageAgeMs,
-    pairingPhone: accountId === config.accountId ? config.pairingPhone : undefined,
-    storage: deps.storage,
-    fence,
-    onReceiptSent: () => faults.pass('after-receipt'),
-  });
+  const provider = whatsApp.create({ ...deps, fence, outbox, events, log });
   const delivery = new ReplyDelivery({
     outbox,
     provider: observedProvider(provider, (sender) => {

@@ -21,11 +21,11 @@ import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-histo
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
-import { downloadMedia } from '../providers/baileys/media/media-download.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
 import type { Part } from './part.ts';
+import { whatsApp } from './provider.ts';
 
 /** Longest wait between two attempts, unless a route or the agent itself says otherwise. */
 const MAX_AGENT_WAIT_MS = 10_000;
@@ -68,13 +68,7 @@ export function createTurns(
   });
   const media = new StoredMedia({
     inbox,
-    download: (reference, signal) =>
-      downloadMedia(reference, {
-        clock,
-        signal,
-        host: config.whatsappMediaHost,
-        timeoutMs: config.mediaTimeoutMs,
-      }),
+    download: (reference, signal) => whatsApp.downloadMedia(config, reference, signal),
     // Only the node with the account's connection can ask the phone for a file that WhatsApp deleted.
     reload: async (accountId, reference) => registry.provider(accountId)?.reloadMedia(reference),
   });

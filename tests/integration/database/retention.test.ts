@@ -201,7 +201,7 @@ describe('retention', () => {
     await postgres.execute(sql`DELETE FROM dbos.workflow_status WHERE workflow_uuid = 'still-runs'`);
   });
 
-  it('removes keys that a logout set aside, and none in use', async () => {
+  it('removes keys that a logout archived, and none in use', async () => {
     const accounts = new PostgresAccountStore(postgres);
     const keys = new PostgresKeyStore(postgres);
     await accounts.save(accountId, { state: 'open' });

@@ -10,7 +10,7 @@ export interface AutoReplyLoopSettings {
   replyMs: number;
 }
 
-export interface AutoReplyLoopDeps {
+interface AutoReplyLoopDeps {
   history: ChatHistory;
   autoReplyLoop: AutoReplyLoopSettings;
 }

@@ -8,7 +8,7 @@ const APPEARS_AFTER_MS = 400;
 /** WhatsApp drops the indicator after about 25 s without a repeat. */
 const REPEAT_EVERY_MS = 15_000;
 
-export interface TypingDeps {
+interface TypingDeps {
   clock: Clock;
   /** The accounts of this node. */
   accounts: { provider(accountId: string): Pick<ChatProvider, 'setTyping'> | undefined };

@@ -96,7 +96,7 @@ export interface ChatProvider {
   setTyping(to: string, isTyping: boolean): Promise<void>;
   /** Starts pairing again: by QR, or by code for this phone number (digits). Only while not linked. */
   pair(by: { method: 'qr' } | { method: 'code'; phone: string }): Promise<AccountStatus>;
-  /** Unlinks at WhatsApp when connected, puts the keys aside and goes to `pairing`. */
+  /** Unlinks at WhatsApp when connected, archives the keys and goes to `pairing`. */
   logout(): Promise<AccountStatus>;
   /** New socket now, also out of `replaced`, `waiting`, `restricted` and `stopped`. */
   restart(): Promise<AccountStatus>;

@@ -41,7 +41,7 @@ export class LogOutput extends Writable {
 
   #droppedLine(): Buffer {
     const line = {
-      level: 40,
+      level: 'warn',
       time: new Date().toISOString(),
       lines: this.#dropped,
       msg: 'log lines dropped, output not writable',

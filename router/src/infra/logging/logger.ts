@@ -18,7 +18,7 @@ const SECRET_FIELDS = [
 ];
 
 /**
- * Creates the service's logger: one JSON object per line (`json`), or one readable line per event for a terminal
+ * Creates the service's logger: one JSON object per line (`json`, with the level's name), or one readable line per event for a terminal
  * (`pretty`). Secret fields are redacted, also one level deep. Callers log message texts at trace only.
  * Lines about an unavailable database are throttled, because many loops repeat them many times a second.
  */
@@ -37,6 +37,7 @@ export function createLogger(options: {
         if (shouldLog(throttle, args)) method.apply(this, args);
       },
     },
+    formatters: { level: (level) => ({ level }) },
     timestamp: stdTimeFunctions.isoTime,
     base: undefined,
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },

@@ -1,3 +1,4 @@
+import { jidHash } from '../../core/chat-hash.ts';
 import { AlreadyLinkedError } from '../../core/errors.ts';
 import type { OutgoingMessage } from '../../core/models.ts';
 import type { AccountStatus, ChatProvider } from '../../core/ports/chat-provider.ts';
@@ -135,7 +136,7 @@ class BaileysProvider implements ChatProvider {
     try {
       await this.#connection.socket?.sendPresenceUpdate(isTyping ? 'composing' : 'paused', to);
     } catch (error) {
-      this.#options.log.debug({ err: error }, 'typing not shown');
+      this.#options.log.debug({ err: error, jidHash: jidHash(this.accountId, to) }, 'typing not shown');
     }
   }
 

@@ -33,6 +33,8 @@ export interface BaileysProviderOptions {
   random?(): number;
   /** Called when a message's delivery receipt was written; for crash tests. */
   onReceiptSent?(): void;
+  /** Somebody requested a sent message again whose chat is another one; for the metrics. */
+  onResendRefused?(): void;
   /** Checked before each connection, so that nothing is received that cannot be stored. Default: no check. */
   storage?: Pick<StorageHealth, 'check'>;
   /**

@@ -38,7 +38,7 @@ describe('LogOutput on a full disk', () => {
       log.info({}, 'two');
       expect(disk.lines().map((line) => JSON.parse(line))).toMatchObject([
         { msg: 'one' },
-        { level: 40, lines: 3, msg: 'log lines dropped, output not writable' },
+        { level: 'warn', lines: 3, msg: 'log lines dropped, output not writable' },
         { msg: 'two' },
       ]);
     },

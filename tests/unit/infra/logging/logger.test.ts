@@ -35,6 +35,13 @@ describe('createLogger', () => {
     expect(lines().join('\n')).not.toContain('s3cret');
   });
 
+  it('names the level of a line in the json format', () => {
+    const { log, lines } = setup('json');
+    log.child({ mod: 'turns' }).warn({}, 'agent failed');
+    log.info({}, 'reply sent');
+    expect(lines().map((line) => JSON.parse(line).level)).toEqual(['warn', 'info']);
+  });
+
   it('prints one line per event with fields as name=value for a terminal', () => {
     const { log, lines } = setup('pretty');
     log.child({ mod: 'turns' }).info({ messageId: '12', chat: 'a1b2', attempt: 1 }, 'reply sent');

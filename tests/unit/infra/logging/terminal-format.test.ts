@@ -3,7 +3,14 @@ import { formatForTerminal } from '../../../../router/src/infra/logging/terminal
 
 describe('formatForTerminal', () => {
   it('prints the event, then its fields, without those that pino prints', () => {
-    const line = { level: 30, time: 1, mod: 'turns', msg: 'reply sent', messageId: '7', chats: ['a', 'b c'] };
+    const line = {
+      level: 'info',
+      time: 1,
+      mod: 'turns',
+      msg: 'reply sent',
+      messageId: '7',
+      chats: ['a', 'b c'],
+    };
     expect(formatForTerminal(line)).toBe('turns: reply sent  messageId=7  chats=[a, "b c"]');
   });
 

@@ -124,7 +124,11 @@ describe('a connected provider', () => {
     };
     await provider.setTyping('a', true);
     expect(log.lines).toContainEqual(
-      expect.objectContaining({ level: 'debug', message: 'typing not shown' }),
+      expect.objectContaining({
+        level: 'debug',
+        message: 'typing not shown',
+        fields: expect.objectContaining({ jidHash: expect.stringMatching(/^[0-9a-f]{8}$/) }),
+      }),
     );
     await provider.stop();
   });

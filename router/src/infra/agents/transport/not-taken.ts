@@ -8,7 +8,11 @@ export function notTakenError(
 ): AgentUnavailableError | undefined {
   if (status !== 429 && status !== 502 && status !== 503) return undefined;
   const waitMs = status === 502 ? undefined : retryAfterMs(headers, nowMs);
-  return new AgentUnavailableError(sentence, { retryAfterMs: waitMs, isAway: true });
+  return new AgentUnavailableError(sentence, {
+    retryAfterMs: waitMs,
+    isAway: true,
+    mayHaveRun: status === 502,
+  });
 }
 
 /** `Retry-After` in milliseconds from now; the header contains seconds or a date (RFC 9110). Undefined without a usable one. */

@@ -30,7 +30,7 @@ export class LinkedAccount {
     this.#options = options;
   }
 
-  /** The keys in use; undefined before `load`, and after they were put aside. */
+  /** The keys in use; undefined before `load`, and after they were archived. */
   get auth(): AuthState | undefined {
     return this.#auth;
   }
@@ -63,7 +63,7 @@ export class LinkedAccount {
   }
 
   /**
-   * Loads the keys, or makes new ones when the stored keys cannot be read; those stay in the database, put aside.
+   * Loads the keys, or makes new ones when the stored keys cannot be read; those stay archived in the database.
    * @throws {StorageUnavailableError} call again
    */
   async loadOrReplace(): Promise<AuthState> {
@@ -80,7 +80,7 @@ export class LinkedAccount {
    * Begins a new generation, so that the next `load` makes new keys. Does nothing when no phone is linked.
    * @throws {StorageUnavailableError} the keys stay in use
    */
-  async putKeysAside(): Promise<void> {
+  async archiveKeys(): Promise<void> {
     if (!this.#auth?.isLinked()) return;
     await this.#auth.flush();
     await this.#options.accountStore.nextGeneration(this.#options.accountId);

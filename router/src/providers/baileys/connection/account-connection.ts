@@ -62,6 +62,7 @@ export class AccountConnection {
       findSentMessage: options.findSentMessage,
       isSamePerson: (jid, other) => account.isSamePerson(jid, other),
       membersOf: (group) => this.#membersOf(group),
+      onRefused: () => options.onResendRefused?.(),
       log,
     });
     this.#manager = new ConnectionManager<WASocket>({
@@ -70,7 +71,7 @@ export class AccountConnection {
       isLinked: () => account.isLinked(),
       isTakeOver: options.fence?.isTakeOver ?? false,
       closed: () => this.#closed(),
-      putKeysAside: () => this.#putKeysAside(),
+      archiveKeys: () => this.#archiveKeys(),
       onPhase: (phase) => this.#onPhase(phase),
       clock,
       log,
@@ -92,7 +93,7 @@ export class AccountConnection {
 
   /** Ends the link: the next socket has new keys. */
   restartUnlinked(): Promise<void> {
-    return this.#manager.restart(() => this.#putKeysAside());
+    return this.#manager.restart(() => this.#archiveKeys());
   }
 
   /** Ends the socket. Resolves when all receipts are stored, or could not be. */
@@ -177,9 +178,9 @@ export class AccountConnection {
     }
   }
 
-  async #putKeysAside(): Promise<void> {
+  async #archiveKeys(): Promise<void> {
     const { account, inbound, limits } = this.#parts;
-    await account.putKeysAside();
+    await account.archiveKeys();
     inbound.unlinked();
     // Limits belong to the linked number, and the next link may have another one.
     limits.forget();
@@ -209,6 +210,7 @@ export class AccountConnection {
     await this.#options.fence?.verify();
     if (!this.#mayUseSocket()) throw new LeaseLostError(accountId);
     this.#opened = connect({
+      accountId,
       auth,
       memory: this.#memory,
       getMessage: (key) => this.#resend.find(key),

@@ -1,3 +1,4 @@
+import { jidHash } from '../../../core/chat-hash.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { field } from '../field.ts';
 
@@ -7,17 +8,19 @@ type ILogger = {
 } & Record<'trace' | 'debug' | 'info' | 'warn' | 'error', (fields: unknown, message?: string) => void>;
 
 /**
- * Makes a logger for Baileys. It writes only the text, the error's message and the message's id of a line, at debug:
- * the fields of Baileys contain keys, whole stanzas and phone numbers. The provider logs what an operator needs. The
+ * Makes a logger for Baileys. It writes only the text, the error's message, the message's id and the hash of its JID, at
+ * debug: the fields of Baileys contain keys, whole stanzas and phone numbers. The provider logs what an operator needs. The
  * level prevents that Baileys prepares lines that are not written.
  */
-export function createBaileysLogger(log: Logger): ILogger {
+export function createBaileysLogger(log: Logger, accountId: string): ILogger {
   const write = (fields: unknown, message?: string) => {
     const text = message ?? (typeof fields === 'string' ? fields : 'Baileys');
-    log.debug(
-      { baileysMessage: text, error: errorMessage(fields), waMessageId: messageId(fields) },
-      'Baileys error',
-    );
+    const jid = keyField(fields, 'remoteJid');
+    const about = {
+      waMessageId: keyField(fields, 'id'),
+      jidHash: jid && jidHash(accountId, jid),
+    };
+    log.debug({ baileysMessage: text, error: errorMessage(fields), ...about }, 'Baileys error');
   };
   const silent = () => undefined;
   const logger: ILogger = {
@@ -39,7 +42,8 @@ function errorMessage(fields: unknown): string | undefined {
   return found instanceof Error ? found.message : undefined;
 }
 
-function messageId(fields: unknown): string | undefined {
-  const id = field(field(fields, 'key'), 'id');
-  return typeof id === 'string' ? id : undefined;
+/** A text in the message key of a line. */
+function keyField(fields: unknown, name: 'id' | 'remoteJid'): string | undefined {
+  const value = field(field(fields, 'key'), name);
+  return typeof value === 'string' ? value : undefined;
 }

@@ -1,5 +1,55 @@
-import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
+import * as installed from '@whiskeysockets/baileys';
 import { UnsupportedBaileysError } from '../../../core/errors.ts';
+
+/** What wa2ai uses of the package, with its type; a test compares the names with the imports. */
+export const EXPORTS: Readonly<Record<string, 'function' | 'number' | 'object' | 'string'>> = {
+  default: 'function',
+  'Browsers.macOS': 'function',
+  'BufferJSON.replacer': 'function',
+  'BufferJSON.reviver': 'function',
+  'DEFAULT_CONNECTION_CONFIG.makeSignalRepository': 'function',
+  'DEFAULT_CONNECTION_CONFIG.version': 'object',
+  DEFAULT_ORIGIN: 'string',
+  MISSING_KEYS_ERROR_TEXT: 'string',
+  'NACK_REASONS.ParsingError': 'number',
+  'NACK_REASONS.UnhandledError': 'number',
+  cleanMessage: 'function',
+  decodeMessageNode: 'function',
+  decryptMediaRetryData: 'function',
+  decryptMessageNode: 'function',
+  encryptMediaRetryRequest: 'function',
+  generateWAMessageContent: 'function',
+  getMediaKeys: 'function',
+  initAuthCreds: 'function',
+  isJidGroup: 'function',
+  isLidUser: 'function',
+  isPnUser: 'function',
+  jidDecode: 'function',
+  'proto.Message.encode': 'function',
+  'proto.WebMessageInfo.StubType.CIPHERTEXT': 'number',
+};
+
+/** Functions of the Signal repository that wa2ai wraps or calls. */
+export const REPOSITORY_FUNCTIONS = [
+  'decryptMessage',
+  'decryptGroupMessage',
+  'encryptMessage',
+  'encryptGroupMessage',
+  'processSenderKeyDistributionMessage',
+  'getSenderKeyDistributionMessage',
+  'injectE2ESession',
+  'deleteSession',
+  'migrateSession',
+  'validateSession',
+  'getSessionInfo',
+  'hasSenderKey',
+  'jidToSignalProtocolAddress',
+  'lidMapping.storeLIDPNMappings',
+  'lidMapping.getLIDsForPNs',
+  'lidMapping.getPNForLID',
+  'lidMapping.getPNsForLIDs',
+  'lidMapping.close',
+] as const;
 
 /** Functions of a socket that wa2ai calls. */
 export const SOCKET_FUNCTIONS = [
@@ -16,22 +66,59 @@ export const SOCKET_FUNCTIONS = [
   'requestPairingCode',
   'logout',
   'end',
-] as const satisfies readonly (keyof WASocket)[];
+  'ev.on',
+  'ev.off',
+  'ws.on',
+  'ws.off',
+  'ws.prependListener',
+  'ws.listeners',
+  'authState.keys.set',
+  'signalRepository.decryptMessage',
+] as const;
 
 /**
- * Checks the functions of a socket, and removes Baileys' own listener of message stanzas.
+ * Checks the package once, before any account is started.
+ * @throws {UnsupportedBaileysError} the installed Baileys differs from the supported one
+ */
+export function checkBaileys(library: object = installed): void {
+  for (const [name, type] of Object.entries(EXPORTS)) {
+    const found = typeof at(library, name);
+    if (found !== type) throw new UnsupportedBaileysError(`${name} is ${found} instead of ${type}`);
+  }
+  const { makeSignalRepository } = (library as typeof installed).DEFAULT_CONNECTION_CONFIG;
+  const repository = makeSignalRepository({ creds: {}, keys: {} } as never, {} as never, undefined);
+  requireFunctions(repository, REPOSITORY_FUNCTIONS, 'the Signal repository');
+}
+
+/**
+ * Checks the parts of a socket, and removes Baileys' own listener of message stanzas.
  * @returns the listener
  * @throws {UnsupportedBaileysError} the installed Baileys differs from the supported one; nothing was removed
  */
-export function takeMessageListener(socket: WASocket): (node: BinaryNode) => void {
-  for (const name of SOCKET_FUNCTIONS) {
-    if (typeof socket[name] !== 'function') throw new UnsupportedBaileysError(`the socket has no ${name}`);
+export function takeMessageListener(socket: installed.WASocket): (node: installed.BinaryNode) => void {
+  requireFunctions(socket, SOCKET_FUNCTIONS, 'the socket');
+  // Baileys makes one for its cache of recent messages only.
+  if (socket.messageRetryManager) {
+    requireFunctions(socket.messageRetryManager, ['cancelPendingPhoneRequest'], 'messageRetryManager');
   }
   const listeners = socket.ws.listeners('CB:message');
   const [listener] = listeners;
   if (listeners.length !== 1 || !listener) {
     throw new UnsupportedBaileysError(`${listeners.length} listeners of message stanzas instead of one`);
   }
-  socket.ws.off('CB:message', listener as (node: BinaryNode) => void);
-  return listener as (node: BinaryNode) => void;
+  socket.ws.off('CB:message', listener as (node: installed.BinaryNode) => void);
+  return listener as (node: installed.BinaryNode) => void;
+}
+
+function requireFunctions(owner: object, paths: readonly string[], what: string): void {
+  for (const path of paths) {
+    if (typeof at(owner, path) !== 'function') throw new UnsupportedBaileysError(`${what} has no ${path}`);
+  }
+}
+
+/** The value at a path of names separated by dots; undefined when a part is missing. */
+function at(owner: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce((value, name) => (value as Record<string, unknown> | undefined)?.[name], owner);
 }

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { backoffMs } from '../../../core/retry.ts';
+import { within } from '../../../core/time-limit.ts';
 import { actionFor, type Disconnect, type DisconnectAction, disconnectOf } from './disconnect-table.ts';
-import { type Ended, type ManagedSocket, sleepOrAbort, untilSocketEnds } from './socket-end.ts';
+import { type Ended, type ManagedSocket, untilSocketEnds } from './socket-end.ts';
 
 /** The state of the connection. A state that needs a person ends the manager's loop. */
 export type ConnectionPhase =
@@ -24,7 +25,7 @@ export interface ConnectionOptions<S extends ManagedSocket> {
   /** Called after the end of each socket, before the next one: waits for its last writes. Must not reject. */
   closed(): Promise<void>;
   /** Called when WhatsApp ended the link, which makes the keys useless. Called again after a rejection. */
-  putKeysAside(): Promise<void>;
+  archiveKeys(): Promise<void>;
   onPhase(phase: ConnectionPhase): void;
   clock: Clock;
   log: Logger;
@@ -160,34 +161,33 @@ export class ConnectionManager<S extends ManagedSocket> {
         const waitMs = this.#backoffMs(failures, isOfWhatsApp ? MAX_BACKOFF_MS : MAX_UNREACHED_BACKOFF_MS);
         const retryAtMs = clock.now() + waitMs;
         onPhase({ state: 'waiting', reason, retryAtMs, ...(isStorageTrouble && { isStorageTrouble }) });
-        await sleepOrAbort(clock, waitMs, signal);
+        await clock.sleep(waitMs, signal).catch(() => undefined);
         continue;
       }
       if (action.kind === 'restricted') {
         const { reason, forMs } = action;
         onPhase({ state: 'restricted', reason, retryAtMs: clock.now() + forMs, forMs });
-        await sleepOrAbort(clock, forMs, signal);
+        await clock.sleep(forMs, signal).catch(() => undefined);
         continue;
       }
-      if (action.kind === 'logged-out' && action.isByWhatsApp)
-        await this.#putKeysAside(action.reason, signal);
+      if (action.kind === 'logged-out' && action.isByWhatsApp) await this.#archiveKeys(action.reason, signal);
       if (!signal.aborted) onPhase({ state: action.kind, reason: action.reason });
       return;
     }
   }
 
   /** Retries until it is stored: there must be no further login with keys that WhatsApp refuses. */
-  async #putKeysAside(why: string, signal: AbortSignal): Promise<void> {
-    const { putKeysAside, onPhase, clock, log } = this.#options;
+  async #archiveKeys(why: string, signal: AbortSignal): Promise<void> {
+    const { archiveKeys, onPhase, clock, log } = this.#options;
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
-        return await putKeysAside();
+        return await archiveKeys();
       } catch (error) {
-        log.warn({ err: error, attempt }, 'keys of the ended link not put aside, retrying');
+        log.warn({ err: error, attempt }, 'cannot archive keys of the ended link, retrying');
         const waitMs = this.#backoffMs(attempt, MAX_UNREACHED_BACKOFF_MS);
         const reason = `${why} The database has not stored this yet.`;
         onPhase({ state: 'waiting', reason, retryAtMs: clock.now() + waitMs, isStorageTrouble: true });
-        await sleepOrAbort(clock, waitMs, signal);
+        await clock.sleep(waitMs, signal).catch(() => undefined);
       }
     }
   }
@@ -226,13 +226,10 @@ export class ConnectionManager<S extends ManagedSocket> {
 
   async #endSocket(socket: S): Promise<void> {
     const { clock, log } = this.#options;
-    const limit = new AbortController();
     try {
-      await Promise.race([Promise.resolve(socket.end(undefined)), sleepOrAbort(clock, END_MS, limit.signal)]);
+      await within(clock, END_MS, Promise.resolve(socket.end(undefined)));
     } catch (error) {
       log.debug({ err: error }, 'socket ended with an error');
-    } finally {
-      limit.abort();
     }
   }
 }

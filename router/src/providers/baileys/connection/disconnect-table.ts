@@ -33,7 +33,7 @@ export class ConnectionPostponedError extends Error {
 export type DisconnectAction =
   | { kind: 'reconnect-now' }
   | { kind: 'back-off'; reason: string; isStorageTrouble?: boolean }
-  /** `isByWhatsApp` is false when only this side cannot log in: the keys are not put aside. */
+  /** `isByWhatsApp` is false when only this side cannot log in: the keys are not archived. */
   | { kind: 'logged-out'; reason: string; isByWhatsApp: boolean }
   | { kind: 'replaced'; reason: string }
   | { kind: 'outdated'; reason: string }

@@ -9,6 +9,7 @@ import { type SocketMemory, socketConfig } from './socket-config.ts';
 import { gateWrites } from './write-gate.ts';
 
 export interface OpenSocketInput {
+  accountId: string;
   auth: AuthState;
   memory: SocketMemory;
   getMessage: SocketConfig['getMessage'];
@@ -35,6 +36,7 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
   let signal: AccountSignal | undefined;
   const socket: WASocket = makeWASocket(
     socketConfig({
+      accountId: input.accountId,
       auth,
       memory,
       log: input.log,

@@ -8,9 +8,9 @@ import {
 } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../../core/ports/logger.ts';
+import { atMost, createBoundedCache } from '../bounded-cache.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import { createBaileysLogger } from './baileys-logger.ts';
-import { atMost, createBoundedCache } from './bounded-cache.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -42,6 +42,7 @@ export function createSocketMemory(): SocketMemory {
 }
 
 export interface SocketConfigInput {
+  accountId: string;
   auth: AuthState;
   memory: SocketMemory;
   log: Logger;
@@ -63,7 +64,7 @@ export function socketConfig(input: SocketConfigInput): UserFacingSocketConfig {
     version: [...(input.version ?? DEFAULT_CONNECTION_CONFIG.version)],
     browser: Browsers.macOS('Chrome'),
     auth: { creds: input.auth.creds, keys: input.auth.keys },
-    logger: createBaileysLogger(input.log),
+    logger: createBaileysLogger(input.log, input.accountId),
     emitOwnEvents: false,
     syncFullHistory: false,
     shouldSyncHistoryMessage: () => false,

@@ -123,17 +123,7 @@ async function silence(
   while (!signal.aborted) {
     const leftMs = lastSignMs() + limitMs - clock.monotonicMs();
     if (leftMs <= 0) return true;
-    await sleepOrAbort(clock, leftMs, signal);
+    await clock.sleep(leftMs, signal).catch(() => undefined);
   }
   return false;
-}
-
-/** Waits for `ms`, or until the signal is aborted. */
-export async function sleepOrAbort(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  try {
-    await clock.sleep(ms, signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }

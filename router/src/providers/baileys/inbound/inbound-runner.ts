@@ -12,7 +12,7 @@ import { jidHash } from '../../../core/chat-hash.ts';
 import { StorageUnavailableError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Journal } from '../../../core/ports/journal.ts';
-import { atMost } from '../connection/bounded-cache.ts';
+import { atMost } from '../bounded-cache.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountSignal } from '../signal/signal-repository.ts';
 import { CoreDelivery, type CoreDeliveryOptions } from './core-delivery.ts';
@@ -300,7 +300,7 @@ export class InboundRunner {
         this.#track(this.#forget(effect.hashes));
         break;
       case 'disconnect':
-        this.#options.log.warn({ bytes: this.#state.bytes }, 'messages dropped to be delivered again');
+        this.#options.log.warn({ bytes: this.#state.bytes }, 'buffer full, messages dropped for redelivery');
         // Wait for the refusals: WhatsApp does not deliver refused stanzas again.
         this.#track(this.#retries.then(() => this.#options.onOverflow()));
         break;
@@ -315,7 +315,7 @@ export class InboundRunner {
   async #decrypt({ stanza, order, behind, isContent }: Extract<Effect, { type: 'decrypt' }>): Promise<void> {
     const connection = this.#connection;
     if (!connection || !isOrdinary(stanza)) {
-      this.#event({ type: 'not-read', stanza, why: 'not-tried' });
+      this.#event({ type: 'not-read', stanza, why: 'not-attempted' });
       return;
     }
     // Messages may fail faster than retry requests are sent: waiting ones must not fill the memory.
@@ -344,7 +344,7 @@ export class InboundRunner {
       connection.socket.messageRetryManager?.cancelPendingPhoneRequest(stanza.id);
     } catch (error) {
       this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'decryption interrupted');
-      this.#event({ type: 'not-read', stanza, why: 'not-tried' });
+      this.#event({ type: 'not-read', stanza, why: 'not-attempted' });
       // Its slot stays open until WhatsApp delivers it again, which needs a new connection.
       if (error instanceof StorageUnavailableError) this.#options.onStorageFailed(error);
     }
@@ -370,7 +370,7 @@ export class InboundRunner {
     this.#failures += 1;
     log.debug(this.#about(stanza), 'message not decrypted');
     if (!isLoggedOccurrence(this.#failures)) return;
-    log.warn({ failures: this.#failures }, 'messages not decrypted, asking their senders again');
+    log.warn({ failures: this.#failures }, 'messages not decrypted, requesting them again');
   }
 
   /** The fields of every log line about a message that is not stored yet. */
@@ -391,18 +391,18 @@ export class InboundRunner {
 
   /** One stanza for all messages with the same receipt. */
   #sendReceipts(stanzas: readonly Stanza[]): void {
-    const groups = new Map<string, { receipt: OrdinaryStanza['receipt']; ids: string[] }>();
+    const groups = new Map<string, { receipt: OrdinaryStanza['receipt']; ids: string[]; jidHash: string }>();
     for (const stanza of stanzas) {
       if (!isOrdinary(stanza)) continue;
       const { receipt, id } = stanza;
       const name = JSON.stringify([receipt.to, receipt.participant, receipt.isOwn]);
-      const group = groups.get(name) ?? { receipt, ids: [] };
+      const group = groups.get(name) ?? { receipt, ids: [], jidHash: this.#about(stanza).jidHash };
       groups.set(name, group);
       group.ids.push(id);
     }
-    for (const { receipt, ids } of groups.values()) {
+    for (const { receipt, ids, jidHash } of groups.values()) {
       const type = receipt.isOwn ? 'sender' : this.#isActive ? undefined : 'inactive';
-      this.#send('receipt', (socket) =>
+      this.#send({ kind: 'receipt', waMessageIds: ids, jidHash }, (socket) =>
         socket.sendReceipt(receipt.to, receipt.participant, ids, type).then(() => {
           for (const _ of ids) this.#options.onReceiptSent();
         }),
@@ -427,16 +427,17 @@ export class InboundRunner {
   }
 
   #refuse(stanza: Stanza, reason: number): void {
+    if (!isOrdinary(stanza)) return;
     const { node } = stanza;
-    if (node) this.#send('refusal', (socket) => socket.sendMessageAck(node, reason));
+    this.#send({ kind: 'refusal', ...this.#about(stanza) }, (socket) => socket.sendMessageAck(node, reason));
   }
 
-  #send(kind: 'receipt' | 'refusal', send: (socket: WASocket) => Promise<void>): void {
+  #send(about: Record<string, unknown>, send: (socket: WASocket) => Promise<void>): void {
     const socket = this.#connection?.socket;
     if (!socket) return;
     send(socket).catch((error: unknown) => {
       // Without it WhatsApp delivers the stanza again.
-      this.#options.log.debug({ err: error, kind }, 'stanza not sent');
+      this.#options.log.debug({ err: error, ...about }, 'stanza not sent');
     });
   }
 

@@ -138,9 +138,13 @@ function pairOf(jid: string, alternate: string | null | undefined): LIDMapping |
   return undefined;
 }
 
-/** The key of a message within an account: chat, sender and WhatsApp id, in the form of Baileys' upserts. */
+/**
+ * The key of a message within an account: chat, sender and WhatsApp id, in the form of Baileys' upserts. Senders choose
+ * ids, so an own message and one of the chat partner may have the same.
+ */
 export function messageKeyOf({ key }: WAMessage): string {
-  return `${bareJid(key.remoteJid)} ${bareJid(key.participant)} ${key.id ?? ''}`;
+  const sender = key.fromMe ? 'own' : bareJid(key.participant);
+  return `${bareJid(key.remoteJid)} ${sender} ${key.id ?? ''}`;
 }
 
 /** The chat's JID, without a device, in a message key. */

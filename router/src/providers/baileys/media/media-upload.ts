@@ -35,7 +35,7 @@ export async function uploadFile(
   try {
     const uploading = generateWAMessageContent(contentOf(media, Buffer.from(bytes), message.text), {
       upload: (path, options) => socket.waUploadToServer(path, { ...options, timeoutMs: UPLOAD_TIMEOUT_MS }),
-      logger: createBaileysLogger(log),
+      logger: createBaileysLogger(log, message.accountId),
       jid: message.to,
     });
     const content = await within(clock, WHOLE_TIMEOUT_MS, uploading);

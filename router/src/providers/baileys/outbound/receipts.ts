@@ -16,6 +16,10 @@ const STATES: Record<string, MessageReceipt['state']> = {
 
 /**
  * The receipts of other people for own messages in a `receipt` stanza; none for retry requests and own devices. Pure.
+ *
+ * The store accepts them from the message's chat only. The members of a group are not checked: WhatsApp's server sets
+ * `from` and `participant`, and the id has 72 random bits that only recipients of the message know. One of them may have
+ * left the group since. A resend is checked, because it discloses the text.
  */
 export function receiptsOf(node: BinaryNode, own: OwnJids, nowMs: number): MessageReceipt[] {
   const { attrs } = node;

@@ -2,6 +2,7 @@ import { isJidGroup, type WASocket } from '@whiskeysockets/baileys';
 import { NotConnectedError, SendRefusedError, SendUncertainError, Wa2aiError } from '../../../core/errors.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
+import { orAbort, within } from '../../../core/time-limit.ts';
 import { field } from '../field.ts';
 import { fileToBaileys, toBaileys } from '../messages/to-baileys.ts';
 
@@ -21,7 +22,7 @@ export interface SenderOptions {
 /** Writes messages to an open socket. The caller sends one message of a chat at a time; chats may send in parallel. */
 export class Sender {
   readonly #options: SenderOptions;
-  readonly #running = new Set<(error: Error) => void>();
+  readonly #running = new Set<AbortController>();
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -34,39 +35,25 @@ export class Sender {
    * @throws {NotConnectedError} {SendUncertainError} {SendRefusedError} as ChatProvider.send
    */
   async send(message: OutgoingMessage, content: Uint8Array | undefined, socket: WASocket): Promise<void> {
-    const done = new AbortController();
-    let fail: (error: Error) => void = () => undefined;
-    const failed = new Promise<never>((_, reject) => {
-      fail = reject;
-    });
-    this.#running.add(fail);
-    this.#failAfterTimeout(done.signal, fail);
+    const { clock, onSendTimeout } = this.#options;
+    const closed = new AbortController();
+    this.#running.add(closed);
     try {
-      await Promise.race([write(message, content, socket), failed]);
+      const written = write(message, content, socket).then(() => true);
+      if (await within(clock, SEND_TIMEOUT_MS, orAbort(written, closed.signal))) return;
+      onSendTimeout();
+      throw new SendUncertainError('Sending did not end within 3 minutes; the message may have been sent.');
     } catch (error) {
       if (isJidGroup(message.to)) forgetKeyRecipients(message.to, socket);
       throw sendError(error, message.accountId);
     } finally {
-      done.abort();
-      this.#running.delete(fail);
+      this.#running.delete(closed);
     }
   }
 
   connectionClosed(): void {
     const error = new SendUncertainError('The connection ended while a message was being sent.');
-    for (const fail of this.#running) fail(error);
-    this.#running.clear();
-  }
-
-  #failAfterTimeout(done: AbortSignal, fail: (error: Error) => void): void {
-    const { clock, onSendTimeout } = this.#options;
-    clock.sleep(SEND_TIMEOUT_MS, done).then(
-      () => {
-        fail(new SendUncertainError('Sending did not end within 3 minutes; the message may have been sent.'));
-        onSendTimeout();
-      },
-      () => undefined,
-    );
+    for (const closed of this.#running) closed.abort(error);
   }
 }
 

@@ -18,7 +18,8 @@ import {
   untilTrue,
   url,
   watchSessions,
-} from '../../../../support/adk-asks.ts';
+} from '../../../../support/adk-requests.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
 
 /** HttpAgentClient against the behaviour of real ADK servers (refs/adk_api.md): spelling, sessions, concurrent requests. */
 
@@ -246,12 +247,12 @@ describe('the context beside the text', () => {
       .times(2)
       .reply(200, []);
     const client = aClient({}, { dialect: 'camel' });
-    const told = { pushName: 'Ana', isGroup: true, quotedText: 'The sum is 4.', editOf: '3EB0OLD' };
+    const fields = { pushName: 'Ana', isGroup: true, quotedText: 'The sum is 4.', editOf: '3EB0OLD' };
     const mentions = [
       { id: '34600000003@s.whatsapp.net', tag: '@34600000003', name: 'Bo' },
       { id: '49123@lid', tag: '@49123' },
     ];
-    await client.sendMessage(url, aMessage({ text: 'and this?', ...told, mentions }));
+    await client.sendMessage(url, aMessage({ text: 'and this?', ...fields, mentions }));
     await client.sendMessage(url, aMessage({ text: 'and this?' }));
     expect(deltas).toEqual([
       {
@@ -265,6 +266,45 @@ describe('the context beside the text', () => {
       },
       camelBody.stateDelta,
     ]);
+  });
+
+  it('reaches a server that shows an existing session in camelCase with the first message', async () => {
+    nock(url)
+      .get(sessionPath)
+      .reply(200, { id: sessionId, appName: 'my_sample_agent', userId: 'u', state: {}, events: [] })
+      .post('/run', isCamel)
+      .times(2)
+      .reply(200, [anEvent('Hi')]);
+    const client = aClient({ readsSessionFirst: true });
+    expect((await client.sendMessage(url, aMessage({ id: 'A' }))).response).toBe('Hi');
+    expect((await client.sendMessage(url, aMessage({ id: 'B' }))).response).toBe('Hi');
+  });
+
+  it.each([
+    ['has no sessions', 404, 'Not found'],
+    ['shows none in camelCase', 200, { id: sessionId, app_name: 'my_sample_agent', events: [] }],
+    ['shows something else', 200, 'no JSON'],
+  ])('is not in the first message to a server that %s', async (_case, status, reply) => {
+    nock(url)
+      .get(sessionPath)
+      .reply(status, reply)
+      .post('/run', isSnake)
+      .reply(200, [anEvent('Hi')]);
+    const client = aClient({ readsSessionFirst: true });
+    expect((await client.sendMessage(url, aMessage())).response).toBe('Hi');
+  });
+
+  it('does not wait long for a server that never shows the session', async () => {
+    const clock = new FakeClock();
+    nock(url)
+      .get(sessionPath)
+      .reply(never)
+      .post('/run', isSnake)
+      .reply(200, [anEvent('Hi')]);
+    const sent = aClient({ clock, readsSessionFirst: true, timeout: 4_000 }).sendMessage(url, aMessage());
+    await expect.poll(() => clock.sleeping).toBe(2);
+    await clock.advanceMs(1_000);
+    expect((await sent).response).toBe('Hi');
   });
 
   it('reaches a server that accepts both spellings from the second message on', async () => {

@@ -52,10 +52,10 @@ describe('the keys', () => {
     expect([next.isLinked(), next.jids()]).toEqual([true, { id: ME.id, lid: ME.lid }]);
   });
 
-  it('are new after the old ones were set aside', async () => {
+  it('are new after the old ones were archived', async () => {
     const account = await linked();
     const before = account.auth?.creds.registrationId;
-    await account.putKeysAside();
+    await account.archiveKeys();
     expect(account.auth).toBeUndefined();
     const after = await account.load();
     expect(after.isLinked()).toBe(false);
@@ -67,7 +67,7 @@ describe('the keys', () => {
   it('stay in use while no phone is linked', async () => {
     const account = newAccount();
     const auth = await account.load();
-    await account.putKeysAside();
+    await account.archiveKeys();
     expect(account.auth).toBe(auth);
   });
 });

@@ -50,7 +50,7 @@ function setup(given: { isLinked?: boolean; state?: string } = {}) {
       load: async () => auth,
       isLinked: auth.isLinked,
       identity: () => ({}),
-      putKeysAside: async () => void calls.push('put keys aside'),
+      archiveKeys: async () => void calls.push('archive keys'),
     },
     status: { set: (status: (typeof statuses)[number]) => void statuses.push(status) },
     pairing: { show: () => undefined, offersOf: () => () => undefined },
@@ -182,7 +182,7 @@ describe('the connection of an account', () => {
     calls.length = 0;
     await connection.restartUnlinked();
     await settle();
-    expect(calls).toEqual(['put keys aside', 'unlinked', 'forget limits', 'prepare', 'verify', 'connect']);
+    expect(calls).toEqual(['archive keys', 'unlinked', 'forget limits', 'prepare', 'verify', 'connect']);
     expect(sockets).toHaveLength(2);
   });
 });

@@ -1,22 +1,31 @@
 import { describe, expect, it } from 'vitest';
+import { jidHash } from '../../../../../router/src/core/chat-hash.ts';
 import { createBaileysLogger } from '../../../../../router/src/providers/baileys/connection/baileys-logger.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 
 function setup() {
   const log = recordingLog();
-  return { logger: createBaileysLogger(log), lines: log.lines };
+  return { logger: createBaileysLogger(log, 'main'), lines: log.lines };
 }
 
 describe('the log of Baileys', () => {
-  it('is reduced to its text, the error and the message id, at debug', () => {
+  it('is reduced to its text, the error, the message id and its chat, at debug', () => {
     const { logger, lines } = setup();
     const secrets = { privateKey: 'secret', node: { attrs: { from: '34600000002@s.whatsapp.net' } } };
-    logger.error({ err: new Error('Bad MAC'), key: { id: '3EB0A', remoteJid: 'x' }, ...secrets }, 'failed');
+    logger.error(
+      { err: new Error('Bad MAC'), key: { id: '3EB0A', remoteJid: 'a@lid' }, ...secrets },
+      'failed',
+    );
     expect(lines).toEqual([
       {
         level: 'debug',
         message: 'Baileys error',
-        fields: { baileysMessage: 'failed', error: 'Bad MAC', waMessageId: '3EB0A' },
+        fields: {
+          baileysMessage: 'failed',
+          error: 'Bad MAC',
+          waMessageId: '3EB0A',
+          jidHash: jidHash('main', 'a@lid'),
+        },
       },
     ]);
   });
@@ -30,7 +39,12 @@ describe('the log of Baileys', () => {
   ])('accepts %s', (_, fields, message, baileysMessage) => {
     const { logger, lines } = setup();
     logger.warn(fields, message);
-    expect(lines[0]?.fields).toEqual({ baileysMessage, error: undefined, waMessageId: undefined });
+    expect(lines[0]?.fields).toEqual({
+      baileysMessage,
+      error: undefined,
+      waMessageId: undefined,
+      chat: undefined,
+    });
   });
 
   it('takes the error under either name', () => {

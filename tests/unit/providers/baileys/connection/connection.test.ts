@@ -51,7 +51,7 @@ let alive: number;
 let mostAlive: number;
 let phases: ConnectionPhase[];
 let attached: number;
-let keysPutAside: number;
+let keyArchivals: number;
 let putAsideFailures: number;
 let openFails: boolean;
 let isLinked: boolean;
@@ -66,7 +66,7 @@ beforeEach(() => {
   alive = 0;
   mostAlive = 0;
   attached = 0;
-  keysPutAside = 0;
+  keyArchivals = 0;
   putAsideFailures = 0;
   openFails = false;
   isLinked = true;
@@ -94,10 +94,10 @@ beforeEach(() => {
       return isTakeOver;
     },
     closed: async () => undefined,
-    putKeysAside: async () => {
+    archiveKeys: async () => {
       putAsideFailures -= 1;
       if (putAsideFailures >= 0) throw new Error('no database');
-      keysPutAside += 1;
+      keyArchivals += 1;
     },
     onPhase: (phase) => phases.push(phase),
     clock,
@@ -154,12 +154,12 @@ describe('one connection', () => {
     [403, 'logged-out', 1],
     [405, 'outdated', 0],
     [440, 'replaced', 0],
-  ])('stops on %s as %s', async (code, state, aside) => {
+  ])('stops on %s as %s', async (code, state, archivals) => {
     await start();
     socket().closes(code);
     await settle();
     expect(last()?.state).toBe(state);
-    expect(keysPutAside).toBe(aside);
+    expect(keyArchivals).toBe(archivals);
     await clock.advanceMs(24 * 60 * 60 * 1000);
     expect(sockets).toHaveLength(1);
   });
@@ -299,7 +299,7 @@ describe('a hung connection', () => {
       state: 'waiting',
       reason: 'WhatsApp refused the connection with HTTP status 401',
     });
-    expect(keysPutAside).toBe(0);
+    expect(keyArchivals).toBe(0);
   });
 
   it('is kept while frames arrive', async () => {
@@ -416,7 +416,7 @@ describe('one socket at a time', () => {
     await settle();
     first.closes(401);
     await settle();
-    expect(keysPutAside).toBe(0);
+    expect(keyArchivals).toBe(0);
     expect(alive).toBe(1);
   });
 
@@ -433,7 +433,7 @@ describe('one socket at a time', () => {
     expect(alive).toBe(0);
   });
 
-  it('sets the keys of an ended link aside as soon as the database allows, and never connects with them again', async () => {
+  it('archives the keys of an ended link as soon as the database allows, and never connects with them again', async () => {
     putAsideFailures = 2;
     await start();
     socket().closes(401);
@@ -441,16 +441,16 @@ describe('one socket at a time', () => {
     expect(last()).toMatchObject({ state: 'waiting', isStorageTrouble: true });
     await clock.advanceMs(60_000);
     expect(last()).toMatchObject({ state: 'logged-out' });
-    expect([keysPutAside, sockets.length]).toEqual([1, 1]);
+    expect([keyArchivals, sockets.length]).toEqual([1, 1]);
   });
 
-  it('stops while it waits to set keys aside', async () => {
+  it('stops while it waits to archive keys', async () => {
     putAsideFailures = Number.POSITIVE_INFINITY;
     await start();
     socket().closes(401);
     await settle();
     await manager.stop();
-    expect(keysPutAside).toBe(0);
+    expect(keyArchivals).toBe(0);
   });
 
   it('runs work between two sockets when no socket exists', async () => {

@@ -54,6 +54,7 @@ async function setup({ mayUse = (): boolean => true, store = new MemoryKeyStore(
   const connected = once(server, 'connection') as Promise<[WebSocket]>;
   const open = () => {
     const one = openSocket({
+      accountId: 'main',
       auth,
       memory: createSocketMemory(),
       getMessage: async () => undefined,

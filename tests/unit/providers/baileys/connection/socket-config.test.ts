@@ -11,6 +11,7 @@ function setup(more: Partial<SocketConfigInput> = {}) {
   const memory = createSocketMemory();
   const auth = { creds: { registrationId: 1 }, keys: { get: async () => ({}) }, commits: 'of wa2ai alone' };
   const input = {
+    accountId: 'main',
     auth,
     memory,
     log: recordingLog(),

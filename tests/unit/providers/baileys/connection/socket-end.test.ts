@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import type { Disconnect } from '../../../../../router/src/providers/baileys/connection/disconnect-table.ts';
 import {
   type ManagedSocket,
-  sleepOrAbort,
   untilSocketEnds,
 } from '../../../../../router/src/providers/baileys/connection/socket-end.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
@@ -131,33 +130,5 @@ describe('untilSocketEnds', () => {
     socket.update(closedBy(401));
     socket.abort.abort();
     expect((await socket.ended).disconnect).toMatchObject({ reason: 'no database', isStorageTrouble: true });
-  });
-});
-
-describe('sleepOrAbort', () => {
-  it('resolves after the time, or earlier when its signal is aborted', async () => {
-    const clock = new FakeClock();
-    const abort = new AbortController();
-    let ends = 0;
-    const count = () => {
-      ends += 1;
-    };
-    void sleepOrAbort(clock, 1_000, abort.signal).then(count);
-    void sleepOrAbort(clock, 5_000, abort.signal).then(count);
-    await clock.advanceMs(1_000);
-    expect(ends).toBe(1);
-    abort.abort();
-    await settle();
-    expect([ends, clock.sleeping]).toEqual([2, 0]);
-    await sleepOrAbort(clock, 5_000, abort.signal);
-    expect(clock.sleeping).toBe(0);
-  });
-
-  it('throws what the clock throws without an abort', async () => {
-    const sleep = async () => {
-      throw new RangeError('too long');
-    };
-    const clock = Object.assign(new FakeClock(), { sleep });
-    await expect(sleepOrAbort(clock, 1, new AbortController().signal)).rejects.toThrow('too long');
   });
 });

@@ -9,6 +9,7 @@ import {
 } from '@whiskeysockets/baileys';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { jidHash } from '../../../../../router/src/core/chat-hash.ts';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { InboundMessage } from '../../../../../router/src/core/messages/inbound-message.ts';
 import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
@@ -44,13 +45,13 @@ beforeEach(() => {
 afterEach(() => release());
 
 /** Events that tests wait for. */
-type Heard = 'received' | 'receipt' | 'refused' | 'asked' | 'baileys' | 'failed';
+type Observed = 'received' | 'receipt' | 'refused' | 'asked' | 'baileys' | 'failed';
 
 async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = {}) {
   const journal = given.journal ?? new MemoryJournal();
   const store = given.store ?? new WatchedStore(journal);
   const log = recordingLog();
-  const heard = new EventEmitter();
+  const observed = new EventEmitter();
   const received: InboundMessage[] = [];
   const said: string[] = [];
   const state = {
@@ -61,7 +62,7 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
     store,
     scope: { accountId: 'main', generation: 1 },
     clock: systemClock,
-    onStorageFailed: () => heard.emit('failed'),
+    onStorageFailed: () => observed.emit('failed'),
     onKeyUnreadable: () => undefined,
   });
   const runner = new InboundRunner({
@@ -70,7 +71,7 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
     receive: async (message) => {
       await state.receive(message);
       received.push(message);
-      heard.emit('received');
+      observed.emit('received');
     },
     onTrouble: () => undefined,
     onStorageFailed: () => undefined,
@@ -86,9 +87,9 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
     maxMessageAgeMs: 86_400_000,
     random: () => 0,
   });
-  const tell = (event: Heard, what: string) => {
+  const tell = (event: Observed, what: string) => {
     said.push(what);
-    heard.emit(event);
+    observed.emit(event);
   };
   const socket = {
     ws: new EventEmitter(),
@@ -117,7 +118,7 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
       baileysListener: ({ attrs }) => tell('baileys', `baileys ${attrs.id}`),
     });
   const arrive = (node: BinaryNode) => socket.ws.emit('CB:message', node);
-  const next = (event: Heard) => new Promise<void>((resolve) => heard.once(event, () => resolve()));
+  const next = (event: Observed) => new Promise<void>((resolve) => observed.once(event, () => resolve()));
   const peer = new SignalPeer('34600000002');
   const bundle = () => ({
     registrationId: auth.creds.registrationId,
@@ -178,6 +179,23 @@ describe('a message that reaches the socket', () => {
     expect(said).toHaveLength(2);
   });
 
+  it('is named in the log when its receipt cannot be sent', async () => {
+    const { connect, arrive, next, stanza, socket, runner, log } = await setup();
+    connect();
+    socket.sendReceipt = async () => {
+      throw new Error('closed');
+    };
+    const received = next('received');
+    arrive(await stanza('A'));
+    await received;
+    await runner.stop();
+    expect(log.lines.find(({ message }) => message === 'stanza not sent')?.fields).toMatchObject({
+      kind: 'receipt',
+      waMessageIds: ['A'],
+      jidHash: jidHash('main', ANA),
+    });
+  });
+
   it('and cannot be decrypted is requested again and refused, and logged once', async () => {
     const { connect, arrive, next, stanza, said, runner, log } = await setup();
     connect();
@@ -190,7 +208,7 @@ describe('a message that reaches the socket', () => {
     await refused;
     expect(said).toEqual(['ask A', 'refuse A 500']);
     expect(log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
-      'messages not decrypted, asking their senders again',
+      'messages not decrypted, requesting them again',
     ]);
     await runner.stop();
   });

@@ -2,6 +2,7 @@ import { type BinaryNode, proto, type WAMessage, writeRandomPadMax16 } from '@wh
 import { describe, expect, it } from 'vitest';
 import {
   chatAddressesOf,
+  chatJidOf,
   describe as describeStanza,
   journalEntryOf,
   keysOf,
@@ -228,4 +229,11 @@ describe('a message that is given up', () => {
 it('identifies a message by chat, author and id, for any device', () => {
   const key = { remoteJid: GROUP, participant: '900000000000002:7@lid', id: 'A' };
   expect(messageKeyOf({ key } as WAMessage)).toBe(`${GROUP} ${ANA_LID} A`);
+});
+
+it('tells an own message from one of the chat partner with the same id', () => {
+  const key = { remoteJid: ANA, id: 'A' };
+  const own = messageKeyOf({ key: { ...key, fromMe: true } } as WAMessage);
+  expect(own).not.toBe(messageKeyOf({ key: { ...key, fromMe: false } } as WAMessage));
+  expect(chatJidOf(own)).toBe(ANA);
 });

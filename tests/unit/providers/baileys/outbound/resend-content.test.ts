@@ -1,5 +1,6 @@
 import { proto } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
+import { jidHash } from '../../../../../router/src/core/chat-hash.ts';
 import type { OutgoingMessage } from '../../../../../router/src/core/models.ts';
 import { ResendContent } from '../../../../../router/src/providers/baileys/outbound/resend-content.ts';
 import { type LoggedLine, recordingLog } from '../../../../support/quiet-log.ts';
@@ -19,6 +20,7 @@ function setup(sent: Partial<OutgoingMessage> & { content?: Uint8Array } = {}) {
     ...given,
   };
   const log: LoggedLine[] = [];
+  let refused = 0;
   const people = new Map([
     [ANA_LID, 'ana'],
     [ANA, 'ana'],
@@ -29,9 +31,12 @@ function setup(sent: Partial<OutgoingMessage> & { content?: Uint8Array } = {}) {
     isSamePerson: async (one, other) =>
       people.get(one) !== undefined && people.get(one) === people.get(other),
     membersOf: async () => [ANA_LID],
+    onRefused: () => {
+      refused += 1;
+    },
     log: recordingLog(log),
   });
-  return { resend, log };
+  return { resend, log, refused: () => refused };
 }
 
 describe('ResendContent', () => {
@@ -42,13 +47,15 @@ describe('ResendContent', () => {
     expect(await resend.find({ id: 'A', remoteJid: ANA_LID })).toEqual(text);
   });
 
-  it('returns nothing for another person with the id, and logs it', async () => {
-    const { resend, log } = setup();
+  it('returns nothing for another person with the id, counts it and logs it', async () => {
+    const { resend, log, refused } = setup();
     expect(await resend.find({ id: 'A', remoteJid: BEA })).toBeUndefined();
     expect(await resend.find({ id: 'A', remoteJid: GROUP, participant: BEA })).toBeUndefined();
-    expect(log.map(({ message, fields }) => [message, fields.refused])).toEqual([
-      ['resend refused, not requested by the chat of the message', 1],
-      ['resend refused, not requested by the chat of the message', 2],
+    expect(refused()).toBe(2);
+    const about = { waMessageId: 'A', jidHash: jidHash('main', ANA) };
+    expect(log.map(({ message, fields }) => [message, fields])).toEqual([
+      ['resend refused, not requested by the chat of the message', about],
+      ['resend refused, not requested by the chat of the message', about],
     ]);
   });
 

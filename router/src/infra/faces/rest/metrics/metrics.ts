@@ -27,6 +27,8 @@ export interface Metrics {
   readonly observeReceived: (accountId: string) => void;
   /** Counts one message written to WhatsApp. */
   readonly observeSent: (accountId: string) => void;
+  /** Counts one refused request to send a message again. */
+  readonly observeResendRefused: (accountId: string) => void;
   /** Counts one opening of a circuit breaker. */
   readonly observeCircuitOpened: () => void;
   /** Text in the Prometheus format, and its content type. Shows an unavailable database as wa2ai_database_up 0. */
@@ -58,6 +60,11 @@ export function createMetrics(deps: {
   const sent = counter(
     'wa2ai_messages_sent_total',
     'Messages that this process wrote to WhatsApp, repeated attempts included.',
+    'account',
+  );
+  const resendsRefused = counter(
+    'wa2ai_resends_refused_total',
+    'Requests to send a message again that did not come from the chat of the message.',
     'account',
   );
   const turns = counter(
@@ -161,6 +168,7 @@ export function createMetrics(deps: {
     },
     observeReceived: (accountId) => received.inc({ account: accountLabel(accountId) }),
     observeSent: (accountId) => sent.inc({ account: accountLabel(accountId) }),
+    observeResendRefused: (accountId) => resendsRefused.inc({ account: accountLabel(accountId) }),
     observeCircuitOpened: () => circuitsOpened.inc(),
     scrape: async (accounts, view) => {
       await readOpenWork();

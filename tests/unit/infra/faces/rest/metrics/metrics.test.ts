@@ -41,6 +41,7 @@ describe('the metrics of messages', () => {
     metrics.observeReceived('sales');
     metrics.observeSent('sales');
     metrics.observeSent('sales');
+    metrics.observeResendRefused('sales');
     metrics.observeCircuitOpened();
     const { contentType, text, lines } = await scrape();
     expect(contentType).toMatch(/^text\/plain/);
@@ -53,6 +54,7 @@ describe('the metrics of messages', () => {
       'wa2ai_dead_letters 4',
       'wa2ai_database_up 1',
       'wa2ai_circuits_opened_total 1',
+      'wa2ai_resends_refused_total{account="sales"} 1',
       'wa2ai_account_state{account="default",state="open"} 1',
       'wa2ai_account_state{account="default",state="waiting"} 0',
       'wa2ai_account_state{account="sales",state="waiting"} 1',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createBoundedCache } from '../../../../../router/src/providers/baileys/connection/bounded-cache.ts';
+import { createBoundedCache } from '../../../../router/src/providers/baileys/bounded-cache.ts';
 
 describe('a bounded cache', () => {
   it('drops the entry that was not used for the longest time when it is full', () => {
