@@ -44,7 +44,7 @@ async function wa2ai(...args: string[]) {
 }
 
 async function wa2aiWith(env: Record<string, string>, ...args: string[]) {
-  const file = join(repositoryRoot, 'dist/router/src/cli.js');
+  const file = join(repositoryRoot, 'dist/service/cli.js');
   const child = spawn(process.execPath, [file, ...args], { env: { ...process.env, ...env } });
   let [output, errors] = ['', ''];
   child.stdout.on('data', (chunk) => {
