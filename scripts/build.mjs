@@ -1,6 +1,7 @@
 // Compiles router/ and the programs under tests/ to dist/ when the sources changed.
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
+import { bundleService, service } from './bundle.mjs';
 import { ensureDeps, hasProductionDeps } from './ensure-deps.mjs';
 import { checkNode, fail, filesIn, hashOf, isMain, readIfThere, root, runNode, say, tool } from './steps.mjs';
 
@@ -22,6 +23,7 @@ export async function build() {
   if (code !== 0) fail(`the build failed:\n${output}`);
   copyAssets(sourceFolders());
   removeOrphans();
+  await bundleService();
   writeFileSync(stamp, hash);
 }
 
@@ -44,7 +46,7 @@ function sourceFolders() {
 }
 
 function sourceHash() {
-  const files = ['tsconfig.json', 'package-lock.json'];
+  const files = ['tsconfig.json', 'package-lock.json', join('scripts', 'bundle.mjs')];
   return hashOf([...sourceFolders(), config, ...files.map((file) => join(root, file))], isSource);
 }
 
@@ -64,7 +66,7 @@ function copyAssets(folders) {
 /** Removes what was built from a source that no longer exists, so that no import finds it. */
 function removeOrphans() {
   for (const file of filesIn(dist)) {
-    if (file === stamp) continue;
+    if (file === stamp || file.startsWith(service + sep)) continue;
     const source = join(root, relative(dist, file));
     const candidates = [source, source.replace(/\.js(\.map)?$/, '.ts')];
     if (!candidates.some((path) => existsSync(path) && statSync(path).isFile())) rmSync(file);

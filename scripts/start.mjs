@@ -2,4 +2,4 @@
 import { prepareService } from './build.mjs';
 import { runProgram } from './run.mjs';
 
-await runProgram('dist/router/src/main.js', process.argv.slice(2), prepareService);
+await runProgram('dist/service/main.js', process.argv.slice(2), prepareService);

@@ -17,13 +17,13 @@ It writes a line for each request. Stop it with Ctrl+C.`;
 const MAX_BODY_BYTES = 20 * 1024 * 1024;
 
 /**
- * What the agent says. `told` is what wa2ai tells about the message: wa2ai_name, wa2ai_chat, wa2ai_quoted ...
+ * What the agent says. `state` is the session state that wa2ai sets: wa2ai_name, wa2ai_chat, wa2ai_quoted ...
  * `turn` counts the messages of the session from 1.
  */
-function answer(text, told, turn) {
-  const name = told.wa2ai_name ? `, ${told.wa2ai_name}` : '';
+function answer(text, state, turn) {
+  const name = state.wa2ai_name ? `, ${state.wa2ai_name}` : '';
   if (turn === 1) return `Hello${name}! You said: ${text}`;
-  const quoted = told.wa2ai_quoted ? ` (about "${told.wa2ai_quoted}")` : '';
+  const quoted = state.wa2ai_quoted ? ` (about "${state.wa2ai_quoted}")` : '';
   return `Message ${turn}${name}${quoted}: ${text}`;
 }
 

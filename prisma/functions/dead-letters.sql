@@ -1,8 +1,9 @@
 -- Dead letters. Isolation level and lock order: see chats.sql.
 
 -- Queues the message or reply of a dead letter again; `known` if it is not dead (any more). A message moves to the end of
--- its chat's order; a reply keeps its row and therefore its WhatsApp id. A message or reply has at most one dead letter:
--- if it fails again, the same one is updated and open again. The chat of a message is claimed for p_node if it has no worker.
+-- its chat's order, and its earlier attempts forbid no further one; a reply keeps its row and therefore its WhatsApp id.
+-- A message or reply has at most one dead letter: if it fails again, the same one is updated and open again. The chat of
+-- a message is claimed for p_node if it has no worker.
 CREATE OR REPLACE FUNCTION dead_letter_replay(p_letter bigint, p_node text) RETURNS TABLE (
   outcome text, chat_id bigint, message_id bigint, outbox_id bigint,
   worker_node text, worker_epoch integer, is_new_worker boolean
@@ -31,6 +32,7 @@ BEGIN
       WHERE id = l.outbox_id AND state = 'dead';
   ELSE
     UPDATE message m SET state = 'received', reason = NULL, error = NULL, finished_at = NULL,
+        cleared_attempts = m.attempts,
         stanza_order = 1 + (SELECT max(o.stanza_order) FROM message o WHERE o.chat_id = m.chat_id)
       WHERE m.id = l.message_id AND m.state = 'dead';
   END IF;

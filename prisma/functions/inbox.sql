@@ -250,16 +250,17 @@ LANGUAGE plpgsql AS $$
 DECLARE
   v_id bigint;
   v_account text;
+  v_attempts integer;
 BEGIN
   UPDATE message SET state = 'dead', reason = p_reason, error = p_error, finished_at = now()
     WHERE id = (
       SELECT m.id FROM chat c JOIN message m ON m.chat_id = c.id AND m.state = 'received'
       WHERE c.id = p_chat AND c.worker_node = p_node AND c.worker_epoch = p_epoch
       ORDER BY m.stanza_order, m.id LIMIT 1)
-    RETURNING id, account_id INTO v_id, v_account;
+    RETURNING id, account_id, attempts INTO v_id, v_account, v_attempts;
   IF FOUND THEN
     INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
-      VALUES (v_account, p_chat, v_id, p_reason, p_error, 0)
+      VALUES (v_account, p_chat, v_id, p_reason, p_error, v_attempts)
         ON CONFLICT ((coalesce(outbox_id, message_id))) DO UPDATE SET chat_id = excluded.chat_id, reason = excluded.reason,
           error = excluded.error, attempts = excluded.attempts, trace = excluded.trace, failed_at = now(),
           replayed_at = NULL, closed_at = NULL;

@@ -58,7 +58,7 @@ process.exitCode = (await run()) ? 0 : 1;
 // the emulator's people keep the process alive
 process.exit();
 
-/** Whether what was asked for holds. */
+/** @returns whether the requested checks passed */
 async function run(): Promise<boolean> {
   if (values.help) {
     console.log(HELP);

@@ -122,7 +122,7 @@ function copyOf({ tag, attrs, content }: BinaryNode): BinaryNode {
   return { tag, attrs: { ...attrs }, content: children };
 }
 
-interface Heard {
+interface Observed {
   messages: InboundMessage[];
   /** Receipts and refusals, one per message id. */
   receipts: string[];
@@ -147,7 +147,7 @@ const comparable = (messages: readonly InboundMessage[]) =>
   messages.map(({ stanzaOrder: _, ...message }) => JSON.stringify(message)).sort((a, b) => (a < b ? -1 : 1));
 
 /** Baileys' own way, from its listener to its event. */
-async function byBaileys(store: CopiedStore): Promise<Heard & { stanzas: BinaryNode[] }> {
+async function byBaileys(store: CopiedStore): Promise<Observed & { stanzas: BinaryNode[] }> {
   const auth = await openAuth(store);
   const memory = createSocketMemory();
   const socket = makeWASocket({
@@ -201,7 +201,7 @@ function contextOf({ creds }: AuthState, upsertType: 'notify' | 'append') {
 }
 
 /** wa2ai's way, with the same stanzas. */
-async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Promise<Heard> {
+async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Promise<Observed> {
   const auth = await openAuth(store);
   const live = emulator.waitFor('live');
   const opened = openSocket({
@@ -240,7 +240,7 @@ async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Prom
   await live;
   const start = arrived.length;
   const ids = new Set(stanzas.map(({ attrs }) => attrs.id));
-  const told = new Promise<void>((resolve) => {
+  const signalled = new Promise<void>((resolve) => {
     emulator.events.on('stanza', ({ stanza }) => {
       if (stanza.tag !== 'receipt' && stanza.tag !== 'ack') return;
       const said = receiptsSince(start).map(
@@ -252,7 +252,7 @@ async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Prom
     });
   });
   for (const node of stanzas) opened.socket.ws.emit('CB:message', copyOf(node));
-  await told;
+  await signalled;
   const receipts = receiptsSince(start);
   detach();
   await opened.socket.end(undefined);

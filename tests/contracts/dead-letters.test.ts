@@ -60,6 +60,21 @@ describeStores('dead letters in $name', (stores) => {
     expect(await stores.log.message(messageId)).toMatchObject({ state: 'answered' });
   });
 
+  it('returns a replayed message as one whose earlier attempts forbid no further one', async () => {
+    const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+    const { messageId } = stored;
+    const claim = stored.worker as ChatClaim;
+    await (await stores.inbox.countAttempt(messageId, 1)).stored;
+    expect((await stores.inbox.nextTurn(claim))?.mayHaveRun).toBe(true);
+    await stores.inbox.finishTurn(messageId, died);
+    await stores.deadLetters.replay((await letters())[0]?.id ?? '', NODE);
+    const turn = await stores.inbox.nextTurn(claim);
+    expect(turn).toMatchObject({ messageId, earlierAttempts: 2 });
+    expect(turn?.mayHaveRun).toBeFalsy();
+    await (await stores.inbox.countAttempt(messageId, 3)).stored;
+    expect((await stores.inbox.nextTurn(claim))?.mayHaveRun).toBe(true);
+  });
+
   it('replays under the existing claim, and puts the message last in its chat', async () => {
     const { person, messageId, chatId, letterId } = await deadMessage();
     const waiting = await stores.inbox.add(aMessage(accountId, person, { text: 'newer' }), NODE);

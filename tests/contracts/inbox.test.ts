@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { CountOptions } from '../../router/src/core/ports/inbox.ts';
 import {
   aMessage,
   anAccount,
@@ -324,6 +325,22 @@ describeStores('inbox in $name', (stores) => {
       await (await stores.inbox.countAttempt(messageId, 3)).stored;
     });
 
+    it('tells an attempt that may have run from those that did not run, in any order of the notes', async () => {
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+      const { messageId } = stored;
+      const claim = newClaimOf(stored);
+      const note = async (attempt: number, options?: CountOptions) => {
+        await (await stores.inbox.countAttempt(messageId, attempt, options)).stored;
+        return (await stores.inbox.nextTurn(claim))?.mayHaveRun ?? false;
+      };
+      expect((await stores.inbox.nextTurn(claim))?.mayHaveRun).toBeFalsy();
+      expect(await note(1, { isDurable: true })).toBe(true);
+      expect(await note(1, { didNotRun: true })).toBe(false);
+      expect(await note(1)).toBe(false);
+      expect(await note(2)).toBe(true);
+      expect(await note(1, { didNotRun: true })).toBe(true);
+    });
+
     it('writes one dead letter for a dead message', async () => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       const dead = {
@@ -396,12 +413,17 @@ describeStores('inbox in $name', (stores) => {
       const person = aPerson();
       const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' }), NODE));
       await stores.inbox.add(aMessage(accountId, person, { text: 'second' }), NODE);
-      const buried = await stores.inbox.deadLetterUnreadable(claim, why);
+      const first = await stores.inbox.nextTurn(claim);
+      await (await stores.inbox.countAttempt(first?.messageId ?? '', 2)).stored;
+      expect(await stores.inbox.deadLetterUnreadable(claim, why)).toBe(first?.messageId);
       expect(await drain(stores.inbox, claim)).toEqual(['second']);
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
-        { messageId: buried, chatId: claim.chatId, ...why },
+        { messageId: first?.messageId, chatId: claim.chatId, attempts: 2, ...why },
       ]);
-      expect((await rows()).find((row) => row.id === buried)).toMatchObject({ state: 'dead', ...why });
+      expect((await rows()).find((row) => row.id === first?.messageId)).toMatchObject({
+        state: 'dead',
+        ...why,
+      });
     });
 
     it('changes nothing under a void claim, or without an unanswered message', async () => {

@@ -134,18 +134,18 @@ describe.each(adapters)('$name', ({ open }) => {
 
   describe('the journal', () => {
     it('is written with the keys, and returns the decrypted stanzas', async () => {
-      const noted = entry(5n);
-      await stores.keys.commit(scope, change({ puts: [put('a', '1')], journal: [noted] }));
-      const found = await stores.journal.find(accountId, noted.ciphertextHash);
-      expect(plain(found ? [found] : [])).toEqual(plain([noted]));
-      expect(await stores.journal.find('other', noted.ciphertextHash)).toBeUndefined();
+      const entered = entry(5n);
+      await stores.keys.commit(scope, change({ puts: [put('a', '1')], journal: [entered] }));
+      const found = await stores.journal.find(accountId, entered.ciphertextHash);
+      expect(plain(found ? [found] : [])).toEqual(plain([entered]));
+      expect(await stores.journal.find('other', entered.ciphertextHash)).toBeUndefined();
     });
 
     it('is written without keys too, and with deletes only', async () => {
-      const noted = entry(6n);
+      const entered = entry(6n);
       const deletes = [{ category: 'pre-key', keyId: '1' }];
-      await stores.keys.commit(scope, change({ journal: [noted], deletes }));
-      expect(await stores.journal.find(accountId, noted.ciphertextHash)).toBeDefined();
+      await stores.keys.commit(scope, change({ journal: [entered], deletes }));
+      expect(await stores.journal.find(accountId, entered.ciphertextHash)).toBeDefined();
     });
 
     it('keeps the first of two rows of one ciphertext', async () => {
@@ -182,8 +182,8 @@ describe.each(adapters)('$name', ({ open }) => {
 
     it('stores orders as large as a time in milliseconds', async () => {
       const order = 1_790_000_000_000_000n;
-      const noted = entry(order);
-      await stores.keys.commit(scope, change({ journal: [noted] }));
+      const entered = entry(order);
+      await stores.keys.commit(scope, change({ journal: [entered] }));
       expect(
         (await stores.journal.pending(accountId, { afterOrder: order - 1n, limit: 1 }))[0]?.stanzaOrder,
       ).toBe(order);

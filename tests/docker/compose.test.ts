@@ -42,7 +42,7 @@ afterEach(async ({ task }) => {
 });
 
 /** Service names of the nodes that own the account, as one node shows it. Node and service have the same name except the first. */
-async function holders(via: string): Promise<string[]> {
+async function owners(via: string): Promise<string[]> {
   const { body } = await composed.api(via, 'GET', '/api/nodes');
   return (body.data as Array<{ nodeId: string; accounts: unknown[] }>)
     .filter((node) => node.accounts.length > 0)
@@ -106,7 +106,7 @@ describe('docker-compose.yml with its three nodes', () => {
     });
     expect(status).toBe(201);
     await ask('hello');
-    for (const service of SERVICES) expect(await holders(service)).toHaveLength(1);
+    for (const service of SERVICES) expect(await owners(service)).toHaveLength(1);
   });
 
   it('encrypts the stored secrets with the data key, which all nodes have', async () => {
@@ -118,7 +118,7 @@ describe('docker-compose.yml with its three nodes', () => {
   });
 
   it('moves the account when its node is stopped, which ends within the grace period', async () => {
-    const [owner = ''] = await holders('wa2ai');
+    const [owner = ''] = await owners('wa2ai');
     const live = emulator.waitFor('live', undefined, LIMIT.timeout);
     const beganMs = performance.now();
     const stopped = composed.compose('stop', owner).then(() => performance.now() - beganMs);
@@ -131,7 +131,7 @@ describe('docker-compose.yml with its three nodes', () => {
     // 137 would be Docker's SIGKILL
     expect((await composed.inspect(owner)).State).toMatchObject({ Status: 'exited', ExitCode: 0 });
     const other = SERVICES.find((service) => service !== owner) ?? '';
-    expect(await holders(other)).not.toContain(owner);
+    expect(await owners(other)).not.toContain(owner);
     await composed.compose('up', '-d');
     await expect
       .poll(async () => (await composed.inspect(owner)).State.Health?.Status, LIMIT)

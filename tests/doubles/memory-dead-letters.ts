@@ -61,6 +61,7 @@ export class MemoryDeadLetters implements DeadLetters {
       reason: undefined,
       error: undefined,
       finishedAt: undefined,
+      clearedAttempts: message.attempts,
       stanzaOrder: last.stanzaOrder + 1n,
     });
     Object.assign(letter, { replayedAt: state.time(), closedAt: undefined });

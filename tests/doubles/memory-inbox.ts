@@ -1,7 +1,7 @@
 import { pendingTurn, replyToOf, type StoredMention } from '../../router/src/core/messages/chat-identity.ts';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
-import type { ChatClaim, Inbox, OpenChat, Stored } from '../../router/src/core/ports/inbox.ts';
+import type { ChatClaim, CountOptions, Inbox, OpenChat, Stored } from '../../router/src/core/ports/inbox.ts';
 import type { PendingTurn, QueuedReply, TurnResult } from '../../router/src/core/turns/turn.ts';
 import { mediaColumns } from '../../router/src/infra/storage/stores/media-columns.ts';
 import {
@@ -68,6 +68,7 @@ export class MemoryInbox implements Inbox {
       senderPhone: sender.phone,
       senderLid: sender.lid,
       attempts: 0,
+      clearedAttempts: 0,
       stanzaOrder: message.stanzaOrder,
       sentAtMs: Math.trunc(message.sentAtMs),
       receivedAt: state.time(),
@@ -107,6 +108,7 @@ export class MemoryInbox implements Inbox {
     const replies = [...this.#state.outbox.values()].filter((reply) => reply.chatId === chatId);
     return pendingTurn({
       ...message,
+      mayHaveRun: message.attempts > message.clearedAttempts,
       receivedAtMs: message.receivedAt.getTime(),
       repliedAtMs: replies.at(-1)?.queuedAt.getTime(),
       messageId: String(message.id),
@@ -117,9 +119,16 @@ export class MemoryInbox implements Inbox {
     });
   }
 
-  async countAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
+  async countAttempt(
+    messageId: string,
+    attempt: number,
+    { didNotRun = false }: CountOptions = {},
+  ): Promise<{ stored: Promise<void> }> {
     const message = this.#state.messages.get(Number(messageId));
-    if (message) message.attempts = Math.max(message.attempts, attempt);
+    if (message) {
+      message.attempts = Math.max(message.attempts, attempt);
+      message.clearedAttempts = Math.max(message.clearedAttempts, didNotRun ? attempt : 0);
+    }
     return { stored: Promise.resolve() };
   }
 
@@ -174,10 +183,9 @@ export class MemoryInbox implements Inbox {
   ): Promise<string | undefined> {
     const chat = this.#claimed(claim);
     if (!chat) return undefined;
-    const [message] = this.#state.received(chat.id);
-    if (!message) return undefined;
-    await this.finishTurn(String(message.id), { state: 'dead', ...why, replies: [] });
-    return String(message.id);
+    const turn = this.#oldest(chat);
+    if (turn) await this.finishTurn(turn.messageId, { state: 'dead', ...why, replies: [] });
+    return turn?.messageId;
   }
 
   async mediaReference(messageId: string): Promise<string | undefined> {

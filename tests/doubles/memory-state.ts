@@ -34,6 +34,7 @@ export interface MemoryMessage {
   error?: string;
   routeId?: string;
   attempts: number;
+  clearedAttempts: number;
   agentMs?: number;
   trace?: unknown;
   stanzaOrder: bigint;

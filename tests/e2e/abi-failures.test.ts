@@ -77,7 +77,7 @@ describe('An ABI agent that rejects a call', () => {
       const row = await bed.untilTurnEnded(await person.say('/greet Alice', { to: bed.phone }));
       expect(row).toMatchObject({
         state: 'dead',
-        error: `The ABI agent answered status ${fail}: Told to fail`,
+        error: `The ABI agent answered status ${fail}: Configured to fail`,
         attempts: asks,
         replies: [],
       });
@@ -101,11 +101,7 @@ describe('A dead letter of an ABI agent', () => {
     const row = await bed.untilTurnEnded(await person.say('/add 2 40', { to: bed.phone }));
     expect(row).toMatchObject({ state: 'dead' });
     agent.change({ fail: undefined });
-    const { body } = await bed.service.api('GET', '/api/dead-letters?limit=100');
-    const letters = body.data as Array<{ id: string; messageId: string }>;
-    const letter = letters.find(({ messageId }) => messageId === row.id);
-    const replayed = await bed.service.api('POST', `/api/dead-letters/${letter?.id}/replay`);
-    expect(replayed.body).toMatchObject({ success: true });
+    await bed.replay(row.id);
     expect((await person.nextReply()).text).toBe('42');
     expect(person.received).toHaveLength(1);
     expect(agent.requests).toHaveLength(2);

@@ -142,7 +142,7 @@ describe('An ABI agent on WhatsApp', () => {
     expect((await person.nextReply()).text).toBe(`*Hello, ${person.pushName}: hi!*`);
     const row = await bed.untilTurnEnded(id);
     expect((row.trace as unknown[]).at(-1)).toMatchObject({
-      outcome: 'asked',
+      outcome: 'called',
       abi: {
         arguments: { name: `${person.pushName}: hi` },
         outputs: { greeting: `Hello, ${person.pushName}: hi!` },

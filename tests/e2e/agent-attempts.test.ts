@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import sql from 'sql-template-tag';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { TestBed } from '../support/test-bed.ts';
 
 let bed: TestBed;
@@ -65,5 +67,61 @@ describe('a run that a crash of wa2ai interrupted, at an agent without sessions'
     const { agent, row } = await killedInRun({ uncertain: 'dead-letter' });
     expect(row).toMatchObject({ state: 'dead', reason: 'AGENT_UNCERTAIN', attempts: 1, replies: [] });
     expect(agent.runs()).toBe(1);
+  });
+
+  it('is sent again when that dead letter is replayed', async () => {
+    const { agent, person, row } = await killedInRun({ uncertain: 'dead-letter' });
+    expect(row).toMatchObject({ state: 'dead', reason: 'AGENT_UNCERTAIN' });
+    await bed.replay(row.id);
+    expect((await person.nextReply(20_000)).text).toBe('second run');
+    expect(agent.runs()).toBe(2);
+    expect(await bed.untilTurnEnded(String(row.waMessageId))).toMatchObject({
+      state: 'answered',
+      attempts: 2,
+    });
+  });
+});
+
+describe('a refused call on an ABI route that forbids another attempt after one that may have run', () => {
+  async function refusedCall(failure: object) {
+    const agent = await startAbiMockAgent();
+    onTestFinished(() => agent.close());
+    agent.change({ fail: 503 });
+    const person = bed.person();
+    const abi = { functions: ['function add(uint256 a, uint256 b) returns (uint256 sum)'] };
+    const config = { abi, failure: { uncertain: 'dead-letter', ...failure } };
+    const body = { channelId: person.phone, agentEndpoint: agent.url, environment: 'lab', config };
+    expect((await bed.service.api('POST', '/api/routes', body)).status).toBe(201);
+    return { agent, person, id: await person.say('/add 2 40', { to: bed.phone }) };
+  }
+
+  it('becomes a dead letter whose replay calls the function', async () => {
+    const { agent, person, id } = await refusedCall({ attempts: 3, backoffMs: 10 });
+    const row = await bed.untilTurnEnded(id);
+    expect(row).toMatchObject({ state: 'dead', reason: 'AGENT_UNAVAILABLE', attempts: 3 });
+    agent.change({ fail: undefined });
+    await bed.replay(row.id);
+    expect((await person.nextReply(20_000)).text).toBe('42');
+    expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'answered', attempts: 4 });
+  });
+
+  it('is repeated after a crash of wa2ai between two attempts', async () => {
+    const hour = 3_600_000;
+    const { agent, person, id } = await refusedCall({ attempts: 3, backoffMs: hour, maxBackoffMs: hour });
+    const postgres = bed.database.open();
+    await expect
+      .poll(() =>
+        postgres.query(sql`SELECT FROM message WHERE wa_message_id = ${id} AND attempts = cleared_attempts
+          AND attempts > 0`),
+      )
+      .toHaveLength(1);
+    await bed.service.end('SIGKILL');
+    agent.change({ fail: undefined });
+    await bed.restartService();
+    expect((await person.nextReply(20_000)).text).toBe('42');
+    expect(await bed.untilTurnEnded(id)).toMatchObject({
+      state: 'answered',
+      attempts: agent.requests.length,
+    });
   });
 });

@@ -61,9 +61,9 @@ describe('Routes with a corrupted config', () => {
         environment: 'lab',
         config: { adk: { appName: 'test_agent' } },
       };
-      const mended = await bed.service.api('PUT', `/api/routes/${id}`, route);
-      expect(mended).toMatchObject({ status: 200, body: { data: { config: route.config } } });
-      expect(mended.body.data).not.toHaveProperty('damage');
+      const repaired = await bed.service.api('PUT', `/api/routes/${id}`, route);
+      expect(repaired).toMatchObject({ status: 200, body: { data: { config: route.config } } });
+      expect(repaired.body.data).not.toHaveProperty('damage');
     }
     await bed.service.api('POST', '/api/dead-letters/replay', {});
     for (const person of people) expect((await person.nextReply(20_000)).text).toBe('Echo: hello');

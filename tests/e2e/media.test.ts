@@ -103,8 +103,8 @@ describe('A file that a person sends', () => {
       },
     });
     const key = Buffer.from(picture.imageMessage?.mediaKey ?? []);
-    for (const told of [JSON.stringify(row), bed.service.output]) {
-      for (const form of ['base64', 'hex'] as const) expect(told).not.toContain(key.toString(form));
+    for (const output of [JSON.stringify(row), bed.service.output]) {
+      for (const form of ['base64', 'hex'] as const) expect(output).not.toContain(key.toString(form));
     }
   });
 

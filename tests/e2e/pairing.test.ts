@@ -27,11 +27,11 @@ describe('wa2ai', () => {
     await pairByQr(service, bed.phone, bed.emulator);
     await service.addRoute('*', bed.agent.url);
     expect(await service.end()).toBe(0);
-    const told = service.lines
+    const shown = service.lines
       .filter((line) => line.msg === 'account state' && line.level === 'info')
       .map(({ time: _, ...line }) => JSON.stringify(line));
-    expect(told.length).toBeGreaterThan(2);
-    expect(told.filter((line, place) => line === told[place - 1])).toEqual([]);
+    expect(shown.length).toBeGreaterThan(2);
+    expect(shown.filter((line, place) => line === shown[place - 1])).toEqual([]);
 
     await bed.restartService();
     await untilState(bed.service, 'open');

@@ -138,14 +138,14 @@ describe('A newer version that joins', () => {
   /** This build, as it will be with one more migration. */
   async function nextVersion(): Promise<string> {
     folder = await mkdtemp(join(tmpdir(), 'wa2ai-next-'));
-    await cp(join(repositoryRoot, 'dist/router'), join(folder, 'dist/router'), { recursive: true });
+    await cp(join(repositoryRoot, 'dist/service'), join(folder, 'dist/service'), { recursive: true });
     await cp(join(repositoryRoot, 'prisma'), join(folder, 'prisma'), { recursive: true });
     await cp(join(repositoryRoot, 'package.json'), join(folder, 'package.json'));
     await symlink(join(repositoryRoot, 'node_modules'), join(folder, 'node_modules'));
     const migration = join(folder, 'prisma/migrations/20990101000000_next');
     await mkdir(migration);
     await writeFile(join(migration, 'migration.sql'), 'ALTER TABLE message ADD COLUMN mood TEXT;');
-    return join(folder, 'dist/router/src/main.js');
+    return join(folder, 'dist/service/main.js');
   }
 
   afterEach(() => rm(folder, { recursive: true, force: true }));

@@ -194,7 +194,7 @@ describe('an ABI route', () => {
     const row = await rowOf(messages[2]?.waMessageId ?? '');
     expect(row?.state).toBe('answered');
     expect(lastOf(row?.trace)).toMatchObject({
-      outcome: 'asked',
+      outcome: 'called',
       abi: { function: 'add(uint256,uint256)', arguments: { a: '2', b: '2' }, outputs: { sum: '4' } },
     });
   });

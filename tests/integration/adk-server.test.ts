@@ -73,8 +73,8 @@ describe('the context of a message for the agent', () => {
     const client = aClient('front_desk');
     const timestamp = new Date(Date.UTC(2026, 10, 22, 12, 0, 0));
     const mentions = [{ id: '34600000003@s.whatsapp.net', tag: '@34600000003', name: 'Bo' }];
-    const told = { pushName: 'Ana', quotedText: 'The sum is 4.', editOf: '3EB0OLD', mentions, timestamp };
-    const first = { ...person.says('and this?'), ...told };
+    const fields = { pushName: 'Ana', quotedText: 'The sum is 4.', editOf: '3EB0OLD', mentions, timestamp };
+    const first = { ...person.says('and this?'), ...fields };
     expect((await client.sendMessage(server.url, first)).response).toBe('turn 1: you said "and this?"');
     expect(await state()).toMatchObject({
       wa2ai_msg: first.id,

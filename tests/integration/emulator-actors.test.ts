@@ -324,7 +324,7 @@ describe('the phone of an account', () => {
   };
 
   it.each(['', 'https://wa.me/settings/linked_devices#'])(
-    'links a client by the QR text "%s...", with signatures that hold',
+    'links a client by the QR text "%s...", with valid signatures',
     async (prefix) => {
       const creds = initAuthCreds();
       const phone = createPhone(client, { phone: '34600000001' });
@@ -475,6 +475,6 @@ function pairSuccess(deviceIdentity: Uint8Array): BinaryNode {
 function signedIdentity(reply: ReturnType<typeof configureSuccessfulPairing>['reply']): Uint8Array {
   const [sign] = Array.isArray(reply.content) ? reply.content : [];
   const [identity] = Array.isArray(sign?.content) ? sign.content : [];
-  if (!(identity?.content instanceof Uint8Array)) throw new Error('the reply holds no device identity');
+  if (!(identity?.content instanceof Uint8Array)) throw new Error('the reply has no device identity');
   return identity.content;
 }

@@ -141,13 +141,13 @@ describe('RegexMatcher', () => {
   });
 
   it('does not keep the process alive while it is idle', async () => {
-    const holders = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
-    const before = holders();
+    const openPorts = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+    const before = openPorts();
     const matcher = aMatcher();
     const running = matcher.test(...evil);
-    await expect.poll(holders, { interval: 1 }).toBeGreaterThan(before);
+    await expect.poll(openPorts, { interval: 1 }).toBeGreaterThan(before);
     await running;
-    await expect.poll(holders).toBe(before);
+    await expect.poll(openPorts).toBe(before);
   });
 
   it('rejects running, waiting and later tests when it is closed', async () => {

@@ -24,7 +24,7 @@ export type ViolationKind =
   /** A reply that its reader cannot decrypt. */
   | 'unreadable'
   /** An undamaged message that the sender had to send again. */
-  | 'asked-again'
+  | 'retry-requested'
   /** A receipt left before the message was stored. */
   | 'receipt-before-commit'
   /** A reply left before its row or its ratchet step was stored. */
@@ -111,13 +111,13 @@ function judgeMessage(
   const { id, chat, text } = message;
   const { state } = database;
   const report = (kind: ViolationKind) => violations.push({ kind, chat, text, ids: idsOf(id, database) });
-  if (message.retries > 0 && !message.wasDamaged) report('asked-again');
+  if (message.retries > 0 && !message.wasDamaged) report('retry-requested');
   const rows = [...state.messages.values()].filter((row) => row.waMessageId === id);
   const [row] = rows;
   if (!row) return void report(message.isReceipted ? 'lost' : 'never-received');
   if (rows.length > 1) report('answered-twice');
   if (row.state === 'received') return void report('unanswered');
-  if (row.kind === 'undecryptable' && !message.wasDamaged) report('asked-again');
+  if (row.kind === 'undecryptable' && !message.wasDamaged) report('retry-requested');
   const replies = [...state.outbox.values()].filter((reply) => reply.messageId === String(row.id));
   if (replies.length === 0) {
     const letter = state.deadLetters.some((dead) => dead.messageId === String(row.id));
@@ -152,33 +152,33 @@ function judgeReader(
   violations: Violation[],
 ): void {
   const written = whatsapp.written.filter((message) => message.chat === chat);
-  const places = placesOf(written, database);
+  const positions = positionsOf(written, database);
   const answered = new Map<number, string>();
   let furthest = -1;
   for (const bubble of bubbles) {
     const notice = bubble.content?.text === FILE_NOTICE ? notices.get(bubble.id) : undefined;
     const text = notice ?? (bubble.content && textAnsweredBy(bubble.content.text));
-    const place = text === undefined ? undefined : places.get(text);
-    const message = place === undefined ? undefined : written[place];
+    const position = text === undefined ? undefined : positions.get(text);
+    const message = position === undefined ? undefined : written[position];
     const ids = message ? idsOf(message.id, database) : new Set<string>();
     ids.add(bubble.id);
     const report = (kind: ViolationKind) =>
       violations.push({ kind, chat, text: `${bubble.content?.text ?? bubble.id}, seen by ${reader}`, ids });
     if (text === undefined) report('unreadable');
-    else if (place === undefined || !message) report('unexpected-reply');
+    else if (position === undefined || !message) report('unexpected-reply');
     else if (bubble.content?.file !== (notice === undefined ? message.file : undefined)) report('wrong-file');
-    else if (answered.has(place)) {
-      ids.add(answered.get(place) ?? '');
+    else if (answered.has(position)) {
+      ids.add(answered.get(position) ?? '');
       report('answered-twice');
     } else {
-      answered.set(place, bubble.id);
+      answered.set(position, bubble.id);
       // An error ack may come after the next reply was sent: a reply that WhatsApp refused for a time is late.
-      if (place < furthest && !message.wasDamaged && !whatsapp.refused.has(bubble.id)) {
+      if (position < furthest && !message.wasDamaged && !whatsapp.refused.has(bubble.id)) {
         for (const id of idsOf(written[furthest]?.id ?? '', database)) ids.add(id);
         report('out-of-order');
       }
       // A message that was requested again may come late; it delays no other.
-      if (!message.wasDamaged) furthest = Math.max(furthest, place);
+      if (!message.wasDamaged) furthest = Math.max(furthest, position);
     }
   }
 }
@@ -189,12 +189,15 @@ function textAnsweredBy(reply: string): string {
 }
 
 /** The position of each text in its chat. The text of an applied edit has the position of the message that it replaced. */
-function placesOf(written: readonly Written[], { state }: Pick<SimDatabase, 'state'>): Map<string, number> {
-  const places = new Map(written.map(({ text }, place) => [text, place]));
-  const numbers = new Map(written.map(({ id }, place) => [id, place]));
+function positionsOf(
+  written: readonly Written[],
+  { state }: Pick<SimDatabase, 'state'>,
+): Map<string, number> {
+  const positions = new Map(written.map(({ text }, position) => [text, position]));
+  const numbers = new Map(written.map(({ id }, position) => [id, position]));
   for (const { waMessageId, text, reason } of state.messages.values()) {
-    const place = numbers.get(waMessageId);
-    if (place !== undefined && reason !== 'edit-applied') places.set(text, place);
+    const position = numbers.get(waMessageId);
+    if (position !== undefined && reason !== 'edit-applied') positions.set(text, position);
   }
-  return places;
+  return positions;
 }

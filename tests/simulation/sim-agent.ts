@@ -63,27 +63,26 @@ export class SimAgent {
     message: IncomingMessage,
     options: AttemptOptions = {},
   ): Promise<AgentResponse> {
+    const known = !process.isDead && options.isRepeat ? this.#runs.get(message.id) : undefined;
+    if (known) {
+      this.#log.add('agent', `finds its answer to ${message.id}`);
+      return new Promise((resolve) => process.after(this.#faults.networkMs(), () => resolve(known.answer)));
+    }
     const bytes = message.media && (await options.loadMedia?.());
-    return this.#request(process, message, bytes, options);
+    await options.beforeRequest?.();
+    return this.#request(process, message, bytes);
   }
 
   #request(
     process: SimProcess,
     message: IncomingMessage,
     bytes: Uint8Array | undefined,
-    options: AttemptOptions,
   ): Promise<AgentResponse> {
     const { longestMs, refuses, loses, fails, saysNothing } = this.#temper;
     const faults = this.#faults;
     return new Promise((resolve, reject) => {
       if (process.isDead) return;
       const fail = (afterMs: number, error: Error) => process.after(afterMs, () => reject(error));
-      const known = options.isRepeat ? this.#runs.get(message.id) : undefined;
-      if (known) {
-        this.#log.add('agent', `finds its answer to ${message.id}`);
-        process.after(faults.networkMs(), () => resolve(known.answer));
-        return;
-      }
       if (this.isAway || faults.happens(refuses)) {
         fail(faults.networkMs(), new AgentUnavailableError('The agent cannot be reached.', { isAway: true }));
         return;

@@ -11,7 +11,7 @@ export interface Content {
   file?: string;
 }
 
-/** A ciphertext as a ratchet makes it: only the holder of the key with this number of this chain may read `content`. */
+/** A ciphertext as a ratchet makes it: only who has the key with this number of this chain may read `content`. */
 export interface Ciphertext {
   chain: string;
   number: number;

@@ -289,9 +289,9 @@ class World {
     }
   }
 
-  #write(place = this.#random.oneOf(this.#places())): void {
+  #write(target = this.#random.oneOf(this.#chats())): void {
     this.#written += 1;
-    const { chat, members, whatsapp } = place;
+    const { chat, members, whatsapp } = target;
     const sender = this.#random.oneOf(members);
     const id = `WA${String(this.#written).padStart(4, '0')}`;
     const isEdit = this.#faults.happens(this.#edits);
@@ -307,7 +307,7 @@ class World {
   }
 
   /** Every chat of every account. */
-  #places(): Array<{ chat: string; members: string[]; whatsapp: SimWhatsApp }> {
+  #chats(): Array<{ chat: string; members: string[]; whatsapp: SimWhatsApp }> {
     return [...this.#accounts.values()].flatMap(({ whatsapp, chats }) =>
       [...chats].map(([chat, members]) => ({ chat, members, whatsapp })),
     );
@@ -479,7 +479,7 @@ class World {
       this.#healDatabase(node);
       node.process.after(10, () => node.connectionBack());
     }
-    for (const place of this.#places()) this.#write(place);
+    for (const target of this.#chats()) this.#write(target);
   }
 
   #isSettled(): boolean {

@@ -1,4 +1,4 @@
-import type { AgentResponse, IncomingMessage } from '../../router/src/core/models.ts';
+import type { AgentResponse, FailurePolicy, IncomingMessage } from '../../router/src/core/models.ts';
 import type { Clock } from '../../router/src/core/ports/clock.ts';
 import type { Inbox } from '../../router/src/core/ports/inbox.ts';
 import type { AnswerDeps } from '../../router/src/core/turns/answer-message.ts';
@@ -13,14 +13,16 @@ export interface AnsweringOptions {
   stopping?: AbortSignal;
   /** The agent of every chat. Default: answers `re <text>`. */
   agent?(message: IncomingMessage, isRepeat: boolean): Promise<AgentResponse>;
+  /** The failure settings of the route. */
+  failure?: FailurePolicy;
 }
 
 let replies = 0;
 
 /** What answers messages of every chat, with one route to one agent, and replies that are stored and not delivered. */
-export function answerDeps({ inbox, clock, stopping, agent }: AnsweringOptions): AnswerDeps {
+export function answerDeps({ inbox, clock, stopping, agent, failure }: AnsweringOptions): AnswerDeps {
   const routes = new MemoryRouteStore();
-  const route = aRoute({ accountId: 'default', channelId: '*' });
+  const route = aRoute({ accountId: 'default', channelId: '*', config: { failure } });
   const ask = agent ?? (async ({ text }) => ({ success: true, response: `re ${text}` }));
   return {
     inbox,
@@ -30,10 +32,16 @@ export function answerDeps({ inbox, clock, stopping, agent }: AnsweringOptions):
     agents: {
       endpointOf: ({ agentEndpoint }) => agentEndpoint,
       clientFor: () => ({
-        sendMessage: (_endpoint, message, options) => ask(message, options?.isRepeat ?? false),
+        async sendMessage(_endpoint, message, options) {
+          await options?.beforeRequest?.();
+          return ask(message, options?.isRepeat ?? false);
+        },
       }),
     },
-    policy: { attempts: 1, backoffMs: () => 0 },
+    policy: {
+      attempts: 1,
+      backoffMs: (_attempt, waitMs = 0, limits = {}) => Math.min(waitMs, limits.maxRetryAfterMs ?? waitMs),
+    },
     circuits: new CircuitBreakers(),
     policies: [],
     mintId: () => `WA${++replies}`,

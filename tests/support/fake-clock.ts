@@ -53,7 +53,7 @@ export class FakeClock implements Clock {
       };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#sleepers.push(sleeper);
-      for (const told of this.#asleep.splice(0)) told();
+      for (const wake of this.#asleep.splice(0)) wake();
     });
   }
 

@@ -1,5 +1,5 @@
 /**
- * How many random values a property is tried with, as fast-check takes it: `usual` in every test run, and
+ * How many random values a property is tested with, as fast-check takes it: `usual` in every test run, and
  * `WA2AI_PROPERTY_RUNS` times as many when that variable is set, from 1.
  * @throws {Error} it is set to something else than a whole number
  */

@@ -97,6 +97,14 @@ export class TestBed {
     return await until(`the end of the turn of ${waMessageId}`, ended, timeoutMs);
   }
 
+  /** Replays the dead letter of the message with this row id. */
+  async replay(messageId: unknown): Promise<void> {
+    const { body } = await this.service.api('GET', '/api/dead-letters?limit=100');
+    const letter = (body.data as Array<Record<string, unknown>>).find((row) => row.messageId === messageId);
+    const replayed = await this.service.api('POST', `/api/dead-letters/${letter?.id}/replay`);
+    if (!replayed.body.success) throw new Error(`replay failed: ${JSON.stringify(replayed.body)}`);
+  }
+
   async close(): Promise<void> {
     await this.#service?.end();
     await Promise.all([this.agent, ...this.#agents].map((agent) => agent.stop()));

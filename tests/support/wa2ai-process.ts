@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { repositoryRoot } from './repository.ts';
 
-const MAIN = join(repositoryRoot, 'dist/router/src/main.js');
+const MAIN = join(repositoryRoot, 'dist/service/main.js');
 /** Arguments for a Node that was started with an IPC channel; see end-with-parent.ts. */
 export const END_WITH_PARENT = [
   '--import',

@@ -140,12 +140,12 @@ export class WhatsAppAccount {
 
   /** Answers every text with `echo: <text>`, one at a time in each chat. */
   echo(): void {
-    const lanes = new Map<string, Promise<unknown>>();
+    const chains = new Map<string, Promise<unknown>>();
     this.#events.on('received', (message: InboundMessage) => {
       if (message.ignoredReason) return;
       const to = replyAddress(message);
-      const before = lanes.get(to) ?? Promise.resolve();
-      lanes.set(
+      const before = chains.get(to) ?? Promise.resolve();
+      chains.set(
         to,
         before.then(() => this.send(to, `echo: ${message.text}`)).catch(() => undefined),
       );

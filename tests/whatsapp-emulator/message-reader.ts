@@ -55,7 +55,7 @@ export class MessageReader {
   }
 
   async #decrypt(message: MessageToActor): Promise<proto.IMessage> {
-    if (message.ciphertexts.length === 0) throw new Error('the message holds nothing for this device');
+    if (message.ciphertexts.length === 0) throw new Error('the message has nothing for this device');
     const content: proto.IMessage = {};
     for (const ciphertext of message.ciphertexts) {
       const part = await this.#decryptOne(message, ciphertext);

@@ -32,7 +32,7 @@ export class MessageSender {
   readonly #peer: SignalPeer;
   readonly #senderKeys: SenderKeys;
   readonly #sent = new Map<string, { outgoing: OutgoingMessage; stanzas: Map<string, MessageToDevice> }>();
-  readonly #holders = new Map<string, Set<string>>();
+  readonly #keyOwners = new Map<string, Set<string>>();
   #tail: Promise<unknown> = Promise.resolve();
 
   constructor(actor: Actor, server: ServerSide, peer: SignalPeer, senderKeys: SenderKeys) {
@@ -75,7 +75,7 @@ export class MessageSender {
 
   /** Forgets all sender keys of a group; the own key is distributed again with the next message. */
   forgetGroup(group: string): void {
-    this.#holders.delete(group);
+    this.#keyOwners.delete(group);
     this.#senderKeys.forget(group);
   }
 
@@ -96,15 +96,15 @@ export class MessageSender {
   async #encryptForGroup(outgoing: OutgoingMessage, devices: readonly string[]) {
     if (outgoing.chat.kind !== 'group') return undefined;
     const { group } = outgoing.chat;
-    const holders = this.#holders.get(group) ?? new Set<string>();
-    this.#holders.set(group, holders);
+    const keyOwners = this.#keyOwners.get(group) ?? new Set<string>();
+    this.#keyOwners.set(group, keyOwners);
     const distribution = await this.#senderKeys.distribution(group);
     const distributions = new Map<string, BinaryNode[]>();
     for (const device of devices) {
-      if (holders.has(device)) continue;
+      if (keyOwners.has(device)) continue;
       const message = senderKeyMessage(group, distribution);
       distributions.set(device, [directEnc(await this.#encryptFor(device, message))]);
-      holders.add(device);
+      keyOwners.add(device);
     }
     const bytes = await this.#senderKeys.encrypt(group, outgoing.message);
     return { distributions, enc: encNode('skmsg', bytes) };

@@ -150,7 +150,7 @@ export class Pairing {
     const bytes = identity && bytesOf(identity);
     const problem = bytes
       ? checkDeviceIdentity(bytes, candidate.signing?.accountKey, candidate.registration.eIdent)
-      : 'the reply holds no signed device identity';
+      : 'the reply has no signed device identity';
     candidate.signing?.done(problem === undefined ? undefined : new EmulatorError(problem));
   }
 

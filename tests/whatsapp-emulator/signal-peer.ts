@@ -117,7 +117,7 @@ export class SignalPeer {
     return cipher.decryptPreKeyWhisperMessage(bytes);
   }
 
-  // libsignal tries its sessions in sequence and keeps the changes of failed tries; here each is tried alone.
+  // libsignal tries its sessions in sequence and keeps the changes of failed tries; here each is used alone.
   async #decryptWithOneSession(address: string, cipher: SessionCipher, bytes: Buffer): Promise<Buffer> {
     const { ephemeralKey } = WhisperMessage.decode(bytes.subarray(1, -8));
     const keys = this.#store.sessionsFor(address, Buffer.from(ephemeralKey).toString('base64'));

@@ -6,6 +6,11 @@ export interface AttemptOptions {
   /** Ends the attempt early, e.g. at shutdown. */
   signal?: AbortSignal;
   /**
+   * Counts the attempt. The client calls this right before it sends the message, and not when it needs no request.
+   * @throws {StorageUnavailableError} the message must not be sent
+   */
+  beforeRequest?(): Promise<void>;
+  /**
    * An earlier attempt of this message may have reached the agent before a crash: the client checks that before it sends
    * again.
    */

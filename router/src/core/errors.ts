@@ -172,10 +172,16 @@ export class AgentUnavailableError extends Wa2aiError {
    * effect.
    */
   readonly isAway: boolean;
-  constructor(message: string, options?: { cause?: unknown; retryAfterMs?: number; isAway?: boolean }) {
+  /** The request may have reached the agent: the client looks for its run before it sends another one. */
+  readonly mayHaveRun: boolean;
+  constructor(
+    message: string,
+    options?: { cause?: unknown; retryAfterMs?: number; isAway?: boolean; mayHaveRun?: boolean },
+  ) {
     super('AGENT_UNAVAILABLE', 'retry', message, options);
     this.retryAfterMs = options?.retryAfterMs;
     this.isAway = options?.isAway ?? false;
+    this.mayHaveRun = options?.mayHaveRun ?? false;
   }
 }
 

@@ -109,8 +109,8 @@ export interface FailurePolicy {
   attempts?: number;
   /**
    * Keep retrying an unavailable agent (no connection, 429, 502, 503) for this long, in milliseconds, even after
-   * `attempts`; also the limit of all waits that the agent asks for with `Retry-After`. Default: 0 for a route that sets
-   * attempts or a fallback, else the service's own.
+   * `attempts`. Default: 0 for a route that sets attempts or a fallback, else the service's own. Also the limit of all waits
+   * that the agent asks for with `Retry-After`; default of that limit: the service's own, and at least `maxRetryAfterMs`.
    */
   patienceMs?: number;
   /** Upper limit of the first wait between attempts; it doubles with each. Default 500. */
@@ -172,8 +172,6 @@ export interface Route {
 /** What an agent answered. `response` absent: the agent chose to say nothing. */
 export interface AgentResponse {
   success: boolean;
-  /** The answer of an earlier attempt, which was found at the agent; the message was not sent again. */
-  isOfEarlierAttempt?: true;
   response?: string;
   /** Sent one after the other; the response is the caption of the first one that can have one. */
   files?: ReplyFile[];

@@ -26,9 +26,9 @@ export interface BackoffInput extends BackoffLimits {
 export function backoffMs(input: BackoffInput): number {
   const { baseMs = 500, maxMs = 30_000, maxRetryAfterMs = 120_000 } = input;
   const draw = Math.min(Math.max(input.random(), 0), 1);
-  const asked = input.retryAfterMs;
-  if (asked !== undefined && asked > 0) {
-    const waitMs = Math.min(asked, maxRetryAfterMs);
+  const { retryAfterMs } = input;
+  if (retryAfterMs !== undefined && retryAfterMs > 0) {
+    const waitMs = Math.min(retryAfterMs, maxRetryAfterMs);
     return Math.ceil(waitMs + (draw * waitMs) / 10);
   }
   const doublings = Math.min(Math.max(Math.trunc(input.attempt) - 1, 0) || 0, 30);

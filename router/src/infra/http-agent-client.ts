@@ -114,13 +114,14 @@ export class HttpAgentClient implements AgentClient {
     const question = this.#questionOf(endpoint, message, options);
     const { sessionKey, run } = question;
     return await this.#state.runAlone(sessionKey, options.signal, async () => {
-      if (options.isRepeat || this.#state.isInDoubt(sessionKey, run.messageId)) {
+      if (options.isRepeat || this.#state.isInDoubt(sessionKey, run.waMessageId)) {
         const earlier = await this.#earlierAnswer(question, options);
         if (earlier) return earlier;
       }
       const file = await this.#fileOf(message, options);
-      const asked = file ? { ...question, run: { ...run, file } } : question;
-      const attempt: Omit<AdkAttempt, 'limited'> = { ...asked, inFlight: undefined };
+      const request = file ? { ...question, run: { ...run, file } } : question;
+      const attempt: Omit<AdkAttempt, 'limited'> = { ...request, inFlight: undefined };
+      await options.beforeRequest?.();
       return await withLimit(this.#clock, this.#timeoutMs, options.signal, (limited) =>
         this.#attempt({ ...attempt, limited }),
       );
@@ -147,7 +148,7 @@ export class HttpAgentClient implements AgentClient {
       userId,
       sessionId: contractSessionId(message.from, message.channelId),
       text: message.text,
-      messageId: message.id,
+      waMessageId: message.id,
       state: sessionStateOf(message),
     };
     return {
@@ -176,6 +177,8 @@ export class HttpAgentClient implements AgentClient {
       const fields = { error: error.message, durationMs };
       const timeout = attempt.limited.aborted ? { timeout: true } : {};
       attempt.log?.error({ ...fields, ...timeout }, 'ADK message failed');
+      if (error instanceof AgentUnavailableError && error.mayHaveRun)
+        this.#state.addDoubt(attempt.sessionKey, attempt.run.waMessageId);
       if (error.disposition !== 'uncertain') throw error;
       return await this.#settle(attempt, error);
     }
@@ -192,12 +195,12 @@ export class HttpAgentClient implements AgentClient {
 
   /** Ends an attempt whose run may have happened: with a late answer, as never started, or with `failure`. */
   async #settle(attempt: AdkAttempt, failure: Wa2aiError): Promise<AgentResponse> {
-    this.#state.addDoubt(attempt.sessionKey, attempt.run.messageId);
+    this.#state.addDoubt(attempt.sessionKey, attempt.run.waMessageId);
     // The contract's spelling has no field that marks the message, so its run cannot be found.
     if (attempt.inFlight === 'snake' || this.#lateAnswerMs <= 0) throw failure;
     const found = await this.#watch(attempt, this.#lateAnswerMs);
     if (found.kind === 'absent') {
-      this.#state.clearDoubt(attempt.sessionKey, attempt.run.messageId);
+      this.#state.clearDoubt(attempt.sessionKey, attempt.run.waMessageId);
       throw new AgentUnavailableError(failure.message, { cause: failure });
     }
     if (found.kind !== 'finished') throw failure;
@@ -220,7 +223,7 @@ export class HttpAgentClient implements AgentClient {
     const answer = readAnswer(found.events);
     if (answer.kind === 'failed' && answer.isRepeatable) return undefined;
     question.log?.info({}, 'ADK answer of an earlier attempt found in the session');
-    return { ...this.#read(question, found.events), isOfEarlierAttempt: true };
+    return this.#read(question, found.events);
   }
 
   #watch({ server, run, outer }: AdkRequest, limitMs: number) {

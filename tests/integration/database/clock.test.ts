@@ -37,7 +37,7 @@ describe('the clock of the database server', () => {
       expect(await overdue()).toEqual([]);
     });
 
-    it('does not prolong the delay of a reply that was tried before', async () => {
+    it('does not prolong the delay of a reply that was sent before', async () => {
       const account = anAccount();
       const outbox = new PostgresOutbox(postgres);
       const { row } = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));

@@ -18,21 +18,21 @@ function connection(nodeId: string, onMessage: (message: unknown) => void = () =
 
 describe('messages between nodes', () => {
   it('arrive in order and completely after a burst, with few statements', async () => {
-    const heard: unknown[] = [];
-    const [listener, teller] = [connection('n1', (message) => heard.push(message)), connection('n2')];
-    await Promise.all([listener.start(), teller.start()]);
+    const received: unknown[] = [];
+    const [listener, sender] = [connection('n1', (message) => received.push(message)), connection('n2')];
+    await Promise.all([listener.start(), sender.start()]);
     const statements = vi.spyOn(pg.Client.prototype, 'query');
-    for (let note = 0; note < 2_000; note++) teller.publish({ note });
-    await expect.poll(() => heard.length, { timeout: 20_000 }).toBe(2_000);
+    for (let note = 0; note < 2_000; note++) sender.publish({ note });
+    await expect.poll(() => received.length, { timeout: 20_000 }).toBe(2_000);
     expect(statements.mock.calls.length).toBeLessThan(10);
     statements.mockRestore();
-    expect(heard).toEqual(Array.from({ length: 2_000 }, (_, note) => ({ note })));
-    await Promise.all([listener.close(), teller.close()]);
+    expect(received).toEqual(Array.from({ length: 2_000 }, (_, note) => ({ note })));
+    await Promise.all([listener.close(), sender.close()]);
   });
 
   it('do not wait when they are published while the previous one is being sent', async () => {
-    const heard: unknown[] = [];
-    const node = connection('n6', (message) => heard.push(message));
+    const received: unknown[] = [];
+    const node = connection('n6', (message) => received.push(message));
     await node.start();
     const query = pg.Client.prototype.query as (...args: unknown[]) => Promise<unknown>;
     for (let steps = 0; steps < 12; steps++) {
@@ -40,33 +40,33 @@ describe('messages between nodes', () => {
         this: pg.Client,
         ...args: unknown[]
       ) {
-        const told = query.apply(this, args);
-        void told.then(async () => {
+        const sent = query.apply(this, args);
+        void sent.then(async () => {
           for (let step = 0; step < steps; step++) await Promise.resolve();
           node.publish(`${steps} second`);
         });
-        return told;
+        return sent;
       });
       node.publish(`${steps} first`);
-      await expect.poll(() => heard.at(-1)).toBe(`${steps} second`);
+      await expect.poll(() => received.at(-1)).toBe(`${steps} second`);
     }
     vi.restoreAllMocks();
     await node.close();
   });
 
   it('are all sent before the connection closes', async () => {
-    const heard: unknown[] = [];
-    const [listener, teller] = [connection('n3', (message) => heard.push(message)), connection('n4')];
-    await Promise.all([listener.start(), teller.start()]);
-    for (let note = 0; note < 50; note++) teller.publish({ note });
-    teller.publish('farewell');
-    await teller.close();
-    await expect.poll(() => heard.at(-1)).toBe('farewell');
+    const received: unknown[] = [];
+    const [listener, sender] = [connection('n3', (message) => received.push(message)), connection('n4')];
+    await Promise.all([listener.start(), sender.start()]);
+    for (let note = 0; note < 50; note++) sender.publish({ note });
+    sender.publish('farewell');
+    await sender.close();
+    await expect.poll(() => received.at(-1)).toBe('farewell');
     await listener.close();
   });
 
   it('arrive again after a reconnect', async () => {
-    const heard: unknown[] = [];
+    const received: unknown[] = [];
     let isBack: () => void = () => undefined;
     const back = new Promise<void>((resolve) => {
       isBack = resolve;
@@ -75,7 +75,7 @@ describe('messages between nodes', () => {
       databaseUrl: database.url,
       nodeId: 'n5',
       log: quietLog,
-      onMessage: (message) => heard.push(message),
+      onMessage: (message) => received.push(message),
       onBack: isBack,
     });
     await node.start();
@@ -84,13 +84,13 @@ describe('messages between nodes', () => {
       WHERE datname = current_database() AND application_name LIKE '% node'`);
     await back;
     node.publish('back');
-    await expect.poll(() => heard).toEqual(['back']);
+    await expect.poll(() => received).toEqual(['back']);
     await node.close();
   });
 
   it('arrive through the new host after the former one disappeared without closing the connection', async () => {
     const way = await TcpProxy.to(database.url);
-    const heard: unknown[] = [];
+    const received: unknown[] = [];
     let isBack: () => void = () => undefined;
     const back = new Promise<void>((resolve) => {
       isBack = resolve;
@@ -100,14 +100,14 @@ describe('messages between nodes', () => {
       nodeId: 'n7',
       responseTimeoutMs: 1_000,
       log: quietLog,
-      onMessage: (message) => heard.push(message),
+      onMessage: (message) => received.push(message),
       onBack: isBack,
     });
     await node.start();
     way.replace();
     await back;
     node.publish('back');
-    await expect.poll(() => heard).toEqual(['back']);
+    await expect.poll(() => received).toEqual(['back']);
     await node.close();
     await way.close();
   });

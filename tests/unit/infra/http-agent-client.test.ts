@@ -1,9 +1,12 @@
 import nock from 'nock';
 import { describe, expect, it } from 'vitest';
+import type { AttemptOptions } from '../../../router/src/core/agent-client.ts';
 import {
   AgentProtocolError,
   AgentTimeoutError,
   AgentUnavailableError,
+  MediaError,
+  StorageUnavailableError,
 } from '../../../router/src/core/errors.ts';
 import {
   aClient,
@@ -17,7 +20,7 @@ import {
   sessionPath,
   snakeBody,
   url,
-} from '../../support/adk-asks.ts';
+} from '../../support/adk-requests.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
 
@@ -281,6 +284,55 @@ describe('network', () => {
     const error = await errorOf(aClient().sendMessage(url, aMessage()));
     expect(error).toBeInstanceOf(AgentUnavailableError);
     expect(error.message).toBe('Failed to send message to ADK agent: connect ECONNREFUSED 127.0.0.1:8000');
+  });
+
+  describe('as an attempt', () => {
+    async function attempts(options: AttemptOptions, { message = aMessage(), config = {}, adk = {} } = {}) {
+      let count = 0;
+      const beforeRequest = async () => {
+        count += 1;
+      };
+      const sent = aClient(config, adk).sendMessage(url, message, { ...options, beforeRequest });
+      await sent.catch(() => undefined);
+      return count;
+    }
+    const answered = aSession([anEvent('Hi', { author: 'front_desk' })]);
+    const failed = aSession([{ author: 'front_desk', invocationId: 'e-7e18', errorCode: 'SAFETY' }]);
+
+    it.each([
+      ['answered', answered],
+      ['failed', failed],
+      ['has not ended', aSession([])],
+    ])('is not counted when the session shows that an earlier run %s', async (_case, session) => {
+      nock(url).get(sessionPath).times(9).reply(200, session);
+      const config = { clock: new JumpingClock(), timeout: 1_000 };
+      expect(await attempts({ isRepeat: true }, { config })).toBe(0);
+      nock.cleanAll();
+    });
+
+    it('is not counted when the file of the message cannot be loaded', async () => {
+      const media = { kind: 'image' as const, mimeType: 'image/png' };
+      const loadMedia = () => Promise.reject(new MediaError('MEDIA_GONE', 'It is gone.'));
+      const message = aMessage({ media });
+      expect(await attempts({ loadMedia }, { message, adk: { media: true } })).toBe(0);
+    });
+
+    it('is counted once, although a missing session makes it several requests', async () => {
+      nock(url)
+        .post('/run')
+        .reply(404, 'Session not found')
+        .post(sessionPath)
+        .reply(200, '{}')
+        .post('/run')
+        .reply(200, [anEvent('Hi')]);
+      expect(await attempts({})).toBe(1);
+    });
+
+    it('is not made when it cannot be counted', async () => {
+      const beforeRequest = () => Promise.reject(new StorageUnavailableError('closed'));
+      const error = await errorOf(aClient().sendMessage(url, aMessage(), { beforeRequest }));
+      expect(error).toBeInstanceOf(StorageUnavailableError);
+    });
   });
 
   it('reads the session before it repeats a request whose connection was lost', async () => {

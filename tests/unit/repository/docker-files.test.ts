@@ -6,7 +6,7 @@ import { repositoryRoot } from '../../support/repository.ts';
 
 const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
 
-/** Sources of the COPY lines that copy from the repository, not from another stage. */
+/** Sources of the COPY lines that copy from the repository, not from another step of the build. */
 function copied(dockerfile: string): string[] {
   return [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = '']) =>
     sources.split(' '),

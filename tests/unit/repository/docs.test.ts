@@ -118,12 +118,4 @@ describe('the documentation', () => {
       expect([...Object.keys(envSchema.shape), ...ofTests]).toContain(name);
     }
   });
-
-  it('uses plain technical English', () => {
-    const literary =
-      /\b(whoever|anew|of its own accord|by itself it|is told|are told|lets? go|takes? (it|them) up|stands? still|for good|mend|what is left)\b/i;
-    for (const { path, text } of pages) {
-      for (const line of text.split('\n')) expect(line, path).not.toMatch(literary);
-    }
-  });
 });

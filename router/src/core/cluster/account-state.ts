@@ -24,6 +24,8 @@ export interface AccountStateDetails {
   hasCode?: boolean;
   /** When wa2ai connects again automatically, epoch milliseconds. */
   retryAtMs?: number;
+  /** It is connected. */
+  isConnected?: boolean;
   /** It waits for the database, as the reason says. */
   isStorageTrouble?: boolean;
 }
@@ -54,14 +56,22 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
     case 'outdated':
       return 'Update wa2ai: WhatsApp no longer accepts this client version.';
     case 'restricted':
+      if (details.isConnected) {
+        const until = details.retryAtMs === undefined ? '' : ` until ${timeText(details.retryAtMs)}`;
+        return `WhatsApp limits this account${until}. People who wrote before are answered; do not write to new contacts until then.`;
+      }
       return `Wait: WhatsApp limits this account; wa2ai connects again ${at(details.retryAtMs)}. Do not write to new contacts until then.`;
     case 'stopped':
       return 'Wait: wa2ai is stopping, or moves the account to another node. If this lasts, restart the account.';
   }
 }
 
-/** A time for people, to the second and with its zone; programs read `retryAt`. */
 function at(timeMs: number | undefined): string {
   if (timeMs === undefined) return 'soon';
-  return `at ${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  return `at ${timeText(timeMs)}`;
+}
+
+/** A time for people, to the second and with its zone; programs read `retryAt`. */
+function timeText(timeMs: number): string {
+  return `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

@@ -55,7 +55,7 @@ export class ClusterAccounts implements AccountControl {
     });
     bus.on('command-result', (result) => this.#commands.get(result.id)?.(result));
     bus.on('command', (command) => {
-      if (registry.provider(command.accountId)) void this.#obey(command);
+      if (registry.provider(command.accountId)) void this.#execute(command);
     });
   }
 
@@ -189,13 +189,13 @@ export class ClusterAccounts implements AccountControl {
     return this.#view.nodes.some(({ nodeId, isAlive }) => isAlive && nodeId !== this.#deps.bus.nodeId);
   }
 
-  async #command(asked: Omit<Command, 'kind' | 'id'>): Promise<AccountStatus | undefined> {
-    const { accountId } = asked;
+  async #command(request: Omit<Command, 'kind' | 'id'>): Promise<AccountStatus | undefined> {
+    const { accountId } = request;
     const status = this.get(accountId);
     if (!status) return undefined;
-    if (this.#deps.registry.provider(accountId)) return this.#run(asked);
+    if (this.#deps.registry.provider(accountId)) return this.#run(request);
     if (status.node === undefined) throw new AccountNotHeldError(accountId);
-    return this.#ask(asked, status.node);
+    return this.#forward(request, status.node);
   }
 
   async #run({ accountId, action, by }: Omit<Command, 'kind' | 'id'>): Promise<AccountStatus | undefined> {
@@ -206,13 +206,13 @@ export class ClusterAccounts implements AccountControl {
     return { ...status, node: bus.nodeId };
   }
 
-  async #ask(asked: Omit<Command, 'kind' | 'id'>, node: string): Promise<AccountStatus | undefined> {
+  async #forward(request: Omit<Command, 'kind' | 'id'>, node: string): Promise<AccountStatus | undefined> {
     const id = this.#deps.newId();
     try {
       const result = new Promise<CommandResult>((resolve) => this.#commands.set(id, resolve));
-      this.#deps.bus.publish({ kind: 'command', id, ...asked });
+      this.#deps.bus.publish({ kind: 'command', id, ...request });
       const { error, status } = (await within(this.#deps.clock, RESULT_WAIT_MS, result)) ?? {
-        error: new AccountNotHeldError(asked.accountId, node),
+        error: new AccountNotHeldError(request.accountId, node),
       };
       if (!error) return status && { ...status, node };
       if (error instanceof Wa2aiError) throw error;
@@ -222,7 +222,7 @@ export class ClusterAccounts implements AccountControl {
     }
   }
 
-  async #obey(command: Command): Promise<void> {
+  async #execute(command: Command): Promise<void> {
     const { bus } = this.#deps;
     const { id } = command;
     try {

@@ -121,7 +121,7 @@ export class ReplySender {
       } catch (error) {
         if (!(error instanceof StorageUnavailableError)) throw error;
         if (!(await this.#isStillConnectedAfter(STORAGE_WAIT_MS, isCurrent))) throw error;
-        log.warn({ err: error }, 'reply waits for the database');
+        log.warn({ err: error }, 'database unavailable, retrying reply');
       }
     }
   }

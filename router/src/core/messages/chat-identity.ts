@@ -70,6 +70,7 @@ export interface StoredTurn {
   chat: ChatIdentity;
   replyTo: string;
   attempts?: number;
+  mayHaveRun?: boolean;
   receivedAtMs: number;
   repliedAtMs?: number | null;
   hasMore: boolean;
@@ -113,6 +114,7 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     channelIds,
     replyTo,
     earlierAttempts: row.attempts || undefined,
+    mayHaveRun: row.mayHaveRun || undefined,
     sender: row.senderLid ?? row.senderPhone ?? '',
     hasMore: row.hasMore || undefined,
     receivedAtMs,

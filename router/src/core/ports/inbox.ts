@@ -32,6 +32,12 @@ export interface Stored {
   turn?: PendingTurn;
 }
 
+/** See `Inbox.countAttempt`. */
+export interface CountOptions {
+  isDurable?: boolean;
+  didNotRun?: boolean;
+}
+
 /**
  * Received messages and their turns.
  * @throws {StorageUnavailableError} from every method: nothing was changed, the caller may call again
@@ -54,9 +60,15 @@ export interface Inbox {
    * it is stored, and when it will be although this process ends: the request may be sent then, so that the count includes
    * requests of a process that crashed meanwhile. A count never falls. An attempt may be lost when the database server
    * itself crashes.
+   * @param options.isDurable when it is stored, no crash of the database server loses it
+   * @param options.didNotRun this attempt and those before it do not forbid another one
    * @returns `stored` rejects as other methods do; call again then
    */
-  countAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }>;
+  countAttempt(
+    messageId: string,
+    attempt: number,
+    options?: CountOptions,
+  ): Promise<{ stored: Promise<void> }>;
   /**
    * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). Idempotent: a turn that
    * was ended before changes nothing and returns the replies stored then. Otherwise returns the replies of this end only,

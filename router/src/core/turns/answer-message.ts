@@ -37,8 +37,9 @@ export type TurnOutcome = 'answered' | 'answered-last' | 'idle';
  * repeat (its message cannot be read, a defect of wa2ai) ends as a dead letter, so that the next messages of the chat are
  * answered.
  * @param options.isRepeat a crash may have interrupted this turn: the agent's client then looks for an answer before it
- *   asks, as it does for a replayed message that was asked about before
+ *   sends the message, as it does for any message with earlier attempts
  * @param options.turn the chat's oldest unanswered message, when the caller knows it: it is not read
+ * @param options.onTurn called with the message before its turn starts
  * @param options.keepClaim without it the claim is released when nothing is left to answer
  * @throws {StorageUnavailableError} the turn was not ended; call again with `isRepeat`
  * @throws the stopping signal's reason when the service stops meanwhile
@@ -46,7 +47,12 @@ export type TurnOutcome = 'answered' | 'answered-last' | 'idle';
 export async function answerMessage(
   deps: AnswerDeps,
   claim: ChatClaim,
-  options: { isRepeat?: boolean; keepClaim?: boolean; turn?: PendingTurn } = {},
+  options: {
+    isRepeat?: boolean;
+    keepClaim?: boolean;
+    turn?: PendingTurn;
+    onTurn?(turn: PendingTurn): void;
+  } = {},
 ): Promise<TurnOutcome> {
   const { isRepeat = false, keepClaim = false } = options;
   let { turn } = options;
@@ -57,6 +63,7 @@ export async function answerMessage(
     return deadLetterUnreadable(deps, claim, error);
   }
   if (!turn) return 'idle';
+  options.onTurn?.(turn);
   const log = deps.log.child({
     messageId: turn.messageId,
     waMessageId: turn.message.id,
@@ -129,7 +136,7 @@ async function finishTurn(
         slot.close();
         throw error;
       }
-      log.warn({ err: error, attempt }, 'turn waits for the database');
+      log.warn({ err: error, attempt }, 'database unavailable, retrying turn');
       await clock.sleep(storageRetryMs(attempt), stopping);
     }
   }
@@ -141,10 +148,8 @@ async function deadLetterUnreadable(deps: AnswerDeps, claim: ChatClaim, cause: u
   const messageId = await deps.inbox.deadLetterUnreadable(claim, { reason, error });
   // No message was ended and yet the read failed: the damage is elsewhere.
   if (messageId === undefined) throw cause;
-  deps.log.error(
-    { err: cause, chatId: claim.chatId, messageId },
-    'message unreadable, storing a dead letter',
-  );
+  const chat = chatHash(claim.chatId);
+  deps.log.error({ err: cause, messageId, chat }, 'message unreadable, storing a dead letter');
   deps.observeTurn?.({ state: 'dead', reason, replies: [] });
   return 'answered';
 }
@@ -246,7 +251,7 @@ function duringAll<T>(
 
 /** The route's trace, followed by what the agent's client reports of the exchange. */
 function withDetail(trace: unknown[], detail: Record<string, unknown> | undefined): unknown[] {
-  return detail ? [...trace, { outcome: 'asked', ...detail }] : trace;
+  return detail ? [...trace, { outcome: 'called', ...detail }] : trace;
 }
 
 /** A kind that the agent cannot read (for example a picture without caption): stored, with a notice if the route has one. */

@@ -1,4 +1,4 @@
-import type { AgentClient } from '../agent-client.ts';
+import type { AgentClient, AttemptOptions } from '../agent-client.ts';
 import {
   AgentCircuitOpenError,
   AgentProtocolError,
@@ -11,6 +11,7 @@ import {
 } from '../errors.ts';
 import type { AgentResponse, IncomingMessage } from '../models.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { CountOptions } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import { storageRetryMs } from '../retry.ts';
 import type { CircuitBreakers, CircuitSettings } from './circuit-breaker.ts';
@@ -21,8 +22,8 @@ export interface AttemptPolicy {
   attempts: number;
   /** Keep retrying an unavailable agent for this long after the first attempt, in milliseconds. Default 0. */
   patienceMs?: number;
-  /** Upper limit of all waits together when the agent sends `Retry-After`, in milliseconds. Absent: no limit. */
-  maxWaitMs?: number;
+  /** Upper limit of all waits together when the agent sends `Retry-After`, in milliseconds. */
+  maxWaitMs: number;
   /** What to do when an attempt may have reached the agent and its session cannot be read. */
   uncertain?: 'retry' | 'dead-letter';
   /** Wait before the next attempt, in milliseconds; `attempt` is the one that failed (from 1). */
@@ -38,8 +39,8 @@ export interface AttemptCircuit {
 
 /** One attempt in the trace of a turn; `code` and `error` when it failed, `waitMs` before the next. */
 export interface AttemptTrace {
-  /** Counted from 1 over all turns of the message, also over restarts. */
-  attempt: number;
+  /** Counted from 1 over all turns of the message, also over restarts. Absent: no request was sent. */
+  attempt?: number;
   /** When it began, ISO 8601. */
   at: string;
   agentMs: number;
@@ -53,15 +54,17 @@ export interface AskDeps {
   clock: Clock;
   log: Logger;
   policy: AttemptPolicy;
-  /** An earlier turn or process may have sent the same request. */
+  /** An earlier turn or process may have sent the same request: the client looks for its run first. */
   isRepeat?: boolean;
+  /** An earlier attempt may have run, and no operator replayed the message after it: `policy.uncertain` applies. */
+  mayHaveRun?: boolean;
   /** Attempts of earlier turns and processes for this message. */
   attemptsBefore: number;
   /**
    * Counts an attempt, from 1; see `Inbox.countAttempt`.
    * @throws {StorageUnavailableError} nothing was sent
    */
-  countAttempt(attempt: number): Promise<{ stored: Promise<void> }>;
+  countAttempt(attempt: number, note?: CountOptions): Promise<{ stored: Promise<void> }>;
   /** The bytes of the message's file; absent when it has none. */
   loadMedia?(): Promise<Uint8Array>;
   /** Absent: earlier failures of the endpoint do not matter. */
@@ -98,6 +101,7 @@ export async function askAgent(
   const trace: AttemptTrace[] = [];
   const agentMs = (sinceMs: number) => Math.round(clock.monotonicMs() - sinceMs);
   let attempts = deps.attemptsBefore;
+  let mayHaveRun = deps.mayHaveRun ?? false;
   let waitedMs = 0;
   const end = () => ({ attempts, agentMs: agentMs(startedMs), trace });
   const fitsCircuit = () =>
@@ -106,22 +110,31 @@ export async function askAgent(
 
   for (let made = 1; ; made++) {
     stopping.throwIfAborted();
-    attempts += 1;
-    const { stored } = await deps.countAttempt(attempts);
-    const attempt: AttemptTrace = { attempt: attempts, at: new Date(clock.now()).toISOString(), agentMs: 0 };
+    const attempt: AttemptTrace = { at: new Date(clock.now()).toISOString(), agentMs: 0 };
+    const sent: { stored?: Promise<void> } = {};
+    const beforeRequest = async () => {
+      if (sent.stored) return;
+      const isDurable = policy.uncertain === 'dead-letter';
+      sent.stored = (await deps.countAttempt(attempts + 1, { isDurable })).stored;
+      attempts += 1;
+      attempt.attempt = attempts;
+      if (isDurable) await sent.stored;
+    };
+    const options = {
+      beforeRequest,
+      ...(policy.uncertain && { uncertain: mayHaveRun ? policy.uncertain : 'retry' }),
+    };
     const sentMs = clock.monotonicMs();
-    const result = await attemptOnce(deps, client, endpoint, message, made);
+    const result = await attemptOnce(deps, client, endpoint, message, made, options);
     attempt.agentMs = agentMs(sentMs);
-    await untilStored(deps, attempts, stored);
+    if (sent.stored) await untilStored(deps, attempts, sent.stored);
     if (trace.length >= MAX_TRACED_ATTEMPTS) trace.splice(1, 1);
     trace.push(attempt);
-    // A file that WhatsApp did not give says nothing about the agent.
-    if (!('error' in result && result.error instanceof MediaError)) {
+    // Without a request the result says nothing about the agent.
+    if (sent.stored) {
       const outcome = 'error' in result ? 'failure' : 'success';
       circuit?.breakers.record(circuit.endpoint, circuit.settings, outcome, clock.monotonicMs());
     }
-    // Counted before the client could see that an earlier attempt settles it, without another request.
-    if (isSettledByEarlier(result)) attempts -= 1;
     if (!('error' in result)) return { kind: 'answer', response: result.response, ...end() };
 
     const { error } = result;
@@ -130,14 +143,18 @@ export async function askAgent(
     const isAway = error instanceof AgentUnavailableError && error.isAway;
     const isPatient = isAway && clock.monotonicMs() - startedMs < (policy.patienceMs ?? 0);
     const isOver = !mayRetry(error, policy) || (made >= policy.attempts && !isPatient);
-    const leftMs = retryAfterMs === undefined ? undefined : (policy.maxWaitMs ?? Infinity) - waitedMs;
+    const leftMs = retryAfterMs === undefined ? undefined : policy.maxWaitMs - waitedMs;
     const isOutOfTime = !isOver && leftMs !== undefined && leftMs <= 0;
     const isLast = isOver || isOutOfTime;
-    const fields = { attempt: attempts, code: error.code, error: error.message, isLast };
+    const fields = { attempt: attempt.attempt, code: error.code, error: error.message, isLast };
     const event = error instanceof MediaError ? 'file of the message not loaded' : 'agent did not answer';
     deps.log.warn(isOutOfTime ? { ...fields, waitedMs } : fields, event);
     if (isOutOfTime) return { kind: 'failed', error: outOfTime(error, waitedMs), ...end() };
     if (isLast) return { kind: 'failed', error, ...end() };
+    if (sent.stored) {
+      mayHaveRun ||= !(error instanceof AgentUnavailableError) || error.mayHaveRun;
+      if (!mayHaveRun) await untilStored(deps, attempts, undefined, { didNotRun: true });
+    }
     attempt.waitMs = Math.min(policy.backoffMs(made, retryAfterMs), leftMs ?? Infinity);
     waitedMs += attempt.waitMs;
     await clock.sleep(attempt.waitMs, stopping);
@@ -146,23 +163,23 @@ export async function askAgent(
 }
 
 /** The answer of the agent is not lost while the database does not answer. */
-async function untilStored(deps: AskDeps, attempt: number, stored: Promise<void>): Promise<void> {
+async function untilStored(
+  deps: AskDeps,
+  attempt: number,
+  stored: Promise<void> | undefined,
+  note?: CountOptions,
+): Promise<void> {
   const { clock, log, stopping } = deps;
   for (let storeAttempt = 1; ; storeAttempt++) {
     try {
-      return await (storeAttempt === 1 ? stored : (await deps.countAttempt(attempt)).stored);
+      return await ((storeAttempt === 1 && stored) || (await deps.countAttempt(attempt, note)).stored);
     } catch (error) {
       stopping.throwIfAborted();
       if (!(error instanceof StorageUnavailableError)) throw error;
-      log.warn({ err: error, attempt: storeAttempt }, 'turn waits for the database');
+      log.warn({ err: error, attempt: storeAttempt }, 'database unavailable, retrying turn');
       await clock.sleep(storageRetryMs(storeAttempt), stopping);
     }
   }
-}
-
-function isSettledByEarlier(result: { response: AgentResponse } | { error: Wa2aiError }): boolean {
-  if ('error' in result) return result.error instanceof AgentUncertainError;
-  return result.response.isOfEarlierAttempt ?? false;
 }
 
 function mayRetry(error: Wa2aiError, { uncertain }: AttemptPolicy): boolean {
@@ -185,20 +202,23 @@ async function attemptOnce(
   endpoint: string,
   message: IncomingMessage,
   made: number,
+  options: AttemptOptions,
 ): Promise<{ response: AgentResponse } | { error: Wa2aiError }> {
-  const { loadMedia, policy, stopping } = deps;
+  const { loadMedia, stopping } = deps;
   try {
     const response = await client.sendMessage(endpoint, message, {
       signal: stopping,
       isRepeat: deps.isRepeat ?? false,
       log: deps.log,
-      ...(policy.uncertain && { uncertain: policy.uncertain }),
+      ...options,
       ...(loadMedia && { loadMedia }),
     });
     if (response.success) return { response };
     return { error: new AgentProtocolError('The agent reported a failure without saying which.') };
   } catch (caught) {
     stopping.throwIfAborted();
+    // The attempt was not stored, and so not made; or its file could not be looked up.
+    if (caught instanceof StorageUnavailableError) throw caught;
     return { error: asWa2aiError(caught, made) };
   }
 }

@@ -6,7 +6,13 @@ import type { Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { BackoffLimits } from '../retry.ts';
-import { type AskOutcome, type AttemptPolicy, type AttemptTrace, askAgent } from './ask-agent.ts';
+import {
+  type AskDeps,
+  type AskOutcome,
+  type AttemptPolicy,
+  type AttemptTrace,
+  askAgent,
+} from './ask-agent.ts';
 import type { CircuitBreakers } from './circuit-breaker.ts';
 import type { PendingTurn } from './turn.ts';
 
@@ -39,7 +45,7 @@ const DEFAULT_MAX_WAIT_MS = 120_000;
 /** What a turn's trace holds after the route choice: the attempts, and how a failure was handled. */
 export type AskStep =
   | { step: 'agent'; routeId: string; attempts: AttemptTrace[]; outcome: string; sentence: string }
-  | { step: 'fallback-route'; routeId: string; outcome: 'asked' | FallbackRefusal; sentence: string }
+  | { step: 'fallback-route'; routeId: string; outcome: 'called' | FallbackRefusal; sentence: string }
   | { step: 'fallback-text'; routeId: string; outcome: 'sent'; sentence: string };
 
 type FallbackRefusal = 'missing' | 'disabled' | 'same-route' | 'other-account' | 'other-environment';
@@ -102,12 +108,16 @@ export async function askRoute(
     return { ...failed, sentence: `${error.message} ${sentence}`, ...spent };
   }
   const sentence = 'The agent failed; the fallback route gets one attempt.';
-  steps.push({ step: 'fallback-route', routeId: fallback.id, outcome: 'asked', sentence });
-  const second = await ask(deps, fallback, turn, isRepeat, first.attempts, {
-    ...deps.policy,
-    attempts: 1,
-    patienceMs: 0,
-  });
+  steps.push({ step: 'fallback-route', routeId: fallback.id, outcome: 'called', sentence });
+  const once = { ...fallback.config.failure, attempts: 1, patienceMs: 0 };
+  const second = await ask(
+    deps,
+    fallback,
+    turn,
+    isRepeat,
+    first.attempts,
+    attemptPolicyOf(once, deps.policy),
+  );
   steps.push(stepOf(fallback, second));
   const together = {
     steps,
@@ -143,9 +153,10 @@ async function ask(
     deps.log.error({ err: client, routeId: route.id }, 'route cannot be used');
     return { kind: 'failed', error: client, attempts: attemptsBefore, agentMs: 0, trace: [] };
   }
-  const countAttempt = (attempt: number) => deps.inbox.countAttempt(turn.messageId, attempt);
-  const asked = { ...deps, policy, circuit, isRepeat, attemptsBefore, countAttempt };
-  return askAgent(asked, client, route.agentEndpoint, turn.message);
+  const { messageId, message, mayHaveRun } = turn;
+  const countAttempt: AskDeps['countAttempt'] = (...args) => deps.inbox.countAttempt(messageId, ...args);
+  const attempts = { ...deps, policy, circuit, isRepeat, mayHaveRun, attemptsBefore, countAttempt };
+  return askAgent(attempts, client, route.agentEndpoint, message);
 }
 
 /** The client of the route's agent, or why there is none. */
@@ -178,11 +189,9 @@ function attemptPolicyOf(policy: FailurePolicy, defaults: FailureDefaults): Atte
   };
 }
 
-/** A route that limits each `Retry-After` and not its patience has chosen its limit: attempts times that. */
-function maxWaitOf(policy: FailurePolicy, defaults: FailureDefaults): number | undefined {
-  if (policy.patienceMs) return policy.patienceMs;
-  if (policy.maxRetryAfterMs !== undefined) return undefined;
-  return defaults.patienceMs || DEFAULT_MAX_WAIT_MS;
+/** Without its own patience a route accepts that of the service, or one `Retry-After` that it accepts itself. */
+function maxWaitOf({ patienceMs, maxRetryAfterMs = 0 }: FailurePolicy, defaults: FailureDefaults): number {
+  return patienceMs ?? Math.max(defaults.patienceMs || DEFAULT_MAX_WAIT_MS, maxRetryAfterMs);
 }
 
 function refusalOf(fallback: Route | undefined, route: Route): FallbackRefusal | undefined {

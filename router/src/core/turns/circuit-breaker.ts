@@ -65,7 +65,7 @@ export class CircuitBreakers {
     return [...this.#circuits.values()].filter((circuit) => circuit.kind !== 'closed').length;
   }
 
-  /** Whether an attempt at this endpoint is allowed; an allowed one must be followed by `record`. */
+  /** Whether an attempt at this endpoint is allowed; `record` follows an allowed one that sent a request. */
   admit(endpoint: string, settings: CircuitSettings, nowMs: number): boolean {
     const { isAdmitted, circuit } = admit(this.#circuits.get(endpoint) ?? CLOSED, settings, nowMs);
     this.#set(endpoint, circuit);

@@ -1,3 +1,4 @@
+import { chatHash } from '../chat-hash.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
@@ -94,8 +95,12 @@ export class ChatWorker {
       for (let attempt = 1; ; attempt++) {
         const turn = this.#stored;
         this.#stored = undefined;
+        let messageId: string | undefined;
+        const onTurn = (begun: PendingTurn) => {
+          messageId = begun.messageId;
+        };
         try {
-          const options = { isRepeat: this.#isRepeat, keepClaim, turn };
+          const options = { isRepeat: this.#isRepeat, keepClaim, turn, onTurn };
           const outcome = await answerMessage(answer, this.claim, options);
           this.#isRepeat = false;
           // The message that was read may be the one that was stored meanwhile.
@@ -104,7 +109,8 @@ export class ChatWorker {
         } catch (error) {
           if (stopping.aborted) return 'stopped';
           if (!(error instanceof StorageUnavailableError)) throw error;
-          log.warn({ err: error, chatId: this.claim.chatId, attempt }, 'turn waits for the database');
+          const fields = { err: error, messageId, chat: chatHash(this.claim.chatId), attempt };
+          log.warn(fields, 'database unavailable, retrying turn');
           // The agent may have answered before the database failed.
           this.#isRepeat = true;
           await clock.sleep(storageRetryMs(attempt), stopping).catch(() => undefined);

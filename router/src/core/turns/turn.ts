@@ -13,6 +13,8 @@ export interface PendingTurn {
   replyTo: string;
   /** Attempts counted before this turn began: of a turn that a crash ended, or before a replay. Absent: none. */
   earlierAttempts?: number;
+  /** One of them may have run, and no operator replayed the message after it. */
+  mayHaveRun?: boolean;
   /** Who wrote it: LID, else number; bare digits. */
   sender: string;
   /** When it was stored, and when the last reply of the chat was; the database's time, epoch milliseconds. */
@@ -33,7 +35,7 @@ export interface TurnResult {
   /** Attempts of this message so far, over all its turns. Absent: as many as were counted. */
   attempts?: number;
   agentMs?: number;
-  /** Rule-by-rule trace of the route choice and, where its client tells, what the agent was asked; as JSON. */
+  /** Rule-by-rule trace of the route choice and, where its client tells, what was sent to the agent; as JSON. */
   trace?: unknown;
   replies: NewReply[];
 }

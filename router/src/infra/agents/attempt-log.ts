@@ -1,12 +1,15 @@
 import type { AttemptOptions } from '../../core/agent-client.ts';
+import { jidHash } from '../../core/chat-hash.ts';
 import type { IncomingMessage } from '../../core/models.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 
-/** The log of one attempt: that of the turn, which has message and chat; else that of the client, with WhatsApp's message id. */
+/** The log of one attempt: that of the turn, which has message and chat; else that of the client, with WhatsApp's ids. */
 export function attemptLog(
   own: Logger | undefined,
-  message: IncomingMessage,
+  { id, accountId, isGroup, channelId, from }: IncomingMessage,
   options: AttemptOptions,
 ): Logger | undefined {
-  return options.log ?? own?.child({ waMessageId: message.id });
+  if (options.log) return options.log;
+  const chat = accountId !== undefined && { jidHash: jidHash(accountId, isGroup ? channelId : from) };
+  return own?.child({ waMessageId: id, ...chat });
 }

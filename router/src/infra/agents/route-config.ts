@@ -22,7 +22,7 @@ const failureField = z
     patienceMs: waitField
       .optional()
       .describe(
-        'Keep retrying an unavailable agent (no connection, 429, 502, 503) for this long, in milliseconds, even after `attempts`. Also the limit of all waits together that the agent asks for with `Retry-After`. Default: 0 beside attempts or a fallback, else WA2AI_AGENT_PATIENCE_MS.',
+        'Keep retrying an unavailable agent (no connection, 429, 502, 503) for this long, in milliseconds, even after `attempts`. Default: 0 beside attempts or a fallback, else WA2AI_AGENT_PATIENCE_MS. Also the limit of all waits of a message together when the agent asks for them with `Retry-After`; 0: no such wait. Default of that limit: WA2AI_AGENT_PATIENCE_MS (120000 if that is 0), and at least `maxRetryAfterMs`.',
       ),
     backoffMs: waitField
       .optional()

@@ -121,8 +121,8 @@ describe('an account of another node', () => {
   it.each([
     ['nothing', () => undefined],
     ['something else since', () => n2.accounts.changed(statusOf('sales', { state: 'connecting' }))],
-  ])('is requested when its owner has reported %s for a while', async (_name, told) => {
-    told();
+  ])('is requested when its owner has reported %s for a while', async (_name, report) => {
+    report();
     hub.isMute = true;
     n2.accounts.changed(statusOf('sales'));
     hub.isMute = false;

@@ -323,8 +323,8 @@ describe('ReplyDelivery', () => {
     const markSending = rows.markSending.bind(rows);
     let failures = 2;
     rows.markSending = async (id) => {
-      const isNoted = await markSending(id);
-      if (id !== '1' || failures === 0) return isNoted;
+      const isMarked = await markSending(id);
+      if (id !== '1' || failures === 0) return isMarked;
       failures -= 1;
       throw new StorageUnavailableError('noting it');
     };

@@ -154,14 +154,17 @@ describe('an account that WhatsApp limits', () => {
   it.each([
     ['while connected', () => delivery.limitChanged()],
     ['before the next opening', () => delivery.resume()],
-  ])('sends delayed messages as soon as the limit ends %s, whatever the clock says', async (_when, told) => {
-    await send(stranger, 'COLD');
-    nowMs -= 5 * 3_600_000;
-    status = { state: 'open', isConnected: true };
-    await told();
-    await delivery.idle();
-    expect(sent).toEqual(['COLD']);
-  });
+  ])(
+    'sends delayed messages as soon as the limit ends %s, whatever the clock says',
+    async (_when, notify) => {
+      await send(stranger, 'COLD');
+      nowMs -= 5 * 3_600_000;
+      status = { state: 'open', isConnected: true };
+      await notify();
+      await delivery.idle();
+      expect(sent).toEqual(['COLD']);
+    },
+  );
 
   it('keeps messages delayed over a reconnect while the limit applies', async () => {
     await send(stranger, 'COLD');

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { chatHash } from '../../../../router/src/core/chat-hash.ts';
 import type { NodeMessage } from '../../../../router/src/core/cluster/node-bus.ts';
 import type { SendSlot } from '../../../../router/src/core/delivery/send-slot.ts';
 import { StorageUnavailableError, Wa2aiError } from '../../../../router/src/core/errors.ts';
@@ -105,7 +106,12 @@ function deps(): AnswerDeps {
     agents: {
       clientFor: () => {
         fail('agents');
-        return { sendMessage: async (_endpoint, { text }) => ({ success: true, response: `re ${text}` }) };
+        return {
+          sendMessage: async (_endpoint, { text }, options) => {
+            await options?.beforeRequest?.();
+            return { success: true, response: `re ${text}` };
+          },
+        };
       },
       endpointOf: ({ agentEndpoint }) => agentEndpoint,
     },
@@ -274,6 +280,18 @@ describe('a turn that cannot succeed on a repeat', () => {
       expect(replies()).toEqual(['re text 2']);
     },
   );
+
+  it('is named in the log by its message and its chat when it cannot be read', async () => {
+    faults.next = new UnreadableError();
+    await next();
+    const chat = chatHash(claim.chatId);
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({
+        message: 'message unreadable, storing a dead letter',
+        fields: { err: expect.any(UnreadableError), messageId: String([...state.messages.keys()][0]), chat },
+      }),
+    );
+  });
 
   it('because of a damaged route names the route and its damage, and sends no notice', async () => {
     routes = [aRoute({ accountId: 'default', channelId: '*', config: {}, damage: 'config.adk is wrong' })];

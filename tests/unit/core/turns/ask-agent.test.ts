@@ -8,6 +8,7 @@ import {
   StorageUnavailableError,
 } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, IncomingMessage } from '../../../../router/src/core/models.ts';
+import type { CountOptions } from '../../../../router/src/core/ports/inbox.ts';
 import { askAgent } from '../../../../router/src/core/turns/ask-agent.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
@@ -25,7 +26,8 @@ const message: IncomingMessage = {
 function agent(...ends: Array<AgentResponse | Error>): AgentClient & { asks: number } {
   return {
     asks: 0,
-    async sendMessage() {
+    async sendMessage(_endpoint, _message, options) {
+      await options?.beforeRequest?.();
       const end = ends[this.asks++];
       if (!end) throw new Error('asked more often than expected');
       if (end instanceof Error) throw end;
@@ -39,20 +41,24 @@ function deps(attempts = 3) {
   const stop = new AbortController();
   const waits: Array<number | undefined> = [];
   const counted: number[] = [];
+  const cleared: number[] = [];
   return {
     clock,
     stop,
     waits,
     counted,
+    cleared,
     attemptsBefore: 0,
-    countAttempt: async (attempt: number) => {
-      counted.push(attempt);
+    countAttempt: async (attempt: number, { didNotRun }: CountOptions = {}) => {
+      if (didNotRun) cleared.push(attempt);
+      else counted.push(attempt);
       return { stored: Promise.resolve() };
     },
     log: recordingLog(),
     stopping: stop.signal,
     policy: {
       attempts,
+      maxWaitMs: Infinity,
       backoffMs: (_attempt: number, retryAfterMs: number | undefined) => {
         waits.push(retryAfterMs);
         return retryAfterMs ?? 1_000;
@@ -195,7 +201,8 @@ describe('askAgent', () => {
       d.counted.push(1, 2);
       const seen: number[] = [];
       const client: AgentClient = {
-        async sendMessage() {
+        async sendMessage(_endpoint, _message, options) {
+          await options?.beforeRequest?.();
           seen.push(d.counted.length);
           if (seen.length === 1) throw new AgentUnavailableError('busy');
           return { success: true, response: 'ok' };
@@ -281,6 +288,7 @@ describe('askAgent', () => {
     const options: unknown[] = [];
     const client: AgentClient = {
       async sendMessage(_endpoint, _message, given) {
+        await given?.beforeRequest?.();
         options.push(given);
         if (options.length === 1) throw new AgentTimeoutError('timed out');
         return { success: true, response: 'ok' };
@@ -292,6 +300,86 @@ describe('askAgent', () => {
     await d.clock.advanceMs(1_000);
     expect(await asked).toMatchObject({ kind: 'answer', attempts: 2 });
     expect(options).toMatchObject([{ uncertain: 'retry' }, { uncertain: 'retry' }]);
+  });
+
+  describe('on a route that forbids another attempt after a run that may have happened', () => {
+    /** Each attempt ends with one of these errors, then with an answer; what the client was given in each. */
+    async function uncertainOf(mayHaveRun: boolean, ...errors: Error[]) {
+      const d = deps();
+      const given: unknown[] = [];
+      const client: AgentClient = {
+        async sendMessage(_endpoint, _message, options) {
+          given.push(options?.uncertain);
+          await options?.beforeRequest?.();
+          const error = errors.shift();
+          if (error) throw error;
+          return { success: true, response: 'ok' };
+        },
+      };
+      const policy = { ...d.policy, uncertain: 'dead-letter' as const };
+      const asked = askAgent({ ...d, policy, mayHaveRun }, client, 'http://agent', message);
+      for (let second = 0; second < 3; second++) {
+        await settle();
+        await d.clock.advanceMs(1_000);
+      }
+      await asked;
+      return { given, cleared: d.cleared };
+    }
+    const refused = () => new AgentUnavailableError('status 503', { isAway: true });
+    const lost = () => new AgentUnavailableError('connection lost', { mayHaveRun: true });
+
+    it('forbids the first attempt only when an earlier turn left one that may have run', async () => {
+      expect((await uncertainOf(true)).given).toEqual(['dead-letter']);
+      expect((await uncertainOf(false)).given).toEqual(['retry']);
+    });
+
+    it('stores that a refused attempt did not run, before it waits for the next', async () => {
+      expect(await uncertainOf(false, refused(), refused())).toEqual({
+        given: ['retry', 'retry', 'retry'],
+        cleared: [1, 2],
+      });
+    });
+
+    it('forbids the attempts after one that may have run', async () => {
+      expect(await uncertainOf(false, refused(), lost())).toEqual({
+        given: ['retry', 'retry', 'dead-letter'],
+        cleared: [1],
+      });
+    });
+
+    it('sends nothing before the attempt is stored', async () => {
+      const d = deps();
+      const notes: Array<CountOptions | undefined> = [];
+      const countAttempt = async (_attempt: number, note?: CountOptions) => {
+        notes.push(note);
+        return { stored: Promise.reject(new StorageUnavailableError('closed')) };
+      };
+      const client = agent({ success: true, response: 'ok' });
+      const policy = { ...d.policy, uncertain: 'dead-letter' as const };
+      const asked = askAgent({ ...d, countAttempt, policy }, client, 'http://agent', message);
+      await expect(asked).rejects.toThrow(StorageUnavailableError);
+      expect(client.asks).toBe(0);
+      expect(notes).toEqual([{ isDurable: true }]);
+    });
+  });
+
+  it('counts no attempt and leaves the circuit alone when the client needs no request', async () => {
+    const d = { ...deps(), attemptsBefore: 2 };
+    const breakers = new CircuitBreakers();
+    const settings = { failures: 1, openMs: 60_000 };
+    const circuit = { breakers, endpoint: 'http://agent', settings };
+    const client = (end: () => Promise<AgentResponse>): AgentClient => ({ sendMessage: end });
+    const help = client(async () => ({ success: true, response: 'The functions are ...' }));
+    expect(await askAgent({ ...d, circuit }, help, 'http://agent', message)).toMatchObject({
+      kind: 'answer',
+      attempts: 2,
+    });
+    const running = client(() => Promise.reject(new AgentTimeoutError('An earlier run has not ended.')));
+    const failed = await askAgent({ ...d, circuit }, running, 'http://agent', message);
+    expect(failed).toMatchObject({ kind: 'failed', attempts: 2, trace: [{ code: 'AGENT_TIMEOUT' }] });
+    expect(failed.trace[0]).not.toHaveProperty('attempt');
+    expect(d.counted).toEqual([]);
+    expect(breakers.openCount).toBe(0);
   });
 
   it('ends without an outcome when the service stops, so that the turn stays open', async () => {

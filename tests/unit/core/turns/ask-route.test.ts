@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentClient } from '../../../../router/src/core/agent-client.ts';
+import type { AgentClient, AttemptOptions } from '../../../../router/src/core/agent-client.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, Route } from '../../../../router/src/core/models.ts';
 import { backoffMs } from '../../../../router/src/core/retry.ts';
@@ -28,10 +28,13 @@ const busy = (retryAfterMs?: number) => new AgentUnavailableError('The agent is 
 /** Agents by route id, each with its outcomes in order; the last one repeats. */
 function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 0) {
   const asked: string[] = [];
+  const given: Array<AttemptOptions['uncertain']> = [];
   const clock = new FakeClock();
   const clientFor = ({ id }: Route): AgentClient => ({
-    async sendMessage() {
+    async sendMessage(_endpoint, _message, options) {
+      await options?.beforeRequest?.();
       asked.push(id);
+      given.push(options?.uncertain);
       const ends = agents[id] ?? [];
       const end = ends.length > 1 ? ends.shift() : ends[0];
       if (end === undefined || end instanceof Error) throw end;
@@ -56,8 +59,8 @@ function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 
     stopping: new AbortController().signal,
   };
   /** Calls the route and ends each wait at once; returns the waits too. */
-  async function ask(route: Route) {
-    const answer = askRoute(made, route, turn, false);
+  async function ask(route: Route, about: Partial<PendingTurn> = {}) {
+    const answer = askRoute(made, route, { ...turn, ...about }, false);
     let isDone = false;
     answer.finally(() => {
       isDone = true;
@@ -65,7 +68,7 @@ function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 
     for (let rounds = 0; rounds < 50 && !isDone; rounds++) await clock.advanceMs(3_600_000);
     return answer;
   }
-  return { ask, asked, clock };
+  return { ask, asked, given, clock };
 }
 
 const waitsOf = (answer: Awaited<ReturnType<typeof askRoute>>) =>
@@ -118,13 +121,30 @@ describe('askRoute', () => {
     });
   });
 
-  it("waits as long as the agent's Retry-After says, up to the route's limit", async () => {
+  it("waits as long as the agent's Retry-After says, all waits together up to the route's limit", async () => {
     const route = aRoute({ config: { failure: { attempts: 3, maxRetryAfterMs: 200_000 } } });
     const { ask } = deps({ [route.id]: [busy(180_000), busy(900_000), hello] });
-    const [first, second] = waitsOf(await ask(route));
-    expect(first).toBeGreaterThanOrEqual(180_000);
-    expect(second).toBeGreaterThanOrEqual(200_000);
-    expect(second).toBeLessThanOrEqual(220_000);
+    const answer = await ask(route);
+    expect(waitsOf(answer)).toEqual([198_000, 2_000, undefined]);
+    expect(answer).toMatchObject({ kind: 'answer', attempts: 3 });
+  });
+
+  it.each([
+    ['the patience of the service, for a route with a number of attempts', { attempts: 20 }, 120_000],
+    [
+      'the longest Retry-After that the route accepts',
+      { attempts: 20, maxRetryAfterMs: 3_600_000 },
+      3_600_000,
+    ],
+    ["the route's own patience", { attempts: 20, patienceMs: 5_000, maxRetryAfterMs: 3_600_000 }, 5_000],
+    ['nothing when the route has no patience', { attempts: 20, patienceMs: 0 }, 0],
+  ])('waits at most %s for an agent that asks for an hour', async (_name, failure, limitMs) => {
+    const route = aRoute({ config: { failure } });
+    const { ask } = deps({ [route.id]: [busy(3_600_000)] }, [], 120_000);
+    const answer = await ask(route);
+    const waits = waitsOf(answer).map((waitMs) => waitMs ?? 0);
+    expect(waits.reduce((sum, waitMs) => sum + waitMs, 0)).toBe(limitMs);
+    expect(answer).toMatchObject({ kind: 'failed', sentence: expect.stringContaining('patienceMs') });
   });
 
   it('waits at most the patience of the service for an agent that repeatedly responds with Retry-After', async () => {
@@ -147,9 +167,22 @@ describe('askRoute', () => {
     expect(asked).toEqual([route.id, spare.id]);
     expect(answer.steps).toMatchObject([
       { step: 'agent', routeId: route.id, outcome: 'AGENT_PROTOCOL', attempts: [{ error: 'status 400' }] },
-      { step: 'fallback-route', routeId: spare.id, outcome: 'asked' },
+      { step: 'fallback-route', routeId: spare.id, outcome: 'called' },
       { step: 'agent', routeId: spare.id, outcome: 'answered' },
     ]);
+  });
+
+  it.each([
+    ['own setting', { uncertain: 'dead-letter' as const }, 'dead-letter'],
+    ['own setting, not that of the first route,', {}, undefined],
+  ])("applies the fallback route's %s to a run that may have happened", async (_name, failure, expected) => {
+    const spare = aRoute({ config: { failure } });
+    const route = aRoute({
+      config: { failure: { attempts: 1, uncertain: 'retry', fallbackRouteId: spare.id } },
+    });
+    const { ask, given } = deps({ [route.id]: [busy()], [spare.id]: [hello] }, [spare]);
+    await ask(route, { earlierAttempts: 1, mayHaveRun: true });
+    expect(given).toEqual(['retry', expected]);
   });
 
   it('calls a failing fallback once and its own fallback never', async () => {

@@ -19,7 +19,7 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
         {
           clock,
           log: recordingLog(),
-          policy: { attempts: 1, backoffMs: () => 0 },
+          policy: { attempts: 1, maxWaitMs: 0, backoffMs: () => 0 },
           circuit: {
             breakers,
             endpoint: 'http://agent',
@@ -30,7 +30,8 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
           stopping: new AbortController().signal,
         },
         {
-          sendMessage: async () => {
+          sendMessage: async (_endpoint, _message, options) => {
+            await options?.beforeRequest?.();
             asks += 1;
             clock.jumpMs(jumpMs);
             throw new AgentUnavailableError('away');

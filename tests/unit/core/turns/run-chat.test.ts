@@ -1,17 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
+import { chatHash } from '../../../../router/src/core/chat-hash.ts';
+import { AgentUnavailableError, StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 import { ChatWorker } from '../../../../router/src/core/turns/run-chat.ts';
 import { aMessage, newClaimOf } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
-import { answerDeps } from '../../../support/answering.ts';
+import { type AnsweringOptions, answerDeps } from '../../../support/answering.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
 const ana = { phone: '5493777000001' };
 
 /** A worker of a chat with these messages. `asked` has text and isRepeat of each request. */
-async function setup(texts: string[], options: { isRepeat?: boolean } = {}) {
+async function setup(
+  texts: string[],
+  options: Pick<AnsweringOptions, 'agent' | 'failure'> & { isRepeat?: boolean } = {},
+) {
   const clock = new FakeClock();
   const state = new MemoryState(() => clock.now());
   const inbox = new MemoryInbox(state);
@@ -27,9 +31,11 @@ async function setup(texts: string[], options: { isRepeat?: boolean } = {}) {
       inbox,
       clock,
       stopping: stopping.signal,
-      agent: async ({ text }, isRepeat) => {
-        asked.push([text, isRepeat]);
-        return { success: true, response: `re ${text}` };
+      failure: options.failure,
+      agent: async (message, isRepeat) => {
+        asked.push([message.text, isRepeat]);
+        if (options.agent) return options.agent(message, isRepeat);
+        return { success: true, response: `re ${message.text}` };
       },
     }),
     log,
@@ -154,7 +160,7 @@ describe('ChatWorker', () => {
   });
 
   it('waits with a backoff for a database that does not respond, then repeats the turn', async () => {
-    const { worker, clock, asked, inbox, log } = await setup(['patience']);
+    const { worker, clock, asked, inbox, state, log } = await setup(['patience']);
     const finishTurn = inbox.finishTurn.bind(inbox);
     let failures = 3;
     inbox.finishTurn = async (...args) => {
@@ -171,7 +177,35 @@ describe('ChatWorker', () => {
       expect(asked).toHaveLength(before + 1);
     }
     expect(asked.map(([, isRepeat]) => isRepeat)).toEqual([false, true, true, true]);
-    expect(log.lines.map(({ message }) => message)).toContain('turn waits for the database');
+    const retries = log.lines.filter(({ message }) => message === 'database unavailable, retrying turn');
+    const about = {
+      messageId: String([...state.messages.keys()][0]),
+      chat: chatHash(worker.claim.chatId),
+    };
+    expect(retries.map(({ fields }) => fields)).toMatchObject([
+      { ...about, attempt: 1 },
+      { ...about, attempt: 2 },
+      { ...about, attempt: 3 },
+    ]);
+  });
+
+  it('goes on to the next message when an agent asks for more time than the route has patience', async () => {
+    const agent = async ({ text }: { text: string }) => {
+      if (text === 'one')
+        throw new AgentUnavailableError('status 503', { retryAfterMs: 3_600_000, isAway: true });
+      return { success: true, response: `re ${text}` };
+    };
+    const failure = { attempts: 20, maxRetryAfterMs: 600_000 };
+    const { worker, clock, state } = await setup(['one', 'two'], { agent, failure });
+    void worker.run();
+    await settle();
+    await clock.advanceMs(599_999);
+    expect([...state.messages.values()].map((message) => message.state)).toEqual(['received', 'received']);
+    await clock.advanceMs(1);
+    expect([...state.messages.values()].map((message) => message.state)).toEqual(['dead', 'answered']);
+    expect(state.deadLetters).toMatchObject([
+      { reason: 'AGENT_UNAVAILABLE', error: expect.stringContaining('patienceMs') },
+    ]);
   });
 
   it('ends with its claim when it is drained between two turns', async () => {

@@ -28,7 +28,7 @@ const echoSettings = z.strictObject({
 /** A kind that exists only in this test. */
 const echoKind: AgentKind = agentKind<z.output<typeof echoSettings>>({
   name: 'echo',
-  description: 'Answers what it was told.',
+  description: 'Answers with the text that it received.',
   settings: echoSettings,
   check: async ({ greeting }) =>
     greeting === 'rude' ? [{ field: 'greeting', message: 'is not polite' }] : [],
@@ -71,7 +71,7 @@ describe('an agent kind added to the list', () => {
     const { properties } = document.components.schemas.NewRoute.properties.config;
     expect(Object.keys(properties)).toContain('echo');
     expect(properties.echo).toMatchObject({
-      description: 'Answers what it was told.',
+      description: 'Answers with the text that it received.',
       required: ['greeting', 'token'],
       properties: { token: { format: 'password' } },
     });

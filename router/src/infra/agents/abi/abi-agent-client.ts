@@ -118,11 +118,14 @@ export class AbiAgentClient implements AgentClient {
     if (options.isRepeat && options.uncertain === 'dead-letter' && !this.#config.idempotent) {
       throw new AgentUncertainError().withDetail({ abi: shown });
     }
+    if (calldata.length > MAX_BYTES) {
+      throw new AgentProtocolError('The ABI call is larger than 10 MB.').withDetail({ abi: shown });
+    }
+    const url = callUrl(endpoint, this.#config.path);
+    await options.beforeRequest?.();
     return await within(async (signal) => {
       try {
-        if (calldata.length > MAX_BYTES) throw new AgentProtocolError('The ABI call is larger than 10 MB.');
         const redact = callRedactor(message, planned.values, this.#config.headers);
-        const url = callUrl(endpoint, this.#config.path);
         const outputs = await this.#call({ call: meant, rules, url, calldata, message, redact, signal });
         const { target } = meant;
         const answer = answerOf(rules, target, outputs);

@@ -27,7 +27,11 @@ export function faultError(fault: FaultKind, detail: string, cause: unknown): Wa
   const sentence = failedSentence(detail);
   if (fault === 'refused') return new AgentProtocolError(sentence, { code: 'AGENT_ADDRESS_REFUSED' });
   if (fault === 'not-connected' || fault === 'no-answer')
-    return new AgentUnavailableError(sentence, { cause, isAway: fault === 'not-connected' });
+    return new AgentUnavailableError(sentence, {
+      cause,
+      isAway: fault === 'not-connected',
+      mayHaveRun: fault === 'no-answer',
+    });
   if (fault === 'too-large') return new AgentProtocolError(sentence);
   return new AgentTimeoutError(sentence, { cause });
 }

@@ -114,8 +114,6 @@ export class AdkRuns {
     });
     this.#throwIfEnded(attempt);
     if (result.kind === 'fault') {
-      if (result.fault === 'no-answer')
-        this.#options.state.addDoubt(attempt.sessionKey, attempt.run.messageId);
       throw faultError(result.fault, attempt.redact(result.detail), result.cause);
     }
     const { status, headers, body } = result;
@@ -142,7 +140,6 @@ export class AdkRuns {
     const listed = status === 404 ? (await listApps(attempt.server, attempt.limited)).apps : [];
     // A session that could not be created may be missing because the app does not exist.
     const apps = isSessionMissing(status, body) && listed.includes(attempt.run.appName) ? [] : listed;
-    if (status === 502) this.#options.state.addDoubt(attempt.sessionKey, attempt.run.messageId);
     return refusalError(refusal, { apps, nowMs: this.#options.clock.now(), redact: attempt.redact });
   }
 }

@@ -117,5 +117,5 @@ async function readRun(
   if (found.kind === 'fault' || found.status !== 200) return 'unknown';
   const events = parseSessionEvents(found.body);
   if (!events.ok) return 'unknown';
-  return eventsOfMessage(events.value, run.messageId) ?? 'absent';
+  return eventsOfMessage(events.value, run.waMessageId) ?? 'absent';
 }

@@ -33,16 +33,16 @@ export class AdkState {
   }
 
   /** Whether an earlier attempt of this message ended and may have run. */
-  isInDoubt(sessionKey: string, messageId: string): boolean {
-    return this.#inDoubt.has(JSON.stringify([sessionKey, messageId]));
+  isInDoubt(sessionKey: string, waMessageId: string): boolean {
+    return this.#inDoubt.has(JSON.stringify([sessionKey, waMessageId]));
   }
 
-  addDoubt(sessionKey: string, messageId: string): void {
-    this.#inDoubt.set(JSON.stringify([sessionKey, messageId]), true);
+  addDoubt(sessionKey: string, waMessageId: string): void {
+    this.#inDoubt.set(JSON.stringify([sessionKey, waMessageId]), true);
   }
 
-  clearDoubt(sessionKey: string, messageId: string): void {
-    this.#inDoubt.delete(JSON.stringify([sessionKey, messageId]));
+  clearDoubt(sessionKey: string, waMessageId: string): void {
+    this.#inDoubt.delete(JSON.stringify([sessionKey, waMessageId]));
   }
 
   /**

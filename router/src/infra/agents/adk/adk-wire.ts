@@ -10,7 +10,7 @@ export interface RunRequest {
   userId: string;
   sessionId: string;
   text: string;
-  messageId: string;
+  waMessageId: string;
   /** Facts about the message that the agent receives beside its text; see `sessionStateOf`. */
   state?: Record<string, unknown>;
   /** A part beside the text; a file alone has no text part. */
@@ -86,7 +86,7 @@ export function runBody(dialect: AdkDialect, run: RunRequest): Record<string, un
     sessionId: run.sessionId,
     newMessage: { role: 'user', parts },
     streaming: false,
-    stateDelta: { ...run.state, [MARKER]: run.messageId },
+    stateDelta: { ...run.state, [MARKER]: run.waMessageId },
   };
 }
 
@@ -236,13 +236,13 @@ export function isFinished(events: AdkEvent[]): boolean {
 }
 
 /** The events of the run that the message started, without its user event; undefined when the session does not have it. */
-export function eventsOfMessage(sessionEvents: AdkEvent[], messageId: string): AdkEvent[] | undefined {
-  const at = sessionEvents.findLastIndex((event) => event.actions?.stateDelta?.[MARKER] === messageId);
-  const asked = sessionEvents[at];
-  if (!asked) return undefined;
+export function eventsOfMessage(sessionEvents: AdkEvent[], waMessageId: string): AdkEvent[] | undefined {
+  const at = sessionEvents.findLastIndex((event) => event.actions?.stateDelta?.[MARKER] === waMessageId);
+  const message = sessionEvents[at];
+  if (!message) return undefined;
   return sessionEvents
     .slice(at + 1)
-    .filter((event) => event.author !== 'user' && event.invocationId === asked.invocationId);
+    .filter((event) => event.author !== 'user' && event.invocationId === message.invocationId);
 }
 
 /** Whether these events come from an ADK server, all of which read camelCase, and not from a server of the contract. */

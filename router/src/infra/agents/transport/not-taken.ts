@@ -9,5 +9,9 @@ export function notTakenError(
 ): AgentUnavailableError | undefined {
   if (status !== 429 && status !== 502 && status !== 503) return undefined;
   const waitMs = status === 502 ? undefined : retryAfterMs(headers, nowMs);
-  return new AgentUnavailableError(sentence, { retryAfterMs: waitMs, isAway: true });
+  return new AgentUnavailableError(sentence, {
+    retryAfterMs: waitMs,
+    isAway: true,
+    mayHaveRun: status === 502,
+  });
 }

@@ -33,7 +33,7 @@ const markdown = new Marked({
 
 /**
  * The documentation of this version, `docs/*.md` as pages under the same paths: the `docs` of an error response, such as
- * `docs/troubleshooting.md#invalid_body`, leads to its entry. Public: it contains nothing of this installation.
+ * `/docs/troubleshooting.md#invalid_body`, leads to its entry. Public: it contains nothing of this installation.
  */
 export function docsPages(): Endpoint[] {
   const notFound = { description: 'No such page.', schema: problemSchema };

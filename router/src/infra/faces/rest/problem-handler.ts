@@ -31,7 +31,7 @@ function writePage(response: Response, { error, docs }: ProblemResponse['body'])
     status: response.statusCode,
     title: 'This did not work',
     main: html`<h1>This did not work</h1><p>${error}</p>
-<p><a href="/${docs}">What this means</a> · <a href="/">Overview</a></p>`,
+<p><a href="${docs}">What this means</a> · <a href="/">Overview</a></p>`,
   });
   response
     .set(headers ?? {})

@@ -68,7 +68,7 @@ export const problemSchema = z
         success: false,
         error: 'text is missing.',
         code: 'INVALID_BODY',
-        docs: 'docs/troubleshooting.md#invalid_body',
+        docs: '/docs/troubleshooting.md#invalid_body',
         details: [{ field: 'text', message: 'is missing' }],
       },
     ],
@@ -119,9 +119,9 @@ export function problemOf(error: unknown): ProblemResponse {
   return problem(500, 'INTERNAL', 'wa2ai failed to handle this request. Its log has the cause.');
 }
 
-/** Where the documentation explains an error code: each code is a heading there. */
+/** The path of the page and heading that explain an error code. */
 function docsOf(code: string): string {
-  return `docs/troubleshooting.md#${code.toLowerCase()}`;
+  return `/docs/troubleshooting.md#${code.toLowerCase()}`;
 }
 
 function problem(

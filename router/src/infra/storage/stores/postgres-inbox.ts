@@ -8,7 +8,7 @@ import {
 } from '../../../core/messages/chat-identity.ts';
 import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
 import type { Fence, Lease } from '../../../core/ports/account-lease.ts';
-import type { ChatClaim, Inbox, OpenChat, Stored } from '../../../core/ports/inbox.ts';
+import type { ChatClaim, CountOptions, Inbox, OpenChat, Stored } from '../../../core/ports/inbox.ts';
 import type { PendingTurn, QueuedReply, TurnResult } from '../../../core/turns/turn.ts';
 import { MEDIA_REF_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Postgres } from '../postgres.ts';
@@ -126,6 +126,7 @@ export class PostgresInbox implements Inbox {
                json_build_object('phone', chat_phone, 'lid', chat_lid, 'groupId', group_id) AS chat,
                (SELECT e.edit_of FROM message e WHERE e.id = message_id) AS "editOf",
                (SELECT e.mentions FROM message e WHERE e.id = message_id) AS mentions,
+               (SELECT e.attempts > e.cleared_attempts FROM message e WHERE e.id = message_id) AS "mayHaveRun",
                (extract(epoch FROM sent_at) * 1000)::bigint::float8 AS "sentAtMs",
                (extract(epoch FROM received_at) * 1000)::bigint::float8 AS "receivedAtMs",
                (extract(epoch FROM replied_at) * 1000)::bigint::float8 AS "repliedAtMs",
@@ -136,13 +137,18 @@ export class PostgresInbox implements Inbox {
     return row && pendingTurn(row);
   }
 
-  async countAttempt(messageId: string, attempt: number): Promise<{ stored: Promise<void> }> {
+  async countAttempt(
+    messageId: string,
+    attempt: number,
+    { isDurable = false, didNotRun = false }: CountOptions = {},
+  ): Promise<{ stored: Promise<void> }> {
     const what = 'counting an attempt';
-    // Without waiting for the disk: only a crash of the database server itself can lose it.
+    // Unless it must be durable, without waiting for the disk: only a crash of the database server itself can lose it.
     const { done } = await withStorage(what, () =>
       this.#postgres.post(sql`
-        UPDATE message SET attempts = greatest(attempts, ${attempt}::integer)
-        FROM (SELECT set_config('synchronous_commit', 'off', true)) AS relaxed
+        UPDATE message SET attempts = greatest(attempts, ${attempt}::integer),
+          cleared_attempts = greatest(cleared_attempts, ${didNotRun ? attempt : 0}::integer)
+        FROM (SELECT set_config('synchronous_commit', ${isDurable ? 'on' : 'off'}, true)) AS relaxed
         WHERE id = ${messageId}::bigint`),
     );
     const stored = withStorage(what, () => done);

@@ -96,7 +96,7 @@ export class AccountStatusTracker {
     return {
       accountId: this.#options.accountId,
       state,
-      nextAction: nextActionOf(state, { pairingBy, hasCode, retryAtMs, isStorageTrouble }),
+      nextAction: nextActionOf(state, { pairingBy, hasCode, retryAtMs, isConnected, isStorageTrouble }),
       sinceMs: this.#sinceMs,
       isConnected: isConnected ?? false,
       ...(reason !== undefined && { reason }),

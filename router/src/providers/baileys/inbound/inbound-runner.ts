@@ -315,7 +315,7 @@ export class InboundRunner {
   async #decrypt({ stanza, order, behind, isContent }: Extract<Effect, { type: 'decrypt' }>): Promise<void> {
     const connection = this.#connection;
     if (!connection || !isOrdinary(stanza)) {
-      this.#event({ type: 'not-read', stanza, why: 'not-tried' });
+      this.#event({ type: 'not-read', stanza, why: 'not-attempted' });
       return;
     }
     // Messages may fail faster than retry requests are sent: waiting ones must not fill the memory.
@@ -344,7 +344,7 @@ export class InboundRunner {
       connection.socket.messageRetryManager?.cancelPendingPhoneRequest(stanza.id);
     } catch (error) {
       this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'decryption interrupted');
-      this.#event({ type: 'not-read', stanza, why: 'not-tried' });
+      this.#event({ type: 'not-read', stanza, why: 'not-attempted' });
       // Its slot stays open until WhatsApp delivers it again, which needs a new connection.
       if (error instanceof StorageUnavailableError) this.#options.onStorageFailed(error);
     }

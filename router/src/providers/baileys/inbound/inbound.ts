@@ -52,8 +52,8 @@ export type InboundEvent<S extends InboundStanza, C> =
   | { type: 'stanza'; stanza: S }
   /** The stanza was decrypted; its unit has this number. Without content it contained a group key and no message. */
   | { type: 'read'; stanza: S; unit: number; content: C | undefined; bytes: number }
-  /** `spent`: its message keys were used, so it was read before. `not-tried`: storage failed, and its unit is void. */
-  | { type: 'not-read'; stanza: S; why: 'spent' | 'failed' | 'not-tried' }
+  /** `spent`: its message keys were used, so it was read before. `not-attempted`: storage failed, and its unit is void. */
+  | { type: 'not-read'; stanza: S; why: 'spent' | 'failed' | 'not-attempted' }
   /** Everything up to this unit is durable. */
   | { type: 'committed'; unit: number }
   /** Every unit that is not durable is void. */
@@ -488,7 +488,7 @@ export class InboundState<S extends InboundStanza, C> {
     if (!arrival) return;
     const { message } = arrival;
     // It can be neither acknowledged nor refused now.
-    if (why === 'not-tried' || this.#isOver(arrival)) {
+    if (why === 'not-attempted' || this.#isOver(arrival)) {
       this.#miss(message, undefined);
       return;
     }

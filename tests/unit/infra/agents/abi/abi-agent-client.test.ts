@@ -134,6 +134,23 @@ describe('a call', () => {
     expect(transport.requests).toEqual([]);
   });
 
+  it.each([
+    ['/add 2 40', {}, 1],
+    ['/add 2 x', {}, 0],
+    ['/help', {}, 0],
+    ['/add 2 40', { isRepeat: true, uncertain: 'dead-letter' }, 0],
+  ] as const)('for %s with %j counts as %i attempts', async (text, options, expected) => {
+    const { client, transport } = setup({}, answer(200, outputs('add', 42n)));
+    let attempts = 0;
+    const beforeRequest = async () => {
+      attempts += 1;
+      expect(transport.requests).toEqual([]);
+    };
+    await client.sendMessage(URL, saying(text), { ...options, beforeRequest }).catch(() => undefined);
+    expect(attempts).toBe(expected);
+    expect(transport.requests).toHaveLength(expected);
+  });
+
   it('has a file as its reply when the outputs of the function of the route are one', async () => {
     const { client } = setup(
       { function: 'draw', output: { image: '{{chart}}', caption: 'Here' } },
@@ -204,7 +221,7 @@ describe('the envelope of a call under auto', () => {
     ],
     ['a refusal in another form', answer(400, 'no')],
     ['a connection that ended', { kind: 'fault', fault: 'broken', detail: 'x' } as const],
-  ])('is not tried again after %s', async (_name, reply) => {
+  ])('is not asked again after %s', async (_name, reply) => {
     const { client, transport } = setup(auto, reply);
     await expect(client.sendMessage(URL, saying('/add 2 40'))).rejects.toThrow();
     expect(transport.requests).toHaveLength(1);

@@ -11,7 +11,7 @@ import {
   mockAgentServer,
   never,
   url,
-} from '../../../../support/adk-asks.ts';
+} from '../../../../support/adk-requests.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
 

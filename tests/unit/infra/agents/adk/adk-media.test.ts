@@ -32,7 +32,7 @@ function events(...parts: Array<[changes: Partial<AdkEvent>, ...parts: object[]]
 }
 
 describe('files to an ADK agent', () => {
-  const run = { appName: 'a', userId: 'u', sessionId: 's', messageId: 'M1' };
+  const run = { appName: 'a', userId: 'u', sessionId: 's', waMessageId: 'M1' };
   const file = inlineDataOf(media, bytes);
 
   it('are sent as inlineData beside the text, or alone without text', () => {

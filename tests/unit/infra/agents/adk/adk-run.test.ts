@@ -18,7 +18,7 @@ import {
   untilTrue,
   url,
   watchSessions,
-} from '../../../../support/adk-asks.ts';
+} from '../../../../support/adk-requests.ts';
 
 /** HttpAgentClient against the behaviour of real ADK servers (refs/adk_api.md): spelling, sessions, concurrent requests. */
 
@@ -246,12 +246,12 @@ describe('the context beside the text', () => {
       .times(2)
       .reply(200, []);
     const client = aClient({}, { dialect: 'camel' });
-    const told = { pushName: 'Ana', isGroup: true, quotedText: 'The sum is 4.', editOf: '3EB0OLD' };
+    const fields = { pushName: 'Ana', isGroup: true, quotedText: 'The sum is 4.', editOf: '3EB0OLD' };
     const mentions = [
       { id: '34600000003@s.whatsapp.net', tag: '@34600000003', name: 'Bo' },
       { id: '49123@lid', tag: '@49123' },
     ];
-    await client.sendMessage(url, aMessage({ text: 'and this?', ...told, mentions }));
+    await client.sendMessage(url, aMessage({ text: 'and this?', ...fields, mentions }));
     await client.sendMessage(url, aMessage({ text: 'and this?' }));
     expect(deltas).toEqual([
       {

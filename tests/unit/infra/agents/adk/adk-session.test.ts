@@ -16,7 +16,7 @@ import {
   untilNoMocks,
   url,
   watchSessions,
-} from '../../../../support/adk-asks.ts';
+} from '../../../../support/adk-requests.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 
@@ -100,12 +100,7 @@ describe('time limit', () => {
   });
 
   it.each([
-    [
-      'lets it be tried again when the session never saw the message',
-      200,
-      { events: [] },
-      AgentUnavailableError,
-    ],
+    ['asks again when the session never saw the message', 200, { events: [] }, AgentUnavailableError],
     ['stays uncertain when the session is not there', 404, { error: 'Session not found' }, AgentTimeoutError],
     ['stays uncertain when the session cannot be read', 200, { events: 'many' }, AgentTimeoutError],
   ])('%s', async (_case, status, session, expected) => {

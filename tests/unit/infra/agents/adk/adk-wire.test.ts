@@ -170,7 +170,7 @@ describe('parsing', () => {
 
 describe('runBody', () => {
   it('never mixes the two spellings in one body', () => {
-    const run = { appName: 'a', userId: 'u', sessionId: 's', text: 'x', messageId: 'm' };
+    const run = { appName: 'a', userId: 'u', sessionId: 's', text: 'x', waMessageId: 'm' };
     expect(Object.keys(runBody('camel', run)).some((key) => key.includes('_'))).toBe(false);
     expect(Object.keys(runBody('snake', run)).some((key) => /[A-Z]/.test(key))).toBe(false);
   });

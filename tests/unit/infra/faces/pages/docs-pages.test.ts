@@ -17,7 +17,7 @@ describe('the pages of the documentation', () => {
     const refused = await fetch(new URL('/api/routes', api.url));
     const { code, docs } = (await refused.json()) as { code: string; docs: string };
     const [path, anchor] = docs.split('#');
-    const response = await open(`/${path}`);
+    const response = await open(path ?? '');
     expect(response.status).toBe(200);
     expect(await response.text()).toContain(`<h3 id="${anchor}">${code}</h3>`);
   });

@@ -165,7 +165,7 @@ export class InboundModel {
     if (!effect) return;
     this.#decrypting = undefined;
     this.close();
-    this.#give({ type: 'not-read', stanza: effect.stanza, why: 'not-tried' });
+    this.#give({ type: 'not-read', stanza: effect.stanza, why: 'not-attempted' });
   }
 
   commit(): void {

@@ -45,13 +45,13 @@ beforeEach(() => {
 afterEach(() => release());
 
 /** Events that tests wait for. */
-type Heard = 'received' | 'receipt' | 'refused' | 'asked' | 'baileys' | 'failed';
+type Observed = 'received' | 'receipt' | 'refused' | 'asked' | 'baileys' | 'failed';
 
 async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = {}) {
   const journal = given.journal ?? new MemoryJournal();
   const store = given.store ?? new WatchedStore(journal);
   const log = recordingLog();
-  const heard = new EventEmitter();
+  const observed = new EventEmitter();
   const received: InboundMessage[] = [];
   const said: string[] = [];
   const state = {
@@ -62,7 +62,7 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
     store,
     scope: { accountId: 'main', generation: 1 },
     clock: systemClock,
-    onStorageFailed: () => heard.emit('failed'),
+    onStorageFailed: () => observed.emit('failed'),
     onKeyUnreadable: () => undefined,
   });
   const runner = new InboundRunner({
@@ -71,7 +71,7 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
     receive: async (message) => {
       await state.receive(message);
       received.push(message);
-      heard.emit('received');
+      observed.emit('received');
     },
     onTrouble: () => undefined,
     onStorageFailed: () => undefined,
@@ -87,9 +87,9 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
     maxMessageAgeMs: 86_400_000,
     random: () => 0,
   });
-  const tell = (event: Heard, what: string) => {
+  const tell = (event: Observed, what: string) => {
     said.push(what);
-    heard.emit(event);
+    observed.emit(event);
   };
   const socket = {
     ws: new EventEmitter(),
@@ -118,7 +118,7 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
       baileysListener: ({ attrs }) => tell('baileys', `baileys ${attrs.id}`),
     });
   const arrive = (node: BinaryNode) => socket.ws.emit('CB:message', node);
-  const next = (event: Heard) => new Promise<void>((resolve) => heard.once(event, () => resolve()));
+  const next = (event: Observed) => new Promise<void>((resolve) => observed.once(event, () => resolve()));
   const peer = new SignalPeer('34600000002');
   const bundle = () => ({
     registrationId: auth.creds.registrationId,

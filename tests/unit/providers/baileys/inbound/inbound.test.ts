@@ -248,7 +248,7 @@ it('ends the offline batch after twenty seconds without a message', () => {
   const message = stanza('A');
   give({ type: 'stanza', stanza: message });
   give({ type: 'closed' });
-  give({ type: 'not-read', stanza: message, why: 'not-tried' });
+  give({ type: 'not-read', stanza: message, why: 'not-attempted' });
   give({ type: 'opened', durable: 0 });
   expect(state.openSlots).toBe(1);
   ticks(100);

@@ -25,8 +25,8 @@ function setup() {
   const store = new WatchedStore();
   const clock = new FakeClock();
   const commits = new GroupCommit(store, { accountId: 'main', generation: 1 }, clock);
-  const heard: Array<number | 'failed'> = [];
-  commits.listen({ durable: (unit) => heard.push(unit), failed: () => heard.push('failed') });
+  const observed: Array<number | 'failed'> = [];
+  commits.listen({ durable: (unit) => observed.push(unit), failed: () => observed.push('failed') });
   const append = (keyId: string, value: string | undefined) =>
     commits.append([{ category: 'session', keyId, value }]);
   const holdCommits = () => {
@@ -36,14 +36,14 @@ function setup() {
     });
     return open;
   };
-  return { store, clock, commits, heard, append, holdCommits };
+  return { store, clock, commits, observed, append, holdCommits };
 }
 
 const put = (keyId: string, value: string) => ({ category: 'session', keyId, value });
 
 describe('GroupCommit', () => {
   it('carries all units appended while a commit runs in the next one, and the last write of a key', async () => {
-    const { store, commits, append, heard, holdCommits } = setup();
+    const { store, commits, append, observed, holdCommits } = setup();
     const open = holdCommits();
     expect(append('a', '1')).toBe(1);
     await settle();
@@ -58,22 +58,22 @@ describe('GroupCommit', () => {
       { puts: [put('a', '1')], deletes: [], journal: [] },
       { puts: [put('a', '3'), put('b', '2')], deletes: [{ category: 'session', keyId: 'c' }], journal: [] },
     ]);
-    expect(heard).toEqual([1, 5]);
+    expect(observed).toEqual([1, 5]);
     expect(commits.durable).toBe(5);
   });
 
   it('attempts a commit three times', async () => {
-    const { store, clock, commits, append, heard } = setup();
+    const { store, clock, commits, append, observed } = setup();
     store.failures = 2;
     append('a', '1');
     await settle();
     await clock.advanceMs(1_000);
     await commits.flush();
-    expect(heard).toEqual([1]);
+    expect(observed).toEqual([1]);
   });
 
   it('voids all units appended before and after a failed commit until it recovers', async () => {
-    const { store, clock, commits, append, heard, holdCommits } = setup();
+    const { store, clock, commits, append, observed, holdCommits } = setup();
     store.failures = 3;
     const open = holdCommits();
     append('a', '1');
@@ -84,11 +84,11 @@ describe('GroupCommit', () => {
     await clock.advanceMs(1_000);
     await expect(commits.flush()).rejects.toThrow(StorageUnavailableError);
     expect(() => append('c', '1')).toThrow(StorageUnavailableError);
-    expect(heard).toEqual(['failed']);
+    expect(observed).toEqual(['failed']);
     await commits.recover();
     expect(append('d', '1')).toBe(3);
     await commits.flush();
-    expect(heard).toEqual(['failed', 3]);
+    expect(observed).toEqual(['failed', 3]);
     const names = ['a', 'b', 'c', 'd'].map((keyId) => ({ category: 'session', keyId }));
     expect(await store.read({ accountId: 'main', generation: 1 }, names)).toEqual([put('d', '1')]);
   });

@@ -15,7 +15,7 @@ function setup(sessions: Record<string, number>, reader?: string) {
   const stored = {
     record: { version: 'v1', _sessions: Object.fromEntries(entries) as Record<string, Session> },
   };
-  const tried: string[][] = [];
+  const attempted: string[][] = [];
   const keys = {
     get: async () => ({ [ADDRESS]: stored.record }) as never,
     set: async ({ session }: { session?: Record<string, unknown> }) => {
@@ -24,27 +24,27 @@ function setup(sessions: Record<string, number>, reader?: string) {
   };
   const decrypt = async () => {
     const names = Object.keys(stored.record._sessions);
-    tried.push(names);
+    attempted.push(names);
     for (const session of Object.values(stored.record._sessions)) session.ratchet += 1;
     if (reader === undefined || !names.includes(reader)) throw new Error(`not ${names.join()}`);
     return Buffer.from('text');
   };
   const ratchets = () =>
     Object.fromEntries(Object.entries(stored.record._sessions).map(([name, { ratchet }]) => [name, ratchet]));
-  return { tried, ratchets, run: () => trySignalSessions(keys, ADDRESS, decrypt) };
+  return { attempted, ratchets, run: () => trySignalSessions(keys, ADDRESS, decrypt) };
 }
 
 describe('trySignalSessions', () => {
   it('decrypts at once when the address has one session', async () => {
-    const { run, tried, ratchets } = setup({ a: 1 }, 'a');
+    const { run, attempted, ratchets } = setup({ a: 1 }, 'a');
     expect(Buffer.from(await run()).toString()).toBe('text');
-    expect([tried, ratchets()]).toEqual([[['a']], { a: 1 }]);
+    expect([attempted, ratchets()]).toEqual([[['a']], { a: 1 }]);
   });
 
   it('decrypts with each session alone, the most recently used first', async () => {
-    const { run, tried } = setup({ old: 1, latest: 9, middle: 5 }, 'old');
+    const { run, attempted } = setup({ old: 1, latest: 9, middle: 5 }, 'old');
     await run();
-    expect(tried).toEqual([['latest'], ['middle'], ['old']]);
+    expect(attempted).toEqual([['latest'], ['middle'], ['old']]);
   });
 
   it('stores the step of the session that decrypted, and no other', async () => {

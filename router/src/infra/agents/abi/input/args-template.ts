@@ -4,23 +4,30 @@ import { shortened } from '../codec/abi-type.ts';
 import { type AbiInput, AbiInputError, ANYTHING, FileInput } from './abi-input.ts';
 
 /** Variables of argument templates, by the name in `{{name}}`. */
-const VARIABLES: Record<string, (message: IncomingMessage) => string | bigint | boolean> = {
+const VARIABLES: Record<string, (message: IncomingMessage) => AbiInput> = {
   text: ({ text }) => text,
   from: ({ from }) => from,
   phone: ({ from }) => contractUser(from),
   name: ({ pushName }) => pushName ?? '',
+  waMessageId: ({ id }) => id,
+  // The former name of `waMessageId`.
   messageId: ({ id }) => id,
   channelId: ({ channelId }) => channelId,
   accountId: ({ accountId }) => accountId ?? '',
   timestamp: ({ timestamp }) => BigInt(Math.trunc(timestamp.getTime() / 1000)),
   quotedText: ({ quotedText }) => quotedText ?? '',
+  editOf: ({ editOf }) => editOf ?? '',
+  mentions: ({ mentions = [] }) => mentions.map(({ id, tag, name = '' }) => ({ id, tag, name })),
   isGroup: ({ isGroup }) => isGroup ?? false,
   mediaType: ({ media }) => media?.mimeType ?? '',
   fileName: ({ media }) => media?.fileName ?? '',
 };
 
-/** Variable for the bytes of the message's file; it cannot be part of a longer text. */
+/** Variable for the bytes of the message's file. */
 const MEDIA = 'media';
+
+/** Variables that cannot be part of a longer text. */
+const ALONE = new Set([MEDIA, 'mentions']);
 
 /** Variables with text of a person, which may become a value of any type. */
 const FREE = new Set(['text', 'quotedText', 'name']);
@@ -34,7 +41,7 @@ const MAX_DEPTH = 32;
 
 /**
  * The template with its placeholders replaced. A text that is only a placeholder gets the type of the variable:
- * `{{timestamp}}` is a number and `{{media}}` the file.
+ * `{{timestamp}}` is a number, `{{mentions}}` a list of `{ id, tag, name }` and `{{media}}` the file.
  * @throws {AbiInputError} the template needs a file and the message has none
  */
 export function fillTemplate(template: unknown, message: IncomingMessage, file?: FileInput): AbiInput {
@@ -63,8 +70,8 @@ export function placeholderProblems(template: unknown): string[] {
   fill(template, (text) => {
     const rest = text.replace(/\{\{([^{}]*)\}\}/g, (placeholder, inner: string) => {
       const name = inner.trim();
-      if (name === MEDIA && text !== placeholder) {
-        problems.add('puts {{media}} into other text; use it alone');
+      if (ALONE.has(name) && text !== placeholder) {
+        problems.add(`puts {{${name}}} into other text; use it alone`);
       } else if (!Object.hasOwn(VARIABLES, name) && name !== MEDIA) {
         problems.add(`uses ${shortened(placeholder)}; the variables are ${VARIABLE_NAMES.join(', ')}`);
       }
@@ -84,6 +91,7 @@ const SAMPLE_MESSAGE: IncomingMessage = {
   channelId: '120363000000000000@g.us',
   text: '',
   timestamp: new Date(1_700_000_000_000),
+  mentions: [{ id: '34600000000@s.whatsapp.net', tag: '@34600000000', name: 'Ana' }],
 };
 
 function fill(template: unknown, leaf: (text: string) => AbiInput, depth = 0): AbiInput {

@@ -63,11 +63,7 @@ class Checks {
     const answer = await this.#probe.health();
     const isGood = answer.status === 200 && isJson(answer.body);
     const isThere = answer.fault !== 'not-connected';
-    const note = !isThere
-      ? 'nothing else was tried'
-      : answer.status === 200 && !isGood
-        ? 'no JSON'
-        : undefined;
+    const note = !isThere ? 'no other check ran' : answer.status === 200 && !isGood ? 'no JSON' : undefined;
     this.#add(check, isGood ? 'pass' : 'fail', answer, note);
     return isThere;
   }

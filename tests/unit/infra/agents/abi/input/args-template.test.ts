@@ -20,6 +20,11 @@ const message: IncomingMessage = {
   timestamp: new Date(1_700_000_000_999),
   pushName: 'Ann',
   quotedText: 'before',
+  editOf: '3EB0AAA',
+  mentions: [
+    { id: '34600333444@s.whatsapp.net', tag: '@34600333444', name: 'Bea' },
+    { id: '99@lid', tag: '@99' },
+  ],
   isGroup: true,
   media: { kind: 'image', mimeType: 'image/png', fileName: 'a.png' },
 };
@@ -42,7 +47,17 @@ describe('fillTemplate', () => {
     ['{{from}}', '34600111222@s.whatsapp.net'],
     ['{{phone}}', '34600111222'],
     ['{{name}}', 'Ann'],
+    ['{{waMessageId}}', '3EB0ABC'],
+    // The former name.
     ['{{messageId}}', '3EB0ABC'],
+    ['{{editOf}}', '3EB0AAA'],
+    [
+      '{{mentions}}',
+      [
+        { id: '34600333444@s.whatsapp.net', tag: '@34600333444', name: 'Bea' },
+        { id: '99@lid', tag: '@99', name: '' },
+      ],
+    ],
     ['{{channelId}}', '120363000000000001@g.us'],
     ['{{accountId}}', 'sales'],
     // Whole seconds, as a number.
@@ -60,13 +75,22 @@ describe('fillTemplate', () => {
   });
 
   it('uses an empty text, or false, for what the message does not have', () => {
-    const names = ['name', 'accountId', 'quotedText', 'mediaType', 'fileName', 'isGroup'];
+    const names = [
+      'name',
+      'accountId',
+      'quotedText',
+      'editOf',
+      'mediaType',
+      'fileName',
+      'mentions',
+      'isGroup',
+    ];
     expect(
       fillTemplate(
         names.map((name) => `{{${name}}}`),
         bareMessage,
       ),
-    ).toEqual(['', '', '', '', '', false]);
+    ).toEqual(['', '', '', '', '', '', [], false]);
   });
 
   it('fills arrays and objects, keeps other values, and does not touch keys', () => {

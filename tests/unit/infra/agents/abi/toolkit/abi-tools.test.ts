@@ -100,7 +100,7 @@ describe('the tools for ABI agents', () => {
     const { input, transport } = await setup({ abiText }, { health: gone });
     const { text, isGood } = await abiTools.check.run(input);
     expect(isGood).toBe(false);
-    expect(text).toMatch(/^FAIL .* \(nothing else was tried\)\n1 of 1 checks failed\.$/);
+    expect(text).toMatch(/^FAIL .* \(no other check ran\)\n1 of 1 checks failed\.$/);
     expect(transport.requests).toBe(1);
   });
 

@@ -166,7 +166,7 @@ describe('adkTools.check', () => {
   it('ends at once where nothing listens', async () => {
     const { isGood, results, found } = await resultsOf('http://127.0.0.1:9', { app: 'greeter' });
     expect(results).toEqual(['fail']);
-    expect(found[0]).toContain('nothing else was tried');
+    expect(found[0]).toContain('no other check ran');
     expect(isGood).toBe(false);
   });
 });

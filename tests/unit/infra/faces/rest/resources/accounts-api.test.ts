@@ -119,6 +119,6 @@ it.each([
     success: false,
     error: 'There is no WhatsApp account with this id.',
     code: 'NOT_FOUND',
-    docs: 'docs/troubleshooting.md#not_found',
+    docs: '/docs/troubleshooting.md#not_found',
   });
 });

@@ -162,7 +162,7 @@ describe('/api/routes/:id', () => {
         success: false,
         error: 'There is no route with this id or channelId.',
         code: 'NOT_FOUND',
-        docs: 'docs/troubleshooting.md#not_found',
+        docs: '/docs/troubleshooting.md#not_found',
       });
     }
   });
