@@ -45,6 +45,11 @@ export interface HttpAgentClientConfig {
   log?: Logger;
   /** What clients learn about servers; give several clients the same one. Default: its own. */
   state?: AdkState;
+  /**
+   * Learns the spelling of an unknown server from the session, before the first run: one request more, and that run too
+   * carries `stateDelta`. Default: false, the first run has the spelling of the agent contract.
+   */
+  readsSessionFirst?: boolean;
   /** Default: a new transport, which refuses cloud metadata addresses. */
   transport?: AgentTransport;
   clock?: Clock;
@@ -83,6 +88,7 @@ export class HttpAgentClient implements AgentClient {
     this.#transport = config.transport ?? new AgentTransport();
     this.#runs = new AdkRuns({
       dialect: this.#adk.dialect,
+      readsSessionFirst: config.readsSessionFirst ?? false,
       timeoutMs: this.#timeoutMs,
       maxBytes: config.maxBytes ?? (config.adk.media ? MAX_BYTES_WITH_FILES : DEFAULT_MAX_BYTES),
       state: this.#state,

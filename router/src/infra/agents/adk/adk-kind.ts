@@ -15,7 +15,8 @@ export const adkKind = agentKind<AdkSettings>({
   tools: adkTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const state = new AdkState();
+    const shared = { log, clock, state, transport, readsSessionFirst: true };
     return ({ timeoutMs, ...adk }) =>
-      new HttpAgentClient({ timeout: timeoutMs ?? defaultTimeoutMs, adk, log, clock, state, transport });
+      new HttpAgentClient({ timeout: timeoutMs ?? defaultTimeoutMs, adk, ...shared });
   },
 });

@@ -9,7 +9,7 @@ import type { Logger } from '../../../core/ports/logger.ts';
 import type { Redact } from '../transport/redaction.ts';
 import { failedSentence, faultError, type Refusal, refusalError, timeoutSentence } from './adk-errors.ts';
 import { type AdkServer, exchange } from './adk-http.ts';
-import { createSession, isSessionAbsent, listApps } from './adk-session.ts';
+import { createSession, isSessionAbsent, isSessionInCamelCase, listApps } from './adk-session.ts';
 import type { AdkSettings } from './adk-settings.ts';
 import type { AdkState } from './adk-state.ts';
 import {
@@ -47,6 +47,8 @@ type RunResult = { ok: true; events: AdkEvent[] } | { ok: false; refusal: Refusa
 /** Settings of AdkRuns; times in milliseconds. */
 export interface AdkRunsOptions {
   dialect: AdkSettings['dialect'];
+  /** Reads the session before the first run at a server whose spelling is unknown. */
+  readsSessionFirst: boolean;
   timeoutMs: number;
   maxBytes: number;
   state: AdkState;
@@ -77,7 +79,7 @@ export class AdkRuns {
   async #run(attempt: AdkAttempt): Promise<RunResult> {
     const { name } = attempt.server;
     const fixed = this.#options.dialect === 'auto' ? undefined : this.#options.dialect;
-    const first = fixed ?? this.#options.state.dialectOf(name) ?? 'snake';
+    const first = fixed ?? this.#options.state.dialectOf(name) ?? (await this.#dialectOfSession(attempt));
     const result = await this.#post(attempt, first);
     if (result.ok) return result;
     const { status, body } = result.refusal;
@@ -95,6 +97,20 @@ export class AdkRuns {
     const isThere = mayNeedSession && (await createSession(attempt.server, attempt.run, attempt.limited));
     this.#throwIfEnded(attempt);
     return isThere ? await this.#post(attempt, fixed ?? 'camel') : result;
+  }
+
+  /**
+   * The spelling of a server that is not known yet. Without an existing session the spelling of the contract: the server
+   * refuses the run, and the session is created.
+   */
+  async #dialectOfSession(attempt: AdkAttempt): Promise<AdkDialect> {
+    const { readsSessionFirst, clock, timeoutMs, state } = this.#options;
+    if (!readsSessionFirst) return 'snake';
+    const limit = { clock, signal: attempt.limited, limitMs: timeoutMs / 4 };
+    const isCamel = await isSessionInCamelCase(attempt.server, attempt.run, limit);
+    this.#throwIfEnded(attempt);
+    if (isCamel) state.learnDialect(attempt.server.name, 'camel');
+    return isCamel ? 'camel' : 'snake';
   }
 
   /** Some servers answer a run in a missing session with a 500 without a reason; they have run nothing. */

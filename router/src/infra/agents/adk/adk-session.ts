@@ -4,6 +4,7 @@ import { type AdkServer, type Exchange, exchange } from './adk-http.ts';
 import {
   type AdkEvent,
   eventsOfMessage,
+  isCamelCaseSession,
   isFinished,
   isSessionThere,
   parseAppNames,
@@ -47,6 +48,18 @@ export async function isSessionAbsent(
 ): Promise<boolean> {
   const found = await getSession(server, run, signal);
   return found.kind === 'answer' && found.status === 404;
+}
+
+/** Whether the session exists and the server shows it in camelCase; at most `limitMs` are spent on the question. */
+export async function isSessionInCamelCase(
+  server: AdkServer,
+  run: RunRequest,
+  { clock, signal, limitMs }: { clock: Clock; signal: AbortSignal; limitMs: number },
+): Promise<boolean> {
+  const found = await withLimit(clock, Math.min(limitMs, READ_TIMEOUT_MS), signal, (limited) =>
+    getSession(server, run, limited),
+  );
+  return found.kind === 'answer' && found.status === 200 && isCamelCaseSession(found.body);
 }
 
 function getSession(server: AdkServer, run: RunRequest, signal: AbortSignal): Promise<Exchange> {

@@ -148,6 +148,12 @@ export function parseSessionEvents(body: string): Parsed<AdkEvent[]> {
   return session.ok ? { ok: true, value: session.value.events ?? [] } : session;
 }
 
+/** Whether the body of `GET /apps/{app}/users/{user}/sessions/{session}` is a session in camelCase. */
+export function isCamelCaseSession(body: string): boolean {
+  const json = parseJson(body);
+  return json.ok && z.looseObject({ id: z.string(), appName: z.string() }).safeParse(json.value).success;
+}
+
 /** The names in the body of `GET /list-apps`: an array of strings, or of objects with a `name`; else none. */
 export function parseAppNames(body: string): string[] {
   const json = parseJson(body);

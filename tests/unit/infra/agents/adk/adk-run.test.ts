@@ -19,6 +19,7 @@ import {
   url,
   watchSessions,
 } from '../../../../support/adk-requests.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
 
 /** HttpAgentClient against the behaviour of real ADK servers (refs/adk_api.md): spelling, sessions, concurrent requests. */
 
@@ -265,6 +266,45 @@ describe('the context beside the text', () => {
       },
       camelBody.stateDelta,
     ]);
+  });
+
+  it('reaches a server that shows an existing session in camelCase with the first message', async () => {
+    nock(url)
+      .get(sessionPath)
+      .reply(200, { id: sessionId, appName: 'my_sample_agent', userId: 'u', state: {}, events: [] })
+      .post('/run', isCamel)
+      .times(2)
+      .reply(200, [anEvent('Hi')]);
+    const client = aClient({ readsSessionFirst: true });
+    expect((await client.sendMessage(url, aMessage({ id: 'A' }))).response).toBe('Hi');
+    expect((await client.sendMessage(url, aMessage({ id: 'B' }))).response).toBe('Hi');
+  });
+
+  it.each([
+    ['has no sessions', 404, 'Not found'],
+    ['shows none in camelCase', 200, { id: sessionId, app_name: 'my_sample_agent', events: [] }],
+    ['shows something else', 200, 'no JSON'],
+  ])('is not in the first message to a server that %s', async (_case, status, reply) => {
+    nock(url)
+      .get(sessionPath)
+      .reply(status, reply)
+      .post('/run', isSnake)
+      .reply(200, [anEvent('Hi')]);
+    const client = aClient({ readsSessionFirst: true });
+    expect((await client.sendMessage(url, aMessage())).response).toBe('Hi');
+  });
+
+  it('does not wait long for a server that never shows the session', async () => {
+    const clock = new FakeClock();
+    nock(url)
+      .get(sessionPath)
+      .reply(never)
+      .post('/run', isSnake)
+      .reply(200, [anEvent('Hi')]);
+    const sent = aClient({ clock, readsSessionFirst: true, timeout: 4_000 }).sendMessage(url, aMessage());
+    await expect.poll(() => clock.sleeping).toBe(2);
+    await clock.advanceMs(1_000);
+    expect((await sent).response).toBe('Hi');
   });
 
   it('reaches a server that accepts both spellings from the second message on', async () => {
