@@ -6,7 +6,7 @@ import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import { run } from './command.ts';
-import { Composed, NODES } from './composed.ts';
+import { Composed, documented, NODES } from './composed.ts';
 import { HostGateway } from './host-gateway.ts';
 
 /** Longer than any step on a slow machine. */
@@ -149,6 +149,15 @@ describe('docker-compose.yml with its three nodes', () => {
       'Echo: who is there',
       'Echo: still there',
     ]);
+  });
+
+  it('is backed up and restored by the documented commands', async () => {
+    await composed.shell(documented('pg_dump'));
+    await composed.sql('DELETE FROM route');
+    const live = emulator.waitFor('live', undefined, LIMIT.timeout);
+    await composed.shell(documented('pg_restore'));
+    await live;
+    await ask('after the restore');
   });
 
   it('shows its secrets nowhere and logs JSON', async () => {

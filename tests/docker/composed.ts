@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { codeBlocksOf, readDocument } from '../support/documents.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { dockerJson, run } from './command.ts';
 import { type Certificate, makeCertificate } from './host-gateway.ts';
@@ -19,12 +19,16 @@ export interface Inspected {
   State: { Status: string; ExitCode: number; Health?: { Status: string } };
 }
 
-/** docker-compose.yml with a project name, an image name and secrets for the test. */
+/** The block of docs/operations.md that contains a text. */
+export function documented(text: string): string {
+  const block = codeBlocksOf(readDocument('docs/operations.md')).find(({ code }) => code.includes(text));
+  if (!block) throw new Error(`docs/operations.md has no block with "${text}"`);
+  return block.code;
+}
+
+/** docker-compose.yml with a project name, an image name and, made by the documented commands, secrets. */
 export class Composed {
   readonly folder: string;
-  readonly apiKey = randomBytes(16).toString('hex');
-  readonly password = randomBytes(16).toString('hex');
-  readonly dataKey = randomBytes(32).toString('base64');
   readonly certificate: Certificate;
   readonly #compose: readonly [string, ...string[]];
   readonly #project = `wa2ai-test-${process.pid}`;
@@ -33,16 +37,30 @@ export class Composed {
     this.folder = folder;
     this.certificate = certificate;
     this.#compose = compose;
-    mkdirSync(join(folder, 'secrets'), { mode: 0o700 });
-    const secrets = { api_key: this.apiKey, postgres_password: this.password, data_key: this.dataKey };
-    for (const [name, secret] of Object.entries(secrets))
-      writeFileSync(join(folder, 'secrets', name), `${secret}\n`, { mode: 0o644 });
+  }
+
+  get apiKey(): string {
+    return this.#secret('api_key');
+  }
+
+  get password(): string {
+    return this.#secret('postgres_password');
+  }
+
+  get dataKey(): string {
+    return this.#secret('data_key');
+  }
+
+  #secret(name: string): string {
+    return readFileSync(join(this.folder, 'secrets', name), 'utf8').trim();
   }
 
   /** @throws when there is no Docker engine, no Compose or no openssl */
   static async prepare(): Promise<Composed> {
     await run('docker', ['version']);
     const folder = mkdtempSync(join(tmpdir(), 'wa2ai-docker-test-'));
+    const secrets = documented('openssl rand').replace(/^docker .*$/m, '');
+    await run('sh', ['-e', '-c', `umask 022\ncd '${folder}'\n${secrets}`]);
     return new Composed(folder, await makeCertificate(folder), await composeCommand());
   }
 
@@ -70,20 +88,33 @@ export class Composed {
 
   /** Runs Compose with the profile of three nodes. */
   compose(...args: string[]): Promise<string> {
-    const [program, ...first] = this.#compose;
+    const [program, ...first] = this.#command();
+    return run(program, [...first, ...args], this.#options());
+  }
+
+  /** Runs commands of the documentation; their `docker compose` is that of the test. */
+  shell(script: string): Promise<string> {
+    const compose = this.#command()
+      .map((argument) => `'${argument}'`)
+      .join(' ');
+    const lines = [`cd '${this.folder}'`, `docker() { shift; command ${compose} "$@"; }`, script];
+    return run('sh', ['-e', '-c', lines.join('\n')], this.#options());
+  }
+
+  #command(): [string, ...string[]] {
     const files = [join(repositoryRoot, 'docker-compose.yml'), join(this.folder, 'override.yml')];
-    return run(
-      program,
-      [
-        ...first,
-        ...files.flatMap((file) => ['-f', file]),
-        ...['--project-directory', this.folder, '-p', this.#project, '--profile', 'nodes', ...args],
-      ],
-      {
-        env: { PUBLISH_ADDRESS, DOCKER_BUILDKIT: process.env.DOCKER_BUILDKIT ?? '1' },
-        limitMs: BUILD_LIMIT_MS,
-      },
-    );
+    return [
+      ...this.#compose,
+      ...files.flatMap((file) => ['-f', file]),
+      ...['--project-directory', this.folder, '-p', this.#project, '--profile', 'nodes'],
+    ];
+  }
+
+  #options() {
+    return {
+      env: { PUBLISH_ADDRESS, DOCKER_BUILDKIT: process.env.DOCKER_BUILDKIT ?? '1' },
+      limitMs: BUILD_LIMIT_MS,
+    };
   }
 
   /** Id of the container of a service. */

@@ -10,15 +10,57 @@ import { MockAgent } from '../support/mock-agent.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { TestBed } from '../support/test-bed.ts';
 
+function blocksOf(wanted: 'sh' | 'bash') {
+  return documents().flatMap(({ path, text }) =>
+    codeBlocksOf(text)
+      .filter(({ language }) => language === wanted)
+      .map(({ info, code }, index) => ({ name: `${path}, block ${index + 1}`, info, code })),
+  );
+}
+
 /**
  * The commands in the documentation. A block "```sh run=201,200" is run by `sh`; each of its `curl` commands must get the
- * status at its position, and each command must end with exit code 0. Blocks of other languages (`bash`) are not run.
+ * status at its position, and each command must end with exit code 0.
  */
-const blocks = documents().flatMap(({ path, text }) =>
-  codeBlocksOf(text)
-    .filter(({ language }) => language === 'sh')
-    .map(({ info, code }, index) => ({ name: `${path}, block ${index + 1}`, info, code })),
-);
+const blocks = blocksOf('sh');
+
+/** Blocks of language `bash` that start a program which runs until it is stopped. `as`: the same on a free port. */
+const PROGRAMS = [
+  { code: 'npm start', as: 'npm start', ready: /wa2ai is ready/ },
+  {
+    code: 'node examples/adk-agent/agent.js --name my_sample_agent',
+    as: 'node examples/adk-agent/agent.js --name my_sample_agent --port 0',
+    ready: /listens on http/,
+  },
+  {
+    code: 'PORT=8081 node examples/abi-agent/server.js',
+    as: 'PORT=0 node examples/abi-agent/server.js',
+    ready: /listens on port \d/,
+  },
+  {
+    code: 'node tests/fixtures/abi-mock-agent.js 8080',
+    as: 'node tests/fixtures/abi-mock-agent.js 0',
+    ready: /listening on http/,
+  },
+];
+
+const DOCKER = 'tests/docker/compose.test.ts runs it';
+
+/** The other blocks of language `bash` by their first command, and why they are not run here. */
+const NOT_HERE: Record<string, string> = {
+  'mkdir -m 700 secrets': DOCKER,
+  'docker compose exec -T postgres pg_dump -U wa2ai -Fc wa2ai > wa2ai.dump': DOCKER,
+  'docker compose --profile nodes stop wa2ai wa2ai-2 wa2ai-3': DOCKER,
+  'npm run demo': 'tests/e2e/demo.test.ts runs it',
+  'npm run demo -- --keep': 'tests/e2e/demo.test.ts runs it and types messages',
+  'npm ci && npm run build':
+    'it downloads every package; the image, which tests/docker runs, is built in the same way',
+  'git pull && npm start': 'there is no newer version to get',
+  'adk api_server --port 8000': "it is Google's program",
+};
+
+/** The first command of a block, without a comment. */
+const firstCommandOf = (code: string) => code.split('\n')[0]?.replace(/ +#.*/, '').trim() ?? '';
 
 /** The phone number in the examples; this person writes. */
 const PERSON = '5493777239922';
@@ -100,6 +142,40 @@ async function runBlock(code: string) {
   return { exitCode, output, answers };
 }
 
+/** Starts a program in the repository's folder; rejects with its output when it ends before it is ready. */
+async function startUntil(command: string, ready: RegExp): Promise<void> {
+  const child = spawn('sh', ['-c', command], {
+    cwd: repositoryRoot,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      WA2AI_PORT: '0',
+      WA2AI_DATA_DIR: join(folder, 'data'),
+      WA2AI_WHATSAPP_WS_URL: bed.emulator.url,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own, to end the shell and what it started.
+    detached: true,
+  });
+  const closed = once(child, 'close');
+  let output = '';
+  const started = new Promise<void>((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+        if (ready.test(output)) resolve();
+      });
+    }
+  });
+  const ended = closed.then(() => {
+    throw new Error(`"${command}" ended before it was ready:\n${output}`);
+  });
+  ended.catch(() => undefined);
+  await Promise.race([started, ended]);
+  process.kill(-(child.pid ?? 0), 'SIGTERM');
+  await closed;
+}
+
 describe('the commands in the documentation', () => {
   it('exist', () => {
     expect(blocks.length).toBeGreaterThan(8);
@@ -116,6 +192,18 @@ describe('the commands in the documentation', () => {
     ).toEqual(statuses);
     const created = answers.find(({ status }) => status === 201);
     routeId = created ? (JSON.parse(created.body).data.id ?? routeId) : routeId;
+  });
+
+  it.each(PROGRAMS)('start a program: $code', async ({ as, ready }) => {
+    await startUntil(as, ready);
+  });
+
+  it('are run, or are on the list of those that are not, with the reason', () => {
+    const bash = blocksOf('bash').map(({ code }) =>
+      PROGRAMS.some((program) => program.code === code.trim()) ? code.trim() : firstCommandOf(code),
+    );
+    const listed = [...PROGRAMS.map(({ code }) => code), ...Object.keys(NOT_HERE)];
+    expect([...new Set(bash)].sort()).toEqual(listed.sort());
   });
 
   it('result in a reply in the chat', async () => {

@@ -91,7 +91,8 @@ export function checkBaileys(library: object = installed): void {
 }
 
 /**
- * Checks the parts of a socket, and removes Baileys' own listener of message stanzas.
+ * Checks the parts of a socket, and removes Baileys' own listener of message stanzas. Workaround:
+ * refs/baileys-workarounds.md.
  * @returns the listener
  * @throws {UnsupportedBaileysError} the installed Baileys differs from the supported one; nothing was removed
  */

@@ -7,7 +7,7 @@ const FROM_LIBSIGNAL = /[\\/]libsignal[\\/]/;
 /**
  * Suppresses libsignal's console output: it prints whole sessions, with private keys, each time that one opens, closes
  * or cannot decrypt. Only its calls, recognised by the stack, are suppressed and counted. Install before the first
- * socket; guards may be stacked and are removed in reverse order.
+ * socket; guards may be stacked and are removed in reverse order. Workaround: refs/baileys-workarounds.md.
  * @returns removes the guard
  */
 export function guardConsole(log: Logger): () => void {

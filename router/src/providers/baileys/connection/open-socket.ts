@@ -52,7 +52,7 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
       },
       makeSignalRepository: ({ creds, keys }, logger, ask) => {
         // Baileys' own transactions would serialize all sends of the account and defer their writes. Signal's writes are
-        // units of steps already, and the others are single writes.
+        // units of steps already, and the others are single writes. Workaround: refs/baileys-workarounds.md.
         Object.assign(keys, { transaction: <T>(work: () => Promise<T>) => work() });
         signal = createAccountSignal(auth.steps, creds, logger, ask, memory.withoutLid);
         return signal.repository;

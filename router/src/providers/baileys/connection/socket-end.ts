@@ -48,7 +48,10 @@ export interface SocketEndOptions {
   onBreakable(breakOff: (disconnect: Disconnect) => void): void;
 }
 
-/** Resolves when the socket is closed, hangs or is refused, or when `signal` aborts. Never rejects. */
+/**
+ * Resolves when the socket is closed, hangs or is refused, or when `signal` aborts. Never rejects. Workaround:
+ * refs/baileys-workarounds.md.
+ */
 export function untilSocketEnds(socket: ManagedSocket, options: SocketEndOptions): Promise<Ended> {
   const { signal, clock, isLinked, onOpen, onBreakable } = options;
   return new Promise((resolve) => {

@@ -23,6 +23,7 @@ export interface SocketHandlers {
 
 /**
  * Listens to one socket. Receipts and acks are read from the WebSocket client, where Baileys does not buffer them.
+ * Workaround: refs/baileys-workarounds.md.
  * @returns removes all listeners
  */
 export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers): () => void {

@@ -4,7 +4,7 @@ import type { GroupCommit } from '../signal/group-commit.ts';
 /**
  * Delays each write to a socket until everything that was appended before it is durable: receipts, acks, retry requests
  * and replies. So no code path can acknowledge or send what is not stored. When the commit fails, or the account must
- * not be used any more, the socket is destroyed and no delayed write is sent.
+ * not be used any more, the socket is destroyed and no delayed write is sent. Workaround: refs/baileys-workarounds.md.
  * @param socket the one of the WebSocket's `upgrade` event; its `write` and `end` are replaced
  * @param mayUse called for each write, immediately before it
  */

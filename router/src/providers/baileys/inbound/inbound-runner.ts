@@ -16,13 +16,7 @@ import { atMost } from '../bounded-cache.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountSignal } from '../signal/signal-repository.ts';
 import { CoreDelivery, type CoreDeliveryOptions } from './core-delivery.ts';
-import {
-  type InboundEffect,
-  type InboundEvent,
-  type InboundStanza,
-  InboundState,
-  inbound,
-} from './inbound.ts';
+import { type InboundEffect, type InboundEvent, type InboundStanza, InboundState } from './inbound.ts';
 import {
   chatAddressesOf,
   chatJidOf,
@@ -79,7 +73,7 @@ export interface InboundConnection {
 }
 
 /**
- * Performs the effects of `inbound` for one account: decryption as Signal steps, receipts and retry requests over the
+ * Performs the effects of `InboundState` for one account: decryption as Signal steps, receipts and retry requests over the
  * socket, delivery to core, and the journal. The account has one, for all its connections.
  */
 export class InboundRunner {
@@ -261,16 +255,15 @@ export class InboundRunner {
   /** Handles one event at a time: an effect may cause the next event synchronously. */
   #event(event: InboundEvent<Stanza, Content>): void {
     this.#events.push(event);
-    // A commit may end in the async context of other work: its effects must not run in that context.
+    // A commit may end in the async context of other work: its effects must not run in that context. Workaround:
+    // refs/baileys-workarounds.md.
     if (!this.#isHandling) this.#context.runInAsyncScope(() => this.#handleEvents());
   }
 
   #handleEvents(): void {
     this.#isHandling = true;
     for (let next = this.#events.shift(); next; next = this.#events.shift()) {
-      const { state, effects } = inbound(this.#state, next);
-      this.#state = state;
-      for (const effect of effects) this.#perform(effect);
+      for (const effect of this.#state.handle(next)) this.#perform(effect);
     }
     this.#isHandling = false;
     this.#onProgress?.();

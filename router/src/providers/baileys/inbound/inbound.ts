@@ -1,6 +1,7 @@
 /**
- * The inbound messages of one account as a pure state machine: events in, effects out, no clock, no I/O, no randomness.
- * `InboundRunner` performs the effects; the property tests and the simulation run the same function with a fake Signal.
+ * The inbound messages of one account as a deterministic state machine: events in, effects out, no clock, no I/O, no
+ * randomness. The state changes in place.
+ * `InboundRunner` performs the effects; the property tests and the simulation run the same class with a fake Signal.
  *
  * | State of a message | Event | Next | Effect |
  * | --- | --- | --- | --- |
@@ -30,7 +31,7 @@ export interface InboundStanza {
   readonly isOffline: boolean;
 }
 
-/** A message that arrived before another one of its chat and is not decrypted. */
+/** A message that arrived before another one of its chat and is not in the journal. */
 export interface Earlier {
   key: string;
   order: bigint;
@@ -82,8 +83,8 @@ type EventOf<S extends InboundStanza, C, T> = Extract<InboundEvent<S, C>, { type
 
 export type InboundEffect<S extends InboundStanza, C> =
   /**
-   * One at a time; ends with `read` or `not-read`. Without `isContent` the message was read before: the stanza is
-   * decrypted only to advance the ratchet, and its text is not written to the journal.
+   * One at a time; ends with `read` or `not-read`. Without `isContent` the journal or core has the message: the stanza
+   * is decrypted only to advance the ratchet, and its text is not written to the journal.
    */
   | { type: 'decrypt'; stanza: S; order: bigint; behind: Earlier[]; isContent: boolean }
   /** Delivery receipts. */
@@ -160,18 +161,7 @@ interface Arrival<S, C> {
   connection: number;
 }
 
-/**
- * Applies one event. Changes `state` in place: use the returned state. The same events give the same effects. Start the
- * effects before the next event.
- */
-export function inbound<S extends InboundStanza, C>(
-  state: InboundState<S, C>,
-  event: InboundEvent<S, C>,
-): { state: InboundState<S, C>; effects: InboundEffect<S, C>[] } {
-  return { state, effects: state.handle(event) };
-}
-
-/** The state of an account's inbound messages. Only `inbound` changes it. */
+/** The state of an account's inbound messages. */
 export class InboundState<S extends InboundStanza, C> {
   readonly #limits: InboundLimits;
   #effects: InboundEffect<S, C>[] = [];
@@ -227,7 +217,7 @@ export class InboundState<S extends InboundStanza, C> {
     return open;
   }
 
-  /** Use `inbound`. */
+  /** Applies one event. The same events give the same effects. Start the effects before the next event. */
   handle(event: InboundEvent<S, C>): InboundEffect<S, C>[] {
     this.#apply(event);
     this.#decryptNext();
@@ -441,7 +431,7 @@ export class InboundState<S extends InboundStanza, C> {
         stanza,
         order: message.order,
         behind,
-        isContent: !isRead(message),
+        isContent: !isRead(message) || isInMemoryOnly(message),
       });
     }
   }
@@ -511,6 +501,7 @@ export class InboundState<S extends InboundStanza, C> {
     const firstOpen = this.#committing.findIndex((arrival) => arrival.unit > this.#durable);
     const done = this.#committing.splice(0, firstOpen < 0 ? this.#committing.length : firstOpen);
     for (const { message, stanza } of done) {
+      if (isInMemoryOnly(message)) message.hash = stanza.hash;
       if (message.state !== 'committing' || message.hash !== stanza.hash) continue;
       if (message.content === undefined) {
         this.#leave(message, 'done');
@@ -771,7 +762,13 @@ function isRead<S, C>({ state }: Message<S, C>): boolean {
   return state === 'committing' || state === 'ready' || state === 'delivering' || state === 'done';
 }
 
+/** Its content came without a stanza, so the journal does not have it, and core does not have it yet. */
+function isInMemoryOnly<S, C>({ state, hash }: Message<S, C>): boolean {
+  return hash === undefined && (state === 'ready' || state === 'delivering');
+}
+
 function behindOf<S, C>(chat: Chat<S, C>, order: bigint): Earlier[] {
-  const behind = chat.slots.filter((message) => message.order < order && !isRead(message));
+  const isBehind = (message: Message<S, C>) => !isRead(message) || isInMemoryOnly(message);
+  const behind = chat.slots.filter((message) => message.order < order && isBehind(message));
   return behind.slice(0, MAX_BEHIND).map(({ key, order }) => ({ key, order }));
 }

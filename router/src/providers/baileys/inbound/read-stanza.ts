@@ -290,7 +290,7 @@ export async function readJournalEntry(
   return { stanza, order: entry.stanzaOrder, message: reading.message, behind };
 }
 
-/** A Signal repository for parts that are plaintexts already. */
+/** A Signal repository for parts that are plaintexts already. Workaround: refs/baileys-workarounds.md. */
 const PLAINTEXTS = {
   lidMapping: { getLIDForPN: async () => null, storeLIDPNMappings: async () => undefined },
   migrateSession: async () => undefined,

@@ -73,7 +73,8 @@ async function write(
 
 /**
  * Baileys records which members have the group key before it writes the message with the key. After a failed send some
- * members may not have it, so the next message contains it for all members again.
+ * members may not have it, so the next message contains it for all members again. Workaround:
+ * refs/baileys-workarounds.md.
  */
 function forgetKeyRecipients(group: string, { authState }: WASocket): void {
   // If this fails too, members without the key request the message again.

@@ -2,7 +2,6 @@ import { jidDecode, type LIDMapping, type SignalRepositoryWithLIDStore } from '@
 import type { SignalSteps } from './signal-steps.ts';
 
 type MappingStore = SignalRepositoryWithLIDStore['lidMapping'];
-type QueryLids = (phoneJids: string[]) => Promise<LIDMapping[] | undefined>;
 
 /** Numbers without a LID at WhatsApp, cached so that not every message queries WhatsApp. */
 export interface NumbersWithoutLid {
@@ -11,63 +10,30 @@ export interface NumbersWithoutLid {
 }
 
 export interface LidMappingsOptions {
-  /** Baileys' store; it does not query WhatsApp. */
-  stored: MappingStore;
   steps: SignalSteps;
   /** Stores that a number and a LID are one person; called in a step. */
   learn(pair: LIDMapping): Promise<void>;
-  queryWhatsApp: QueryLids | undefined;
+  queryWhatsApp: ((phoneJids: string[]) => Promise<LIDMapping[] | undefined>) | undefined;
   withoutLid: NumbersWithoutLid;
 }
 
 /**
  * The pairs of number and LID that are one person, for Baileys outside of Signal steps. Each call that learns pairs is
  * a separate step; WhatsApp is queried for unknown numbers outside of steps.
+ * @param stored Baileys' store, which does not query WhatsApp; it has the methods that only read
  */
-export class LidMappings {
-  readonly #options: LidMappingsOptions;
+export function lidMappingsOver(stored: MappingStore, options: LidMappingsOptions): MappingStore {
+  const { steps, learn, queryWhatsApp, withoutLid } = options;
 
-  constructor(options: LidMappingsOptions) {
-    this.#options = options;
-  }
-
-  async storeLIDPNMappings(pairs: LIDMapping[]): Promise<void> {
-    const { steps, learn } = this.#options;
+  const storeLIDPNMappings = async (pairs: LIDMapping[]): Promise<void> => {
     if (pairs.length === 0) return;
     await steps.step(async () => {
       for (const pair of pairs) await learn(pair);
     });
-  }
-
-  async getLIDForPN(phoneJid: string): Promise<string | null> {
-    return (await this.getLIDsForPNs([phoneJid]))?.[0]?.lid ?? null;
-  }
-
-  async getLIDsForPNs(phoneJids: string[]): Promise<LIDMapping[] | null> {
-    const { stored } = this.#options;
-    const known = (await stored.getLIDsForPNs(phoneJids)) ?? [];
-    const unknown = phoneJids.filter((jid) => !known.some((mapping) => mapping.pn === jid));
-    const learned = await this.#queryFor(unknown);
-    const found = learned ? ((await stored.getLIDsForPNs(unknown)) ?? []) : [];
-    const all = [...known, ...found];
-    return all.length > 0 ? all : null;
-  }
-
-  getPNForLID(lid: string): Promise<string | null> {
-    return this.#options.stored.getPNForLID(lid);
-  }
-
-  getPNsForLIDs(lids: string[]): Promise<LIDMapping[] | null> {
-    return this.#options.stored.getPNsForLIDs(lids);
-  }
-
-  close(): void {
-    this.#options.stored.close();
-  }
+  };
 
   /** @returns whether anything was learned */
-  async #queryFor(phoneJids: readonly string[]): Promise<boolean> {
-    const { queryWhatsApp, withoutLid } = this.#options;
+  const queryFor = async (phoneJids: readonly string[]): Promise<boolean> => {
     const users = new Set(phoneJids.map((jid) => jidDecode(jid)?.user).filter((user) => user !== undefined));
     const jids = [...users].map((user) => `${user}@s.whatsapp.net`).filter((jid) => !withoutLid.has(jid));
     if (!queryWhatsApp || jids.length === 0) return false;
@@ -80,7 +46,19 @@ export class LidMappings {
     }
     const answered = new Set(found.map((mapping) => jidDecode(mapping.pn)?.user));
     for (const jid of jids) if (!answered.has(jidDecode(jid)?.user)) withoutLid.add(jid);
-    await this.storeLIDPNMappings(found);
+    await storeLIDPNMappings(found);
     return found.length > 0;
-  }
+  };
+
+  const getLIDsForPNs = async (phoneJids: string[]): Promise<LIDMapping[] | null> => {
+    const known = (await stored.getLIDsForPNs(phoneJids)) ?? [];
+    const unknown = phoneJids.filter((jid) => !known.some((mapping) => mapping.pn === jid));
+    const found = (await queryFor(unknown)) ? ((await stored.getLIDsForPNs(unknown)) ?? []) : [];
+    const all = [...known, ...found];
+    return all.length > 0 ? all : null;
+  };
+
+  const getLIDForPN = async (phoneJid: string) => (await getLIDsForPNs([phoneJid]))?.[0]?.lid ?? null;
+
+  return Object.assign(Object.create(stored), { storeLIDPNMappings, getLIDsForPNs, getLIDForPN });
 }

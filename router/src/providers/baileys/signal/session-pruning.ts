@@ -14,7 +14,8 @@ interface StoredChain {
 /**
  * Removes receiving chains that can decrypt nothing more (no chain key, no message keys) from a serialised libsignal
  * session, in place. libsignal does not remove them: each change of direction leaves about 100 bytes, and every message
- * copies all of them. A value of another shape is not changed.
+ * copies all of them. A value of another shape is not changed. Workaround:
+ * refs/baileys-workarounds.md.
  */
 export function pruneSession(session: unknown): void {
   const entries = field(session, '_sessions');

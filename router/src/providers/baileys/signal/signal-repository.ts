@@ -6,7 +6,7 @@ import {
   type SignalRepositoryWithLIDStore,
   type SocketConfig,
 } from '@whiskeysockets/baileys';
-import { LidMappings, type NumbersWithoutLid } from './lid-mappings.ts';
+import { lidMappingsOver, type NumbersWithoutLid } from './lid-mappings.ts';
 import type { SignalSteps } from './signal-steps.ts';
 import { trySignalSessions } from './try-signal-sessions.ts';
 import type { Unit } from './unit.ts';
@@ -31,7 +31,10 @@ export interface AccountSignal {
   learn(pair: LIDMapping): Promise<void>;
 }
 
-/** Makes Signal over the account's steps; it replaces the repository of Baileys (`makeSignalRepository`). */
+/**
+ * Makes Signal over the account's steps; it replaces the repository of Baileys (`makeSignalRepository`). Workaround:
+ * refs/baileys-workarounds.md.
+ */
 export function createAccountSignal(
   steps: SignalSteps,
   creds: SignalAuthState['creds'],
@@ -61,11 +64,9 @@ export function createAccountSignal(
     }
   };
 
-  const lidMapping = new LidMappings({ stored: inner.lidMapping, steps, learn, queryWhatsApp, withoutLid });
-
   const repository: SignalRepositoryWithLIDStore = {
     ...inner,
-    lidMapping: lidMapping as unknown as SignalRepositoryWithLIDStore['lidMapping'],
+    lidMapping: lidMappingsOver(inner.lidMapping, { steps, learn, queryWhatsApp, withoutLid }),
     decryptMessage: (options) => steps.step(() => inner.decryptMessage(options)),
     decryptGroupMessage: (options) => steps.step(() => inner.decryptGroupMessage(options)),
     encryptMessage: (options) => steps.step(() => inner.encryptMessage(options)),

@@ -12,7 +12,7 @@ interface StoredSession {
  *
  * libsignal attempts them in this order too, but stores the changes of failed attempts: an attempt advances the ratchet
  * of a session that the message does not belong to, and that session can decrypt nothing afterwards.
- * Run in a Signal step: a failure leaves the record unchanged.
+ * Run in a Signal step: a failure leaves the record unchanged. Workaround: refs/baileys-workarounds.md.
  * @param decrypt decrypts with the stored record of the address, and stores the advanced ratchet in it
  * @throws the error of the most recently used session
  */

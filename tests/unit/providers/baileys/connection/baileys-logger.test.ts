@@ -43,7 +43,7 @@ describe('the log of Baileys', () => {
       baileysMessage,
       error: undefined,
       waMessageId: undefined,
-      chat: undefined,
+      jidHash: undefined,
     });
   });
 

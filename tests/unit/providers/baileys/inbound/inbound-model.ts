@@ -3,11 +3,13 @@ import {
   type InboundEvent,
   type InboundStanza,
   InboundState,
-  inbound,
 } from '../../../../../router/src/providers/baileys/inbound/inbound.ts';
 
-/** Kind of message: `corrupt` fails and is sent again on request, `lost` fails and is never sent again. */
-export type Kind = 'plain' | 'corrupt' | 'lost' | 'key-only';
+/**
+ * Kind of message: `corrupt` fails and is sent again on request, `lost` fails and is never sent again. Baileys handles and
+ * acknowledges `unavailable`, which has no ciphertext and may come from the phone, and `foreign`, which it reads at once.
+ */
+export type Kind = 'plain' | 'corrupt' | 'lost' | 'key-only' | 'unavailable' | 'foreign';
 
 interface Stanza extends InboundStanza {
   kind: Kind;
@@ -23,6 +25,8 @@ type Effect = InboundEffect<Stanza, string>;
 
 const LIMITS = { maxBytes: 60_000, maxUnstored: 4 };
 const RESEND_TICKS = 5;
+/** Content of Baileys is acknowledged, so it cannot be dropped: a fixed small estimate, as the runner's. */
+const CONTENT_BYTES = 100;
 
 /** Violated promises. */
 export class BrokenPromise extends Error {}
@@ -64,6 +68,17 @@ export class InboundModel {
   readonly #late = new Set<string>();
   /** Failed messages of an earlier process, with the messages known to be behind them. */
   readonly #knownBehind = new Map<string, Set<string>>();
+  /** Messages whose content the account's phone may send. */
+  #atPhone: Stanza[] = [];
+  /** Keys of messages in this process' memory alone: they came without a stanza that wa2ai decrypts. */
+  readonly #inMemory = new Set<string>();
+  readonly #byBaileys = new Set<string>();
+  /** Keys of messages that were not acknowledged when the buffer was full. */
+  readonly #overflowed = new Set<string>();
+  /** Keys of messages that may be lost: only in the memory of a process that ended, or not received before the unlink. */
+  readonly #mayBeLost = new Set<string>();
+  /** Keys of messages that core rejected. */
+  readonly #rejected = new Set<string>();
   /** Recently acknowledged: the receipt may be lost with the connection. */
   #justAcknowledged: Stanza[] = [];
   /** Refused stanzas whose refusal waits in the write gate; it is lost with the connection. */
@@ -120,8 +135,88 @@ export class InboundModel {
     }
     if (!next) return;
     this.#cursor = next.serial;
+    if (next.kind === 'unavailable' || next.kind === 'foreign') {
+      this.#drop(next);
+      if (next.kind === 'foreign') this.#content(next);
+      else this.#announce(next);
+      return;
+    }
     this.#awaited.delete(next.key);
     this.#give({ type: 'stanza', stanza: { ...next, isOffline: !this.#isOfflineOver } });
+  }
+
+  #announce(stanza: Stanza): void {
+    this.#atPhone.push(stanza);
+    if (!this.#awaited.has(stanza.key)) this.#awaited.set(stanza.key, this.#tick);
+    this.#give({ type: 'announced', key: stanza.key, chat: stanza.chat });
+  }
+
+  /** Baileys has the content of a message. */
+  #content(stanza: Stanza): void {
+    this.#awaited.delete(stanza.key);
+    this.#inMemory.add(stanza.key);
+    this.#byBaileys.add(stanza.key);
+    this.#give({
+      type: 'content',
+      stanza: { ...stanza, hash: '' },
+      content: stanza.key,
+      bytes: CONTENT_BYTES,
+    });
+  }
+
+  /** @param hasContent the phone sends the content of a message that cannot be decrypted; otherwise it has none */
+  phone(pick: number, hasContent: boolean): void {
+    const unread = this.#sent.filter(({ key }) => this.#failed.has(key) && !this.#mayBeLost.has(key));
+    const known = [...this.#atPhone, ...unread];
+    const stanza = known[pick % Math.max(1, known.length)];
+    // The phone's answer is queued at WhatsApp behind the messages before it.
+    const isBehind = !this.#isOfflineOver || this.#queue.some(({ serial }) => serial > this.#cursor);
+    if (!this.#isOpen || !stanza || isBehind) return;
+    if (!hasContent) {
+      this.#give({ type: 'missing', stanza: { ...stanza, hash: '' } });
+      return;
+    }
+    this.#atPhone = this.#atPhone.filter(({ key }) => key !== stanza.key);
+    this.#content(stanza);
+  }
+
+  /** The link ends: WhatsApp and the phone deliver nothing again. */
+  unlink(): void {
+    this.close();
+    for (const { key } of [...this.#queue, ...this.#asked, ...this.#atPhone]) {
+      this.#mayBeLost.add(key);
+      this.#late.add(key);
+    }
+    for (const key of this.#failed) this.#mayBeLost.add(key);
+    for (const key of this.#awaited.keys()) this.#late.add(key);
+    this.#queue = [];
+    this.#asked = [];
+    this.#atPhone = [];
+    this.#give({ type: 'unlinked' });
+  }
+
+  /** The service stops: core stores some of the messages that were delivered to it. */
+  stop(stored: number): void {
+    this.close();
+    this.#give({ type: 'stopping' });
+    for (let ended = 0; this.#delivering.length > 0; ended += 1) {
+      if (ended < stored % 4) this.store(0);
+      else {
+        const [effect] = this.#delivering.splice(0, 1);
+        if (effect) this.#give({ type: 'not-delivered', key: effect.key });
+      }
+      if (ended > 1_000) throw new BrokenPromise('the stop never ends');
+    }
+    this.crash();
+  }
+
+  /** Core rejects a message permanently. */
+  reject(pick: number): void {
+    const [effect] = this.#delivering.splice(pick % Math.max(1, this.#delivering.length), 1);
+    if (!effect) return;
+    this.#rejected.add(effect.key);
+    this.#late.add(effect.key);
+    this.#give({ type: 'delivered', key: effect.key, isStored: false });
   }
 
   /** An unacknowledged stanza arrives again over the same connection. */
@@ -226,9 +321,10 @@ export class InboundModel {
     this.#isOpen = false;
     this.#justAcknowledged = [];
     this.#refusals = [];
-    const isRead = (key: string) =>
-      this.inbox.includes(key) || [...this.#journal.values()].some(({ stanza }) => stanza.key === key);
-    for (const key of this.#failed) {
+    const isRead = (key: string) => this.inbox.includes(key) || this.#isJournalled(key);
+    for (const key of this.#inMemory) if (!isRead(key)) this.#mayBeLost.add(key);
+    this.#inMemory.clear();
+    for (const key of [...this.#failed, ...this.#atPhone.map((stanza) => stanza.key)]) {
       if (isRead(key)) continue;
       this.#keepBehind(key);
       this.#awaited.set(key, this.#tick);
@@ -246,6 +342,10 @@ export class InboundModel {
       const { key, bytes } = stanza;
       this.#give({ type: 'journalled', stanza, order, behind, content: key, bytes });
     }
+  }
+
+  #isJournalled(key: string): boolean {
+    return [...this.#journal.values()].some(({ stanza }) => stanza.key === key);
   }
 
   #keepBehind(key: string): void {
@@ -274,6 +374,7 @@ export class InboundModel {
         if (step > 10_000) throw new BrokenPromise('it never ends');
       }
       this.resend();
+      for (const _ of [...this.#atPhone]) this.phone(0, true);
       this.tick();
     }
     this.#check();
@@ -284,8 +385,10 @@ export class InboundModel {
     if (this.#state.openSlots > 0) throw new BrokenPromise('a chat waits for ever');
     if (this.#state.bytes > 0) throw new BrokenPromise(`${this.#state.bytes} bytes are left`);
     for (const { key, kind } of this.#sent) {
-      const isIn = this.inbox.includes(key);
-      if ((kind === 'plain' || kind === 'corrupt') && !isIn) throw new BrokenPromise(`${key} is lost`);
+      if (this.#mayBeLost.has(key)) continue;
+      const isRejected = this.#rejected.has(key);
+      const isIn = this.inbox.includes(key) || isRejected;
+      if (kind !== 'lost' && kind !== 'key-only' && !isIn) throw new BrokenPromise(`${key} is lost`);
       if (kind === 'lost' && !this.undecryptable.has(key) && !isIn) {
         // A crash loses the requests; WhatsApp has the refusal.
         if (!this.#failed.has(key)) throw new BrokenPromise(`${key} has no record`);
@@ -295,6 +398,8 @@ export class InboundModel {
     for (const [index, later] of this.#sent.entries()) {
       for (const earlier of this.#sent.slice(0, index)) {
         if (earlier.chat !== later.chat || this.#late.has(earlier.key)) continue;
+        // Baileys has acknowledged its content, so it is not dropped with the earlier stanzas of its chat.
+        if (this.#overflowed.has(earlier.key) && this.#byBaileys.has(later.key)) continue;
         if (!(this.#knownBehind.get(earlier.key)?.has(later.key) ?? true)) continue;
         const [first, second] = [position.get(earlier.key), position.get(later.key)];
         if (first === undefined || second === undefined || first < second) continue;
@@ -304,9 +409,9 @@ export class InboundModel {
   }
 
   #give(event: InboundEvent<Stanza, string>): void {
-    const { state, effects } = inbound(this.#state, event);
-    this.#state = state;
-    if (state.bytes > 2 * LIMITS.maxBytes) throw new BrokenPromise(`${state.bytes} bytes in memory`);
+    const effects = this.#state.handle(event);
+    const { bytes } = this.#state;
+    if (bytes > 2 * LIMITS.maxBytes) throw new BrokenPromise(`${bytes} bytes in memory`);
     let isEnding = false;
     for (const effect of effects) {
       if (effect.type === 'disconnect') isEnding = true;
@@ -315,6 +420,7 @@ export class InboundModel {
     if (!isEnding) return;
     // The buffer is full of messages that wait for these.
     for (const key of this.#failed) this.#late.add(key);
+    for (const { key } of this.#queue) this.#overflowed.add(key);
     this.close();
   }
 
@@ -340,6 +446,7 @@ export class InboundModel {
         break;
       case 'undecryptable':
         this.undecryptable.add(effect.stanza.key);
+        this.#late.add(effect.stanza.key);
         break;
       case 'forget':
         for (const hash of effect.hashes) this.#forget(hash);
@@ -351,12 +458,17 @@ export class InboundModel {
     if (!this.#isOpen) throw new BrokenPromise('a receipt over a closed connection');
     if (!this.#durable.has(stanza.hash))
       throw new BrokenPromise(`receipt of ${stanza.key} before its commit`);
+    const { key, kind } = stanza;
+    const isStored = [...this.inbox, ...this.#rejected].includes(key) || this.#isJournalled(key);
+    if (kind === 'plain' && !isStored) throw new BrokenPromise(`receipt of ${key}, which is only in memory`);
     this.#drop(stanza);
   }
 
   #refused(stanza: Stanza): void {
     const isKnown = [...this.#read].some((hash) => hash.startsWith(`${stanza.key}/`));
-    if (!isKnown) throw new BrokenPromise(`${stanza.key} is refused and was never read`);
+    // A stanza that failed was refused with the retry request.
+    if (!isKnown && !this.#failed.has(stanza.key))
+      throw new BrokenPromise(`${stanza.key} is refused and was never read`);
     // The write gate: a refusal is sent when all earlier units are durable.
     if (this.#units.length > 0) this.#refusals.push(stanza);
     else this.#drop(stanza);
@@ -366,14 +478,17 @@ export class InboundModel {
     const chatOf = (key: string) => this.#sent.find((stanza) => stanza.key === key)?.chat;
     const isBusy = this.#delivering.some((other) => chatOf(other.key) === chatOf(effect.key));
     if (isBusy) throw new BrokenPromise(`two messages of ${chatOf(effect.key)} at a time`);
-    const isDurable = [...this.#journal.values()].some(({ stanza }) => stanza.key === effect.key);
-    if (!isDurable) throw new BrokenPromise(`${effect.key} is delivered before its commit`);
+    if (!this.#isJournalled(effect.key) && !this.#inMemory.has(effect.key))
+      throw new BrokenPromise(`${effect.key} is delivered before its commit`);
     this.#delivering.push(effect);
   }
 
   #forget(hash: string): void {
     const row = this.#journal.get(hash);
-    if (row && !this.inbox.includes(row.stanza.key))
+    const hasOther = [...this.#journal.values()].some(
+      (one) => one !== row && one.stanza.key === row?.stanza.key,
+    );
+    if (row && !hasOther && !this.inbox.includes(row.stanza.key))
       throw new BrokenPromise(`${row.stanza.key} is forgotten`);
     this.#journal.delete(hash);
   }

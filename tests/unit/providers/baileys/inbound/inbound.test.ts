@@ -4,13 +4,23 @@ import {
   type InboundEvent,
   type InboundStanza,
   InboundState,
-  inbound,
 } from '../../../../../router/src/providers/baileys/inbound/inbound.ts';
+import { runs } from '../../../../support/property-runs.ts';
 import { InboundModel, type Kind } from './inbound-model.ts';
 
 type Step = readonly [name: keyof typeof STEPS, n: number, isSo: boolean];
 
-const KINDS: Kind[] = ['plain', 'plain', 'plain', 'plain', 'corrupt', 'lost', 'key-only'];
+const KINDS: Kind[] = [
+  'plain',
+  'plain',
+  'plain',
+  'plain',
+  'corrupt',
+  'lost',
+  'key-only',
+  'unavailable',
+  'foreign',
+];
 const CHATS = 3;
 
 /** Events with their weights. */
@@ -28,13 +38,18 @@ const STEPS = {
   failDecrypt: 1,
   failCommit: 1,
   crash: 1,
+  phone: 2,
+  reject: 1,
+  stop: 1,
+  unlink: 1,
 };
 
 function run(model: InboundModel, [name, n, isSo]: Step, maxBytes: number): void {
   if (name === 'write') {
     const kind = KINDS[n % KINDS.length] ?? 'plain';
     model.write(n % CHATS, kind, 1 + ((n * 7_919) % maxBytes));
-  } else if (name === 'store' || name === 'repeat') model[name](n);
+  } else if (name === 'store' || name === 'repeat' || name === 'reject' || name === 'stop') model[name](n);
+  else if (name === 'phone') model.phone(n, isSo);
   else if (name === 'close' || name === 'failCommit') model[name](isSo);
   else model[name]();
 }
@@ -75,7 +90,7 @@ const OVERFLOW_AND_FAILED_COMMIT: Step[] = (
   ] as const
 ).map(([name, n]) => [name, n, false]);
 
-function checkProperty(maxBytes: number, numRuns: number): void {
+function checkProperty(maxBytes: number): void {
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 150, size: 'max' }), (sequence) => {
       const model = new InboundModel();
@@ -83,24 +98,24 @@ function checkProperty(maxBytes: number, numRuns: number): void {
       for (const step of sequence) run(model, step, maxBytes);
       model.settle();
     }),
-    { numRuns, examples: [[OVERFLOW_AND_FAILED_COMMIT]] },
+    { ...runs(2_000), examples: [[OVERFLOW_AND_FAILED_COMMIT]] },
   );
 }
 
 describe('inbound messages under any sequence of events', () => {
   it('are acknowledged after their commit, delivered in order, and stored once', () => {
-    checkProperty(500, 2_000);
+    checkProperty(500);
   });
 
   it('stay within the memory limit in a storm, and are not lost', () => {
-    checkProperty(20_000, 2_000);
+    checkProperty(20_000);
   });
 });
 
 /** A reducer with one connection; the test supplies the events. */
 function byHand() {
   const state = new InboundState<InboundStanza, string>(0n);
-  const give = (event: InboundEvent<InboundStanza, string>) => inbound(state, event).effects;
+  const give = (event: InboundEvent<InboundStanza, string>) => state.handle(event);
   const stanza = (key: string, chat = 'c'): InboundStanza => ({
     key,
     chat,
@@ -180,6 +195,28 @@ describe('a chat', () => {
       { type: 'decrypt', stanza: { key: 'b0' } },
     ]);
   });
+});
+
+it('journals a message whose content came from the phone before its stanza is acknowledged', () => {
+  const { give, stanza, read, ticks } = byHand();
+  const message = stanza('A');
+  give({ type: 'stanza', stanza: message });
+  give({ type: 'not-read', stanza: message, why: 'failed' });
+  give({ type: 'content', stanza: { ...message, hash: '' }, content: 'A', bytes: 10 });
+  const again = { ...message, hash: 'another' };
+  expect(give({ type: 'stanza', stanza: again })).toMatchObject([{ type: 'decrypt', isContent: true }]);
+  read(again, 1);
+  expect(give({ type: 'committed', unit: 1 })).toMatchObject([{ type: 'receipts' }]);
+  give({ type: 'delivered', key: 'A', isStored: true });
+  expect(ticks(5)).toEqual([{ type: 'forget', hashes: ['another'] }]);
+});
+
+it('names an earlier message that is only in memory in the journal row of a later one', () => {
+  const { give, stanza } = byHand();
+  give({ type: 'content', stanza: { ...stanza('A'), hash: '' }, content: 'A', bytes: 10 });
+  expect(give({ type: 'stanza', stanza: stanza('B') })).toMatchObject([
+    { type: 'decrypt', behind: [{ key: 'A', order: 1n }] },
+  ]);
 });
 
 describe('a journal row', () => {

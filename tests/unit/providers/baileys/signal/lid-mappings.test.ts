@@ -1,6 +1,6 @@
 import type { LIDMapping, SignalRepositoryWithLIDStore } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
-import { LidMappings } from '../../../../../router/src/providers/baileys/signal/lid-mappings.ts';
+import { lidMappingsOver } from '../../../../../router/src/providers/baileys/signal/lid-mappings.ts';
 import type { SignalSteps } from '../../../../../router/src/providers/baileys/signal/signal-steps.ts';
 
 const ANA = '34600000002@s.whatsapp.net';
@@ -11,11 +11,12 @@ function setup(answer: (jids: string[]) => Promise<LIDMapping[] | undefined>) {
   const known = new Map<string, string>();
   const asked: string[][] = [];
   let steps = 0;
-  const mappings = new LidMappings({
-    stored: {
-      getLIDsForPNs: async (jids: string[]) =>
-        jids.filter((pn) => known.has(pn)).map((pn) => ({ pn, lid: known.get(pn) })),
-    } as unknown as SignalRepositoryWithLIDStore['lidMapping'],
+  const stored = {
+    getLIDsForPNs: async (jids: string[]) =>
+      jids.filter((pn) => known.has(pn)).map((pn) => ({ pn, lid: known.get(pn) })),
+    getPNForLID: async (lid: string) => [...known].find((pair) => pair[1] === lid)?.[0] ?? null,
+  } as unknown as SignalRepositoryWithLIDStore['lidMapping'];
+  const mappings = lidMappingsOver(stored, {
     steps: {
       step: (work: () => Promise<unknown>) => {
         steps += 1;
@@ -34,7 +35,7 @@ function setup(answer: (jids: string[]) => Promise<LIDMapping[] | undefined>) {
   return { mappings, asked, steps: () => steps };
 }
 
-describe('LidMappings', () => {
+describe('lidMappingsOver', () => {
   it('queries an unknown number once', async () => {
     const { mappings, asked } = setup(async () => [{ pn: ANA, lid: ANA_LID }]);
     expect(await mappings.getLIDForPN(ANA)).toBe(ANA_LID);
@@ -69,5 +70,6 @@ describe('LidMappings', () => {
     await mappings.storeLIDPNMappings([{ pn: ANA, lid: ANA_LID }]);
     expect(steps()).toBe(1);
     expect(await mappings.getLIDForPN(ANA)).toBe(ANA_LID);
+    expect(await mappings.getPNForLID(ANA_LID)).toBe(ANA);
   });
 });
