@@ -2,9 +2,9 @@
 // .env.example, docs/settings.md, and the tables in the pages about routes and agents. Counts the lines of the main path
 // in docs/architecture.md.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { envExample, settingsPage } from '../dist/router/src/config/config-docs.js';
 import { agentKinds } from '../dist/router/src/infra/agents/agent-kinds.js';
-import { PAGES_WITH_TABLES, withRouteTables } from '../dist/router/src/infra/faces/rest/route-docs.js';
+import { envExample, settingsPage } from '../dist/tests/support/config-docs.js';
+import { PAGES_WITH_TABLES, withRouteTables } from '../dist/tests/support/route-docs.js';
 
 const at = (path) => new URL(`../${path}`, import.meta.url);
 writeFileSync(at('.env.example'), envExample());

@@ -13,6 +13,9 @@ import {
   findFunction,
 } from '../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import type { AbiValue } from '../../router/src/infra/agents/abi/codec/abi-type.ts';
+import { Manifests } from '../../router/src/infra/agents/abi/input/manifests.ts';
+import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
+import { holdingClock } from '../../router/src/infra/clock/system-clock.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { quantile } from './statistics.ts';
 
@@ -97,7 +100,14 @@ function perSecond(work: () => void): number {
 /** Alternating calls of one agent, so that both sides run under the same load. */
 async function roundTrips(): Promise<void> {
   const { child, url } = await startAgent();
-  const client = new AbiAgentClient({ abi: { functions: signatures } });
+  const transport = new AgentTransport();
+  const manifests = new Manifests(holdingClock, transport);
+  const client = new AbiAgentClient({
+    abi: { functions: signatures },
+    clock: holdingClock,
+    transport,
+    manifests,
+  });
   const message: IncomingMessage = {
     id: '3EB0ABC',
     from: '34600111222@s.whatsapp.net',

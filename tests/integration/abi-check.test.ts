@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAbi } from '../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import { AgentProbe } from '../../router/src/infra/agents/abi/toolkit/agent-probe.ts';
 import { checkAgent } from '../../router/src/infra/agents/abi/toolkit/check-agent.ts';
+import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { specificationFunctions } from '../fixtures/abi-echo-types.js';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
@@ -119,7 +120,7 @@ const cases: Array<[string, Spoil, string[]]> = [
 describe('the check of an agent', () => {
   it.each(cases)('that has %s reports this defect only', async (_name, spoil, expected) => {
     const { isConforming, results } = await checkAgent(
-      new AgentProbe(await spoiled(spoil)),
+      new AgentProbe(await spoiled(spoil), { timeoutMs: 30_000, transport: new AgentTransport() }),
       await createAbi(specificationFunctions),
     );
     const failed = results.filter(({ result }) => result === 'fail').map(({ check }) => check);

@@ -4,10 +4,18 @@ import {
   AgentTimeoutError,
   AgentUnavailableError,
 } from '../../router/src/core/errors.ts';
-import { AbiAgentClient } from '../../router/src/infra/agents/abi/abi-agent-client.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
-import { abiFailure, abiFunctions, askAbi, saying, serverOf, tlsServerOf, vitalik } from '../support/abi.ts';
+import {
+  abiClientWith,
+  abiFailure,
+  abiFunctions,
+  askAbi,
+  saying,
+  serverOf,
+  tlsServerOf,
+  vitalik,
+} from '../support/abi.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { recordingLog } from '../support/quiet-log.ts';
 
@@ -149,7 +157,7 @@ describe('an agent that fails', () => {
     });
     const silent = await serverOf(() => isAsked());
     const clock = new FakeClock();
-    const patient = new AbiAgentClient({ abi: { functions: abiFunctions }, clock });
+    const patient = abiClientWith({ abi: { functions: abiFunctions }, clock });
     const asked = patient.sendMessage(silent.url, saying('/greet A')).catch((error: unknown) => error);
     await arrival;
     await clock.advanceMs(29_999);
@@ -224,7 +232,7 @@ describe('an agent that fails', () => {
 
   it('never puts the text of a person into the log', async () => {
     const log = recordingLog();
-    const talkative = new AbiAgentClient({ abi: { functions: abiFunctions }, log });
+    const talkative = abiClientWith({ abi: { functions: abiFunctions }, log });
     await talkative.sendMessage(mock.url, saying('/greet Alice in Wonderland'));
     await talkative.sendMessage(mock.url, saying('/greet'));
     expect(JSON.stringify(log.lines)).not.toMatch(/Wonderland|34600111222/);

@@ -4,8 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Wa2aiError } from '../../router/src/core/errors.ts';
 import type { IncomingMessage } from '../../router/src/core/models.ts';
-import { AbiAgentClient } from '../../router/src/infra/agents/abi/abi-agent-client.ts';
+import {
+  AbiAgentClient,
+  type AbiAgentClientConfig,
+} from '../../router/src/infra/agents/abi/abi-agent-client.ts';
 import type { AbiSettings } from '../../router/src/infra/agents/abi/abi-settings.ts';
+import { Manifests } from '../../router/src/infra/agents/abi/input/manifests.ts';
+import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
+import { holdingClock } from '../../router/src/infra/clock/system-clock.ts';
 import { echoFunctions, specificationFunctions } from '../fixtures/abi-echo-types.js';
 import { makeTestCertificate } from '../whatsapp-emulator/certificate.ts';
 
@@ -84,7 +90,15 @@ export function saying(text: string, more: Partial<IncomingMessage> = {}): Incom
 
 /** A client that knows `abiFunctions`, unless others are given. */
 export function abiClient(config: Partial<AbiSettings> = {}, timeoutMs = 5_000): AbiAgentClient {
-  return new AbiAgentClient({ abi: { functions: abiFunctions, ...config }, timeoutMs });
+  return abiClientWith({ abi: { functions: abiFunctions, ...config }, timeoutMs });
+}
+
+/** A client with its own transport and cache of manifests, unless others are given. */
+export function abiClientWith(
+  config: Pick<AbiAgentClientConfig, 'abi'> & Partial<AbiAgentClientConfig>,
+): AbiAgentClient {
+  const { clock = holdingClock, transport = new AgentTransport() } = config;
+  return new AbiAgentClient({ manifests: new Manifests(clock, transport), ...config, clock, transport });
 }
 
 /** The reply to a text. */

@@ -132,7 +132,10 @@ async function connectAccount(
   const provider = whatsApp.create({ ...deps, fence, outbox, events, log });
   const delivery = new ReplyDelivery({
     outbox,
-    provider: observedProvider(faults.provider(provider), deps.metrics.observeSent),
+    provider: observedProvider(provider, (sender) => {
+      faults.pass('after-socket-write');
+      deps.metrics.observeSent(sender);
+    }),
     fence,
     log: deps.log.child({ mod: 'delivery', accountId }),
     ackTimeoutMs: config.ackTimeoutMs,

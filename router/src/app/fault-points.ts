@@ -1,38 +1,8 @@
+import type { FaultPlan, FaultPoint } from '../config/fault-plan.ts';
 import type { AgentClient, AgentClients } from '../core/agent-client.ts';
-import type { ChatProvider, ProviderEvents } from '../core/ports/chat-provider.ts';
+import type { ProviderEvents } from '../core/ports/chat-provider.ts';
 import type { Inbox } from '../core/ports/inbox.ts';
 import type { KeyStore } from '../core/ports/key-store.ts';
-
-/**
- * Points in the processing of a message at which a crash test can end the process, in their order:
- *
- * - `after-decrypt` the plaintext is known, neither it nor the ratchet's step is stored
- * - `after-journal` both are stored, no delivery receipt is sent
- * - `after-receipt` the delivery receipt is written
- * - `after-inbox-commit` the inbox has the message, its turn is not started
- * - `in-agent-call` the request was sent, the agent has not answered
- * - `after-outbox-write` the reply is stored, nothing is sent
- * - `after-socket-write` the reply's bytes are written, its row does not say so
- * - `before-ack-recorded` WhatsApp's ack came, its row does not say so
- */
-export const FAULT_POINTS = [
-  'after-decrypt',
-  'after-journal',
-  'after-receipt',
-  'after-inbox-commit',
-  'in-agent-call',
-  'after-outbox-write',
-  'after-socket-write',
-  'before-ack-recorded',
-] as const;
-
-export type FaultPoint = (typeof FAULT_POINTS)[number];
-
-/** The process ends when it reaches `point` for the `pass`-th time, counted from 1. */
-export interface FaultPlan {
-  point: FaultPoint;
-  pass: number;
-}
 
 /** How long after the request `in-agent-call` ends the process, in milliseconds. */
 const ASKED_FOR_MS = 5;
@@ -94,15 +64,6 @@ export class FaultPoints {
           return client.sendMessage(...ask);
         };
         return this.#wrapped(client, { sendMessage });
-      },
-    });
-  }
-
-  provider(inner: ChatProvider): ChatProvider {
-    return this.#wrapped(inner, {
-      send: async (...reply) => {
-        await inner.send(...reply);
-        this.pass('after-socket-write');
       },
     });
   }

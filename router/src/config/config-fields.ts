@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FAULT_POINTS, type FaultPlan, type FaultPoint } from '../app/fault-points.ts';
+import { FAULT_POINTS, type FaultPlan, type FaultPoint } from './fault-plan.ts';
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
 

@@ -26,8 +26,9 @@ export class ConfigError extends Wa2aiError {
 /** Shortest admin key that is accepted; `openssl rand -hex 16` gives twice that. */
 export const MIN_API_KEY_CHARS = 16;
 
-const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-const NAME_SENTENCE = 'must be 1 to 64 letters, digits, dots, dashes or underscores';
+/** Name of an account or a node. */
+export const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+export const NAME_SENTENCE = 'must be 1 to 64 letters, digits, dots, dashes or underscores';
 
 /** Variables that most installations look at first. */
 const service = group('Service', {
@@ -223,7 +224,7 @@ const tests = group('Tests', {
 
 /**
  * Every environment variable of the service, by name. Its docstrings are the `describe` texts: `.env.example` and
- * docs/settings.md are written from them (config-docs.ts). Empty variables count as not set.
+ * docs/settings.md are written from them (tests/support/config-docs.ts). Empty variables count as not set.
  */
 export const envSchema = z.object({
   ...service,

@@ -60,11 +60,6 @@ export class CircuitBreakers {
     this.#onOpened = onOpened;
   }
 
-  /** Endpoints whose circuit is open or probing. */
-  get openCount(): number {
-    return [...this.#circuits.values()].filter((circuit) => circuit.kind !== 'closed').length;
-  }
-
   /** Whether an attempt at this endpoint is allowed; `record` follows an allowed one that sent a request. */
   admit(endpoint: string, settings: CircuitSettings, nowMs: number): boolean {
     const { isAdmitted, circuit } = admit(this.#circuits.get(endpoint) ?? CLOSED, settings, nowMs);

@@ -28,7 +28,6 @@ describe('a circuit', () => {
     const breakers = new CircuitBreakers((endpoint) => opened.push(endpoint));
     for (let n = 0; n < 3; n++) expect(ask(breakers, 'failure', 0)).toBe(true);
     expect(opened).toEqual([agent]);
-    expect(breakers.openCount).toBe(1);
     expect(ask(breakers, 'success', 999)).toBe(false);
     expect(breakers.admit('http://other', settings, 999)).toBe(true);
   });
@@ -46,7 +45,7 @@ describe('a circuit', () => {
     breakers.record(agent, settings, 'success', 1_200);
     expect(ask(breakers, 'failure', 1_201)).toBe(true);
     expect(ask(breakers, 'failure', 1_202)).toBe(true);
-    expect(breakers.openCount).toBe(0);
+    expect(breakers.admit(agent, settings, 1_203)).toBe(true);
   });
 
   it('opens again at once when the probe fails', () => {
@@ -67,9 +66,11 @@ describe('a circuit', () => {
 
   it('remembers a bounded number of endpoints', () => {
     const breakers = new CircuitBreakers();
-    for (let n = 0; n < 5_000; n++)
-      breakers.record(`http://agent-${n}`, { failures: 1, openMs: 1 }, 'failure', 0);
-    expect(breakers.openCount).toBe(1_000);
+    const endpoints = Array.from({ length: 5_000 }, (_, n) => `http://agent-${n}`);
+    const once = { failures: 1, openMs: 1 };
+    for (const endpoint of endpoints) breakers.record(endpoint, once, 'failure', 0);
+    const open = endpoints.filter((endpoint) => !breakers.admit(endpoint, once, 0));
+    expect(open).toEqual(endpoints.slice(-1_000));
   });
 
   it('is never open for longer than openMs after the last failure, for any sequence', () => {

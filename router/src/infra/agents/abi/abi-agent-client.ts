@@ -4,10 +4,9 @@ import { type AgentResponse, type IncomingMessage, MAX_MEDIA_BYTES } from '../..
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { withLimit } from '../../../core/time-limit.ts';
-import { holdingClock } from '../../clock/system-clock.ts';
 import type { SettingsProblem } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
-import { AgentTransport } from '../transport/agent-transport.ts';
+import type { AgentTransport } from '../transport/agent-transport.ts';
 import type { Fetched } from '../transport/bounded-fetch.ts';
 import type { Redact } from '../transport/redaction.ts';
 import type { AbiSettings } from './abi-settings.ts';
@@ -17,7 +16,7 @@ import { type AbiFunction, encodeCall } from './codec/abi-signature.ts';
 import type { AbiValue } from './codec/abi-type.ts';
 import { callUrl, type Envelope, envelopeOf, requestBody } from './codec/abi-wire.ts';
 import { type Call, type Interpretation, interpret, only } from './input/abi-command.ts';
-import { Manifests } from './input/manifests.ts';
+import type { Manifests } from './input/manifests.ts';
 import { callRedactor, describeCall } from './output/call-report.ts';
 import { renderFile } from './output/file-output.ts';
 import { readOutputs } from './output/read-outputs.ts';
@@ -32,11 +31,10 @@ export interface AbiAgentClientConfig {
   /** Longest wait for one answer, in milliseconds, when `abi` names none. Default 30000. */
   timeoutMs?: number;
   log?: Logger;
-  clock?: Clock;
-  /** Cache of manifests. Clients that share one fetch an ABI behind a URL once. Default: a new cache. */
-  manifests?: Manifests;
-  /** Default: a new transport, which refuses cloud metadata addresses. */
-  transport?: AgentTransport;
+  clock: Clock;
+  /** Cache of manifests. Clients that share one fetch an ABI behind a URL once. */
+  manifests: Manifests;
+  transport: AgentTransport;
 }
 
 /** A call with everything that its request needs. */
@@ -72,9 +70,9 @@ export class AbiAgentClient implements AgentClient {
     this.#config = config.abi;
     this.#timeoutMs = config.abi.timeoutMs ?? config.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#log = config.log;
-    this.#clock = config.clock ?? holdingClock;
-    this.#transport = config.transport ?? new AgentTransport();
-    this.#manifests = config.manifests ?? new Manifests(this.#clock, this.#transport);
+    this.#clock = config.clock;
+    this.#transport = config.transport;
+    this.#manifests = config.manifests;
   }
 
   /**

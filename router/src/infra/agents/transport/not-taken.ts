@@ -1,5 +1,4 @@
 import { AgentUnavailableError } from '../../../core/errors.ts';
-import { retryAfterMs } from './retry-after.ts';
 
 /** The error for a status after which the agent has not run the request (429, 503; most likely 502); else undefined. */
 export function notTakenError(
@@ -14,4 +13,13 @@ export function notTakenError(
     isAway: true,
     mayHaveRun: status === 502,
   });
+}
+
+/** `Retry-After` in milliseconds from now; the header contains seconds or a date (RFC 9110). Undefined without a usable one. */
+export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
+  const value = headers.get('retry-after')?.trim();
+  if (!value) return undefined;
+  if (/^\d+$/.test(value)) return Number(value) * 1_000;
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { NAME_PATTERN, NAME_SENTENCE } from '../../../config/config.ts';
 import { ANY_CHANNEL, canonicalChannelId } from '../../../core/chat-id.ts';
 
 /** Fields that several resources share, each with its message for a wrong value. */
 
 export const accountIdField = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
+  .regex(NAME_PATTERN, NAME_SENTENCE)
   .describe("WhatsApp account. Default: the service's own (WA2AI_ACCOUNT_ID).");
 
 const A_CHAT = 'a phone number with its country code, a JID or a group id';

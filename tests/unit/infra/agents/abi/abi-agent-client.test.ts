@@ -6,7 +6,6 @@ import {
   MediaError,
 } from '../../../../../router/src/core/errors.ts';
 import { MAX_MEDIA_BYTES } from '../../../../../router/src/core/models.ts';
-import { AbiAgentClient } from '../../../../../router/src/infra/agents/abi/abi-agent-client.ts';
 import type { AbiSettings } from '../../../../../router/src/infra/agents/abi/abi-settings.ts';
 import { createAbi } from '../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import { viemParameter } from '../../../../../router/src/infra/agents/abi/codec/viem-codec.ts';
@@ -15,7 +14,7 @@ import type {
   Fetched,
   FetchOptions,
 } from '../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
-import { saying } from '../../../../support/abi.ts';
+import { abiClientWith, saying } from '../../../../support/abi.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 
@@ -82,7 +81,7 @@ function setup(settings: Partial<AbiSettings> = {}, ...replies: Reply[]) {
   const transport = new ScriptedTransport(replies);
   const clock = new FakeClock();
   const log = recordingLog();
-  const client = new AbiAgentClient({ abi: { functions, ...settings }, transport, clock, log });
+  const client = abiClientWith({ abi: { functions, ...settings }, transport, clock, log });
   const types = () => transport.requests.map(({ headers }) => headers.get('content-type'));
   return { client, clock, log, transport, types };
 }

@@ -1,4 +1,4 @@
-import { AgentTransport } from '../../transport/agent-transport.ts';
+import type { AgentTransport } from '../../transport/agent-transport.ts';
 import type { FaultKind } from '../../transport/bounded-fetch.ts';
 import { callUrl, type Envelope, envelopeOf, outputsIn, requestBody } from '../codec/abi-wire.ts';
 
@@ -20,14 +20,11 @@ export class AgentProbe {
   readonly #timeoutMs: number;
   readonly #transport: AgentTransport;
 
-  constructor(
-    url: string,
-    options: { envelope?: Envelope; timeoutMs?: number; transport?: AgentTransport } = {},
-  ) {
+  constructor(url: string, options: { envelope?: Envelope; timeoutMs: number; transport: AgentTransport }) {
     this.url = url;
     this.envelope = options.envelope ?? 'raw';
-    this.#timeoutMs = options.timeoutMs ?? 30_000;
-    this.#transport = options.transport ?? new AgentTransport();
+    this.#timeoutMs = options.timeoutMs;
+    this.#transport = options.transport;
   }
 
   /** Posts calldata in the envelope. */

@@ -8,6 +8,7 @@ import {
 } from '../../../../../../router/src/infra/agents/abi/toolkit/agent-probe.ts';
 import { testAgent } from '../../../../../../router/src/infra/agents/abi/toolkit/test-agent.ts';
 import { ToolkitError } from '../../../../../../router/src/infra/agents/agent-tools.ts';
+import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 
 const abi = await createAbi([
   'add(uint256 a, uint256 b) returns (uint256 sum)',
@@ -27,7 +28,7 @@ class ScriptedProbe extends AgentProbe {
   readonly #answer: Partial<ProbeAnswer>;
 
   constructor(answer: Partial<ProbeAnswer>, envelope: 'raw' | 'json' = 'raw') {
-    super('http://agent', { envelope });
+    super('http://agent', { envelope, timeoutMs: 1_000, transport: new AgentTransport() });
     this.#answer = answer;
   }
 

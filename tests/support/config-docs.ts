@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { envSchema } from './config.ts';
+import { envSchema } from '../../router/src/config/config.ts';
 
 interface VariableDoc {
   name: string;
