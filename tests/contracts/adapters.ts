@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
+import type { ChatHistory } from '../../router/src/core/ports/chat-history.ts';
 import type { DeadLetters } from '../../router/src/core/ports/dead-letters.ts';
 import type { ChatClaim, Inbox, Stored } from '../../router/src/core/ports/inbox.ts';
 import type { MessageLog } from '../../router/src/core/ports/message-log.ts';
@@ -11,11 +12,13 @@ import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import type { NewReply, TurnResult } from '../../router/src/core/turns/turn.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
 import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
+import { PostgresChatHistory } from '../../router/src/infra/storage/stores/postgres-chat-history.ts';
 import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postgres-dead-letters.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
+import { MemoryChatHistory } from '../doubles/memory-chat-history.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryInbox } from '../doubles/memory-inbox.ts';
 import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
@@ -31,6 +34,7 @@ export interface Stores {
   routes: RouteStore;
   log: MessageLog;
   deadLetters: DeadLetters;
+  history: ChatHistory;
   /** A valid lease of the account. */
   leaseOf(accountId: string): Promise<Lease>;
   close(): Promise<void>;
@@ -48,6 +52,7 @@ export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
         routes: new MemoryRouteStore(),
         log: new MemoryMessageLog(state),
         deadLetters: new MemoryDeadLetters(state),
+        history: new MemoryChatHistory(state),
         leaseOf: async (accountId) => ({ accountId, owner: NODE, epoch: 1n }),
         close: async () => undefined,
       };
@@ -64,6 +69,7 @@ export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
         routes: new PostgresRouteStore(postgres),
         log: new PostgresMessageLog(postgres),
         deadLetters: new PostgresDeadLetters(postgres),
+        history: new PostgresChatHistory(postgres),
         async leaseOf(accountId) {
           await new PostgresAccountStore(postgres).save(accountId, { state: 'starting' });
           const lease = await new PostgresAccountLeases(postgres, { owner: NODE, ttlMs: 60_000 }).acquire(
@@ -110,6 +116,9 @@ export function describeStores(title: string, define: (stores: Stores, name: str
         },
         get deadLetters() {
           return current().deadLetters;
+        },
+        get history() {
+          return current().history;
         },
         leaseOf: (accountId) => current().leaseOf(accountId),
         close: () => current().close(),

@@ -36,7 +36,7 @@ const VIEW: ClusterView = {
 /** The part on a fake clock, with one free account; `calls` is what it did, in order. */
 function setup(options: { hasOthers?: boolean; failStart?: boolean } = {}) {
   const clock = new FakeClock();
-  vi.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => clock.sleep(ms, signal));
+  vi.spyOn(systemClock, 'sleep').mockImplementation(async (ms, signal) => clock.sleep(ms, signal));
   const calls: string[] = [];
   vi.spyOn(ReplyDelivery.prototype, 'pollQueue').mockImplementation(() => void calls.push('poll'));
   vi.spyOn(ReplyDelivery.prototype, 'resendUnacknowledged').mockImplementation(async () => {

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeBlocksOf, readDocument } from '../../support/documents.ts';
+import { LanguageServer, type Place } from '../../support/language-server.ts';
 import { repositoryRoot } from '../../support/repository.ts';
 
 const page = readDocument('docs/architecture.md');
@@ -36,17 +37,20 @@ interface Step {
   file: string;
   /** Lines of the file; undefined where an earlier step has the same file. */
   lines: number | undefined;
+  /** Names of functions, or `Port.method`. */
   calls: string[];
 }
 
 /** The rows of the table of the main path. */
 function mainPath(): Step[] {
-  const rows = page.matchAll(/^\| \d+ \| `(\w+)` \| `(router\/src\/[^`]+)` \| (\d+|–) \|([^|]*)\|/gm);
+  const rows = page.matchAll(
+    /^\| \d+ \| `(\w+)` \| `((?:router\/src|prisma)\/[^`]+)` \| (\d+|–) \|([^|]*)\|/gm,
+  );
   return [...rows].map(([, name = '', file = '', lines = '', calls = '']) => ({
     name,
     file,
     lines: lines === '–' ? undefined : Number(lines),
-    calls: [...calls.matchAll(/`(\w+)`/g)].map(([, call = '']) => call),
+    calls: [...calls.matchAll(/`([\w.]+)`/g)].map(([, call = '']) => call),
   }));
 }
 
@@ -68,30 +72,129 @@ describe('docs/architecture.md', () => {
     });
     expect(missing).toEqual([]);
   });
+});
 
-  it('lists a main path whose steps exist and call the next one by name', () => {
-    const steps = mainPath();
-    expect(steps.length).toBeGreaterThan(5);
-    for (const { name, file, calls } of steps) {
-      const source = read(file);
-      const declared = new RegExp(`(?:function\\*?|class|const) ${name}\\b|^ +(?:async )?#?${name}[<(]`, 'm');
-      expect(source, `${name} in ${file}`).toMatch(declared);
-      for (const call of calls) {
-        expect(source, `${name} calls ${call}`).toMatch(new RegExp(`\\b${call}[<(]|new ${call}\\b`));
-        expect(
-          steps.some((step) => step.name === call),
-          `${call} is a step`,
-        ).toBe(true);
-      }
+/** Where a file calls or constructs something of this name. Its declarations are found too. */
+function callsIn(file: string, name: string): Place[] {
+  return read(file)
+    .split('\n')
+    .flatMap((text, line) =>
+      [...text.matchAll(new RegExp(`(?<![\\w#])${name}(?:<\\w+>)?\\(`, 'g'))].map(({ index }) => ({
+        file,
+        line,
+        character: index,
+      })),
+    );
+}
+
+const lineAt = ({ file, line }: Place) => read(file).split('\n')[line] ?? '';
+
+/** The name that is declared at a place. */
+const nameAt = (place: Place) => /^#?\w+/.exec(lineAt(place).slice(place.character))?.[0];
+
+/** The interface that the member at this place belongs to. */
+const interfaceAt = (place: Place) =>
+  read(place.file)
+    .split('\n')
+    .slice(0, place.line)
+    .findLast((line) => /^(?:export )?\w+ /.test(line))
+    ?.match(/^(?:export )?interface (\w+)/)?.[1];
+
+describe('The main path of docs/architecture.md', () => {
+  const steps = mainPath();
+  let server: LanguageServer;
+  beforeAll(async () => {
+    server = await LanguageServer.start();
+  }, 60_000);
+  afterAll(() => server.stop());
+
+  /** Whether a call in the file of one step leads to the function of another. */
+  async function leads(from: string, call: string, to: Step): Promise<boolean> {
+    const [port, name = ''] = call.includes('.') ? call.split('.') : [undefined, call];
+    for (const place of callsIn(from, name)) {
+      const declared = (await server.definitions(place)).filter((found) => nameAt(found) === name);
+      const isItself = declared.some(({ file, line }) => file === place.file && line === place.line);
+      if (isItself) continue;
+      if (!port && declared.some(({ file }) => file === to.file)) return true;
+      if (!port || !declared.some((found) => interfaceAt(found) === port)) continue;
+      const places = await server.implementations(place);
+      if (places.some((found) => found.file === to.file && nameAt(found) === name)) return true;
+    }
+    return false;
+  }
+
+  it('is read by this test', () => {
+    expect(steps.length).toBeGreaterThan(50);
+    expect(steps.filter(({ calls }) => calls.length > 0).length).toBeGreaterThan(25);
+  });
+
+  it('has in each file the function of its row', () => {
+    for (const { name, file } of steps) {
+      const declared = file.endsWith('.sql')
+        ? new RegExp(`FUNCTION ${name}\\(`)
+        : new RegExp(
+            `(?:function\\*?|class|const) ${name}\\b|^ +(?:async )?${name}(?:[<(]|: (?:async )?\\()`,
+            'm',
+          );
+      expect(read(file), `${name} in ${file}`).toMatch(declared);
     }
   });
 
-  it('gives the line counts of the main path within 25 %', () => {
-    const files = mainPath().filter(({ lines }) => lines !== undefined);
+  it.each(steps.flatMap((step, row) => step.calls.map((call) => ({ row: row + 1, step, call }))))(
+    'leads in row $row from $step.name with $call to the file of a later row',
+    async ({ call, step }) => {
+      const name = call.replace(/^\w+\./, '');
+      const targets = steps.slice(steps.indexOf(step) + 1).filter((other) => other.name === name);
+      const found: string[] = [];
+      for (const target of targets) {
+        const isReached = target.file.endsWith('.sql')
+          ? read(step.file).includes(`${name}(`)
+          : await leads(step.file, call, target);
+        if (isReached) found.push(target.file);
+      }
+      expect(found).not.toEqual([]);
+    },
+    60_000,
+  );
+
+  it('finds that a call leads elsewhere', async () => {
+    const step = (file: string) => ({ name: 'send', file, lines: 1, calls: [] });
+    const from = 'router/src/core/delivery/send-reply.ts';
+    const provider = 'router/src/providers/baileys/baileys-provider.ts';
+    expect(await leads(from, 'ChatProvider.send', step(provider))).toBe(true);
+    expect(await leads(from, 'send', step(provider))).toBe(false);
+    expect(await leads(from, 'AgentClient.send', step(provider))).toBe(false);
+    expect(
+      await leads(from, 'ChatProvider.send', step('router/src/providers/baileys/outbound/sender.ts')),
+    ).toBe(false);
+  });
+
+  it('gives the line counts within 25 %', () => {
+    const files = steps.filter(({ lines }) => lines !== undefined);
     expect(new Set(files.map(({ file }) => file)).size).toBe(files.length);
+    expect(new Set(steps.map(({ file }) => file)).size).toBe(files.length);
     for (const { file, lines = 0 } of files) {
       const actual = read(file).split('\n').length - 1;
       expect(Math.abs(actual - lines), `${file} has ${actual} lines`).toBeLessThanOrEqual(lines / 4 + 10);
     }
+  });
+
+  it('sums them up', () => {
+    const stated =
+      /Together: (\d+) files and about ([\d,]+) lines.*?of which (\d+) files and\s+([\d,]+) lines/s.exec(
+        page,
+      );
+    const [files = 0, lines = 0, inboundFiles = 0, inboundLines = 0] = (stated ?? [])
+      .slice(1)
+      .map((number) => Number(number.replace(',', '')));
+    const counted = steps.filter((step) => step.lines !== undefined);
+    const beforeCore = counted.slice(
+      0,
+      counted.findIndex(({ file }) => file.startsWith('router/src/core/')),
+    );
+    const sum = (rows: Step[]) => rows.reduce((total, row) => total + (row.lines ?? 0), 0);
+    expect([files, inboundFiles]).toEqual([counted.length, beforeCore.length]);
+    expect(Math.abs(lines - sum(counted))).toBeLessThan(100);
+    expect(Math.abs(inboundLines - sum(beforeCore))).toBeLessThan(100);
   });
 });

@@ -205,3 +205,26 @@ it('a new account is shown at once on the node that added it', async () => {
   expect(n1.accounts.get('new')).toMatchObject({ state: 'starting' });
   expect(await n1.accounts.create('sales')).toBe('known');
 });
+
+describe.each([5, -5])('a clock that is set by %i hours', (hours) => {
+  it('neither hides nor invents an unavailable database', async () => {
+    const clock = new FakeClock();
+    const accounts = new ClusterAccounts({
+      registry: new AccountRegistry(),
+      bus: new MemoryNodeHub().connect('n1'),
+      cluster: { addAccount: async () => 'known' },
+      newId: () => 'id',
+      clock,
+      storageTrouble: () => undefined,
+      viewLifetimeMs: 10_000,
+    });
+    accounts.seen({
+      nodes: [],
+      accounts: [{ accountId: 'a', record: { state: 'open' }, changedAtMs: 0, availability: 'free' }],
+    });
+    clock.jumpMs(hours * 3_600_000);
+    expect(accounts.get('a')?.state).toBe('starting');
+    await clock.advanceMs(10_001);
+    expect(accounts.get('a')).toMatchObject({ state: 'stopped', reason: expect.stringMatching(/database/) });
+  });
+});

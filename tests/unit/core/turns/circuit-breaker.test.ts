@@ -1,12 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { AgentUnavailableError } from '../../../../router/src/core/errors.ts';
+import { askAgent } from '../../../../router/src/core/turns/ask-agent.ts';
 import {
   admit,
   afterAttempt,
   CircuitBreakers,
   CLOSED,
 } from '../../../../router/src/core/turns/circuit-breaker.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { recordingLog } from '../../../support/quiet-log.ts';
 
+const HOUR_MS = 3_600_000;
 const settings = { failures: 3, openMs: 1_000 };
 const agent = 'http://agent:8000';
 
@@ -86,5 +91,50 @@ describe('a circuit', () => {
         expect(admit(circuit, settings, nowMs + settings.openMs).isAdmitted).toBe(true);
       }),
     );
+  });
+});
+
+describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jumpMs) => {
+  it('neither opens nor keeps open a circuit', async () => {
+    const clock = new FakeClock();
+    let asks = 0;
+    const ask = async () => {
+      const outcome = await askAgent(
+        {
+          clock,
+          log: recordingLog(),
+          policy: { attempts: 1, maxWaitMs: 0, backoffMs: () => 0 },
+          circuit: {
+            breakers,
+            endpoint: 'http://agent',
+            settings: { failures: 1, openMs: 60_000 },
+          },
+          attemptsBefore: 0,
+          countAttempt: async () => ({ stored: Promise.resolve() }),
+          stopping: new AbortController().signal,
+        },
+        {
+          sendMessage: async (_endpoint, _message, options) => {
+            await options?.beforeRequest?.();
+            asks += 1;
+            clock.jumpMs(jumpMs);
+            throw new AgentUnavailableError('away');
+          },
+        },
+        'http://agent',
+        { id: 'm', from: 'f', channelId: 'c', text: 't', timestamp: new Date(0) },
+      );
+      return outcome.agentMs;
+    };
+    const breakers = new CircuitBreakers();
+    expect(await ask()).toBe(0);
+    clock.jumpMs(jumpMs);
+    await ask();
+    await clock.advanceMs(59_999);
+    await ask();
+    expect(asks).toBe(1);
+    await clock.advanceMs(1);
+    await ask();
+    expect(asks).toBe(2);
   });
 });

@@ -1,0 +1,90 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createTasks } from '../../../router/src/app/tasks.ts';
+import { AccountRegistry } from '../../../router/src/core/cluster/account-registry.ts';
+import type { NodeMessage } from '../../../router/src/core/cluster/node-bus.ts';
+import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
+import { DbosTasks } from '../../../router/src/infra/engine/dbos-tasks.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { quietLog } from '../../support/quiet-log.ts';
+
+const MINUTE_MS = 60_000;
+
+/** The part on a fake clock; `resumed` is what each search for unfinished tasks was given. */
+function setup() {
+  const clock = new FakeClock();
+  vi.spyOn(systemClock, 'sleep').mockImplementation(async (ms, signal) => clock.sleep(ms, signal));
+  const resumed: Array<(nodeId: string) => boolean> = [];
+  const calls: string[] = [];
+  vi.spyOn(DbosTasks.prototype, 'resume').mockImplementation(async (isGone) => {
+    resumed.push(isGone);
+    await settle();
+    calls.push('resumed');
+  });
+  vi.spyOn(DbosTasks.prototype, 'stop').mockImplementation(async () => void calls.push('stopped'));
+  const placement = { isCoordinator: true, isExpired: (nodeId: string) => nodeId === 'dead' };
+  const published: NodeMessage[] = [];
+  const registry = new AccountRegistry();
+  const part = createTasks(
+    {
+      databaseUrl: 'postgres://127.0.0.1:1/none',
+      postgres: {},
+      nodeId: 'n1',
+      bus: { publish: (message: NodeMessage) => void published.push(message) },
+      placement,
+      registry,
+      accounts: {},
+      workers: {},
+    } as unknown as Parameters<typeof createTasks>[0],
+    quietLog,
+  );
+  const start = async () => {
+    await part.start();
+    onTestFinished(() => part.stop());
+  };
+  return { part, start, clock, resumed, calls, placement, published };
+}
+
+it('searches for unfinished tasks at the start without delaying it, then every minute', async () => {
+  const { start, clock, resumed, calls } = setup();
+  await start();
+  expect(calls).toEqual([]);
+  expect(resumed).toHaveLength(1);
+  await settle();
+  await clock.advanceMs(MINUTE_MS - 1);
+  expect(resumed).toHaveLength(1);
+  await clock.advanceMs(1);
+  await settle();
+  expect(resumed).toHaveLength(2);
+});
+
+it('takes over the tasks of dead nodes only, and only as the coordinator of the nodes', async () => {
+  const { start, resumed, placement } = setup();
+  await start();
+  const [isGone] = resumed;
+  expect([isGone?.('dead'), isGone?.('n2')]).toEqual([true, false]);
+  placement.isCoordinator = false;
+  expect(isGone?.('dead')).toBe(false);
+});
+
+it('ends a search before it disconnects, and searches no more', async () => {
+  const { part, clock, resumed, calls } = setup();
+  await part.start();
+  await part.stop();
+  expect(calls).toEqual(['resumed', 'stopped']);
+  await clock.advanceMs(10 * MINUTE_MS);
+  expect(resumed).toHaveLength(1);
+  expect(clock.sleeping).toBe(0);
+});
+
+it('can be stopped when it was not started', async () => {
+  const { part, calls } = setup();
+  await part.stop();
+  expect(calls).toEqual(['stopped']);
+});
+
+it('delivers a replayed reply through the node of its account', () => {
+  const { part, published } = setup();
+  const message = { accountId: 'elsewhere', to: '1@lid', waMessageId: '3EB0', text: 'hello' };
+  part.parts.replay.deliver({ outboxId: '1', chatId: '1', message });
+  expect(published).toEqual([{ kind: 'replies-queued', accountId: 'elsewhere' }]);
+});
