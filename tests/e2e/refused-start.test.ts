@@ -4,15 +4,20 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { asOwner, createRole, type DatabaseRole } from '../support/database-role.ts';
+import { repositoryRoot } from '../support/repository.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 
 /** Nothing listens there: these tests do not reach WhatsApp. */
 const NO_WHATSAPP = 'ws://127.0.0.1:9';
 
 /** Starts the service, which must end with code 1, and returns its sentence. */
-async function refusal(databaseUrl: string, env: Record<string, string> = {}): Promise<string> {
+async function refusal(
+  databaseUrl: string,
+  env: Record<string, string> = {},
+  main?: string,
+): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), 'wa2ai-refused-'));
-  const service = Wa2aiProcess.spawn({ whatsappWsUrl: NO_WHATSAPP, databaseUrl, dataDir, env });
+  const service = Wa2aiProcess.spawn({ whatsappWsUrl: NO_WHATSAPP, databaseUrl, dataDir, env, main });
   try {
     expect(await service.untilExit()).toBe(1);
   } finally {
@@ -125,7 +130,9 @@ describe('wa2ai refuses to start with one sentence', () => {
     const moduleUrl = (code: string) => `data:text/javascript;base64,${Buffer.from(code).toString('base64')}`;
     const register = `import { register } from 'node:module'; register('${moduleUrl(load)}');`;
     const env = { NODE_OPTIONS: `--import=${moduleUrl(register)}` };
-    expect(await refusal(database.url, env)).toMatch(
+    // the joined service contains Baileys; its modules load the installed one
+    const modules = join(repositoryRoot, 'dist/router/src/main.js');
+    expect(await refusal(database.url, env, modules)).toMatch(
       /^wa2ai: The installed version of @whiskeysockets\/baileys is not supported \(NACK_REASONS\.ParsingError is undefined/,
     );
   });

@@ -12,6 +12,9 @@ export const END_WITH_PARENT = [
   pathToFileURL(join(repositoryRoot, 'dist/tests/support/end-with-parent.js')).href,
 ];
 
+/** What libsignal prints of a session, with its private keys. */
+const SIGNAL_SESSION = /SessionEntry|^Closing (open )?session|privKey/;
+
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
 /** A JSON log line of the service. */
@@ -34,7 +37,7 @@ export interface Wa2aiOptions {
   /** Switches for Node itself, such as `--cpu-prof`. */
   nodeArgs?: string[];
   /** Another built service than this repository's. */
-  main?: string;
+  main?: string | undefined;
   /** The service ends when this process does, however it ends. Ctrl-C in the terminal reaches this process only. */
   endWithParent?: boolean;
 }
@@ -47,6 +50,7 @@ export class Wa2aiProcess {
   /** Everything the process wrote, for a test's failure message. */
   output = '';
   url = '';
+  #leaked: string | undefined;
 
   private constructor(child: ChildProcess) {
     this.#child = child;
@@ -142,10 +146,15 @@ export class Wa2aiProcess {
     return code;
   }
 
-  /** Ends the process and waits for its end; the default asks it to stop cleanly. */
+  /**
+   * Ends the process and waits for its end; the default asks it to stop cleanly.
+   * @throws when the process ever printed a Signal session
+   */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     this.#child.kill(signal);
-    return this.untilExit();
+    const code = await this.untilExit();
+    if (this.#leaked !== undefined) throw new Error(`wa2ai printed a Signal session: ${this.#leaked}`);
+    return code;
   }
 
   /** Calls the REST API; the body is parsed as JSON. */
@@ -183,6 +192,7 @@ export class Wa2aiProcess {
 
   #take(text: string): void {
     this.output += `${text}\n`;
+    if (SIGNAL_SESSION.test(text)) this.#leaked ??= text;
     let line: LogLine;
     try {
       line = JSON.parse(text);
