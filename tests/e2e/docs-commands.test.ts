@@ -154,7 +154,7 @@ async function startUntil(command: string, ready: RegExp): Promise<void> {
       WA2AI_WHATSAPP_WS_URL: bed.emulator.url,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own, to end the shell and what it started.
+    // A separate process group: the signal at the end reaches the shell and everything that it started.
     detached: true,
   });
   const closed = once(child, 'close');
