@@ -14,22 +14,11 @@ import type {
 import type { ClusterView } from '../../../router/src/core/ports/cluster.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { nodeView } from '../../support/node-view.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
 
 const VIEW: ClusterView = {
-  nodes: [
-    {
-      nodeId: 'n1',
-      host: '',
-      url: '',
-      version: '',
-      startedAtMs: 0,
-      seenAtMs: 0,
-      turns: 0,
-      isDraining: false,
-      isAlive: true,
-    },
-  ],
+  nodes: [nodeView('n1')],
   accounts: [{ accountId: 'main', record: { state: 'open' }, changedAtMs: 0, availability: 'free' }],
 };
 

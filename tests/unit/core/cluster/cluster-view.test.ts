@@ -4,9 +4,10 @@ import { ClusterAccounts } from '../../../../router/src/core/cluster/cluster-vie
 import type { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
 import { AlreadyLinkedError } from '../../../../router/src/core/errors.ts';
 import type { AccountStatus, ChatProvider } from '../../../../router/src/core/ports/chat-provider.ts';
-import type { AccountView, ClusterView, NodeView } from '../../../../router/src/core/ports/cluster.ts';
+import type { AccountView, ClusterView } from '../../../../router/src/core/ports/cluster.ts';
 import { MemoryNodeHub } from '../../../doubles/memory-node-hub.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { nodeView } from '../../../support/node-view.ts';
 
 const clock = new FakeClock();
 const statusOf = (accountId: string, change: Partial<AccountStatus> = {}): AccountStatus => ({
@@ -56,17 +57,6 @@ class HeldProvider implements Pick<ChatProvider, 'accountId' | 'status' | 'pair'
 }
 
 function viewOf(owners: Record<string, string | undefined>): ClusterView {
-  const nodeView = (nodeId: string): NodeView => ({
-    nodeId,
-    host: '',
-    url: '',
-    version: '',
-    startedAtMs: 0,
-    seenAtMs: 0,
-    turns: 0,
-    isDraining: false,
-    isAlive: true,
-  });
   const accounts = Object.entries(owners).map(
     ([accountId, nodeId]): AccountView => ({
       accountId,
@@ -76,7 +66,7 @@ function viewOf(owners: Record<string, string | undefined>): ClusterView {
       availability: nodeId ? 'owned' : 'free',
     }),
   );
-  return { nodes: ['n1', 'n2'].map(nodeView), accounts };
+  return { nodes: [nodeView('n1'), nodeView('n2')], accounts };
 }
 
 let n1: ReturnType<typeof node>;

@@ -5,6 +5,7 @@ import type { Fence } from '../../../../router/src/core/ports/account-lease.ts';
 import type { ClusterView } from '../../../../router/src/core/ports/cluster.ts';
 import { MemoryAccountLeases, MemoryLeaseState } from '../../../doubles/memory-account-lease.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { nodeView } from '../../../support/node-view.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 
 const TTL_MS = 15_000;
@@ -33,17 +34,9 @@ class TestCluster {
     return {
       nodes: [...this.nodes.values()]
         .filter(({ shown }) => shown > 0)
-        .map((node) => ({
-          nodeId: node.nodeId,
-          host: '',
-          url: '',
-          version: '',
-          startedAtMs: 0,
-          seenAtMs: 0,
-          turns: 0,
-          isDraining: node.isDraining,
-          isAlive: !this.state.gone.has(node.nodeId),
-        })),
+        .map(({ nodeId, isDraining }) =>
+          nodeView(nodeId, { isDraining, isAlive: !this.state.gone.has(nodeId) }),
+        ),
       accounts: this.accounts.map((accountId) => {
         const row = this.state.rows.get(accountId);
         const isFree = !row || row.owner === '' || row.untilMs <= this.state.nowMs;
