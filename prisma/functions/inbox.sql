@@ -241,6 +241,22 @@ BEGIN
     FROM outbox o WHERE o.message_id = p_message AND o.ordinal >= v_first ORDER BY o.ordinal;
 END $$;
 
+-- Releases the chat of a turn that ends in the same transaction, unless it has an unanswered message. Returns whether the
+-- claim is still valid. A chat whose lock is taken keeps its claim: a message may be stored now, and this transaction has
+-- locked a message, so it must not wait for a chat. `p_replies` only makes the statement end the turn first.
+CREATE OR REPLACE FUNCTION inbox_release(p_chat bigint, p_node text, p_epoch integer, p_replies bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM chat WHERE id = p_chat AND worker_node = p_node AND worker_epoch = p_epoch
+    FOR NO KEY UPDATE SKIP LOCKED;
+  IF FOUND THEN
+    UPDATE chat SET worker_node = NULL
+      WHERE id = p_chat AND NOT EXISTS (SELECT 1 FROM message WHERE chat_id = p_chat AND state = 'received');
+    RETURN NOT FOUND;
+  END IF;
+  RETURN EXISTS (SELECT 1 FROM chat WHERE id = p_chat AND worker_node = p_node AND worker_epoch = p_epoch);
+END $$;
+
 -- Dead-letters the oldest unanswered message of a chat with this claim, without reading its values: the row may be
 -- damaged. Returns its id, or NULL if there is none.
 CREATE OR REPLACE FUNCTION inbox_dead_letter_unreadable(

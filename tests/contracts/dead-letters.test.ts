@@ -147,7 +147,7 @@ describeStores('dead letters in $name', (stores) => {
     const sorry = aReply(accountId, to, 'Sorry.');
     const { letterId, messageId } = await deadMessage(person, { ...died, replies: [sorry] });
     await stores.deadLetters.replay(letterId, NODE);
-    const replies = await stores.inbox.finishTurn(messageId, answered([aReply(accountId, to, 'hello')]));
+    const { replies } = await stores.inbox.finishTurn(messageId, answered([aReply(accountId, to, 'hello')]));
     expect(replies.map((reply) => reply.message.text)).toEqual(['hello']);
     const stored = (await stores.log.message(messageId))?.replies.map((reply) => reply.text);
     expect(stored).toEqual(['Sorry.', 'hello']);

@@ -208,7 +208,11 @@ describe('the reply of a turn that its owner sends at once', () => {
     const { messageId } = await inbox.add(aMessage(account, aPerson()), NODE);
     if (isTaken) await takenByAnother();
     const reply = aReply(account, `${aPerson().phone}@s.whatsapp.net`);
-    const rows = await inbox.finishTurn(messageId, { state: 'answered', replies: [reply] }, fence);
+    const { replies: rows } = await inbox.finishTurn(
+      messageId,
+      { state: 'answered', replies: [reply] },
+      { lease: fence },
+    );
     expect(rows).toMatchObject([isTaken ? {} : { isSending: true }]);
     const stored = await postgres.query(
       sql`SELECT state FROM outbox WHERE wa_message_id = ${reply.waMessageId}`,

@@ -121,10 +121,9 @@ describeStores('one chat per person, in the inbox in $name', (stores) => {
     const younger = newClaimOf(await add({ lid }, { text: 'two' }));
     const turn = await stores.inbox.nextTurn(younger);
     await add({ phone, lid }, { text: 'three' });
-    const [queued] = await stores.inbox.finishTurn(
-      turn?.messageId ?? '',
-      answered([aReply(accountId, 'a@lid')]),
-    );
+    const {
+      replies: [queued],
+    } = await stores.inbox.finishTurn(turn?.messageId ?? '', answered([aReply(accountId, 'a@lid')]));
     expect(queued?.chatId).toBe(older.chatId);
     expect(await drain(stores.inbox, older)).toEqual(['one', 'three']);
   });

@@ -60,7 +60,9 @@ class Workers {
     }
     this.answeredTexts.push(turn.message.text);
     const reply = aReply(turn.accountId, turn.replyTo, turn.message.text);
-    expect(await this.#inbox.finishTurn(turn.messageId, answered([reply]))).toHaveLength(1);
+    const { replies, isClaimed } = await this.#inbox.finishTurn(turn.messageId, answered([reply]), { claim });
+    expect(replies).toHaveLength(1);
+    if (!isClaimed) this.end(claim);
   }
 
   async takeOver(claim: ChatClaim): Promise<void> {
@@ -173,7 +175,8 @@ describe.each(ADAPTERS)('inbox in $name, under any sequence of events', ({ name,
         if (!turn) return;
         seen[index]?.push(turn.message.text);
         const reply = aReply(accountId, turn.replyTo, turn.message.text);
-        await stores.inbox.finishTurn(turn.messageId, answered([reply]));
+        const end = await stores.inbox.finishTurn(turn.messageId, answered([reply]), { claim });
+        if (!end.isClaimed) return;
       }
     };
     const running: Array<Promise<void>> = [];

@@ -33,6 +33,37 @@ describe('concurrent calls for one chat, in the inbox in PostgreSQL', () => {
     expect((await turn)?.message.text).toBe('second');
   });
 
+  it('do not release a chat with the end of a turn while a message is being stored, without waiting for it', async () => {
+    const person = aPerson();
+    const stored = await inbox.add(aMessage('a', person), NODE);
+    const claim = newClaimOf(stored);
+    await other.query('BEGIN');
+    await storeUncommitted(person.phone, person.lid, 'second');
+    expect(await inbox.finishTurn(stored.messageId, answered(), { claim })).toMatchObject({
+      isClaimed: true,
+    });
+    await other.query('COMMIT');
+    expect(await drain(inbox, claim)).toEqual(['second']);
+  });
+
+  it('claim the chat for a message that arrives while the end of a turn releases it', async () => {
+    const person = aPerson();
+    const first = await inbox.add(aMessage('a', person), NODE);
+    const claim = newClaimOf(first);
+    await other.query('BEGIN');
+    await other.query(`UPDATE message SET state = 'answered' WHERE id = $1`, [first.messageId]);
+    const { rows } = await other.query('SELECT inbox_release($1, $2, $3, 0) AS is_claimed', [
+      claim.chatId,
+      claim.node,
+      claim.epoch,
+    ]);
+    expect(rows).toEqual([{ is_claimed: false }]);
+    const stored = inbox.add(aMessage('a', person, { text: 'in time' }), NODE);
+    await untilSomebodyWaits();
+    await other.query('COMMIT');
+    expect(await drain(inbox, newClaimOf(await stored))).toEqual(['in time']);
+  });
+
   it.each(['both', 'phone', 'lid'] as const)(
     'claim the chat for a message that arrives by %s while its worker releases it',
     async (form) => {
@@ -67,7 +98,9 @@ describe('concurrent calls for one chat, in the inbox in PostgreSQL', () => {
     await untilSomebodyWaits();
     await other.query('COMMIT');
     expect((await joining).chatId).toBe(older.chatId);
-    const [reply] = await inbox.finishTurn(younger.messageId, answered());
+    const {
+      replies: [reply],
+    } = await inbox.finishTurn(younger.messageId, answered());
     expect(reply).toMatchObject({ chatId: older.chatId, message: { text: 'hello' } });
   });
 

@@ -267,12 +267,12 @@ describeStores('inbox in $name', (stores) => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       const messageId = stored.messageId;
       const replies = [aReply(accountId, 'a@lid', 'one'), aReply(accountId, 'a@lid', 'two')];
-      const queued = await stores.inbox.finishTurn(messageId, answered(replies));
+      const { replies: queued } = await stores.inbox.finishTurn(messageId, answered(replies));
       expect(queued.map((reply) => reply.message)).toEqual(replies);
       expect(queued.map((reply) => reply.chatId)).toEqual([stored.chatId, stored.chatId]);
 
       const repeat = answered([aReply(accountId, 'a@lid', 'three')]);
-      expect(await stores.inbox.finishTurn(messageId, repeat)).toEqual(queued);
+      expect((await stores.inbox.finishTurn(messageId, repeat)).replies).toEqual(queued);
       expect(await stores.outbox.undelivered(accountId, { limit: 10 })).toEqual(queued);
     });
 
@@ -285,7 +285,7 @@ describeStores('inbox in $name', (stores) => {
       );
       const queued = await stores.outbox.undelivered(accountId, { limit: 10 });
       expect(queued).toHaveLength(1);
-      for (const end of ends) expect(end).toEqual(queued);
+      for (const { replies } of ends) expect(replies).toEqual(queued);
     });
 
     it('records the outcome of the message', async () => {
@@ -351,7 +351,7 @@ describeStores('inbox in $name', (stores) => {
         trace: { chosen: 'r1' },
         replies: [aReply(accountId, 'a@lid', 'sorry')],
       };
-      expect(await stores.inbox.finishTurn(stored.messageId, dead)).toHaveLength(1);
+      expect((await stores.inbox.finishTurn(stored.messageId, dead)).replies).toHaveLength(1);
       await stores.inbox.finishTurn(stored.messageId, dead);
       expect(await stores.log.deadLetters({ accountId, limit: 10 })).toMatchObject([
         {
@@ -367,12 +367,52 @@ describeStores('inbox in $name', (stores) => {
   });
 
   describe('claims', () => {
-    it('keeps the claim of an idle chat until its worker releases it', async () => {
+    it.each([
+      ['without replies', []],
+      ['with replies', ['one', 'two']],
+    ])('are released by the end of the last turn, %s', async (_, texts) => {
       const person = aPerson();
-      const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person), NODE));
-      const turn = await stores.inbox.nextTurn(claim, { keepClaim: true });
-      await stores.inbox.finishTurn(turn?.messageId ?? '', answered());
-      expect(await stores.inbox.nextTurn(claim, { keepClaim: true })).toBeUndefined();
+      const stored = await stores.inbox.add(aMessage(accountId, person), NODE);
+      const claim = newClaimOf(stored);
+      const behind = await stores.inbox.add(aMessage(accountId, person), NODE);
+      const end = answered(texts.map((text) => aReply(accountId, 'a@lid', text)));
+      const first = await stores.inbox.finishTurn(stored.messageId, end, { claim });
+      expect(first).toMatchObject({ isClaimed: true, replies: texts.map((text) => ({ message: { text } })) });
+      expect((await stores.inbox.nextTurn(claim))?.messageId).toBe(behind.messageId);
+      const { isClaimed } = await stores.inbox.finishTurn(behind.messageId, answered(), { claim });
+      expect(isClaimed).toBe(false);
+      const next = await stores.inbox.add(aMessage(accountId, person), NODE);
+      expect(newClaimOf(next)).toEqual({ ...claim, epoch: claim.epoch + 1 });
+    });
+
+    it('of a later worker are not released when the end of a turn is repeated', async () => {
+      const person = aPerson();
+      const stored = await stores.inbox.add(aMessage(accountId, person), NODE);
+      const claim = newClaimOf(stored);
+      const end = answered([aReply(accountId, 'a@lid', 'one')]);
+      const first = await stores.inbox.finishTurn(stored.messageId, end, { claim });
+      const later = newClaimOf(await stores.inbox.add(aMessage(accountId, person, { text: 'two' }), NODE));
+      expect(await stores.inbox.finishTurn(stored.messageId, end, { claim })).toEqual(first);
+      expect(await drain(stores.inbox, later)).toEqual(['two']);
+    });
+
+    it('are released by the repeated end of a turn that was stored without them', async () => {
+      const person = aPerson();
+      const stored = await stores.inbox.add(aMessage(accountId, person), NODE);
+      const claim = newClaimOf(stored);
+      await stores.inbox.finishTurn(stored.messageId, answered());
+      const again = await stores.inbox.finishTurn(stored.messageId, answered(), { claim });
+      expect(again.isClaimed).toBe(false);
+      expect((await stores.inbox.add(aMessage(accountId, person), NODE)).isNewWorker).toBe(true);
+    });
+
+    it('are not released by the end of a turn under a void claim', async () => {
+      const person = aPerson();
+      const stored = await stores.inbox.add(aMessage(accountId, person), NODE);
+      const former = newClaimOf(stored);
+      const [claim] = await stores.inbox.claimChats([former], 'node-2');
+      const { isClaimed } = await stores.inbox.finishTurn(stored.messageId, answered(), { claim: former });
+      expect(isClaimed).toBe(false);
       const next = await stores.inbox.add(aMessage(accountId, person), NODE);
       expect(next).toMatchObject({ worker: claim, isNewWorker: false });
     });

@@ -95,7 +95,9 @@ describeStores('message log in $name', (stores) => {
     const first = await add(person);
     await stores.inbox.finishTurn(first, { ...dead, attempts: 2, replies: [] });
     const second = await add();
-    const [reply] = await stores.inbox.finishTurn(second, answered([aReply(accountId, 'a@lid')]));
+    const {
+      replies: [reply],
+    } = await stores.inbox.finishTurn(second, answered([aReply(accountId, 'a@lid')]));
     await stores.outbox.markDead(reply?.outboxId ?? '', 'No such address.');
     const letters = await stores.log.deadLetters({ accountId, limit: 9 });
     expect(letters).toMatchObject([
@@ -115,7 +117,9 @@ describeStores('message log in $name', (stores) => {
   it('shows messages sent, by id and as a list, with the reason of those that are dead', async () => {
     const person = aPerson();
     const messageId = await add(person);
-    const [reply] = await stores.inbox.finishTurn(
+    const {
+      replies: [reply],
+    } = await stores.inbox.finishTurn(
       messageId,
       answered([aReply(accountId, `${person.phone}@s.whatsapp.net`, 'an answer')]),
     );
@@ -153,7 +157,9 @@ describeStores('message log in $name', (stores) => {
   it('uses each id once over received and sent messages', async () => {
     const person = aPerson();
     const messageId = await add(person);
-    const [reply] = await stores.inbox.finishTurn(messageId, answered([aReply(accountId, 'a@lid')]));
+    const {
+      replies: [reply],
+    } = await stores.inbox.finishTurn(messageId, answered([aReply(accountId, 'a@lid')]));
     const second = await add(person);
     const ids = [messageId, reply?.outboxId ?? '', second].map(Number);
     expect(ids).toEqual([...ids].sort((a, b) => a - b));
@@ -229,7 +235,9 @@ describeStores('message log in $name', (stores) => {
     await add(aPerson(), { ignoredReason: 'too-old' });
     const dead = { state: 'dead' as const, reason: 'X', replies: [aReply(accountId, 'a@lid')] };
     await stores.inbox.finishTurn(await add(), dead);
-    const [sent] = await stores.inbox.finishTurn(await add(), answered([aReply(accountId, 'b@lid')]));
+    const {
+      replies: [sent],
+    } = await stores.inbox.finishTurn(await add(), answered([aReply(accountId, 'b@lid')]));
     await stores.outbox.markSending(sent?.outboxId ?? '');
     await stores.outbox.markSent(sent?.outboxId ?? '');
     const after = await stores.log.openWork();

@@ -16,7 +16,9 @@ describeStores('outbox in $name', (stores) => {
   async function queued(reply: OutgoingMessage = aReply(accountId, '5493777000111@s.whatsapp.net')) {
     const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
     const messageId = stored.messageId;
-    const [row] = await stores.inbox.finishTurn(messageId, answered([reply]));
+    const {
+      replies: [row],
+    } = await stores.inbox.finishTurn(messageId, answered([reply]));
     if (!row) throw new Error('a reply was stored');
     const read = async (): Promise<OutboxRow> => {
       const now = (await stores.log.message(messageId))?.replies[0];
@@ -54,7 +56,7 @@ describeStores('outbox in $name', (stores) => {
       const { messageId } = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       const to = '5493777000111@s.whatsapp.net';
       const end = answered([aReply(accountId, to), aReply(accountId, to)]);
-      const rows = await stores.inbox.finishTurn(messageId, end, lease);
+      const { replies: rows } = await stores.inbox.finishTurn(messageId, end, { lease });
       expect(rows.map(({ isSending }) => isSending)).toEqual([true, undefined]);
       expect((await stores.log.message(messageId))?.replies).toMatchObject([
         { state: 'sending', attempts: 1, attemptedAt: expect.any(Date) },
@@ -63,7 +65,7 @@ describeStores('outbox in $name', (stores) => {
       expect(await undelivered()).toEqual(rows.map(({ outboxId }) => outboxId));
       expect(await stores.outbox.markSending(rows[1]?.outboxId ?? '')).toBe(true);
       // The same end again says nothing about what was sent since.
-      const again = await stores.inbox.finishTurn(messageId, end, lease);
+      const { replies: again } = await stores.inbox.finishTurn(messageId, end, { lease });
       expect(again.map(({ isSending }) => isSending)).toEqual([undefined, undefined]);
     });
 
@@ -74,7 +76,9 @@ describeStores('outbox in $name', (stores) => {
       const first = await stores.inbox.add(aMessage(accountId, person), NODE);
       const second = await stores.inbox.add(aMessage(accountId, person), NODE);
       await stores.inbox.finishTurn(first.messageId, answered([aReply(accountId, to)]));
-      const [row] = await stores.inbox.finishTurn(second.messageId, answered([aReply(accountId, to)]), lease);
+      const {
+        replies: [row],
+      } = await stores.inbox.finishTurn(second.messageId, answered([aReply(accountId, to)]), { lease });
       expect(row?.isSending).toBeUndefined();
       expect((await stores.log.message(second.messageId))?.replies).toMatchObject([{ state: 'queued' }]);
     });

@@ -2,7 +2,7 @@ import { pendingTurn, replyToOf, type StoredMention } from '../../router/src/cor
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { ChatClaim, CountOptions, Inbox, OpenChat, Stored } from '../../router/src/core/ports/inbox.ts';
-import type { PendingTurn, QueuedReply, TurnResult } from '../../router/src/core/turns/turn.ts';
+import type { FinishedTurn, PendingTurn, QueuedReply, TurnResult } from '../../router/src/core/turns/turn.ts';
 import { mediaColumns } from '../../router/src/infra/storage/stores/media-columns.ts';
 import {
   chatOf,
@@ -94,15 +94,19 @@ export class MemoryInbox implements Inbox {
     };
   }
 
-  async nextTurn(claim: ChatClaim, options: { keepClaim?: boolean } = {}): Promise<PendingTurn | undefined> {
+  async nextTurn(claim: ChatClaim): Promise<PendingTurn | undefined> {
+    return this.#oldestOrRelease(claim);
+  }
+
+  #oldestOrRelease(claim: ChatClaim): PendingTurn | undefined {
     const chat = this.#claimed(claim);
     const turn = chat && this.#oldest(chat);
-    if (chat && !turn && !options.keepClaim) chat.workerNode = undefined;
+    if (chat && !turn) chat.workerNode = undefined;
     return turn;
   }
 
   #oldest(chat: MemoryChat): PendingTurn | undefined {
-    const [message, ...more] = this.#state.received(chat.id);
+    const [message] = this.#state.received(chat.id);
     if (!message) return undefined;
     const chatId = String(chat.id);
     const replies = [...this.#state.outbox.values()].filter((reply) => reply.chatId === chatId);
@@ -115,7 +119,6 @@ export class MemoryInbox implements Inbox {
       chatId,
       chat: { phone: chat.phone, lid: chat.lid, groupId: chat.groupId },
       replyTo: chat.replyTo,
-      hasMore: more.length > 0,
     });
   }
 
@@ -132,7 +135,11 @@ export class MemoryInbox implements Inbox {
     return { stored: Promise.resolve() };
   }
 
-  async finishTurn(messageId: string, result: TurnResult, lease?: Lease): Promise<QueuedReply[]> {
+  async finishTurn(
+    messageId: string,
+    result: TurnResult,
+    { claim, lease }: { claim?: ChatClaim; lease?: Lease } = {},
+  ): Promise<FinishedTurn> {
     const state = this.#state;
     const message = state.messages.get(Number(messageId));
     const repliesNow = () => [...state.outbox.values()].filter((reply) => reply.messageId === messageId);
@@ -169,12 +176,13 @@ export class MemoryInbox implements Inbox {
         });
       }
     }
-    return repliesNow()
+    const replies = repliesNow()
       .slice(earlier)
       .map((row, index) => ({
         ...queuedReplyOf(row),
         ...(isSending && index === 0 && { isSending: true as const }),
       }));
+    return { replies, isClaimed: claim !== undefined && this.#oldestOrRelease(claim) !== undefined };
   }
 
   async deadLetterUnreadable(

@@ -49,7 +49,6 @@ function node(nodeId: string, slow = 'slow') {
     clock: systemClock,
     stopping,
     answer,
-    lingerMs: 50,
     sweepEveryMs: 200,
   });
   return { workers, receive: receiveMessage.bind(undefined, { inbox, workers, log: quietLog }) };

@@ -48,9 +48,9 @@ export class FaultPoints {
         return stored;
       },
       finishTurn: async (...turn) => {
-        const replies = await inner.finishTurn(...turn);
-        if (replies.length > 0) this.pass('after-outbox-write');
-        return replies;
+        const finished = await inner.finishTurn(...turn);
+        if (finished.replies.length > 0) this.pass('after-outbox-write');
+        return finished;
       },
     });
   }

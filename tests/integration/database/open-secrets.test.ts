@@ -85,7 +85,9 @@ async function store(secrets: SecretCipher): Promise<Ids> {
     media: { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 3 },
     file: Buffer.from('png'),
   };
-  const [reply] = await inbox.finishTurn(
+  const {
+    replies: [reply],
+  } = await inbox.finishTurn(
     other.messageId ?? '',
     answered([{ ...aReply('a', '5493777000111@s.whatsapp.net'), ...file }]),
   );

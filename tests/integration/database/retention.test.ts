@@ -75,7 +75,9 @@ async function answeredMessage(state: 'acked' | 'sent' = 'acked') {
   const message = aMessage(accountId, person, { text: 'secret', quotedText: 'quoted' });
   const stored = await inbox.add(message, NODE);
   const reply = aReply(accountId, `${person.phone}@s.whatsapp.net`, 'answer');
-  const [row] = await inbox.finishTurn(stored.messageId, { ...answered([reply]), trace: [{ a: 1 }] });
+  const {
+    replies: [row],
+  } = await inbox.finishTurn(stored.messageId, { ...answered([reply]), trace: [{ a: 1 }] });
   await outbox.markSending(row?.outboxId ?? '');
   await outbox.markSent(row?.outboxId ?? '');
   if (state === 'acked') {
@@ -123,7 +125,9 @@ describe('retention', () => {
     );
     const messageId = stored.messageId;
     const file = { ...aReply(accountId, `${aPerson().phone}@s.whatsapp.net`, ''), media };
-    const [row] = await inbox.finishTurn(messageId, answered([{ ...file, file: Buffer.from('png') }]));
+    const {
+      replies: [row],
+    } = await inbox.finishTurn(messageId, answered([{ ...file, file: Buffer.from('png') }]));
     await outbox.recordReceipts(accountId, [
       { waMessageId: file.waMessageId, state: 'acked', atMs: Date.now() },
     ]);

@@ -30,7 +30,9 @@ async function violationsOf({
   );
   const reply = { accountId: 'main', to: ANA, waMessageId: 'RE1', text: FILE_NOTICE };
   const reason = end === 'dead' ? 'MEDIA_UNAVAILABLE' : undefined;
-  const [stored] = await inbox.finishTurn(messageId, { state: end, reason, replies: [reply] });
+  const {
+    replies: [stored],
+  } = await inbox.finishTurn(messageId, { state: end, reason, replies: [reply] });
   Object.assign(state.outbox.get(stored?.outboxId ?? '') ?? {}, { state: 'acked' });
   const written = {
     ...{ id: 'WA1', chat: ANA, sender: ANA, isByLid: false, text: 'message 1' },

@@ -73,7 +73,6 @@ export interface StoredTurn {
   mayHaveRun?: boolean;
   receivedAtMs: number;
   repliedAtMs?: number | null;
-  hasMore: boolean;
 }
 
 function mentionOf({ tag, name, ...person }: StoredMention): Mention {
@@ -116,7 +115,6 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     earlierAttempts: row.attempts || undefined,
     mayHaveRun: row.mayHaveRun || undefined,
     sender: row.senderLid ?? row.senderPhone ?? '',
-    hasMore: row.hasMore || undefined,
     receivedAtMs,
     repliedAtMs: repliedAtMs ?? undefined,
   };

@@ -13,7 +13,7 @@ export interface ReceiveDeps {
 
 /**
  * Provider → inbox → chat worker: stores a message and, in the same transaction, claims its chat when no worker has it;
- * then starts or wakes the chat's worker, which is not awaited. Idempotent: a message that is stored already changes
+ * then starts the chat's worker unless it runs, which is not awaited. Idempotent: a message that is stored already changes
  * nothing.
  * @throws {StorageUnavailableError} nothing was stored; call again
  */

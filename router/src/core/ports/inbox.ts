@@ -1,6 +1,6 @@
 import type { ChatId, NodeId } from '../ids.ts';
 import type { InboundMessage } from '../messages/inbound-message.ts';
-import type { PendingTurn, QueuedReply, TurnResult } from '../turns/turn.ts';
+import type { FinishedTurn, PendingTurn, TurnResult } from '../turns/turn.ts';
 import type { Lease } from './account-lease.ts';
 
 /**
@@ -51,10 +51,10 @@ export interface Inbox {
   add(message: InboundMessage, node: NodeId): Promise<Stored>;
   /**
    * The oldest unanswered message of the chat by stanza order. Undefined when there is none, when the chat was merged into
-   * another one, or when the claim is void. When there is none the claim is released in the same transaction, unless
-   * `keepClaim`: a message that is stored later makes a new claim.
+   * another one, or when the claim is void. When there is none the claim is released in the same transaction: a message
+   * that is stored later makes a new claim.
    */
-  nextTurn(claim: ChatClaim, options?: { keepClaim?: boolean }): Promise<PendingTurn | undefined>;
+  nextTurn(claim: ChatClaim): Promise<PendingTurn | undefined>;
   /**
    * Counts an attempt to call an agent for this message: `attempt` is its number, from 1, over all turns. Resolves before
    * it is stored, and when it will be although this process ends: the request may be sent then, so that the count includes
@@ -73,10 +73,15 @@ export interface Inbox {
    * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). Idempotent: a turn that
    * was ended before changes nothing and returns the replies stored then. Otherwise returns the replies of this end only,
    * although a replayed message may have some of its first end.
-   * @param lease of a caller that sends the first reply at once: this end stores that reply as `sending`, as
+   * @param under.claim of the caller: released in the same transaction when the chat has no further unanswered message
+   * @param under.lease of a caller that sends the first reply at once: this end stores that reply as `sending`, as
    *   `Outbox.markSending` does. It stays `queued` when the lease is void or an older row of the chat is `queued`.
    */
-  finishTurn(messageId: string, result: TurnResult, lease?: Lease): Promise<QueuedReply[]>;
+  finishTurn(
+    messageId: string,
+    result: TurnResult,
+    under?: { claim?: ChatClaim; lease?: Lease },
+  ): Promise<FinishedTurn>;
   /**
    * Ends the oldest unanswered message of the chat as dead, with a dead letter, without reading what it says: for one that
    * cannot be read. Does nothing when the claim is void.

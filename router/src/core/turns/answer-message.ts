@@ -12,7 +12,7 @@ import { storageRetryMs } from '../retry.ts';
 import { type RouteChoice, routeMessage } from '../routing/route-message.ts';
 import { type AskRouteDeps, askRoute } from './ask-route.ts';
 import { repliesOf } from './replies-of.ts';
-import type { NewReply, PendingTurn, QueuedReply, TurnResult } from './turn.ts';
+import type { FinishedTurn, NewReply, PendingTurn, TurnResult } from './turn.ts';
 
 export interface AnswerDeps extends AskRouteDeps, DeliverRepliesDeps {
   inbox: Inbox;
@@ -28,8 +28,8 @@ export interface AnswerDeps extends AskRouteDeps, DeliverRepliesDeps {
   observeTurn?(result: TurnResult, accountId?: string): void;
 }
 
-/** `answered-last`: no further message waited when the turn started. `idle`: the chat has no unanswered message. */
-export type TurnOutcome = 'answered' | 'answered-last' | 'idle';
+/** `claimed`: the chat may have further messages. `released`: it has none, or the claim was void. */
+export type TurnOutcome = 'claimed' | 'released';
 
 /**
  * Inbox → route → policies → agent → outbox, for the oldest unanswered message of one chat. Idempotent: a turn that was
@@ -40,7 +40,6 @@ export type TurnOutcome = 'answered' | 'answered-last' | 'idle';
  *   sends the message, as it does for any message with earlier attempts
  * @param options.turn the chat's oldest unanswered message, when the caller knows it: it is not read
  * @param options.onTurn called with the message before its turn starts
- * @param options.keepClaim without it the claim is released when nothing is left to answer
  * @throws {StorageUnavailableError} the turn was not ended; call again with `isRepeat`
  * @throws the stopping signal's reason when the service stops meanwhile
  */
@@ -49,27 +48,27 @@ export async function answerMessage(
   claim: ChatClaim,
   options: {
     isRepeat?: boolean;
-    keepClaim?: boolean;
     turn?: PendingTurn;
     onTurn?(turn: PendingTurn): void;
   } = {},
 ): Promise<TurnOutcome> {
-  const { isRepeat = false, keepClaim = false } = options;
+  const { isRepeat = false } = options;
   let { turn } = options;
   try {
-    turn ??= await deps.inbox.nextTurn(claim, { keepClaim });
+    turn ??= await deps.inbox.nextTurn(claim);
   } catch (error) {
     if (isRetryable(error)) throw error;
     return deadLetterUnreadable(deps, claim, error);
   }
-  if (!turn) return 'idle';
+  if (!turn) return 'released';
   options.onTurn?.(turn);
   const log = deps.log.child({
     messageId: turn.messageId,
     waMessageId: turn.message.id,
     chat: chatHash(turn.chatId),
   });
-  const { result, replies, slot } = await endTurn({ ...deps, log }, turn, isRepeat);
+  const { result, finished, slot } = await endTurn({ ...deps, log }, claim, turn, isRepeat);
+  const { replies, isClaimed } = finished;
   log.info(
     {
       state: result.state,
@@ -83,15 +82,16 @@ export async function answerMessage(
   );
   deps.observeTurn?.(result, turn.accountId);
   deliverReplies(deps, replies, slot);
-  return turn.hasMore ? 'answered' : 'answered-last';
+  return isClaimed ? 'claimed' : 'released';
 }
 
 /** Takes the turn and stores its end; an error that a repeat would not change ends the turn too. */
 async function endTurn(
   deps: AnswerDeps,
+  claim: ChatClaim,
   turn: PendingTurn,
   isRepeat: boolean,
-): Promise<{ result: TurnResult; replies: QueuedReply[]; slot?: SendSlot }> {
+): Promise<{ result: TurnResult; finished: FinishedTurn; slot?: SendSlot }> {
   const { messageId } = turn;
   let result: TurnResult;
   try {
@@ -105,13 +105,13 @@ async function endTurn(
   const slot =
     result.replies.length > 0 ? deps.accounts.delivery(turn.accountId)?.openSlot(turn.chatId) : undefined;
   try {
-    return { result, replies: await finishTurn(deps, turn, result, slot), slot };
+    return { result, finished: await finishTurn(deps, claim, turn, result, slot), slot };
   } catch (error) {
     deps.stopping.throwIfAborted();
     if (isRetryable(error)) throw error;
     deps.log.error({ err: error }, 'end of turn rejected by the database, storing a dead letter');
     const fault = faultResult(error);
-    return { result: fault, replies: await deps.inbox.finishTurn(messageId, fault) };
+    return { result: fault, finished: await deps.inbox.finishTurn(messageId, fault, { claim }) };
   }
 }
 
@@ -121,13 +121,14 @@ async function endTurn(
  */
 async function finishTurn(
   { inbox, clock, stopping, log }: AnswerDeps,
+  claim: ChatClaim,
   { messageId }: PendingTurn,
   result: TurnResult,
   slot: SendSlot | undefined,
-): Promise<QueuedReply[]> {
+): Promise<FinishedTurn> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await inbox.finishTurn(messageId, result, slot?.lease);
+      return await inbox.finishTurn(messageId, result, { claim, lease: slot?.lease });
     } catch (error) {
       // The slot stays open: its row may be stored.
       stopping.throwIfAborted();
@@ -143,7 +144,7 @@ async function finishTurn(
 }
 
 /** The oldest message cannot be read: it ends as a dead letter, and the chat continues with the next one. */
-async function deadLetterUnreadable(deps: AnswerDeps, claim: ChatClaim, cause: unknown): Promise<'answered'> {
+async function deadLetterUnreadable(deps: AnswerDeps, claim: ChatClaim, cause: unknown): Promise<'claimed'> {
   const { reason, error } = faultResult(cause);
   const messageId = await deps.inbox.deadLetterUnreadable(claim, { reason, error });
   // No message was ended and yet the read failed: the damage is elsewhere.
@@ -151,7 +152,7 @@ async function deadLetterUnreadable(deps: AnswerDeps, claim: ChatClaim, cause: u
   const chat = chatHash(claim.chatId);
   deps.log.error({ err: cause, messageId, chat }, 'message unreadable, storing a dead letter');
   deps.observeTurn?.({ state: 'dead', reason, replies: [] });
-  return 'answered';
+  return 'claimed';
 }
 
 function faultResult(cause: unknown): TurnResult & { reason: string; error: string } {

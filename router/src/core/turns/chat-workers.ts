@@ -38,7 +38,7 @@ export interface ChatWorkersDeps extends Omit<ChatWorkerDeps, 'onTurns'> {
  */
 export class ChatWorkers {
   readonly #deps: ChatWorkersDeps;
-  readonly #workers = new Map<ChatId, { worker: ChatWorker; ended: Promise<void> }>();
+  readonly #workers = new Map<ChatId, { worker: ChatWorker; ended: Promise<unknown> }>();
   /** Open chats of this node that the last sweep found without a worker: their message may have just been stored. */
   #unserved = new Set<string>();
   #turns = 0;
@@ -65,7 +65,7 @@ export class ChatWorkers {
   }
 
   /**
-   * There may be something to do in a claimed chat: wakes its worker, starts one, or notifies the claim's node. Returns
+   * There may be something to do in a claimed chat: starts its worker unless it runs, or notifies the claim's node. Returns
    * at once. A lost message to another node delays the chat until that node's next sweep.
    * @param isRepeat a crash may have interrupted the chat's first turn
    * @param turn the chat's only unanswered message, which was just stored: a worker of this node need not read it
@@ -78,8 +78,9 @@ export class ChatWorkers {
       return;
     }
     const running = this.#workers.get(claim.chatId)?.worker;
-    if (running && running.claim.epoch >= claim.epoch) running.wake(turn);
-    else if (!this.#isDraining) {
+    // A running worker finds the message before it releases the chat.
+    if (running && running.claim.epoch >= claim.epoch) return;
+    if (!this.#isDraining) {
       // The claim of the running worker is void: its next read would end it.
       running?.drain();
       this.#run(claim, isRepeat, turn);
@@ -126,7 +127,9 @@ export class ChatWorkers {
       this.#turns += change;
     };
     const worker = new ChatWorker({ ...this.#deps, onTurns }, claim, isRepeat, turn);
-    this.#workers.set(claim.chatId, { worker, ended: this.#untilEnded(worker) });
+    // The former worker may still store the end of its turn again, or start the delivery of its reply.
+    const former = this.#workers.get(claim.chatId)?.ended;
+    this.#workers.set(claim.chatId, { worker, ended: Promise.all([former, this.#untilEnded(worker)]) });
   }
 
   async #untilEnded(worker: ChatWorker): Promise<void> {

@@ -20,8 +20,6 @@ export interface PendingTurn {
   /** When it was stored, and when the last reply of the chat was; the database's time, epoch milliseconds. */
   receivedAtMs: number;
   repliedAtMs?: number;
-  /** Further messages of the chat waited when this one was read; absent when none did. */
-  hasMore?: boolean;
 }
 
 /** How a turn ended. Written with the reply in one transaction. */
@@ -38,6 +36,13 @@ export interface TurnResult {
   /** Rule-by-rule trace of the route choice and, where its client tells, what was sent to the agent; as JSON. */
   trace?: unknown;
   replies: NewReply[];
+}
+
+/** A turn whose end is stored. */
+export interface FinishedTurn {
+  replies: QueuedReply[];
+  /** The caller's claim is still valid: the chat may have further messages. */
+  isClaimed: boolean;
 }
 
 /** A reply that is to be stored; with `media`, the bytes of its file. */

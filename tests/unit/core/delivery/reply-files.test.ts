@@ -68,7 +68,7 @@ describe('ReplyFiles', () => {
       'n1',
     );
     const address = { accountId: 'default', to: `${phone}@s.whatsapp.net` };
-    const rows = await inbox.finishTurn(stored.messageId, {
+    const { replies: rows } = await inbox.finishTurn(stored.messageId, {
       state: 'answered',
       replies: [
         {

@@ -25,7 +25,6 @@ const stored: StoredTurn = {
   chat: { phone, lid },
   replyTo: `${lid}@lid`,
   receivedAtMs: 2_000,
-  hasMore: false,
 };
 
 describe('the addresses of a chat', () => {

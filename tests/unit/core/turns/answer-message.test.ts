@@ -146,7 +146,7 @@ const replies = () => [...state.outbox.values()].map(({ text }) => text);
 
 describe('answerMessage', () => {
   it('answers the oldest message, stores the reply and starts its delivery', async () => {
-    expect(await next()).toBe('answered');
+    expect(await next()).toBe('claimed');
     expect(ends()).toEqual([
       ['answered', undefined],
       ['received', undefined],
@@ -183,7 +183,7 @@ describe('answerMessage', () => {
     await settle();
     await clock.advanceMs(500);
     await clock.advanceMs(1_000);
-    expect(await turn).toBe('answered');
+    expect(await turn).toBe('claimed');
     expect(asked).toBe(1);
     expect(delivered).toMatchObject([{ message: { text: 'once' } }]);
     expect([...state.outbox.values()]).toHaveLength(1);
@@ -191,12 +191,12 @@ describe('answerMessage', () => {
 
   it.each([
     ['nothing is stored', () => Promise.reject(new UnreadableError())],
-    ['an earlier end without a reply is stored', async () => []],
+    ['an earlier end without a reply is stored', async () => ({ replies: [], isClaimed: false })],
   ])('closes the slot when %s', async (_, finishTurn) => {
     slot = { lease: { accountId: 'default', owner: 'n1', epoch: 1n }, close };
     const without = deps();
     const stored = without.inbox.finishTurn;
-    without.inbox.finishTurn = (id, result, lease) => (lease ? finishTurn() : stored(id, result));
+    without.inbox.finishTurn = (id, result, under) => (under?.lease ? finishTurn() : stored(id, result));
     await answerMessage(without, claim);
     expect(closed).toBe(1);
     expect(delivered).toEqual([]);
@@ -213,17 +213,16 @@ describe('answerMessage', () => {
     expect(closed).toBe(0);
   });
 
-  it('reports when no further message waits, and when none was left', async () => {
-    await next();
-    expect(await answerMessage(deps(), claim, { keepClaim: true })).toBe('answered-last');
-    expect(await answerMessage(deps(), claim, { keepClaim: true })).toBe('idle');
+  it('releases the chat with the end of its last turn', async () => {
+    expect(await next()).toBe('claimed');
     expect(state.chats.get(Number(claim.chatId))?.workerNode).toBe('n1');
-    expect(await next()).toBe('idle');
+    expect(await next()).toBe('released');
     expect(state.chats.get(Number(claim.chatId))?.workerNode).toBeUndefined();
+    expect(await next()).toBe('released');
   });
 
   it('does nothing under a claim that is void', async () => {
-    expect(await answerMessage(deps(), { ...claim, epoch: 99 })).toBe('idle');
+    expect(await answerMessage(deps(), { ...claim, epoch: 99 })).toBe('released');
     expect(replies()).toEqual([]);
   });
 

@@ -126,22 +126,47 @@ describe('ChatWorkers', () => {
     expect(workers.turns).toBe(0);
   });
 
-  it('keeps a worker running while messages arrive, and releases the chat after five idle seconds', async () => {
-    const { node, clock, state } = setup();
+  it('keeps a chat claimed while it has messages, and claims it again for the next one', async () => {
+    const { node, slow, state } = setup();
     const { workers, receive } = node('n1');
     await workers.start();
-    await receive(aMessage('default', ana));
+    const agent = gate();
+    slow.set('slow', agent.opened);
+    await receive(aMessage('default', ana, { text: 'slow' }));
     await settle();
-    await clock.advanceMs(4_999);
     await receive(aMessage('default', ana));
-    await settle();
-    await clock.advanceMs(4_999);
     const [chat] = state.chats.values();
     expect(chat).toMatchObject({ workerNode: 'n1', workerEpoch: 1 });
-    await clock.advanceMs(1);
+    agent.open();
+    await settle();
     expect(chat?.workerNode).toBeUndefined();
     await receive(aMessage('default', ana));
     expect(chat).toMatchObject({ workerNode: 'n1', workerEpoch: 2 });
+  });
+
+  it('answers a message that is stored before the worker of the last one knows that it released the chat', async () => {
+    const { node, inbox, state, asked, texts } = setup();
+    const { workers, answer, receive } = node('n1');
+    await workers.start();
+    const answered = gate();
+    answer.inbox.finishTurn = async (...args) => {
+      answer.inbox.finishTurn = inbox.finishTurn.bind(inbox);
+      const finished = await inbox.finishTurn(...args);
+      await answered.opened;
+      return finished;
+    };
+    await receive(aMessage('default', ana, { text: 'one' }));
+    await settle();
+    await receive(aMessage('default', ana, { text: 'two' }));
+    await settle();
+    answered.open();
+    await settle();
+    expect(asked).toEqual([
+      ['n1', 'one', false],
+      ['n1', 'two', false],
+    ]);
+    expect(texts()).toEqual(['re one', 're two']);
+    expect([...state.chats.values()]).toMatchObject([{ workerNode: undefined, workerEpoch: 2 }]);
   });
 
   it('answers at its start the open messages of the former process of the node, marked as possible repeats', async () => {

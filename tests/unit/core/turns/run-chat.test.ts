@@ -49,104 +49,58 @@ async function setup(
     },
   };
   const worker = new ChatWorker(deps, claim, options.isRepeat ?? false);
-  return { clock, state, inbox, stopping, asked, say, log, worker, turns: () => turns };
+  return { clock, state, inbox, stopping, asked, say, log, deps, worker, turns: () => turns };
 }
 
 describe('ChatWorker', () => {
-  it('answers waiting messages in order, and ends after five idle seconds', async () => {
-    const { worker, clock, asked, turns } = await setup(['one', 'two', 'three']);
-    const end = worker.run();
-    await settle();
+  it('answers waiting messages in order, and ends when none is left', async () => {
+    const { worker, asked, turns } = await setup(['one', 'two', 'three']);
+    expect(await worker.run()).toEqual({ isClaimed: false });
     expect(asked.map(([text]) => text)).toEqual(['one', 'two', 'three']);
     expect(turns()).toBe(0);
-    await clock.advanceMs(5_000);
-    expect(await end).toEqual({ isClaimed: false });
   });
 
   it('answers a long backlog in order', async () => {
     const texts = Array.from({ length: 120 }, (_, index) => `m${index}`);
-    const { worker, clock, asked } = await setup(texts);
-    const end = worker.run();
-    while (asked.length < texts.length) await settle();
+    const { worker, asked } = await setup(texts);
+    await worker.run();
     expect(asked.map(([text]) => text)).toEqual(texts);
-    await clock.advanceMs(5_000);
-    await end;
   });
 
-  it('answers a message at once that wakes it while it is idle', async () => {
-    const { worker, clock, asked, say } = await setup(['one']);
-    const end = worker.run();
-    await settle();
-    await clock.advanceMs(4_000);
-    await say('two');
-    worker.wake();
-    await settle();
-    expect(asked.map(([text]) => text)).toEqual(['one', 'two']);
-    await clock.advanceMs(4_999);
-    worker.drain();
-    expect(await end).toMatchObject({ isClaimed: true });
-  });
-
-  it('answers a message that it was woken with, without reading it', async () => {
-    const { worker, clock, asked, say, inbox } = await setup(['one']);
-    const end = worker.run();
-    await settle();
-    let reads = 0;
-    const nextTurn = inbox.nextTurn.bind(inbox);
-    inbox.nextTurn = (...args) => {
-      reads += 1;
-      return nextTurn(...args);
+  it('reads its message again when the answer to its end was lost, and ends when it was stored', async () => {
+    const { worker, clock, asked, inbox, say } = await setup(['one']);
+    const finishTurn = inbox.finishTurn.bind(inbox);
+    inbox.finishTurn = async (...args) => {
+      inbox.finishTurn = finishTurn;
+      await finishTurn(...args);
+      expect((await say('two')).isNewWorker).toBe(true);
+      throw new StorageUnavailableError('answer lost');
     };
-    worker.wake((await say('two')).turn);
-    await settle();
-    expect(asked.map(([text]) => text)).toEqual(['one', 'two']);
-    expect(reads).toBe(0);
-    await clock.advanceMs(5_000);
-    expect(await end).toEqual({ isClaimed: false });
-  });
-
-  it('asks once about a message that it reads while it is woken with it', async () => {
-    const { worker, clock, asked, say, inbox } = await setup(['one']);
-    const nextTurn = inbox.nextTurn.bind(inbox);
     const end = worker.run();
     await settle();
-    inbox.nextTurn = async (...args) => {
-      inbox.nextTurn = nextTurn;
-      const { turn } = await say('two');
-      expect(turn?.message.text).toBe('two');
-      const read = await nextTurn(...args);
-      worker.wake(turn);
-      return read;
-    };
-    await clock.advanceMs(5_000);
-    await settle();
-    await clock.advanceMs(5_000);
+    await clock.advanceMs(500);
     expect(await end).toEqual({ isClaimed: false });
+    expect(asked.map(([text]) => text)).toEqual(['one']);
+  });
+
+  it('answers a message that was just stored without reading it', async () => {
+    const { inbox, deps, say, worker, asked } = await setup(['one']);
+    await worker.run();
+    inbox.nextTurn = () => Promise.reject(new Error('nothing is read'));
+    const stored = await say('two');
+    const end = await new ChatWorker(deps, newClaimOf(stored), false, stored.turn).run();
+    expect(end).toEqual({ isClaimed: false });
     expect(asked.map(([text]) => text)).toEqual(['one', 'two']);
   });
 
-  it('reads its next message when further ones were stored behind the one that it was woken with', async () => {
-    const { worker, asked, say } = await setup(['one']);
-    void worker.run();
-    await settle();
-    const two = await say('two');
-    const three = await say('three');
-    expect(three.turn).toBeUndefined();
-    worker.wake(two.turn);
-    worker.wake(three.turn);
-    await settle();
+  it('answers messages that were stored during its turn', async () => {
+    const agent = async ({ text }: { text: string }) => {
+      if (text === 'one') for (const more of ['two', 'three']) await say(more);
+      return { success: true, response: `re ${text}` };
+    };
+    const { worker, asked, say } = await setup(['one'], { agent });
+    expect(await worker.run()).toEqual({ isClaimed: false });
     expect(asked.map(([text]) => text)).toEqual(['one', 'two', 'three']);
-  });
-
-  it('finds a message without a wake-up when it is about to release the chat', async () => {
-    const { worker, clock, asked, say } = await setup(['one']);
-    const end = worker.run();
-    await settle();
-    await say('two');
-    await clock.advanceMs(5_000);
-    expect(asked.map(([text]) => text)).toEqual(['one', 'two']);
-    await clock.advanceMs(5_000);
-    expect(await end).toEqual({ isClaimed: false });
   });
 
   it('marks only the first turn as a possible repeat', async () => {
@@ -226,12 +180,9 @@ describe('ChatWorker', () => {
   });
 
   it('ends soon when its chat was taken over', async () => {
-    const { worker, clock, inbox, asked } = await setup(['one', 'two']);
+    const { worker, inbox, asked } = await setup(['one', 'two']);
     await inbox.claimChats([worker.claim], 'node-2');
-    const end = worker.run();
-    await settle();
-    await clock.advanceMs(5_000);
-    expect(await end).toEqual({ isClaimed: false });
+    expect(await worker.run()).toEqual({ isClaimed: false });
     expect(asked).toEqual([]);
   });
 

@@ -9,7 +9,7 @@ import {
 import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
 import type { Fence, Lease } from '../../../core/ports/account-lease.ts';
 import type { ChatClaim, CountOptions, Inbox, OpenChat, Stored } from '../../../core/ports/inbox.ts';
-import type { PendingTurn, QueuedReply, TurnResult } from '../../../core/turns/turn.ts';
+import type { FinishedTurn, PendingTurn, TurnResult } from '../../../core/turns/turn.ts';
 import { MEDIA_REF_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Postgres } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
@@ -34,6 +34,12 @@ interface StoredRow extends HeldRow {
     replied_at_ms: number | null;
   } | null;
 }
+
+/** A turn without replies has one row, with nothing but `is_claimed`. */
+type EndRow = { is_claimed: boolean } & (
+  | (Omit<ReplyRow, 'message_id'> & { is_sending: boolean })
+  | { outbox_id: null }
+);
 
 /**
  * The inbox in PostgreSQL. Each method is one statement, and so one round trip and one transaction. The functions in
@@ -108,16 +114,12 @@ export class PostgresInbox implements Inbox {
             replyTo,
             receivedAtMs: row.next_turn.received_at_ms,
             repliedAtMs: row.next_turn.replied_at_ms ?? undefined,
-            hasMore: false,
           }),
         }),
     };
   }
 
-  async nextTurn(
-    { chatId, node, epoch }: ChatClaim,
-    options: { keepClaim?: boolean } = {},
-  ): Promise<PendingTurn | undefined> {
+  async nextTurn({ chatId, node, epoch }: ChatClaim): Promise<PendingTurn | undefined> {
     const [row] = await withStorage('reading the next message of a chat', () =>
       this.#postgres.query<StoredTurn>(sql`
         SELECT message_id::text AS "messageId", ${chatId}::text AS "chatId", account_id AS "accountId",
@@ -129,10 +131,8 @@ export class PostgresInbox implements Inbox {
                (SELECT e.attempts > e.cleared_attempts FROM message e WHERE e.id = message_id) AS "mayHaveRun",
                (extract(epoch FROM sent_at) * 1000)::bigint::float8 AS "sentAtMs",
                (extract(epoch FROM received_at) * 1000)::bigint::float8 AS "receivedAtMs",
-               (extract(epoch FROM replied_at) * 1000)::bigint::float8 AS "repliedAtMs",
-               EXISTS (SELECT 1 FROM message w WHERE w.chat_id = ${chatId}::bigint AND w.state = 'received'
-                       AND w.id <> message_id) AS "hasMore"
-        FROM inbox_next_turn(${chatId}::bigint, ${node}, ${epoch}::integer, ${!options.keepClaim})`),
+               (extract(epoch FROM replied_at) * 1000)::bigint::float8 AS "repliedAtMs"
+        FROM inbox_next_turn(${chatId}::bigint, ${node}, ${epoch}::integer, true)`),
     );
     return row && pendingTurn(row);
   }
@@ -156,25 +156,35 @@ export class PostgresInbox implements Inbox {
     return { stored };
   }
 
-  async finishTurn(messageId: string, result: TurnResult, lease?: Lease): Promise<QueuedReply[]> {
+  async finishTurn(
+    messageId: string,
+    result: TurnResult,
+    { claim, lease }: { claim?: ChatClaim; lease?: Lease } = {},
+  ): Promise<FinishedTurn> {
     const { owner, epoch } = fenceOf(lease);
     const to = result.replies.map((reply) => reply.to);
     const waIds = result.replies.map((reply) => storableId(reply.waMessageId));
     const texts = result.replies.map((reply) => cleanText(reply.text));
     const rows = await withStorage('ending a turn', () =>
-      this.#postgres.query<Omit<ReplyRow, 'message_id'> & { is_sending: boolean }>(sql`
-        SELECT outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, is_sending
-        FROM inbox_finish_turn(
+      this.#postgres.query<EndRow>(sql`
+        WITH reply AS MATERIALIZED (SELECT * FROM inbox_finish_turn(
           ${messageId}::bigint, ${result.state}, ${storableOrNull(result.reason)},
           ${storableOrNull(result.error)}, ${result.routeId ?? null}, ${result.attempts ?? null}::integer,
           ${wholeMs(result.agentMs)}::integer, ${storableJson(result.trace)}::jsonb,
           ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb,
-          ${owner}, ${epoch}::bigint)`),
+          ${owner}, ${epoch}::bigint))
+        SELECT is_claimed, outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, is_sending
+        FROM inbox_release(${claim?.chatId ?? null}::bigint, ${claim?.node ?? null}, ${claim?.epoch ?? null}::integer,
+          (SELECT count(*) FROM reply)) AS end_of_turn (is_claimed) LEFT JOIN reply ON true ORDER BY reply.outbox_id`),
     );
-    return rows.map((row) => ({
-      ...queuedReply({ ...row, message_id: messageId }),
-      ...(row.is_sending && { isSending: true as const }),
-    }));
+    return {
+      replies: rows.flatMap((row) => {
+        if (row.outbox_id === null) return [];
+        const reply = queuedReply({ ...row, message_id: messageId });
+        return [row.is_sending ? { ...reply, isSending: true as const } : reply];
+      }),
+      isClaimed: rows[0]?.is_claimed ?? false,
+    };
   }
 
   async deadLetterUnreadable(

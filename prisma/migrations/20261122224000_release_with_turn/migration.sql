@@ -1,0 +1,1 @@
+-- `inbox_release` is new: nodes of an older version must not remove it.
