@@ -78,7 +78,7 @@ async function expectNothingLeft(demo: Demo, started: ProcessEntry[]): Promise<v
 async function allStarted(demo: Demo): Promise<ProcessEntry[]> {
   await demo.untilLine(/wa2ai on http/);
   const started = await processTree(demo.child.pid ?? -1);
-  for (const program of ['adk-mock-agent.js', 'router/src/main.js', 'bin/postgres']) {
+  for (const program of ['adk-mock-agent.js', 'service/main.js', 'bin/postgres']) {
     expect(started.map((entry) => entry.commandLine).join('\n')).toContain(program);
   }
   return started;
