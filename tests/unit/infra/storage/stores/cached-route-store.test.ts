@@ -1,12 +1,17 @@
 import { describe, expect, it, vi } from 'vitest';
 import { NodeBus, type NodeTransportEvents } from '../../../../../router/src/core/cluster/node-bus.ts';
 import type { Route } from '../../../../../router/src/core/models.ts';
+import type { RouteStore } from '../../../../../router/src/core/ports/route-store.ts';
 import { CachedRouteStore } from '../../../../../router/src/infra/storage/stores/cached-route-store.ts';
 import { MemoryRouteStore } from '../../../../doubles/memory-route-store.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { aRoute } from '../../../../support/routes.ts';
 
-const QUERY = { accountId: 'main', environment: 'lab' as const, channelIds: ['5493777239922', '7@lid'] };
+const QUERY: Parameters<RouteStore['candidates']>[0] = {
+  accountId: 'main',
+  environment: 'lab',
+  channelIds: ['5493777239922', '7@lid'],
+};
 
 /** A cache before a table with one route for all chats. */
 async function setup() {
@@ -36,7 +41,7 @@ describe('CachedRouteStore', () => {
 
   it.each([
     ['account', { ...QUERY, accountId: 'other' }],
-    ['environment', { ...QUERY, environment: 'prod' as const }],
+    ['environment', { ...QUERY, environment: 'prod' }],
     ['chat', { ...QUERY, channelIds: ['5493777239922'] }],
   ])('reads them again for another %s', async (_what, query) => {
     const { reads, ids } = await setup();
