@@ -7,7 +7,9 @@ import { MemoryRouteStore } from '../../../../doubles/memory-route-store.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { aRoute } from '../../../../support/routes.ts';
 
-const QUERY: Parameters<RouteStore['candidates']>[0] = {
+type Query = Parameters<RouteStore['candidates']>[0];
+
+const QUERY: Query = {
   accountId: 'main',
   environment: 'lab',
   channelIds: ['5493777239922', '7@lid'],
@@ -39,7 +41,7 @@ describe('CachedRouteStore', () => {
     expect(reads).toHaveBeenCalledTimes(1);
   });
 
-  it.each([
+  it.each<[string, Query]>([
     ['account', { ...QUERY, accountId: 'other' }],
     ['environment', { ...QUERY, environment: 'prod' }],
     ['chat', { ...QUERY, channelIds: ['5493777239922'] }],
