@@ -41,7 +41,7 @@ if (process.env.BENCH_COUNTS) {
 
 process.on('SIGUSR2', () => {
   // the debugger costs time and memory: it stops with the first counts
-  session.post('Debugger.disable');
+  if (process.env.BENCH_COUNTS) session.post('Debugger.disable');
   const counts: InsideCounts = { timers: fired, modules: scripts.size, memoryMb: memory() };
   process.stdout.write(`${JSON.stringify({ level: 'info', msg: 'bench counts', ...counts })}\n`);
 });

@@ -40,8 +40,13 @@ export interface Stores {
   close(): Promise<void>;
 }
 
+export interface Adapter {
+  name: string;
+  open(): Promise<Stores>;
+}
+
 /** The adapters that every contract is run against. */
-export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
+export const ADAPTERS: Adapter[] = [
   {
     name: 'memory',
     async open() {
@@ -85,12 +90,16 @@ export const ADAPTERS: Array<{ name: string; open(): Promise<Stores> }> = [
 ];
 
 /**
- * Runs a contract's tests against every adapter. The stores are opened before the tests and closed after them, so they
+ * Runs a contract's tests against every adapter, or those given. The stores are opened before the tests and closed after them, so they
  * can be used inside tests and hooks only.
  * @param title with `$name` for the adapter's name
  */
-export function describeStores(title: string, define: (stores: Stores, name: string) => void): void {
-  describe.each(ADAPTERS)(title, ({ name, open }) => {
+export function describeStores(
+  title: string,
+  define: (stores: Stores, name: string) => void,
+  adapters: readonly Adapter[] = ADAPTERS,
+): void {
+  describe.each(adapters)(title, ({ name, open }) => {
     let opened: Stores | undefined;
     beforeAll(async () => {
       opened = await open();

@@ -1,9 +1,12 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import type { NewRoute } from '../../router/src/core/ports/route-store.ts';
+import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
+import { CachedRouteStore } from '../../router/src/infra/storage/stores/cached-route-store.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { anAccount, describeStores } from './adapters.ts';
+import { ADAPTERS, type Adapter, anAccount, describeStores } from './adapters.ts';
 
 function aRoute(accountId: string, given: Partial<NewRoute> = {}): NewRoute {
   return {
@@ -18,7 +21,20 @@ function aRoute(accountId: string, given: Partial<NewRoute> = {}): NewRoute {
   };
 }
 
-describeStores('route store in $name', (stores) => {
+/** Each store, and the cache before it. */
+const adapters: Adapter[] = [
+  ...ADAPTERS,
+  ...ADAPTERS.map(({ name, open }) => ({
+    name: `${name}, cached`,
+    async open() {
+      const stores = await open();
+      const bus = new NodeBus('n1', () => ({ publish: () => undefined, session: 1 }));
+      return { ...stores, routes: new CachedRouteStore(stores.routes, bus, systemClock) };
+    },
+  })),
+];
+
+const define: Parameters<typeof describeStores>[1] = (stores) => {
   let accountId: string;
   beforeEach(() => {
     accountId = anAccount();
@@ -130,7 +146,9 @@ describeStores('route store in $name', (stores) => {
     const created = await stores.routes.create(aRoute(accountId, { name: 'n\0', config }));
     expect(await stores.routes.update(created.id, { name: '\ud800', config })).toBeDefined();
   });
-});
+};
+
+describeStores('route store in $name', define, adapters);
 
 describe('route store in PostgreSQL with 20,000 routes', () => {
   let database: TestDatabase;

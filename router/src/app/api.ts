@@ -14,6 +14,7 @@ import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
+import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { Part } from './part.ts';
@@ -30,7 +31,8 @@ export async function openApi(
   const { routes, matcher, agents, transport, messageLog, metrics, mintId } = parts;
   const outbox = new PostgresOutbox(postgres);
   const explainDeps: ExplainDeps = {
-    routes,
+    // Explains the table as it is, not the cache.
+    routes: new PostgresRouteStore(postgres),
     matcher,
     environment: config.environment,
     aliasesOf: (accountId, channelId) => aliasesOf(postgres, accountId, channelId),

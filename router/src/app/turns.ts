@@ -17,6 +17,7 @@ import { Egress } from '../infra/agents/transport/egress.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { createMetrics, type Metrics } from '../infra/faces/rest/metrics/metrics.ts';
 import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
+import { CachedRouteStore } from '../infra/storage/stores/cached-route-store.ts';
 import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-history.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
@@ -55,7 +56,7 @@ export function createTurns(
 ): Part<TurnParts> {
   const clock = systemClock;
   const inbox = faults.inbox(new PostgresInbox(postgres));
-  const routes = new PostgresRouteStore(postgres);
+  const routes = new CachedRouteStore(new PostgresRouteStore(postgres), bus, clock);
   const matcher = new RegexMatcher();
   const messageLog = new PostgresMessageLog(postgres, { ackTimeoutMs: config.ackTimeoutMs });
   const metrics = createMetrics({ messageLog });

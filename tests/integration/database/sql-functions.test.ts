@@ -51,7 +51,7 @@ describe('SQL functions', () => {
       file.endsWith('.sql'),
     )) {
       const sql = await readFile(join(committed, 'functions', name), 'utf8');
-      expect(sql.match(/^CREATE (?!OR REPLACE (FUNCTION|VIEW) )/gm) ?? []).toEqual([]);
+      expect(sql.match(/^CREATE (?!OR REPLACE (FUNCTION|TRIGGER|VIEW) )/gm) ?? []).toEqual([]);
     }
   });
 

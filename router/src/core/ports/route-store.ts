@@ -4,7 +4,8 @@ import type { Environment, Route } from '../models.ts';
 export type NewRoute = Omit<Route, 'id' | 'createdAt' | 'updatedAt'>;
 
 /**
- * Routes in the database. A change is seen by the next `candidates` call on every node.
+ * Routes in the database. A change is seen by the next `candidates` call on the node that made it, and on the others within
+ * a moment: 5 seconds later at most.
  * @throws {StorageUnavailableError} from every method; nothing was changed
  */
 export interface RouteStore {

@@ -23,7 +23,7 @@ export interface RouteDeps {
 const MAX_TRACE = 50;
 
 /**
- * Chooses the route of a message from the table as it is now. Patterns are tested in route order and only until one
+ * Chooses the route of a message. Patterns are tested in route order and only until one
  * matches; the trace has at most 50 entries, the winner's among them.
  * @throws {StorageUnavailableError} the table could not be read
  */

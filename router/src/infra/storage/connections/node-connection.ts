@@ -68,6 +68,11 @@ export class NodeConnection {
     return this.#upSinceMs === undefined ? 0 : performance.now() - this.#upSinceMs;
   }
 
+  /** Identifies the connection; undefined while it is broken. Messages published between two sessions are lost. */
+  get session(): number | undefined {
+    return this.#upSinceMs;
+  }
+
   /** Connects and locks; reconnects whenever the connection breaks. @throws {Error} the first connection failed */
   async start(): Promise<void> {
     const connection = await this.#connect();

@@ -19,7 +19,7 @@ const COLUMNS = sql`
   id::text, account_id AS "accountId", channel_id AS "channelId", agent_endpoint AS "agentEndpoint", environment,
   regex_filter AS "regexFilter", priority, enabled, name, created_at AS "createdAt", updated_at AS "updatedAt"`;
 
-/** Routes in PostgreSQL. Nothing is cached, so each node sees a change with its next message. */
+/** Routes in PostgreSQL. Every call reads the table. */
 export class PostgresRouteStore implements RouteStore {
   readonly #postgres: Statements;
   readonly #routeOf: ReturnType<typeof routeReader>;

@@ -1,0 +1,1 @@
+-- Versions before the trigger `route_changed` (functions/routes.sql) would try to drop its function.
