@@ -87,7 +87,7 @@ function conversationOf({ message, history, image }: Prompt): Said[] {
   return [...past, { role: 'user', text: now.trim(), ...(image !== undefined && { image }) }];
 }
 
-/** A member of a group without a name is told apart by the last digits of the number, and the number is not sent. */
+/** The last digits of the number distinguish members of a group who have no name; the whole number is not sent. */
 function nameOf(pushName: string | undefined, digits: string): string {
   return pushName?.replace(/\s+/g, ' ').trim() || `Member ${digits.slice(-4)}`;
 }
