@@ -5,6 +5,7 @@ import { mintWaMessageId } from '../core/delivery/message-id.ts';
 import { chatPolicies } from '../core/policies/policies.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { MessageLog } from '../core/ports/message-log.ts';
+import type { ReplyTokens } from '../core/ports/reply-tokens.ts';
 import type { RouteStore } from '../core/ports/route-store.ts';
 import type { TextMatcher } from '../core/ports/text-matcher.ts';
 import { backoffMs } from '../core/retry.ts';
@@ -21,6 +22,7 @@ import { CachedRouteStore } from '../infra/storage/stores/cached-route-store.ts'
 import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-history.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
+import { PostgresReplyTokens } from '../infra/storage/stores/postgres-reply-tokens.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
@@ -40,6 +42,7 @@ export interface TurnParts {
   matcher: TextMatcher;
   messageLog: MessageLog;
   metrics: Metrics;
+  replyTokens: ReplyTokens;
   /** A new WhatsApp id for a message to send. */
   mintId(): string;
 }
@@ -74,6 +77,7 @@ export function createTurns(
     reload: async (accountId, reference) => registry.provider(accountId)?.reloadMedia(reference),
   });
   const history = new PostgresChatHistory(postgres);
+  const replyTokens = new PostgresReplyTokens(postgres);
   const circuits = new CircuitBreakers((endpoint) => {
     metrics.observeCircuitOpened();
     log.warn({ endpoint }, 'circuit of an agent endpoint opened');
@@ -95,6 +99,7 @@ export function createTurns(
       agents: faults.agents(agents),
       media,
       history,
+      replyTokens,
       policies: chatPolicies({
         history,
         autoReplyLoop: { turns: config.loopTurns, replyMs: config.loopReplyMs },
@@ -121,7 +126,7 @@ export function createTurns(
     },
   });
   return {
-    parts: { workers, agents, transport, routes, matcher, messageLog, metrics, mintId },
+    parts: { workers, agents, transport, routes, matcher, messageLog, metrics, replyTokens, mintId },
     start: async () => undefined,
     stop: () => matcher.close(),
   };

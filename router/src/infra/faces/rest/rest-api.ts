@@ -8,6 +8,7 @@ import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
+import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 
 export interface RestApiDeps
@@ -17,6 +18,7 @@ export interface RestApiDeps
     HealthApiDeps,
     ExplainApiDeps,
     NodesApiDeps,
+    RepliesApiDeps,
     RoutesApiDeps {
   config: Pick<Config, 'accountId' | 'environment'>;
   metrics: Metrics;
@@ -31,6 +33,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...accountsApi(deps),
     ...nodesApi(deps),
     ...messagesApi(deps),
+    ...repliesApi(deps),
     ...deadLettersApi(deps),
     ...healthApi(deps),
     ...metricsApi(deps),

@@ -15,6 +15,7 @@ export const TABLES = [
   'node',
   'outbox',
   'outbox_file',
+  'reply_token',
   'route',
   'sql_functions',
 ] as const;
