@@ -16,7 +16,12 @@ interface Schema {
 }
 
 /** Pages of the documentation with generated tables of settings. */
-export const PAGES_WITH_TABLES = ['docs/routes.md', 'docs/agents-adk.md', 'docs/agents-abi.md'];
+export const PAGES_WITH_TABLES = [
+  'docs/routes.md',
+  'docs/agents-adk.md',
+  'docs/agents-abi.md',
+  'docs/npc-agents.md',
+];
 
 /**
  * The page with tables generated from the schemas of the API. A table is between the lines `<!-- generated: NAME -->` and

@@ -62,7 +62,7 @@ describe('wa2ai on the command line', () => {
     [['agent', 'test', 'http://'], 'the URL of the agent must begin with http:// or https://'],
     [['agent', 'test', 'http://a', 'b'], 'unexpected argument "b"'],
     [['agent', 'test', 'http://a', '--nonsense'], "Unknown option '--nonsense'"],
-    [['agent', 'test', 'http://a', '--kind', 'soap'], '--kind must be adk or abi'],
+    [['agent', 'test', 'http://a', '--kind', 'soap'], '--kind must be adk or npc or abi'],
     [
       ['agent', 'test', 'http://a', '--app', 'x', '--abi', 'y'],
       'these options belong to agents of different',
@@ -119,7 +119,7 @@ describe('wa2ai agent', () => {
     const { code, errors } = await wa2ai('agent', 'inspect', 'http://127.0.0.1:9');
     expect(code).toBe(1);
     expect(errors).toBe(
-      'wa2ai: No agent answers at http://127.0.0.1:9. Start it, or name its kind with --kind adk|abi.\n',
+      'wa2ai: No agent answers at http://127.0.0.1:9. Start it, or name its kind with --kind adk|npc|abi.\n',
     );
   });
 });

@@ -1,6 +1,7 @@
 import { abiKind } from './abi/abi-kind.ts';
 import { adkKind } from './adk/adk-kind.ts';
 import type { AgentKind } from './agent-kind.ts';
+import { npcKind } from './npc/npc-kind.ts';
 
 /** Every agent kind of wa2ai: the only list to extend for a new one. */
-export const agentKinds: readonly AgentKind[] = [adkKind, abiKind];
+export const agentKinds: readonly AgentKind[] = [adkKind, npcKind, abiKind];

@@ -17,7 +17,8 @@ export async function previewCall(
 ): Promise<Record<string, unknown> | undefined> {
   try {
     const client = agents.clientFor(route);
-    return await client.preview?.({ ...message, id: 'explain', timestamp: new Date(clock.now()) });
+    const previewed = { ...message, id: 'explain', timestamp: new Date(clock.now()) };
+    return await client.preview?.(previewed, route.agentEndpoint);
   } catch (error) {
     if (error instanceof Wa2aiError) return { kind: 'error', sentence: error.message };
     throw error;

@@ -235,7 +235,7 @@ describe('/api/routes/:id', () => {
     await added();
     const answer = await api.call('PATCH', '/api/routes/5493777239922', { config: { adk: null } });
     expect(answer.status).toBe(400);
-    expect(answer.body.error).toBe('config must contain exactly one agent kind: adk, abi.');
+    expect(answer.body.error).toBe('config must contain exactly one agent kind: adk, npc, abi.');
   });
 });
 

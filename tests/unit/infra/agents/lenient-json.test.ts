@@ -5,7 +5,7 @@ import {
   NumberText,
   parseExactJson,
   readToken,
-} from '../../../../../../router/src/infra/agents/abi/input/lenient-json.ts';
+} from '../../../../router/src/infra/agents/lenient-json.ts';
 
 describe('parseExactJson', () => {
   it('reads JSON, with numbers as they were written', () => {
