@@ -21,6 +21,7 @@ export const PAGES_WITH_TABLES = [
   'docs/agents-adk.md',
   'docs/agents-abi.md',
   'docs/npc-agents.md',
+  'docs/openai-agents.md',
 ];
 
 /**
@@ -69,7 +70,7 @@ function rowsOf(schema: Schema, prefix = ''): Row[] {
 function valuesOf({ anyOf, enum: choices, type, format, minimum, maximum }: Schema): string {
   if (anyOf) return [...new Set(anyOf.map(valuesOf).filter((values) => values !== 'null'))].join(' or ');
   if (choices) return choices.map((choice) => `\`${choice}\``).join(', ');
-  if (type === 'integer') return `${minimum} to ${maximum}`;
+  if (type === 'integer' || type === 'number') return `${minimum} to ${maximum}`;
   if (type === 'boolean') return '`true`, `false`';
   if (format === 'uri') return 'URL';
   if (format === 'uuid') return 'id';

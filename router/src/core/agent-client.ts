@@ -1,6 +1,8 @@
 import type { AgentResponse, IncomingMessage, Route } from './models.ts';
+import type { PastTurn } from './ports/chat-history.ts';
 import type { Logger } from './ports/logger.ts';
 import type { AgentSession, StoredTask } from './ports/remote-tasks.ts';
+import type { HistoryLimits } from './turns/load-history.ts';
 
 /**
  * What wa2ai stores of an agent beyond one answer: tasks of a message, and the session of the person in the chat.
@@ -47,6 +49,11 @@ export interface AttemptOptions {
   loadMedia?(): Promise<Uint8Array>;
   /** Absent: nothing is stored, and a task must end within the attempt. */
   store?: AttemptStore;
+  /**
+   * The last turns of the chat before this message, oldest first; read when this is called. Absent: the chat is not known.
+   * @throws {StorageUnavailableError}
+   */
+  loadHistory?(limits: HistoryLimits): Promise<PastTurn[]>;
   /** Log of the turn, whose lines carry the message and the chat. Absent: the client's own. */
   log?: Logger;
 }
@@ -89,7 +96,7 @@ export interface AgentClient {
     task: FollowedTask,
     options: { signal: AbortSignal; log: Logger; store: Pick<AttemptStore, 'saveSession'> },
   ): Promise<TaskReport>;
-  /** What `sendMessage` would send for this message, for an admin; the agent is not called. */
+  /** What `sendMessage` would send for this message, for an admin, without secrets; the agent is not called. */
   preview?(message: IncomingMessage, endpoint: string): Promise<Record<string, unknown>>;
 }
 
