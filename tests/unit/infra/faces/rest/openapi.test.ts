@@ -187,12 +187,13 @@ describe('GET /openapi.json', () => {
   });
 
   it('says which operations need the key', async () => {
-    expect(document.paths['/api/routes']?.get?.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
+    const keys = [{ apiKey: ['routes:read'] }, { bearer: ['routes:read'] }];
+    expect(document.paths['/api/routes']?.get?.security).toEqual(keys);
     expect(document.paths['/health/live']?.get?.security).toEqual([]);
     const open = await startHttpApi();
     const withoutKey = (await open.call('GET', '/openapi.json')).body as Document;
     await open.close();
-    expect(withoutKey.paths['/api/routes']?.get?.security).toEqual([]);
+    expect(withoutKey.paths['/api/routes']?.get?.security).toEqual([{}, ...keys]);
   });
 
   it.each(['get', 'post', 'put', 'patch', 'delete'])(

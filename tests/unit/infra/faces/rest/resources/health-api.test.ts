@@ -67,7 +67,8 @@ describe('GET /health/ready', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const storage = { check: () => new Promise<void>(() => {}) };
     const ready = healthApi({ ...api.deps, storage }).find(({ path }) => path === '/health/ready');
-    const answer = ready?.handle({ params: {}, query: {}, body: {}, caller: 'key', request: {} as Request });
+    const caller = { kind: 'admin-key' as const };
+    const answer = ready?.handle({ params: {}, query: {}, body: {}, caller, request: {} as Request });
     await vi.advanceTimersByTimeAsync(2_000);
     expect((await answer)?.status).toBe(503);
   });
