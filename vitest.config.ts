@@ -64,6 +64,19 @@ export default defineConfig({
         },
       },
       {
+        // That documentation, source and packages agree: reads the files of the repository, one with a language server.
+        test: {
+          name: 'repository',
+          include: ['tests/repository/**/*.test.ts'],
+          environment: 'node',
+          expect,
+          pool: 'threads',
+          isolate: false,
+          maxWorkers,
+          testTimeout: 60_000,
+        },
+      },
+      {
         // Nodes, database, WhatsApp and agents on a virtual clock; npm run test:simulation makes many more runs.
         test: {
           name: 'simulation',

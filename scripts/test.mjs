@@ -21,7 +21,10 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
 
 const projects = args.includes('--project')
   ? []
-  : ['unit', 'simulation', 'integration', 'e2e', 'contracts'].flatMap((name) => ['--project', name]);
+  : ['unit', 'repository', 'simulation', 'integration', 'e2e', 'contracts'].flatMap((name) => [
+      '--project',
+      name,
+    ]);
 const folder = mkdtempSync(join(tmpdir(), 'wa2ai-test-report-'));
 const report = join(folder, 'report.json');
 say('running the tests');

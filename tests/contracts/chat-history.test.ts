@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
+import { PAST_TEXT_CHARS } from '../../router/src/core/ports/chat-history.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 
 describeStores('ChatHistory in $name', (stores) => {
@@ -62,5 +63,55 @@ describeStores('ChatHistory in $name', (stores) => {
     const hour = 60 * 60 * 1_000;
     expect(Math.abs(Date.now() - receivedAtMs)).toBeLessThan(hour);
     expect(Math.abs(Date.now() - repliedAtMs)).toBeLessThan(hour);
+  });
+
+  it('returns past turns with all their replies, the newest first, without the one that runs', async () => {
+    const [account, person] = [anAccount(), aPerson()];
+    const chatId = await aTurn(aMessage(account, person, { text: 'one' }), 'a', 'b');
+    await aTurn(aMessage(account, person, { text: 'two' }), 'c');
+    await aTurn(aMessage(account, person, { text: 'said nothing' }));
+    const { messageId } = await stores.inbox.add(aMessage(account, person, { text: 'now' }), NODE);
+    expect(await stores.history.pastTurns(chatId, messageId, 10)).toEqual([
+      { sender: person.lid, pushName: 'Ana', kind: 'text', text: 'two', replies: [{ text: 'c' }] },
+      {
+        sender: person.lid,
+        pushName: 'Ana',
+        kind: 'text',
+        text: 'one',
+        replies: [{ text: 'a' }, { text: 'b' }],
+      },
+    ]);
+    await stores.inbox.finishTurn(
+      messageId,
+      answered([aReply(account, `${person.phone}@s.whatsapp.net`, 'd')]),
+    );
+    expect(await stores.history.pastTurns(chatId, messageId, 10)).toHaveLength(2);
+    expect(await stores.history.pastTurns(chatId, '0', 1)).toMatchObject([{ text: 'now' }]);
+  });
+
+  it('returns no turn that only the route answered, and no reply that could not be sent', async () => {
+    const [account, person] = [anAccount(), aPerson()];
+    const to = `${person.phone}@s.whatsapp.net`;
+    const failed = await stores.inbox.add(aMessage(account, person), NODE);
+    const sorry = answered([aReply(account, to, 'sorry')]);
+    await stores.inbox.finishTurn(failed.messageId, { ...sorry, reason: 'fallback-text' });
+    const unsent = await stores.inbox.add(aMessage(account, person), NODE);
+    const { replies } = await stores.inbox.finishTurn(unsent.messageId, answered([aReply(account, to)]));
+    await stores.outbox.markDead(replies[0]?.outboxId ?? '', 'refused');
+    expect(await stores.history.pastTurns(failed.chatId, '0', 10)).toEqual([]);
+  });
+
+  it('names the files of past turns, and cuts long texts between characters', async () => {
+    const [account, person] = [anAccount(), aPerson()];
+    const to = `${person.phone}@s.whatsapp.net`;
+    const picture = { kind: 'image' as const, text: '' };
+    const { messageId, chatId } = await stores.inbox.add(aMessage(account, person, picture), NODE);
+    const media = { kind: 'document' as const, mimeType: 'application/pdf', sizeBytes: 1 };
+    const file = { ...aReply(account, to, ''), media, file: new Uint8Array([1]) };
+    const long = aReply(account, to, '😀'.repeat(PAST_TEXT_CHARS + 1));
+    await stores.inbox.finishTurn(messageId, answered([file, long]));
+    const [turn] = await stores.history.pastTurns(chatId, '0', 1);
+    expect(turn).toMatchObject({ kind: 'image', text: '' });
+    expect(turn?.replies).toEqual([{ text: '', media: 'document' }, { text: '😀'.repeat(PAST_TEXT_CHARS) }]);
   });
 });

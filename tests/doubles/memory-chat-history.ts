@@ -1,4 +1,10 @@
-import type { ChatHistory, EarlierTurn } from '../../router/src/core/ports/chat-history.ts';
+import type { MessageKind } from '../../router/src/core/models.ts';
+import {
+  type ChatHistory,
+  type EarlierTurn,
+  PAST_TEXT_CHARS,
+  type PastTurn,
+} from '../../router/src/core/ports/chat-history.ts';
 import type { MemoryState } from './memory-state.ts';
 
 /** The answered turns of a chat in memory, for tests: the same promises as PostgresChatHistory. */
@@ -26,4 +32,33 @@ export class MemoryChatHistory implements ChatHistory {
       })
       .slice(0, limit);
   }
+
+  async pastTurns(chatId: string, except: string, limit: number): Promise<PastTurn[]> {
+    return this.#state
+      .messagesOf(Number(chatId))
+      .filter(({ id, state, reason }) => {
+        return state === 'answered' && String(id) !== except && reason !== 'fallback-text';
+      })
+      .sort((a, b) => Number(b.stanzaOrder - a.stanzaOrder) || b.id - a.id)
+      .map(({ id, senderLid, senderPhone, pushName, kind, text }) => ({
+        sender: senderLid ?? senderPhone ?? '',
+        ...(pushName !== undefined && { pushName }),
+        kind: kind as MessageKind,
+        text: cut(text),
+        replies: this.#repliesTo(String(id)),
+      }))
+      .filter(({ replies }) => replies.length > 0)
+      .slice(0, limit);
+  }
+
+  #repliesTo(messageId: string): PastTurn['replies'] {
+    return [...this.#state.outbox.values()]
+      .filter((reply) => reply.messageId === messageId && reply.state !== 'dead')
+      .sort((a, b) => Number(a.id) - Number(b.id))
+      .map(({ text, media }) => ({ text: cut(text), ...(media && { media: media.kind }) }));
+  }
+}
+
+function cut(text: string): string {
+  return [...text].slice(0, PAST_TEXT_CHARS).join('');
 }

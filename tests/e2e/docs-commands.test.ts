@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startOpenAiServer } from '../doubles/openai-server.ts';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { codeBlocksOf, documents } from '../support/documents.ts';
 import { MockAgent } from '../support/mock-agent.ts';
@@ -83,11 +84,14 @@ beforeAll(async () => {
   const abi = await startAbiMockAgent();
   closers.push(() => abi.close());
   const example = await startExample();
+  const model = await startOpenAiServer({ models: ['llama3.2'] });
+  closers.push(() => model.close());
   places = [
     [/(localhost|127\.0\.0\.1):3000/g, hostOf(bed.service.url)],
     [/localhost:8000/g, hostOf(adk.url)],
     [/localhost:8080/g, hostOf(abi.url)],
     [/localhost:8081/g, hostOf(example)],
+    [/localhost:11434/g, hostOf(model.url)],
   ];
 });
 

@@ -191,6 +191,7 @@ export class SimNode {
         download: (reference) => mediaServer.download(process, reference),
         reload: async () => undefined,
       }),
+      history: { pastTurns: async () => [] },
       policies: [],
       policy: {
         attempts: TURN_ATTEMPTS,

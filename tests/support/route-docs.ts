@@ -16,7 +16,12 @@ interface Schema {
 }
 
 /** Pages of the documentation with generated tables of settings. */
-export const PAGES_WITH_TABLES = ['docs/routes.md', 'docs/agents-adk.md', 'docs/agents-abi.md'];
+export const PAGES_WITH_TABLES = [
+  'docs/routes.md',
+  'docs/agents-adk.md',
+  'docs/agents-abi.md',
+  'docs/openai-agents.md',
+];
 
 /**
  * The page with tables generated from the schemas of the API. A table is between the lines `<!-- generated: NAME -->` and
@@ -64,7 +69,7 @@ function rowsOf(schema: Schema, prefix = ''): Row[] {
 function valuesOf({ anyOf, enum: choices, type, format, minimum, maximum }: Schema): string {
   if (anyOf) return [...new Set(anyOf.map(valuesOf).filter((values) => values !== 'null'))].join(' or ');
   if (choices) return choices.map((choice) => `\`${choice}\``).join(', ');
-  if (type === 'integer') return `${minimum} to ${maximum}`;
+  if (type === 'integer' || type === 'number') return `${minimum} to ${maximum}`;
   if (type === 'boolean') return '`true`, `false`';
   if (format === 'uri') return 'URL';
   if (format === 'uuid') return 'id';

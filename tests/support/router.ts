@@ -111,6 +111,7 @@ export class TestRouter {
             throw new MediaError('MEDIA_GONE', 'There are no files here.');
           },
         },
+        history: new PostgresChatHistory(postgres),
         policies: chatPolicies({
           history: new PostgresChatHistory(postgres),
           autoReplyLoop: options.loop ?? { turns: 0, replyMs: 0 },

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { packageVersion } from '../../router/src/config/package-version.ts';
+import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { serverOf } from '../support/abi.ts';
 
 const { argv, exitCode } = process;
+const kindNames = agentKinds.filter(({ tools }) => tools).map(({ name }) => name);
 
 beforeEach(() => {
   vi.resetModules();
@@ -62,7 +64,7 @@ describe('wa2ai on the command line', () => {
     [['agent', 'test', 'http://'], 'the URL of the agent must begin with http:// or https://'],
     [['agent', 'test', 'http://a', 'b'], 'unexpected argument "b"'],
     [['agent', 'test', 'http://a', '--nonsense'], "Unknown option '--nonsense'"],
-    [['agent', 'test', 'http://a', '--kind', 'soap'], '--kind must be adk or abi'],
+    [['agent', 'test', 'http://a', '--kind', 'soap'], `--kind must be ${kindNames.join(' or ')}`],
     [
       ['agent', 'test', 'http://a', '--app', 'x', '--abi', 'y'],
       'these options belong to agents of different',
@@ -119,7 +121,7 @@ describe('wa2ai agent', () => {
     const { code, errors } = await wa2ai('agent', 'inspect', 'http://127.0.0.1:9');
     expect(code).toBe(1);
     expect(errors).toBe(
-      'wa2ai: No agent answers at http://127.0.0.1:9. Start it, or name its kind with --kind adk|abi.\n',
+      `wa2ai: No agent answers at http://127.0.0.1:9. Start it, or name its kind with --kind ${kindNames.join('|')}.\n`,
     );
   });
 });

@@ -73,6 +73,7 @@ export function createTurns(
     // Only the node with the account's connection can ask the phone for a file that WhatsApp deleted.
     reload: async (accountId, reference) => registry.provider(accountId)?.reloadMedia(reference),
   });
+  const history = new PostgresChatHistory(postgres);
   const circuits = new CircuitBreakers((endpoint) => {
     metrics.observeCircuitOpened();
     log.warn({ endpoint }, 'circuit of an agent endpoint opened');
@@ -93,8 +94,9 @@ export function createTurns(
       environment: config.environment,
       agents: faults.agents(agents),
       media,
+      history,
       policies: chatPolicies({
-        history: new PostgresChatHistory(postgres),
+        history,
         autoReplyLoop: { turns: config.loopTurns, replyMs: config.loopReplyMs },
         accounts: registry,
         bus,

@@ -1,5 +1,7 @@
 import type { AgentResponse, IncomingMessage, Route } from './models.ts';
+import type { PastTurn } from './ports/chat-history.ts';
 import type { Logger } from './ports/logger.ts';
+import type { HistoryLimits } from './turns/load-history.ts';
 
 /** Limits and identity of one attempt. */
 export interface AttemptOptions {
@@ -25,6 +27,11 @@ export interface AttemptOptions {
    * @throws {MediaError}
    */
   loadMedia?(): Promise<Uint8Array>;
+  /**
+   * The last turns of the chat before this message, oldest first; read when this is called. Absent: the chat is not known.
+   * @throws {StorageUnavailableError}
+   */
+  loadHistory?(limits: HistoryLimits): Promise<PastTurn[]>;
   /** Log of the turn, whose lines carry the message and the chat. Absent: the client's own. */
   log?: Logger;
 }
@@ -43,8 +50,8 @@ export interface AgentClient {
   sendMessage(endpoint: string, message: IncomingMessage, options?: AttemptOptions): Promise<AgentResponse>;
   /** Whether this agent accepts a file without text. Absent: it does not. */
   takesFile?(message: IncomingMessage): Promise<boolean>;
-  /** What `sendMessage` would send for this message, for an admin; the agent is not called. */
-  preview?(message: IncomingMessage): Promise<Record<string, unknown>>;
+  /** What `sendMessage` would send for this message, for an admin, without secrets; the agent is not called. */
+  preview?(message: IncomingMessage, endpoint: string): Promise<Record<string, unknown>>;
 }
 
 /** The agents of routes, by their kind. */

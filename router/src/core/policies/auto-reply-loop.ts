@@ -11,7 +11,7 @@ export interface AutoReplyLoopSettings {
 }
 
 interface AutoReplyLoopDeps {
-  history: ChatHistory;
+  history: Pick<ChatHistory, 'answeredTurns'>;
   autoReplyLoop: AutoReplyLoopSettings;
 }
 
@@ -106,7 +106,7 @@ function paceOf(
  * @throws {StorageUnavailableError} the turns could not be read
  */
 export async function findLoop(
-  deps: { history: ChatHistory; settings: AutoReplyLoopSettings },
+  deps: { history: Pick<ChatHistory, 'answeredTurns'>; settings: AutoReplyLoopSettings },
   now: TurnNow,
 ): Promise<{ isLoop: boolean; turns: number }> {
   const { turns, replyMs } = deps.settings;

@@ -4,6 +4,7 @@ import type { SendSlot } from '../delivery/send-slot.ts';
 import { isRetryable, MediaError, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import type { Environment, Route } from '../models.ts';
 import type { ChatPolicy, PolicyStop } from '../policies/policy.ts';
+import type { ChatHistory } from '../ports/chat-history.ts';
 import type { ChatClaim, Inbox } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
 import type { RouteStore } from '../ports/route-store.ts';
@@ -11,6 +12,7 @@ import type { TextMatcher } from '../ports/text-matcher.ts';
 import { storageRetryMs } from '../retry.ts';
 import { type RouteChoice, routeMessage } from '../routing/route-message.ts';
 import { type AskRouteDeps, askRoute } from './ask-route.ts';
+import { loadHistory } from './load-history.ts';
 import { repliesOf } from './replies-of.ts';
 import type { FinishedTurn, NewReply, PendingTurn, TurnResult } from './turn.ts';
 
@@ -20,6 +22,7 @@ export interface AnswerDeps extends AskRouteDeps, DeliverRepliesDeps {
   matcher: TextMatcher;
   environment: Environment;
   media: MediaSource;
+  history: Pick<ChatHistory, 'pastTurns'>;
   /** In the order of their evaluation. */
   policies: readonly ChatPolicy[];
   /** A new WhatsApp id for a reply. */
@@ -183,7 +186,7 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
 
   const isAgain = isRepeat || (turn.earlierAttempts ?? 0) > 0;
   const answer = await duringAll(deps.policies, turn, () =>
-    askRoute({ ...deps, ...mediaOf(deps, turn) }, route, turn, isAgain),
+    askRoute({ ...deps, ...mediaOf(deps, turn), ...historyOf(deps, turn) }, route, turn, isAgain),
   );
   const common = {
     routeId: answer.routeId,
@@ -229,6 +232,10 @@ function mediaOf({ media, stopping }: AnswerDeps, turn: PendingTurn): { loadMedi
       return loading;
     },
   };
+}
+
+function historyOf({ history }: AnswerDeps, turn: PendingTurn): Pick<AskRouteDeps, 'loadHistory'> {
+  return { loadHistory: (limits) => loadHistory(history, turn, limits) };
 }
 
 async function firstStop({ policies, log }: AnswerDeps, turn: PendingTurn): Promise<PolicyStop | undefined> {

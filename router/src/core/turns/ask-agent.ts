@@ -66,7 +66,9 @@ export interface AskDeps {
    */
   countAttempt(attempt: number, note?: CountOptions): Promise<{ stored: Promise<void> }>;
   /** The bytes of the message's file; absent when it has none. */
-  loadMedia?(): Promise<Uint8Array>;
+  loadMedia?: AttemptOptions['loadMedia'];
+  /** The conversation before the message. */
+  loadHistory?: AttemptOptions['loadHistory'];
   /** Absent: earlier failures of the endpoint do not matter. */
   circuit?: AttemptCircuit;
   /** Ends waits and attempts at shutdown; the turn runs again after the next start. */
@@ -204,7 +206,7 @@ async function attemptOnce(
   made: number,
   options: AttemptOptions,
 ): Promise<{ response: AgentResponse } | { error: Wa2aiError }> {
-  const { loadMedia, stopping } = deps;
+  const { loadMedia, loadHistory, stopping } = deps;
   try {
     const response = await client.sendMessage(endpoint, message, {
       signal: stopping,
@@ -212,12 +214,13 @@ async function attemptOnce(
       log: deps.log,
       ...options,
       ...(loadMedia && { loadMedia }),
+      ...(loadHistory && { loadHistory }),
     });
     if (response.success) return { response };
     return { error: new AgentProtocolError('The agent reported a failure without saying which.') };
   } catch (caught) {
     stopping.throwIfAborted();
-    // The attempt was not stored, and so not made; or its file could not be looked up.
+    // The attempt was not stored, and so not made; or its file or conversation could not be read.
     if (caught instanceof StorageUnavailableError) throw caught;
     return { error: asWa2aiError(caught, made) };
   }

@@ -36,7 +36,9 @@ export interface AskRouteDeps {
   log: Logger;
   stopping: AbortSignal;
   /** The bytes of the message's file; absent when it has none. */
-  loadMedia?(): Promise<Uint8Array>;
+  loadMedia?: AskDeps['loadMedia'];
+  /** The conversation before the message. */
+  loadHistory?: AskDeps['loadHistory'];
 }
 
 /** Limit of all waits together when neither the route nor the service sets a patience. */

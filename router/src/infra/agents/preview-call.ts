@@ -17,7 +17,8 @@ export async function previewCall(
 ): Promise<Record<string, unknown> | undefined> {
   try {
     const client = agents.clientFor(route);
-    return await client.preview?.({ ...message, id: 'explain', timestamp: new Date(clock.now()) });
+    const explained = { ...message, id: 'explain', timestamp: new Date(clock.now()) };
+    return await client.preview?.(explained, route.agentEndpoint);
   } catch (error) {
     if (error instanceof Wa2aiError) return { kind: 'error', sentence: error.message };
     throw error;

@@ -130,6 +130,7 @@ function deps(): AnswerDeps {
     ],
     mintId: () => 'WA',
     media: { load: () => Promise.reject(new Error('not part of this test')) },
+    history: { pastTurns: async () => [] },
     accounts: {
       delivery: () => ({ deliver: (rows) => void delivered.push(...rows), openSlot: () => slot }),
     },

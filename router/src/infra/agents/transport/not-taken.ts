@@ -15,8 +15,13 @@ export function notTakenError(
   });
 }
 
-/** `Retry-After` in milliseconds from now; the header contains seconds or a date (RFC 9110). Undefined without a usable one. */
+/**
+ * `Retry-After` in milliseconds from now; the header contains seconds or a date (RFC 9110), and some model servers send the
+ * more exact `retry-after-ms` beside it. Undefined without a usable one.
+ */
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
+  const exact = headers.get('retry-after-ms')?.trim();
+  if (exact && /^\d+$/.test(exact)) return Number(exact);
   const value = headers.get('retry-after')?.trim();
   if (!value) return undefined;
   if (/^\d+$/.test(value)) return Number(value) * 1_000;

@@ -1,16 +1,17 @@
-import { AgentProtocolError, AgentUncertainError, Wa2aiError } from '../../../../core/errors.ts';
+import { AgentProtocolError, AgentUncertainError } from '../../../../core/errors.ts';
 import type { IncomingMessage } from '../../../../core/models.ts';
 import { HttpAgentClient } from '../../../http-agent-client.ts';
 import {
   type AgentTools,
   type CheckReport,
-  type CheckResult,
   checkText,
   type ToolInput,
   ToolkitError,
   type ToolOption,
   ToolUsageError,
 } from '../../agent-tools.ts';
+import { CheckRun, type Found } from '../../check-run.ts';
+import { newTestPerson } from '../../test-person.ts';
 import { type AdkProbe, probeAdkServer } from '../adk-probe.ts';
 
 const app: ToolOption = {
@@ -52,7 +53,7 @@ export const adkTools: AgentTools = {
       const startedMs = input.clock.monotonicMs();
       const { response, metadata } = await clientOf(input, appName).sendMessage(
         input.url,
-        aPerson().says(text),
+        newTestPerson().says(text),
       );
       const ms = Math.round(input.clock.monotonicMs() - startedMs);
       const reply = response ?? '(the agent says nothing)';
@@ -74,45 +75,28 @@ export const adkTools: AgentTools = {
 };
 
 async function checkServer(input: ToolInput): Promise<CheckReport> {
-  const results: CheckResult[] = [];
-  const report = () => {
-    const isConforming = results.every(({ result }) => result !== 'fail');
-    return { url: input.url, isConforming, results };
-  };
-  const run = async (check: string, work: () => Promise<[CheckResult['result'], string]>) => {
-    const startedMs = input.clock.monotonicMs();
-    let [result, found]: [CheckResult['result'], string] = ['fail', ''];
-    try {
-      [result, found] = await work();
-    } catch (error) {
-      if (!(error instanceof Wa2aiError)) throw error;
-      found = error.message;
-    }
-    results.push({ check, result, found, ms: Math.round(input.clock.monotonicMs() - startedMs) });
-    return result;
-  };
-
+  const checks = new CheckRun(input.url, input.clock);
   const found = await probe(input);
-  await run('GET /list-apps names the agents', async () => {
+  await checks.run('GET /list-apps names the agents', async () => {
     if (found.status === undefined) return ['fail', `${found.problem} (no other check ran)`];
     if (found.apps.length === 0) return ['warn', `status ${found.status}, no names`];
     return ['pass', found.apps.join(', ')];
   });
-  if (found.status === undefined) return report();
+  if (found.status === undefined) return checks.report();
 
   const appName = await appOf(input, found);
   const client = clientOf(input, appName);
-  const send = async (sent: IncomingMessage): Promise<[CheckResult['result'], string]> => {
+  const send = async (sent: IncomingMessage): Promise<Found> => {
     const { response, files } = await client.sendMessage(input.url, sent);
     if (response === undefined && !files) return ['warn', 'the agent says nothing'];
     return ['pass', `${response?.length ?? 0} characters`];
   };
-  const person = aPerson();
-  const first = await run('a new person gets an answer', () => send(person.says('hello')));
-  if (first === 'fail') return report();
+  const person = newTestPerson();
+  const first = await checks.run('a new person gets an answer', () => send(person.says('hello')));
+  if (first === 'fail') return checks.report();
   const second = person.says('hello again');
-  await run('the same person gets a second answer', () => send(second));
-  await run('the session shows an earlier run', async () => {
+  await checks.run('the same person gets a second answer', () => send(second));
+  await checks.run('the session shows an earlier run', async () => {
     let requests = 0;
     const beforeRequest = async () => {
       requests += 1;
@@ -130,24 +114,21 @@ async function checkServer(input: ToolInput): Promise<CheckReport> {
       ];
     }
   });
-  await run('an unknown agent is refused', async () => {
+  await checks.run('an unknown agent is refused', async () => {
     try {
-      await clientOf(input, 'wa2ai-no-such-agent').sendMessage(input.url, aPerson().says('hello'));
+      await clientOf(input, 'wa2ai-no-such-agent').sendMessage(input.url, newTestPerson().says('hello'));
       return ['warn', 'it was answered'];
     } catch (error) {
       if (error instanceof AgentProtocolError) return ['pass', error.message];
       throw error;
     }
   });
-  await run(`${CONCURRENT} people get an answer at the same time`, async () => {
-    await Promise.all(Array.from({ length: CONCURRENT }, () => send(aPerson().says('hello'))));
+  await checks.run(`${CONCURRENT} people get an answer at the same time`, async () => {
+    await Promise.all(Array.from({ length: CONCURRENT }, () => send(newTestPerson().says('hello'))));
     return ['pass', 'all answered'];
   });
-  const slowest = Math.max(...results.map(({ ms }) => ms));
-  const result = slowest > SLOW_MS ? 'warn' : 'pass';
-  const check = `every answer comes within ${SLOW_MS / 1_000} s`;
-  results.push({ check, result, found: `the slowest took ${slowest} ms`, ms: slowest });
-  return report();
+  checks.runTimes(SLOW_MS);
+  return checks.report();
 }
 
 /** @throws {ToolkitError | ToolUsageError} no answer, or not exactly one agent to choose */
@@ -167,17 +148,4 @@ function probe({ url, transport, timeoutMs }: ToolInput): Promise<AdkProbe> {
 
 function clientOf({ transport, timeoutMs, clock }: ToolInput, appName: string): HttpAgentClient {
   return new HttpAgentClient({ timeout: timeoutMs, adk: { appName }, transport, clock });
-}
-
-/** A person with a number that no phone has and that is new, so that the session is new. */
-function aPerson() {
-  const digits = `999${crypto.getRandomValues(new Uint32Array(1))[0]}`;
-  let sent = 0;
-  return {
-    says: (text: string): IncomingMessage => {
-      sent += 1;
-      const id = `WA2AI-TEST-${digits}-${sent}`;
-      return { id, from: `${digits}@s.whatsapp.net`, channelId: digits, text, timestamp: new Date() };
-    },
-  };
 }

@@ -1,12 +1,10 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { AccountView, ClusterView, NodeView } from '../../../../../../router/src/core/ports/cluster.ts';
 import type { MessageLog, OpenWork } from '../../../../../../router/src/core/ports/message-log.ts';
+import { systemClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
 import { createMetrics } from '../../../../../../router/src/infra/faces/rest/metrics/metrics.ts';
+import { FakeClock } from '../../../../../support/fake-clock.ts';
 import { FakeAccounts, FakeMessageLog } from '../../../../../support/http-api.ts';
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 function setup() {
   const messageLog = new FakeMessageLog();
@@ -127,9 +125,12 @@ describe('the metrics of the database', () => {
   it('show a hung database after two seconds', async () => {
     const { counts, scrape } = setup();
     counts.mockReturnValue(new Promise(() => undefined));
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const time = new FakeClock();
+    vi.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => time.sleep(ms, signal));
     const scraped = scrape();
-    await vi.advanceTimersByTimeAsync(2_000);
+    await time.advanceMs(1_999);
+    expect(time.sleeping).toBe(1);
+    await time.advanceMs(1);
     expect((await scraped).lines).toContain('wa2ai_database_up 0');
   });
 

@@ -1,16 +1,15 @@
 import type { Request } from 'express';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
 import { healthApi } from '../../../../../../router/src/infra/faces/rest/resources/health-api.ts';
+import { FakeClock } from '../../../../../support/fake-clock.ts';
 import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 let api: HttpApi;
 beforeEach(async () => {
   api = await startHttpApi();
 });
-afterEach(async () => {
-  vi.useRealTimers();
-  await api.close();
-});
+afterEach(() => api.close());
 
 describe('GET /health/ready', () => {
   it('is 200 when the database answers and every account is open', async () => {
@@ -64,12 +63,15 @@ describe('GET /health/ready', () => {
   });
 
   it('does not wait for a hung database', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const time = new FakeClock();
+    vi.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => time.sleep(ms, signal));
     const storage = { check: () => new Promise<void>(() => {}) };
     const ready = healthApi({ ...api.deps, storage }).find(({ path }) => path === '/health/ready');
     const caller = { kind: 'admin-key' as const };
     const answer = ready?.handle({ params: {}, query: {}, body: {}, caller, request: {} as Request });
-    await vi.advanceTimersByTimeAsync(2_000);
+    await time.advanceMs(1_999);
+    expect(time.sleeping).toBe(1);
+    await time.advanceMs(1);
     expect((await answer)?.status).toBe(503);
   });
 });

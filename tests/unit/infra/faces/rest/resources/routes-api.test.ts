@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Route } from '../../../../../../router/src/core/models.ts';
+import { agentKinds } from '../../../../../../router/src/infra/agents/agent-kinds.ts';
 import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 const UUID = /^[0-9a-f-]{36}$/;
@@ -235,7 +236,9 @@ describe('/api/routes/:id', () => {
     await added();
     const answer = await api.call('PATCH', '/api/routes/5493777239922', { config: { adk: null } });
     expect(answer.status).toBe(400);
-    expect(answer.body.error).toBe('config must contain exactly one agent kind: adk, abi.');
+    expect(answer.body.error).toBe(
+      `config must contain exactly one agent kind: ${agentKinds.map(({ name }) => name).join(', ')}.`,
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { repositoryRoot } from '../../support/repository.ts';
+import { repositoryRoot } from '../support/repository.ts';
 
 /** `line.msg === 'text'`, `msg.startsWith('text')` and the like, as tests of the built service wait for log lines. */
 const AWAITED = /msg\)?(?:\s*===?\s*|\.(?:startsWith|includes)\()['"]([^'"]+)['"]/g;

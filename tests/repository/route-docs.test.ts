@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { agentKind } from '../../../router/src/infra/agents/agent-kind.ts';
-import { agentKinds } from '../../../router/src/infra/agents/agent-kinds.ts';
-import { readDocument } from '../../support/documents.ts';
-import { PAGES_WITH_TABLES, withRouteTables } from '../../support/route-docs.ts';
+import { agentKind } from '../../router/src/infra/agents/agent-kind.ts';
+import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
+import { readDocument } from '../support/documents.ts';
+import { PAGES_WITH_TABLES, withRouteTables } from '../support/route-docs.ts';
 
 describe('the generated tables of settings (node scripts/write-docs.mjs)', () => {
   it.each(PAGES_WITH_TABLES)('are current in %s', (path) => {

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { envSchema } from '../../../router/src/config/config.ts';
-import { ACCOUNT_STATES } from '../../../router/src/core/cluster/account-state.ts';
-import { anchorOf } from '../../../router/src/infra/faces/pages/docs-pages.ts';
-import { anchorsOf, readDocument } from '../../support/documents.ts';
-import { repositoryRoot } from '../../support/repository.ts';
+import { envSchema } from '../../router/src/config/config.ts';
+import { ACCOUNT_STATES } from '../../router/src/core/cluster/account-state.ts';
+import { anchorOf } from '../../router/src/infra/faces/pages/docs-pages.ts';
+import { anchorsOf, readDocument } from '../support/documents.ts';
+import { repositoryRoot } from '../support/repository.ts';
 
 const page = readDocument('docs/troubleshooting.md');
 const anchors = anchorsOf(page);
@@ -64,7 +64,8 @@ describe('docs/troubleshooting.md', () => {
 
   it('has no entry for a code that does not exist', () => {
     const titles = [...page.matchAll(/^### ([A-Z][A-Z_]+)$/gm)].map(([, title = '']) => title);
-    const built = titles.filter((title) => !codesOfSource().includes(title));
+    const codes = codesOfSource();
+    const built = titles.filter((title) => !codes.includes(title));
     // Composed in the source: INVALID_ and the field, STORAGE_ and the fault; or given without a call.
     expect(built.filter((code) => !/^(INVALID|STORAGE)_[A-Z_]+$/.test(code))).toEqual([]);
   });

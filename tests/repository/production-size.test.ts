@@ -2,7 +2,7 @@ import { type Dirent, existsSync, lstatSync, readdirSync, readFileSync } from 'n
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { repositoryRoot } from '../../support/repository.ts';
+import { repositoryRoot } from '../support/repository.ts';
 
 const MAX_MEGABYTES = 250;
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readDocument } from '../../support/documents.ts';
-import { repositoryRoot } from '../../support/repository.ts';
+import { readDocument } from '../support/documents.ts';
+import { repositoryRoot } from '../support/repository.ts';
 
 const PAGE = 'refs/baileys-workarounds.md';
 const SOURCES = 'router/src/providers/baileys';

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { documents } from '../../support/documents.ts';
-import { repositoryRoot } from '../../support/repository.ts';
+import { documents } from '../support/documents.ts';
+import { repositoryRoot } from '../support/repository.ts';
 
 /** Phrases of literary English. */
 const LITERARY =
@@ -13,7 +13,7 @@ const OTHER_WORDS = /\b(told|noted|buried|mend\w*|theatre|stages?|lanes?|naps?|h
 
 /** Uses of such a word that are right. */
 const ALLOWED = [
-  { file: 'tests/unit/repository/language.test.ts', word: /./, why: 'it lists the words' },
+  { file: 'tests/repository/language.test.ts', word: /./, why: 'it lists the words' },
   { file: 'CONTRIBUTING.md', word: /./, why: 'its glossary lists words that are not used' },
   { file: 'CHANGELOG.md', word: /^tried$/, why: 'it names a field as it was called before' },
   { file: 'tests/whatsapp-emulator/pairing.ts', word: /^stage$/, why: "an attribute of WhatsApp's protocol" },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { repositoryRoot } from '../../support/repository.ts';
+import { repositoryRoot } from '../support/repository.ts';
 
 const lockSchema = z.object({
   packages: z.record(

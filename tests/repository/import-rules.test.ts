@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { repositoryRoot } from '../../support/repository.ts';
+import { repositoryRoot } from '../support/repository.ts';
 
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s(?:[^;'"]*?\sfrom\s)?['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)/g;

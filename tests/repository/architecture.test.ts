@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { codeBlocksOf, readDocument } from '../../support/documents.ts';
-import { LanguageServer, type Place } from '../../support/language-server.ts';
-import { repositoryRoot } from '../../support/repository.ts';
+import { codeBlocksOf, readDocument } from '../support/documents.ts';
+import { LanguageServer, type Place } from '../support/language-server.ts';
+import { repositoryRoot } from '../support/repository.ts';
 
 const page = readDocument('docs/architecture.md');
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { envSchema } from '../../../router/src/config/config.ts';
-import { envExample, settingsPage } from '../../support/config-docs.ts';
-import { repositoryRoot } from '../../support/repository.ts';
+import { envSchema } from '../../router/src/config/config.ts';
+import { envExample, settingsPage } from '../support/config-docs.ts';
+import { repositoryRoot } from '../support/repository.ts';
 
 const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
 

@@ -1,0 +1,219 @@
+import type { AgentClient, AttemptOptions } from '../../../core/agent-client.ts';
+import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
+import { AgentProtocolError, AgentUncertainError, MediaError, Wa2aiError } from '../../../core/errors.ts';
+import type { AgentResponse, IncomingMessage, MediaInfo } from '../../../core/models.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Logger } from '../../../core/ports/logger.ts';
+import { withLimit } from '../../../core/time-limit.ts';
+import { attemptLog } from '../attempt-log.ts';
+import type { AgentTransport } from '../transport/agent-transport.ts';
+import type { Fetched } from '../transport/bounded-fetch.ts';
+import { redactor } from '../transport/redaction.ts';
+import { type ModelAnswer, readModelAnswer } from './openai-answer.ts';
+import { type ErrorContext, faultError, refusalError, reportedError } from './openai-errors.ts';
+import { requestBody, shownBody, type TokenLimit } from './openai-request.ts';
+import { type OpenAiServer, openAiServer } from './openai-server.ts';
+import type { OpenAiSettings } from './openai-settings.ts';
+import { spokenText } from './spoken-text.ts';
+
+/** Largest answer of a model, in bytes. */
+const MAX_BYTES = 2 * 1024 * 1024;
+const DEFAULT_HISTORY_TURNS = 10;
+/** Characters of all earlier turns together. */
+const MAX_HISTORY_CHARS = 32_000;
+/** Servers whose newer models take only `max_completion_tokens`. */
+const NEW_SPELLING = /(?:^|\.)openai\.(?:com|azure\.com)$/;
+
+export interface OpenAiAgentClientConfig {
+  openai: OpenAiSettings;
+  /** Longest wait for one answer when `openai` names none, in milliseconds. */
+  timeoutMs: number;
+  log?: Logger;
+  clock: Clock;
+  transport: AgentTransport;
+}
+
+/**
+ * Calls models behind an OpenAI-compatible API. The server has no session: every request contains the last turns of the
+ * chat. A request that may have been answered before is sent again, as the protocol's own clients do, unless the route
+ * forbids it.
+ */
+export class OpenAiAgentClient implements AgentClient {
+  readonly #deps: OpenAiAgentClientConfig;
+  readonly #config: OpenAiSettings;
+  readonly #timeoutMs: number;
+  /** Learned from a refusal. */
+  #tokenLimit: TokenLimit | undefined;
+
+  constructor(deps: OpenAiAgentClientConfig) {
+    this.#deps = deps;
+    this.#config = deps.openai;
+    this.#timeoutMs = deps.openai.timeoutMs ?? deps.timeoutMs;
+  }
+
+  /**
+   * Asks the model once. `metadata.openai` contains model, finishReason, usage and id as far as the server sends them.
+   * @returns the model's text without reasoning, or its refusal; without `response` when it wrote nothing
+   * @throws {AgentUnavailableError} no connection or a lost one, 408, 409, 425, 429, 500, 502, 503, 529
+   * @throws {AgentTimeoutError} no answer in time, 504
+   * @throws {AgentProtocolError} any other status, an error in the answer, an answer of another form, an answer whose
+   *   limit of tokens or filter left no text, a call of a tool without text
+   * @throws {MediaError} the picture could not be loaded
+   * @throws {StorageUnavailableError} the conversation could not be read
+   * @throws the signal's reason when `options.signal` aborts
+   */
+  async sendMessage(
+    endpoint: string,
+    message: IncomingMessage,
+    options: AttemptOptions = {},
+  ): Promise<AgentResponse> {
+    const log = attemptLog(this.#deps.log, message, options);
+    // `dead-letter` is given only when an earlier attempt may have run.
+    if (options.uncertain === 'dead-letter') throw new AgentUncertainError();
+    const server = openAiServer(this.#config.baseUrl ?? endpoint, this.#config);
+    const turns = this.#config.historyTurns ?? DEFAULT_HISTORY_TURNS;
+    const limits = { turns, maxChars: MAX_HISTORY_CHARS };
+    const history = turns === 0 ? [] : ((await options.loadHistory?.(limits)) ?? []);
+    const image = await this.#imageOf(message, options);
+    const prompt = { message, history, ...(image !== undefined && { image }) };
+    const context = this.#contextOf(server, message);
+    await options.beforeRequest?.();
+    return await withLimit(this.#deps.clock, this.#timeoutMs, options.signal, async (signal) => {
+      const startedMs = this.#deps.clock.monotonicMs();
+      try {
+        const fetched = await this.#post(server, prompt, signal);
+        options.signal?.throwIfAborted();
+        const answer = readAnswer(server, fetched, context);
+        const durationMs = Math.round(this.#deps.clock.monotonicMs() - startedMs);
+        const { finishReason } = answer;
+        log?.info(
+          { agent: server.name, finishReason, history: history.length, durationMs },
+          'model answered',
+        );
+        return responseOf(answer, this.#config.model);
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        if (!(error instanceof Wa2aiError)) throw error;
+        throw error.withDetail({ openai: { model: this.#config.model, api: server.api } });
+      }
+    });
+  }
+
+  /** Whether a picture without text goes to the model. */
+  async takesFile({ media }: IncomingMessage): Promise<boolean> {
+    return isPicture(this.#config, media);
+  }
+
+  /** The request for this message, without the conversation, which the explained message does not have. */
+  async preview(message: IncomingMessage, endpoint: string): Promise<Record<string, unknown>> {
+    const { baseUrl, historyTurns = DEFAULT_HISTORY_TURNS } = this.#config;
+    const server = openAiServer(baseUrl ?? endpoint, this.#config);
+    const image = isPicture(this.#config, message.media) ? { image: 'data:…' } : {};
+    const body = this.#bodyOf(server, { message, history: [], ...image });
+    return { kind: 'request', method: 'POST', url: server.url, body: shownBody(body), historyTurns };
+  }
+
+  #contextOf({ name, secrets }: OpenAiServer, { text, from, channelId }: IncomingMessage): ErrorContext {
+    const sessionId = contractSessionId(from, channelId);
+    return {
+      server: name,
+      model: this.#config.model,
+      timeoutMs: this.#timeoutMs,
+      nowMs: this.#deps.clock.now(),
+      redact: redactor({ text, userId: contractUser(from), sessionId, secrets }),
+    };
+  }
+
+  /** @throws {MediaError} */
+  async #imageOf({ media }: IncomingMessage, { loadMedia }: AttemptOptions): Promise<string | undefined> {
+    if (!media || !isPicture(this.#config, media)) return undefined;
+    if (!loadMedia) throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
+    const bytes = await loadMedia();
+    const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+    return `data:${media.mimeType.split(';')[0]?.trim()};base64,${data}`;
+  }
+
+  #bodyOf(server: OpenAiServer, prompt: Parameters<typeof requestBody>[2]): Record<string, unknown> {
+    const isNew = NEW_SPELLING.test(new URL(server.url).hostname);
+    const limit = this.#tokenLimit ?? (isNew ? 'max_completion_tokens' : 'max_tokens');
+    return requestBody(server.api, this.#config, prompt, limit);
+  }
+
+  /** Sends the request; once more when the server wants the other spelling of the limit of tokens. */
+  async #post(
+    server: OpenAiServer,
+    prompt: Parameters<typeof requestBody>[2],
+    signal: AbortSignal,
+  ): Promise<Fetched> {
+    const send = (body: Record<string, unknown>) =>
+      this.#deps.transport.fetch(server.url, {
+        method: 'POST',
+        headers: server.headers,
+        body: JSON.stringify(body),
+        signal,
+        maxBytes: MAX_BYTES,
+      });
+    const body = this.#bodyOf(server, prompt);
+    const fetched = await send(body);
+    const other = 'max_tokens' in body ? 'max_completion_tokens' : 'max_tokens';
+    const isSpelled = 'max_tokens' in body || 'max_completion_tokens' in body;
+    const isRefused = fetched.kind === 'answer' && (fetched.status === 400 || fetched.status === 422);
+    if (!isSpelled || !isRefused || !/max_(?:completion_)?tokens/.test(fetched.body.toString('utf8'))) {
+      return fetched;
+    }
+    const again = await send(requestBody(server.api, this.#config, prompt, other));
+    if (again.kind === 'fault' || again.status !== 200) return fetched;
+    this.#tokenLimit = other;
+    return again;
+  }
+}
+
+/** WhatsApp pictures are JPEG; stickers and other files are not for models. */
+function isPicture({ images = false }: OpenAiSettings, media: MediaInfo | undefined): boolean {
+  return images && media?.kind === 'image' && /^image\/(?:jpe?g|png|webp|gif)\b/i.test(media.mimeType);
+}
+
+/** @throws {Wa2aiError} there is no answer */
+function readAnswer(server: OpenAiServer, fetched: Fetched, context: ErrorContext): ModelAnswer {
+  if (fetched.kind === 'fault') throw faultError(fetched, context);
+  if (fetched.status < 200 || fetched.status > 299) throw refusalError(fetched, context);
+  const read = readModelAnswer(server.api, fetched.body.toString('utf8'));
+  if (read.kind === 'error') throw reportedError(read.error, context);
+  if (read.kind === 'unreadable') {
+    throw new AgentProtocolError(`The answer of the model server at ${server.name} ${read.problem}.`);
+  }
+  return read.answer;
+}
+
+/** @throws {AgentProtocolError} AGENT_NO_TEXT: the model stopped before it wrote anything for the person */
+function responseOf(answer: ModelAnswer, configured: string): AgentResponse {
+  const { refusal, finishReason, tools, id, model = configured, usage } = answer;
+  const text = spokenText(answer.text);
+  if (text === '' && !refusal) refuseSilence(answer);
+  const isCut = finishReason === 'length' && text !== '';
+  const response = text ? `${text}${isCut ? ' …' : ''}` : refusal;
+  const openai = {
+    model,
+    ...(finishReason && { finishReason }),
+    ...(!text && refusal && { isRefusal: true }),
+    ...(tools.length > 0 && { tools }),
+    ...(usage && { usage }),
+    ...(id && { id }),
+  };
+  return { success: true, ...(response && { response }), metadata: { openai }, detail: { openai } };
+}
+
+function refuseSilence({ finishReason, tools }: ModelAnswer): void {
+  const problem = () => {
+    if (tools.length > 0) {
+      return `The model wants to use a tool (${tools.join(', ').slice(0, 200)}) and wrote no text. wa2ai offers no tools: use an endpoint that runs them itself.`;
+    }
+    if (finishReason === 'length') {
+      return 'The model used all its tokens before it wrote an answer. Raise config.openai.maxTokens, or let it reason less.';
+    }
+    if (finishReason === 'content_filter') return "The server's content filter removed the model's answer.";
+    return undefined;
+  };
+  const sentence = problem();
+  if (sentence) throw new AgentProtocolError(sentence, { code: 'AGENT_NO_TEXT' });
+}

@@ -1,0 +1,353 @@
+import nock from 'nock';
+import { describe, expect, it } from 'vitest';
+import type { AttemptOptions } from '../../../../../router/src/core/agent-client.ts';
+import {
+  AgentUncertainError,
+  MediaError,
+  StorageUnavailableError,
+} from '../../../../../router/src/core/errors.ts';
+import type { IncomingMessage } from '../../../../../router/src/core/models.ts';
+import type { HistoryLimits } from '../../../../../router/src/core/turns/load-history.ts';
+import { OpenAiAgentClient } from '../../../../../router/src/infra/agents/openai/openai-agent-client.ts';
+import type { OpenAiSettings } from '../../../../../router/src/infra/agents/openai/openai-settings.ts';
+import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { aMessage } from '../../../../support/adk-requests.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
+import { mockNetwork } from '../../../../support/mocked-network.ts';
+import { quietLog, recordingLog } from '../../../../support/quiet-log.ts';
+
+mockNetwork();
+
+const url = 'http://model.test';
+const picture = { kind: 'image' as const, mimeType: 'image/jpeg' };
+
+function aClient(settings: Partial<OpenAiSettings> = {}, clock = new FakeClock(), log = quietLog) {
+  const openai = { model: 'gpt', apiKey: 'sk-top-secret-key', ...settings };
+  return new OpenAiAgentClient({ openai, timeoutMs: 1_000, log, clock, transport: new AgentTransport() });
+}
+
+const completion = (content: unknown, more: object = {}) => ({
+  choices: [{ message: { content }, finish_reason: 'stop', ...more }],
+});
+
+/** Sends one message to a server with these answers; returns the answer and the bodies it received. */
+async function ask(
+  answers: Array<[status: number, body: unknown, headers?: Record<string, string>]>,
+  given: {
+    settings?: Partial<OpenAiSettings>;
+    message?: Partial<IncomingMessage>;
+    options?: AttemptOptions;
+    path?: string;
+  } = {},
+) {
+  const bodies: Array<Record<string, unknown>> = [];
+  for (const [status, body, headers] of answers) {
+    nock(url)
+      .post(given.path ?? '/v1/chat/completions', (sent) => bodies.push(sent) > 0)
+      .reply(status, body as nock.Body, headers);
+  }
+  const client = aClient(given.settings);
+  const response = client.sendMessage(url, aMessage(given.message), given.options);
+  return { response: await response, bodies };
+}
+
+describe('OpenAiAgentClient', () => {
+  it('returns the text of the model without reasoning', async () => {
+    const answer = completion('<think>rude</think>Hello!', {
+      message: { content: '<think>rude</think>Hello!', reasoning: 'rude' },
+    });
+    const { response } = await ask([
+      [200, { id: 'c1', model: 'gpt-1', usage: { total_tokens: 9 }, ...answer }],
+    ]);
+    expect(response).toEqual({
+      success: true,
+      response: 'Hello!',
+      metadata: { openai: { model: 'gpt-1', finishReason: 'stop', usage: { total_tokens: 9 }, id: 'c1' } },
+      detail: { openai: { model: 'gpt-1', finishReason: 'stop', usage: { total_tokens: 9 }, id: 'c1' } },
+    });
+  });
+
+  it('sends the key, the conversation that the route asks for, and the message', async () => {
+    const asked: HistoryLimits[] = [];
+    const loadHistory: AttemptOptions['loadHistory'] = async (limits) => {
+      asked.push(limits);
+      return [{ sender: '1', kind: 'text', text: 'one', replies: [{ text: 'first' }] }];
+    };
+    nock(url, {
+      reqheaders: { authorization: 'Bearer sk-top-secret-key', 'content-type': 'application/json' },
+    })
+      .post('/v1/chat/completions', (sent) => {
+        expect(sent.messages.map(({ content }: { content: string }) => content)).toEqual([
+          'one',
+          'first',
+          'Hello',
+        ]);
+        return true;
+      })
+      .reply(200, completion('ok'));
+    await aClient({ historyTurns: 3 }).sendMessage(url, aMessage(), { loadHistory });
+    expect(asked).toEqual([{ turns: 3, maxChars: 32_000 }]);
+    expect(nock.isDone()).toBe(true);
+  });
+
+  it('reads no conversation with historyTurns 0', async () => {
+    const loadHistory = () => Promise.reject(new Error('read'));
+    const { bodies } = await ask([[200, completion('ok')]], {
+      settings: { historyTurns: 0 },
+      options: { loadHistory },
+    });
+    expect(bodies[0]?.messages).toHaveLength(1);
+  });
+
+  it('passes on that the conversation cannot be read, and sends nothing', async () => {
+    const loadHistory = () => Promise.reject(new StorageUnavailableError('gone'));
+    await expect(aClient().sendMessage(url, aMessage(), { loadHistory })).rejects.toThrow(
+      StorageUnavailableError,
+    );
+  });
+
+  it('counts the attempt before the request', async () => {
+    const beforeRequest = () => Promise.reject(new StorageUnavailableError('gone'));
+    await expect(aClient().sendMessage(url, aMessage(), { beforeRequest })).rejects.toThrow('gone');
+  });
+
+  it('uses the API responses, with its own address', async () => {
+    const output = [{ type: 'message', content: [{ type: 'output_text', text: 'Hello!' }] }];
+    const { response, bodies } = await ask([[200, { status: 'completed', output }]], {
+      settings: { api: 'responses', baseUrl: `${url}/v1` },
+      path: '/v1/responses',
+    });
+    expect(response.response).toBe('Hello!');
+    expect(bodies[0]).toMatchObject({ input: [{ role: 'user', content: 'Hello' }], store: false });
+  });
+
+  it('sends a refusal of the model to the person', async () => {
+    const { response } = await ask([
+      [200, completion(null, { message: { content: null, refusal: 'I cannot.' } })],
+    ]);
+    expect(response).toMatchObject({ response: 'I cannot.', metadata: { openai: { isRefusal: true } } });
+  });
+
+  it('marks a text that the limit of tokens cut', async () => {
+    const { response } = await ask([[200, completion('Once upon', { finish_reason: 'length' })]]);
+    expect(response).toMatchObject({
+      response: 'Once upon …',
+      metadata: { openai: { finishReason: 'length' } },
+    });
+  });
+
+  it('is silent when the model wrote nothing', async () => {
+    const { response } = await ask([[200, completion('  ')]]);
+    expect(response.success).toBe(true);
+    expect(response).not.toHaveProperty('response');
+  });
+
+  it.each([
+    [
+      'used all tokens',
+      completion('<think>so', { finish_reason: 'length' }),
+      /Raise config\.openai\.maxTokens/,
+    ],
+    [
+      'wants a tool',
+      completion(null, { message: { content: null, tool_calls: [{ function: { name: 'search' } }] } }),
+      /use a tool \(search\).*offers no tools/,
+    ],
+    ['was filtered', completion('', { finish_reason: 'content_filter' }), /content filter removed/],
+  ])('fails with AGENT_NO_TEXT when the model %s before it wrote a text', async (_case, body, sentence) => {
+    const failed = expect(ask([[200, body]])).rejects;
+    await failed.toMatchObject({
+      code: 'AGENT_NO_TEXT',
+      disposition: 'dead',
+      message: expect.stringMatching(sentence),
+    });
+  });
+
+  it('fails with an error that a successful answer contains', async () => {
+    await expect(ask([[200, { error: { message: 'busy', code: 502 } }]])).rejects.toMatchObject({
+      code: 'AGENT_UNAVAILABLE',
+      message: 'The model server at http://model.test/v1 answered status 502: busy.',
+    });
+  });
+
+  it('fails with a sentence for an answer of another form', async () => {
+    await expect(ask([[200, '<html>']])).rejects.toThrow(
+      'The answer of the model server at http://model.test/v1 is a web page; check the address of the server.',
+    );
+  });
+
+  it('quotes neither the key nor what the person wrote', async () => {
+    const said = { error: { message: 'key sk-top-secret-key, user 5493777239922, text My long question' } };
+    const failed = ask([[400, said]], { message: { text: 'My long question' } }).catch(
+      (error: Error) => error,
+    );
+    expect(((await failed) as Error).message).toBe(
+      'The model server at http://model.test/v1 answered status 400: key [secret], user [user], text [message text].',
+    );
+  });
+
+  it('ends an attempt at the time limit', async () => {
+    const clock = new FakeClock();
+    nock(url)
+      .post('/v1/chat/completions')
+      .reply(() => new Promise(() => undefined));
+    const asked = aClient({ timeoutMs: 250 }, clock).sendMessage(url, aMessage());
+    const failed = expect(asked).rejects.toMatchObject({
+      code: 'AGENT_TIMEOUT',
+      message: expect.stringContaining('did not answer within 250 ms'),
+    });
+    await clock.untilSleeping();
+    await clock.advanceMs(250);
+    await failed;
+  });
+
+  it("rejects with the caller's reason when the caller ends the attempt", async () => {
+    const stopped = new AbortController();
+    nock(url)
+      .post('/v1/chat/completions')
+      .reply(() => {
+        stopped.abort(new Error('the service stops'));
+        return new Promise(() => undefined);
+      });
+    const asked = aClient().sendMessage(url, aMessage(), { signal: stopped.signal });
+    await expect(asked).rejects.toThrow('the service stops');
+  });
+
+  it('sends again what may have run, unless the route forbids it', async () => {
+    const { response } = await ask([[200, completion('ok')]], {
+      options: { isRepeat: true, uncertain: 'retry' },
+    });
+    expect(response.response).toBe('ok');
+    const forbidden = ask([], { options: { isRepeat: true, uncertain: 'dead-letter' } });
+    await expect(forbidden).rejects.toThrow(AgentUncertainError);
+  });
+
+  describe('with a limit of tokens', () => {
+    const refusal = { error: { message: "Use 'max_completion_tokens' instead.", param: 'max_tokens' } };
+
+    it('learns the spelling that the server wants', async () => {
+      const bodies: unknown[] = [];
+      const answers = [
+        [400, refusal],
+        [200, completion('one')],
+        [200, completion('two')],
+      ] as const;
+      for (const [status, body] of answers)
+        nock(url)
+          .post('/v1/chat/completions', (sent) => bodies.push(sent) > 0)
+          .reply(status, body);
+      const client = aClient({ maxTokens: 9 });
+      expect((await client.sendMessage(url, aMessage())).response).toBe('one');
+      expect((await client.sendMessage(url, aMessage())).response).toBe('two');
+      expect(bodies).toMatchObject([
+        { max_tokens: 9 },
+        { max_completion_tokens: 9 },
+        { max_completion_tokens: 9 },
+      ]);
+    });
+
+    it('reports the first refusal when the other spelling does not help', async () => {
+      const failed = ask(
+        [
+          [400, refusal],
+          [400, { error: { message: 'no' } }],
+        ],
+        { settings: { maxTokens: 9 } },
+      );
+      await expect(failed).rejects.toThrow("status 400: Use 'max_completion_tokens' instead.");
+    });
+
+    it('uses the new spelling for servers of OpenAI', async () => {
+      nock('https://api.openai.com')
+        .post('/v1/chat/completions', (sent) => sent.max_completion_tokens === 9)
+        .reply(200, completion('ok'));
+      expect(
+        (await aClient({ maxTokens: 9 }).sendMessage('https://api.openai.com', aMessage())).response,
+      ).toBe('ok');
+    });
+  });
+
+  describe('with pictures', () => {
+    const loadMedia = async () => new Uint8Array([1, 2, 3]);
+
+    it('sends a picture as a data URL', async () => {
+      const { bodies } = await ask([[200, completion('a cat')]], {
+        settings: { images: true },
+        message: { text: '', media: { ...picture, mimeType: 'image/jpeg; charset=x' } },
+        options: { loadMedia },
+      });
+      expect(bodies[0]?.messages).toEqual([
+        { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/jpeg;base64,AQID' } }] },
+      ]);
+    });
+
+    it('sends only the text of a message with another file, or without the setting', async () => {
+      const voice = { kind: 'voice' as const, mimeType: 'audio/ogg' };
+      for (const [settings, media] of [
+        [{ images: true }, voice],
+        [{}, picture],
+      ] as const) {
+        const { bodies } = await ask([[200, completion('ok')]], {
+          settings,
+          message: { media },
+          options: { loadMedia },
+        });
+        expect(bodies[0]?.messages).toEqual([{ role: 'user', content: 'Hello' }]);
+      }
+    });
+
+    it('takes a picture without text, and no other file', async () => {
+      const takes = (settings: Partial<OpenAiSettings>, media?: IncomingMessage['media']) =>
+        aClient(settings).takesFile(aMessage({ media }));
+      expect(await takes({ images: true }, picture)).toBe(true);
+      expect(await takes({ images: true }, { kind: 'sticker', mimeType: 'image/webp' })).toBe(false);
+      expect(await takes({ images: true }, { kind: 'image', mimeType: 'image/heic' })).toBe(false);
+      expect(await takes({}, picture)).toBe(false);
+      expect(await takes({ images: true })).toBe(false);
+    });
+
+    it('fails when the picture cannot be loaded', async () => {
+      await expect(ask([], { settings: { images: true }, message: { media: picture } })).rejects.toThrow(
+        MediaError,
+      );
+    });
+  });
+
+  it('previews the request, without secrets and without the bytes of a picture', async () => {
+    const preview = await aClient({ images: true, system: 'Be kind.' }).preview(
+      aMessage({ media: picture }),
+      url,
+    );
+    expect(preview).toEqual({
+      kind: 'request',
+      method: 'POST',
+      url: 'http://model.test/v1/chat/completions',
+      body: {
+        model: 'gpt',
+        messages: [
+          { role: 'system', content: 'Be kind.' },
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'Hello' },
+              { type: 'image_url', image_url: { url: expect.stringMatching(/^data:/) } },
+            ],
+          },
+        ],
+        stream: false,
+      },
+      historyTurns: 10,
+    });
+    expect(JSON.stringify(preview)).not.toContain('sk-top-secret-key');
+  });
+
+  it('logs the answer without a text', async () => {
+    const log = recordingLog();
+    nock(url).post('/v1/chat/completions').reply(200, completion('a private answer'));
+    await aClient({}, new FakeClock(), log).sendMessage(url, aMessage({ text: 'a private question' }));
+    expect(log.lines).toMatchObject([
+      { message: 'model answered', fields: { agent: `${url}/v1`, finishReason: 'stop' } },
+    ]);
+    expect(JSON.stringify(log.lines)).not.toContain('private');
+  });
+});

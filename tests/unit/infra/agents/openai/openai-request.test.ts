@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import type { IncomingMessage } from '../../../../../router/src/core/models.ts';
+import type { PastTurn } from '../../../../../router/src/core/ports/chat-history.ts';
+import { requestBody, shownBody } from '../../../../../router/src/infra/agents/openai/openai-request.ts';
+
+const message: IncomingMessage = {
+  id: 'm',
+  from: '5491112345678@s.whatsapp.net',
+  channelId: '5491112345678',
+  text: 'and now?',
+  timestamp: new Date(0),
+};
+const history: PastTurn[] = [
+  { sender: '71', pushName: 'Ana\nB', kind: 'text', text: 'one', replies: [{ text: 'a' }, { text: 'b' }] },
+  { sender: '4917212345', kind: 'image', text: '', replies: [{ text: '', media: 'document' }] },
+];
+const body = (settings: object, changes: Partial<IncomingMessage> = {}, image?: string, past = history) =>
+  requestBody(
+    'chat',
+    { model: 'gpt', ...settings },
+    { message: { ...message, ...changes }, history: past, ...(image && { image }) },
+    'max_tokens',
+  );
+
+describe('requestBody of chat completions', () => {
+  it('contains the system text, the conversation in order and the message', () => {
+    expect(body({ system: 'Be kind.', maxTokens: 50, temperature: 0 })).toEqual({
+      model: 'gpt',
+      messages: [
+        { role: 'system', content: 'Be kind.' },
+        { role: 'user', content: 'one' },
+        { role: 'assistant', content: 'a\n\nb' },
+        { role: 'user', content: '[image]' },
+        { role: 'assistant', content: '[document]' },
+        { role: 'user', content: 'and now?' },
+      ],
+      max_tokens: 50,
+      temperature: 0,
+      stream: false,
+    });
+  });
+
+  it('names who wrote in a group, without a number', () => {
+    const group = { isGroup: true, channelId: '1203@g.us', pushName: 'Bo' };
+    const said = (body({}, group).messages as Array<{ content: string }>).map(({ content }) => content);
+    expect(said).toEqual(['Ana B: one', 'a\n\nb', 'Member 2345: [image]', '[document]', 'Bo: and now?']);
+    expect(JSON.stringify(body({}, { ...group, pushName: undefined }))).not.toContain('5491112345678');
+  });
+
+  it('quotes the text that the message quotes', () => {
+    expect(body({}, { quotedText: 'x\ny' }, undefined, []).messages).toEqual([
+      { role: 'user', content: '> x\n> y\n\nand now?' },
+    ]);
+  });
+
+  it('contains a picture as a data URL, with its text', () => {
+    const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
+    expect(body({}, {}, 'data:image/png;base64,AA==', []).messages).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'and now?' }, picture] },
+    ]);
+    expect(body({}, { text: '' }, 'data:image/png;base64,AA==', []).messages).toEqual([
+      { role: 'user', content: [picture] },
+    ]);
+  });
+
+  it('spells the limit of tokens as asked', () => {
+    const asked = requestBody(
+      'chat',
+      { model: 'gpt', maxTokens: 5 },
+      { message, history: [] },
+      'max_completion_tokens',
+    );
+    expect(asked).toMatchObject({ max_completion_tokens: 5 });
+    expect(asked).not.toHaveProperty('max_tokens');
+  });
+});
+
+describe('requestBody of responses', () => {
+  it('has the same content in the form of that API, and nothing is stored there', () => {
+    const prompt = { message, history: history.slice(0, 1), image: 'data:image/png;base64,AA==' };
+    const settings = { model: 'gpt', system: 'Be kind.', maxTokens: 50 };
+    expect(requestBody('responses', settings, prompt, 'max_tokens')).toEqual({
+      model: 'gpt',
+      instructions: 'Be kind.',
+      input: [
+        { role: 'user', content: 'one' },
+        { role: 'assistant', content: 'a\n\nb' },
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'and now?' },
+            { type: 'input_image', image_url: 'data:image/png;base64,AA==' },
+          ],
+        },
+      ],
+      max_output_tokens: 50,
+      store: false,
+      stream: false,
+    });
+  });
+});
+
+describe('shownBody', () => {
+  it('shortens pictures', () => {
+    const shown = JSON.stringify(shownBody(body({}, {}, `data:image/png;base64,${'A'.repeat(1_000)}`)));
+    expect(shown).toContain('data:image/png;base64,AAAA');
+    expect(shown.length).toBeLessThan(600);
+  });
+});
