@@ -174,7 +174,7 @@ describe('a call', () => {
   });
 
   it('of more than 10 MB is refused before a request', async () => {
-    const { client, transport } = setup({ function: 'greet', args: ['{{text}}'.repeat(200)] });
+    const { client, transport } = setup({ function: 'greet', args: ['{{text}}'.repeat(175)] });
     await expect(client.sendMessage(URL, saying('x'.repeat(60_000)))).rejects.toThrow(
       'The ABI call is larger than 10 MB.',
     );
