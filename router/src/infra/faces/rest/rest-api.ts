@@ -6,6 +6,7 @@ import { type AccountsApiDeps, accountsApi } from './resources/accounts-api.ts';
 import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
+import { type KeysApiDeps, keysApi } from './resources/keys-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
@@ -16,6 +17,7 @@ export interface RestApiDeps
     DeadLettersApiDeps,
     HealthApiDeps,
     ExplainApiDeps,
+    KeysApiDeps,
     NodesApiDeps,
     RoutesApiDeps {
   config: Pick<Config, 'accountId' | 'environment'>;
@@ -32,6 +34,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...nodesApi(deps),
     ...messagesApi(deps),
     ...deadLettersApi(deps),
+    ...keysApi(deps),
     ...healthApi(deps),
     ...metricsApi(deps),
   ];

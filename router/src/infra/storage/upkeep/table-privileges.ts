@@ -5,6 +5,7 @@ export const TABLES = [
   'account',
   'account_lease',
   'account_limit',
+  'api_key',
   'auth_key',
   'chat',
   'data_key_use',
