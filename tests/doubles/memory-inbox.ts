@@ -286,7 +286,12 @@ export function queuedReplyOf(reply: MemoryReply): QueuedReply {
   };
 }
 
-function queueReply(state: MemoryState, message: MemoryMessage, reply: TurnResult['replies'][number]): void {
+/** Adds a reply of a message to the outbox. */
+export function queueReply(
+  state: MemoryState,
+  message: MemoryMessage,
+  reply: TurnResult['replies'][number],
+): void {
   const id = String(state.nextId());
   state.outbox.set(id, {
     id,

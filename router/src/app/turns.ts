@@ -5,9 +5,11 @@ import { mintWaMessageId } from '../core/delivery/message-id.ts';
 import { chatPolicies } from '../core/policies/policies.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { MessageLog } from '../core/ports/message-log.ts';
+import type { RemoteTasks } from '../core/ports/remote-tasks.ts';
 import type { RouteStore } from '../core/ports/route-store.ts';
 import type { TextMatcher } from '../core/ports/text-matcher.ts';
 import { backoffMs } from '../core/retry.ts';
+import { StartedTasks } from '../core/tasks/started-tasks.ts';
 import { ChatWorkers } from '../core/turns/chat-workers.ts';
 import { CircuitBreakers } from '../core/turns/circuit-breaker.ts';
 import { StoredMedia } from '../core/turns/load-media.ts';
@@ -21,6 +23,7 @@ import { CachedRouteStore } from '../infra/storage/stores/cached-route-store.ts'
 import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-history.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
+import { PostgresRemoteTasks } from '../infra/storage/stores/postgres-remote-tasks.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
@@ -40,6 +43,9 @@ export interface TurnParts {
   matcher: TextMatcher;
   messageLog: MessageLog;
   metrics: Metrics;
+  /** Tasks of agents that outlive their turns. */
+  remoteTasks: RemoteTasks;
+  startedTasks: StartedTasks;
   /** A new WhatsApp id for a message to send. */
   mintId(): string;
 }
@@ -59,6 +65,8 @@ export function createTurns(
   const routes = new CachedRouteStore(new PostgresRouteStore(postgres), bus, clock);
   const matcher = new RegexMatcher();
   const messageLog = new PostgresMessageLog(postgres, { ackTimeoutMs: config.ackTimeoutMs });
+  const remoteTasks = new PostgresRemoteTasks(postgres);
+  const startedTasks = new StartedTasks();
   const metrics = createMetrics({ messageLog });
   const transport = new AgentTransport(new Egress(config.egress));
   const agents = createAgentClients({
@@ -111,6 +119,8 @@ export function createTurns(
         },
       },
       circuits,
+      remoteTasks,
+      startedTasks,
       accounts: registry,
       bus,
       mintId,
@@ -121,7 +131,18 @@ export function createTurns(
     },
   });
   return {
-    parts: { workers, agents, transport, routes, matcher, messageLog, metrics, mintId },
+    parts: {
+      workers,
+      agents,
+      transport,
+      routes,
+      matcher,
+      messageLog,
+      metrics,
+      remoteTasks,
+      startedTasks,
+      mintId,
+    },
     start: async () => undefined,
     stop: () => matcher.close(),
   };

@@ -69,6 +69,8 @@ export interface AskDeps {
   loadMedia?: AttemptOptions['loadMedia'];
   /** The conversation before the message. */
   loadHistory?: AttemptOptions['loadHistory'];
+  /** What the agent's client may store. */
+  store?: AttemptOptions['store'];
   /** Absent: earlier failures of the endpoint do not matter. */
   circuit?: AttemptCircuit;
   /** Ends waits and attempts at shutdown; the turn runs again after the next start. */
@@ -207,7 +209,7 @@ async function attemptOnce(
   made: number,
   options: AttemptOptions,
 ): Promise<{ response: AgentResponse } | { error: Wa2aiError }> {
-  const { loadMedia, loadHistory, stopping } = deps;
+  const { loadMedia, loadHistory, store, stopping } = deps;
   try {
     const response = await client.sendMessage(endpoint, message, {
       signal: stopping,
@@ -216,6 +218,7 @@ async function attemptOnce(
       ...options,
       ...(loadMedia && { loadMedia }),
       ...(loadHistory && { loadHistory }),
+      ...(store && { store }),
     });
     if (response.success) return { response };
     return { error: new AgentProtocolError('The agent reported a failure without saying which.') };
