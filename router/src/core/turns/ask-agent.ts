@@ -124,6 +124,7 @@ export async function askAgent(
     };
     const options = {
       beforeRequest,
+      ...(deps.isRepeat && !mayHaveRun && { isCleared: true }),
       ...(policy.uncertain && { uncertain: mayHaveRun ? policy.uncertain : 'retry' }),
     };
     const sentMs = clock.monotonicMs();

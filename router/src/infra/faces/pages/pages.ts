@@ -12,7 +12,7 @@ import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { timeView } from '../rest/fields.ts';
 import { connectionOf, ENDED_SESSION_COOKIE, refuseForeignOrigin, sessionCookie } from '../rest/guard.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
-import { accountViewOf } from '../rest/resources/account-view.ts';
+import { accountViewOf, foundAccount } from '../rest/resources/account-view.ts';
 import type { ApiResponse } from '../rest/response.ts';
 import { html } from './html.ts';
 import { page } from './page-frame.ts';
@@ -186,9 +186,7 @@ export function pages({ accounts, config, routes, access, now, log }: PagesDeps)
   }
 
   function statusOf({ account, accountId = account ?? config.accountId }: AccountQuery): AccountStatus {
-    const status = accounts.get(accountId);
-    if (status) return status;
-    throw new HttpProblem(404, 'NOT_FOUND', 'There is no WhatsApp account with this id.');
+    return foundAccount(accounts.get(accountId));
   }
 }
 
