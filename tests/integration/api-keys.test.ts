@@ -69,5 +69,17 @@ it('the last use of a key is visible, and recording it does not clear the copies
   await node.probe(key);
   query.mockClear();
   for (let n = 0; n < 20; n++) expect(await node.probe(key)).toBe(200);
-  expect(query).not.toHaveBeenCalled();
+  const texts = query.mock.calls.map(([statement]) => String((statement as { text: string }).text));
+  expect(texts.filter((text) => !text.includes('"api_key_rate"'))).toEqual([]);
+});
+
+it('a key may make as many requests as its limit says, exactly, over two nodes', async () => {
+  const nodes = [await startApiNode('n7', database), await startApiNode('n8', database)];
+  const limits = { perMinute: 100, perSecond: 10_000 };
+  const body = { name: 'limited', scopes: ['accounts:read'], limits };
+  const { key } = (await nodes[0]?.call('POST', '/api/keys', ADMIN_KEY, body))?.body.data ?? {};
+  for (const node of nodes) await expect.poll(() => node.probe(`${key.slice(0, -1)}_`)).toBe(401);
+  const statuses = await Promise.all(Array.from({ length: 150 }, (_, n) => nodes[n % 2]?.probe(key)));
+  expect(statuses.filter((status) => status === 200)).toHaveLength(100);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(50);
 });

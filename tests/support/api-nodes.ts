@@ -7,6 +7,7 @@ import { createHttpServer } from '../../router/src/infra/faces/rest/server.ts';
 import { NodeConnection } from '../../router/src/infra/storage/connections/node-connection.ts';
 import { CachedApiKeyStore } from '../../router/src/infra/storage/stores/cached-api-key-store.ts';
 import { PostgresApiKeyStore } from '../../router/src/infra/storage/stores/postgres-api-key-store.ts';
+import { PostgresRateLimiter } from '../../router/src/infra/storage/stores/postgres-rate-limiter.ts';
 import type { TestDatabase } from './database.ts';
 import { FakeClock } from './fake-clock.ts';
 import { quietLog } from './quiet-log.ts';
@@ -40,6 +41,7 @@ export async function startApiNode(
   const server = await createHttpServer({
     config: { host: '127.0.0.1', port: 0, apiKey: ADMIN_KEY },
     access,
+    limiter: new PostgresRateLimiter(database.open()),
     endpoints: [
       ...keysApi({ keys, now: () => clock.now(), log: quietLog }),
       ...nodesApi({ nodes: { nodeId, view: () => ({ nodes: [], accounts: [] }) } }),

@@ -27,12 +27,13 @@ import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../../router/src/infra/faces/pages/pages.ts';
 import type { Endpoint } from '../../router/src/infra/faces/rest/endpoint.ts';
 import { createMetrics, type Metrics } from '../../router/src/infra/faces/rest/metrics/metrics.ts';
-import { problemSchema } from '../../router/src/infra/faces/rest/problem.ts';
+import { problemSchema, rateLimitSchema } from '../../router/src/infra/faces/rest/problem.ts';
 import { type RestApiDeps, restApi } from '../../router/src/infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/faces/rest/server.ts';
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
+import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
 import { recordingLog } from './quiet-log.ts';
@@ -309,7 +310,14 @@ export async function startHttpApi(
     },
   };
   const endpoints = [...pages(deps), ...restApi(deps), ...docsPages()];
-  const serverOptions: HttpServerOptions = { config, access, log, now: deps.now, endpoints };
+  const serverOptions: HttpServerOptions = {
+    config,
+    access,
+    limiter: new MemoryRateLimiter(() => clock.nowMs),
+    log,
+    now: deps.now,
+    endpoints,
+  };
   const server = await createHttpServer(serverOptions);
   return {
     url: server.url,
@@ -331,7 +339,7 @@ export async function startHttpApi(
     waits,
     addKey: async (given) => {
       const { id, text, secretHash } = newKey();
-      const limits = { perMinute: 100, perSecond: 10 };
+      const limits = { perMinute: 100_000, perSecond: 100_000 };
       await keys.create({ name: 'test', limits, ...given, id, secretHash });
       return text;
     },
@@ -348,7 +356,7 @@ export async function startHttpApi(
             : JSON.stringify(body),
       });
       const text = await response.text();
-      const isJson = response.headers.get('content-type')?.startsWith('application/json');
+      const isJson = /^application\/(problem\+)?json/.test(response.headers.get('content-type') ?? '');
       const answer = isJson ? JSON.parse(text) : undefined;
       if (isJson) expectAsDescribed(endpoints, { method, path, status: response.status, body: answer });
       return { status: response.status, headers: response.headers, text, body: answer };
@@ -375,6 +383,7 @@ function expectAsDescribed(
   const operation = endpoints.find(
     (each) => each.method === answer.method.toLowerCase() && pathMatches(each.path, path),
   );
-  const schema = operation?.responses[answer.status]?.schema ?? problemSchema;
+  const refusal = answer.status === 429 ? rateLimitSchema : problemSchema;
+  const schema = operation?.responses[answer.status]?.schema ?? refusal;
   expect(schema.parse(answer.body), `${answer.method} ${path} ${answer.status}`).toEqual(answer.body);
 }

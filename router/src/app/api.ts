@@ -18,6 +18,7 @@ import { CachedApiKeyStore } from '../infra/storage/stores/cached-api-key-store.
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresApiKeyStore } from '../infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
+import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
@@ -73,6 +74,7 @@ export async function openApi(
   const server: HttpServer = await createHttpServer({
     config,
     access,
+    limiter: new PostgresRateLimiter(postgres),
     log: httpLog,
     // One line per face.
     endpoints: [...pages(faces), ...restApi(faces), ...docsPages()],

@@ -4,8 +4,10 @@ import type { Config } from '../../../config/config.ts';
 import { isLoopbackHost } from '../../../config/config-fields.ts';
 import { type Caller, mayDo } from '../../../core/access/caller.ts';
 import type { Scope } from '../../../core/access/scopes.ts';
+import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
 import type { Access, Connection } from '../access/access.ts';
 import { isSame } from '../access/key-text.ts';
+import { limitRequest } from './limits.ts';
 import { HttpProblem } from './problem.ts';
 
 const SESSION_COOKIE = 'wa2ai_session';
@@ -15,6 +17,7 @@ const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 export interface GuardDeps {
   config: Pick<Config, 'host' | 'apiKey'>;
   access: Access;
+  limiter: RateLimiter;
   /** Epoch milliseconds. */
   now(): number;
 }
@@ -23,10 +26,10 @@ export interface GuardDeps {
  * Determines the caller of each request and refuses those that must not reach a handler. Always: a wrong key, and writes
  * under /api whose body is not JSON, which a cross-site form could send. With an admin key configured: every request
  * without a key, except to public paths. Without one, on loopback: a foreign Host (DNS rebinding), a foreign Origin and
- * cross-site writes (a web page in the same browser).
+ * cross-site writes (a web page in the same browser). A request of a key over its limits.
  */
 export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => RequestHandler {
-  const { config, access } = deps;
+  const { config, access, limiter } = deps;
   return ({ isPublic }) =>
     async (request, response, next) => {
       const key = keyOf(request);
@@ -41,6 +44,7 @@ export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => Request
         response.set('WWW-Authenticate', 'Bearer realm="wa2ai"');
         throw new HttpProblem(401, 'UNAUTHORIZED', REFUSALS[caller.refusal ?? 'none']);
       }
+      if (caller.kind === 'key' && !isPublic) await limitRequest(limiter, caller.key, response);
       if (WRITES.has(request.method) && request.path.startsWith('/api/')) refuseOtherThanJson(request);
       next();
     };

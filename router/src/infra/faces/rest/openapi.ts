@@ -2,10 +2,17 @@ import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { packageVersion } from '../../../config/package-version.ts';
 import { type Endpoint, endpoint, TAGS } from './endpoint.ts';
-import { problemSchema } from './problem.ts';
+import { problemSchema, rateLimitSchema } from './problem.ts';
 import type { ResponseDoc } from './response.ts';
 
 type Document = ReturnType<typeof createDocument>;
+
+const RATE_LIMITED: ResponseDoc = {
+  description:
+    'The key has used its requests of this second or minute; `Retry-After` says when to try again.',
+  contentType: 'application/problem+json',
+  schema: rateLimitSchema,
+};
 
 /** Beside the named ones, for every operation. */
 const OTHER_PROBLEMS =
@@ -126,6 +133,7 @@ function responsesOf(definition: Endpoint, needsKey: boolean): ZodOpenApiOperati
   };
   const entries = [
     ...Object.entries(problems).map(([status, description]) => [status, problemDoc(description)] as const),
+    ...(definition.scopes === 'public' ? [] : [['429', RATE_LIMITED] as const]),
     ...Object.entries(responses),
     ['default', problemDoc(OTHER_PROBLEMS)] as const,
   ];

@@ -6,6 +6,7 @@ import type { Config } from '../../../config/config.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
+import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
 import type { Access } from '../access/access.ts';
 import type { Endpoint } from './endpoint.ts';
 import { guard } from './guard.ts';
@@ -34,6 +35,7 @@ export const SERVER_LIMITS = {
 export interface HttpServerOptions {
   config: Pick<Config, 'host' | 'port' | 'apiKey'>;
   access: Access;
+  limiter: RateLimiter;
   /** Every operation of every face, in the order in which paths are matched. */
   endpoints: readonly Endpoint[];
   log: Logger;
@@ -55,6 +57,7 @@ export interface HttpServer {
 export function createHttpApp({
   config,
   access,
+  limiter,
   endpoints,
   log,
   now = Date.now,
@@ -65,7 +68,7 @@ export function createHttpApp({
   app.disable('etag');
   app.use(securityHeaders());
   const described = [...endpoints, openApiEndpoint(endpoints, { hasKey: config.apiKey !== undefined })];
-  app.use(mount(described, guard({ config, access, now })));
+  app.use(mount(described, guard({ config, access, limiter, now })));
   app.use(problemHandler(log));
   return app;
 }

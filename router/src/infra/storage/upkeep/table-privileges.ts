@@ -6,6 +6,7 @@ export const TABLES = [
   'account_lease',
   'account_limit',
   'api_key',
+  'api_key_rate',
   'auth_key',
   'chat',
   'data_key_use',
