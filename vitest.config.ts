@@ -47,6 +47,8 @@ class SlowFilesFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: SlowFilesFirst },
+    // Keeps the transformed modules in node_modules, each under a hash of its text and of this file.
+    experimental: { fsModuleCache: true },
     projects: [
       {
         test: {

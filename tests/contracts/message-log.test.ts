@@ -79,6 +79,21 @@ describeStores('message log in $name', (stores) => {
     expect(await ids({ state: 'answered' })).toEqual([]);
   });
 
+  it('shows some chats only, also together with the filter of one of them', async () => {
+    const [ana, ben] = [aPerson(), aPerson()];
+    const fromAna = await add(ana);
+    const fromBen = await add(ben);
+    const fromGroup = await add(ben, { chat: { kind: 'group', groupId: '120363000000000043' } });
+    const ids = async (query: { chats: string[]; channelId?: string }) =>
+      (await stores.log.messages({ accountId, limit: 9, ...query })).map((row) => row.id);
+    const chats = [`${ana.lid}@lid`, '120363000000000043@g.us'];
+    expect(await ids({ chats })).toEqual([fromGroup, fromAna]);
+    expect(await ids({ chats, channelId: ana.phone })).toEqual([fromAna]);
+    expect(await ids({ chats, channelId: ben.phone })).toEqual([]);
+    expect(await ids({ chats: [ben.phone, '999999999'] })).toEqual([fromBen]);
+    for (const none of [[], ['*'], ['nonsense']]) expect(await ids({ chats: none })).toEqual([]);
+  });
+
   it.each(['', 'abc', '-1', '1.5', '99999999999999999999999', "1' OR 1=1"])(
     'finds no message %j and no page before it',
     async (id) => {
@@ -110,6 +125,8 @@ describeStores('message log in $name', (stores) => {
     expect(await stores.log.deadLetters({ accountId, limit: 9, channelId: person.phone })).toEqual([
       letters[1],
     ]);
+    const ofOthers = await stores.log.deadLetters({ accountId, limit: 9, chats: ['999999999'] });
+    expect(ofOthers).toEqual([]);
     expect(await stores.log.deadLetters({ accountId, limit: 9, state: 'open' })).toHaveLength(2);
     expect(await stores.log.deadLetters({ accountId, limit: 9, state: 'replayed' })).toEqual([]);
   });
@@ -150,6 +167,7 @@ describeStores('message log in $name', (stores) => {
     const list = (query: object) => stores.log.sentMessages({ accountId, limit: 9, ...query });
     expect(await list({ state: 'dead' })).toEqual([shown]);
     expect(await list({ channelId: person.phone })).toEqual([sent[1]]);
+    expect(await list({ chats: [person.phone] })).toEqual([sent[1]]);
     expect(await list({ before: direct.id })).toEqual([sent[1]]);
     expect(await list({ text: 'AN ANS' })).toEqual([sent[1]]);
   });

@@ -101,10 +101,13 @@ export class MemoryMessageLog implements MessageLog {
     if (query.before !== undefined && !(Number(row.id) < Number(rowId(query.before)))) return false;
     if (query.since && at < query.since) return false;
     if (query.until && at >= query.until) return false;
-    if (query.channelId === undefined) return true;
-    const channelId = canonicalChannelId(query.channelId);
-    const chat = this.#state.chats.get(Number(row.chatId));
-    return channelId !== undefined && chat !== undefined && channelIdsOf(chat).includes(channelId);
+    const isOf = (channelIds: readonly string[] | undefined) => {
+      if (channelIds === undefined) return true;
+      const chat = this.#state.chats.get(Number(row.chatId));
+      const wanted = channelIds.map((channelId) => canonicalChannelId(channelId));
+      return chat !== undefined && channelIdsOf(chat).some((channelId) => wanted.includes(channelId));
+    };
+    return isOf(query.channelId === undefined ? undefined : [query.channelId]) && isOf(query.chats);
   }
 
   #isFrom(row: MemoryMessage | undefined, from: string | undefined): boolean {

@@ -3,6 +3,7 @@ import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/deliv
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
+import type { NewApiKey } from '../../router/src/core/ports/api-key-store.ts';
 import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
 import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
 import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
@@ -21,15 +22,19 @@ import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
+import { Access } from '../../router/src/infra/faces/access/access.ts';
+import { newKey } from '../../router/src/infra/faces/access/key-text.ts';
 import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../../router/src/infra/faces/pages/pages.ts';
 import type { Endpoint } from '../../router/src/infra/faces/rest/endpoint.ts';
 import { createMetrics, type Metrics } from '../../router/src/infra/faces/rest/metrics/metrics.ts';
-import { problemSchema } from '../../router/src/infra/faces/rest/problem.ts';
+import { problemSchema, rateLimitSchema } from '../../router/src/infra/faces/rest/problem.ts';
 import { type RestApiDeps, restApi } from '../../router/src/infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/faces/rest/server.ts';
+import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
+import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
@@ -131,11 +136,15 @@ export class FakeMessageLog implements MessageLog {
     return { messages: 3, oldestMessageMs: 61_500, replies, unacknowledged: 2, deadLetters: 4 };
   }
 
-  #page<Row extends { id: string }>(rows: Row[], query: MessageQuery | SentQuery | DeadLetterQuery): Row[] {
+  #page<Row extends { id: string; channelId: string }>(
+    rows: Row[],
+    query: MessageQuery | SentQuery | DeadLetterQuery,
+  ): Row[] {
     this.queries.push(query);
     if (this.failure) throw this.failure;
-    const { before = '999999', limit } = query;
-    return rows.filter(({ id }) => Number(id) < Number(before)).slice(0, limit);
+    const { before = '999999', limit, chats } = query;
+    const isOfChats = (row: Row) => chats === undefined || chats.includes(row.channelId);
+    return rows.filter((row) => Number(row.id) < Number(before) && isOfChats(row)).slice(0, limit);
   }
 }
 
@@ -203,6 +212,13 @@ export interface HttpApi {
   view: ClusterView;
   /** Wall time of the server, set by the test. */
   clock: { nowMs: number };
+  keys: MemoryApiKeyStore;
+  /** Creates a key. @returns its text */
+  addKey(given: Partial<NewApiKey> & Pick<NewApiKey, 'scopes'>): Promise<string>;
+  /** The other channelIds of a person, by channelId. */
+  aliases: Map<string, string[]>;
+  /** How long the checks of keys waited, in milliseconds. No time passes. */
+  waits: number[];
   /** Set: the database does not answer. */
   database: { failure: Error | undefined };
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
@@ -232,6 +248,10 @@ export async function startHttpApi(
   const metrics = createMetrics({ messageLog, monotonicMs: () => clock.nowMs });
   const routes = new MemoryRouteStore(() => clock.nowMs);
   const state = new MemoryState(() => clock.nowMs);
+  const keys = new MemoryApiKeyStore(() => clock.nowMs);
+  const aliases = new Map<string, string[]>();
+  const aliasesOf = async (_accountId: string, channelId: string) => aliases.get(channelId) ?? [];
+  const waits: number[] = [];
   const outbox = new MemoryOutbox(state);
   const sent: OutgoingMessage[] = [];
   const served: ChatClaim[] = [];
@@ -255,8 +275,21 @@ export async function startHttpApi(
     environment: 'lab' as const,
     apiKey: options.apiKey,
   };
+  const access = new Access({
+    adminKey: options.apiKey,
+    keys,
+    clock: {
+      now: () => clock.nowMs,
+      monotonicMs: () => clock.nowMs,
+      sleep: async (ms) => void waits.push(ms),
+    },
+    log,
+  });
   const deps: RestApiDeps & PagesDeps = {
     config,
+    access,
+    keys,
+    aliasesOf,
     agentKinds: options.agentKinds ?? agentKinds,
     routeProbe: options.routeProbe ?? { refusedAddresses: () => [], findings: async () => [] },
     accounts,
@@ -291,7 +324,14 @@ export async function startHttpApi(
     },
   };
   const endpoints = [...pages(deps), ...restApi(deps), ...docsPages()];
-  const serverOptions: HttpServerOptions = { config, log, now: deps.now, endpoints };
+  const serverOptions: HttpServerOptions = {
+    config,
+    access,
+    limiter: new MemoryRateLimiter(() => clock.nowMs),
+    log,
+    now: deps.now,
+    endpoints,
+  };
   const server = await createHttpServer(serverOptions);
   return {
     url: server.url,
@@ -309,6 +349,15 @@ export async function startHttpApi(
     options: serverOptions,
     view,
     clock,
+    keys,
+    aliases,
+    waits,
+    addKey: async (given) => {
+      const { id, text, secretHash } = newKey();
+      const limits = { perMinute: 100_000, perSecond: 100_000 };
+      await keys.create({ name: 'test', limits, ...given, id, secretHash });
+      return text;
+    },
     database,
     close: () => server.close(),
     call: async (method, path, body, headers = {}) => {
@@ -322,7 +371,7 @@ export async function startHttpApi(
             : JSON.stringify(body),
       });
       const text = await response.text();
-      const isJson = response.headers.get('content-type')?.startsWith('application/json');
+      const isJson = /^application\/(problem\+)?json/.test(response.headers.get('content-type') ?? '');
       const answer = isJson ? JSON.parse(text) : undefined;
       if (isJson) expectAsDescribed(endpoints, { method, path, status: response.status, body: answer });
       return { status: response.status, headers: response.headers, text, body: answer };
@@ -349,6 +398,7 @@ function expectAsDescribed(
   const operation = endpoints.find(
     (each) => each.method === answer.method.toLowerCase() && pathMatches(each.path, path),
   );
-  const schema = operation?.responses[answer.status]?.schema ?? problemSchema;
+  const refusal = answer.status === 429 ? rateLimitSchema : problemSchema;
+  const schema = operation?.responses[answer.status]?.schema ?? refusal;
   expect(schema.parse(answer.body), `${answer.method} ${path} ${answer.status}`).toEqual(answer.body);
 }

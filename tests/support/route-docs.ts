@@ -20,6 +20,7 @@ export const PAGES_WITH_TABLES = [
   'docs/routes.md',
   'docs/agents-adk.md',
   'docs/agents-abi.md',
+  'docs/npc-agents.md',
   'docs/openai-agents.md',
   'docs/webhook-agents.md',
 ];

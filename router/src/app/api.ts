@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
+import type { AliasesOf } from '../core/access/caller.ts';
 import { replayDeadLetter, replayDeadLetters } from '../core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../core/delivery/send-message.ts';
 import type { Logger } from '../core/ports/logger.ts';
@@ -9,12 +10,16 @@ import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
 import { RouteProbe } from '../infra/agents/route-probe.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
+import { Access } from '../infra/faces/access/access.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
+import { CachedApiKeyStore } from '../infra/storage/stores/cached-api-key-store.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
+import { PostgresApiKeyStore } from '../infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
+import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
@@ -28,23 +33,30 @@ export async function openApi(
   parts: DatabaseParts & ClusterParts & TurnParts & TaskParts,
   log: Logger,
 ): Promise<Part<{ url: string }>> {
-  const { postgres, nodeId, storage, accounts, replay, tasks } = parts;
+  const { postgres, nodeId, storage, bus, accounts, replay, tasks } = parts;
   const { routes, matcher, agents, transport, messageLog, metrics, replyTokens, mintId } = parts;
   const outbox = new PostgresOutbox(postgres);
+  const httpLog = log.child({ mod: 'http' });
+  const keys = new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock);
+  const access = new Access({ adminKey: config.apiKey, keys, clock: systemClock, log: httpLog });
+  const aliases: AliasesOf = (accountId, channelId) => aliasesOf(postgres, accountId, channelId);
   const explainDeps: ExplainDeps = {
     // Explains the table as it is, not the cache.
     routes: new PostgresRouteStore(postgres),
     matcher,
     environment: config.environment,
-    aliasesOf: (accountId, channelId) => aliasesOf(postgres, accountId, channelId),
+    aliasesOf: aliases,
     previewCall: (route, message) => previewCall(agents, systemClock, route, message),
   };
   const faces: RestApiDeps & PagesDeps = {
     config,
-    log: log.child({ mod: 'http' }),
+    log: httpLog,
+    access,
+    keys,
     now: () => systemClock.now(),
     routes,
     agentKinds,
+    aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
     messageLog,
     accounts,
@@ -69,7 +81,9 @@ export async function openApi(
   };
   const server: HttpServer = await createHttpServer({
     config,
-    log: faces.log,
+    access,
+    limiter: new PostgresRateLimiter(postgres),
+    log: httpLog,
     // One line per face.
     endpoints: [...pages(faces), ...restApi(faces), ...docsPages()],
   });

@@ -38,6 +38,20 @@ export function retentionDays(description: string, defaultDays: number, minDays 
     .meta({ values: `${minDays} to 3650; 0 for ever` });
 }
 
+/** A phone number as people write it → its digits. */
+export const phoneNumber = z
+  .string()
+  .transform((value) =>
+    value
+      .trim()
+      .replace(/^\+/, '')
+      .replace(/[\s().-]/g, ''),
+  )
+  .refine(
+    (digits) => /^[1-9]\d{6,14}$/.test(digits),
+    'must be a phone number with its country code, 7 to 15 digits',
+  );
+
 /** The URL; undefined when the text is not one. */
 export function parsedUrl(value: string): URL | undefined {
   return URL.canParse(value) ? new URL(value) : undefined;

@@ -6,6 +6,7 @@ import {
   group,
   isLoopbackHost,
   parsedUrl,
+  phoneNumber,
   retentionDays,
   whatsappWsUrl,
   wholeNumber,
@@ -110,13 +111,7 @@ const whatsapp = group('WhatsApp', {
       'Name of the WhatsApp account that exists from the first start. `POST /api/accounts` adds more.',
     )
     .meta({ values: 'name of 1 to 64 characters' }),
-  WA2AI_PAIRING_PHONE: z
-    .string()
-    .transform((value) => value.replace(/^\+/, '').replace(/[\s().-]/g, ''))
-    .refine(
-      (digits) => /^[1-9]\d{6,14}$/.test(digits),
-      'must be a phone number with its country code, 7 to 15 digits',
-    )
+  WA2AI_PAIRING_PHONE: phoneNumber
     .optional()
     .describe('Phone number of the account, to link it with an eight-letter code instead of a QR code.')
     .meta({ values: 'phone number with country code' }),

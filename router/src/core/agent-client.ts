@@ -1,7 +1,25 @@
 import type { AgentResponse, IncomingMessage, Route } from './models.ts';
 import type { PastTurn } from './ports/chat-history.ts';
 import type { Logger } from './ports/logger.ts';
+import type { AgentSession, StoredTask } from './ports/remote-tasks.ts';
 import type { HistoryLimits } from './turns/load-history.ts';
+
+/**
+ * What wa2ai stores of an agent beyond one answer: tasks of a message, and the session of the person in the chat.
+ * @throws {StorageUnavailableError} from every method
+ */
+export interface AttemptStore {
+  /** The tasks that earlier attempts of this message opened at the agent, oldest first. */
+  tasks(): Promise<StoredTask[]>;
+  /** Stores the id of a task that the agent opened for this message. Called before any wait for the task. Idempotent. */
+  addTask(remoteId: string): Promise<void>;
+  /** The tasks that messages of this chat opened at the agent, newest first; at most 100. */
+  chatTasks(): Promise<StoredTask[]>;
+  /** Those of these ids that some message of the account opened at the agent. */
+  knownTasks(remoteIds: readonly string[]): Promise<string[]>;
+  session(): Promise<AgentSession | undefined>;
+  saveSession(session: AgentSession): Promise<void>;
+}
 
 /** Limits and identity of one attempt. */
 export interface AttemptOptions {
@@ -17,6 +35,8 @@ export interface AttemptOptions {
    * again.
    */
   isRepeat?: boolean;
+  /** Of a repeat: no earlier attempt forbids another one, because it did not run or an operator replayed the message. */
+  isCleared?: boolean;
   /**
    * What to do when an earlier attempt may have reached the agent and its session cannot be read: `retry` (default) sends
    * again, `dead-letter` throws AgentUncertainError.
@@ -27,6 +47,8 @@ export interface AttemptOptions {
    * @throws {MediaError}
    */
   loadMedia?(): Promise<Uint8Array>;
+  /** Absent: nothing is stored, and a task must end within the attempt. */
+  store?: AttemptStore;
   /**
    * The last turns of the chat before this message, oldest first; read when this is called. Absent: the chat is not known.
    * @throws {StorageUnavailableError}
@@ -42,6 +64,20 @@ export interface AttemptOptions {
   log?: Logger;
 }
 
+/** A task that an attempt left running, for `AgentClient.followTask`. */
+export interface FollowedTask {
+  remoteId: string;
+  /** The message that opened it. */
+  message: IncomingMessage;
+  /** `position` of the last progress that was reported; absent when none was. */
+  position?: string;
+}
+
+/** What there is to report of a running task: its progress, or the answer that it ended with. */
+export type TaskReport =
+  | { kind: 'progress'; text: string; position: string }
+  | { kind: 'end'; response: AgentResponse };
+
 /**
  * Port to one agent protocol (path and name fixed by the agent contract).
  *
@@ -56,6 +92,16 @@ export interface AgentClient {
   sendMessage(endpoint: string, message: IncomingMessage, options?: AttemptOptions): Promise<AgentResponse>;
   /** Whether this agent accepts a file without text. Absent: it does not. */
   takesFile?(message: IncomingMessage): Promise<boolean>;
+  /**
+   * Waits until a task that `sendMessage` left running (`AgentResponse.task`) has something new to report. Opens nothing.
+   * @throws {AgentUnavailableError} the agent cannot be reached now; call again
+   * @throws any other Wa2aiError: the task has failed
+   */
+  followTask?(
+    endpoint: string,
+    task: FollowedTask,
+    options: { signal: AbortSignal; log: Logger; store: Pick<AttemptStore, 'saveSession'> },
+  ): Promise<TaskReport>;
   /** What `sendMessage` would send for this message, for an admin, without secrets; the agent is not called. */
   preview?(message: IncomingMessage, endpoint: string): Promise<Record<string, unknown>>;
 }

@@ -191,16 +191,14 @@ export class AgentUnavailableError extends Wa2aiError {
 export class AgentTimeoutError extends errorOf('AGENT_TIMEOUT', 'uncertain') {}
 
 /**
- * An earlier attempt may have reached the agent, and this cannot be checked; the route forbids another one, so nothing
- * was sent.
+ * An earlier attempt may have reached the agent, and this cannot be checked; the route, or the value of what was asked for,
+ * forbids another one, so nothing was sent.
  */
 export class AgentUncertainError extends Wa2aiError {
-  constructor() {
-    super(
-      'AGENT_UNCERTAIN',
-      'uncertain',
-      "An earlier attempt may have reached the agent, and the agent's session cannot be read. The route's config.failure.uncertain is dead-letter, so the agent was not called again. Check the agent, then replay the message.",
-    );
+  constructor(
+    message = "An earlier attempt may have reached the agent, and the agent's session cannot be read. The route's config.failure.uncertain is dead-letter, so the agent was not called again. Check the agent, then replay the message.",
+  ) {
+    super('AGENT_UNCERTAIN', 'uncertain', message);
   }
 }
 

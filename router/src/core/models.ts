@@ -178,6 +178,8 @@ export interface AgentResponse {
   /** Sent one after the other; the response is the caption of the first one that can have one. */
   files?: ReplyFile[];
   metadata?: Record<string, unknown>;
+  /** The agent continues to work: wa2ai follows the task with this id, and reports its end in the chat. */
+  task?: { remoteId: string };
   /** What the message log shows of the exchange, bounded in size; may contain message text. */
   detail?: Record<string, unknown>;
 }

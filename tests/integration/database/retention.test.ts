@@ -9,6 +9,7 @@ import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres
 import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
+import { PostgresRemoteTasks } from '../../../router/src/infra/storage/stores/postgres-remote-tasks.ts';
 import { PostgresReplyTokens } from '../../../router/src/infra/storage/stores/postgres-reply-tokens.ts';
 import { Retention } from '../../../router/src/infra/storage/upkeep/retention.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, NODE } from '../../contracts/adapters.ts';
@@ -153,6 +154,18 @@ describe('retention', () => {
     const kept = sql`SELECT media, media_ref FROM message WHERE id = ${messageId}::bigint`;
     expect(await postgres.query(kept)).toEqual([{ media: null, media_ref: null }]);
     expect((await runIn(91)).text).toBe(0);
+  });
+
+  it('removes ended tasks at agents with the texts, and no running ones', async () => {
+    const tasks = new PostgresRemoteTasks(postgres);
+    const { messageId } = await inbox.add(aMessage(accountId, aPerson()), NODE);
+    const owner = { accountId, messageId, routeId: anAccount() };
+    await tasks.add(owner, 'ended');
+    await tasks.add(owner, 'running');
+    await inbox.finishTurn(messageId, { ...answered(), reason: 'task-started', routeId: owner.routeId });
+    await tasks.unfollowed(10_000);
+    await runIn(91);
+    expect(await tasks.ofMessage(owner)).toEqual([{ remoteId: 'running', isOpen: true }]);
   });
 
   it('keeps unfinished rows of any age', async () => {

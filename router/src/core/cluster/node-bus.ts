@@ -19,7 +19,7 @@ const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number()
  * - `typing`: show or hide "typing..." through the account's node
  * - `chat`: the claim's node may have something to do in the chat
  * - `status`, `status-request`: the status of an account; a node that started asks for all of them
- * - `routes-changed`: PostgreSQL sends it after every change of a route; `from` is empty
+ * - `routes-changed`, `keys-changed`: PostgreSQL sends it after every change of a route or of a key of the API; `from` is empty
  * - `command`, `command-result`: an admin's command for an account of another node
  */
 const nodeMessage = z.discriminatedUnion('kind', [
@@ -30,6 +30,7 @@ const nodeMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('status'), status }),
   z.object({ kind: z.literal('status-request') }),
   z.object({ kind: z.literal('routes-changed') }),
+  z.object({ kind: z.literal('keys-changed') }),
   z.object({
     kind: z.literal('command'),
     id: z.string(),

@@ -81,6 +81,8 @@ interface LogFilter {
   accountId?: string;
   /** One chat, in any of its spellings. */
   channelId?: string;
+  /** Only these chats, each in any of its spellings. */
+  chats?: readonly string[];
   /** The person who wrote the message: a number or a LID JID, in canonical form. */
   from?: string;
   /** Only rows with a smaller id. */

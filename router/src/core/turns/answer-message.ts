@@ -12,6 +12,7 @@ import type { RouteStore } from '../ports/route-store.ts';
 import type { TextMatcher } from '../ports/text-matcher.ts';
 import { storageRetryMs } from '../retry.ts';
 import { type RouteChoice, routeMessage } from '../routing/route-message.ts';
+import type { StartedTasks } from '../tasks/started-tasks.ts';
 import { type AskRouteDeps, askRoute } from './ask-route.ts';
 import { loadHistory } from './load-history.ts';
 import { repliesOf } from './replies-of.ts';
@@ -29,9 +30,14 @@ export interface AnswerDeps extends AskRouteDeps, DeliverRepliesDeps {
   policies: readonly ChatPolicy[];
   /** A new WhatsApp id for a reply. */
   mintId(): string;
+  /** Gets each message whose turn left a task of its agent running, after the end of the turn is stored. */
+  startedTasks?: Pick<StartedTasks, 'add'>;
   /** Called once for each ended turn, for metrics. */
   observeTurn?(result: TurnResult, accountId?: string): void;
 }
+
+/** Reason of a turn that left a task running: what `RemoteTasks.unfollowed` looks for. */
+const TASK_STARTED = 'task-started';
 
 /** `claimed`: the chat may have further messages. `released`: it has none, or the claim was void. */
 export type TurnOutcome = 'claimed' | 'released';
@@ -87,6 +93,7 @@ export async function answerMessage(
   );
   deps.observeTurn?.(result, turn.accountId);
   deliverReplies(deps, replies, slot);
+  if (result.reason === TASK_STARTED) deps.startedTasks?.add(turn.messageId);
   return isClaimed ? 'claimed' : 'released';
 }
 
@@ -210,6 +217,7 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
   }
   const replies = repliesOf(answer.response).map((reply) => ({ ...addressOf(deps, turn), ...reply }));
   if (answer.response.isLater) return { ...common, state: 'answered', reason: 'agent-later', replies };
+  if (answer.response.task) return { ...common, state: 'answered', reason: TASK_STARTED, replies };
   if (replies.length === 0) return { ...common, state: 'answered', reason: 'agent-empty', replies };
   return { ...common, state: 'answered', replies };
 }

@@ -71,6 +71,8 @@ export interface AskDeps {
   loadHistory?: AttemptOptions['loadHistory'];
   /** A secret by which the agent can answer later. */
   replyToken?: AttemptOptions['replyToken'];
+  /** What the agent's client may store. */
+  store?: AttemptOptions['store'];
   /** Absent: earlier failures of the endpoint do not matter. */
   circuit?: AttemptCircuit;
   /** Ends waits and attempts at shutdown; the turn runs again after the next start. */
@@ -126,6 +128,7 @@ export async function askAgent(
     };
     const options = {
       beforeRequest,
+      ...(deps.isRepeat && !mayHaveRun && { isCleared: true }),
       ...(policy.uncertain && { uncertain: mayHaveRun ? policy.uncertain : 'retry' }),
     };
     const sentMs = clock.monotonicMs();
@@ -208,7 +211,7 @@ async function attemptOnce(
   made: number,
   options: AttemptOptions,
 ): Promise<{ response: AgentResponse } | { error: Wa2aiError }> {
-  const { loadMedia, loadHistory, replyToken, stopping } = deps;
+  const { loadMedia, loadHistory, replyToken, store, stopping } = deps;
   try {
     const response = await client.sendMessage(endpoint, message, {
       signal: stopping,
@@ -218,6 +221,7 @@ async function attemptOnce(
       ...(loadMedia && { loadMedia }),
       ...(loadHistory && { loadHistory }),
       ...(replyToken && { replyToken }),
+      ...(store && { store }),
     });
     if (response.success) return { response };
     return { error: new AgentProtocolError('The agent reported a failure without saying which.') };

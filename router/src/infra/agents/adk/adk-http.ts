@@ -57,14 +57,11 @@ function decoded(text: string): string {
 }
 
 function parseUrl(text: string): URL {
-  const problem = "the agent's base URL is not an http:// or https:// address";
-  try {
-    const url = new URL(text);
-    if (url.protocol === 'http:' || url.protocol === 'https:') return url;
-  } catch {
-    throw new AgentProtocolError(`Failed to send message to ADK agent: ${problem}`);
-  }
-  throw new AgentProtocolError(`Failed to send message to ADK agent: ${problem}`);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+  throw new AgentProtocolError(
+    "Failed to send message to ADK agent: the agent's base URL is not an http:// or https:// address",
+  );
 }
 
 function setHeader(headers: Headers, name: string, value: string): void {

@@ -1,5 +1,5 @@
 import { packageVersion } from '../../../config/package-version.ts';
-import { boundedFetch, type Fetched, type FetchOptions } from './bounded-fetch.ts';
+import { boundedFetch, type Fetched, type FetchOptions, type Opened, openFetch } from './bounded-fetch.ts';
 import { Egress } from './egress.ts';
 
 /**
@@ -22,8 +22,17 @@ export class AgentTransport {
 
   /** One exchange; see `boundedFetch`. A `user-agent` in the headers of the route is kept. */
   fetch(url: string, options: FetchOptions): Promise<Fetched> {
+    return boundedFetch(url, this.#named(options), this.#egress);
+  }
+
+  /** As `fetch`, up to the headers of the answer: the caller reads the body, and limits what it reads. */
+  open(url: string, options: Omit<FetchOptions, 'maxBytes'>): Promise<Opened> {
+    return openFetch(url, this.#named(options), this.#egress);
+  }
+
+  #named<Options extends { headers: Headers }>(options: Options): Options {
     const headers = new Headers(options.headers);
     if (!headers.has('user-agent')) headers.set('user-agent', this.#userAgent);
-    return boundedFetch(url, { ...options, headers }, this.#egress);
+    return { ...options, headers };
   }
 }

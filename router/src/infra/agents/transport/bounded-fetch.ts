@@ -29,18 +29,10 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
  * Never throws; every failure is a fault.
  */
 export async function boundedFetch(url: string, options: FetchOptions, egress: Egress): Promise<Fetched> {
-  const refusal = egress.refusalOfUrl(url);
-  if (refusal !== undefined) return { kind: 'fault', fault: 'refused', detail: refusal };
   const { maxBytes, ...init } = options;
-  let response: Response;
-  try {
-    response = await fetch(url, { ...init, redirect: 'manual', dispatcher: egress.dispatcher });
-  } catch (error) {
-    const cause = rootCause(error);
-    if (cause instanceof EgressRefusedError)
-      return { kind: 'fault', fault: 'refused', detail: cause.message };
-    return faultOf(error, options.signal, isBeforeConnect(error) ? 'not-connected' : 'no-answer', url);
-  }
+  const opened = await openFetch(url, init, egress);
+  if (opened.kind === 'fault') return opened;
+  const { response } = opened;
   const { status, headers } = response;
   try {
     const read = await readUpTo(response, response.ok ? maxBytes : MAX_REFUSAL_BYTES);
@@ -50,6 +42,28 @@ export async function boundedFetch(url: string, options: FetchOptions, egress: E
     return { kind: 'answer', status, headers, body: read.bytes };
   } catch (error) {
     return faultOf(error, options.signal, 'broken', url);
+  }
+}
+
+/** A request whose answer began; its body is not read and not limited. */
+export type Opened = { kind: 'response'; response: Response } | Extract<Fetched, { kind: 'fault' }>;
+
+/** As `boundedFetch`, up to the headers of the answer. */
+export async function openFetch(
+  url: string,
+  init: Omit<FetchOptions, 'maxBytes'>,
+  egress: Egress,
+): Promise<Opened> {
+  const refusal = egress.refusalOfUrl(url);
+  if (refusal !== undefined) return { kind: 'fault', fault: 'refused', detail: refusal };
+  try {
+    const response = await fetch(url, { ...init, redirect: 'manual', dispatcher: egress.dispatcher });
+    return { kind: 'response', response };
+  } catch (error) {
+    const cause = rootCause(error);
+    if (cause instanceof EgressRefusedError)
+      return { kind: 'fault', fault: 'refused', detail: cause.message };
+    return faultOf(error, init.signal, isBeforeConnect(error) ? 'not-connected' : 'no-answer', url);
   }
 }
 
@@ -115,7 +129,12 @@ function isBadPort(message: string): boolean {
   return message === 'bad port';
 }
 
-function faultOf(error: unknown, signal: AbortSignal, fault: FaultKind, url: string): Fetched {
+function faultOf(
+  error: unknown,
+  signal: AbortSignal,
+  fault: FaultKind,
+  url: string,
+): Extract<Fetched, { kind: 'fault' }> {
   const cause = rootCause(error);
   if (signal.aborted) return { kind: 'fault', fault: 'aborted', detail: 'aborted' };
   return { kind: 'fault', fault, detail: detailOf(cause, url), cause };

@@ -1,16 +1,18 @@
 import { toBuffer } from 'qrcode';
 import { z } from 'zod';
 import type { Config } from '../../../config/config.ts';
+import { type Caller, mayDo } from '../../../core/access/caller.ts';
 import type { AccountControl } from '../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { RouteStore } from '../../../core/ports/route-store.ts';
 import { firstRouteCommand } from '../../../core/routing/first-route.ts';
+import type { Access } from '../access/access.ts';
 import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { timeView } from '../rest/fields.ts';
-import { ENDED_SESSION_COOKIE, isSame, refuseForeignOrigin, sessionCookie } from '../rest/guard.ts';
+import { connectionOf, ENDED_SESSION_COOKIE, refuseForeignOrigin, sessionCookie } from '../rest/guard.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
-import { accountViewOf } from '../rest/resources/account-view.ts';
+import { accountViewOf, foundAccount } from '../rest/resources/account-view.ts';
 import type { ApiResponse } from '../rest/response.ts';
 import { html } from './html.ts';
 import { page } from './page-frame.ts';
@@ -20,6 +22,7 @@ export interface PagesDeps {
   accounts: AccountControl;
   config: Pick<Config, 'accountId' | 'apiKey' | 'environment'>;
   routes: Pick<RouteStore, 'list'>;
+  access: Pick<Access, 'isAdminKey'>;
   now(): number;
   log: Logger;
 }
@@ -68,8 +71,11 @@ type AccountQuery = z.output<typeof accountQuery>;
 
 const htmlPage = { description: 'The page.', contentType: 'text/html' };
 
-/** Pages for people: `/`, `/login`, `/qr` with its picture and status. With a key set, a stranger sees a login form only. */
-export function pages({ accounts, config, routes, now, log }: PagesDeps): Endpoint[] {
+/**
+ * Pages for people: `/`, `/login`, `/qr` with its picture and status. With an admin key set, everybody but admins sees a
+ * login form only.
+ */
+export function pages({ accounts, config, routes, access, now, log }: PagesDeps): Endpoint[] {
   const common = { tag: 'Pairing' as const, method: 'get' as const };
 
   return [
@@ -77,18 +83,18 @@ export function pages({ accounts, config, routes, now, log }: PagesDeps): Endpoi
       ...common,
       path: '/',
       operationId: 'showOverview',
-      isPublic: true,
+      scopes: 'public',
       summary: 'Overview of accounts and pages',
       responses: { 200: htmlPage },
       handle: ({ caller }) =>
-        caller === 'stranger' ? loginPage('/') : indexPage(accounts.list(), caller === 'session'),
+        isAdmin(caller) ? indexPage(accounts.list(), caller.kind === 'session') : loginPage('/'),
     }),
     endpoint({
       tag: 'Pairing',
       method: 'post',
       path: '/login',
       operationId: 'login',
-      isPublic: true,
+      scopes: 'public',
       summary: 'Log a browser in with the admin key',
       body: loginBody,
       bodyType: 'application/x-www-form-urlencoded',
@@ -97,11 +103,11 @@ export function pages({ accounts, config, routes, now, log }: PagesDeps): Endpoi
         303: { description: 'Logged in. Redirects to the page.' },
         401: { description: 'A wrong key.', contentType: 'text/html' },
       },
-      handle: ({ body, request }) => {
+      handle: async ({ body, request }) => {
         refuseForeignOrigin(request);
         const { page: location = '/qr' } = body;
         if (config.apiKey === undefined) return { status: 303, headers: { location } };
-        if (!isSame(body.key?.trim() ?? '', config.apiKey)) {
+        if (!(await access.isAdminKey(body.key?.trim() ?? '', connectionOf(request)))) {
           log.warn({}, 'login with a wrong key');
           return loginPage(location, 'This is not the admin key.');
         }
@@ -114,7 +120,7 @@ export function pages({ accounts, config, routes, now, log }: PagesDeps): Endpoi
       method: 'post',
       path: '/logout',
       operationId: 'logout',
-      isPublic: true,
+      scopes: 'public',
       summary: 'Log a browser out',
       responses: { 303: { description: 'Logged out. Redirects to the login form.' } },
       handle: ({ request }) => {
@@ -126,12 +132,12 @@ export function pages({ accounts, config, routes, now, log }: PagesDeps): Endpoi
       ...common,
       path: '/qr',
       operationId: 'showPairingPage',
-      isPublic: true,
+      scopes: 'public',
       summary: 'Pairing page, which refreshes itself',
       query: accountQuery,
       responses: { 200: htmlPage, 401: { description: 'A login form.', contentType: 'text/html' } },
       handle: async ({ query, caller, request }) => {
-        if (caller === 'stranger') return loginPage('/qr');
+        if (!isAdmin(caller)) return loginPage('/qr');
         const shown = statusOf(query);
         const others = accounts.list().filter(({ accountId }) => accountId !== shown.accountId);
         const url = `${request.protocol}://${request.get('host')}`;
@@ -144,6 +150,7 @@ export function pages({ accounts, config, routes, now, log }: PagesDeps): Endpoi
       ...common,
       path: '/qr/image',
       operationId: 'getPairingImage',
+      scopes: ['accounts:manage'],
       summary: 'The current QR code as a picture',
       query: accountQuery,
       responses: {
@@ -162,6 +169,7 @@ export function pages({ accounts, config, routes, now, log }: PagesDeps): Endpoi
       ...common,
       path: '/qr/status',
       operationId: 'getPairingStatus',
+      scopes: ['accounts:manage'],
       summary: 'State of pairing, for programs',
       query: accountQuery,
       responses: { 200: { description: 'The state.', schema: statusView } },
@@ -178,10 +186,13 @@ export function pages({ accounts, config, routes, now, log }: PagesDeps): Endpoi
   }
 
   function statusOf({ account, accountId = account ?? config.accountId }: AccountQuery): AccountStatus {
-    const status = accounts.get(accountId);
-    if (status) return status;
-    throw new HttpProblem(404, 'NOT_FOUND', 'There is no WhatsApp account with this id.');
+    return foundAccount(accounts.get(accountId));
   }
+}
+
+/** Pages show what a key with fewer scopes may not see, such as QR codes. */
+function isAdmin(caller: Caller): boolean {
+  return mayDo(caller, 'admin');
 }
 
 function statusViewOf(status: AccountStatus): z.input<typeof statusView> {

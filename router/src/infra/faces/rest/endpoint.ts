@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Scope } from '../../../core/access/scopes.ts';
 import type { ApiResponse, Call, ResponseDoc } from './response.ts';
 
 /** Tags of the API's description, in the order in which it shows them, each with its meaning. */
@@ -9,6 +10,7 @@ export const TAGS = {
   Messages: 'Messages received and sent, and sending.',
   'Dead letters': 'Messages and replies that were given up: read, replay, close.',
   Nodes: 'The processes that share this database.',
+  Keys: 'Keys of this API, with scopes and restrictions.',
   Health: 'For monitoring.',
   Documentation: 'The documentation of this version.',
 } as const;
@@ -25,8 +27,11 @@ export interface Endpoint<Body = unknown, Query = unknown> {
   tag: keyof typeof TAGS;
   summary: string;
   description?: string;
-  /** Needs no key, even when one is configured. Applies to the whole path. */
-  isPublic?: boolean;
+  /**
+   * What a key needs to call it, all of them. `public`: needs no key, even when one is configured; applies to the whole
+   * path.
+   */
+  scopes: 'public' | readonly [Scope, ...Scope[]];
   /** What each parameter of the path is, by name. */
   params?: Record<string, string>;
   /** Absent: a body is ignored. */

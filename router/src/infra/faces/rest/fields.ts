@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { NAME_PATTERN, NAME_SENTENCE } from '../../../config/config.ts';
+import { phoneNumber } from '../../../config/config-fields.ts';
 import { ANY_CHANNEL, canonicalChannelId } from '../../../core/chat-id.ts';
 
 /** Fields that several resources share, each with its message for a wrong value. */
@@ -31,19 +32,7 @@ function channelId(problem: string) {
 }
 
 /** A phone number as people write it → its digits. */
-export const phoneField = z
-  .string()
-  .transform((value) =>
-    value
-      .trim()
-      .replace(/^\+/, '')
-      .replace(/[\s().-]/g, ''),
-  )
-  .refine(
-    (digits) => /^[1-9]\d{6,14}$/.test(digits),
-    'must be a phone number with its country code, 7 to 15 digits',
-  )
-  .describe('Phone number with country code.');
+export const phoneField = phoneNumber.describe('Phone number with country code.');
 
 /** A person, converted to the form in which messages are searched: a number or a LID JID. */
 export const personField = chatField.refine(

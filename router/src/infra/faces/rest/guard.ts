@@ -1,60 +1,82 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { Request, RequestHandler } from 'express';
 import type { Config } from '../../../config/config.ts';
 import { isLoopbackHost } from '../../../config/config-fields.ts';
+import { type Caller, mayDo } from '../../../core/access/caller.ts';
+import type { Scope } from '../../../core/access/scopes.ts';
+import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
+import type { Access, Connection } from '../access/access.ts';
+import { isSame } from '../access/key-text.ts';
+import { limitRequest } from './limits.ts';
 import { HttpProblem } from './problem.ts';
-import type { Caller } from './response.ts';
 
 const SESSION_COOKIE = 'wa2ai_session';
 const SESSION_HOURS = 12;
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
-export type GuardConfig = Pick<Config, 'host' | 'apiKey'>;
-
-/** Whether the text equals the secret. The time does not depend on where they differ. */
-export function isSame(given: string, secret: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(secret));
-}
-
-/** Determines who calls. Never throws. */
-export function callerOf(request: Request, config: GuardConfig, nowMs: number): Caller {
-  if (config.apiKey === undefined) return 'loopback';
-  const given = keyOf(request);
-  if (given !== undefined) return isSame(given, config.apiKey) ? 'key' : 'stranger';
-  return hasSession(request, config.apiKey, nowMs) ? 'session' : 'stranger';
+export interface GuardDeps {
+  config: Pick<Config, 'host' | 'apiKey'>;
+  access: Access;
+  limiter: RateLimiter;
+  /** Epoch milliseconds. */
+  now(): number;
 }
 
 /**
- * Refuses requests that must not reach a handler. With a key configured: every request without it, except to public
- * paths. Without a key, on loopback: a foreign Host (DNS rebinding), a foreign Origin and cross-site writes (a web page
- * in the same browser). Always: writes under /api whose body is not JSON, which a cross-site form could send.
+ * Determines the caller of each request and refuses those that must not reach a handler. Always: a wrong key, and writes
+ * under /api whose body is not JSON, which a cross-site form could send. With an admin key configured: every request
+ * without a key, except to public paths. Without one, on loopback: a foreign Host (DNS rebinding), a foreign Origin and
+ * cross-site writes (a web page in the same browser). A request of a key over its limits.
  */
-export function guard(config: GuardConfig, options: { isPublic: boolean; now(): number }): RequestHandler {
-  return (request, response, next) => {
-    const caller = callerOf(request, config, options.now());
-    response.locals.caller = caller;
-    if (caller === 'loopback') refuseForeignHost(request, config);
-    if (caller === 'loopback' || caller === 'session') refuseForeignOrigin(request);
-    if (caller === 'stranger' && !options.isPublic) {
-      response.set('WWW-Authenticate', 'Bearer realm="wa2ai"');
-      throw new HttpProblem(
-        401,
-        'UNAUTHORIZED',
-        'Send the admin key as X-API-Key or as Authorization: Bearer.',
-      );
-    }
-    if (WRITES.has(request.method) && request.path.startsWith('/api/')) refuseOtherThanJson(request);
-    next();
+export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => RequestHandler {
+  const { config, access, limiter } = deps;
+  return ({ isPublic }) =>
+    async (request, response, next) => {
+      const key = keyOf(request);
+      const caller: Caller =
+        key === undefined && config.apiKey !== undefined && hasSession(request, config.apiKey, deps.now())
+          ? { kind: 'session' }
+          : await access.callerOf(key, connectionOf(request));
+      response.locals.caller = caller;
+      if (caller.kind === 'loopback') refuseForeignHost(request, config);
+      if (caller.kind === 'loopback' || caller.kind === 'session') refuseForeignOrigin(request);
+      if (caller.kind === 'stranger' && !isPublic) {
+        response.set('WWW-Authenticate', 'Bearer realm="wa2ai"');
+        throw new HttpProblem(401, 'UNAUTHORIZED', REFUSALS[caller.refusal ?? 'none']);
+      }
+      if (caller.kind === 'key' && !isPublic) await limitRequest(limiter, caller.key, response);
+      if (WRITES.has(request.method) && request.path.startsWith('/api/')) refuseOtherThanJson(request);
+      next();
+    };
+}
+
+const REFUSALS = {
+  none: 'Send a key as X-API-Key or as Authorization: Bearer.',
+  unknown: 'The key is not known: it is wrong, or it was revoked.',
+  expired: 'The key has expired. Ask an admin for a new one.',
+};
+
+/** Refuses a caller who lacks a scope. */
+export function authorize(scopes: readonly Scope[]): RequestHandler {
+  return (_request, response, next) => {
+    const caller: Caller = response.locals.caller;
+    const missing = scopes.find((scope) => !mayDo(caller, scope));
+    if (missing === undefined) return next();
+    throw new HttpProblem(403, 'SCOPE_MISSING', `The key lacks the scope ${missing}.`);
   };
+}
+
+/** Where a request comes from: the address of the proxy, if there is one. */
+export function connectionOf({ socket }: Request): Connection {
+  return { address: socket.remoteAddress ?? 'unknown', socket };
 }
 
 function keyOf(request: Request): string | undefined {
   const bearer = /^Bearer +(\S+) *$/i.exec(request.get('authorization') ?? '')?.[1];
-  return request.get('x-api-key') ?? bearer;
+  return request.get('x-api-key') || bearer;
 }
 
-function refuseForeignHost(request: Request, config: GuardConfig): void {
+function refuseForeignHost(request: Request, config: Pick<Config, 'host'>): void {
   const host = hostnameOf(`http://${request.get('host') ?? ''}`);
   if (host !== undefined && (isLoopbackHost(host) || host === config.host.toLowerCase())) return;
   throw new HttpProblem(

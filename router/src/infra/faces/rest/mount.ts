@@ -6,9 +6,11 @@ import {
   Router,
   urlencoded,
 } from 'express';
+import type { Caller } from '../../../core/access/caller.ts';
 import type { Endpoint } from './endpoint.ts';
+import { authorize } from './guard.ts';
 import { HttpProblem } from './problem.ts';
-import type { ApiResponse, Caller } from './response.ts';
+import type { ApiResponse } from './response.ts';
 import { validate } from './validate.ts';
 
 /** Largest body that is read, in bytes: 1 MB. */
@@ -20,7 +22,7 @@ const readForm = urlencoded({ limit: 10_000, extended: false });
 
 /**
  * A router with the endpoints, matched in their order. A known path with another method is 405, an unknown path 404.
- * @param guardOf returns the handler that refuses requests to a path; it runs before the body is read
+ * @param guardOf returns the handler that sets the caller, or refuses requests to a path; it runs before the body is read
  */
 export function mount(
   endpoints: readonly Endpoint[],
@@ -31,9 +33,9 @@ export function mount(
   for (const each of endpoints) byPath.set(each.path, [...(byPath.get(each.path) ?? []), each]);
   for (const [path, definitions] of byPath) {
     const route = router.route(path.replace(/\{(\w+)\}/g, ':$1'));
-    route.all(guardOf({ isPublic: definitions.some(({ isPublic }) => isPublic) }));
+    route.all(guardOf({ isPublic: definitions.some(({ scopes }) => scopes === 'public') }));
     for (const definition of definitions) {
-      route[definition.method](...parserOf(definition), handlerOf(definition));
+      route[definition.method](...permissionOf(definition), ...parserOf(definition), handlerOf(definition));
     }
     const allowed = definitions.map(({ method }) => method.toUpperCase()).join(', ');
     route.all((_request, response) => {
@@ -45,6 +47,10 @@ export function mount(
     throw new HttpProblem(404, 'NOT_FOUND', 'There is nothing at this path.');
   });
   return router;
+}
+
+function permissionOf({ scopes }: Endpoint): RequestHandler[] {
+  return scopes === 'public' ? [] : [authorize(scopes)];
 }
 
 function parserOf({ body, bodyType, maxBodyBytes, admit }: Endpoint): RequestHandler[] {

@@ -2,10 +2,17 @@ import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { packageVersion } from '../../../config/package-version.ts';
 import { type Endpoint, endpoint, TAGS } from './endpoint.ts';
-import { problemSchema } from './problem.ts';
+import { problemSchema, rateLimitSchema } from './problem.ts';
 import type { ResponseDoc } from './response.ts';
 
 type Document = ReturnType<typeof createDocument>;
+
+const RATE_LIMITED: ResponseDoc = {
+  description:
+    'The key has used its requests of this second or minute; `Retry-After` says when to try again.',
+  contentType: 'application/problem+json',
+  schema: rateLimitSchema,
+};
 
 /** Beside the named ones, for every operation. */
 const OTHER_PROBLEMS =
@@ -14,7 +21,7 @@ const OTHER_PROBLEMS =
 /**
  * The OpenAPI 3.1 description of the endpoints, generated from the schemas that validate their requests. Schemas with an
  * id (`meta({id})`) become components.
- * @param options.hasKey whether callers must send the admin key
+ * @param options.hasKey whether callers must send a key
  */
 export function openApiDocument(endpoints: readonly Endpoint[], options: { hasKey: boolean }): Document {
   const paths: ZodOpenApiPathsObject = {};
@@ -57,7 +64,7 @@ export function openApiEndpoint(others: readonly Endpoint[], options: { hasKey: 
     operationId: 'getOpenApi',
     tag: 'Health',
     summary: 'Description of this API',
-    isPublic: true,
+    scopes: 'public',
     responses: {
       200: { description: 'OpenAPI 3.1.', schema: z.looseObject({ openapi: z.string() }) },
     },
@@ -71,12 +78,13 @@ export function openApiEndpoint(others: readonly Endpoint[], options: { hasKey: 
 
 function operationOf(definition: Endpoint, hasKey: boolean): ZodOpenApiOperationObject {
   const { operationId, tag, summary, description, body, bodyType } = definition;
-  const needsKey = hasKey && !definition.isPublic;
+  const { scopes } = definition;
+  const needsKey = hasKey && scopes !== 'public';
   return {
     operationId,
     tags: [tag],
     summary,
-    ...(description !== undefined && { description }),
+    ...describedBy(description, scopes),
     requestParams: {
       path: paramsOf(definition.path, definition.params),
       ...(definition.query && { query: definition.query as z.ZodObject }),
@@ -89,8 +97,22 @@ function operationOf(definition: Endpoint, hasKey: boolean): ZodOpenApiOperation
       },
     }),
     responses: responsesOf(definition, needsKey),
-    security: needsKey ? [{ apiKey: [] }, { bearer: [] }] : [],
+    security: securityOf(scopes, hasKey),
   };
+}
+
+function describedBy(description: string | undefined, scopes: Endpoint['scopes']) {
+  const needed =
+    scopes === 'public' ? [] : [`Scope: ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`];
+  const text = [...(description === undefined ? [] : [description]), ...needed].join('\n\n');
+  return text === '' ? {} : { description: text };
+}
+
+/** OpenAPI 3.1 names the roles of a key; `{}`: a call without a key is possible too. */
+function securityOf(scopes: Endpoint['scopes'], hasKey: boolean): Array<Record<string, string[]>> {
+  if (scopes === 'public') return [];
+  const keys: Array<Record<string, string[]>> = [{ apiKey: [...scopes] }, { bearer: [...scopes] }];
+  return hasKey ? keys : [{}, ...keys];
 }
 
 /** The example of a body's `meta`. zod leaves it out of the schema of a body that it transforms. */
@@ -103,11 +125,15 @@ function responsesOf(definition: Endpoint, needsKey: boolean): ZodOpenApiOperati
   const { body, query, responses } = definition;
   const problems = {
     ...((body || query) && { 400: 'The request is invalid; `details` names the fields.' }),
-    ...(needsKey && { 401: 'The admin key is missing or wrong.' }),
+    ...(needsKey && { 401: 'The key is missing, wrong, expired or revoked.' }),
+    ...(definition.scopes !== 'public' && {
+      403: 'The key lacks a scope, or is restricted to other chats or routes.',
+    }),
     ...(body && { 413: 'The body is larger than 1 MB.', 415: 'The body is not JSON.' }),
   };
   const entries = [
     ...Object.entries(problems).map(([status, description]) => [status, problemDoc(description)] as const),
+    ...(definition.scopes === 'public' ? [] : [['429', RATE_LIMITED] as const]),
     ...Object.entries(responses),
     ['default', problemDoc(OTHER_PROBLEMS)] as const,
   ];

@@ -8,6 +8,7 @@ export const PROBLEM_CODES = [
   'ALREADY_REPLAYED',
   'BAD_REQUEST',
   'BODY_TOO_LARGE',
+  'CHAT_NOT_ALLOWED',
   'FOREIGN_HOST',
   'FOREIGN_ORIGIN',
   'IDEMPOTENCY_CONFLICT',
@@ -20,9 +21,12 @@ export const PROBLEM_CODES = [
   'METHOD_NOT_ALLOWED',
   'NOT_FOUND',
   'NO_QR',
+  'RATE_LIMITED',
   'REPLY_TOKEN_EXPIRED',
   'REPLY_TOKEN_UNKNOWN',
   'REPLY_TOKEN_USED',
+  'ROUTE_NOT_ALLOWED',
+  'SCOPE_MISSING',
   'SEVERAL_ROUTES',
   'UNAUTHORIZED',
   'UNSUPPORTED_MEDIA_TYPE',
@@ -45,6 +49,17 @@ export class HttpProblem extends Wa2aiError {
     super(code, 'dead', message);
     this.status = status;
     this.details = details;
+  }
+}
+
+/** A request of a key over one of its limits. */
+export class RateLimitProblem extends HttpProblem {
+  readonly retryAfterSeconds: number;
+
+  constructor(window: 'second' | 'minute', retryAfterSeconds: number) {
+    const wait = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`;
+    super(429, 'RATE_LIMITED', `The key has used its requests of this ${window}. Try again in ${wait}.`);
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
@@ -77,11 +92,21 @@ export const problemSchema = z
     ],
   });
 
+/** Body of a 429: also a problem as RFC 9457 defines it, for clients that know no wa2ai. */
+export const rateLimitSchema = problemSchema
+  .extend({
+    type: z.string().describe('The same as `docs`.'),
+    title: z.string(),
+    status: z.literal(429),
+    detail: z.string().describe('The same as `error`.'),
+  })
+  .meta({ id: 'RateLimitProblem' });
+
 /** An error response, ready to be written. */
 export interface ProblemResponse {
   status: number;
   headers: Record<string, string>;
-  body: z.input<typeof problemSchema>;
+  body: z.input<typeof problemSchema> | z.input<typeof rateLimitSchema>;
 }
 
 /** Errors of the body parser and the router by their `type`. */
@@ -101,6 +126,7 @@ const PARSER_PROBLEMS: Record<string, [status: number, code: ProblemCode, senten
  * and everything else one constant 500 whose cause is only in the log.
  */
 export function problemOf(error: unknown): ProblemResponse {
+  if (error instanceof RateLimitProblem) return rateLimited(error);
   if (error instanceof HttpProblem) {
     return problem(error.status, error.code, error.message, error.details);
   }
@@ -125,6 +151,18 @@ export function problemOf(error: unknown): ProblemResponse {
     return problem(400, 'BAD_REQUEST', 'The request could not be read.');
   }
   return problem(500, 'INTERNAL', 'wa2ai failed to handle this request. Its log has the cause.');
+}
+
+function rateLimited({ status, code, message, retryAfterSeconds }: RateLimitProblem): ProblemResponse {
+  const { body } = problem(status, code, message);
+  return {
+    status,
+    headers: {
+      'retry-after': String(retryAfterSeconds),
+      'content-type': 'application/problem+json; charset=utf-8',
+    },
+    body: { ...body, type: body.docs, title: 'Too many requests', status: 429, detail: message },
+  };
 }
 
 /** The path of the page and heading that explain an error code. */

@@ -1,8 +1,6 @@
 import type { Request } from 'express';
 import type { z } from 'zod';
-
-/** Who a request comes from: a program with the key, a logged-in browser, this machine (no key configured), or nobody known. */
-export type Caller = 'key' | 'session' | 'loopback' | 'stranger';
+import type { Caller } from '../../../core/access/caller.ts';
 
 /** What a handler receives: the parts of the request that its endpoint declares, validated. */
 export interface Call<Body, Query> {

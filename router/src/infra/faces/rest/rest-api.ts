@@ -6,6 +6,7 @@ import { type AccountsApiDeps, accountsApi } from './resources/accounts-api.ts';
 import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
+import { type KeysApiDeps, keysApi } from './resources/keys-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
@@ -17,6 +18,7 @@ export interface RestApiDeps
     DeadLettersApiDeps,
     HealthApiDeps,
     ExplainApiDeps,
+    KeysApiDeps,
     NodesApiDeps,
     RepliesApiDeps,
     RoutesApiDeps {
@@ -35,6 +37,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...messagesApi(deps),
     ...repliesApi(deps),
     ...deadLettersApi(deps),
+    ...keysApi(deps),
     ...healthApi(deps),
     ...metricsApi(deps),
   ];

@@ -6,6 +6,8 @@ import type { Config } from '../../../config/config.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
+import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
+import type { Access } from '../access/access.ts';
 import type { Endpoint } from './endpoint.ts';
 import { guard } from './guard.ts';
 import { mount } from './mount.ts';
@@ -32,6 +34,8 @@ export const SERVER_LIMITS = {
 /** The server and what it serves. */
 export interface HttpServerOptions {
   config: Pick<Config, 'host' | 'port' | 'apiKey'>;
+  access: Access;
+  limiter: RateLimiter;
   /** Every operation of every face, in the order in which paths are matched. */
   endpoints: readonly Endpoint[];
   log: Logger;
@@ -50,14 +54,21 @@ export interface HttpServer {
 }
 
 /** The Express application: security headers, guard, endpoints, problems. */
-export function createHttpApp({ config, endpoints, log, now = Date.now }: HttpServerOptions): Express {
+export function createHttpApp({
+  config,
+  access,
+  limiter,
+  endpoints,
+  log,
+  now = Date.now,
+}: HttpServerOptions): Express {
   const app = express();
   // Express' own handler, for what fails outside ours, shows a stack in any other environment.
   app.set('env', 'production');
   app.disable('etag');
   app.use(securityHeaders());
   const described = [...endpoints, openApiEndpoint(endpoints, { hasKey: config.apiKey !== undefined })];
-  app.use(mount(described, ({ isPublic }) => guard(config, { now, isPublic })));
+  app.use(mount(described, guard({ config, access, limiter, now })));
   app.use(problemHandler(log));
   return app;
 }

@@ -26,11 +26,23 @@ export function newerThan(id: Sql, after: string | undefined): Conditions {
 
 /** Rows of the chat with this channelId, in any of its spellings. */
 export function ofChat(chatId: Sql, channelId: string | undefined, accountId?: string): Conditions {
-  if (channelId === undefined) return [];
-  const canonical = canonicalChannelId(channelId);
-  if (canonical === undefined || canonical === '*') return 'none';
+  return ofChats(chatId, channelId === undefined ? undefined : [channelId], accountId);
+}
+
+/** Rows of the chats with these channelIds, each in any of its spellings. */
+export function ofChats(
+  chatId: Sql,
+  channelIds: readonly string[] | undefined,
+  accountId?: string,
+): Conditions {
+  if (channelIds === undefined) return [];
+  const addresses = channelIds
+    .map((channelId) => canonicalChannelId(channelId))
+    .filter((canonical) => canonical !== undefined && canonical !== '*')
+    .map((canonical) => addressIs(canonical ?? ''));
+  if (addresses.length === 0) return 'none';
   const account = accountId === undefined ? sql`true` : sql`account_id = ${accountId}`;
-  return [sql`${chatId} IN (SELECT id FROM chat WHERE ${addressIs(canonical)} AND ${account})`];
+  return [sql`${chatId} IN (SELECT id FROM chat WHERE (${join(addresses, ' OR ')}) AND ${account})`];
 }
 
 function addressIs(channelId: string): Sql {

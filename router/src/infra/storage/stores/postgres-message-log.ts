@@ -19,6 +19,7 @@ import {
   duringPeriod,
   fromPerson,
   ofChat,
+  ofChats,
   olderThan,
   together,
 } from './log-conditions.ts';
@@ -101,6 +102,7 @@ export class PostgresMessageLog implements MessageLog {
     const conditions = together(
       olderThan(sql`m.id`, query.before),
       ofChat(sql`m.chat_id`, query.channelId, query.accountId),
+      ofChats(sql`m.chat_id`, query.chats, query.accountId),
       fromPerson(query.from),
       duringPeriod(sql`m.received_at`, query),
       containing(sql`m.text`, query.text),
@@ -125,6 +127,7 @@ export class PostgresMessageLog implements MessageLog {
     const conditions = together(
       olderThan(sql`o.id`, query.before),
       ofChat(sql`o.chat_id`, query.channelId, query.accountId),
+      ofChats(sql`o.chat_id`, query.chats, query.accountId),
       duringPeriod(sql`o.queued_at`, query),
       containing(sql`o.text`, query.text),
       query.accountId === undefined ? [] : [sql`o.account_id = ${query.accountId}`],
@@ -145,6 +148,7 @@ export class PostgresMessageLog implements MessageLog {
     const conditions = together(
       olderThan(sql`d.id`, query.before),
       ofChat(sql`d.chat_id`, query.channelId, query.accountId),
+      ofChats(sql`d.chat_id`, query.chats, query.accountId),
       fromPerson(query.from),
       duringPeriod(sql`d.failed_at`, query),
       query.accountId === undefined ? [] : [sql`d.account_id = ${query.accountId}`],

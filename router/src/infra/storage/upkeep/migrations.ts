@@ -126,30 +126,27 @@ async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
 
 function findPending(migrations: Migration[], applied: AppliedMigration[]): Migration[] {
   const byName = new Map(migrations.map((migration) => [migration.name, migration]));
+  const refusal = (sentence: string) => new DatabaseError('DATABASE_MIGRATION', sentence);
   const [first] = applied;
   if (first && !applied.some(({ migration_name: name }) => byName.has(name))) {
-    throw new DatabaseError(
-      'DATABASE_MIGRATION',
+    throw refusal(
       `The database belongs to another program: its first migration is "${first.migration_name}". Create a database for wa2ai alone, and name it in DATABASE_URL.`,
     );
   }
   for (const { migration_name: name, checksum, isFinished } of applied) {
     const migration = byName.get(name);
     if (migration === undefined) {
-      throw new DatabaseError(
-        'DATABASE_MIGRATION',
+      throw refusal(
         `The database was migrated by a newer wa2ai: it has "${name}", which this version does not know. Start the newer version.`,
       );
     }
     if (!isFinished) {
-      throw new DatabaseError(
-        'DATABASE_MIGRATION',
+      throw refusal(
         `The migration "${name}" was started by another tool and did not finish. Repair the database, then mark it with "prisma migrate resolve".`,
       );
     }
     if (!checksums(migration.sql).includes(checksum)) {
-      throw new DatabaseError(
-        'DATABASE_MIGRATION',
+      throw refusal(
         `The file of migration "${name}" was changed after it was applied to this database. Restore the file; write a new migration for a change.`,
       );
     }

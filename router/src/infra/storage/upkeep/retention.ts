@@ -76,9 +76,13 @@ const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
 const ORDER: RetentionKind[] = ['deadLetters', 'text', 'outbox', 'workflows', 'journal', 'oldKeys'];
 
 /** What is deleted together with a batch, in the same statement. */
-const DEPENDENT: Partial<Record<RetentionKind, Sql>> = {
+const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
+  // Ids of ended tasks at agents, by which people ask for them.
+  text: (before) => sql`,
+    tasks AS (DELETE FROM remote_task WHERE id IN (
+      SELECT id FROM remote_task WHERE state = 'ended' AND ended_at < ${before}::timestamptz ORDER BY id LIMIT ${BATCH}))`,
   // DBOS keeps a workflow's input, output and steps in tables without a foreign key.
-  workflows: sql`,
+  workflows: () => sql`,
     inputs AS (DELETE FROM dbos.workflow_input WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone)),
     outputs AS (DELETE FROM dbos.workflow_output WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone)),
     steps AS (DELETE FROM dbos.operation_outputs WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone))`,
@@ -171,7 +175,7 @@ export class Retention {
 
   /** @returns undefined if another node works on it */
   async #pruneBatch(kind: RetentionKind, before: Date): Promise<number | undefined> {
-    const dependent = DEPENDENT[kind] ?? empty;
+    const dependent = DEPENDENT[kind]?.(before) ?? empty;
     return withStorage('removing old rows', () =>
       this.#deps.postgres.transaction(async (transaction) => {
         const [lock] = await transaction.query<{ taken: boolean }>(sql`

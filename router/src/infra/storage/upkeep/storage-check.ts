@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { type StorageTrouble, StorageTroubleError, StorageUnavailableError } from '../../../core/errors.ts';
+import { StorageTroubleError, StorageUnavailableError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { StorageHealth } from '../../../core/ports/storage-health.ts';
 import type { Postgres } from '../postgres.ts';
@@ -85,15 +85,15 @@ export class StorageCheck implements StorageHealth {
             AND has_table_privilege(to_regclass('_prisma_migrations'), 'SELECT') AS has_migrations`),
     );
     if (finding?.is_read_only) {
-      throw trouble('read-only', TROUBLE_SENTENCES['read-only']);
+      throw new StorageTroubleError('read-only', TROUBLE_SENTENCES['read-only']);
     }
     const missing = await withStorage('checking its privileges', () =>
       postgres.query<MissingRight>(missingRightsSql(TABLES)),
     );
     const sentence = missingRightSentence(missing);
-    if (sentence) throw trouble(missing[0]?.right === null ? 'schema' : 'rights', sentence);
+    if (sentence) throw new StorageTroubleError(missing[0]?.right === null ? 'schema' : 'rights', sentence);
     if (!finding?.has_migrations) {
-      throw trouble(
+      throw new StorageTroubleError(
         'rights',
         'The database user lacks the privilege SELECT on "_prisma_migrations". GRANT SELECT ON _prisma_migrations TO that user.',
       );
@@ -109,7 +109,7 @@ export class StorageCheck implements StorageHealth {
     );
     const unknown = applied.find(({ migration_name: name }) => !migrations.includes(name));
     if (!unknown) return;
-    throw trouble(
+    throw new StorageTroubleError(
       'newer',
       `A newer wa2ai has migrated the database ("${unknown.migration_name}"), which this version does not know: update this node.`,
     );
@@ -139,8 +139,4 @@ export class StorageCheck implements StorageHealth {
     if (sentence) this.#deps.log.error({ trouble: sentence }, 'database not usable');
     else this.#deps.log.info({}, 'database usable again');
   }
-}
-
-function trouble(kind: StorageTrouble, sentence: string): StorageTroubleError {
-  return new StorageTroubleError(kind, sentence);
 }

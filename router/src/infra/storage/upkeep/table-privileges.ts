@@ -5,6 +5,8 @@ export const TABLES = [
   'account',
   'account_lease',
   'account_limit',
+  'api_key',
+  'api_key_rate',
   'auth_key',
   'chat',
   'data_key_use',

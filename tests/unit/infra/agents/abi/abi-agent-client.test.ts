@@ -174,8 +174,12 @@ describe('a call', () => {
   });
 
   it('of more than 10 MB is refused before a request', async () => {
-    const { client, transport } = setup({ function: 'greet', args: ['{{text}}'.repeat(200)] });
-    await expect(client.sendMessage(URL, saying('x'.repeat(60_000)))).rejects.toThrow(
+    const { client, transport } = setup({
+      functions: ['save(bytes data) returns (string note)'],
+      function: 'save',
+      args: [`0x${'{{text}}'.repeat(350)}`],
+    });
+    await expect(client.sendMessage(URL, saying('0'.repeat(60_000)))).rejects.toThrow(
       'The ABI call is larger than 10 MB.',
     );
     expect(transport.requests).toEqual([]);

@@ -41,3 +41,18 @@ describe('AgentTransport', () => {
     expect(await get(new AgentTransport(), metadata)).toMatchObject({ kind: 'fault', fault: 'refused' });
   });
 });
+
+describe('AgentTransport.open', () => {
+  it('returns the answer when its headers are there, without following a redirect', async () => {
+    const { url } = await serverOf((_request, response) => {
+      response.writeHead(302, { location: 'http://169.254.169.254/' });
+      response.end('moved');
+    });
+    const options = { method: 'GET' as const, headers: new Headers(), signal: AbortSignal.timeout(10_000) };
+    const opened = await new AgentTransport().open(url, options);
+    if (opened.kind !== 'response') throw new Error(opened.detail);
+    expect([opened.response.status, await opened.response.text()]).toEqual([302, 'moved']);
+    const refused = await new AgentTransport().open('http://169.254.169.254/', options);
+    expect(refused).toMatchObject({ kind: 'fault', fault: 'refused' });
+  });
+});

@@ -207,6 +207,54 @@ describe('with a key', () => {
   });
 });
 
+describe('with wrong keys', () => {
+  it('lets the checks of an address wait, and answers the admin and keys of the API', async () => {
+    api = await startHttpApi({ apiKey: ADMIN_KEY });
+    const key = await api.addKey({ scopes: ['routes:read'] });
+    const call = (text: string) => api.call('GET', '/api/routes', undefined, { 'x-api-key': text });
+    for (let n = 0; n < 5; n++) expect((await call('wrong')).status).toBe(401);
+    expect(api.waits).toEqual([250, 500]);
+    expect((await call(key)).status).toBe(200);
+    expect(api.waits).toHaveLength(2);
+    expect((await call(ADMIN_KEY)).status).toBe(200);
+    expect(api.waits).toEqual([250, 500, 1_000]);
+  });
+
+  it('counts the keys of public pages and of the login form too', async () => {
+    api = await startHttpApi({ apiKey: ADMIN_KEY });
+    for (let n = 0; n < 3; n++) await api.call('GET', '/', undefined, { 'x-api-key': 'wrong' });
+    await api.call('POST', '/login', 'key=wrong', form);
+    const answer = await api.call('POST', '/login', `key=${ADMIN_KEY}`, form);
+    expect([answer.status, api.waits]).toEqual([303, [250, 500]]);
+  });
+
+  it('says that a key has expired', async () => {
+    api = await startHttpApi({ apiKey: ADMIN_KEY });
+    const key = await api.addKey({ scopes: ['routes:read'], expiresAt: new Date(api.clock.nowMs) });
+    const answer = await api.call('GET', '/api/routes', undefined, { authorization: `Bearer ${key}` });
+    expect(answer.body).toMatchObject({ code: 'UNAUTHORIZED', error: expect.stringContaining('expired') });
+  });
+});
+
+describe('keys of the API on loopback without an admin key', () => {
+  it('have their scopes only, whatever the Host is', async () => {
+    api = await startHttpApi();
+    const headers = { 'x-api-key': await api.addKey({ scopes: ['routes:read'] }), host: 'wa2ai.example' };
+    expect((await rawRequest(`${api.url}/api/routes`, { headers })).status).toBe(200);
+    const refused = await rawRequest(`${api.url}/api/accounts`, { headers });
+    expect([refused.status, JSON.parse(refused.text).code]).toEqual([403, 'SCOPE_MISSING']);
+  });
+
+  it('are refused when they were revoked: the call is not one of this machine', async () => {
+    api = await startHttpApi();
+    const key = await api.addKey({ scopes: ['routes:read'] });
+    const [stored] = await api.keys.all();
+    await api.keys.delete(stored?.id ?? '');
+    expect((await api.call('GET', '/api/routes', undefined, { 'x-api-key': key })).status).toBe(401);
+    expect((await api.call('GET', '/api/routes', undefined, { 'x-api-key': 'other' })).status).toBe(200);
+  });
+});
+
 it.each(['/qr', '/api/routes', '/nowhere', '/health'])('sends the security headers with %s', async (path) => {
   api = await startHttpApi();
   const { headers } = await api.call('GET', path);

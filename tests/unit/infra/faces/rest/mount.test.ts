@@ -14,6 +14,7 @@ function anEndpoint(change: Partial<Endpoint> = {}): Endpoint {
     path: '/thing',
     operationId: 'op',
     tag: 'Health',
+    scopes: ['admin'],
     summary: 'A thing',
     responses: {},
     handle: () => ({ status: 200, text: 'thing' }),
@@ -26,7 +27,7 @@ async function served(endpoints: Endpoint[], guard?: RequestHandler) {
   const guarded: boolean[] = [];
   const app = express();
   const pass: RequestHandler = (_request, response, next) => {
-    response.locals.caller = 'key';
+    response.locals.caller = { kind: 'admin-key' };
     next();
   };
   app.use(
@@ -75,7 +76,7 @@ describe('mount', () => {
   it('is public for a whole path when one of its endpoints is, and never for an unknown path', async () => {
     const { send, guarded } = await served([
       anEndpoint({ path: '/open' }),
-      anEndpoint({ path: '/open', method: 'post', isPublic: true }),
+      anEndpoint({ path: '/open', method: 'post', scopes: 'public' }),
       anEndpoint({ path: '/closed' }),
     ]);
     await send('GET', '/open');
@@ -104,7 +105,7 @@ describe('mount', () => {
       params: { id: '7' },
       query: { q: 'none' },
       body: { n: 1 },
-      caller: 'key',
+      caller: { kind: 'admin-key' },
     });
     expect(JSON.parse((await send('POST', '/things/7?p=1', '{"n":1}')).text).code).toBe('INVALID_QUERY');
     expect(JSON.parse((await send('POST', '/things/7', '{"n":"1"}')).text).code).toBe('INVALID_BODY');

@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { Express } from 'express';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHttpApp } from '../../../../../router/src/infra/faces/rest/server.ts';
 import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
 
@@ -26,11 +26,11 @@ interface Document {
 
 let api: HttpApi;
 let document: Document;
-beforeEach(async () => {
+beforeAll(async () => {
   api = await startHttpApi({ apiKey: ADMIN_KEY });
   document = (await api.call('GET', '/openapi.json')).body;
 });
-afterEach(() => api.close());
+afterAll(() => api.close());
 
 function describedOperations(): string[] {
   return Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -187,12 +187,13 @@ describe('GET /openapi.json', () => {
   });
 
   it('says which operations need the key', async () => {
-    expect(document.paths['/api/routes']?.get?.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
+    const keys = [{ apiKey: ['routes:read'] }, { bearer: ['routes:read'] }];
+    expect(document.paths['/api/routes']?.get?.security).toEqual(keys);
     expect(document.paths['/health/live']?.get?.security).toEqual([]);
     const open = await startHttpApi();
     const withoutKey = (await open.call('GET', '/openapi.json')).body as Document;
     await open.close();
-    expect(withoutKey.paths['/api/routes']?.get?.security).toEqual([]);
+    expect(withoutKey.paths['/api/routes']?.get?.security).toEqual([{}, ...keys]);
   });
 
   it.each(['get', 'post', 'put', 'patch', 'delete'])(

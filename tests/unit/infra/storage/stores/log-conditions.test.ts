@@ -7,6 +7,7 @@ import {
   fromPerson,
   newerThan,
   ofChat,
+  ofChats,
   olderThan,
   together,
 } from '../../../../../router/src/infra/storage/stores/log-conditions.ts';
@@ -23,6 +24,8 @@ describe('conditions of the message log', () => {
   it('are none for values that no row can have', () => {
     expect(olderThan(id, 'x')).toBe('none');
     expect(ofChat(id, '*')).toBe('none');
+    expect(ofChats(id, [])).toBe('none');
+    expect(ofChats(id, ['*', 'not an address'])).toBe('none');
     expect(ofChat(id, 'not an address')).toBe('none');
     expect(fromPerson('120363041234567890@g.us')).toBe('none');
     expect(together([], 'none', [])).toBe('none');

@@ -61,7 +61,8 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
   const auth = await openAuthState({
     store,
     scope: { accountId: 'main', generation: 1 },
-    clock: systemClock,
+    // A failed commit is repeated at once.
+    clock: { ...systemClock, sleep: async () => undefined },
     onStorageFailed: () => observed.emit('failed'),
     onKeyUnreadable: () => undefined,
   });

@@ -80,7 +80,8 @@ async function openAccount(isWrapped: boolean): Promise<Account> {
   const auth = await openAuthState({
     store,
     scope,
-    clock: systemClock,
+    // A failed commit is repeated at once.
+    clock: { ...systemClock, sleep: async () => undefined },
     onStorageFailed: () => undefined,
     onKeyUnreadable: () => undefined,
   });

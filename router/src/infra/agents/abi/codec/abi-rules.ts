@@ -1,8 +1,9 @@
 import type { SettingsProblem } from '../../agent-kind.ts';
+import { placeholderProblems } from '../../message-template.ts';
 import type { AbiSettings } from '../abi-settings.ts';
 import { type CallRules, only } from '../input/abi-command.ts';
 import { AbiInputError } from '../input/abi-input.ts';
-import { placeholderProblems, sampleOf } from '../input/args-template.ts';
+import { sampleOf } from '../input/args-template.ts';
 import { type FileTemplate, parseFileOutput } from '../output/file-output.ts';
 import { type OutputTemplate, parseOutputTemplate } from '../output/output-template.ts';
 import { AbiProblemsError, type AgentAbi, createAbi, findFunction } from './abi-signature.ts';

@@ -1,6 +1,6 @@
+import { ExactJsonError, NumberText, parseExactJson } from '../../lenient-json.ts';
 import { type AbiInput, AbiInputError, ANYTHING, FileInput } from '../input/abi-input.ts';
 import { count, expectation, rangeOf, type Whole } from '../input/describe-type.ts';
-import { ExactJsonError, NumberText, parseExactJson } from '../input/lenient-json.ts';
 import { bare, bigintIn, bytesIn } from '../input/parse-scalars.ts';
 import { type AbiParam, type AbiType, type AbiValue, areNamed, shortened } from './abi-type.ts';
 import type { Codec } from './viem-codec.ts';

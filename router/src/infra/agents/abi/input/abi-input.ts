@@ -1,4 +1,4 @@
-import type { ExactJson } from './lenient-json.ts';
+import type { ExactJson } from '../../lenient-json.ts';
 
 /** A person's mistake in an argument; the message is one sentence for the chat and the API. */
 export class AbiInputError extends Error {}

@@ -1,10 +1,10 @@
+import { type ExactJson, ExactJsonError, NumberText, parseExactJson, readToken } from '../../lenient-json.ts';
 import type { AbiFunction } from '../codec/abi-signature.ts';
 import type { AbiParam, AbiValue } from '../codec/abi-type.ts';
 import { coerce, coerceAll } from '../codec/abi-value.ts';
 import type { Codec } from '../codec/viem-codec.ts';
 import { type AbiInput, AbiInputError, type FileInput } from './abi-input.ts';
 import { usage } from './help-text.ts';
-import { type ExactJson, ExactJsonError, NumberText, parseExactJson, readToken } from './lenient-json.ts';
 
 /** Text of a person, and the file of the message. */
 export interface WrittenInput {

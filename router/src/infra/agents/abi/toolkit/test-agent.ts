@@ -1,11 +1,11 @@
 import { ToolkitError } from '../../agent-tools.ts';
+import { ExactJsonError, parseExactJson } from '../../lenient-json.ts';
 import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
 import { readable, renderOutputs } from '../codec/abi-render.ts';
 import { type AbiFunction, type AgentAbi, encodeCall, findFunction } from '../codec/abi-signature.ts';
 import { AbiDefinitionError } from '../codec/abi-type.ts';
 import { coerceAll } from '../codec/abi-value.ts';
 import { AbiInputError } from '../input/abi-input.ts';
-import { ExactJsonError, parseExactJson } from '../input/lenient-json.ts';
 import { knownDefect } from '../output/known-defects.ts';
 import { type AgentProbe, answerText } from './agent-probe.ts';
 

@@ -9,7 +9,7 @@ export interface MetricsApiDeps extends NodesApiDeps {
 }
 
 /**
- * `GET /metrics`. It needs the key if one is set, because it names accounts and shows how busy they are. Prometheus sends
+ * `GET /metrics`. It needs a key if the admin key is set, because it names accounts and shows how busy they are. Prometheus sends
  * the key with `authorization: {credentials: ...}`.
  */
 export function metricsApi({ metrics, accounts, nodes }: MetricsApiDeps): Endpoint[] {
@@ -18,6 +18,7 @@ export function metricsApi({ metrics, accounts, nodes }: MetricsApiDeps): Endpoi
       method: 'get',
       path: '/metrics',
       operationId: 'getMetrics',
+      scopes: ['accounts:read'],
       tag: 'Health',
       summary: 'Metrics for Prometheus',
       responses: { 200: { description: 'Metrics.', contentType: 'text/plain' } },

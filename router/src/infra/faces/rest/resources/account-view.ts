@@ -17,8 +17,16 @@ export const accountView = z
       .describe('Connected to WhatsApp: in the state `open`, and usually in `restricted`.'),
     since: timeView.describe('When it changed to this state.'),
     reason: z.string().optional(),
-    qr: z.string().optional().describe('Raw text of the QR code, while pairing by QR.'),
-    pairingCode: z.string().optional().describe('Eight letters to type on the phone, while pairing by code.'),
+    qr: z
+      .string()
+      .optional()
+      .describe('Raw text of the QR code, while pairing by QR. Needs the scope `accounts:manage`.'),
+    pairingCode: z
+      .string()
+      .optional()
+      .describe(
+        'Eight letters to type on the phone, while pairing by code. Needs the scope `accounts:manage`.',
+      ),
     expiresAt: timeView.optional().describe('When `qr` or `pairingCode` expires.'),
     retryAt: timeView.optional().describe('When wa2ai connects again, or when the limit of WhatsApp ends.'),
     problems: z
@@ -45,6 +53,12 @@ export const accountView = z
       },
     ],
   });
+
+/** An account for a caller who may only read it: whoever has the code can link the account to another phone. */
+export function withoutCodes(status: AccountStatus): AccountStatus {
+  const { qr: _qr, pairingCode: _code, ...rest } = status;
+  return rest;
+}
 
 /** Times as text. */
 export function accountViewOf(status: AccountStatus): z.input<typeof accountView> {

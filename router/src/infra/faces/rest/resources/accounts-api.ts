@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Caller, mayDo } from '../../../../core/access/caller.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
@@ -7,7 +8,7 @@ import { accountIdField, changedResponse, dataResponse, phoneField } from '../fi
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import type { Call, ResponseDoc } from '../response.ts';
-import { accountView, accountViewOf, foundAccount } from './account-view.ts';
+import { accountView, accountViewOf, foundAccount, withoutCodes } from './account-view.ts';
 
 export interface AccountsApiDeps {
   accounts: AccountControl;
@@ -58,12 +59,17 @@ export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): 
       method: 'get',
       path: '/api/accounts',
       operationId: 'listAccounts',
+      scopes: ['accounts:read'],
       summary: 'List WhatsApp accounts, by id',
       query: listQuery,
       responses: { 200: { description: 'The accounts.', schema: pageResponse(accountView) } },
-      handle: ({ query }) => ({
+      handle: ({ query, caller }) => ({
         status: 200,
-        json: pageOfAll(accounts.list().map(accountViewOf), query, ({ accountId }) => accountId),
+        json: pageOfAll(
+          accounts.list().map((status) => viewFor(caller, status)),
+          query,
+          ({ accountId }) => accountId,
+        ),
       }),
     }),
     endpoint({
@@ -71,6 +77,7 @@ export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): 
       method: 'post',
       path: '/api/accounts',
       operationId: 'createAccount',
+      scopes: ['accounts:manage'],
       summary: 'Add a WhatsApp account; pair it next',
       body: newAccountBody,
       responses: {
@@ -101,12 +108,13 @@ export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): 
       method: 'get',
       path: '/api/accounts/{id}',
       operationId: 'getAccount',
+      scopes: ['accounts:read'],
       summary: 'Show a WhatsApp account',
       params,
       responses: { 200: { description: 'The account.', schema: dataResponse(accountView) }, 404: notFound },
-      handle: ({ params }) => ({
+      handle: ({ params, caller }) => ({
         status: 200,
-        json: { success: true, data: accountViewOf(foundAccount(accounts.get(params.id ?? ''))) },
+        json: { success: true, data: viewFor(caller, foundAccount(accounts.get(params.id ?? ''))) },
       }),
     }),
     endpoint({
@@ -114,6 +122,7 @@ export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): 
       method: 'delete',
       path: '/api/accounts/{id}',
       operationId: 'deleteAccount',
+      scopes: ['accounts:manage'],
       summary: 'Delete a WhatsApp account and everything stored for it',
       description:
         "Unlinks the account at WhatsApp if it is connected, then deletes its credentials, messages, dead letters, routes and the account itself, in the background. The deletion continues after a crash. The service's own account (WA2AI_ACCOUNT_ID) is added again, empty, at the next start.",
@@ -135,6 +144,7 @@ export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): 
       method: 'post',
       path: '/api/accounts/{id}/pair',
       operationId: 'pairAccount',
+      scopes: ['accounts:manage'],
       summary: 'Pair by QR code or by an eight-letter code',
       params,
       body: pairBody,
@@ -162,6 +172,7 @@ export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): 
       method: 'post',
       path: '/api/accounts/{id}/logout',
       operationId: 'logoutAccount',
+      scopes: ['accounts:manage'],
       summary: 'Unlink the account at WhatsApp and start pairing',
       params,
       responses: changed,
@@ -173,6 +184,7 @@ export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): 
       method: 'post',
       path: '/api/accounts/{id}/restart',
       operationId: 'restartAccount',
+      scopes: ['accounts:manage'],
       summary: 'Connect again, from any state',
       params,
       responses: changed,
@@ -186,4 +198,8 @@ export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): 
     log.info({ accountId: account.accountId, action, state: account.state }, 'account changed by an admin');
     return { status: 200, json: { success: true, message, data: accountViewOf(account) } };
   }
+}
+
+function viewFor(caller: Caller, status: AccountStatus): z.input<typeof accountView> {
+  return accountViewOf(mayDo(caller, 'accounts:manage') ? status : withoutCodes(status));
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Config } from '../../../../config/config.ts';
+import { type AliasesOf, allowedChats, type Caller } from '../../../../core/access/caller.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
 import type { BulkReplay } from '../../../../core/delivery/replay-dead-letters.ts';
 import type { DeadLetterFilter, DeadLetters, Replay } from '../../../../core/ports/dead-letters.ts';
@@ -8,6 +10,7 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, chatField, dataResponse, isRowId, rowIdField } from '../fields.ts';
 import { pageOf, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
+import { refuseAllChats, refuseOtherChat } from '../restrictions.ts';
 import { deadLetterView, logQuery } from './log-schemas.ts';
 
 export interface DeadLettersApiDeps {
@@ -16,6 +19,8 @@ export interface DeadLettersApiDeps {
   /** Replays at most `limit` open dead letters of a filter, oldest first. */
   replayDeadLetters(filter: DeadLetterFilter, limit: number): Promise<BulkReplay>;
   deadLetters: Pick<DeadLetters, 'close'>;
+  aliasesOf: AliasesOf;
+  config: Pick<Config, 'accountId'>;
   log: Logger;
 }
 
@@ -40,7 +45,7 @@ const replayBody = z
 
 /** Messages and replies that were given up, with their reasons: read, replay, close. `/api/dead-letters`. */
 export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
-  const { messageLog, log } = deps;
+  const { messageLog, aliasesOf, config, log } = deps;
   const common = { tag: 'Dead letters' as const };
   const params = { id: 'Id of the dead letter.' };
   const notFound = { description: 'No such dead letter.', schema: problemSchema };
@@ -50,23 +55,22 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/dead-letters',
       operationId: 'listDeadLetters',
+      scopes: ['messages:read'],
       summary: 'List dead letters, newest first',
       query: listQuery,
       responses: { 200: { description: 'A page of dead letters.', schema: pageResponse(deadLetterView) } },
-      handle: async ({ query: { cursor, limit, ...filter } }) => ({
-        status: 200,
-        json: pageOf(
-          await messageLog.deadLetters({ ...filter, before: cursor, limit: limit + 1 }),
-          limit,
-          ({ id }) => id,
-        ),
-      }),
+      handle: async ({ query: { cursor, limit, ...filter }, caller }) => {
+        await refuseOthers(caller, filter);
+        const page = { ...filter, chats: allowedChats(caller), before: cursor, limit: limit + 1 };
+        return { status: 200, json: pageOf(await messageLog.deadLetters(page), limit, ({ id }) => id) };
+      },
     }),
     endpoint({
       ...common,
       method: 'post',
       path: '/api/dead-letters/replay',
       operationId: 'replayDeadLetters',
+      scopes: ['messages:send'],
       summary: 'Replay the open dead letters of a filter, oldest first',
       body: replayBody,
       description:
@@ -86,7 +90,9 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
           }),
         },
       },
-      handle: async ({ body: { limit = 100, ...filter } }) => {
+      handle: async ({ body: { limit = 100, ...filter }, caller }) => {
+        if (filter.channelId === undefined) refuseAllChats(caller);
+        await refuseOthers(caller, filter);
         const result = await deps.replayDeadLetters(filter, limit);
         log.info({ ...result, reason: filter.reason }, 'dead letters replayed by an admin');
         return { status: 202, json: { success: true, ...result } };
@@ -97,22 +103,25 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/dead-letters/{id}',
       operationId: 'getDeadLetter',
+      scopes: ['messages:read'],
       summary: 'Show a dead letter with its text and person',
       params,
       responses: {
         200: { description: 'The dead letter.', schema: dataResponse(deadLetterView) },
         404: notFound,
       },
-      handle: async ({ params: { id = '' } }) => ({
-        status: 200,
-        json: { success: true, data: await found(id) },
-      }),
+      handle: async ({ params: { id = '' }, caller }) => {
+        const letter = await found(id);
+        await refuseOtherChat(caller, letter, aliasesOf);
+        return { status: 200, json: { success: true, data: letter } };
+      },
     }),
     endpoint({
       ...common,
       method: 'post',
       path: '/api/dead-letters/{id}/replay',
       operationId: 'replayDeadLetter',
+      scopes: ['messages:send'],
       summary: 'Replay a dead letter',
       description:
         'A message is answered again at the end of its chat, by the route table as it is now. A reply is sent again under its WhatsApp id. If it fails again, the same dead letter is updated and open again.',
@@ -125,8 +134,9 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
         404: notFound,
         409: { description: 'It was replayed before and has not failed again.', schema: problemSchema },
       },
-      handle: async ({ params: { id = '' } }) => {
+      handle: async ({ params: { id = '' }, caller }) => {
         const letter = isRowId(id) ? await messageLog.deadLetter(id) : undefined;
+        if (letter) await refuseOtherChat(caller, letter, aliasesOf);
         const outcome = isRowId(id) ? await deps.replayDeadLetter(id) : 'missing';
         if (outcome === 'missing') throw noSuchLetter();
         if (outcome === 'known') throw replayedBefore();
@@ -139,6 +149,7 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       method: 'post',
       path: '/api/dead-letters/{id}/close',
       operationId: 'closeDeadLetter',
+      scopes: ['messages:read', 'messages:send'],
       summary: 'Close an open dead letter: leave it as it is',
       description:
         'A closed dead letter no longer counts as open and is not part of a replay by filter. It can still be replayed by its id. Closing twice changes nothing.',
@@ -148,7 +159,8 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
         404: notFound,
         409: { description: 'It was replayed, so it is not open.', schema: problemSchema },
       },
-      handle: async ({ params: { id = '' } }) => {
+      handle: async ({ params: { id = '' }, caller }) => {
+        if (allowedChats(caller)) await refuseOtherChat(caller, await found(id), aliasesOf);
         const outcome = isRowId(id) ? await deps.deadLetters.close(id) : 'missing';
         if (outcome === 'missing') throw noSuchLetter();
         if (outcome === 'replayed') throw replayedBefore();
@@ -158,6 +170,11 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       },
     }),
   ];
+
+  async function refuseOthers(caller: Caller, filter: { accountId?: string; channelId?: string }) {
+    const { channelId, accountId = config.accountId } = filter;
+    if (channelId !== undefined) await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
+  }
 
   async function found(id: string): Promise<DeadLetterRow> {
     const letter = isRowId(id) ? await messageLog.deadLetter(id) : undefined;

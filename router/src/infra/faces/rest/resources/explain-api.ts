@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
+import type { AliasesOf } from '../../../../core/access/caller.ts';
 import type { ExplainInput, ExplainResult } from '../../../../core/routing/explain-route.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, chatField, dataResponse } from '../fields.ts';
 import { HttpProblem } from '../problem.ts';
+import { refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
 
 export interface ExplainApiDeps {
   /** Explains the route of a hypothetical message; stores and sends nothing. */
   explain(input: ExplainInput): Promise<ExplainResult>;
+  aliasesOf: AliasesOf;
   config: Pick<Config, 'accountId'>;
 }
 
@@ -76,20 +79,26 @@ const explanationView = z
   .meta({ id: 'Explanation' });
 
 /** Which route a message would take, rule by rule: `POST /api/routes/explain`. */
-export function explainApi({ explain, config }: ExplainApiDeps): Endpoint[] {
+export function explainApi({ explain, aliasesOf, config }: ExplainApiDeps): Endpoint[] {
   return [
     endpoint({
       method: 'post',
       path: '/api/routes/explain',
       operationId: 'explainRoute',
+      scopes: ['routes:read'],
       tag: 'Routes',
       summary: 'Say which route a message would take, and why',
       body: explainBody,
       responses: {
         200: { description: 'The decision, rule by rule.', schema: dataResponse(explanationView) },
       },
-      handle: async ({ body }) => {
-        const result = await explain({ ...body, accountId: body.accountId ?? config.accountId });
+      handle: async ({ body, caller }) => {
+        const accountId = body.accountId ?? config.accountId;
+        // The explanation names every route that could take the message.
+        refuseOtherRoute(caller, undefined);
+        const channelId = body.channelId ?? body.from ?? '';
+        await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
+        const result = await explain({ ...body, accountId });
         if (result.kind === 'explanation') {
           return { status: 200, json: { success: true, data: result.explanation } };
         }

@@ -47,7 +47,7 @@ const healthView = z.object({
  * or runs on another node. Summary: fails only with the database, because an account that waits for pairing is not a fault.
  */
 export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint[] {
-  const common = { tag: 'Health' as const, method: 'get' as const, isPublic: true };
+  const common = { tag: 'Health' as const, method: 'get' as const, scopes: 'public' as const };
 
   return [
     endpoint({

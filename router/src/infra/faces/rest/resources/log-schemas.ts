@@ -138,10 +138,8 @@ export const messageView = z
 /** A message without an answer, or a message that was not sent, and why. */
 export const deadLetterView = z
   .object({
+    ...ids,
     id: z.string(),
-    accountId: ids.accountId,
-    channelId: ids.channelId,
-    chatId: ids.chatId,
     messageId: z.string().optional().describe('The message without an answer, or whose reply was not sent.'),
     outboxId: z.string().optional().describe('The message that was not sent; see `GET /api/messages/{id}`.'),
     state: z.enum(['open', 'replayed', 'closed']),

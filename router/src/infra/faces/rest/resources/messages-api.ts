@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
+import { type AliasesOf, allowedChats, type Caller } from '../../../../core/access/caller.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
 import type { SendMessageInput } from '../../../../core/delivery/send-message.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
@@ -10,6 +11,7 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, chatField, dataResponse, isRowId } from '../fields.ts';
 import { pageOf, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
+import { refuseOtherChat } from '../restrictions.ts';
 import { validate } from '../validate.ts';
 import { refuseUnknownAccount } from './account-view.ts';
 import { logQuery, messageView, sentMessageView } from './log-schemas.ts';
@@ -19,6 +21,7 @@ export interface MessagesApiDeps {
   accounts: AccountControl;
   /** Stores a message to send; the same idempotencyKey returns the first row. */
   sendMessage(input: SendMessageInput): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
+  aliasesOf: AliasesOf;
   config: Pick<Config, 'accountId'>;
   log: Logger;
 }
@@ -80,7 +83,7 @@ const anyMessageView = z.discriminatedUnion('direction', [messageView, sentMessa
 
 /** Messages received and sent, and sending: `/api/messages`. */
 export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
-  const { messageLog, accounts, sendMessage, config, log } = deps;
+  const { messageLog, accounts, sendMessage, aliasesOf, config, log } = deps;
   const common = { tag: 'Messages' as const };
 
   return [
@@ -89,14 +92,15 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/messages',
       operationId: 'listMessages',
+      scopes: ['messages:read'],
       summary: 'List messages, newest first',
       description:
-        'Each message received has its replies. `from` and `routeId` match messages received only.',
+        'Each message received has its replies. `from` and `routeId` match messages received only. A key that is restricted to some chats gets messages of those only.',
       query: listQuery,
       responses: { 200: { description: 'A page of messages.', schema: pageResponse(anyMessageView) } },
-      handle: async ({ query }) => ({
+      handle: async ({ query, caller }) => ({
         status: 200,
-        json: pageOf(await listed(query), query.limit, ({ id }) => id),
+        json: pageOf(await listed(query, caller), query.limit, ({ id }) => id),
       }),
     }),
     endpoint({
@@ -104,6 +108,7 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/messages/{id}',
       operationId: 'getMessage',
+      scopes: ['messages:read'],
       summary:
         'Show a message received with its route choice and replies, or a message sent with its delivery state',
       params: { id: 'Id of a message, or of one that `POST /api/messages` returned.' },
@@ -111,11 +116,12 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
         200: { description: 'The message.', schema: dataResponse(anyMessageView) },
         404: { description: 'No such message.', schema: problemSchema },
       },
-      handle: async ({ params: { id = '' } }) => {
+      handle: async ({ params: { id = '' }, caller }) => {
         const message = isRowId(id)
           ? ((await messageLog.message(id)) ?? (await messageLog.sentMessage(id)))
           : undefined;
         if (!message) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message with this id.');
+        await refuseOtherChat(caller, message, aliasesOf);
         return { status: 200, json: { success: true, data: message } };
       },
     }),
@@ -124,6 +130,7 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       method: 'post',
       path: '/api/messages',
       operationId: 'sendMessage',
+      scopes: ['messages:send'],
       summary: 'Send a text to a chat',
       body: sendBody,
       headers: {
@@ -136,11 +143,12 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
         },
         409: { description: 'The Idempotency-Key was used for another chat or text.', schema: problemSchema },
       },
-      handle: async ({ body, request }) => {
+      handle: async ({ body, request, caller }) => {
         const headers = { 'idempotency-key': request.get('idempotency-key') };
         const idempotencyKey = validate(sendHeaders, headers, 'headers')['idempotency-key'];
         const accountId = body.accountId ?? config.accountId;
         refuseUnknownAccount(accounts, accountId, config.accountId);
+        await refuseOtherChat(caller, { accountId, channelId: body.to }, aliasesOf);
         const { outcome, row } = await sendMessage({
           accountId,
           to: body.to,
@@ -169,9 +177,11 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
   ];
 
   /** The entries of a page, and one more if there are more. */
-  async function listed(query: ListQuery): Promise<Array<ReceivedMessage | SentMessageRow>> {
+  async function listed(query: ListQuery, caller: Caller): Promise<Array<ReceivedMessage | SentMessageRow>> {
     const { direction, cursor, state, routeId, from, limit, ...filter } = query;
-    const page = { ...filter, before: cursor, limit: limit + 1 };
+    const { channelId, accountId = config.accountId } = filter;
+    if (channelId !== undefined) await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
+    const page = { ...filter, chats: allowedChats(caller), before: cursor, limit: limit + 1 };
     const isSentOnly = direction === 'outgoing';
     const received = isSentOnly ? [] : await messageLog.messages({ ...page, state, routeId, from });
     const sentState = sentStateOf(state);

@@ -41,6 +41,7 @@ export function nodesApi({ nodes }: NodesApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/nodes',
       operationId: 'listNodes',
+      scopes: ['accounts:read'],
       summary: 'List nodes with the accounts and turns that they run',
       responses: {
         200: { description: 'The nodes, as of less than a second ago.', schema: listResponse(nodeView) },

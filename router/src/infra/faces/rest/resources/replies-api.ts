@@ -53,7 +53,7 @@ export function repliesApi({ replyTokens, answerLater }: RepliesApiDeps): Endpoi
       summary: 'Answer a message later',
       description:
         'For agents that received a reply token with a message. A message is answered this way once, within 24 hours. Needs no key.',
-      isPublic: true,
+      scopes: 'public',
       params: { token: 'The reply token of the message.' },
       body: replyBody,
       maxBodyBytes: MAX_BYTES,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
+import { type AliasesOf, allowedRoutes, type Caller, mayUseChat } from '../../../../core/access/caller.ts';
 import { jidHash } from '../../../../core/chat-hash.ts';
 import { canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
 import type { Route, RouteConfig } from '../../../../core/models.ts';
@@ -15,6 +16,7 @@ import { accountIdField, changedResponse, channelIdField, dataResponse } from '.
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import type { ResponseDoc } from '../response.ts';
+import { refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
 import { invalid, validate } from '../validate.ts';
 import { refuseUnknownAccount } from './account-view.ts';
 import { newRouteOf, routeSchemas, routeView, storedRouteResponse, type Warning } from './route-schemas.ts';
@@ -26,6 +28,7 @@ export interface RoutesApiDeps {
   config: Pick<Config, 'accountId' | 'environment'>;
   agentKinds: readonly AgentKind[];
   routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings'>;
+  aliasesOf: AliasesOf;
   log: Logger;
 }
 
@@ -45,7 +48,7 @@ const listQuery = z.strictObject({
 
 /** The route table: `/api/routes`. `{id}` is a route's id or a channelId that exactly one route has. */
 export function routesApi(deps: RoutesApiDeps): Endpoint[] {
-  const { routes, accounts, config, agentKinds, routeProbe, log } = deps;
+  const { routes, accounts, config, agentKinds, routeProbe, aliasesOf, log } = deps;
   const schemas = routeSchemas(agentKinds);
   const common = { tag: 'Routes' as const };
   const changed = {
@@ -60,14 +63,17 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       method: 'post',
       path: '/api/routes',
       operationId: 'createRoute',
+      scopes: ['routes:write'],
       summary: 'Add a route',
       body: schemas.body,
       responses: {
         201: { description: 'The route; it takes the next message.', schema: storedRouteResponse },
       },
-      handle: async ({ body }) => {
+      handle: async ({ body, caller }) => {
         const route = newRouteOf(agentKinds, body, config);
         refuseUnknownAccount(accounts, route.accountId, config.accountId);
+        refuseOtherRoute(caller, undefined);
+        await refuseOtherChat(caller, route, aliasesOf);
         const usable = await usableConfig(route, undefined);
         const created = await routes.create({ ...route, config: usable.config });
         log.info(fieldsOf(created), 'route created');
@@ -83,11 +89,13 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/routes',
       operationId: 'listRoutes',
+      scopes: ['routes:read'],
       summary: 'List routes, oldest first',
       query: listQuery,
       responses: { 200: { description: 'The routes.', schema: pageResponse(routeView) } },
-      handle: async ({ query: { cursor, limit, ...filter } }) => {
-        const data = (await routes.list(filter)).map((route) => viewOf(agentKinds, route));
+      handle: async ({ query: { cursor, limit, ...filter }, caller }) => {
+        const found = await allowed(caller, await routes.list(filter));
+        const data = found.map((route) => viewOf(agentKinds, route));
         return { status: 200, json: pageOfAll(data, { cursor, limit }, ({ id }) => id) };
       },
     }),
@@ -96,14 +104,15 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/routes/{id}',
       operationId: 'getRoute',
+      scopes: ['routes:read'],
       summary: 'Show a route',
       responses: {
         200: { description: 'The route.', schema: dataResponse(routeView) },
         404: notFound,
         409: ambiguous,
       },
-      handle: async ({ params }) => {
-        const route = await findRoute(routes, params.id);
+      handle: async ({ params, caller }) => {
+        const route = await findRoute(caller, params.id);
         return { status: 200, json: { success: true, data: viewOf(agentKinds, route) } };
       },
     }),
@@ -112,13 +121,14 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       method: 'put',
       path: '/api/routes/{id}',
       operationId: 'replaceRoute',
+      scopes: ['routes:write'],
       summary: 'Replace a route',
       body: schemas.replacement,
       responses: changed,
-      handle: async ({ params, body }) => {
-        const before = await findRoute(routes, params.id);
+      handle: async ({ params, body, caller }) => {
+        const before = await findRoute(caller, params.id);
         const whole = { ...body, channelId: body.channelId ?? before.channelId };
-        return change(before, newRouteOf(agentKinds, whole, before));
+        return change(caller, before, newRouteOf(agentKinds, whole, before));
       },
     }),
     endpoint({
@@ -126,11 +136,12 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       method: 'patch',
       path: '/api/routes/{id}',
       operationId: 'updateRoute',
+      scopes: ['routes:write'],
       summary: 'Change fields of a route',
       body: schemas.patch,
       responses: changed,
-      handle: async ({ params, body }) => {
-        const before = await findRoute(routes, params.id);
+      handle: async ({ params, body, caller }) => {
+        const before = await findRoute(caller, params.id);
         const { config: configPatch, regexFilter, name, ...fields } = body;
         const changes: Partial<NewRoute> = Object.fromEntries(
           Object.entries(fields).filter(([, value]) => value !== undefined),
@@ -145,7 +156,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         } else if (changes.agentEndpoint !== undefined && before.config.agent) {
           changes.config = routeConfigOf(agentKinds, shown);
         }
-        return change(before, changes);
+        return change(caller, before, changes);
       },
     }),
     endpoint({
@@ -153,6 +164,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       method: 'delete',
       path: '/api/routes/{id}',
       operationId: 'deleteRoute',
+      scopes: ['routes:write'],
       summary: 'Delete a route',
       responses: {
         200: {
@@ -162,8 +174,8 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         404: notFound,
         409: ambiguous,
       },
-      handle: async ({ params }) => {
-        const route = await findRoute(routes, params.id);
+      handle: async ({ params, caller }) => {
+        const route = await findRoute(caller, params.id);
         if (!(await routes.delete(route.id))) throw noSuchRoute();
         log.info(fieldsOf(route), 'route deleted');
         return {
@@ -174,7 +186,13 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     }),
   ];
 
-  async function change(before: Route, changes: Partial<NewRoute>) {
+  async function change(caller: Caller, before: Route, changes: Partial<NewRoute>) {
+    const { channelId = before.channelId, accountId = before.accountId } = changes;
+    if (channelId !== before.channelId || accountId !== before.accountId) {
+      // A key for this route must not take messages of other chats with it.
+      refuseOtherRoute(caller, undefined);
+      await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
+    }
     if (changes.accountId !== undefined) refuseUnknownAccount(accounts, changes.accountId, before.accountId);
     const { agentEndpoint = before.agentEndpoint, config: written } = changes;
     const usable = written && (await usableConfig({ agentEndpoint, config: written }, before));
@@ -182,6 +200,40 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     if (!updated) throw noSuchRoute();
     log.info({ ...fieldsOf(updated), fields: Object.keys(changes) }, 'route changed');
     return { status: 200, json: await stored('Route updated.', updated, usable?.warnings) };
+  }
+
+  /** The routes that the caller may use. */
+  async function allowed(caller: Caller, found: readonly Route[]): Promise<Route[]> {
+    const ids = allowedRoutes(caller);
+    const isAllowed = await Promise.all(
+      found.map(async (route) => (!ids || ids.includes(route.id)) && mayUseChat(caller, route, aliasesOf)),
+    );
+    return found.filter((_route, index) => isAllowed[index]);
+  }
+
+  /**
+   * The route with this id, or the only one with this channelId in any of its spellings.
+   * @throws {HttpProblem} 404 none, 409 several, 403 not for this caller
+   */
+  async function findRoute(caller: Caller, id = ''): Promise<Route> {
+    const found = await routesNamed(id);
+    const [route, ...others] = await allowed(caller, found);
+    if (route && others.length > 0) throw severalRoutes([route, ...others]);
+    if (route) return route;
+    const [refused] = found;
+    if (!refused) throw noSuchRoute();
+    refuseOtherRoute(caller, refused.id);
+    await refuseOtherChat(caller, refused, aliasesOf);
+    return refused;
+  }
+
+  async function routesNamed(id: string): Promise<Route[]> {
+    if (UUID.test(id)) {
+      const route = await routes.get(id.toLowerCase());
+      return route ? [route] : [];
+    }
+    const channelId = canonicalChannelId(id);
+    return channelId === undefined ? [] : routes.list({ channelId });
   }
 
   /** The response about a stored route. Its agent is probed unless only other fields changed. */
@@ -228,33 +280,19 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
   }
 }
 
-/**
- * The route with this id, or the only one with this channelId in any of its spellings.
- * @throws {HttpProblem} 404 none, 409 several
- */
-async function findRoute(routes: RouteStore, id = ''): Promise<Route> {
-  if (UUID.test(id)) {
-    const route = await routes.get(id.toLowerCase());
-    if (route) return route;
-    throw noSuchRoute();
-  }
-  const channelId = canonicalChannelId(id);
-  const found = channelId === undefined ? [] : await routes.list({ channelId });
-  const [route, ...others] = found;
-  if (!route) throw noSuchRoute();
-  if (others.length === 0) return route;
-  throw new HttpProblem(
-    409,
-    'SEVERAL_ROUTES',
-    `${found.length} routes have the channelId ${channelId}; use the id of one.`,
-    found.slice(0, 20).map(({ id, name }) => ({ field: 'id', message: name ? `${id} (${name})` : id })),
-  );
-}
-
 /** Of a log line. */
 function fieldsOf({ id, accountId, channelId }: Route) {
   const jid = jidOfChannelId(channelId);
   return { routeId: id, accountId, ...(jid !== undefined && { jidHash: jidHash(accountId, jid) }) };
+}
+
+function severalRoutes(found: readonly Route[]): HttpProblem {
+  return new HttpProblem(
+    409,
+    'SEVERAL_ROUTES',
+    `${found.length} routes have the channelId ${found[0]?.channelId}; use the id of one.`,
+    found.slice(0, 20).map(({ id, name }) => ({ field: 'id', message: name ? `${id} (${name})` : id })),
+  );
 }
 
 function noSuchRoute(): HttpProblem {

@@ -21,7 +21,7 @@ import type {
 } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
 import { coerceAll } from '../../../../../../router/src/infra/agents/abi/codec/abi-value.ts';
 import { interpret } from '../../../../../../router/src/infra/agents/abi/input/abi-command.ts';
-import { parseExactJson } from '../../../../../../router/src/infra/agents/abi/input/lenient-json.ts';
+import { parseExactJson } from '../../../../../../router/src/infra/agents/lenient-json.ts';
 import { abiCalls } from '../../../../../support/abi-arbitraries.ts';
 import { runs } from '../../../../../support/property-runs.ts';
 

@@ -5,11 +5,7 @@ import {
   ANYTHING,
   FileInput,
 } from '../../../../../../router/src/infra/agents/abi/input/abi-input.ts';
-import {
-  fillTemplate,
-  placeholderProblems,
-  sampleOf,
-} from '../../../../../../router/src/infra/agents/abi/input/args-template.ts';
+import { fillTemplate, sampleOf } from '../../../../../../router/src/infra/agents/abi/input/args-template.ts';
 
 const message: IncomingMessage = {
   id: '3EB0ABC',
@@ -133,35 +129,5 @@ describe('sampleOf', () => {
     const [file, channel] = sampleOf(['{{media}}', '{{channelId}}']) as unknown[];
     expect(file).toBeInstanceOf(FileInput);
     expect(channel).toMatch(/@g\.us$/);
-  });
-});
-
-describe('placeholderProblems', () => {
-  it('are none for known names, spaces within braces and single braces', () => {
-    expect(placeholderProblems(['{{ text }}', 'a {b} {{from}}', { x: '{{media}}' }, 5, null])).toEqual([]);
-  });
-
-  it.each([
-    ['{{sender}}', /^uses \{\{sender\}\}; the variables are text, from, .*, media$/],
-    // Names that every object has.
-    ['{{constructor}}', /^uses \{\{constructor\}\}/],
-    ['{{__proto__}}', /^uses \{\{__proto__\}\}/],
-    ['{{}}', /^uses \{\{\}\}/],
-    ['{{text', /^has '\{\{text' without \}\}$/],
-    ['{{text}', /^has '\{\{text\}' without \}\}$/],
-    ['see {{media}}', /^puts \{\{media\}\} into other text/],
-    ['{{media}}{{media}}', /^puts \{\{media\}\} into other text/],
-  ])('name what is wrong with %j', (template, sentence) => {
-    const problems = placeholderProblems([template]);
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toMatch(sentence);
-  });
-
-  it('are reported once each, from every depth', () => {
-    expect(placeholderProblems([{ a: ['{{x}}'] }, '{{x}}', '{{y}} {{z'])).toEqual([
-      expect.stringContaining('uses {{x}}'),
-      expect.stringContaining('uses {{y}}'),
-      "has '{{z' without }}",
-    ]);
   });
 });

@@ -80,6 +80,7 @@ it('gives a file without a type the type of any file', async () => {
   const given: ExplainInput[] = [];
   const [endpoint] = explainApi({
     config: { accountId: 'default' },
+    aliasesOf: async () => [],
     explain: async (input) => {
       given.push(input);
       return { kind: 'invalid', field: 'from', sentence: 'from must be a person.' };
@@ -90,7 +91,7 @@ it('gives a file without a type the type of any file', async () => {
     { from: '15551234567', text: '', media: { kind: 'image' } },
     'body',
   );
-  const handled = endpoint?.handle({ body } as Call<unknown, unknown>);
+  const handled = endpoint?.handle({ body, caller: { kind: 'admin-key' } } as Call<unknown, unknown>);
   await expect(handled).rejects.toMatchObject({ details: [{ field: 'from', message: 'must be a person' }] });
   expect(given).toMatchObject([{ media: { kind: 'image', mimeType: 'application/octet-stream' } }]);
 });

@@ -67,7 +67,8 @@ describe('GET /health/ready', () => {
     vi.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => time.sleep(ms, signal));
     const storage = { check: () => new Promise<void>(() => {}) };
     const ready = healthApi({ ...api.deps, storage }).find(({ path }) => path === '/health/ready');
-    const answer = ready?.handle({ params: {}, query: {}, body: {}, caller: 'key', request: {} as Request });
+    const caller = { kind: 'admin-key' as const };
+    const answer = ready?.handle({ params: {}, query: {}, body: {}, caller, request: {} as Request });
     await time.advanceMs(1_999);
     expect(time.sleeping).toBe(1);
     await time.advanceMs(1);

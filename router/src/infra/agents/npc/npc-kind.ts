@@ -1,0 +1,23 @@
+import { agentKind } from '../agent-kind.ts';
+import { NpcCards } from './card/npc-cards.ts';
+import { npcServer } from './card/npc-server.ts';
+import { NpcAgentClient } from './npc-agent-client.ts';
+import { npcFindings } from './npc-probe.ts';
+import { type NpcSettings, npcSettings } from './npc-settings.ts';
+import { npcSettingsProblems } from './npc-settings-check.ts';
+import { npcTools } from './toolkit/npc-tools.ts';
+
+/** Agents that speak the agent card specification of the NPC Engine. */
+export const npcKind = agentKind<NpcSettings>({
+  name: 'npc',
+  description: 'An agent of the NPC Engine (agent card specification): tasks over JSON-RPC.',
+  settings: npcSettings,
+  check: npcSettingsProblems,
+  endpointOf: (agentEndpoint, settings) => npcServer(agentEndpoint, settings, undefined).rpcUrl,
+  probe: npcFindings,
+  tools: npcTools,
+  client: ({ defaultTimeoutMs, log, clock, transport }) => {
+    const cards = new NpcCards(clock, transport);
+    return (npc) => new NpcAgentClient({ npc, timeoutMs: defaultTimeoutMs, log, clock, transport, cards });
+  },
+});

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import {
+  AgentProtocolError,
+  AgentTimeoutError,
+  AgentUnavailableError,
+  type Wa2aiError,
+} from '../../../../core/errors.ts';
+import { type Fetched, redirectHint } from '../../transport/bounded-fetch.ts';
+import { errorText } from '../../transport/error-text.ts';
+import { notTakenError, retryAfterMs } from '../../transport/not-taken.ts';
+import type { Redact } from '../../transport/redaction.ts';
+import type { rpcErrorSchema } from './npc-task.ts';
+
+/** Error codes of the specification that have their own meaning for a chat. */
+const INVALID_PARAMS = -32602;
+const AUTHENTICATION_FAILED = -32001;
+const RATE_LIMITED = -32002;
+const INSUFFICIENT_FUNDS = -32010;
+const CONTRACT_FAILED = -32011;
+export const METHOD_NOT_FOUND = -32601;
+
+export type RpcError = z.output<typeof rpcErrorSchema>;
+
+const MAX_REASON_CHARS = 300;
+
+const dataSchema = z.looseObject({
+  field: z.string().nullish(),
+  reason: z.string().nullish(),
+  retryAfter: z.number().min(0).nullish(),
+});
+
+/**
+ * The sentence for the person, when the error is about what the person asked for: a parameter that the agent refused
+ * (-32602 with a field or a reason), missing funds (-32010), a contract that failed (-32011). Undefined for the others.
+ */
+export function sentenceForPerson({ code, data }: RpcError, redact: Redact): string | undefined {
+  const { field, reason } = dataSchema.safeParse(data).data ?? {};
+  const why = reason && sentence(redact(errorText(reason)).slice(0, MAX_REASON_CHARS));
+  if (code === INVALID_PARAMS && (field || why)) {
+    const name = field?.slice(0, 100);
+    if (name && why) return `${name}: ${why}`;
+    return why ?? `The agent does not accept that ${name}.`;
+  }
+  if (code === INSUFFICIENT_FUNDS) return `There are not enough funds for this.${why ? ` ${why}` : ''}`;
+  if (code === CONTRACT_FAILED) return `The contract did not accept this.${why ? ` ${why}` : ''}`;
+  return undefined;
+}
+
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
+/** The error for an answer that is an error of JSON-RPC, and not one for the person. */
+export function rpcError(error: RpcError, headers: Headers, nowMs: number, redact: Redact): Wa2aiError {
+  const { code, message, data } = error;
+  const text = redact(errorText(message ?? ''));
+  const said = `The NPC agent answered error ${code ?? 'without a code'}${text && `: ${text}`}.`;
+  if (code === AUTHENTICATION_FAILED) {
+    const sentence = `${said} Check config.npc.apiKey of the route, and whether the card names another host.`;
+    return new AgentProtocolError(sentence, { code: 'AGENT_ACCESS_DENIED' });
+  }
+  if (code === RATE_LIMITED) {
+    const seconds = dataSchema.safeParse(data).data?.retryAfter ?? undefined;
+    const waitMs = retryAfterMs(headers, nowMs) ?? (seconds === undefined ? undefined : seconds * 1_000);
+    return new AgentUnavailableError(said, { isAway: true, retryAfterMs: waitMs });
+  }
+  return new AgentProtocolError(said, { code: 'AGENT_REPORTED_ERROR' });
+}
+
+/** The error for an exchange without a usable answer. */
+export function exchangeError(
+  fetched: Fetched,
+  { aborted, nowMs, redact }: { aborted: string; nowMs: number; redact: Redact },
+): Wa2aiError {
+  if (fetched.kind === 'answer') {
+    const { status, body } = fetched;
+    const text = redact(`${errorText(body.toString('utf8'))}${redirectHint(fetched)}`);
+    const said = `The NPC agent answered status ${status}${text && `: ${text}`}`;
+    const notTaken = notTakenError(fetched, said, nowMs);
+    if (notTaken) return notTaken;
+    if (status === 504) return new AgentTimeoutError(said);
+    const code = status === 401 || status === 403 ? 'AGENT_ACCESS_DENIED' : undefined;
+    return new AgentProtocolError(said, code === undefined ? undefined : { code });
+  }
+  const { fault, cause } = fetched;
+  if (fault === 'aborted') return new AgentTimeoutError(aborted);
+  const said = redact(`The NPC agent cannot be reached: ${fetched.detail}.`);
+  if (fault === 'refused') return new AgentProtocolError(said, { code: 'AGENT_ADDRESS_REFUSED' });
+  if (fault === 'too-large')
+    return new AgentProtocolError(redact(`The NPC agent failed: ${fetched.detail}.`));
+  if (fault === 'broken') return new AgentTimeoutError(said, { cause });
+  const isAway = fault === 'not-connected';
+  return new AgentUnavailableError(said, { cause, isAway, mayHaveRun: !isAway });
+}

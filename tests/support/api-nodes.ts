@@ -1,0 +1,65 @@
+import { onTestFinished } from 'vitest';
+import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
+import { Access } from '../../router/src/infra/faces/access/access.ts';
+import { keysApi } from '../../router/src/infra/faces/rest/resources/keys-api.ts';
+import { nodesApi } from '../../router/src/infra/faces/rest/resources/nodes-api.ts';
+import { createHttpServer } from '../../router/src/infra/faces/rest/server.ts';
+import { NodeConnection } from '../../router/src/infra/storage/connections/node-connection.ts';
+import { CachedApiKeyStore } from '../../router/src/infra/storage/stores/cached-api-key-store.ts';
+import { PostgresApiKeyStore } from '../../router/src/infra/storage/stores/postgres-api-key-store.ts';
+import { PostgresRateLimiter } from '../../router/src/infra/storage/stores/postgres-rate-limiter.ts';
+import type { TestDatabase } from './database.ts';
+import { FakeClock } from './fake-clock.ts';
+import { quietLog } from './quiet-log.ts';
+
+export const ADMIN_KEY = 'the-admin-key-of-these-tests';
+
+/** The API of one node, with its own connections to the database. Its clock stands still, so that no cache ages. */
+export interface ApiNode {
+  connection: NodeConnection;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  call(method: string, path: string, key: string, body?: unknown): Promise<{ status: number; body: any }>;
+  /** Status of a call that needs the scope `accounts:read`. */
+  probe(key: string): Promise<number>;
+}
+
+/** Starts the API of a node for one test. @param databaseUrl of its node connection; default: the database's */
+export async function startApiNode(
+  nodeId: string,
+  database: TestDatabase,
+  databaseUrl = database.url,
+): Promise<ApiNode> {
+  const clock = new FakeClock();
+  const bus = new NodeBus(
+    nodeId,
+    (events) => new NodeConnection({ databaseUrl, nodeId, log: quietLog, ...events }),
+  );
+  await bus.transport.start();
+  onTestFinished(() => bus.transport.close());
+  const keys = new CachedApiKeyStore(new PostgresApiKeyStore(database.open()), bus, clock);
+  const access = new Access({ adminKey: ADMIN_KEY, keys, clock, log: quietLog });
+  const server = await createHttpServer({
+    config: { host: '127.0.0.1', port: 0, apiKey: ADMIN_KEY },
+    access,
+    limiter: new PostgresRateLimiter(database.open()),
+    endpoints: [
+      ...keysApi({ keys, now: () => clock.now(), log: quietLog }),
+      ...nodesApi({ nodes: { nodeId, view: () => ({ nodes: [], accounts: [] }) } }),
+    ],
+    log: quietLog,
+  });
+  onTestFinished(() => server.close());
+  const call: ApiNode['call'] = async (method, path, key, body) => {
+    const response = await fetch(server.url + path, {
+      method,
+      headers: { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  return {
+    connection: bus.transport,
+    call,
+    probe: async (key) => (await call('GET', '/api/nodes', key)).status,
+  };
+}
