@@ -4,6 +4,16 @@ import type { TaskSteps } from '../../router/src/core/ports/durable-tasks.ts';
 export class DirectSteps implements TaskSteps {
   /** Results by step name, in the order in which the steps ended. */
   readonly results = new Map<string, unknown>();
+  readonly #stopping = new AbortController();
+
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** The process stops. */
+  stop(reason: Error): void {
+    this.#stopping.abort(reason);
+  }
 
   async run<T extends string | number | boolean | null | readonly string[]>(
     name: string,

@@ -40,6 +40,14 @@ const hasTables = async () => {
   return row?.has;
 };
 
+/** A step that waits for something that does not come, and rejects when the process stops. */
+function untilStopped(stopping: AbortSignal, begin: () => void): Promise<string> {
+  return new Promise((_resolve, reject) => {
+    stopping.addEventListener('abort', () => reject(stopping.reason));
+    begin();
+  });
+}
+
 describe('DbosTasks', () => {
   it('does not start DBOS before the first task', async () => {
     const tasks = tasksOf({});
@@ -113,6 +121,27 @@ describe('DbosTasks', () => {
       /schema "dbos".*Grant the database user/,
     );
     await role.drop();
+  });
+
+  it('runs a long step again that the stop of the process ended', async () => {
+    let begin: () => void = () => undefined;
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const first = tasksOf({
+      'follow-task': (steps) =>
+        steps.run('wait', () => untilStopped(steps.stopping, begin)).then((outcome) => ({ outcome })),
+    });
+    await first.start('follow-task', 'task', { taskId: '1' });
+    await begun;
+    await first.stop();
+    const second = tasksOf({
+      'follow-task': async (steps) => ({ outcome: await steps.run('wait', async () => 'done') }),
+    });
+    await second.resume(() => false);
+    await expect
+      .poll(() => second.status('task'))
+      .toMatchObject({ state: 'done', result: { outcome: 'done' } });
   });
 
   it.each([

@@ -18,6 +18,7 @@ import type {
 } from '../../router/src/core/ports/message-log.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import { type ExplainInput, explainRoute } from '../../router/src/core/routing/explain-route.ts';
+import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
@@ -37,6 +38,7 @@ import { MemoryAuditLog } from '../doubles/memory-audit-log.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
 import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
+import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
 import { recordingLog } from './quiet-log.ts';
@@ -201,6 +203,8 @@ export interface HttpApi {
   served: ChatClaim[];
   /** Contents of the in-memory inbox, outbox and dead letters. */
   state: MemoryState;
+  /** Reply tokens of the messages in the inbox. */
+  replyTokens: MemoryReplyTokens;
   log: ReturnType<typeof recordingLog>;
   /** Every endpoint of the API and the pages, beside /openapi.json. */
   endpoints: Endpoint[];
@@ -267,6 +271,7 @@ export async function startHttpApi(
     workers: { nodeForNextChat: () => 'n1', serve: (claim: ChatClaim) => void served.push(claim) },
     deliver: (reply: QueuedReply) => sent.push(reply.message),
   };
+  const replyTokens = new MemoryReplyTokens(state);
   const view: ClusterView = { nodes: [], accounts: [] };
   const config = {
     host: '127.0.0.1',
@@ -310,6 +315,15 @@ export async function startHttpApi(
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
     deadLetters: replayDeps.deadLetters,
+    replyTokens,
+    answerLater: (token, answer) => {
+      const { deliver } = replayDeps;
+      return answerLater(
+        { tokens: replyTokens, mintId: () => `3EB0${sent.length}`, deliver, log },
+        token,
+        answer,
+      );
+    },
     deleteAccount: (accountId) => accounts.delete(accountId),
     storage: {
       check: async () => {
@@ -337,6 +351,7 @@ export async function startHttpApi(
     sent,
     served,
     state,
+    replyTokens,
     log,
     endpoints,
     deps,

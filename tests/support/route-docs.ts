@@ -22,6 +22,7 @@ export const PAGES_WITH_TABLES = [
   'docs/agents-abi.md',
   'docs/npc-agents.md',
   'docs/openai-agents.md',
+  'docs/webhook-agents.md',
 ];
 
 /**

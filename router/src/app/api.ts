@@ -5,6 +5,7 @@ import { replayDeadLetter, replayDeadLetters } from '../core/delivery/replay-dea
 import { sendMessage } from '../core/delivery/send-message.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
+import { answerLater } from '../core/turns/answer-later.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
 import { RouteProbe } from '../infra/agents/route-probe.ts';
@@ -35,7 +36,7 @@ export async function openApi(
   log: Logger,
 ): Promise<Part<{ url: string }>> {
   const { postgres, nodeId, storage, bus, accounts, replay, tasks } = parts;
-  const { routes, matcher, agents, transport, messageLog, metrics, mintId } = parts;
+  const { routes, matcher, agents, transport, messageLog, metrics, replyTokens, mintId } = parts;
   const outbox = new PostgresOutbox(postgres);
   const httpLog = log.child({ mod: 'http' });
   const keys = new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock);
@@ -68,6 +69,13 @@ export async function openApi(
     metrics,
     explain: (input) => explainRoute(explainDeps, input),
     sendMessage: (input) => sendMessage({ outbox, mintId, deliver: replay.deliver }, input),
+    replyTokens,
+    answerLater: (token, answer) =>
+      answerLater(
+        { tokens: replyTokens, mintId, deliver: replay.deliver, log: log.child({ mod: 'turns' }) },
+        token,
+        answer,
+      ),
     replayDeadLetter: (id) => replayDeadLetter(replay, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replay, filter, limit),
     storage,

@@ -4,6 +4,8 @@ import type { ReplayDeps } from '../core/delivery/replay-dead-letters.ts';
 import type { AccountDeletion } from '../core/ports/account-deletion.ts';
 import type { DurableTasks } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
+import { type FollowTaskDeps, followTask } from '../core/tasks/follow-task.ts';
+import { TaskFollower } from '../core/tasks/task-follower.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { DbosTasks } from '../infra/engine/dbos-tasks.ts';
 import { PostgresAccountDeletion } from '../infra/storage/stores/postgres-account-deletion.ts';
@@ -13,7 +15,7 @@ import type { DatabaseParts } from './database.ts';
 import type { Part } from './part.ts';
 import type { TurnParts } from './turns.ts';
 
-/** How often one node searches for unfinished tasks of dead nodes. */
+/** How often one node searches for unfinished tasks of dead nodes, and for tasks of agents that nobody follows. */
 const RESUME_EVERY_MS = 60_000;
 
 export interface TaskParts {
@@ -24,6 +26,7 @@ export interface TaskParts {
 /** Long work that survives a crash. Started, it continues unfinished tasks in the background. */
 export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log: Logger): Part<TaskParts> {
   const { databaseUrl, postgres, nodeId, bus, placement, registry, accounts, workers } = parts;
+  const { remoteTasks, startedTasks, routes, agents, mintId } = parts;
   const replay: ReplayDeps = {
     deadLetters: new PostgresDeadLetters(postgres),
     workers,
@@ -37,20 +40,33 @@ export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log
     },
     deleteRows: (accountId, limit) => rows.deleteRows(accountId, limit),
   };
+  const followed: FollowTaskDeps = {
+    remoteTasks,
+    routes,
+    agents,
+    mintId,
+    deliver: (replies) => deliverReplies({ accounts: registry, bus }, replies),
+    clock: systemClock,
+    random: Math.random,
+    log: log.child({ mod: 'tasks' }),
+  };
   const tasks = new DbosTasks({
     databaseUrl,
     postgres,
     nodeId,
     functions: {
       'delete-account': (steps, input) => deleteAccount({ accounts, deletion }, steps, input),
+      'follow-task': (steps, input) => followTask(followed, steps, input),
     },
     exclusively: (work) => bus.transport.exclusively(work),
     log: log.child({ mod: 'tasks' }),
   });
+  const follower = new TaskFollower({ remoteTasks, tasks, log: log.child({ mod: 'tasks' }) });
   const stopping = new AbortController();
   const keepResuming = async () => {
     while (!stopping.signal.aborted) {
       await tasks.resume((node) => placement.isCoordinator && placement.isExpired(node));
+      if (placement.isCoordinator) await follower.sweep();
       await systemClock.sleep(RESUME_EVERY_MS, stopping.signal).catch(() => undefined);
     }
   };
@@ -58,6 +74,7 @@ export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log
   return {
     parts: { tasks, replay },
     start: async () => {
+      startedTasks.listen((messageId) => void follower.follow(messageId));
       resuming = keepResuming();
     },
     stop: async () => {

@@ -5,9 +5,12 @@ import { mintWaMessageId } from '../core/delivery/message-id.ts';
 import { chatPolicies } from '../core/policies/policies.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { MessageLog } from '../core/ports/message-log.ts';
+import type { RemoteTasks } from '../core/ports/remote-tasks.ts';
+import type { ReplyTokens } from '../core/ports/reply-tokens.ts';
 import type { RouteStore } from '../core/ports/route-store.ts';
 import type { TextMatcher } from '../core/ports/text-matcher.ts';
 import { backoffMs } from '../core/retry.ts';
+import { StartedTasks } from '../core/tasks/started-tasks.ts';
 import { ChatWorkers } from '../core/turns/chat-workers.ts';
 import { CircuitBreakers } from '../core/turns/circuit-breaker.ts';
 import { StoredMedia } from '../core/turns/load-media.ts';
@@ -21,6 +24,8 @@ import { CachedRouteStore } from '../infra/storage/stores/cached-route-store.ts'
 import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-history.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
+import { PostgresRemoteTasks } from '../infra/storage/stores/postgres-remote-tasks.ts';
+import { PostgresReplyTokens } from '../infra/storage/stores/postgres-reply-tokens.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
@@ -40,6 +45,10 @@ export interface TurnParts {
   matcher: TextMatcher;
   messageLog: MessageLog;
   metrics: Metrics;
+  replyTokens: ReplyTokens;
+  /** Tasks of agents that outlive their turns. */
+  remoteTasks: RemoteTasks;
+  startedTasks: StartedTasks;
   /** A new WhatsApp id for a message to send. */
   mintId(): string;
 }
@@ -59,6 +68,8 @@ export function createTurns(
   const routes = new CachedRouteStore(new PostgresRouteStore(postgres), bus, clock);
   const matcher = new RegexMatcher();
   const messageLog = new PostgresMessageLog(postgres, { ackTimeoutMs: config.ackTimeoutMs });
+  const remoteTasks = new PostgresRemoteTasks(postgres);
+  const startedTasks = new StartedTasks();
   const metrics = createMetrics({ messageLog });
   const transport = new AgentTransport(new Egress(config.egress));
   const agents = createAgentClients({
@@ -74,6 +85,7 @@ export function createTurns(
     reload: async (accountId, reference) => registry.provider(accountId)?.reloadMedia(reference),
   });
   const history = new PostgresChatHistory(postgres);
+  const replyTokens = new PostgresReplyTokens(postgres);
   const circuits = new CircuitBreakers((endpoint) => {
     metrics.observeCircuitOpened();
     log.warn({ endpoint }, 'circuit of an agent endpoint opened');
@@ -95,6 +107,7 @@ export function createTurns(
       agents: faults.agents(agents),
       media,
       history,
+      replyTokens,
       policies: chatPolicies({
         history,
         autoReplyLoop: { turns: config.loopTurns, replyMs: config.loopReplyMs },
@@ -111,6 +124,8 @@ export function createTurns(
         },
       },
       circuits,
+      remoteTasks,
+      startedTasks,
       accounts: registry,
       bus,
       mintId,
@@ -121,7 +136,19 @@ export function createTurns(
     },
   });
   return {
-    parts: { workers, agents, transport, routes, matcher, messageLog, metrics, mintId },
+    parts: {
+      workers,
+      agents,
+      transport,
+      routes,
+      matcher,
+      messageLog,
+      metrics,
+      replyTokens,
+      remoteTasks,
+      startedTasks,
+      mintId,
+    },
     start: async () => undefined,
     stop: () => matcher.close(),
   };

@@ -2,6 +2,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { createTasks } from '../../../router/src/app/tasks.ts';
 import { AccountRegistry } from '../../../router/src/core/cluster/account-registry.ts';
 import type { NodeMessage } from '../../../router/src/core/cluster/node-bus.ts';
+import { StartedTasks } from '../../../router/src/core/tasks/started-tasks.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { DbosTasks } from '../../../router/src/infra/engine/dbos-tasks.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
@@ -24,6 +25,17 @@ function setup() {
   const placement = { isCoordinator: true, isExpired: (nodeId: string) => nodeId === 'dead' };
   const published: NodeMessage[] = [];
   const registry = new AccountRegistry();
+  const swept: number[] = [];
+  const started: unknown[] = [];
+  vi.spyOn(DbosTasks.prototype, 'start').mockImplementation(async (...task) => void started.push(task));
+  const remoteTasks = {
+    unfollowed: async () => {
+      swept.push(clock.now());
+      return ['7'];
+    },
+    startedBy: async (messageId: string) => messageId,
+  };
+  const startedTasks = new StartedTasks();
   const part = createTasks(
     {
       databaseUrl: 'postgres://127.0.0.1:1/none',
@@ -34,6 +46,8 @@ function setup() {
       registry,
       accounts: {},
       workers: {},
+      remoteTasks,
+      startedTasks,
     } as unknown as Parameters<typeof createTasks>[0],
     quietLog,
   );
@@ -41,7 +55,7 @@ function setup() {
     await part.start();
     onTestFinished(() => part.stop());
   };
-  return { part, start, clock, resumed, calls, placement, published };
+  return { part, start, clock, resumed, calls, placement, published, startedTasks, swept, started };
 }
 
 it('searches for unfinished tasks at the start without delaying it, then every minute', async () => {
@@ -64,6 +78,22 @@ it('takes over the tasks of dead nodes only, and only as the coordinator of the 
   expect([isGone?.('dead'), isGone?.('n2')]).toEqual([true, false]);
   placement.isCoordinator = false;
   expect(isGone?.('dead')).toBe(false);
+});
+
+it('follows tasks of agents: those of turns that end here, and on the coordinator those that nobody follows', async () => {
+  const { start, clock, placement, startedTasks, swept, started } = setup();
+  startedTasks.add('3');
+  await start();
+  startedTasks.add('4');
+  await settle();
+  await settle();
+  expect(started).toEqual(
+    ['3', '4', '7'].map((taskId) => ['follow-task', `agent-task-${taskId}`, { taskId }]),
+  );
+  placement.isCoordinator = false;
+  await clock.advanceMs(MINUTE_MS);
+  await settle();
+  expect(swept).toHaveLength(1);
 });
 
 it('ends a search before it disconnects, and searches no more', async () => {

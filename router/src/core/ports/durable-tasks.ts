@@ -1,6 +1,8 @@
 /** The input and the result of each kind of long task; both are stored as JSON and contain no secret. */
 export interface TaskKinds {
   'delete-account': { input: { accountId: string }; result: { deletedRows: number } };
+  /** Follows a task at an agent; `taskId` is that of `RemoteTasks`. */
+  'follow-task': { input: { taskId: string }; result: { outcome: string } };
 }
 
 export type TaskKind = keyof TaskKinds;
@@ -20,6 +22,11 @@ export interface TaskSteps {
     name: string,
     work: () => Promise<T>,
   ): Promise<T>;
+  /**
+   * Aborts when the process stops. A step that waits long must then reject; it runs again after the next start, or on
+   * another node.
+   */
+  readonly stopping: AbortSignal;
 }
 
 /** What runs for each kind of task. It must call its steps in the same order in every run. */

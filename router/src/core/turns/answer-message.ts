@@ -7,10 +7,12 @@ import type { ChatPolicy, PolicyStop } from '../policies/policy.ts';
 import type { ChatHistory } from '../ports/chat-history.ts';
 import type { ChatClaim, Inbox } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
+import type { ReplyTokens } from '../ports/reply-tokens.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { TextMatcher } from '../ports/text-matcher.ts';
 import { storageRetryMs } from '../retry.ts';
 import { type RouteChoice, routeMessage } from '../routing/route-message.ts';
+import type { StartedTasks } from '../tasks/started-tasks.ts';
 import { type AskRouteDeps, askRoute } from './ask-route.ts';
 import { loadHistory } from './load-history.ts';
 import { repliesOf } from './replies-of.ts';
@@ -23,13 +25,19 @@ export interface AnswerDeps extends AskRouteDeps, DeliverRepliesDeps {
   environment: Environment;
   media: MediaSource;
   history: Pick<ChatHistory, 'pastTurns'>;
+  replyTokens: Pick<ReplyTokens, 'issue'>;
   /** In the order of their evaluation. */
   policies: readonly ChatPolicy[];
   /** A new WhatsApp id for a reply. */
   mintId(): string;
+  /** Gets each message whose turn left a task of its agent running, after the end of the turn is stored. */
+  startedTasks?: Pick<StartedTasks, 'add'>;
   /** Called once for each ended turn, for metrics. */
   observeTurn?(result: TurnResult, accountId?: string): void;
 }
+
+/** Reason of a turn that left a task running: what `RemoteTasks.unfollowed` looks for. */
+const TASK_STARTED = 'task-started';
 
 /** `claimed`: the chat may have further messages. `released`: it has none, or the claim was void. */
 export type TurnOutcome = 'claimed' | 'released';
@@ -85,6 +93,7 @@ export async function answerMessage(
   );
   deps.observeTurn?.(result, turn.accountId);
   deliverReplies(deps, replies, slot);
+  if (result.reason === TASK_STARTED) deps.startedTasks?.add(turn.messageId);
   return isClaimed ? 'claimed' : 'released';
 }
 
@@ -186,7 +195,7 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
 
   const isAgain = isRepeat || (turn.earlierAttempts ?? 0) > 0;
   const answer = await duringAll(deps.policies, turn, () =>
-    askRoute({ ...deps, ...mediaOf(deps, turn), ...historyOf(deps, turn) }, route, turn, isAgain),
+    askRoute({ ...deps, ...offersOf(deps, turn) }, route, turn, isAgain),
   );
   const common = {
     routeId: answer.routeId,
@@ -207,6 +216,8 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
     return { ...common, state: 'answered', reason: 'fallback-text', error: answer.error.message, replies };
   }
   const replies = repliesOf(answer.response).map((reply) => ({ ...addressOf(deps, turn), ...reply }));
+  if (answer.response.isLater) return { ...common, state: 'answered', reason: 'agent-later', replies };
+  if (answer.response.task) return { ...common, state: 'answered', reason: TASK_STARTED, replies };
   if (replies.length === 0) return { ...common, state: 'answered', reason: 'agent-empty', replies };
   return { ...common, state: 'answered', replies };
 }
@@ -219,23 +230,28 @@ async function takesFile(deps: AnswerDeps, route: Route, { message }: PendingTur
   return (await deps.agents.clientFor(route).takesFile?.(message)) ?? false;
 }
 
-/** Loads the message's file when it is first needed; again only when that failed. */
-function mediaOf({ media, stopping }: AnswerDeps, turn: PendingTurn): { loadMedia?(): Promise<Uint8Array> } {
-  if (!turn.message.media) return {};
-  let loading: Promise<Uint8Array> | undefined;
+/** What an agent's client may ask for besides the message; nothing is read before. */
+function offersOf(
+  { media, history, replyTokens, stopping }: AnswerDeps,
+  turn: PendingTurn,
+): Pick<AskRouteDeps, 'loadMedia' | 'loadHistory' | 'replyToken'> {
   return {
-    loadMedia: () => {
-      loading ??= media.load(turn, stopping).catch((error: unknown) => {
-        loading = undefined;
-        throw error;
-      });
-      return loading;
-    },
+    ...(turn.message.media && { loadMedia: once(() => media.load(turn, stopping)) }),
+    loadHistory: (limits) => loadHistory(history, turn, limits),
+    replyToken: once(() => replyTokens.issue(turn.messageId)),
   };
 }
 
-function historyOf({ history }: AnswerDeps, turn: PendingTurn): Pick<AskRouteDeps, 'loadHistory'> {
-  return { loadHistory: (limits) => loadHistory(history, turn, limits) };
+/** Does the work when it is first asked for; again only when that failed. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let working: Promise<T> | undefined;
+  return () => {
+    working ??= work().catch((error: unknown) => {
+      working = undefined;
+      throw error;
+    });
+    return working;
+  };
 }
 
 async function firstStop({ policies, log }: AnswerDeps, turn: PendingTurn): Promise<PolicyStop | undefined> {

@@ -4,8 +4,10 @@ import type { AgentResponse, FailurePolicy, Route } from '../models.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
+import type { RemoteTasks } from '../ports/remote-tasks.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { BackoffLimits } from '../retry.ts';
+import { attemptStore } from '../tasks/attempt-store.ts';
 import {
   type AskDeps,
   type AskOutcome,
@@ -30,6 +32,8 @@ export interface AskRouteDeps {
   routes: Pick<RouteStore, 'get'>;
   agents: AgentClients;
   inbox: Pick<Inbox, 'countAttempt'>;
+  /** Absent: agents store nothing, and their tasks must end within an attempt. */
+  remoteTasks?: RemoteTasks;
   policy: FailureDefaults;
   circuits: CircuitBreakers;
   clock: Clock;
@@ -39,6 +43,8 @@ export interface AskRouteDeps {
   loadMedia?: AskDeps['loadMedia'];
   /** The conversation before the message. */
   loadHistory?: AskDeps['loadHistory'];
+  /** A secret by which the agent can answer later. */
+  replyToken?: AskDeps['replyToken'];
 }
 
 /** Limit of all waits together when neither the route nor the service sets a patience. */
@@ -157,7 +163,8 @@ async function ask(
   }
   const { messageId, message, mayHaveRun } = turn;
   const countAttempt: AskDeps['countAttempt'] = (...args) => deps.inbox.countAttempt(messageId, ...args);
-  const attempts = { ...deps, policy, circuit, isRepeat, mayHaveRun, attemptsBefore, countAttempt };
+  const store = deps.remoteTasks && attemptStore(deps.remoteTasks, route, turn);
+  const attempts = { ...deps, policy, circuit, isRepeat, mayHaveRun, attemptsBefore, countAttempt, store };
   return askAgent(attempts, client, route.agentEndpoint, message);
 }
 

@@ -55,6 +55,7 @@ export class DbosTasks implements DurableTasks {
   #pool: pg.Pool | undefined;
   #launching: Promise<Dbos> | undefined;
   readonly #workflows = new Map<string, (input: never) => Promise<unknown>>();
+  readonly #stopping = new AbortController();
 
   constructor(deps: DbosTasksDeps) {
     this.#deps = deps;
@@ -109,6 +110,7 @@ export class DbosTasks implements DurableTasks {
   async stop(): Promise<void> {
     const launching = this.#launching;
     this.#launching = undefined;
+    this.#stopping.abort();
     const dbos = await launching?.catch(() => undefined);
     await dbos?.shutdown({ deregister: true });
     await this.#pool?.end();
@@ -129,7 +131,10 @@ export class DbosTasks implements DurableTasks {
     const { DBOS } = await import('@dbos-inc/dbos-sdk');
     for (const [kind, run] of Object.entries(functions)) {
       const workflow = (input: never) =>
-        (run as (steps: TaskSteps, input: never) => Promise<unknown>)(stepsOf(DBOS), input);
+        (run as (steps: TaskSteps, input: never) => Promise<unknown>)(
+          stepsOf(DBOS, this.#stopping.signal),
+          input,
+        );
       const options = { name: kind, maxRecoveryAttempts: MAX_RECOVERIES };
       this.#workflows.set(kind, DBOS.registerWorkflow(workflow, options));
     }
@@ -177,10 +182,11 @@ export class DbosTasks implements DurableTasks {
   }
 }
 
-function stepsOf(dbos: Dbos): TaskSteps {
+function stepsOf(dbos: Dbos, stopping: AbortSignal): TaskSteps {
   return {
+    stopping,
     run: (name, work) =>
-      dbos.runStep(work, {
+      dbos.runStep(() => unlessStopped(work, stopping), {
         name,
         retriesAllowed: true,
         maxAttempts: MAX_STEP_ATTEMPTS,
@@ -188,6 +194,16 @@ function stepsOf(dbos: Dbos): TaskSteps {
         shouldRetry: isRetryable,
       }),
   };
+}
+
+/** A step that the stop of the process ended never settles: DBOS would store a rejection as the end of the task. */
+async function unlessStopped<T>(work: () => Promise<T>, stopping: AbortSignal): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (stopping.aborted) return await new Promise<never>(() => undefined);
+    throw error;
+  }
 }
 
 /** @throws {StorageUnavailableError} */

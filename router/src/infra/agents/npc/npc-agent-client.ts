@@ -12,10 +12,10 @@ import {
 import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
+import { shortTaskId, startedText, taskNamed } from '../../../core/tasks/short-task-id.ts';
 import { withLimit } from '../../../core/time-limit.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { type JsonTemplate, parseJsonTemplate } from '../json-template.ts';
-import { shortTaskId, startedText, taskNamed } from '../short-task-id.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
 import { errorText } from '../transport/error-text.ts';
 import { type Redact, redactor } from '../transport/redaction.ts';
@@ -323,8 +323,8 @@ export class NpcAgentClient implements AgentClient {
     const tasks = npcTasksOf(answer.result);
     if (!tasks) throw new AgentProtocolError('The NPC agent answered task.list without tasks.');
     const stored = await options.store?.chatTasks();
-    const own = stored && new Set(stored.map(({ remoteId }) => remoteId));
-    const shown = own ? tasks.filter(({ taskId }) => own.has(taskId)) : tasks;
+    const byId = new Map(tasks.map((task) => [task.taskId, task]));
+    const shown = stored ? stored.flatMap(({ remoteId }) => byId.get(remoteId) ?? []) : tasks;
     return answered(taskListText(shown), { method: 'task.list', tasks: shown.length });
   }
 

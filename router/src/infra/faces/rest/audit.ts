@@ -69,7 +69,8 @@ export class RestAudit {
   }
 
   #isRecorded(operation: Endpoint, caller: Caller, outcome: string, address: string): boolean {
-    if (REPEATABLE.has(outcome)) {
+    const isFree = REPEATABLE.has(outcome) || (operation.scopes === 'public' && outcome !== 'ok');
+    if (isFree) {
       const by = caller.kind === 'key' ? caller.key.id : address;
       return this.#throttle.count(`${outcome} ${by}`) !== undefined;
     }

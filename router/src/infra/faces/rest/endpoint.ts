@@ -41,6 +41,10 @@ export interface Endpoint<Body = unknown, Query = unknown> {
   body?: z.ZodType<Body>;
   /** Default: application/json. */
   bodyType?: 'application/x-www-form-urlencoded';
+  /** Largest body, in bytes; default: 1 MB. */
+  maxBodyBytes?: number;
+  /** Refuses a request by the parameters of its path, before its body is read. @throws {HttpProblem} */
+  admit?(params: Record<string, string>): Promise<void>;
   /** A request without a body counts as `{}`. */
   isBodyOptional?: boolean;
   /** Absent: any query is ignored. */

@@ -17,7 +17,8 @@ import { validate } from './validate.ts';
 /** Largest body that is read, in bytes: 1 MB. */
 export const MAX_BODY_BYTES = 1_048_576;
 
-const readJson = jsonBody({ limit: MAX_BODY_BYTES, strict: false, type: () => true });
+const jsonReader = (limit: number) => jsonBody({ limit, strict: false, type: () => true });
+const readJson = jsonReader(MAX_BODY_BYTES);
 const readForm = urlencoded({ limit: 10_000, extended: false });
 
 /**
@@ -62,9 +63,14 @@ function permissionOf({ scopes }: Endpoint): RequestHandler[] {
   return scopes === 'public' ? [] : [authorize(scopes)];
 }
 
-function parserOf({ body, bodyType }: Endpoint): RequestHandler[] {
+function parserOf({ body, bodyType, maxBodyBytes, admit }: Endpoint): RequestHandler[] {
   if (!body) return [];
-  return [bodyType ? readForm : readJson];
+  const admission: RequestHandler = async (request, _response, next) => {
+    await admit?.(request.params as Record<string, string>);
+    next();
+  };
+  const parser = maxBodyBytes === undefined ? readJson : jsonReader(maxBodyBytes);
+  return [...(admit ? [admission] : []), bodyType ? readForm : parser];
 }
 
 /** Notes the operation and the object of a request before it may be refused, for the audit log. */

@@ -10,6 +10,7 @@ import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
 import { type KeysApiDeps, keysApi } from './resources/keys-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
+import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 
 export interface RestApiDeps
@@ -21,6 +22,7 @@ export interface RestApiDeps
     KeysApiDeps,
     AuditApiDeps,
     NodesApiDeps,
+    RepliesApiDeps,
     RoutesApiDeps {
   config: Pick<Config, 'accountId' | 'environment'>;
   metrics: Metrics;
@@ -35,6 +37,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...accountsApi(deps),
     ...nodesApi(deps),
     ...messagesApi(deps),
+    ...repliesApi(deps),
     ...deadLettersApi(deps),
     ...keysApi(deps),
     ...auditApi(deps),

@@ -4,6 +4,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { Postgres } from '../postgres.ts';
 import { forgetGoneNodes } from '../stores/postgres-cluster.ts';
+import { forgetReplyTokens } from '../stores/postgres-reply-tokens.ts';
 import { withStorage } from '../stores/storage-errors.ts';
 
 const DAY_MS = 86_400_000;
@@ -82,13 +83,17 @@ const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
 const ORDER: RetentionKind[] = ['deadLetters', 'text', 'outbox', 'workflows', 'journal', 'oldKeys', 'audit'];
 
 /** What changes together with a batch, in the same statement. */
-const DEPENDENT: Partial<Record<RetentionKind, Sql>> = {
+const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
   // The chain of the rest begins at the last entry that is gone.
-  audit: sql`,
+  audit: () => sql`,
     anchored AS (UPDATE audit_chain SET anchor_seq = last.seq, anchor_hash = last.hash
       FROM (SELECT seq, hash FROM gone ORDER BY seq DESC LIMIT 1) AS last WHERE id = 1)`,
+  // Ids of ended tasks at agents, by which people ask for them.
+  text: (before) => sql`,
+    tasks AS (DELETE FROM remote_task WHERE id IN (
+      SELECT id FROM remote_task WHERE state = 'ended' AND ended_at < ${before}::timestamptz ORDER BY id LIMIT ${BATCH}))`,
   // DBOS keeps a workflow's input, output and steps in tables without a foreign key.
-  workflows: sql`,
+  workflows: () => sql`,
     inputs AS (DELETE FROM dbos.workflow_input WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone)),
     outputs AS (DELETE FROM dbos.workflow_output WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone)),
     steps AS (DELETE FROM dbos.operation_outputs WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone))`,
@@ -119,9 +124,9 @@ export class Retention {
   }
 
   /**
-   * One run over every kind that has a limit, and over the list of nodes.
+   * One run over every kind that has a limit, the list of nodes, and reply tokens that expired a week ago.
    * @returns rows removed (texts emptied) by kind, without kinds that failed or that another node works on
-   * @throws {StorageUnavailableError} ended nodes could not be removed; the other rows are removed
+   * @throws {StorageUnavailableError} ended nodes or tokens could not be removed; the other rows are removed
    */
   async runOnce(): Promise<Partial<Record<RetentionKind, number>>> {
     const removed: Partial<Record<RetentionKind, number>> = {};
@@ -139,6 +144,7 @@ export class Retention {
       }
     }
     await forgetGoneNodes(this.#deps.postgres);
+    await forgetReplyTokens(this.#deps.postgres);
     return removed;
   }
 
@@ -180,7 +186,7 @@ export class Retention {
 
   /** @returns undefined if another node works on it */
   async #pruneBatch(kind: RetentionKind, before: Date): Promise<number | undefined> {
-    const dependent = DEPENDENT[kind] ?? empty;
+    const dependent = DEPENDENT[kind]?.(before) ?? empty;
     return withStorage('removing old rows', () =>
       this.#deps.postgres.transaction(async (transaction) => {
         const [lock] = await transaction.query<{ taken: boolean }>(sql`

@@ -19,6 +19,7 @@ export const TABLES = [
   'node',
   'outbox',
   'outbox_file',
+  'reply_token',
   'route',
   'sql_functions',
 ] as const;

@@ -136,6 +136,15 @@ describe('the audit log of the REST API', () => {
     expect(found[0]).toMatchObject({ caller: 'stranger', action: 'listRoutes', outcome: 'UNAUTHORIZED' });
   });
 
+  it('has late replies without their tokens, and unknown tokens 1, 2, 4 and 8 times', async () => {
+    const token = 'T'.repeat(43);
+    for (let n = 0; n < 15; n++) await api.call('POST', `/api/replies/${token}`, { text: SECRET_TEXT });
+    const found = await entries();
+    expect(found).toHaveLength(4);
+    expect(found[0]).toMatchObject({ action: 'replyLater', outcome: 'REPLY_TOKEN_UNKNOWN' });
+    expect(Object.values(found[0] ?? {}).join(' ')).not.toMatch(/TTT|words/);
+  });
+
   it('has a key over its limit 1, 2, 4 and 8 times', async () => {
     const limits = { perMinute: 1, perSecond: 100 };
     const headers = { 'x-api-key': await api.addKey({ scopes: ['routes:read'], limits }) };

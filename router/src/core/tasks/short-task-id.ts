@@ -1,4 +1,4 @@
-import type { StoredTask } from '../../core/ports/remote-tasks.ts';
+import type { StoredTask } from '../ports/remote-tasks.ts';
 
 const MAX_SHOWN_CHARS = 24;
 const SHORT_CHARS = 8;

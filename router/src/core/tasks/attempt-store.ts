@@ -1,0 +1,23 @@
+import type { AttemptStore } from '../agent-client.ts';
+import { contractSessionId } from '../chat-id.ts';
+import type { Route } from '../models.ts';
+import type { RemoteTasks } from '../ports/remote-tasks.ts';
+import type { PendingTurn } from '../turns/turn.ts';
+
+/** What an agent's client may store and read for one message at one route. */
+export function attemptStore(
+  remoteTasks: RemoteTasks,
+  { id: routeId }: Pick<Route, 'id'>,
+  { messageId, accountId, message }: Pick<PendingTurn, 'messageId' | 'accountId' | 'message'>,
+): AttemptStore {
+  const owner = { messageId, routeId, accountId };
+  const key = { accountId, routeId, sessionId: contractSessionId(message.from, message.channelId) };
+  return {
+    tasks: () => remoteTasks.ofMessage(owner),
+    addTask: (remoteId) => remoteTasks.add(owner, remoteId),
+    chatTasks: () => remoteTasks.ofChat(owner),
+    knownTasks: (remoteIds) => remoteTasks.known(routeId, remoteIds),
+    session: () => remoteTasks.session(key),
+    saveSession: (session) => remoteTasks.saveSession(key, session),
+  };
+}

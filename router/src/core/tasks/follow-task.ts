@@ -1,0 +1,157 @@
+import type { AgentClients, TaskReport } from '../agent-client.ts';
+import { chatHash } from '../chat-hash.ts';
+import { Wa2aiError } from '../errors.ts';
+import type { Route } from '../models.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { TaskInput, TaskResult, TaskSteps } from '../ports/durable-tasks.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { FollowedRow, NewReport, RemoteTasks } from '../ports/remote-tasks.ts';
+import type { RouteStore } from '../ports/route-store.ts';
+import { backoffMs } from '../retry.ts';
+import { withLimit } from '../time-limit.ts';
+import { repliesOf } from '../turns/replies-of.ts';
+import type { QueuedReply } from '../turns/turn.ts';
+import { attemptStore } from './attempt-store.ts';
+import { shortTaskId } from './short-task-id.ts';
+
+/** A task that has not ended after this is given up. */
+const MAX_AGE_MS = 7 * 86_400_000;
+/** Between attempts while the agent or the database does not answer. */
+const MAX_WAIT_MS = 60_000;
+
+export interface FollowTaskDeps {
+  remoteTasks: RemoteTasks;
+  routes: Pick<RouteStore, 'get'>;
+  agents: AgentClients;
+  /** A new WhatsApp id for a reply. */
+  mintId(): string;
+  /** Starts the delivery of stored replies. */
+  deliver(replies: readonly QueuedReply[]): void;
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random(): number;
+  log: Logger;
+}
+
+/**
+ * Follows a task at an agent until it ends, and reports its progress and its end in the chat of the message that opened it.
+ * One durable step: after a crash it runs again, here or on another node, and each report is stored once.
+ */
+export async function followTask(
+  deps: FollowTaskDeps,
+  steps: TaskSteps,
+  { taskId }: TaskInput<'follow-task'>,
+): Promise<TaskResult<'follow-task'>> {
+  const outcome = await steps.run('follow', () => followUntilEnd(deps, taskId, steps.stopping));
+  return { outcome };
+}
+
+/** Waits as long as the agent or the database does not answer. @throws the reason of `stopping` */
+async function followUntilEnd(deps: FollowTaskDeps, taskId: string, stopping: AbortSignal): Promise<string> {
+  for (let failures = 0; ; ) {
+    stopping.throwIfAborted();
+    try {
+      const row = await deps.remoteTasks.followed(taskId);
+      if (!row) return 'ended before';
+      const log = deps.log.child({
+        messageId: row.messageId,
+        chat: chatHash(row.chatId),
+        task: row.remoteId,
+      });
+      const report = await nextReport({ ...deps, log }, row, stopping);
+      const replies = await deps.remoteTasks.report(taskId, report);
+      deps.deliver(replies);
+      log.info({ number: report.number, state: report.end?.state ?? 'running' }, 'task of an agent reported');
+      if (report.end) return report.end.state;
+      failures = 0;
+    } catch (error) {
+      stopping.throwIfAborted();
+      failures += 1;
+      // 1, 2, 4, 8 ...
+      if ((failures & (failures - 1)) === 0) {
+        deps.log.warn(
+          { err: error, taskId, attempt: failures },
+          'cannot follow the task of an agent, retrying',
+        );
+      }
+      const waitMs = backoffMs({ attempt: failures, baseMs: 1_000, maxMs: MAX_WAIT_MS, random: deps.random });
+      await deps.clock.sleep(waitMs, stopping);
+    }
+  }
+}
+
+/** @throws {Wa2aiError} with disposition `retry` or `uncertain`: the agent does not answer now */
+async function nextReport(deps: FollowTaskDeps, row: FollowedRow, stopping: AbortSignal): Promise<NewReport> {
+  const route = await deps.routes.get(row.routeId);
+  if (!route) return failed(deps, row, undefined, lost(row, 'its route was deleted'));
+  try {
+    const report = await untilReport(deps, row, route, stopping);
+    const number = row.reports + 1;
+    if (report.kind === 'progress') {
+      const { text, position } = report;
+      return { number, position, replies: [{ ...addressOf(deps, row), text }] };
+    }
+    const said = repliesOf(report.response);
+    const replies = said.length > 0 ? said : [{ text: `Task ${shortTaskId(row.remoteId)} is completed.` }];
+    return {
+      number,
+      replies: replies.map((reply) => ({ ...addressOf(deps, row), ...reply })),
+      end: { state: 'done' },
+    };
+  } catch (error) {
+    stopping.throwIfAborted();
+    // A status can be asked for again whatever happened to the last request.
+    if (!(error instanceof Wa2aiError) || error.disposition !== 'dead') throw error;
+    return failed(deps, row, route, error);
+  }
+}
+
+async function untilReport(
+  { agents, clock, log, remoteTasks }: FollowTaskDeps,
+  row: FollowedRow,
+  route: Route,
+  stopping: AbortSignal,
+): Promise<TaskReport> {
+  const client = route.damage === undefined ? agents.clientFor(route) : undefined;
+  const follow = client?.followTask?.bind(client);
+  if (!follow) throw lost(row, 'its route has no agent that can show it');
+  const { remoteId, message, position } = row;
+  const task = { remoteId, message, ...(position !== undefined && { position }) };
+  const leftMs = Math.max(0, MAX_AGE_MS - row.ageMs);
+  const turn = { messageId: row.messageId, accountId: row.accountId, message };
+  const store = attemptStore(remoteTasks, route, turn);
+  return await withLimit(clock, leftMs, stopping, async (signal) => {
+    try {
+      return await follow(route.agentEndpoint, task, { signal, log, store });
+    } catch (error) {
+      stopping.throwIfAborted();
+      if (signal.aborted) throw lost(row, 'it did not end within seven days');
+      throw error;
+    }
+  });
+}
+
+function lost({ remoteId }: FollowedRow, why: string): Wa2aiError {
+  const sentence = `Task ${remoteId} of the agent is no longer followed: ${why}. Look at the agent; a replay opens a new task.`;
+  return new Wa2aiError('AGENT_TASK_LOST', 'dead', sentence);
+}
+
+/** The agent's own text of a failure never reaches the chat. */
+function failed(
+  deps: FollowTaskDeps,
+  row: FollowedRow,
+  route: Route | undefined,
+  error: Wa2aiError,
+): NewReport {
+  const notice = route?.config.failureNotice;
+  const text = `Task ${shortTaskId(row.remoteId)} failed.${notice === undefined ? '' : ` ${notice}`}`;
+  return {
+    number: row.reports + 1,
+    replies: [{ ...addressOf(deps, row), text }],
+    end: { state: 'failed', reason: error.code, error: error.message },
+  };
+}
+
+function addressOf({ mintId }: FollowTaskDeps, { accountId, replyTo }: FollowedRow) {
+  return { accountId, to: replyTo, waMessageId: mintId() };
+}

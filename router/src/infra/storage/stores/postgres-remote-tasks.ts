@@ -1,0 +1,169 @@
+import sql from 'sql-template-tag';
+import { cleanText } from '../../../core/clean-text.ts';
+import { pendingTurn, type StoredTurn } from '../../../core/messages/chat-identity.ts';
+import type {
+  AgentSession,
+  FollowedRow,
+  NewReport,
+  RemoteTasks,
+  SessionKey,
+  StoredTask,
+  TaskOwner,
+} from '../../../core/ports/remote-tasks.ts';
+import type { QueuedReply } from '../../../core/turns/turn.ts';
+import type { Statements } from '../postgres.ts';
+import { filesJson } from './media-columns.ts';
+import { queuedReply, type ReplyRow } from './rows.ts';
+import { storableId, storableOrNull } from './storable-text.ts';
+import { withStorage } from './storage-errors.ts';
+
+/** Tasks of one chat that a list shows. */
+const MAX_LISTED = 100;
+
+interface TaskRow {
+  remoteId: string;
+  isOpen: boolean;
+}
+
+type FollowedColumns = StoredTurn & {
+  taskId: string;
+  remoteId: string;
+  routeId: string;
+  reports: number;
+  position: string | null;
+  ageMs: number;
+};
+
+/**
+ * Tasks of agents and sessions at agents in PostgreSQL. Each method is one statement; prisma/functions/tasks.sql has what
+ * changes several tables.
+ */
+export class PostgresRemoteTasks implements RemoteTasks {
+  readonly #postgres: Pick<Statements, 'query' | 'execute'>;
+
+  constructor(postgres: Pick<Statements, 'query' | 'execute'>) {
+    this.#postgres = postgres;
+  }
+
+  async add({ accountId, messageId, routeId }: TaskOwner, remoteId: string): Promise<void> {
+    await withStorage('storing a task of an agent', () =>
+      this.#postgres.execute(sql`
+        INSERT INTO remote_task (account_id, message_id, route_id, remote_id)
+        VALUES (${accountId}, ${messageId}::bigint, ${routeId}, ${storableId(remoteId)})
+        ON CONFLICT (message_id, route_id, remote_id) DO NOTHING`),
+    );
+  }
+
+  async ofMessage({ messageId, routeId }: TaskOwner): Promise<StoredTask[]> {
+    return await withStorage('reading the tasks of a message', () =>
+      this.#postgres.query<TaskRow>(sql`
+        SELECT remote_id AS "remoteId", state = 'open' AS "isOpen" FROM remote_task
+        WHERE message_id = ${messageId}::bigint AND route_id = ${routeId} ORDER BY id`),
+    );
+  }
+
+  async ofChat({ messageId, routeId }: TaskOwner): Promise<StoredTask[]> {
+    return await withStorage('reading the tasks of a chat', () =>
+      this.#postgres.query<TaskRow>(sql`
+        SELECT t.remote_id AS "remoteId", t.state = 'open' AS "isOpen"
+        FROM message own JOIN message m ON m.chat_id = own.chat_id JOIN remote_task t ON t.message_id = m.id
+        WHERE own.id = ${messageId}::bigint AND t.route_id = ${routeId} ORDER BY t.id DESC LIMIT ${MAX_LISTED}`),
+    );
+  }
+
+  async known(routeId: string, remoteIds: readonly string[]): Promise<string[]> {
+    const ids = remoteIds.map(storableId);
+    const rows = await withStorage('looking for tasks of an agent', () =>
+      this.#postgres.query<{ remote_id: string }>(sql`
+        SELECT DISTINCT remote_id FROM remote_task WHERE route_id = ${routeId} AND remote_id = ANY (${ids}::text[])`),
+    );
+    return rows.map((row) => row.remote_id);
+  }
+
+  async unfollowed(limit: number): Promise<string[]> {
+    const rows = await withStorage('looking for running tasks of agents', () =>
+      this.#postgres.query<{ id: string }>(sql`
+        SELECT id::text FROM remote_task_unfollowed(${limit}::integer) AS open (id) ORDER BY open.id`),
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async startedBy(messageId: string): Promise<string | undefined> {
+    const [row] = await withStorage('looking for the task of a message', () =>
+      this.#postgres.query<{ id: string }>(sql`
+        SELECT t.id::text FROM remote_task t JOIN message m ON m.id = t.message_id AND m.route_id = t.route_id
+        WHERE m.id = ${messageId}::bigint AND t.state = 'open' AND m.state = 'answered' AND m.reason = 'task-started'
+        ORDER BY t.id DESC LIMIT 1`),
+    );
+    return row?.id;
+  }
+
+  async followed(taskId: string): Promise<FollowedRow | undefined> {
+    const [row] = await withStorage('reading a task of an agent', () =>
+      this.#postgres.query<FollowedColumns>(sql`
+        SELECT t.id::text AS "taskId", t.remote_id AS "remoteId", t.route_id AS "routeId", t.reports, t.position,
+               (extract(epoch FROM now() - t.created_at) * 1000)::bigint::float8 AS "ageMs",
+               m.id::text AS "messageId", m.chat_id::text AS "chatId", m.account_id AS "accountId",
+               m.wa_message_id AS "waMessageId", m.sender_phone AS "senderPhone", m.sender_lid AS "senderLid",
+               m.push_name AS "pushName", m.kind, m.text, m.quoted_text AS "quotedText", m.media,
+               c.reply_to AS "replyTo", m.edit_of AS "editOf", m.mentions,
+               json_build_object('phone', c.phone, 'lid', c.lid, 'groupId', c.group_id) AS chat,
+               (extract(epoch FROM m.sent_at) * 1000)::bigint::float8 AS "sentAtMs",
+               (extract(epoch FROM m.received_at) * 1000)::bigint::float8 AS "receivedAtMs"
+        FROM remote_task t JOIN message m ON m.id = t.message_id JOIN chat c ON c.id = m.chat_id
+        WHERE t.id = ${taskId}::bigint AND t.state = 'open' AND m.state = 'answered' AND m.reason = 'task-started'
+          AND m.route_id = t.route_id
+          AND NOT EXISTS (SELECT 1 FROM remote_task n WHERE n.message_id = t.message_id AND n.id > t.id)`),
+    );
+    if (!row) return undefined;
+    const { messageId, chatId, accountId, message, replyTo } = pendingTurn(row);
+    const { remoteId, routeId, reports, ageMs } = row;
+    const position = row.position === null ? {} : { position: row.position };
+    return {
+      taskId,
+      remoteId,
+      routeId,
+      accountId,
+      chatId,
+      messageId,
+      message,
+      replyTo,
+      reports,
+      ageMs,
+      ...position,
+    };
+  }
+
+  async report(taskId: string, { number, replies, position, end }: NewReport): Promise<QueuedReply[]> {
+    const failure = end?.state === 'failed' ? end : undefined;
+    const to = replies.map((reply) => reply.to);
+    const waIds = replies.map((reply) => storableId(reply.waMessageId));
+    const texts = replies.map((reply) => cleanText(reply.text));
+    const rows = await withStorage('storing a report of a task', () =>
+      this.#postgres.query<ReplyRow>(sql`
+        SELECT outbox_id::text, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media
+        FROM remote_task_report(${taskId}::bigint, ${number}::integer, ${storableOrNull(position)}, ${end?.state ?? null},
+          ${storableOrNull(failure?.reason)}, ${storableOrNull(failure?.error)},
+          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(replies)}::jsonb) ORDER BY outbox_id::bigint`),
+    );
+    return rows.map(queuedReply);
+  }
+
+  async session({ routeId, sessionId }: SessionKey): Promise<AgentSession | undefined> {
+    const [row] = await withStorage('reading a session at an agent', () =>
+      this.#postgres.query<{ context_id: string; task_id: string | null }>(sql`
+        SELECT context_id, task_id FROM agent_session WHERE route_id = ${routeId} AND session_id = ${sessionId}`),
+    );
+    return row && { contextId: row.context_id, ...(row.task_id !== null && { taskId: row.task_id }) };
+  }
+
+  async saveSession({ accountId, routeId, sessionId }: SessionKey, session: AgentSession): Promise<void> {
+    await withStorage('storing a session at an agent', () =>
+      this.#postgres.execute(sql`
+        INSERT INTO agent_session (account_id, route_id, session_id, context_id, task_id)
+        VALUES (${accountId}, ${routeId}, ${sessionId}, ${storableId(session.contextId)}, ${storableOrNull(session.taskId)})
+        ON CONFLICT (route_id, session_id) DO UPDATE
+          SET context_id = excluded.context_id, task_id = excluded.task_id, updated_at = now()`),
+    );
+  }
+}
