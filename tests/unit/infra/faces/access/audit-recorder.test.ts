@@ -13,7 +13,7 @@ function setup() {
   const clock = new FakeClock();
   const auditLog = new MemoryAuditLog();
   const log = recordingLog();
-  /** Sizes of the batches that were tried; each waits for `release` while `isHeld`. */
+  /** Sizes of the batches; each waits for `release` while `isHeld`. */
   const batches: number[] = [];
   const state = { isHeld: false, failure: undefined as Error | undefined };
   let release: () => void = () => undefined;
