@@ -22,7 +22,9 @@ import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
+import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
+import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
 import { newKey } from '../../router/src/infra/faces/access/key-text.ts';
 import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../../router/src/infra/faces/pages/pages.ts';
@@ -32,6 +34,7 @@ import { problemSchema, rateLimitSchema } from '../../router/src/infra/faces/res
 import { type RestApiDeps, restApi } from '../../router/src/infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/faces/rest/server.ts';
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
+import { MemoryAuditLog } from '../doubles/memory-audit-log.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
 import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
@@ -213,6 +216,8 @@ export interface HttpApi {
   /** Wall time of the server, set by the test. */
   clock: { nowMs: number };
   keys: MemoryApiKeyStore;
+  auditLog: MemoryAuditLog;
+  recorder: AuditRecorder;
   /** Creates a key. @returns its text */
   addKey(given: Partial<NewApiKey> & Pick<NewApiKey, 'scopes'>): Promise<string>;
   /** The other channelIds of a person, by channelId. */
@@ -275,6 +280,8 @@ export async function startHttpApi(
     environment: 'lab' as const,
     apiKey: options.apiKey,
   };
+  const auditLog = new MemoryAuditLog();
+  const recorder = new AuditRecorder({ auditLog, clock: systemClock, log });
   const access = new Access({
     adminKey: options.apiKey,
     keys,
@@ -289,6 +296,7 @@ export async function startHttpApi(
     config,
     access,
     keys,
+    auditLog,
     aliasesOf,
     agentKinds: options.agentKinds ?? agentKinds,
     routeProbe: options.routeProbe ?? { refusedAddresses: () => [], findings: async () => [] },
@@ -328,6 +336,7 @@ export async function startHttpApi(
     config,
     access,
     limiter: new MemoryRateLimiter(() => clock.nowMs),
+    recorder,
     log,
     now: deps.now,
     endpoints,
@@ -350,6 +359,8 @@ export async function startHttpApi(
     view,
     clock,
     keys,
+    auditLog,
+    recorder,
     aliases,
     waits,
     addKey: async (given) => {
@@ -359,7 +370,10 @@ export async function startHttpApi(
       return text;
     },
     database,
-    close: () => server.close(),
+    close: async () => {
+      await server.close();
+      await recorder.stop();
+    },
     call: async (method, path, body, headers = {}) => {
       const response = await fetch(server.url + path, {
         method,
