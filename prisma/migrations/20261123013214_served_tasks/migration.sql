@@ -1,16 +1,6 @@
 -- Tasks that wa2ai does for programs, questions to people, and settings that are changed while wa2ai runs. Nodes of an older version
 -- would give answers to questions to the agents of routes, so they must stop.
 -- CreateTable
-CREATE TABLE "reply_token" (
-    "token_hash" BYTEA NOT NULL,
-    "message_id" BIGINT NOT NULL,
-    "expires_at" TIMESTAMPTZ(3) NOT NULL,
-    "used_at" TIMESTAMPTZ(3),
-
-    CONSTRAINT "reply_token_pkey" PRIMARY KEY ("token_hash")
-);
-
--- CreateTable
 CREATE TABLE "served_task" (
     "id" TEXT NOT NULL,
     "context_id" TEXT NOT NULL,
@@ -71,19 +61,13 @@ CREATE TABLE "person_question" (
 );
 
 -- CreateTable
-CREATE TABLE "setting" (
-    "name" TEXT NOT NULL,
-    "value" JSONB NOT NULL,
+CREATE TABLE "face_setting" (
+    "face" TEXT NOT NULL,
+    "settings" JSONB NOT NULL,
     "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
-    CONSTRAINT "setting_pkey" PRIMARY KEY ("name")
+    CONSTRAINT "face_setting_pkey" PRIMARY KEY ("face")
 );
-
--- CreateIndex
-CREATE INDEX "reply_token_message_id_idx" ON "reply_token"("message_id");
-
--- CreateIndex
-CREATE INDEX "reply_token_expires_at_idx" ON "reply_token"("expires_at");
 
 -- CreateIndex
 CREATE INDEX "served_task_owner_updated_at_id_idx" ON "served_task"("owner", "updated_at", "id");
@@ -111,9 +95,6 @@ CREATE INDEX "person_question_account_id_idx" ON "person_question"("account_id")
 
 -- CreateIndex
 CREATE UNIQUE INDEX "person_question_answer_message_id_key" ON "person_question"("answer_message_id");
-
--- AddForeignKey
-ALTER TABLE "reply_token" ADD CONSTRAINT "reply_token_message_id_fkey" FOREIGN KEY ("message_id") REFERENCES "message"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
 ALTER TABLE "served_task_update" ADD CONSTRAINT "served_task_update_task_id_fkey" FOREIGN KEY ("task_id") REFERENCES "served_task"("id") ON DELETE CASCADE ON UPDATE CASCADE;
