@@ -7,23 +7,11 @@ import type {
   Questions,
 } from '../../router/src/core/ports/questions.ts';
 import { chatOf } from './memory-chats.ts';
-import type { MemoryState } from './memory-state.ts';
-
-interface MemoryQuestion {
-  id: string;
-  chatId: number;
-  state: QuestionState;
-  askedAtMs: number;
-  remindAtMs: number;
-  deadlineAtMs: number;
-  messageId?: string;
-  answer?: string;
-}
+import type { MemoryQuestion, MemoryState } from './memory-state.ts';
 
 /** Questions to people in memory, with the promises of PostgresQuestions except durability. */
 export class MemoryQuestions implements Questions {
   readonly #state: MemoryState;
-  readonly #questions: MemoryQuestion[] = [];
   readonly #onChange: (taskId: string) => void;
 
   constructor(state: MemoryState, onChange: (taskId: string) => void = () => undefined) {
@@ -32,7 +20,7 @@ export class MemoryQuestions implements Questions {
   }
 
   async add({ id, accountId, to, remindMs, deadlineMs }: NewQuestion): Promise<void> {
-    if (this.#questions.some((question) => question.id === id)) return;
+    if (this.#state.questions.some((question) => question.id === id)) return;
     const address = parseJid(to);
     if (address?.kind !== 'phone' && address?.kind !== 'lid') throw new TypeError('not a person');
     const chat = chatOf(
@@ -44,7 +32,7 @@ export class MemoryQuestions implements Questions {
       to,
     );
     const nowMs = this.#state.now();
-    this.#questions.push({
+    this.#state.questions.push({
       id,
       chatId: chat.id,
       state: 'waiting',
@@ -58,9 +46,9 @@ export class MemoryQuestions implements Questions {
   async open(id: string): Promise<QuestionState> {
     const question = this.#find(id);
     if (!question) return 'closed';
-    const before = this.#questions.slice(0, this.#questions.indexOf(question));
+    const before = this.#state.questions.slice(0, this.#state.questions.indexOf(question));
     const isBlocked =
-      this.#questions.some(({ chatId, state }) => chatId === question.chatId && state === 'open') ||
+      this.#state.questions.some(({ chatId, state }) => chatId === question.chatId && state === 'open') ||
       before.some(({ chatId, state }) => chatId === question.chatId && state === 'waiting');
     if (question.state !== 'waiting' || isBlocked) return question.state;
     question.state = 'open';
@@ -86,9 +74,9 @@ export class MemoryQuestions implements Questions {
   }
 
   async answer(chatId: ChatId, messageId: string): Promise<string | undefined> {
-    const known = this.#questions.find((question) => question.messageId === messageId);
+    const known = this.#state.questions.find((question) => question.messageId === messageId);
     if (known) return known.id;
-    const question = this.#questions.find(
+    const question = this.#state.questions.find(
       (candidate) => String(candidate.chatId) === chatId && candidate.state === 'open',
     );
     const message = this.#state.messages.get(Number(messageId));
@@ -102,7 +90,7 @@ export class MemoryQuestions implements Questions {
   }
 
   async chats(): Promise<ChatId[]> {
-    const ids = this.#questions
+    const ids = this.#state.questions
       .filter(
         ({ state, messageId }) =>
           state === 'open' ||
@@ -113,6 +101,6 @@ export class MemoryQuestions implements Questions {
   }
 
   #find(id: string): MemoryQuestion | undefined {
-    return this.#questions.find((question) => question.id === id);
+    return this.#state.questions.find((question) => question.id === id);
   }
 }
