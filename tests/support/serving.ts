@@ -1,6 +1,7 @@
 import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import type { AgentResponse, Route } from '../../router/src/core/models.ts';
+import type { Clock } from '../../router/src/core/ports/clock.ts';
 import type { ServedRequest } from '../../router/src/core/ports/served-tasks.ts';
 import { type ServeTaskDeps, serveTask } from '../../router/src/core/served-tasks/serve-task.ts';
 import { TaskFeed } from '../../router/src/core/served-tasks/task-feed.ts';
@@ -16,12 +17,15 @@ import { quietLog } from './quiet-log.ts';
 
 /** What a test decides about the agent behind a route. */
 export interface ServingOptions {
+  /** Default: a clock that stands still. */
+  clock?: Clock;
   agent?(text: string, signal: AbortSignal | undefined, isRepeat: boolean): Promise<AgentResponse>;
 }
 
 /** Everything that does served tasks, in memory, on a clock that the test moves. */
-export function serving({ agent }: ServingOptions = {}) {
-  const clock = new FakeClock();
+export function serving({ agent, clock: given }: ServingOptions = {}) {
+  const fakeClock = new FakeClock();
+  const clock = given ?? fakeClock;
   const state = new MemoryState(() => clock.now());
   const bus = new NodeBus('n1', () => ({ publish: () => undefined }));
   const servedTasks = new MemoryServedTasks(
@@ -71,5 +75,18 @@ export function serving({ agent }: ServingOptions = {}) {
   const start = (taskId: string, steps = new DirectSteps()) => serveTask(deps, steps, { taskId });
   /** Texts to send, oldest first. */
   const sent = () => [...state.outbox.values()].map(({ text }) => text);
-  return { clock, state, bus, servedTasks, questions, outbox, routes, feed, deps, open, start, sent };
+  return {
+    clock: fakeClock,
+    state,
+    bus,
+    servedTasks,
+    questions,
+    outbox,
+    routes,
+    feed,
+    deps,
+    open,
+    start,
+    sent,
+  };
 }
