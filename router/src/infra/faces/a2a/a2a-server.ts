@@ -41,27 +41,11 @@ function callerOf(request: Request): A2aCaller {
 /** A cross-site form could send another type. */
 const refuseOtherThanJson: RequestHandler = (request, _response, next) => {
   const type = request.get('content-type');
-  const hasBody = request.method === 'POST' || request.method === 'PUT';
-  if (
-    !hasBody ||
-    (type === undefined
-      ? request.get('content-length') === '0'
-      : /^application\/(a2a\+)?json *(;|$)/i.test(type))
-  ) {
-    return next();
-  }
-  if (
-    type === undefined &&
-    request.get('transfer-encoding') === undefined &&
-    request.get('content-length') === undefined
-  ) {
-    return next();
-  }
-  throw new HttpProblem(
-    415,
-    'UNSUPPORTED_MEDIA_TYPE',
-    'The body must be JSON: send Content-Type: application/json.',
-  );
+  const hasBody =
+    Number(request.get('content-length') ?? 0) > 0 || request.get('transfer-encoding') !== undefined;
+  if (type === undefined ? !hasBody : /^application\/(a2a\+)?json *(;|$)/i.test(type)) return next();
+  const sentence = 'The body must be JSON: send Content-Type: application/json.';
+  throw new HttpProblem(415, 'UNSUPPORTED_MEDIA_TYPE', sentence);
 };
 
 function cardHandler({ needsKey }: A2aHandlerDeps): RequestHandler {
