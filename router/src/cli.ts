@@ -123,7 +123,7 @@ function inputOf(url: string, { kind: _, json: _json, ...values }: Values): Tool
   return { url, options, timeoutMs, transport: new AgentTransport(new Egress('any')), clock: holdingClock };
 }
 
-/** The kind that `--kind` names, else the only one that has the given options, else the one whose agent answers at the URL. */
+/** The kind that `--kind` names, else the only one that has the given options, else the first one that recognizes the agent at the URL. */
 async function kindOf(input: ToolInput, named: string | boolean | undefined): Promise<KindWithTools> {
   if (named !== undefined) {
     const kind = kinds.find(({ name }) => name === named);
@@ -138,7 +138,10 @@ async function kindOf(input: ToolInput, named: string | boolean | undefined): Pr
   const [kind, ...others] = fitting;
   if (kind && others.length === 0) return kind;
   if (!kind) throw new ToolUsageError('these options belong to agents of different kinds; see --help');
-  for (const candidate of fitting) if (await candidate.tools.detect(input)) return candidate;
+  // Together: an address that does not answer takes one time limit, not one for each kind.
+  const detected = await Promise.all(fitting.map(({ tools }) => tools.detect(input)));
+  const found = fitting.find((_, index) => detected[index]);
+  if (found) return found;
   throw new ToolkitError(
     `No agent answers at ${input.url}. Start it, or name its kind with --kind ${kindNames}.`,
   );

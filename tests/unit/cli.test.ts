@@ -88,7 +88,9 @@ describe('wa2ai agent', () => {
     const { url } = await anAdkServer();
     expect(await wa2ai('agent', 'inspect', url)).toEqual({
       code: 0,
-      output: `${url}\nlist-apps  status 200\nagents     greeter\n`,
+      output: expect.stringMatching(
+        /^http\S+\nkind +adk\nanswer +status 200, \d+ ms\ncapabilities +agent greeter\n/,
+      ),
       errors: '',
     });
   });
@@ -101,7 +103,7 @@ describe('wa2ai agent', () => {
   it('writes the report as JSON on request', async () => {
     const { url } = await anAdkServer();
     const { output } = await wa2ai('agent', 'inspect', url, '--json');
-    expect(JSON.parse(output)).toEqual({ isReachable: true, server: url, status: 200, apps: ['greeter'] });
+    expect(JSON.parse(output)).toMatchObject({ kind: 'adk', url, isReachable: true, apps: ['greeter'] });
   });
 
   it('ends with 1 when the agent fails a check', async () => {
