@@ -9,6 +9,7 @@ import type { ChatClaim, Inbox, Stored } from '../../router/src/core/ports/inbox
 import type { MessageLog } from '../../router/src/core/ports/message-log.ts';
 import type { Outbox } from '../../router/src/core/ports/outbox.ts';
 import type { RemoteTasks } from '../../router/src/core/ports/remote-tasks.ts';
+import type { ReplyTokens } from '../../router/src/core/ports/reply-tokens.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import type { NewReply, TurnResult } from '../../router/src/core/turns/turn.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
@@ -19,6 +20,7 @@ import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-in
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { PostgresRemoteTasks } from '../../router/src/infra/storage/stores/postgres-remote-tasks.ts';
+import { PostgresReplyTokens } from '../../router/src/infra/storage/stores/postgres-reply-tokens.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { MemoryChatHistory } from '../doubles/memory-chat-history.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
@@ -26,6 +28,7 @@ import { MemoryInbox } from '../doubles/memory-inbox.ts';
 import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
 import { MemoryRemoteTasks } from '../doubles/memory-remote-tasks.ts';
+import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -38,6 +41,8 @@ export interface Stores {
   log: MessageLog;
   deadLetters: DeadLetters;
   history: ChatHistory;
+  /** Reply tokens that are valid for so long. */
+  replyTokens(validMs?: number): ReplyTokens;
   remoteTasks: RemoteTasks;
   /** A valid lease of the account. */
   leaseOf(accountId: string): Promise<Lease>;
@@ -62,6 +67,7 @@ export const ADAPTERS: Adapter[] = [
         log: new MemoryMessageLog(state),
         deadLetters: new MemoryDeadLetters(state),
         history: new MemoryChatHistory(state),
+        replyTokens: (validMs) => new MemoryReplyTokens(state, validMs),
         remoteTasks: new MemoryRemoteTasks(state),
         leaseOf: async (accountId) => ({ accountId, owner: NODE, epoch: 1n }),
         close: async () => undefined,
@@ -80,6 +86,7 @@ export const ADAPTERS: Adapter[] = [
         log: new PostgresMessageLog(postgres),
         deadLetters: new PostgresDeadLetters(postgres),
         history: new PostgresChatHistory(postgres),
+        replyTokens: (validMs) => new PostgresReplyTokens(postgres, validMs),
         remoteTasks: new PostgresRemoteTasks(postgres),
         async leaseOf(accountId) {
           await new PostgresAccountStore(postgres).save(accountId, { state: 'starting' });
@@ -135,6 +142,7 @@ export function describeStores(
         get history() {
           return current().history;
         },
+        replyTokens: (validMs) => current().replyTokens(validMs),
         get remoteTasks() {
           return current().remoteTasks;
         },

@@ -286,14 +286,14 @@ export function queuedReplyOf(reply: MemoryReply): QueuedReply {
   };
 }
 
-/** Adds a reply of a message to the outbox. */
+/** Stores a reply to a message as `queued`. */
 export function queueReply(
   state: MemoryState,
   message: MemoryMessage,
   reply: TurnResult['replies'][number],
-): void {
+): MemoryReply {
   const id = String(state.nextId());
-  state.outbox.set(id, {
+  const row: MemoryReply = {
     id,
     accountId: message.accountId,
     chatId: String(message.chatId),
@@ -306,7 +306,9 @@ export function queueReply(
     state: 'queued',
     attempts: 0,
     queuedAt: state.time(),
-  });
+  };
+  state.outbox.set(id, row);
+  return row;
 }
 
 /** A message id belongs to its sender; where no sender is known, the id alone counts. */

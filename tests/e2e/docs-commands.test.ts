@@ -39,6 +39,11 @@ const PROGRAMS = [
     ready: /listens on port \d/,
   },
   {
+    code: 'PORT=8090 WEBHOOK_SECRET=a-secret-key node examples/webhook-agent/agent.js',
+    as: 'PORT=0 WEBHOOK_SECRET=a-secret-key node examples/webhook-agent/agent.js',
+    ready: /listens on port \d/,
+  },
+  {
     code: 'node tests/fixtures/abi-mock-agent.js 8080',
     as: 'node tests/fixtures/abi-mock-agent.js 0',
     ready: /listening on http/,
@@ -58,6 +63,8 @@ const NOT_HERE: Record<string, string> = {
     'it downloads every package; the image, which tests/docker runs, is built in the same way',
   'git pull && npm start': 'there is no newer version to get',
   'adk api_server --port 8000': "it is Google's program",
+  'npm run -s wa2ai -- agent inspect http://localhost:3000':
+    'tests/contracts/agent-kinds.test.ts inspects an agent of the NPC Engine',
 };
 
 /** The first command of a block, without a comment. */
@@ -83,7 +90,8 @@ beforeAll(async () => {
   closers.push(() => adk.stop());
   const abi = await startAbiMockAgent();
   closers.push(() => abi.close());
-  const example = await startExample();
+  const example = await startExample('examples/abi-agent/server.js');
+  const webhook = await startExample('examples/webhook-agent/agent.js', { WEBHOOK_SECRET: 'a-secret-key' });
   const model = await startOpenAiServer({ models: ['llama3.2'] });
   closers.push(() => model.close());
   places = [
@@ -92,6 +100,7 @@ beforeAll(async () => {
     [/localhost:8080/g, hostOf(abi.url)],
     [/localhost:8081/g, hostOf(example)],
     [/localhost:11434/g, hostOf(model.url)],
+    [/localhost:8090/g, hostOf(webhook)],
   ];
 });
 
@@ -101,11 +110,11 @@ afterAll(async () => {
 
 const hostOf = (url: string) => new URL(url).host;
 
-/** Starts the example agent as documented, on a free port. */
-async function startExample(): Promise<string> {
-  const child = spawn(process.execPath, ['examples/abi-agent/server.js'], {
+/** Starts an example agent as documented, on a free port. */
+async function startExample(file: string, env: Record<string, string> = {}): Promise<string> {
+  const child = spawn(process.execPath, [file], {
     cwd: repositoryRoot,
-    env: { ...process.env, PORT: '0' },
+    env: { ...process.env, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   closers.push(async () => {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envSchema } from '../../router/src/config/config.ts';
-import { anchorsOf, documents, readDocument, withoutCode } from '../support/documents.ts';
+import { anchorsOf, codeBlocksOf, documents, readDocument, withoutCode } from '../support/documents.ts';
 import { type HttpApi, pathMatches, startHttpApi } from '../support/http-api.ts';
 import { repositoryRoot } from '../support/repository.ts';
 
@@ -47,6 +47,13 @@ describe('the documentation', () => {
 
   it(`has a README of at most ${MAX_README_LINES} lines`, () => {
     expect(readDocument('README.md').split('\n').length).toBeLessThanOrEqual(MAX_README_LINES);
+  });
+
+  it('shows the example of a webhook as it is', () => {
+    const [shown] = codeBlocksOf(readDocument('docs/webhook-agents.md')).filter(({ info, language }) => {
+      return language === 'js' && !info;
+    });
+    expect(shown?.code.trim()).toBe(readDocument('examples/webhook-agent/agent.js').trim());
   });
 
   it('has small pictures, each of them used', () => {

@@ -191,6 +191,7 @@ export class SimNode {
         download: (reference) => mediaServer.download(process, reference),
         reload: async () => undefined,
       }),
+      replyTokens: { issue: async () => 'token' },
       history: { pastTurns: async () => [] },
       policies: [],
       policy: {

@@ -46,6 +46,7 @@ export function answerDeps({ inbox, clock, stopping, agent, failure }: Answering
     policies: [],
     mintId: () => `WA${++replies}`,
     media: { load: () => Promise.reject(new Error('the test has no files')) },
+    replyTokens: { issue: async () => 'token' },
     history: { pastTurns: async () => [] },
     accounts: { delivery: () => undefined },
     bus: { publish: () => undefined },

@@ -18,10 +18,13 @@ import type {
 } from '../../router/src/core/ports/message-log.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import { type ExplainInput, explainRoute } from '../../router/src/core/routing/explain-route.ts';
+import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
+import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
+import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
 import { newKey } from '../../router/src/infra/faces/access/key-text.ts';
 import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../../router/src/infra/faces/pages/pages.ts';
@@ -31,9 +34,11 @@ import { problemSchema, rateLimitSchema } from '../../router/src/infra/faces/res
 import { type RestApiDeps, restApi } from '../../router/src/infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/faces/rest/server.ts';
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
+import { MemoryAuditLog } from '../doubles/memory-audit-log.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
 import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
+import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
 import { recordingLog } from './quiet-log.ts';
@@ -198,6 +203,8 @@ export interface HttpApi {
   served: ChatClaim[];
   /** Contents of the in-memory inbox, outbox and dead letters. */
   state: MemoryState;
+  /** Reply tokens of the messages in the inbox. */
+  replyTokens: MemoryReplyTokens;
   log: ReturnType<typeof recordingLog>;
   /** Every endpoint of the API and the pages, beside /openapi.json. */
   endpoints: Endpoint[];
@@ -209,6 +216,8 @@ export interface HttpApi {
   /** Wall time of the server, set by the test. */
   clock: { nowMs: number };
   keys: MemoryApiKeyStore;
+  auditLog: MemoryAuditLog;
+  recorder: AuditRecorder;
   /** Creates a key. @returns its text */
   addKey(given: Partial<NewApiKey> & Pick<NewApiKey, 'scopes'>): Promise<string>;
   /** The other channelIds of a person, by channelId. */
@@ -262,6 +271,7 @@ export async function startHttpApi(
     workers: { nodeForNextChat: () => 'n1', serve: (claim: ChatClaim) => void served.push(claim) },
     deliver: (reply: QueuedReply) => sent.push(reply.message),
   };
+  const replyTokens = new MemoryReplyTokens(state);
   const view: ClusterView = { nodes: [], accounts: [] };
   const config = {
     host: '127.0.0.1',
@@ -270,6 +280,8 @@ export async function startHttpApi(
     environment: 'lab' as const,
     apiKey: options.apiKey,
   };
+  const auditLog = new MemoryAuditLog();
+  const recorder = new AuditRecorder({ auditLog, clock: systemClock, log });
   const access = new Access({
     adminKey: options.apiKey,
     keys,
@@ -284,6 +296,7 @@ export async function startHttpApi(
     config,
     access,
     keys,
+    auditLog,
     aliasesOf,
     agentKinds: options.agentKinds ?? agentKinds,
     routeProbe: options.routeProbe ?? { refusedAddresses: () => [], findings: async () => [] },
@@ -302,6 +315,15 @@ export async function startHttpApi(
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
     deadLetters: replayDeps.deadLetters,
+    replyTokens,
+    answerLater: (token, answer) => {
+      const { deliver } = replayDeps;
+      return answerLater(
+        { tokens: replyTokens, mintId: () => `3EB0${sent.length}`, deliver, log },
+        token,
+        answer,
+      );
+    },
     deleteAccount: (accountId) => accounts.delete(accountId),
     storage: {
       check: async () => {
@@ -314,6 +336,7 @@ export async function startHttpApi(
     config,
     access,
     limiter: new MemoryRateLimiter(() => clock.nowMs),
+    recorder,
     log,
     now: deps.now,
     endpoints,
@@ -328,6 +351,7 @@ export async function startHttpApi(
     sent,
     served,
     state,
+    replyTokens,
     log,
     endpoints,
     deps,
@@ -335,6 +359,8 @@ export async function startHttpApi(
     view,
     clock,
     keys,
+    auditLog,
+    recorder,
     aliases,
     waits,
     addKey: async (given) => {
@@ -344,7 +370,10 @@ export async function startHttpApi(
       return text;
     },
     database,
-    close: () => server.close(),
+    close: async () => {
+      await server.close();
+      await recorder.stop();
+    },
     call: async (method, path, body, headers = {}) => {
       const response = await fetch(server.url + path, {
         method,

@@ -23,6 +23,7 @@ export const PAGES_WITH_TABLES = [
   'docs/npc-agents.md',
   'docs/a2a-agents.md',
   'docs/openai-agents.md',
+  'docs/webhook-agents.md',
 ];
 
 /**

@@ -24,6 +24,7 @@ import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postg
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
+import { PostgresReplyTokens } from '../../router/src/infra/storage/stores/postgres-reply-tokens.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import type { TestDatabase } from './database.ts';
@@ -112,6 +113,7 @@ export class TestRouter {
           },
         },
         history: new PostgresChatHistory(postgres),
+        replyTokens: new PostgresReplyTokens(postgres),
         policies: chatPolicies({
           history: new PostgresChatHistory(postgres),
           autoReplyLoop: options.loop ?? { turns: 0, replyMs: 0 },

@@ -5,11 +5,13 @@ import { replayDeadLetter, replayDeadLetters } from '../core/delivery/replay-dea
 import { sendMessage } from '../core/delivery/send-message.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
+import { answerLater } from '../core/turns/answer-later.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
 import { RouteProbe } from '../infra/agents/route-probe.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { Access } from '../infra/faces/access/access.ts';
+import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
@@ -17,6 +19,7 @@ import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts
 import { CachedApiKeyStore } from '../infra/storage/stores/cached-api-key-store.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresApiKeyStore } from '../infra/storage/stores/postgres-api-key-store.ts';
+import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
@@ -33,10 +36,12 @@ export async function openApi(
   log: Logger,
 ): Promise<Part<{ url: string }>> {
   const { postgres, nodeId, storage, bus, accounts, replay, tasks } = parts;
-  const { routes, matcher, agents, transport, messageLog, metrics, mintId } = parts;
+  const { routes, matcher, agents, transport, messageLog, metrics, replyTokens, mintId } = parts;
   const outbox = new PostgresOutbox(postgres);
   const httpLog = log.child({ mod: 'http' });
   const keys = new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock);
+  const auditLog = new PostgresAuditLog(postgres);
+  const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: httpLog });
   const access = new Access({ adminKey: config.apiKey, keys, clock: systemClock, log: httpLog });
   const aliases: AliasesOf = (accountId, channelId) => aliasesOf(postgres, accountId, channelId);
   const explainDeps: ExplainDeps = {
@@ -52,6 +57,7 @@ export async function openApi(
     log: httpLog,
     access,
     keys,
+    auditLog,
     now: () => systemClock.now(),
     routes,
     agentKinds,
@@ -63,6 +69,13 @@ export async function openApi(
     metrics,
     explain: (input) => explainRoute(explainDeps, input),
     sendMessage: (input) => sendMessage({ outbox, mintId, deliver: replay.deliver }, input),
+    replyTokens,
+    answerLater: (token, answer) =>
+      answerLater(
+        { tokens: replyTokens, mintId, deliver: replay.deliver, log: log.child({ mod: 'turns' }) },
+        token,
+        answer,
+      ),
     replayDeadLetter: (id) => replayDeadLetter(replay, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replay, filter, limit),
     storage,
@@ -75,9 +88,14 @@ export async function openApi(
     config,
     access,
     limiter: new PostgresRateLimiter(postgres),
+    recorder,
     log: httpLog,
     // One line per face.
     endpoints: [...pages(faces), ...restApi(faces), ...docsPages()],
   });
-  return { parts: { url: server.url }, start: async () => undefined, stop: () => server.close() };
+  const stop = async () => {
+    await server.close();
+    await recorder.stop();
+  };
+  return { parts: { url: server.url }, start: async () => undefined, stop };
 }

@@ -6,6 +6,7 @@ import { chatPolicies } from '../core/policies/policies.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { MessageLog } from '../core/ports/message-log.ts';
 import type { RemoteTasks } from '../core/ports/remote-tasks.ts';
+import type { ReplyTokens } from '../core/ports/reply-tokens.ts';
 import type { RouteStore } from '../core/ports/route-store.ts';
 import type { TextMatcher } from '../core/ports/text-matcher.ts';
 import { backoffMs } from '../core/retry.ts';
@@ -24,6 +25,7 @@ import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-histo
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
 import { PostgresRemoteTasks } from '../infra/storage/stores/postgres-remote-tasks.ts';
+import { PostgresReplyTokens } from '../infra/storage/stores/postgres-reply-tokens.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
@@ -43,6 +45,7 @@ export interface TurnParts {
   matcher: TextMatcher;
   messageLog: MessageLog;
   metrics: Metrics;
+  replyTokens: ReplyTokens;
   /** Tasks of agents that outlive their turns. */
   remoteTasks: RemoteTasks;
   startedTasks: StartedTasks;
@@ -82,6 +85,7 @@ export function createTurns(
     reload: async (accountId, reference) => registry.provider(accountId)?.reloadMedia(reference),
   });
   const history = new PostgresChatHistory(postgres);
+  const replyTokens = new PostgresReplyTokens(postgres);
   const circuits = new CircuitBreakers((endpoint) => {
     metrics.observeCircuitOpened();
     log.warn({ endpoint }, 'circuit of an agent endpoint opened');
@@ -103,6 +107,7 @@ export function createTurns(
       agents: faults.agents(agents),
       media,
       history,
+      replyTokens,
       policies: chatPolicies({
         history,
         autoReplyLoop: { turns: config.loopTurns, replyMs: config.loopReplyMs },
@@ -139,6 +144,7 @@ export function createTurns(
       matcher,
       messageLog,
       metrics,
+      replyTokens,
       remoteTasks,
       startedTasks,
       mintId,

@@ -54,6 +54,12 @@ export interface AttemptOptions {
    * @throws {StorageUnavailableError}
    */
   loadHistory?(limits: HistoryLimits): Promise<PastTurn[]>;
+  /**
+   * A secret by which the agent can answer the message later (`POST /api/replies/{token}`), made when this is called first.
+   * Absent: it cannot.
+   * @throws {StorageUnavailableError}
+   */
+  replyToken?(): Promise<string>;
   /** Log of the turn, whose lines carry the message and the chat. Absent: the client's own. */
   log?: Logger;
 }

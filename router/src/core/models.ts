@@ -173,6 +173,8 @@ export interface Route {
 export interface AgentResponse {
   success: boolean;
   response?: string;
+  /** The agent answers later, by the reply token that it received. */
+  isLater?: true;
   /** Sent one after the other; the response is the caption of the first one that can have one. */
   files?: ReplyFile[];
   metadata?: Record<string, unknown>;

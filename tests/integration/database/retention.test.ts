@@ -10,6 +10,7 @@ import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postg
 import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { PostgresRemoteTasks } from '../../../router/src/infra/storage/stores/postgres-remote-tasks.ts';
+import { PostgresReplyTokens } from '../../../router/src/infra/storage/stores/postgres-reply-tokens.ts';
 import { Retention } from '../../../router/src/infra/storage/upkeep/retention.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, NODE } from '../../contracts/adapters.ts';
 import { countRows, createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -24,6 +25,7 @@ const limits: RetentionDays = {
   workflows: 1,
   journal: 7,
   oldKeys: 30,
+  audit: 10,
 };
 
 let database: TestDatabase;
@@ -90,6 +92,19 @@ async function answeredMessage(state: 'acked' | 'sent' = 'acked') {
 }
 
 describe('retention', () => {
+  it('removes reply tokens that expired more than a week ago, and keeps the others', async () => {
+    const day = 86_400_000;
+    const { messageId } = await answeredMessage('sent');
+    await postgres.execute(sql`UPDATE message SET reason = 'agent-later' WHERE id = ${messageId}::bigint`);
+    const issue = (validMs: number) => new PostgresReplyTokens(postgres, validMs).issue(messageId);
+    const [gone, expired, valid] = [await issue(-7 * day - 60_000), await issue(-6 * day), await issue(day)];
+    await runIn(0);
+    const tokens = new PostgresReplyTokens(postgres);
+    expect(await tokens.stateOf(gone)).toBe('unknown');
+    expect(await tokens.stateOf(expired)).toBe('expired');
+    expect(await tokens.stateOf(valid)).toBe('valid');
+  });
+
   it('removes nodes that ended an hour ago without leaving', async () => {
     for (const [id, minutes] of Object.entries({ 'gone-long': 61, 'gone-now': 59 })) {
       await postgres.execute(sql`

@@ -7,6 +7,7 @@ import type { ChatPolicy, PolicyStop } from '../policies/policy.ts';
 import type { ChatHistory } from '../ports/chat-history.ts';
 import type { ChatClaim, Inbox } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
+import type { ReplyTokens } from '../ports/reply-tokens.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { TextMatcher } from '../ports/text-matcher.ts';
 import { storageRetryMs } from '../retry.ts';
@@ -24,6 +25,7 @@ export interface AnswerDeps extends AskRouteDeps, DeliverRepliesDeps {
   environment: Environment;
   media: MediaSource;
   history: Pick<ChatHistory, 'pastTurns'>;
+  replyTokens: Pick<ReplyTokens, 'issue'>;
   /** In the order of their evaluation. */
   policies: readonly ChatPolicy[];
   /** A new WhatsApp id for a reply. */
@@ -193,7 +195,7 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
 
   const isAgain = isRepeat || (turn.earlierAttempts ?? 0) > 0;
   const answer = await duringAll(deps.policies, turn, () =>
-    askRoute({ ...deps, ...mediaOf(deps, turn), ...historyOf(deps, turn) }, route, turn, isAgain),
+    askRoute({ ...deps, ...offersOf(deps, turn) }, route, turn, isAgain),
   );
   const common = {
     routeId: answer.routeId,
@@ -213,6 +215,7 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
     return { ...common, state: 'answered', reason: 'fallback-text', error: answer.error.message, replies };
   }
   const replies = repliesOf(answer.response).map((reply) => ({ ...addressOf(deps, turn), ...reply }));
+  if (answer.response.isLater) return { ...common, state: 'answered', reason: 'agent-later', replies };
   if (answer.response.task) return { ...common, state: 'answered', reason: TASK_STARTED, replies };
   if (replies.length === 0) return { ...common, state: 'answered', reason: 'agent-empty', replies };
   return { ...common, state: 'answered', replies };
@@ -232,23 +235,28 @@ async function takesFile(deps: AnswerDeps, route: Route, { message }: PendingTur
   return (await deps.agents.clientFor(route).takesFile?.(message, route.agentEndpoint)) ?? false;
 }
 
-/** Loads the message's file when it is first needed; again only when that failed. */
-function mediaOf({ media, stopping }: AnswerDeps, turn: PendingTurn): { loadMedia?(): Promise<Uint8Array> } {
-  if (!turn.message.media) return {};
-  let loading: Promise<Uint8Array> | undefined;
+/** What an agent's client may ask for besides the message; nothing is read before. */
+function offersOf(
+  { media, history, replyTokens, stopping }: AnswerDeps,
+  turn: PendingTurn,
+): Pick<AskRouteDeps, 'loadMedia' | 'loadHistory' | 'replyToken'> {
   return {
-    loadMedia: () => {
-      loading ??= media.load(turn, stopping).catch((error: unknown) => {
-        loading = undefined;
-        throw error;
-      });
-      return loading;
-    },
+    ...(turn.message.media && { loadMedia: once(() => media.load(turn, stopping)) }),
+    loadHistory: (limits) => loadHistory(history, turn, limits),
+    replyToken: once(() => replyTokens.issue(turn.messageId)),
   };
 }
 
-function historyOf({ history }: AnswerDeps, turn: PendingTurn): Pick<AskRouteDeps, 'loadHistory'> {
-  return { loadHistory: (limits) => loadHistory(history, turn, limits) };
+/** Does the work when it is first asked for; again only when that failed. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let working: Promise<T> | undefined;
+  return () => {
+    working ??= work().catch((error: unknown) => {
+      working = undefined;
+      throw error;
+    });
+    return working;
+  };
 }
 
 async function firstStop({ policies, log }: AnswerDeps, turn: PendingTurn): Promise<PolicyStop | undefined> {

@@ -69,6 +69,8 @@ export interface AskDeps {
   loadMedia?: AttemptOptions['loadMedia'];
   /** The conversation before the message. */
   loadHistory?: AttemptOptions['loadHistory'];
+  /** A secret by which the agent can answer later. */
+  replyToken?: AttemptOptions['replyToken'];
   /** What the agent's client may store. */
   store?: AttemptOptions['store'];
   /** Absent: earlier failures of the endpoint do not matter. */
@@ -209,7 +211,7 @@ async function attemptOnce(
   made: number,
   options: AttemptOptions,
 ): Promise<{ response: AgentResponse } | { error: Wa2aiError }> {
-  const { loadMedia, loadHistory, store, stopping } = deps;
+  const { loadMedia, loadHistory, replyToken, store, stopping } = deps;
   try {
     const response = await client.sendMessage(endpoint, message, {
       signal: stopping,
@@ -218,13 +220,14 @@ async function attemptOnce(
       ...options,
       ...(loadMedia && { loadMedia }),
       ...(loadHistory && { loadHistory }),
+      ...(replyToken && { replyToken }),
       ...(store && { store }),
     });
     if (response.success) return { response };
     return { error: new AgentProtocolError('The agent reported a failure without saying which.') };
   } catch (caught) {
     stopping.throwIfAborted();
-    // The attempt was not stored, and so not made; or its file or conversation could not be read.
+    // The attempt was not stored, and so not made; or what it needs from the database could not be read.
     if (caught instanceof StorageUnavailableError) throw caught;
     return { error: asWa2aiError(caught, made) };
   }

@@ -43,6 +43,8 @@ export interface AskRouteDeps {
   loadMedia?: AskDeps['loadMedia'];
   /** The conversation before the message. */
   loadHistory?: AskDeps['loadHistory'];
+  /** A secret by which the agent can answer later. */
+  replyToken?: AskDeps['replyToken'];
 }
 
 /** Limit of all waits together when neither the route nor the service sets a patience. */

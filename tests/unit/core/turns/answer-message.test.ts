@@ -2,7 +2,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { chatHash } from '../../../../router/src/core/chat-hash.ts';
 import type { NodeMessage } from '../../../../router/src/core/cluster/node-bus.ts';
 import type { SendSlot } from '../../../../router/src/core/delivery/send-slot.ts';
-import { StorageUnavailableError, Wa2aiError } from '../../../../router/src/core/errors.ts';
+import {
+  AgentUnavailableError,
+  StorageUnavailableError,
+  Wa2aiError,
+} from '../../../../router/src/core/errors.ts';
 import type { Route } from '../../../../router/src/core/models.ts';
 import { autoReplyLoopPolicy } from '../../../../router/src/core/policies/auto-reply-loop.ts';
 import type { ChatPolicy } from '../../../../router/src/core/policies/policy.ts';
@@ -131,6 +135,7 @@ function deps(): AnswerDeps {
     mintId: () => 'WA',
     media: { load: () => Promise.reject(new Error('not part of this test')) },
     history: { pastTurns: async () => [] },
+    replyTokens: { issue: async () => 'token' },
     accounts: {
       delivery: () => ({ deliver: (rows) => void delivered.push(...rows), openSlot: () => slot }),
     },
@@ -153,6 +158,67 @@ describe('answerMessage', () => {
       ['received', undefined],
     ]);
     expect(delivered).toMatchObject([{ messageId: '2', message: { text: 're text 1', waMessageId: 'WA' } }]);
+  });
+
+  it('reads the conversation and issues a reply token only when the agent asks, the same one for all attempts', async () => {
+    const asked: string[] = [];
+    const offering = {
+      ...deps(),
+      policy: { attempts: 3, backoffMs: () => 0 },
+      history: {
+        pastTurns: async (...given: [string, string, number]) => {
+          asked.push(`history ${given[1]} ${given[2]}`);
+          return [];
+        },
+      },
+      replyTokens: {
+        issue: async (messageId: string) => {
+          asked.push(`token ${messageId}`);
+          return `token-${asked.length}`;
+        },
+      },
+    };
+    await answerMessage(offering, claim);
+    expect(asked).toEqual([]);
+    const tokens: unknown[] = [];
+    offering.agents.clientFor = () => ({
+      sendMessage: async (_endpoint, _message, options) => {
+        tokens.push(await options?.replyToken?.());
+        await options?.loadHistory?.({ turns: 5, maxChars: 100 });
+        await options?.beforeRequest?.();
+        if (tokens.length < 2) throw new AgentUnavailableError('busy');
+        return { success: true, isLater: true };
+      },
+    });
+    const turn = answerMessage(offering, claim);
+    await clock.untilSleeping();
+    await clock.advanceMs(1);
+    await turn;
+    expect(tokens).toEqual(['token-1', 'token-1']);
+    expect(asked).toEqual(['token 3', 'history 3 5', 'history 3 5']);
+    expect(ends()[1]).toEqual(['answered', 'agent-later']);
+  });
+
+  it('issues another reply token when one could not be stored', async () => {
+    const failures: Error[] = [new StorageUnavailableError('gone')];
+    const offering = {
+      ...deps(),
+      replyTokens: {
+        issue: async () => {
+          const failure = failures.pop();
+          if (failure) throw failure;
+          return 'token';
+        },
+      },
+    };
+    offering.agents.clientFor = () => ({
+      sendMessage: async (_endpoint, _message, options) => {
+        const token = await options?.replyToken?.().catch(() => options.replyToken?.());
+        return { success: true, response: `with ${token}` };
+      },
+    });
+    await answerMessage(offering, claim);
+    expect(replies()).toEqual(['with token']);
   });
 
   it('stores the reply as sending when its account can send at once', async () => {

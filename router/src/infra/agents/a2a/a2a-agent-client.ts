@@ -25,6 +25,7 @@ import { withLimit } from '../../../core/time-limit.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { type JsonTemplate, parseJsonTemplate } from '../json-template.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
+import { exchangeError } from '../transport/exchange-error.ts';
 import { redactor } from '../transport/redaction.ts';
 import type { A2aSettings } from './a2a-settings.ts';
 import type { A2aCards } from './card/a2a-cards.ts';
@@ -185,10 +186,10 @@ export class A2aAgentClient implements AgentClient {
       }),
     );
     const { fetched } = found;
-    if (!found.card && fetched && fetched.kind === 'fault' && fetched.fault !== 'too-large') {
-      throw new AgentUnavailableError(`The card of the A2A agent cannot be loaded: ${fetched.detail}.`, {
-        isAway: fetched.fault === 'not-connected',
-      });
+    if (!found.card && fetched?.kind === 'fault') {
+      const aborted = `The A2A agent did not send its card within ${this.#timeoutMs} ms.`;
+      const redact = (written: string) => written;
+      throw exchangeError(fetched, { agent: 'A2A agent', aborted, nowMs: this.#clock.now(), redact });
     }
     const server = a2aServer(endpoint, this.#a2a, found);
     const { text = '', from = '', channelId = '' } = message ?? {};

@@ -12,7 +12,7 @@ export type Fetched =
   | { kind: 'fault'; fault: FaultKind; detail: string; cause?: unknown };
 
 export interface FetchOptions {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH';
   headers: Headers;
   body?: string | Uint8Array;
   signal: AbortSignal;

@@ -11,6 +11,7 @@ export const TAGS = {
   'Dead letters': 'Messages and replies that were given up: read, replay, close.',
   Nodes: 'The processes that share this database.',
   Keys: 'Keys of this API, with scopes and restrictions.',
+  Audit: 'Who called what.',
   Health: 'For monitoring.',
   Documentation: 'The documentation of this version.',
 } as const;
@@ -32,12 +33,18 @@ export interface Endpoint<Body = unknown, Query = unknown> {
    * path.
    */
   scopes: 'public' | readonly [Scope, ...Scope[]];
+  /** A read that programs and pages repeat all the time: the audit log does not have its successful calls. */
+  isPolled?: boolean;
   /** What each parameter of the path is, by name. */
   params?: Record<string, string>;
   /** Absent: a body is ignored. */
   body?: z.ZodType<Body>;
   /** Default: application/json. */
   bodyType?: 'application/x-www-form-urlencoded';
+  /** Largest body, in bytes; default: 1 MB. */
+  maxBodyBytes?: number;
+  /** Refuses a request by the parameters of its path, before its body is read. @throws {HttpProblem} */
+  admit?(params: Record<string, string>): Promise<void>;
   /** A request without a body counts as `{}`. */
   isBodyOptional?: boolean;
   /** Absent: any query is ignored. */

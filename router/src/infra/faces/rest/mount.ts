@@ -7,6 +7,7 @@ import {
   urlencoded,
 } from 'express';
 import type { Caller } from '../../../core/access/caller.ts';
+import type { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
 import { authorize } from './guard.ts';
 import { HttpProblem } from './problem.ts';
@@ -16,25 +17,35 @@ import { validate } from './validate.ts';
 /** Largest body that is read, in bytes: 1 MB. */
 export const MAX_BODY_BYTES = 1_048_576;
 
-const readJson = jsonBody({ limit: MAX_BODY_BYTES, strict: false, type: () => true });
+const jsonReader = (limit: number) => jsonBody({ limit, strict: false, type: () => true });
+const readJson = jsonReader(MAX_BODY_BYTES);
 const readForm = urlencoded({ limit: 10_000, extended: false });
 
 /**
  * A router with the endpoints, matched in their order. A known path with another method is 405, an unknown path 404.
+ * @param audit records the calls; a change is recorded before its response is sent
  * @param guardOf returns the handler that sets the caller, or refuses requests to a path; it runs before the body is read
  */
 export function mount(
   endpoints: readonly Endpoint[],
   guardOf: (path: { isPublic: boolean }) => RequestHandler,
+  audit: Pick<RestAudit, 'record'>,
 ): Router {
   const router = Router({ caseSensitive: true });
   const byPath = new Map<string, Endpoint[]>();
   for (const each of endpoints) byPath.set(each.path, [...(byPath.get(each.path) ?? []), each]);
   for (const [path, definitions] of byPath) {
     const route = router.route(path.replace(/\{(\w+)\}/g, ':$1'));
-    route.all(guardOf({ isPublic: definitions.some(({ scopes }) => scopes === 'public') }));
+    route.all(
+      operationOf(definitions),
+      guardOf({ isPublic: definitions.some(({ scopes }) => scopes === 'public') }),
+    );
     for (const definition of definitions) {
-      route[definition.method](...permissionOf(definition), ...parserOf(definition), handlerOf(definition));
+      route[definition.method](
+        ...permissionOf(definition),
+        ...parserOf(definition),
+        handlerOf(definition, audit),
+      );
     }
     const allowed = definitions.map(({ method }) => method.toUpperCase()).join(', ');
     route.all((_request, response) => {
@@ -52,19 +63,41 @@ function permissionOf({ scopes }: Endpoint): RequestHandler[] {
   return scopes === 'public' ? [] : [authorize(scopes)];
 }
 
-function parserOf({ body, bodyType }: Endpoint): RequestHandler[] {
+function parserOf({ body, bodyType, maxBodyBytes, admit }: Endpoint): RequestHandler[] {
   if (!body) return [];
-  return [bodyType ? readForm : readJson];
+  const admission: RequestHandler = async (request, _response, next) => {
+    await admit?.(request.params as Record<string, string>);
+    next();
+  };
+  const parser = maxBodyBytes === undefined ? readJson : jsonReader(maxBodyBytes);
+  return [...(admit ? [admission] : []), bodyType ? readForm : parser];
 }
 
-function handlerOf(definition: Endpoint): RequestHandler {
+/** Notes the operation and the object of a request before it may be refused, for the audit log. */
+function operationOf(definitions: readonly Endpoint[]): RequestHandler {
+  return (request, response, next) => {
+    const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
+    response.locals.operation = definitions.find((definition) => definition.method === method);
+    response.locals.objectId = request.params.id;
+    next();
+  };
+}
+
+function handlerOf(definition: Endpoint, audit: Pick<RestAudit, 'record'>): RequestHandler {
   return async (request: Request, response: Response) => {
     const body = definition.body && validate(definition.body, bodyOf(definition, request), 'body');
     const query = definition.query && validate(definition.query, { ...request.query }, 'query');
     const params = request.params as Record<string, string>;
     const caller: Caller = response.locals.caller;
-    write(response, await definition.handle({ params, query, body, caller, request }));
+    const result = await definition.handle({ params, query, body, caller, request });
+    await audit.record(request, response, { outcome: outcomeOf(result), object: result.object });
+    write(response, result);
   };
+}
+
+function outcomeOf({ status }: ApiResponse): string {
+  if (status < 400) return 'ok';
+  return status === 401 ? 'UNAUTHORIZED' : `HTTP_${status}`;
 }
 
 function bodyOf(definition: Endpoint, request: Request): unknown {

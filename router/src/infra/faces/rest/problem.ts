@@ -22,6 +22,9 @@ export const PROBLEM_CODES = [
   'NOT_FOUND',
   'NO_QR',
   'RATE_LIMITED',
+  'REPLY_TOKEN_EXPIRED',
+  'REPLY_TOKEN_UNKNOWN',
+  'REPLY_TOKEN_USED',
   'ROUTE_NOT_ALLOWED',
   'SCOPE_MISSING',
   'SEVERAL_ROUTES',
@@ -108,7 +111,7 @@ export interface ProblemResponse {
 
 /** Errors of the body parser and the router by their `type`. */
 const PARSER_PROBLEMS: Record<string, [status: number, code: ProblemCode, sentence: string]> = {
-  'entity.too.large': [413, 'BODY_TOO_LARGE', 'The body must not be larger than 1 MB.'],
+  'entity.too.large': [413, 'BODY_TOO_LARGE', 'The body is too large.'],
   'entity.parse.failed': [400, 'INVALID_JSON', 'The body must be valid JSON.'],
   'encoding.unsupported': [
     415,
@@ -133,10 +136,15 @@ export function problemOf(error: unknown): ProblemResponse {
     if (disposition === 'retry') return { ...problem(503, code, message), headers: { 'retry-after': '5' } };
     return problem(409, code, message);
   }
-  const { status, type } = (typeof error === 'object' && error !== null ? error : {}) as {
+  const { status, type, limit } = (typeof error === 'object' && error !== null ? error : {}) as {
     status?: unknown;
     type?: unknown;
+    limit?: unknown;
   };
+  if (type === 'entity.too.large' && typeof limit === 'number') {
+    const megabytes = Math.floor(limit / 1_048_576);
+    return problem(413, 'BODY_TOO_LARGE', `The body must not be larger than ${megabytes} MB.`);
+  }
   const known = typeof type === 'string' ? PARSER_PROBLEMS[type] : undefined;
   if (known) return problem(...known);
   if (typeof status === 'number' && status >= 400 && status < 500) {

@@ -3,12 +3,14 @@ import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { metricsApi } from './metrics/metrics-api.ts';
 import { type AccountsApiDeps, accountsApi } from './resources/accounts-api.ts';
+import { type AuditApiDeps, auditApi } from './resources/audit-api.ts';
 import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
 import { type KeysApiDeps, keysApi } from './resources/keys-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
+import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 
 export interface RestApiDeps
@@ -18,7 +20,9 @@ export interface RestApiDeps
     HealthApiDeps,
     ExplainApiDeps,
     KeysApiDeps,
+    AuditApiDeps,
     NodesApiDeps,
+    RepliesApiDeps,
     RoutesApiDeps {
   config: Pick<Config, 'accountId' | 'environment'>;
   metrics: Metrics;
@@ -33,8 +37,10 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...accountsApi(deps),
     ...nodesApi(deps),
     ...messagesApi(deps),
+    ...repliesApi(deps),
     ...deadLettersApi(deps),
     ...keysApi(deps),
+    ...auditApi(deps),
     ...healthApi(deps),
     ...metricsApi(deps),
   ];

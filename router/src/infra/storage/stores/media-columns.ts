@@ -1,6 +1,7 @@
 import { cleanText } from '../../../core/clean-text.ts';
 import type { InboundMedia } from '../../../core/messages/inbound-message.ts';
 import type { MediaInfo, ReplyMedia } from '../../../core/models.ts';
+import type { LateReply } from '../../../core/ports/reply-tokens.ts';
 import type { NewReply } from '../../../core/turns/turn.ts';
 
 /** The columns of a message's file. */
@@ -12,8 +13,8 @@ export function mediaColumns(
   return { info, reference: cleanText(reference) };
 }
 
-/** The files of a turn's replies for `inbox_finish_turn`: null for replies of text, or altogether when none has one. */
-export function filesJson(replies: readonly NewReply[]): string | null {
+/** The files of replies for `inbox_finish_turn` and `reply_later`: null for replies of text, or altogether when none has one. */
+export function filesJson(replies: ReadonlyArray<NewReply | LateReply>): string | null {
   if (replies.every(({ media }) => !media)) return null;
   return JSON.stringify(
     replies.map(({ media, file }) => {

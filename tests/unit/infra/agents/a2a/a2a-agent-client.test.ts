@@ -270,7 +270,7 @@ describe('A2aAgentClient', () => {
 
   it('ends after the time limit', async () => {
     const agent = await a2aDouble({ misbehave: ({ path }) => path.startsWith('/a2a') });
-    const client = a2aClient({ timeoutMs: 200, waitMs: 100 });
+    const client = a2aClient({ timeoutMs: 2_000, waitMs: 100 });
     expect(await errorOf(client.sendMessage(agent.url, npcMessage('hi')))).toMatchObject({
       code: 'AGENT_TIMEOUT',
     });

@@ -15,6 +15,7 @@ const PUBLIC = [
   'getReadiness',
   'login',
   'logout',
+  'replyLater',
   'showDocumentation',
   'showDocumentationPicture',
   'showOverview',

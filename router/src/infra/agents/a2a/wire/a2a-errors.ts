@@ -32,15 +32,15 @@ export function a2aError(error: unknown, context: A2aErrorContext): Wa2aiError {
     return exchangeError(failure, { agent: 'A2A agent', aborted, nowMs, redact });
   }
   const reason = redact(errorText(error instanceof Error ? error.message : String(error)));
-  if (isProtocolError(error)) {
-    return new AgentProtocolError(`The A2A agent answered with an error: ${reason}`, {
-      code: 'AGENT_REPORTED_ERROR',
-    });
-  }
   if (isBroken(error)) {
     return new AgentUnavailableError(`The connection to the A2A agent was lost: ${reason}`, {
       cause: error,
       mayHaveRun: true,
+    });
+  }
+  if (isProtocolError(error)) {
+    return new AgentProtocolError(`The A2A agent answered with an error: ${reason}`, {
+      code: 'AGENT_REPORTED_ERROR',
     });
   }
   return new AgentProtocolError(`The A2A agent answered with something that is not A2A: ${reason}`);
@@ -59,9 +59,10 @@ function isProtocolError(error: unknown): boolean {
   });
 }
 
-/** Whether the connection ended in the middle of an answer. */
+/** Whether the connection ended in the middle of an answer: the platform's error is the cause of the client's. */
 function isBroken(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const cause = error.cause instanceof Error ? error.cause : error;
-  return /terminated|socket|ECONNRESET|other side closed|aborted/i.test(`${error.message} ${cause.message}`);
+  for (let one = error; one instanceof Error; one = one.cause) {
+    if ('code' in one && /^(?:UND_ERR_|ECONN|EPIPE)/.test(String(one.code))) return true;
+  }
+  return false;
 }

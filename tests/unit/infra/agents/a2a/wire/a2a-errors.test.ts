@@ -27,7 +27,16 @@ describe('a2aError', () => {
     ['a busy agent, whatever it says', reported, answer(429), false, 'AGENT_UNAVAILABLE', 'retry'],
     ['a wrong key', reported, answer(401), false, 'AGENT_ACCESS_DENIED', 'dead'],
     ['a status', new Error('x'), answer(500), false, 'AGENT_PROTOCOL', 'dead'],
-    ['a lost connection', new TypeError('terminated'), undefined, false, 'AGENT_UNAVAILABLE', 'retry'],
+    [
+      'a lost connection',
+      new TypeError('terminated', {
+        cause: Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),
+      }),
+      undefined,
+      false,
+      'AGENT_UNAVAILABLE',
+      'retry',
+    ],
     ['anything else', new SyntaxError('Unexpected token'), undefined, false, 'AGENT_PROTOCOL', 'dead'],
     ['no error', 'text', undefined, false, 'AGENT_PROTOCOL', 'dead'],
   ])('%s', (_name, error, failure, isTimeout, code, disposition) => {

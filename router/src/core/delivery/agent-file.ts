@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { AgentProtocolError } from '../errors.ts';
+import { MAX_MEDIA_BYTES, type ReplyFile, type ReplyMediaKind } from '../models.ts';
+
+const MAX_NAME_CHARS = 200;
+
+/** A media type as agents write it, with optional parameters. */
+export const MEDIA_TYPE = /^[\w.+-]{1,60}\/[\w.+-]{1,60}/;
+
+/** A file as agents write it in JSON. */
+export const fileField = z.object({
+  mimeType: z
+    .string()
+    .regex(MEDIA_TYPE, 'must be a media type such as image/png')
+    .describe('Media type: `image/png`.'),
+  data: z
+    .string()
+    .min(1)
+    .refine((data) => !/[^A-Za-z0-9+/_=-]/.test(data), 'must be base64')
+    .describe('The bytes of the file, at most 10 MB, in base64.'),
+  fileName: z.string().max(200).nullish().describe('Name of a document.'),
+});
+
+/**
+ * A file that an agent answered with.
+ * @param data base64, in either alphabet
+ * @throws {AgentProtocolError} it is too large to be sent
+ */
+export function agentFile({
+  mimeType,
+  data,
+  fileName,
+}: {
+  mimeType: string;
+  data: string | Buffer;
+  fileName?: string | null;
+}): ReplyFile {
+  const bytes = typeof data === 'string' ? Buffer.from(data, 'base64') : data;
+  if (bytes.length > MAX_MEDIA_BYTES) {
+    throw new AgentProtocolError(
+      `The agent answered with a file of ${bytes.length} bytes; at most ${MAX_MEDIA_BYTES} can be sent.`,
+    );
+  }
+  const name = fileName?.replace(/[\p{Cc}/\\]/gu, '_').slice(0, MAX_NAME_CHARS);
+  return { kind: kindOf(mimeType), mimeType, ...(name && { fileName: name }), bytes };
+}
+
+function kindOf(mimeType: string): ReplyMediaKind {
+  const [kind] = mimeType.toLowerCase().split('/');
+  return kind === 'image' || kind === 'audio' ? kind : 'document';
+}

@@ -1,0 +1,78 @@
+import { createHash, randomBytes } from 'node:crypto';
+import sql from 'sql-template-tag';
+import { cleanText } from '../../../core/clean-text.ts';
+import {
+  type LateAnswer,
+  type LateReply,
+  REPLY_TOKEN_VALID_MS,
+  type ReplyTokenState,
+  type ReplyTokens,
+} from '../../../core/ports/reply-tokens.ts';
+import type { Statements } from '../postgres.ts';
+import { filesJson } from './media-columns.ts';
+import { queuedReply, type ReplyRow } from './rows.ts';
+import { storableId } from './storable-text.ts';
+import { withStorage } from './storage-errors.ts';
+
+const TOKEN_BYTES = 32;
+const MAX_FORGOTTEN = 5_000;
+
+/**
+ * Reply tokens in PostgreSQL; see prisma/functions/replies.sql. A token is found by the hash of 256 random bits, so the
+ * time of a search says nothing about the tokens that exist.
+ */
+export class PostgresReplyTokens implements ReplyTokens {
+  readonly #postgres: Statements;
+  readonly #validMs: number;
+
+  constructor(postgres: Statements, validMs = REPLY_TOKEN_VALID_MS) {
+    this.#postgres = postgres;
+    this.#validMs = validMs;
+  }
+
+  async issue(messageId: string): Promise<string> {
+    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    await withStorage('storing a reply token', () =>
+      this.#postgres.query(sql`
+        INSERT INTO reply_token (token_hash, message_id, expires_at)
+        VALUES (${hashOf(token)}::bytea, ${messageId}::bigint,
+          now() + ${this.#validMs}::bigint * interval '1 millisecond')`),
+    );
+    return token;
+  }
+
+  async stateOf(token: string): Promise<ReplyTokenState> {
+    const [row] = await withStorage('reading a reply token', () =>
+      this.#postgres.query<{ state: ReplyTokenState }>(sql`
+        SELECT reply_token_state(${hashOf(token)}::bytea) AS state`),
+    );
+    return row?.state ?? 'unknown';
+  }
+
+  async redeem(token: string, replies: readonly LateReply[]): Promise<LateAnswer> {
+    const waIds = replies.map(({ waMessageId }) => storableId(waMessageId));
+    const texts = replies.map(({ text }) => cleanText(text));
+    const rows = await withStorage('storing a late answer', () =>
+      this.#postgres.query<ReplyRow & { outcome: LateAnswer['outcome'] }>(sql`
+        SELECT outcome, outbox_id::text, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media
+        FROM reply_later(${hashOf(token)}::bytea, ${waIds}::text[], ${texts}::text[], ${filesJson(replies)}::jsonb)`),
+    );
+    const refused = rows.find(({ outcome }) => outcome !== 'stored')?.outcome;
+    if (refused !== undefined && refused !== 'stored') return { outcome: refused };
+    return { outcome: 'stored', replies: rows.map(queuedReply) };
+  }
+}
+
+/** Removes tokens that expired more than a week ago, some at a time: they are unknown then. */
+export async function forgetReplyTokens(postgres: Statements): Promise<void> {
+  await withStorage('removing old reply tokens', () =>
+    postgres.query(sql`
+      DELETE FROM reply_token WHERE token_hash IN (
+        SELECT token_hash FROM reply_token WHERE expires_at < now() - interval '7 days'
+        ORDER BY expires_at LIMIT ${MAX_FORGOTTEN})`),
+  );
+}
+
+function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

@@ -1,0 +1,99 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  type CheckReport,
+  type ToolInput,
+  ToolUsageError,
+} from '../../../../../../router/src/infra/agents/agent-tools.ts';
+import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { webhookTools } from '../../../../../../router/src/infra/agents/webhook/toolkit/webhook-tools.ts';
+import { holdingClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
+import type { StandInServer } from '../../../../../doubles/stand-in-server.ts';
+import { startWebhookServer, type WebhookStandInOptions } from '../../../../../doubles/webhook-server.ts';
+
+let server: StandInServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+async function setup(given: WebhookStandInOptions = {}, options: Record<string, string> = {}) {
+  server = await startWebhookServer(given);
+  return { server, input: inputOf(server.url, options) };
+}
+
+function inputOf(url: string, options: Record<string, string> = {}): ToolInput {
+  return { url, options, timeoutMs: 5_000, transport: new AgentTransport(), clock: holdingClock };
+}
+
+describe('webhookTools', () => {
+  it('detect any server that answers, and send no message', async () => {
+    const { server, input } = await setup();
+    expect(await webhookTools.detect(input)).toBe(true);
+    expect(server.requests.map(({ method }) => method)).toEqual(['HEAD']);
+    expect(await webhookTools.detect(inputOf('http://127.0.0.1:9'))).toBe(false);
+  });
+
+  it('inspect the address', async () => {
+    const { input } = await setup();
+    const { report, isGood } = await webhookTools.inspect.run(input);
+    expect(isGood).toBe(true);
+    expect(report).toMatchObject({
+      kind: 'webhook',
+      answer: 'status 405 to HEAD',
+      route: { channelId: '*', agentEndpoint: input.url, config: { webhook: {} } },
+    });
+    const gone = await webhookTools.inspect.run(inputOf('http://127.0.0.1:9'));
+    expect(gone.isGood).toBe(false);
+    expect(gone.report).not.toHaveProperty('route');
+  });
+
+  it('test with one signed message and one header', async () => {
+    const { server, input } = await setup(
+      { secret: 'a-secret-key' },
+      { message: 'hola', secret: 'a-secret-key', header: 'X-Key: a b' },
+    );
+    const { report, text } = await webhookTools.test.run(input);
+    expect(report).toMatchObject({ reply: 'Echo: hola', isLater: false, webhook: { status: 200 } });
+    expect(text).toMatch(/^\d+ ms\nEcho: hola$/);
+    expect(server.requests[0]?.headers['x-key']).toBe('a b');
+  });
+
+  it.each([
+    [{ status: 202 }, '(the answer comes later)'],
+    [{ body: '' }, '(the webhook says nothing)'],
+    [{ headers: { 'content-type': 'image/png' }, body: 'png' }, '[image/png]'],
+  ])('test shows the answer %j', async (answer, shown) => {
+    const { input } = await setup({ answer: () => answer }, { message: 'hola' });
+    expect((await webhookTools.test.run(input)).text.split('\n')[1]).toBe(shown);
+  });
+
+  it('refuse wrong options', async () => {
+    await expect(webhookTools.test.run(inputOf('http://127.0.0.1:9'))).rejects.toThrow(ToolUsageError);
+    const input = inputOf('http://127.0.0.1:9', { message: 'hola', header: 'no colon' });
+    await expect(webhookTools.test.run(input)).rejects.toThrow("--header must be written as 'Name: value'");
+  });
+
+  it('check a webhook that answers and knows its secret', async () => {
+    const { input } = await setup({ secret: 'a-secret-key' }, { secret: 'a-secret-key' });
+    const { report, isGood } = await webhookTools.check.run(input);
+    const { results } = report as CheckReport;
+    expect(results.map(({ result }) => result)).toEqual(['pass', 'pass', 'pass', 'pass', 'pass']);
+    expect(isGood).toBe(true);
+  });
+
+  it('check warns about a webhook that ignores the signature, or answers later', async () => {
+    const ignoring = await webhookTools.check.run((await setup({}, { secret: 'a-secret-key' })).input);
+    expect((ignoring.report as CheckReport).results[2]).toMatchObject({ result: 'warn' });
+    await server?.close();
+    const later = await webhookTools.check.run((await setup({ answer: () => ({ status: 202 }) })).input);
+    expect((later.report as CheckReport).results[1]).toMatchObject({ result: 'warn' });
+  });
+
+  it('check stops at an address where nothing answers, and at a webhook that fails', async () => {
+    const gone = await webhookTools.check.run(inputOf('http://127.0.0.1:9'));
+    expect((gone.report as CheckReport).results).toMatchObject([{ result: 'fail' }]);
+    const { input } = await setup({ answer: () => ({ status: 500 }) });
+    const failing = await webhookTools.check.run(input);
+    expect((failing.report as CheckReport).results.map(({ result }) => result)).toEqual(['pass', 'fail']);
+  });
+});
