@@ -36,6 +36,7 @@ import { createHttpServer, type HttpServerOptions } from '../../router/src/infra
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
 import { MemoryAuditLog } from '../doubles/memory-audit-log.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
+import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
 import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
@@ -297,6 +298,7 @@ export async function startHttpApi(
     access,
     keys,
     auditLog,
+    faceSettings: new MemoryFaceSettings(),
     aliasesOf,
     agentKinds: options.agentKinds ?? agentKinds,
     routeProbe: options.routeProbe ?? { refusedAddresses: () => [], findings: async () => [] },

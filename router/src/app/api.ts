@@ -10,6 +10,7 @@ import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
 import { RouteProbe } from '../infra/agents/route-probe.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
+import { a2aFace } from '../infra/faces/a2a/a2a-face.ts';
 import { Access } from '../infra/faces/access/access.ts';
 import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
@@ -17,9 +18,11 @@ import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
 import { CachedApiKeyStore } from '../infra/storage/stores/cached-api-key-store.ts';
+import { CachedFaceSettings } from '../infra/storage/stores/cached-face-settings.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresApiKeyStore } from '../infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
+import { PostgresFaceSettings } from '../infra/storage/stores/postgres-face-settings.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
@@ -52,12 +55,15 @@ export async function openApi(
     aliasesOf: aliases,
     previewCall: (route, message) => previewCall(agents, systemClock, route, message),
   };
+  const faceSettings = new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, systemClock);
+  const stopping = new AbortController();
   const faces: RestApiDeps & PagesDeps = {
     config,
     log: httpLog,
     access,
     keys,
     auditLog,
+    faceSettings,
     now: () => systemClock.now(),
     routes,
     agentKinds,
@@ -92,8 +98,26 @@ export async function openApi(
     log: httpLog,
     // One line per face.
     endpoints: [...pages(faces), ...restApi(faces), ...docsPages()],
+    faces: a2aFace({
+      faceSettings,
+      config,
+      servedTasks: parts.servedTasks,
+      feed: parts.taskFeed,
+      starter: parts.taskStarter,
+      routes,
+      environment: config.environment,
+      accounts,
+      aliasesOf: aliases,
+      accountId: config.accountId,
+      needsKey: config.apiKey !== undefined,
+      recorder,
+      clock: systemClock,
+      log: httpLog,
+      stopping: stopping.signal,
+    }),
   });
   const stop = async () => {
+    stopping.abort();
     await server.close();
     await recorder.stop();
   };

@@ -1,15 +1,23 @@
 import { deleteAccount } from '../core/cluster/delete-account.ts';
 import { deliverReplies } from '../core/delivery/deliver-reply.ts';
 import type { ReplayDeps } from '../core/delivery/replay-dead-letters.ts';
+import { sendMessage } from '../core/delivery/send-message.ts';
 import type { AccountDeletion } from '../core/ports/account-deletion.ts';
 import type { DurableTasks } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
+import type { ServedTasks } from '../core/ports/served-tasks.ts';
+import { serveTask } from '../core/served-tasks/serve-task.ts';
+import type { ServeTaskDeps } from '../core/served-tasks/skill-deps.ts';
+import { TaskFeed } from '../core/served-tasks/task-feed.ts';
+import { TaskStarter } from '../core/served-tasks/task-starter.ts';
 import { type FollowTaskDeps, followTask } from '../core/tasks/follow-task.ts';
 import { TaskFollower } from '../core/tasks/task-follower.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { DbosTasks } from '../infra/engine/dbos-tasks.ts';
 import { PostgresAccountDeletion } from '../infra/storage/stores/postgres-account-deletion.ts';
 import { PostgresDeadLetters } from '../infra/storage/stores/postgres-dead-letters.ts';
+import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
+import { PostgresServedTasks } from '../infra/storage/stores/postgres-served-tasks.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { Part } from './part.ts';
@@ -20,6 +28,10 @@ const RESUME_EVERY_MS = 60_000;
 
 export interface TaskParts {
   tasks: DurableTasks;
+  /** Tasks that wa2ai does for programs. */
+  servedTasks: ServedTasks;
+  taskFeed: TaskFeed;
+  taskStarter: TaskStarter;
   replay: ReplayDeps;
 }
 
@@ -50,6 +62,22 @@ export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log
     random: Math.random,
     log: log.child({ mod: 'tasks' }),
   };
+  const servedTasks = new PostgresServedTasks(postgres);
+  const taskLog = log.child({ mod: 'tasks' });
+  const taskFeed = new TaskFeed({ servedTasks, bus, clock: systemClock, log: taskLog });
+  const outbox = new PostgresOutbox(postgres);
+  const served: ServeTaskDeps = {
+    servedTasks,
+    questions: parts.questions,
+    feed: taskFeed,
+    sendMessage: (input) => sendMessage({ outbox, mintId, deliver: replay.deliver }, input),
+    messageLog: parts.messageLog,
+    routes,
+    agents,
+    policy: parts.failureDefaults,
+    clock: systemClock,
+    log: taskLog,
+  };
   const tasks = new DbosTasks({
     databaseUrl,
     postgres,
@@ -57,22 +85,25 @@ export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log
     functions: {
       'delete-account': (steps, input) => deleteAccount({ accounts, deletion }, steps, input),
       'follow-task': (steps, input) => followTask(followed, steps, input),
+      'serve-task': (steps, input) => serveTask(served, steps, input),
     },
     exclusively: (work) => bus.transport.exclusively(work),
     log: log.child({ mod: 'tasks' }),
   });
   const follower = new TaskFollower({ remoteTasks, tasks, log: log.child({ mod: 'tasks' }) });
+  const taskStarter = new TaskStarter({ servedTasks, tasks, log: taskLog });
   const stopping = new AbortController();
   const keepResuming = async () => {
     while (!stopping.signal.aborted) {
       await tasks.resume((node) => placement.isCoordinator && placement.isExpired(node));
       if (placement.isCoordinator) await follower.sweep();
+      if (placement.isCoordinator) await taskStarter.sweep();
       await systemClock.sleep(RESUME_EVERY_MS, stopping.signal).catch(() => undefined);
     }
   };
   let resuming: Promise<void> | undefined;
   return {
-    parts: { tasks, replay },
+    parts: { tasks, replay, servedTasks, taskFeed, taskStarter },
     start: async () => {
       startedTasks.listen((messageId) => void follower.follow(messageId));
       resuming = keepResuming();

@@ -12,6 +12,7 @@ export const TAGS = {
   Nodes: 'The processes that share this database.',
   Keys: 'Keys of this API, with scopes and restrictions.',
   Audit: 'Who called what.',
+  Settings: 'Protocols spoken to wa2ai.',
   Health: 'For monitoring.',
   Documentation: 'The documentation of this version.',
 } as const;

@@ -12,6 +12,7 @@ import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
+import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
 
 export interface RestApiDeps
   extends AccountsApiDeps,
@@ -23,8 +24,9 @@ export interface RestApiDeps
     AuditApiDeps,
     NodesApiDeps,
     RepliesApiDeps,
-    RoutesApiDeps {
-  config: Pick<Config, 'accountId' | 'environment'>;
+    RoutesApiDeps,
+    SettingsApiDeps {
+  config: Pick<Config, 'accountId' | 'environment' | 'host'>;
   metrics: Metrics;
 }
 
@@ -41,6 +43,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...deadLettersApi(deps),
     ...keysApi(deps),
     ...auditApi(deps),
+    ...settingsApi(deps),
     ...healthApi(deps),
     ...metricsApi(deps),
   ];

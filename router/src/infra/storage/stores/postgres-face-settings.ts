@@ -1,0 +1,30 @@
+import sql from 'sql-template-tag';
+import type { FaceSettings } from '../../../core/ports/face-settings.ts';
+import type { Statements } from '../postgres.ts';
+import { withStorage } from './storage-errors.ts';
+
+/** Settings of faces in PostgreSQL. Every call reads or writes the table. */
+export class PostgresFaceSettings implements FaceSettings {
+  readonly #postgres: Pick<Statements, 'query' | 'execute'>;
+
+  constructor(postgres: Pick<Statements, 'query' | 'execute'>) {
+    this.#postgres = postgres;
+  }
+
+  async get(face: string): Promise<unknown> {
+    const [row] = await withStorage('reading the settings of a face', () =>
+      this.#postgres.query<{ settings: unknown }>(
+        sql`SELECT settings FROM face_setting WHERE face = ${face}`,
+      ),
+    );
+    return row?.settings;
+  }
+
+  async put(face: string, settings: unknown): Promise<void> {
+    await withStorage('storing the settings of a face', () =>
+      this.#postgres.execute(sql`
+        INSERT INTO face_setting (face, settings) VALUES (${face}, ${JSON.stringify(settings)}::jsonb)
+        ON CONFLICT (face) DO UPDATE SET settings = excluded.settings, updated_at = now()`),
+    );
+  }
+}

@@ -1,0 +1,14 @@
+import type { FaceSettings } from '../../router/src/core/ports/face-settings.ts';
+
+/** Settings of faces in memory. */
+export class MemoryFaceSettings implements FaceSettings {
+  readonly #settings = new Map<string, unknown>();
+
+  async get(face: string): Promise<unknown> {
+    return structuredClone(this.#settings.get(face));
+  }
+
+  async put(face: string, settings: unknown): Promise<void> {
+    this.#settings.set(face, structuredClone(settings));
+  }
+}
