@@ -23,8 +23,9 @@ interface Candidates {
 
 /**
  * Reads the candidates of a chat from the table once, and again after a change of any route. A change through this store
- * applies to its next call. PostgreSQL notifies all nodes of every change, whoever makes it (prisma/functions/routes.sql).
- * While notifications may be lost, nothing is cached. Everything but `candidates` reads the table.
+ * applies to its next call. PostgreSQL notifies all nodes of every change, also of those that other programs
+ * make (prisma/functions/routes.sql). While notifications may be lost, nothing is cached. Everything but `candidates`
+ * reads the table.
  */
 export class CachedRouteStore implements RouteStore {
   readonly #table: RouteStore;
