@@ -1,0 +1,48 @@
+import type { NewTaskHook, TaskHook, TaskHooks } from '../../router/src/core/ports/task-hooks.ts';
+import type { MemoryServedTasks } from './memory-served-tasks.ts';
+
+/** Hooks of served tasks in memory. */
+export class MemoryTaskHooks implements TaskHooks {
+  readonly #tasks: MemoryServedTasks;
+  readonly #hooks = new Map<string, TaskHook>();
+
+  constructor(tasks: MemoryServedTasks) {
+    this.#tasks = tasks;
+  }
+
+  async put(hook: NewTaskHook): Promise<void> {
+    const key = keyOf(hook.taskId, hook.id);
+    this.#hooks.set(key, { ...structuredClone(hook), sent: this.#hooks.get(key)?.sent ?? 0 });
+  }
+
+  async get(taskId: string, id: string): Promise<TaskHook | undefined> {
+    return structuredClone(this.#hooks.get(keyOf(taskId, id)));
+  }
+
+  async list(taskId: string): Promise<TaskHook[]> {
+    const hooks = [...this.#hooks.values()].filter((hook) => hook.taskId === taskId);
+    return structuredClone(hooks.sort((a, b) => (a.id < b.id ? -1 : 1)));
+  }
+
+  async delete(taskId: string, id: string): Promise<boolean> {
+    return this.#hooks.delete(keyOf(taskId, id));
+  }
+
+  async markSent(taskId: string, id: string, number: number): Promise<void> {
+    const hook = this.#hooks.get(keyOf(taskId, id));
+    if (hook) hook.sent = Math.max(hook.sent, number);
+  }
+
+  async behind(forMs: number, limit: number): Promise<Array<{ taskId: string; id: string }>> {
+    const found: Array<{ taskId: string; id: string }> = [];
+    for (const { taskId, id, sent } of this.#hooks.values()) {
+      const last = (await this.#tasks.get(taskId))?.updates.at(-1);
+      if (last && last.number > sent && Date.now() - last.at.getTime() > forMs) found.push({ taskId, id });
+    }
+    return found.slice(0, limit);
+  }
+}
+
+function keyOf(taskId: string, id: string): string {
+  return JSON.stringify([taskId, id]);
+}
