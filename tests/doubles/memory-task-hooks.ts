@@ -10,9 +10,12 @@ export class MemoryTaskHooks implements TaskHooks {
     this.#tasks = tasks;
   }
 
-  async put(hook: NewTaskHook): Promise<void> {
+  async put(hook: NewTaskHook): Promise<TaskHook> {
     const key = keyOf(hook.taskId, hook.id);
-    this.#hooks.set(key, { ...structuredClone(hook), sent: this.#hooks.get(key)?.sent ?? 0 });
+    const { sent = 0, createdAt = new Date() } = this.#hooks.get(key) ?? {};
+    const stored = { ...structuredClone(hook), sent, createdAt };
+    this.#hooks.set(key, stored);
+    return structuredClone(stored);
   }
 
   async get(taskId: string, id: string): Promise<TaskHook | undefined> {
@@ -33,11 +36,12 @@ export class MemoryTaskHooks implements TaskHooks {
     if (hook) hook.sent = Math.max(hook.sent, number);
   }
 
-  async behind(forMs: number, limit: number): Promise<Array<{ taskId: string; id: string }>> {
-    const found: Array<{ taskId: string; id: string }> = [];
-    for (const { taskId, id, sent } of this.#hooks.values()) {
+  async behind(forMs: number, limit: number): Promise<Array<Pick<TaskHook, 'taskId' | 'id' | 'createdAt'>>> {
+    const found: Array<Pick<TaskHook, 'taskId' | 'id' | 'createdAt'>> = [];
+    for (const { taskId, id, sent, createdAt } of this.#hooks.values()) {
       const last = (await this.#tasks.get(taskId))?.updates.at(-1);
-      if (last && last.number > sent && Date.now() - last.at.getTime() > forMs) found.push({ taskId, id });
+      if (last && last.number > sent && Date.now() - last.at.getTime() > forMs)
+        found.push({ taskId, id, createdAt });
     }
     return found.slice(0, limit);
   }

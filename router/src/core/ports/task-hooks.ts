@@ -15,6 +15,8 @@ export interface NewTaskHook {
 /** A stored hook; `sent` is the number of the last update that the receiver has got. */
 export interface TaskHook extends NewTaskHook {
   sent: number;
+  /** A hook that is deleted and set again has another time. */
+  createdAt: Date;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface TaskHook extends NewTaskHook {
  */
 export interface TaskHooks {
   /** The same id replaces the hook; what was sent stays sent. */
-  put(hook: NewTaskHook): Promise<void>;
+  put(hook: NewTaskHook): Promise<TaskHook>;
   get(taskId: string, id: string): Promise<TaskHook | undefined>;
   /** By id. */
   list(taskId: string): Promise<TaskHook[]>;
@@ -32,5 +34,5 @@ export interface TaskHooks {
   /** The number of sent updates never falls. */
   markSent(taskId: string, id: string, number: number): Promise<void>;
   /** Hooks that have not got all updates for longer than this: perhaps nobody sends them. Oldest first. */
-  behind(forMs: number, limit: number): Promise<Array<{ taskId: string; id: string }>>;
+  behind(forMs: number, limit: number): Promise<Array<Pick<TaskHook, 'taskId' | 'id' | 'createdAt'>>>;
 }

@@ -31,7 +31,8 @@ async function setup() {
       steps,
       { taskId: 't1', hookId: 'h1' },
     );
-  const update = (key: string, state: 'working' | 'completed' = 'working') => servedTasks.update('t1', { key, state });
+  const update = (key: string, state: 'working' | 'completed' = 'working') =>
+    servedTasks.update('t1', { key, state });
   return { clock, hooks, got, receiver, start, update };
 }
 

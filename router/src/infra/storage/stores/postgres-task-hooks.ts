@@ -17,14 +17,21 @@ export class PostgresTaskHooks implements TaskHooks {
     this.#postgres = postgres;
   }
 
-  async put({ taskId, id, url, version, token, authentication }: NewTaskHook): Promise<void> {
-    const secret = this.#postgres.secrets.sealText(JSON.stringify({ token, authentication }), TASK_HOOK_CONTEXT);
-    await withStorage('storing a hook of a task', () =>
-      this.#postgres.execute(sql`
+  async put(hook: NewTaskHook): Promise<TaskHook> {
+    const { taskId, id, url, version, token, authentication } = hook;
+    const secret = this.#postgres.secrets.sealText(
+      JSON.stringify({ token, authentication }),
+      TASK_HOOK_CONTEXT,
+    );
+    const [row] = await withStorage('storing a hook of a task', () =>
+      this.#postgres.query<Pick<TaskHook, 'sent' | 'createdAt'>>(sql`
         INSERT INTO served_task_hook (task_id, id, url, secret, version)
         VALUES (${taskId}, ${storableId(id)}, ${url}, ${secret}, ${version})
-        ON CONFLICT (task_id, id) DO UPDATE SET url = excluded.url, secret = excluded.secret, version = excluded.version`),
+        ON CONFLICT (task_id, id) DO UPDATE SET url = excluded.url, secret = excluded.secret, version = excluded.version
+        RETURNING sent, created_at AS "createdAt"`),
     );
+    if (!row) throw new Error('a stored hook has no row');
+    return { ...hook, ...row };
   }
 
   async get(taskId: string, id: string): Promise<TaskHook | undefined> {
@@ -52,10 +59,10 @@ export class PostgresTaskHooks implements TaskHooks {
     );
   }
 
-  async behind(forMs: number, limit: number): Promise<Array<{ taskId: string; id: string }>> {
+  async behind(forMs: number, limit: number): Promise<Array<Pick<TaskHook, 'taskId' | 'id' | 'createdAt'>>> {
     return await withStorage('looking for updates that nobody sends', () =>
-      this.#postgres.query<{ taskId: string; id: string }>(sql`
-        SELECT h.task_id AS "taskId", h.id FROM served_task_hook h JOIN served_task t ON t.id = h.task_id
+      this.#postgres.query<Pick<TaskHook, 'taskId' | 'id' | 'createdAt'>>(sql`
+        SELECT h.task_id AS "taskId", h.id, h.created_at AS "createdAt" FROM served_task_hook h JOIN served_task t ON t.id = h.task_id
         WHERE h.sent < t.version AND t.updated_at < now() - ${forMs}::bigint * interval '1 millisecond'
         ORDER BY t.updated_at, h.task_id, h.id LIMIT ${limit}`),
     );
@@ -64,7 +71,7 @@ export class PostgresTaskHooks implements TaskHooks {
   async #read(condition: Sql): Promise<TaskHook[]> {
     const rows = await withStorage('reading the hooks of a task', () =>
       this.#postgres.query<HookRow>(sql`
-        SELECT task_id AS "taskId", id, url, version, sent, secret FROM served_task_hook
+        SELECT task_id AS "taskId", id, url, version, sent, secret, created_at AS "createdAt" FROM served_task_hook
         WHERE ${condition} ORDER BY id`),
     );
     return rows.map(({ secret, ...hook }) => ({

@@ -3,7 +3,6 @@ import type { Clock } from '../../../../core/ports/clock.ts';
 import type { ServedTask, ServedUpdate } from '../../../../core/ports/served-tasks.ts';
 import type { TaskHook } from '../../../../core/ports/task-hooks.ts';
 import { withLimit } from '../../../../core/time-limit.ts';
-import type { AgentTransport } from '../../../agents/transport/agent-transport.ts';
 import { eventsOf, taskOf } from '../a2a-wire.ts';
 import type { SigningKey } from './signing-key.ts';
 
@@ -11,9 +10,16 @@ const TIMEOUT_MS = 10_000;
 /** The answer of a receiver says nothing. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
+/** One HTTP exchange to a public address, without redirects; `fault` says how it failed. */
+export interface PushTransport {
+  fetch(
+    url: string,
+    options: { method: 'POST'; headers: Headers; body: string; signal: AbortSignal; maxBytes: number },
+  ): Promise<{ kind: 'answer'; status: number } | { kind: 'fault'; fault: string; detail: string }>;
+}
+
 export interface PushSenderDeps {
-  /** Sends to public addresses only. */
-  transport: Pick<AgentTransport, 'fetch'>;
+  transport: PushTransport;
   key(): Promise<SigningKey>;
   clock: Clock;
 }

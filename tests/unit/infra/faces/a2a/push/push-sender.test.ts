@@ -1,12 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import type { ServedTask } from '../../../../../../router/src/core/ports/served-tasks.ts';
 import type { TaskHook } from '../../../../../../router/src/core/ports/task-hooks.ts';
-import type { Fetched, FetchOptions } from '../../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
-import { sendPush } from '../../../../../../router/src/infra/faces/a2a/push/push-sender.ts';
+import {
+  type PushTransport,
+  sendPush,
+} from '../../../../../../router/src/infra/faces/a2a/push/push-sender.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
 
 const at = new Date(Date.UTC(2026, 0, 1));
-const update = { number: 1, key: 'end', state: 'completed' as const, artifact: { name: 'answer', text: 'Blue' }, at };
+const update = {
+  number: 1,
+  key: 'end',
+  state: 'completed' as const,
+  artifact: { name: 'answer', text: 'Blue' },
+  at,
+};
 const task: ServedTask = {
   id: 't1',
   contextId: 'c1',
@@ -24,9 +32,13 @@ const hook: TaskHook = {
   authentication: { scheme: 'Bearer', credentials: 'cred-1' },
   version: '1.0',
   sent: 0,
+  createdAt: at,
 };
 
-function setup(answer: Fetched = { kind: 'answer', status: 200, headers: new Headers(), body: Buffer.alloc(0) }) {
+type Fetched = Awaited<ReturnType<PushTransport['fetch']>>;
+type FetchOptions = Parameters<PushTransport['fetch']>[1];
+
+function setup(answer: Fetched = { kind: 'answer', status: 200 }) {
   const requests: Array<FetchOptions & { url: string }> = [];
   const send = (given: Partial<TaskHook> = {}) =>
     sendPush(
@@ -67,14 +79,17 @@ describe('sendPush', () => {
   it('sends the whole task to a program of version 0.3', async () => {
     const { requests, send } = setup();
     await send({ version: '0.3', token: undefined, authentication: undefined });
-    expect(JSON.parse(String(requests.at(-1)?.body))).toMatchObject({ kind: 'task', status: { state: 'completed' } });
+    expect(JSON.parse(String(requests.at(-1)?.body))).toMatchObject({
+      kind: 'task',
+      status: { state: 'completed' },
+    });
     expect(requests[0]?.headers.has('authorization')).toBe(false);
   });
 
   it.each<[Fetched, string]>([
-    [{ kind: 'answer', status: 503, headers: new Headers(), body: Buffer.alloc(0) }, 'retry'],
-    [{ kind: 'answer', status: 404, headers: new Headers(), body: Buffer.alloc(0) }, 'dead'],
-    [{ kind: 'answer', status: 302, headers: new Headers(), body: Buffer.alloc(0) }, 'dead'],
+    [{ kind: 'answer', status: 503 }, 'retry'],
+    [{ kind: 'answer', status: 404 }, 'dead'],
+    [{ kind: 'answer', status: 302 }, 'dead'],
     [{ kind: 'fault', fault: 'refused', detail: 'private' }, 'dead'],
     [{ kind: 'fault', fault: 'aborted', detail: 'slow' }, 'uncertain'],
   ])('reports what the receiver did not take: %o', async (answer, disposition) => {

@@ -22,7 +22,8 @@ it('signs bodies with one key of all nodes, which is stored encrypted', async ()
     request_body_sha256: createHash('sha256').update('{"a":1}').digest('hex'),
   });
   const key = { key: createPublicKey({ key: jwk ?? {}, format: 'jwk' }), dsaEncoding: 'ieee-p1363' as const };
-  const isSigned = (text: string) => verify('sha256', Buffer.from(text), key, Buffer.from(signature, 'base64url'));
+  const isSigned = (text: string) =>
+    verify('sha256', Buffer.from(text), key, Buffer.from(signature, 'base64url'));
   expect(isSigned(`${header}.${claims}`)).toBe(true);
   expect(isSigned(`${header}.${claims}x`)).toBe(false);
   expect(JSON.stringify(first.keySet())).not.toContain('"d"');
