@@ -18,11 +18,9 @@ import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
 import { CachedApiKeyStore } from '../infra/storage/stores/cached-api-key-store.ts';
-import { CachedFaceSettings } from '../infra/storage/stores/cached-face-settings.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresApiKeyStore } from '../infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
-import { PostgresFaceSettings } from '../infra/storage/stores/postgres-face-settings.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
@@ -55,7 +53,7 @@ export async function openApi(
     aliasesOf: aliases,
     previewCall: (route, message) => previewCall(agents, systemClock, route, message),
   };
-  const faceSettings = new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, systemClock);
+  const { faceSettings } = parts;
   const stopping = new AbortController();
   const faces: RestApiDeps & PagesDeps = {
     config,
@@ -104,6 +102,10 @@ export async function openApi(
       servedTasks: parts.servedTasks,
       feed: parts.taskFeed,
       starter: parts.taskStarter,
+      hooks: parts.taskHooks,
+      hookStarter: parts.hookStarter,
+      refusalOf: (url) => parts.pushTransport.refusalOf(url),
+      pushKey: parts.pushKey,
       routes,
       environment: config.environment,
       accounts,

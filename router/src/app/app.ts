@@ -48,7 +48,7 @@ export async function createApp(config: Config): Promise<App> {
     const cluster = await started(createCluster(config, database, log));
     const turns = await started(createTurns(config, { ...database, ...cluster }, faults, log));
     const parts = { ...database, ...cluster, ...turns };
-    const tasks = createTasks(parts, log);
+    const tasks = createTasks(config, parts, log);
     const { url } = await started(await openApi(config, { ...parts, ...tasks.parts }, log));
     await started(createAccounts({ ...parts, config, faults, url, log }));
     await started(tasks);
