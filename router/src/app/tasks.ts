@@ -1,6 +1,9 @@
 import { deleteAccount } from '../core/cluster/delete-account.ts';
 import { deliverReplies } from '../core/delivery/deliver-reply.ts';
 import type { ReplayDeps } from '../core/delivery/replay-dead-letters.ts';
+import { sendMessage } from '../core/delivery/send-message.ts';
+import { startOpenTasks } from '../core/npc/open-npc-task.ts';
+import { type RunNpcTaskDeps, runNpcTask } from '../core/npc/run-npc-task.ts';
 import type { AccountDeletion } from '../core/ports/account-deletion.ts';
 import type { DurableTasks } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
@@ -10,8 +13,10 @@ import { systemClock } from '../infra/clock/system-clock.ts';
 import { DbosTasks } from '../infra/engine/dbos-tasks.ts';
 import { PostgresAccountDeletion } from '../infra/storage/stores/postgres-account-deletion.ts';
 import { PostgresDeadLetters } from '../infra/storage/stores/postgres-dead-letters.ts';
+import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
+import type { NpcParts } from './npc.ts';
 import type { Part } from './part.ts';
 import type { TurnParts } from './turns.ts';
 
@@ -24,7 +29,10 @@ export interface TaskParts {
 }
 
 /** Long work that survives a crash. Started, it continues unfinished tasks in the background. */
-export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log: Logger): Part<TaskParts> {
+export function createTasks(
+  parts: DatabaseParts & ClusterParts & TurnParts & NpcParts,
+  log: Logger,
+): Part<TaskParts> {
   const { databaseUrl, postgres, nodeId, bus, placement, registry, accounts, workers } = parts;
   const { remoteTasks, startedTasks, routes, agents, mintId } = parts;
   const replay: ReplayDeps = {
@@ -50,6 +58,21 @@ export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log
     random: Math.random,
     log: log.child({ mod: 'tasks' }),
   };
+  const npcLog = log.child({ mod: 'npc' });
+  const outbox = new PostgresOutbox(postgres);
+  const npc: RunNpcTaskDeps = {
+    npcTasks: parts.npcTasks,
+    emotions: parts.emotions,
+    memories: parts.memories,
+    trades: parts.trades,
+    settings: parts.npcSettings,
+    routes,
+    agents,
+    sendMessage: (input) => sendMessage({ outbox, mintId, deliver: replay.deliver }, input),
+    clock: systemClock,
+    random: Math.random,
+    log: npcLog,
+  };
   const tasks = new DbosTasks({
     databaseUrl,
     postgres,
@@ -57,6 +80,7 @@ export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log
     functions: {
       'delete-account': (steps, input) => deleteAccount({ accounts, deletion }, steps, input),
       'follow-task': (steps, input) => followTask(followed, steps, input),
+      'npc-task': (steps, input) => runNpcTask(npc, steps, input),
     },
     exclusively: (work) => bus.transport.exclusively(work),
     log: log.child({ mod: 'tasks' }),
@@ -66,7 +90,10 @@ export function createTasks(parts: DatabaseParts & ClusterParts & TurnParts, log
   const keepResuming = async () => {
     while (!stopping.signal.aborted) {
       await tasks.resume((node) => placement.isCoordinator && placement.isExpired(node));
-      if (placement.isCoordinator) await follower.sweep();
+      if (placement.isCoordinator) {
+        await follower.sweep();
+        await startOpenTasks({ npcTasks: parts.npcTasks, tasks, log: npcLog });
+      }
       await systemClock.sleep(RESUME_EVERY_MS, stopping.signal).catch(() => undefined);
     }
   };

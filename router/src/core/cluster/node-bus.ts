@@ -20,6 +20,8 @@ const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number()
  * - `chat`: the claim's node may have something to do in the chat
  * - `status`, `status-request`: the status of an account; a node that started asks for all of them
  * - `routes-changed`, `keys-changed`: PostgreSQL sends it after every change of a route or of a key of the API; `from` is empty
+ * - `settings-changed`, `npc-task`: PostgreSQL sends it after every change of the settings of a face, and of a task of the NPC
+ *   face; `from` is empty
  * - `command`, `command-result`: an admin's command for an account of another node
  */
 const nodeMessage = z.discriminatedUnion('kind', [
@@ -31,6 +33,8 @@ const nodeMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('status-request') }),
   z.object({ kind: z.literal('routes-changed') }),
   z.object({ kind: z.literal('keys-changed') }),
+  z.object({ kind: z.literal('settings-changed') }),
+  z.object({ kind: z.literal('npc-task'), taskId: z.string() }),
   z.object({
     kind: z.literal('command'),
     id: z.string(),

@@ -11,6 +11,7 @@ export const TAGS = {
   'Dead letters': 'Messages and replies that were given up: read, replay, close.',
   Nodes: 'The processes that share this database.',
   Keys: 'Keys of this API, with scopes and restrictions.',
+  Agents: 'wa2ai as an agent of other agents: the NPC face.',
   Health: 'For monitoring.',
   Documentation: 'The documentation of this version.',
 } as const;

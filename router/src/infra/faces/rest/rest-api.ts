@@ -9,6 +9,8 @@ import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
 import { type KeysApiDeps, keysApi } from './resources/keys-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
+import { type NpcSettingsApiDeps, npcSettingsApi } from './resources/npc-settings-api.ts';
+import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 
@@ -20,6 +22,8 @@ export interface RestApiDeps
     ExplainApiDeps,
     KeysApiDeps,
     NodesApiDeps,
+    NpcSettingsApiDeps,
+    NpcTradesApiDeps,
     RepliesApiDeps,
     RoutesApiDeps {
   config: Pick<Config, 'accountId' | 'environment'>;
@@ -38,6 +42,8 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...repliesApi(deps),
     ...deadLettersApi(deps),
     ...keysApi(deps),
+    ...npcSettingsApi(deps),
+    ...npcTradesApi(deps),
     ...healthApi(deps),
     ...metricsApi(deps),
   ];

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   capabilityOf,
   STANDARD_CAPABILITIES,
-} from '../../../../../../router/src/infra/agents/npc/input/capabilities.ts';
+} from '../../../../../../router/src/core/npc/capabilities.ts';
 import {
   capabilityHelp,
   commandList,

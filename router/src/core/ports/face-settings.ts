@@ -1,0 +1,10 @@
+/**
+ * Settings of protocols spoken to wa2ai, which admins change while it runs.
+ * @throws {StorageUnavailableError} from every method
+ */
+export interface FaceSettings {
+  /** Undefined: nobody has stored any. */
+  get(face: string): Promise<unknown>;
+  /** Applies on all nodes soon. */
+  put(face: string, settings: unknown): Promise<void>;
+}
