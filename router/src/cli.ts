@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { packageVersion } from './config/package-version.ts';
 import { Wa2aiError } from './core/errors.ts';
@@ -16,16 +17,19 @@ type KindWithTools = AgentKind & { tools: AgentTools };
 const kinds = agentKinds.filter((kind): kind is KindWithTools => kind.tools !== undefined);
 const kindNames = kinds.map(({ name }) => name).join('|');
 
-const HELP = `wa2ai: tools for people who write agents
+const HELP = `wa2ai: tools for people who write agents or run wa2ai
 
   wa2ai agent test URL     calls the agent once
   wa2ai agent inspect URL  shows what the agent says about itself
   wa2ai agent check URL    checks what wa2ai needs from it
 
+  wa2ai audit verify [URL] checks that the audit log was not changed
+
   wa2ai agent COMMAND --help
+  wa2ai audit --help
   wa2ai --version
 
-Exit codes: 0 success, 1 the agent failed, 2 wrong usage.`;
+Exit codes: 0 success, 1 the agent failed or the log is not intact, 2 wrong usage.`;
 
 const COMMON_HELP = `  --kind ${kindNames}  protocol of the agent (default: detected)
   --json           the result as JSON
@@ -67,6 +71,7 @@ function readArguments(): { values: Values; positionals: string[] } {
 }
 
 async function main(): Promise<number> {
+  if (process.argv[2] === 'audit') return audit(process.argv.slice(3));
   const { values, positionals } = readArguments();
   const [noun, word, url = '', ...rest] = positionals;
   const verb = VERBS.find((known) => known === word);
@@ -78,7 +83,8 @@ async function main(): Promise<number> {
     console.log(noun === 'agent' && verb ? helpOf(verb) : HELP);
     return 0;
   }
-  if (noun !== 'agent') throw new ToolUsageError(`unknown command "${noun}"; the only one is agent`);
+  if (noun !== 'agent')
+    throw new ToolUsageError(`unknown command "${noun}"; the known ones are agent and audit`);
   if (!verb) {
     const what = word === undefined ? 'a command is missing' : `unknown command "agent ${word}"`;
     throw new ToolUsageError(`${what}; use agent ${VERBS.join(', agent ')}`);
@@ -88,6 +94,15 @@ async function main(): Promise<number> {
   const { tools } = await kindOf(input, values.kind);
   const { report, text, isGood } = await tools[verb].run(input);
   console.log(values.json ? JSON.stringify(report, null, 2) : text);
+  return isGood ? 0 : 1;
+}
+
+/** Reads the settings of the service in this folder, as the service does. */
+async function audit(args: readonly string[]): Promise<number> {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const { runAuditTool } = await import('./infra/faces/access/audit-tool.ts');
+  const { text, isGood } = await runAuditTool(args, process.env);
+  console.log(text);
   return isGood ? 0 : 1;
 }
 
@@ -108,7 +123,7 @@ function inputOf(url: string, { kind: _, json: _json, ...values }: Values): Tool
   return { url, options, timeoutMs, transport: new AgentTransport(new Egress('any')), clock: holdingClock };
 }
 
-/** The kind that `--kind` names, else the only one that has the given options, else the one whose agent answers at the URL. */
+/** The kind that `--kind` names, else the only one that has the given options, else the first one that recognizes the agent at the URL. */
 async function kindOf(input: ToolInput, named: string | boolean | undefined): Promise<KindWithTools> {
   if (named !== undefined) {
     const kind = kinds.find(({ name }) => name === named);
@@ -123,7 +138,10 @@ async function kindOf(input: ToolInput, named: string | boolean | undefined): Pr
   const [kind, ...others] = fitting;
   if (kind && others.length === 0) return kind;
   if (!kind) throw new ToolUsageError('these options belong to agents of different kinds; see --help');
-  for (const candidate of fitting) if (await candidate.tools.detect(input)) return candidate;
+  // Together: an address that does not answer takes one time limit, not one for each kind.
+  const detected = await Promise.all(fitting.map(({ tools }) => tools.detect(input)));
+  const found = fitting.find((_, index) => detected[index]);
+  if (found) return found;
   throw new ToolkitError(
     `No agent answers at ${input.url}. Start it, or name its kind with --kind ${kindNames}.`,
   );

@@ -12,6 +12,7 @@ export interface StandInRequest {
   path: string;
   headers: Record<string, string | string[] | undefined>;
   body: string;
+  bytes: Buffer;
 }
 
 /** What it answers. */
@@ -26,8 +27,8 @@ type AnswerRequest = (request: StandInRequest) => StandInAnswer | Promise<StandI
 
 /**
  * What a server does instead of answering. `slow`: answers late · `hang`: never answers · `cut`: ends the connection in the
- * middle of the answer · `gzip-bomb`: 1 GB of zeros in a small answer · `100-mb`: an answer that large · `redirect`: to
- * another address.
+ * middle of the answer · `gzip-bomb`: 200 MB of zeros in a small answer · `100-mb`: an answer that large · `redirect`: to
+ * another address · `quote`: refuses the request and quotes it, headers included.
  */
 export const MISBEHAVIOURS = [
   'slow',
@@ -38,6 +39,7 @@ export const MISBEHAVIOURS = [
   'gzip-bomb',
   '100-mb',
   'redirect',
+  'quote',
 ] as const;
 export type Misbehaviour = (typeof MISBEHAVIOURS)[number];
 
@@ -54,6 +56,7 @@ export class StandInServer {
   readonly #server: Server;
   readonly #answer: AnswerRequest;
   readonly #held: ServerResponse[] = [];
+  readonly #closers: Array<() => Promise<void>> = [];
   #arrived: () => void = () => undefined;
 
   private constructor(server: Server, answer: AnswerRequest) {
@@ -89,7 +92,13 @@ export class StandInServer {
     if (last) for (const response of held) write(response, await this.#answer(last));
   }
 
+  /** Runs when the server closes. */
+  onClose(work: () => Promise<void>): void {
+    this.#closers.push(work);
+  }
+
   async close(): Promise<void> {
+    for (const work of this.#closers.splice(0)) await work();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
@@ -97,11 +106,13 @@ export class StandInServer {
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
+    const bytes = Buffer.concat(chunks);
     const received: StandInRequest = {
       method: request.method ?? '',
       path: request.url ?? '',
       headers: request.headers,
-      body: Buffer.concat(chunks).toString('utf8'),
+      body: bytes.toString('utf8'),
+      bytes,
     };
     if (received.path === '/private') {
       this.followed += 1;
@@ -114,10 +125,10 @@ export class StandInServer {
       write(response, await this.#answer(received));
       return;
     }
-    await this.#misbehave(this.misbehaviour, response);
+    await this.#misbehave(this.misbehaviour, received, response);
   }
 
-  async #misbehave(how: Misbehaviour, response: ServerResponse): Promise<void> {
+  async #misbehave(how: Misbehaviour, request: StandInRequest, response: ServerResponse): Promise<void> {
     const json = { 'content-type': 'application/json' };
     switch (how) {
       case 'slow':
@@ -135,12 +146,15 @@ export class StandInServer {
         await new Promise((resolve) => setImmediate(resolve));
         response.destroy();
         return;
+      case 'quote':
+        write(response, { status: 400, body: `wrong: ${JSON.stringify(request.headers)} ${request.body}` });
+        return;
       case 'redirect':
         write(response, { status: 307, headers: { location: `${this.url}/private` } });
         return;
       case 'gzip-bomb':
         response.writeHead(200, { ...json, 'content-encoding': 'gzip' });
-        await pipeline(this.#endless(1024), createGzip(), response).catch(() => undefined);
+        await pipeline(this.#endless(200), createGzip(), response).catch(() => undefined);
         return;
       case '100-mb':
         response.writeHead(200, json);

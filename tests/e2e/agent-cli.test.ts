@@ -124,7 +124,9 @@ describe('wa2ai agent', () => {
     expect(code).toBe(0);
     expect(JSON.parse(output)).toMatchObject({
       isReachable: true,
-      health: 'status 200',
+      kind: 'abi',
+      answer: 'status 200',
+      latencyMs: expect.any(Number),
       methods: expect.arrayContaining(['greet', 'analyze']),
       envelope: 'raw',
       functions: expect.arrayContaining([
@@ -153,7 +155,7 @@ describe('wa2ai agent', () => {
   it('check passes an agent with the JSON envelope, and inspect detects the envelope', async () => {
     const agent = await startAbiMockAgent();
     agent.change({ mode: 'json' });
-    expect((await wa2ai('agent', 'inspect', agent.url)).output).toMatch(/^envelope {2}json$/m);
+    expect((await wa2ai('agent', 'inspect', agent.url)).output).toMatch(/^envelope {6}json$/m);
     const args = ['--abi', abiFile, '--envelope', 'json', '--json'];
     const { code, output } = await wa2ai('agent', 'check', agent.url, ...args);
     const { results } = JSON.parse(output);
@@ -210,7 +212,9 @@ describe('wa2ai agent', () => {
     const url = /listening on (\S+)/.exec(String(line))?.[1] ?? '';
     const { code, output } = await wa2ai('agent', 'inspect', url, '--abi', abiFile);
     expect(code).toBe(0);
-    expect(output).toMatch(/^health {4}status 200\nmethods {3}greet, add, sumArray, processUser, analyze, /m);
+    expect(output).toMatch(
+      /^answer {8}status 200, \d+ ms\n(?:version .*\n)?capabilities {2}function greet, function add, /m,
+    );
     expect(output).not.toContain('not listed');
   });
 
@@ -295,7 +299,12 @@ describe('wa2ai agent, for an ADK agent', () => {
     });
     expect(requests).toContain('POST /run 200');
     const inspected = await wa2ai('agent', 'inspect', url, '--json');
-    expect(JSON.parse(inspected.output)).toMatchObject({ isReachable: true, status: 200, apps: ['greeter'] });
+    expect(JSON.parse(inspected.output)).toMatchObject({
+      kind: 'adk',
+      isReachable: true,
+      apps: ['greeter'],
+      route: { config: { adk: { appName: 'greeter' } } },
+    });
   });
 
   it('check passes the example agent of the repository in every point', async () => {
@@ -315,7 +324,7 @@ describe('wa2ai agent, for an ADK agent', () => {
     });
     expect(await wa2ai('agent', 'test', 'http://127.0.0.1:9', '--message', 'x')).toMatchObject({
       code: 1,
-      errors: expect.stringMatching(/^wa2ai: The agent did not answer: ./),
+      errors: expect.stringMatching(/^wa2ai: No agent answers at /),
     });
     expect(await wa2ai('agent', 'inspect', 'http://127.0.0.1:9')).toMatchObject({
       code: 1,

@@ -63,6 +63,8 @@ const NOT_HERE: Record<string, string> = {
     'it downloads every package; the image, which tests/docker runs, is built in the same way',
   'git pull && npm start': 'there is no newer version to get',
   'adk api_server --port 8000': "it is Google's program",
+  'npm run -s wa2ai -- agent inspect http://localhost:3000':
+    'tests/contracts/agent-kinds.test.ts inspects an agent of the NPC Engine',
 };
 
 /** The first command of a block, without a comment. */

@@ -1,12 +1,16 @@
 import { onTestFinished } from 'vitest';
 import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
+import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
+import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
+import { auditApi } from '../../router/src/infra/faces/rest/resources/audit-api.ts';
 import { keysApi } from '../../router/src/infra/faces/rest/resources/keys-api.ts';
 import { nodesApi } from '../../router/src/infra/faces/rest/resources/nodes-api.ts';
 import { createHttpServer } from '../../router/src/infra/faces/rest/server.ts';
 import { NodeConnection } from '../../router/src/infra/storage/connections/node-connection.ts';
 import { CachedApiKeyStore } from '../../router/src/infra/storage/stores/cached-api-key-store.ts';
 import { PostgresApiKeyStore } from '../../router/src/infra/storage/stores/postgres-api-key-store.ts';
+import { PostgresAuditLog } from '../../router/src/infra/storage/stores/postgres-audit-log.ts';
 import { PostgresRateLimiter } from '../../router/src/infra/storage/stores/postgres-rate-limiter.ts';
 import type { TestDatabase } from './database.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -19,6 +23,7 @@ export interface ApiNode {
   connection: NodeConnection;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
   call(method: string, path: string, key: string, body?: unknown): Promise<{ status: number; body: any }>;
+  url: string;
   /** Status of a call that needs the scope `accounts:read`. */
   probe(key: string): Promise<number>;
 }
@@ -38,12 +43,17 @@ export async function startApiNode(
   onTestFinished(() => bus.transport.close());
   const keys = new CachedApiKeyStore(new PostgresApiKeyStore(database.open()), bus, clock);
   const access = new Access({ adminKey: ADMIN_KEY, keys, clock, log: quietLog });
+  const auditLog = new PostgresAuditLog(database.open());
+  const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: quietLog });
+  onTestFinished(() => recorder.stop());
   const server = await createHttpServer({
     config: { host: '127.0.0.1', port: 0, apiKey: ADMIN_KEY },
     access,
     limiter: new PostgresRateLimiter(database.open()),
+    recorder,
     endpoints: [
       ...keysApi({ keys, now: () => clock.now(), log: quietLog }),
+      ...auditApi({ auditLog }),
       ...nodesApi({ nodes: { nodeId, view: () => ({ nodes: [], accounts: [] }) } }),
     ],
     log: quietLog,
@@ -59,6 +69,7 @@ export async function startApiNode(
   };
   return {
     connection: bus.transport,
+    url: server.url,
     call,
     probe: async (key) => (await call('GET', '/api/nodes', key)).status,
   };

@@ -25,7 +25,9 @@ import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
+import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
+import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
 import { newKey } from '../../router/src/infra/faces/access/key-text.ts';
 import { npcFace } from '../../router/src/infra/faces/npc/npc-face.ts';
 import { TaskFeed } from '../../router/src/infra/faces/npc/task-feed.ts';
@@ -37,6 +39,7 @@ import { problemSchema, rateLimitSchema } from '../../router/src/infra/faces/res
 import { type RestApiDeps, restApi } from '../../router/src/infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/faces/rest/server.ts';
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
+import { MemoryAuditLog } from '../doubles/memory-audit-log.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
 import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
@@ -225,6 +228,8 @@ export interface HttpApi {
   /** Wall time of the server, set by the test. */
   clock: { nowMs: number };
   keys: MemoryApiKeyStore;
+  auditLog: MemoryAuditLog;
+  recorder: AuditRecorder;
   /** Creates a key. @returns its text */
   addKey(given: Partial<NewApiKey> & Pick<NewApiKey, 'scopes'>): Promise<string>;
   /** The other channelIds of a person, by channelId. */
@@ -338,6 +343,8 @@ export async function startHttpApi(
   });
   const emotions = new MemoryNpcEmotions(() => clock.nowMs);
   const memories = new MemoryNpcMemories(() => clock.nowMs);
+  const auditLog = new MemoryAuditLog();
+  const recorder = new AuditRecorder({ auditLog, clock: systemClock, log });
   const access = new Access({
     adminKey: options.apiKey,
     keys,
@@ -352,6 +359,7 @@ export async function startHttpApi(
     config,
     access,
     keys,
+    auditLog,
     aliasesOf,
     agentKinds: options.agentKinds ?? agentKinds,
     routeProbe: options.routeProbe ?? { refusedAddresses: () => [], findings: async () => [] },
@@ -401,6 +409,8 @@ export async function startHttpApi(
     aliasesOf,
     limiter,
     feed,
+    recorder,
+    now: () => clock.nowMs,
     log,
   });
   const endpoints = [...pages(deps), ...restApi(deps), ...face, ...docsPages()];
@@ -408,6 +418,7 @@ export async function startHttpApi(
     config,
     access,
     limiter,
+    recorder,
     ...(options.limits && { limits: options.limits }),
     log,
     now: deps.now,
@@ -431,6 +442,8 @@ export async function startHttpApi(
     view,
     clock,
     keys,
+    auditLog,
+    recorder,
     aliases,
     waits,
     npc: { tasks: npcTasks, trades, feed, feedClock, ended: (taskId) => durable.ended(taskId), agent },
@@ -441,9 +454,10 @@ export async function startHttpApi(
       return text;
     },
     database,
-    close: () => {
+    close: async () => {
       feed.stop();
-      return server.close();
+      await server.close();
+      await recorder.stop();
     },
     call: async (method, path, body, headers = {}) => {
       const response = await fetch(server.url + path, {

@@ -43,7 +43,7 @@ describe('wa2ai on the command line', () => {
   });
 
   it('shows help without a command', async () => {
-    expect((await wa2ai()).output).toMatch(/^wa2ai: tools for people who write agents/);
+    expect((await wa2ai()).output).toMatch(/^wa2ai: tools for people who write agents or run wa2ai/);
   });
 
   it.each(['test', 'inspect', 'check'])('shows the options of every kind for agent %s', async (verb) => {
@@ -56,7 +56,7 @@ describe('wa2ai on the command line', () => {
 
   it.each([
     [['agent', 'nonsense', 'http://a'], 'unknown command "agent nonsense"; use agent test,'],
-    [['route'], 'unknown command "route"; the only one is agent'],
+    [['route'], 'unknown command "route"; the known ones are agent and audit'],
     [['agent'], 'a command is missing'],
     [['agent', 'test'], 'the URL of the agent is missing'],
     [['agent', 'test', 'localhost:8080'], 'the URL of the agent must begin with http:// or https://'],
@@ -88,7 +88,9 @@ describe('wa2ai agent', () => {
     const { url } = await anAdkServer();
     expect(await wa2ai('agent', 'inspect', url)).toEqual({
       code: 0,
-      output: `${url}\nlist-apps  status 200\nagents     greeter\n`,
+      output: expect.stringMatching(
+        /^http\S+\nkind +adk\nanswer +status 200, \d+ ms\ncapabilities +agent greeter\n/,
+      ),
       errors: '',
     });
   });
@@ -101,7 +103,7 @@ describe('wa2ai agent', () => {
   it('writes the report as JSON on request', async () => {
     const { url } = await anAdkServer();
     const { output } = await wa2ai('agent', 'inspect', url, '--json');
-    expect(JSON.parse(output)).toEqual({ isReachable: true, server: url, status: 200, apps: ['greeter'] });
+    expect(JSON.parse(output)).toMatchObject({ kind: 'adk', url, isReachable: true, apps: ['greeter'] });
   });
 
   it('ends with 1 when the agent fails a check', async () => {

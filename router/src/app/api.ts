@@ -12,6 +12,7 @@ import { RouteProbe } from '../infra/agents/route-probe.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { Access } from '../infra/faces/access/access.ts';
 import { type NpcFaceDeps, npcFace } from '../infra/faces/npc/npc-face.ts';
+import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
@@ -19,6 +20,7 @@ import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts
 import { CachedApiKeyStore } from '../infra/storage/stores/cached-api-key-store.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresApiKeyStore } from '../infra/storage/stores/postgres-api-key-store.ts';
+import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
@@ -41,6 +43,8 @@ export async function openApi(
   const outbox = new PostgresOutbox(postgres);
   const httpLog = log.child({ mod: 'http' });
   const keys = new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock);
+  const auditLog = new PostgresAuditLog(postgres);
+  const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: httpLog });
   const access = new Access({ adminKey: config.apiKey, keys, clock: systemClock, log: httpLog });
   const aliases: AliasesOf = (accountId, channelId) => aliasesOf(postgres, accountId, channelId);
   const explainDeps: ExplainDeps = {
@@ -56,6 +60,7 @@ export async function openApi(
     log: httpLog,
     access,
     keys,
+    auditLog,
     now: () => systemClock.now(),
     routes,
     agentKinds,
@@ -96,12 +101,15 @@ export async function openApi(
     aliasesOf: aliases,
     limiter,
     feed,
+    recorder,
+    now: () => systemClock.now(),
     log: log.child({ mod: 'npc' }),
   };
   const server: HttpServer = await createHttpServer({
     config,
     access,
     limiter,
+    recorder,
     log: httpLog,
     // One line per face.
     endpoints: [...pages(faces), ...restApi(faces), ...npcFace(npc), ...docsPages()],
@@ -109,6 +117,7 @@ export async function openApi(
   const stop = async () => {
     feed.stop();
     await server.close();
+    await recorder.stop();
   };
   return { parts: { url: server.url }, start: async () => undefined, stop };
 }

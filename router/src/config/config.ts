@@ -181,6 +181,7 @@ const retention = group('Retention', {
     7,
   ),
   WA2AI_RETENTION_OLD_KEYS_DAYS: retentionDays('Days to keep WhatsApp keys from before a logout.', 30),
+  WA2AI_RETENTION_AUDIT_DAYS: retentionDays('Days to keep entries of the audit log.', 365),
 });
 
 const logs = group('Logs', {
@@ -307,6 +308,7 @@ function configOf(values: z.infer<typeof envSchema>, isTerminal: boolean) {
       workflows: values.WA2AI_RETENTION_WORKFLOWS_DAYS,
       journal: values.WA2AI_RETENTION_JOURNAL_DAYS,
       oldKeys: values.WA2AI_RETENTION_OLD_KEYS_DAYS,
+      audit: values.WA2AI_RETENTION_AUDIT_DAYS,
     },
     logLevel: values.WA2AI_LOG_LEVEL,
     logFormat: values.WA2AI_LOG_FORMAT ?? (isTerminal ? ('pretty' as const) : ('json' as const)),

@@ -25,6 +25,7 @@ const limits: RetentionDays = {
   workflows: 1,
   journal: 7,
   oldKeys: 30,
+  audit: 10,
 };
 
 let database: TestDatabase;

@@ -35,7 +35,7 @@ describe('loadConfig', () => {
       ackTimeoutMs: 30_000,
       loopTurns: 10,
       loopReplyMs: 1_500,
-      retention: { text: 90, outbox: 30, deadLetters: 90, workflows: 1, journal: 7, oldKeys: 30 },
+      retention: { text: 90, outbox: 30, deadLetters: 90, workflows: 1, journal: 7, oldKeys: 30, audit: 365 },
       logLevel: 'info',
       logFormat: 'json',
     });
@@ -71,6 +71,7 @@ describe('loadConfig', () => {
       WA2AI_RETENTION_WORKFLOWS_DAYS: '3',
       WA2AI_RETENTION_JOURNAL_DAYS: '0',
       WA2AI_RETENTION_OLD_KEYS_DAYS: '3650',
+      WA2AI_RETENTION_AUDIT_DAYS: '4',
       WA2AI_LOG_LEVEL: 'debug',
       WA2AI_LOG_FORMAT: 'pretty',
     });
@@ -97,7 +98,7 @@ describe('loadConfig', () => {
       ackTimeoutMs: 5_000,
       loopTurns: 0,
       loopReplyMs: 700,
-      retention: { text: 1, outbox: 14, deadLetters: 2, workflows: 3, journal: 0, oldKeys: 3650 },
+      retention: { text: 1, outbox: 14, deadLetters: 2, workflows: 3, journal: 0, oldKeys: 3650, audit: 4 },
       logLevel: 'debug',
       logFormat: 'pretty',
     });

@@ -48,6 +48,7 @@ export interface AgentTool {
 export interface AgentTools {
   /** Whether an agent of this kind seems to answer at the URL. Sends only a harmless request. */
   detect(input: ToolInput): Promise<boolean>;
+  /** Its report is an Inspection (inspection.ts). */
   inspect: AgentTool;
   test: AgentTool;
   check: AgentTool;

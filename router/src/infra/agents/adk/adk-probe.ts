@@ -1,11 +1,13 @@
+import { z } from 'zod';
 import type { ProbeFinding } from '../agent-kind.ts';
 import { reachFinding } from '../reach-finding.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
-import { adkServer } from './adk-http.ts';
+import { adkServer, exchange } from './adk-http.ts';
 import { listApps } from './adk-session.ts';
 import type { AdkSettings } from './adk-settings.ts';
 
 const MAX_NAMES_CHARS = 300;
+const MAX_VERSION_BYTES = 16 * 1024;
 
 /** The answer of an ADK server to `GET /list-apps`. `apps` is empty when the server does not list them. */
 export interface AdkProbe {
@@ -32,6 +34,25 @@ export async function probeAdkServer(
   const detail = listed.fault === 'aborted' ? 'no answer in time' : listed.detail;
   const problem = server.secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), detail);
   return { server: server.name, apps: [], problem };
+}
+
+/** What the server says at `GET /version`; undefined when it says nothing. */
+export async function adkVersion(
+  baseUrl: string,
+  { transport, signal }: { transport: AgentTransport; signal: AbortSignal },
+): Promise<string | undefined> {
+  const server = adkServer(baseUrl, {}, transport);
+  const answer = await exchange(server, server.url('version'), {
+    method: 'GET',
+    signal,
+    maxBytes: MAX_VERSION_BYTES,
+  });
+  if (answer.kind !== 'answer' || answer.status !== 200) return undefined;
+  try {
+    return z.looseObject({ version: z.string().max(100) }).safeParse(JSON.parse(answer.body)).data?.version;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Likely problems of a route to this server. */

@@ -25,6 +25,8 @@ export interface RpcHandler {
   call(call: RpcCall): Promise<unknown>;
   /** An error that the caller does not see. */
   onFault(error: unknown, method: string): void;
+  /** Called after each entry, also after one that was refused; never rejects. */
+  onEnd(end: { method: string; taskId?: string; error?: unknown }): Promise<void>;
 }
 
 /**
@@ -68,6 +70,7 @@ async function refused(
     await handler.admit();
     return { jsonrpc: '2.0', error: new NpcError(code, { reason }).body, id: null };
   } catch (error) {
+    await handler.onEnd({ method: '', error });
     return { jsonrpc: '2.0', error: bodyOf(error, '', handler), id: null };
   }
 }
@@ -85,11 +88,18 @@ async function answerEntry(
       throw new NpcError(RPC.invalidParams, { field: 'params', reason: 'params must be an object.' });
     }
     const result = await handler.call({ method, params, index });
+    await handler.onEnd({ method, ...taskIdOf(result) });
     return isNotification ? undefined : { jsonrpc: '2.0', result, id };
   } catch (error) {
     const body = bodyOf(error, method, handler);
+    await handler.onEnd({ method, ...taskIdOf(params), error });
     return isNotification ? undefined : { jsonrpc: '2.0', error: body, id };
   }
+}
+
+function taskIdOf(value: unknown): { taskId?: string } {
+  const { taskId } = (value ?? {}) as { taskId?: unknown };
+  return typeof taskId === 'string' ? { taskId } : {};
 }
 
 interface ReadEntry {

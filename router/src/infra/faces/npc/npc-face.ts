@@ -10,6 +10,7 @@ import { HttpProblem, problemSchema } from '../rest/problem.ts';
 import type { ApiResponse } from '../rest/response.ts';
 import { findUnstorable } from '../rest/validate.ts';
 import { answerRpc } from './json-rpc.ts';
+import { NpcAudit, type NpcAuditDeps } from './npc-audit.ts';
 import { npcCard } from './npc-card.ts';
 import { callNpcMethod, type NpcMethodsDeps, ownerOf } from './npc-methods.ts';
 import { readBody } from './read-body.ts';
@@ -18,7 +19,7 @@ import { streamTask } from './task-stream.ts';
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 
-export interface NpcFaceDeps extends NpcMethodsDeps {
+export interface NpcFaceDeps extends NpcMethodsDeps, NpcAuditDeps {
   limiter: RateLimiter;
   feed: TaskFeed;
 }
@@ -26,6 +27,7 @@ export interface NpcFaceDeps extends NpcMethodsDeps {
 /** wa2ai as an agent of the NPC Engine: its card, JSON-RPC, and the events of tasks. */
 export function npcFace(deps: NpcFaceDeps): Endpoint[] {
   const { settings, npcTasks, feed } = deps;
+  const audit = new NpcAudit(deps);
   const common = { tag: 'Agents' as const };
   const off = { description: 'The NPC face is off.', schema: problemSchema };
 
@@ -58,6 +60,7 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
       method: 'post',
       path: '/rpc',
       operationId: 'callNpc',
+      recordsItself: true,
       scopes: 'public',
       summary: 'Call the NPC: JSON-RPC 2.0 with task.open, task.status and task.list',
       description:
@@ -73,7 +76,7 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
       },
       handle: async ({ request, caller }) => {
         await refuseOff();
-        return await answer(deps, request, caller);
+        return await answer(deps, audit, request, caller);
       },
     }),
     endpoint({
@@ -107,7 +110,12 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
   ];
 }
 
-async function answer(deps: NpcFaceDeps, request: Request, caller: Caller): Promise<ApiResponse> {
+async function answer(
+  deps: NpcFaceDeps,
+  audit: NpcAudit,
+  request: Request,
+  caller: Caller,
+): Promise<ApiResponse> {
   const { limiter, log } = deps;
   let headers: Record<string, string> = {};
   const key = request.get('idempotency-key');
@@ -135,6 +143,7 @@ async function answer(deps: NpcFaceDeps, request: Request, caller: Caller): Prom
         );
       return await callNpcMethod(deps, call, { caller, ...(key !== undefined && { idempotencyKey: key }) });
     },
+    onEnd: (end) => audit.record(request, { ...end, caller }),
     onFault: (error, method) => log.error({ err: error, method }, 'npc call failed'),
   });
   return response === undefined ? { status: 204, headers } : { status: 200, headers, json: response };

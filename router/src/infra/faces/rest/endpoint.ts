@@ -12,6 +12,7 @@ export const TAGS = {
   Nodes: 'The processes that share this database.',
   Keys: 'Keys of this API, with scopes and restrictions.',
   Agents: 'wa2ai as an agent of other agents: the NPC face.',
+  Audit: 'Who called what.',
   Health: 'For monitoring.',
   Documentation: 'The documentation of this version.',
 } as const;
@@ -33,6 +34,10 @@ export interface Endpoint<Body = unknown, Query = unknown> {
    * path.
    */
   scopes: 'public' | readonly [Scope, ...Scope[]];
+  /** A read that programs and pages repeat all the time: the audit log does not have its successful calls. */
+  isPolled?: boolean;
+  /** Its handler records its calls in the audit log, one entry for each. */
+  recordsItself?: true;
   /** What each parameter of the path is, by name. */
   params?: Record<string, string>;
   /** Absent: a body is ignored. */

@@ -7,6 +7,7 @@ import {
   urlencoded,
 } from 'express';
 import type { Caller } from '../../../core/access/caller.ts';
+import type { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
 import { authorize } from './guard.ts';
 import { HttpProblem } from './problem.ts';
@@ -22,20 +23,29 @@ const readForm = urlencoded({ limit: 10_000, extended: false });
 
 /**
  * A router with the endpoints, matched in their order. A known path with another method is 405, an unknown path 404.
+ * @param audit records the calls; a change is recorded before its response is sent
  * @param guardOf returns the handler that sets the caller, or refuses requests to a path; it runs before the body is read
  */
 export function mount(
   endpoints: readonly Endpoint[],
   guardOf: (path: { isPublic: boolean }) => RequestHandler,
+  audit: Pick<RestAudit, 'record'>,
 ): Router {
   const router = Router({ caseSensitive: true });
   const byPath = new Map<string, Endpoint[]>();
   for (const each of endpoints) byPath.set(each.path, [...(byPath.get(each.path) ?? []), each]);
   for (const [path, definitions] of byPath) {
     const route = router.route(path.replace(/\{(\w+)\}/g, ':$1'));
-    route.all(guardOf({ isPublic: definitions.some(({ scopes }) => scopes === 'public') }));
+    route.all(
+      operationOf(definitions),
+      guardOf({ isPublic: definitions.some(({ scopes }) => scopes === 'public') }),
+    );
     for (const definition of definitions) {
-      route[definition.method](...permissionOf(definition), ...parserOf(definition), handlerOf(definition));
+      route[definition.method](
+        ...permissionOf(definition),
+        ...parserOf(definition),
+        handlerOf(definition, audit),
+      );
     }
     const allowed = definitions.map(({ method }) => method.toUpperCase()).join(', ');
     route.all((_request, response) => {
@@ -63,14 +73,31 @@ function parserOf({ body, bodyType, maxBodyBytes, admit }: Endpoint): RequestHan
   return [...(admit ? [admission] : []), bodyType ? readForm : parser];
 }
 
-function handlerOf(definition: Endpoint): RequestHandler {
+/** Notes the operation and the object of a request before it may be refused, for the audit log. */
+function operationOf(definitions: readonly Endpoint[]): RequestHandler {
+  return (request, response, next) => {
+    const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
+    response.locals.operation = definitions.find((definition) => definition.method === method);
+    response.locals.objectId = request.params.id;
+    next();
+  };
+}
+
+function handlerOf(definition: Endpoint, audit: Pick<RestAudit, 'record'>): RequestHandler {
   return async (request: Request, response: Response) => {
     const body = definition.body && validate(definition.body, bodyOf(definition, request), 'body');
     const query = definition.query && validate(definition.query, { ...request.query }, 'query');
     const params = request.params as Record<string, string>;
     const caller: Caller = response.locals.caller;
-    write(response, await definition.handle({ params, query, body, caller, request }));
+    const result = await definition.handle({ params, query, body, caller, request });
+    await audit.record(request, response, { outcome: outcomeOf(result), object: result.object });
+    write(response, result);
   };
+}
+
+function outcomeOf({ status }: ApiResponse): string {
+  if (status < 400) return 'ok';
+  return status === 401 ? 'UNAUTHORIZED' : `HTTP_${status}`;
 }
 
 function bodyOf(definition: Endpoint, request: Request): unknown {

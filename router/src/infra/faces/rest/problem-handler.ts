@@ -2,22 +2,30 @@ import type { ErrorRequestHandler, Response } from 'express';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { html } from '../pages/html.ts';
 import { page } from '../pages/page-frame.ts';
+import type { RestAudit } from './audit.ts';
 import { type ProblemResponse, problemOf } from './problem.ts';
 
 /**
  * Express' last handler: writes every error as a problem, as a page for a browser that opens one and as JSON for
- * everything else. Logs those that are a fault of the service.
+ * everything else. Logs those that are a fault of the service, and records the call in the audit log.
  */
-export function problemHandler(log: Logger): ErrorRequestHandler {
-  return (error, request, response, next) => {
+export function problemHandler(log: Logger, audit: Pick<RestAudit, 'record'>): ErrorRequestHandler {
+  return async (error, request, response, next) => {
     if (response.headersSent) return next(error);
     const problem = problemOf(error);
     if (problem.status >= 500) {
       log.error(
-        { err: error, code: problem.body.code, method: request.method, path: request.route?.path },
+        {
+          err: error,
+          code: problem.body.code,
+          method: request.method,
+          path: request.route?.path,
+          requestId: response.locals.requestId,
+        },
         'request failed',
       );
     }
+    await audit.record(request, response, { outcome: problem.body.code });
     response.status(problem.status).set(problem.headers);
     // A program that accepts any type, or names none, gets JSON.
     const isForPerson = request.method === 'GET' && request.accepts(['json', 'html']) === 'html';

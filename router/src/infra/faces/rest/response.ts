@@ -15,6 +15,8 @@ export interface Call<Body, Query> {
 export interface ApiResponse {
   status: number;
   headers?: Record<string, string>;
+  /** Id of what was read, created or changed, for the audit log. Default: `id` of the path. */
+  object?: string;
   json?: unknown;
   html?: string;
   text?: string;

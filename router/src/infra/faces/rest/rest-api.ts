@@ -3,6 +3,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { metricsApi } from './metrics/metrics-api.ts';
 import { type AccountsApiDeps, accountsApi } from './resources/accounts-api.ts';
+import { type AuditApiDeps, auditApi } from './resources/audit-api.ts';
 import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
@@ -21,6 +22,7 @@ export interface RestApiDeps
     HealthApiDeps,
     ExplainApiDeps,
     KeysApiDeps,
+    AuditApiDeps,
     NodesApiDeps,
     NpcSettingsApiDeps,
     NpcTradesApiDeps,
@@ -44,6 +46,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...keysApi(deps),
     ...npcSettingsApi(deps),
     ...npcTradesApi(deps),
+    ...auditApi(deps),
     ...healthApi(deps),
     ...metricsApi(deps),
   ];

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
@@ -8,6 +9,8 @@ import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
 import type { Access } from '../access/access.ts';
+import type { AuditRecorder } from '../access/audit-recorder.ts';
+import { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
 import { guard } from './guard.ts';
 import { mount } from './mount.ts';
@@ -36,6 +39,7 @@ export interface HttpServerOptions {
   config: Pick<Config, 'host' | 'port' | 'apiKey'>;
   access: Access;
   limiter: RateLimiter;
+  recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
   /** Every operation of every face, in the order in which paths are matched. */
   endpoints: readonly Endpoint[];
   log: Logger;
@@ -58,6 +62,7 @@ export function createHttpApp({
   config,
   access,
   limiter,
+  recorder,
   endpoints,
   log,
   now = Date.now,
@@ -67,11 +72,21 @@ export function createHttpApp({
   app.set('env', 'production');
   app.disable('etag');
   app.use(securityHeaders());
+  app.use(requestId);
+  const audit = new RestAudit({ recorder, now });
   const described = [...endpoints, openApiEndpoint(endpoints, { hasKey: config.apiKey !== undefined })];
-  app.use(mount(described, guard({ config, access, limiter, now })));
-  app.use(problemHandler(log));
+  app.use(mount(described, guard({ config, access, limiter, now }), audit));
+  app.use(problemHandler(log, audit));
   return app;
 }
+
+/** Names the request in the response, the log and the audit log: by the caller's own name if it sent a usable one. */
+const requestId: express.RequestHandler = (request, response, next) => {
+  const given = request.get('x-request-id') ?? '';
+  response.locals.requestId = /^[\w.:-]{1,100}$/.test(given) ? given : randomUUID();
+  response.set('X-Request-Id', response.locals.requestId);
+  next();
+};
 
 function securityHeaders(): express.RequestHandler[] {
   return [

@@ -70,13 +70,24 @@ const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
       SELECT k.account_id, k.generation, k.category, k.key_id
       FROM account a JOIN auth_key k ON k.account_id = a.id AND k.generation < a.auth_generation
       WHERE a.generation_at < ${before}::timestamptz LIMIT ${BATCH}) RETURNING 1`,
+  // Only from the start of the chain on, up to the first entry that is kept: clocks of nodes may differ.
+  audit: (before) => sql`
+    DELETE FROM audit_entry WHERE seq <= (
+      SELECT max(seq) FROM (
+        SELECT seq, bool_and(at < ${before}::timestamptz) OVER (ORDER BY seq) AS is_old
+        FROM (SELECT seq, at FROM audit_entry ORDER BY seq LIMIT ${BATCH}) AS oldest) AS start
+      WHERE is_old) RETURNING seq, hash`,
 };
 
 /** Dead letters first: while one exists, its message and its reply are kept. */
-const ORDER: RetentionKind[] = ['deadLetters', 'text', 'outbox', 'workflows', 'journal', 'oldKeys'];
+const ORDER: RetentionKind[] = ['deadLetters', 'text', 'outbox', 'workflows', 'journal', 'oldKeys', 'audit'];
 
-/** What is deleted together with a batch, in the same statement. */
+/** What changes together with a batch, in the same statement. */
 const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
+  // The chain of the rest begins at the last entry that is gone.
+  audit: () => sql`,
+    anchored AS (UPDATE audit_chain SET anchor_seq = last.seq, anchor_hash = last.hash
+      FROM (SELECT seq, hash FROM gone ORDER BY seq DESC LIMIT 1) AS last WHERE id = 1)`,
   // Ids of ended tasks at agents, by which people ask for them.
   text: (before) => sql`,
     tasks AS (DELETE FROM remote_task WHERE id IN (

@@ -7,6 +7,8 @@ export const TABLES = [
   'account_limit',
   'api_key',
   'api_key_rate',
+  'audit_chain',
+  'audit_entry',
   'auth_key',
   'chat',
   'data_key_use',

@@ -2,7 +2,11 @@ import type { RequestListener } from 'node:http';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../router/src/core/errors.ts';
-import { adkFindings, probeAdkServer } from '../../../../../router/src/infra/agents/adk/adk-probe.ts';
+import {
+  adkFindings,
+  adkVersion,
+  probeAdkServer,
+} from '../../../../../router/src/infra/agents/adk/adk-probe.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { serverOf } from '../../../../support/abi.ts';
 
@@ -54,6 +58,24 @@ describe('probeAdkServer', () => {
 
   it('throws for an address that cannot be used', async () => {
     await expect(probeAdkServer('localhost:8000', {}, deps)).rejects.toThrow(AgentProtocolError);
+  });
+});
+
+describe('adkVersion', () => {
+  it.each([
+    [200, '{"version":"2.0.0","language":"python"}', '2.0.0'],
+    [200, '{"version":2}', undefined],
+    [200, 'OK', undefined],
+    [404, '{"version":"2.0.0"}', undefined],
+  ])('of status %i with %s is %s', async (status, body, version) => {
+    const { url } = await serverOf((request, response) => {
+      response.writeHead(request.url === '/version' ? status : 500).end(body);
+    });
+    expect(await adkVersion(url, deps)).toBe(version);
+  });
+
+  it('is not known when nothing answers', async () => {
+    expect(await adkVersion(await closedPort(), deps)).toBeUndefined();
   });
 });
 

@@ -25,18 +25,24 @@ function anEndpoint(change: Partial<Endpoint> = {}): Endpoint {
 /** Serves the endpoints; `guarded` receives whether the path of each request is public. */
 async function served(endpoints: Endpoint[], guard?: RequestHandler) {
   const guarded: boolean[] = [];
+  const audit = { record: async () => undefined };
   const app = express();
   const pass: RequestHandler = (_request, response, next) => {
     response.locals.caller = { kind: 'admin-key' };
     next();
   };
   app.use(
-    mount(endpoints, ({ isPublic }) => (request, response, next) => {
-      guarded.push(isPublic);
-      (guard ?? pass)(request, response, next);
-    }),
+    mount(
+      endpoints,
+      ({ isPublic }) =>
+        (request, response, next) => {
+          guarded.push(isPublic);
+          (guard ?? pass)(request, response, next);
+        },
+      audit,
+    ),
   );
-  app.use(problemHandler(quietLog));
+  app.use(problemHandler(quietLog, audit));
   const { url } = await serverOf(app);
   const send = async (method: string, path: string, body?: string, type = 'application/json') => {
     const headers = body === undefined ? undefined : { 'content-type': type };

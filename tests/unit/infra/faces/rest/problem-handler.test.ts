@@ -20,7 +20,7 @@ async function failing(handler: RequestHandler) {
   // Express prints an error that the handler passes on in any other environment.
   app.set('env', 'test');
   app.all('/things/:id', handler);
-  app.use(problemHandler(log));
+  app.use(problemHandler(log, { record: async () => undefined }));
   const { url } = await serverOf(app);
   const send = async (accept: string, method = 'GET') => {
     const response = await fetch(`${url}/things/7`, { method, headers: { accept } });

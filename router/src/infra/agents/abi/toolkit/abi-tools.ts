@@ -5,11 +5,12 @@ import {
   type ToolOption,
   ToolUsageError,
 } from '../../agent-tools.ts';
+import { inspectionText } from '../../inspection.ts';
 import type { AgentAbi } from '../codec/abi-signature.ts';
-import { readAbiFile } from './abi-file.ts';
+import { type AbiFile, readAbiFile } from './abi-file.ts';
 import { AgentProbe } from './agent-probe.ts';
 import { checkAgent } from './check-agent.ts';
-import { inspectAgent } from './inspect-agent.ts';
+import { inspectAgent, isAbiHealth } from './inspect-agent.ts';
 import { testAgent } from './test-agent.ts';
 
 const abi: ToolOption = { name: 'abi', value: 'FILE', help: 'a file with the ABI or the signatures' };
@@ -24,8 +25,7 @@ const input: ToolOption = { name: 'input', value: 'JSON', help: 'its arguments (
 /** Tools for people who write ABI agents. */
 export const abiTools: AgentTools = {
   async detect(toolInput) {
-    const health = await probeOf(toolInput).health();
-    return health.status !== 0;
+    return isAbiHealth(await probeOf(toolInput).health());
   },
   test: {
     summary: 'calls one function and shows the outputs',
@@ -47,19 +47,16 @@ export const abiTools: AgentTools = {
     summary: 'shows health, methods, envelope and selectors, without a call',
     options: [abi, envelope],
     async run(toolInput) {
-      const known = toolInput.options.abi === undefined ? undefined : await abiOf(toolInput);
+      const known = toolInput.options.abi === undefined ? undefined : await abiFileOf(toolInput);
       const report = await inspectAgent(probeOf(toolInput), known);
-      const lines = [
-        report.url,
-        `health    ${report.health}`,
-        `methods   ${report.methods.join(', ') || '(none listed)'}`,
-        `envelope  ${report.envelope ?? '(not reachable)'}`,
+      const details = [
+        `envelope      ${report.envelope ?? '(not reachable)'}`,
         ...report.functions.map(
           ({ selector, signature, isListed }) =>
             `${selector}  ${signature}${isListed === false ? '  (not listed by /health)' : ''}`,
         ),
       ];
-      return { report, text: lines.join('\n'), isGood: report.isReachable };
+      return { report, text: inspectionText(report, details), isGood: report.isReachable };
     },
   },
   check: {
@@ -72,7 +69,11 @@ export const abiTools: AgentTools = {
   },
 };
 
-async function abiOf({ options }: ToolInput): Promise<AgentAbi> {
+async function abiOf(input: ToolInput): Promise<AgentAbi> {
+  return (await abiFileOf(input)).abi;
+}
+
+async function abiFileOf({ options }: ToolInput): Promise<AbiFile> {
   if (options.abi === undefined) {
     throw new ToolUsageError('--abi is missing: a file with the ABI or the signatures');
   }

@@ -1,12 +1,11 @@
-import type { AgentAbi } from '../codec/abi-signature.ts';
+import { z } from 'zod';
+import type { Inspection } from '../../inspection.ts';
 import type { Envelope } from '../codec/abi-wire.ts';
-import { type AgentProbe, answerText } from './agent-probe.ts';
+import type { AbiFile } from './abi-file.ts';
+import { type AgentProbe, answerText, type ProbeAnswer } from './agent-probe.ts';
 
 /** Facts about an agent that need no call of a function. */
-export interface InspectReport {
-  url: string;
-  isReachable: boolean;
-  health: string;
+export interface InspectReport extends Inspection {
   /** Names that /health lists. */
   methods: string[];
   envelope?: Envelope;
@@ -15,17 +14,25 @@ export interface InspectReport {
 }
 
 /** Requests /health and sends an unknown selector to detect the envelope. Never throws for an agent's failure. */
-export async function inspectAgent(probe: AgentProbe, abi: AgentAbi | undefined): Promise<InspectReport> {
+export async function inspectAgent(probe: AgentProbe, file: AbiFile | undefined): Promise<InspectReport> {
   const health = await probe.health();
   const isReachable = health.status !== 0;
-  const methods = health.status === 200 ? methodsIn(health.body) : [];
+  const said = health.status === 200 ? healthIn(health.body) : undefined;
+  const methods = said?.methods ?? [];
+  const envelope = isReachable ? await probe.detectEnvelope() : undefined;
+  const abi = { functions: file?.entries, ...(envelope === 'json' && { envelope }) };
   return {
+    kind: 'abi',
     url: probe.url,
     isReachable,
-    health: answerText(health),
+    answer: answerText(health),
+    latencyMs: health.ms,
+    ...(said?.version !== undefined && { version: said.version }),
+    capabilities: methods.map((name) => `function ${name}`),
     methods,
-    ...(isReachable && { envelope: await probe.detectEnvelope() }),
-    functions: (abi?.functions ?? []).map(({ signature, selector, name }) => ({
+    ...(envelope && { envelope }),
+    ...(file && { route: { channelId: '*', agentEndpoint: probe.url, config: { abi } } }),
+    functions: (file?.abi.functions ?? []).map(({ signature, selector, name }) => ({
       signature,
       selector,
       ...(methods.length > 0 && { isListed: methods.includes(name) }),
@@ -33,13 +40,27 @@ export async function inspectAgent(probe: AgentProbe, abi: AgentAbi | undefined)
   };
 }
 
-function methodsIn(body: Buffer): string[] {
+const healthSchema = z.looseObject({
+  status: z.string().nullish().catch(undefined),
+  version: z.string().max(100).optional().catch(undefined),
+  methods: z
+    .array(z.unknown())
+    .transform((names) => names.filter((name) => typeof name === 'string'))
+    .optional()
+    .catch(undefined),
+});
+
+/** What an agent says at `/health`; undefined when it is not the JSON of the container specification. */
+function healthIn(body: Buffer): z.output<typeof healthSchema> | undefined {
   try {
-    const health: unknown = JSON.parse(body.toString('utf8'));
-    if (typeof health !== 'object' || health === null || !('methods' in health)) return [];
-    const { methods } = health;
-    return Array.isArray(methods) ? methods.filter((name) => typeof name === 'string') : [];
+    return healthSchema.safeParse(JSON.parse(body.toString('utf8'))).data;
   } catch {
-    return [];
+    return undefined;
   }
+}
+
+/** Whether the answer to `/health` is one of the container specification: it names methods, or says `healthy`. */
+export function isAbiHealth({ status, body }: Pick<ProbeAnswer, 'status' | 'body'>): boolean {
+  const health = status === 200 ? healthIn(body) : undefined;
+  return health?.methods !== undefined || health?.status === 'healthy';
 }

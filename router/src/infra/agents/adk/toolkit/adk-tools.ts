@@ -11,8 +11,9 @@ import {
   ToolUsageError,
 } from '../../agent-tools.ts';
 import { CheckRun, type Found } from '../../check-run.ts';
+import { type Inspection, inspectionText } from '../../inspection.ts';
 import { newTestPerson } from '../../test-person.ts';
-import { type AdkProbe, probeAdkServer } from '../adk-probe.ts';
+import { type AdkProbe, adkVersion, probeAdkServer } from '../adk-probe.ts';
 
 const app: ToolOption = {
   name: 'app',
@@ -35,12 +36,8 @@ export const adkTools: AgentTools = {
     summary: 'shows whether the server answers and which agents it has',
     options: [],
     async run(input) {
-      const found = await probe(input);
-      const { status, apps, problem } = found;
-      const isReachable = status !== undefined;
-      const answer = status === undefined ? problem : `status ${status}`;
-      const lines = [input.url, `list-apps  ${answer}`, `agents     ${apps.join(', ') || '(none listed)'}`];
-      return { report: { isReachable, ...found }, text: lines.join('\n'), isGood: isReachable };
+      const report = await inspectServer(input);
+      return { report, text: inspectionText(report), isGood: report.isReachable };
     },
   },
   test: {
@@ -73,6 +70,28 @@ export const adkTools: AgentTools = {
     },
   },
 };
+
+async function inspectServer(input: ToolInput): Promise<Inspection & { apps: string[] }> {
+  const startedMs = input.clock.monotonicMs();
+  const { status, apps, problem = 'no answer' } = await probe(input);
+  const latencyMs = Math.round(input.clock.monotonicMs() - startedMs);
+  const isReachable = status !== undefined;
+  const deps = { transport: input.transport, signal: AbortSignal.timeout(input.timeoutMs) };
+  const version = isReachable ? await adkVersion(input.url, deps) : undefined;
+  const [appName] = apps;
+  const config = { adk: { appName } };
+  return {
+    kind: 'adk',
+    url: input.url,
+    isReachable,
+    answer: isReachable ? `status ${status}` : problem,
+    latencyMs,
+    ...(version !== undefined && { version }),
+    capabilities: apps.map((name) => `agent ${name}`),
+    apps,
+    ...(appName !== undefined && { route: { channelId: '*', agentEndpoint: input.url, config } }),
+  };
+}
 
 async function checkServer(input: ToolInput): Promise<CheckReport> {
   const checks = new CheckRun(input.url, input.clock);

@@ -9,6 +9,7 @@ import {
   type ToolOption,
   ToolUsageError,
 } from '../../agent-tools.ts';
+import { type Inspection, inspectionText } from '../../inspection.ts';
 import { type CardAnswer, fetchCard, NpcCards } from '../card/npc-cards.ts';
 import { cardUrlOf, npcServer } from '../card/npc-server.ts';
 import { NpcAgentClient } from '../npc-agent-client.ts';
@@ -42,18 +43,24 @@ export const npcTools: AgentTools = {
         agentEndpoint: input.url,
         config: { npc: input.options.key === undefined ? {} : { apiKey: '<API key>' } },
       };
-      const report = { kind: 'npc', ms, ...answer, rpcUrl: server.rpcUrl, route };
-      const lines = [
-        input.url,
-        `kind          npc`,
-        `card          ${found}, ${ms} ms`,
-        `name          ${card?.name ?? '(none)'} ${card?.version ?? ''}`.trimEnd(),
-        `capabilities  ${card?.capabilities.join(', ') || '(none listed)'}`,
+      const report = {
+        kind: 'npc',
+        url: input.url,
+        isReachable: answer.status !== undefined,
+        answer: found ?? 'no answer',
+        latencyMs: ms,
+        ...(card?.version !== undefined && { version: card.version }),
+        capabilities: card?.capabilities ?? [],
+        ...answer,
+        rpcUrl: server.rpcUrl,
+        route,
+      } satisfies Inspection & Record<string, unknown>;
+      const details = [
+        `name          ${card?.name ?? '(none)'}`,
         `rpc           ${server.rpcUrl}`,
         `events        ${server.streamUrl('{taskId}').replaceAll('%7BtaskId%7D', '{taskId}')}`,
-        `route         ${JSON.stringify(route)}`,
       ];
-      return { report, text: lines.join('\n'), isGood: card !== undefined };
+      return { report, text: inspectionText(report, details), isGood: card !== undefined };
     },
   },
   test: {

@@ -18,6 +18,7 @@ export function metricsApi({ metrics, accounts, nodes }: MetricsApiDeps): Endpoi
       method: 'get',
       path: '/metrics',
       operationId: 'getMetrics',
+      isPolled: true,
       scopes: ['accounts:read'],
       tag: 'Health',
       summary: 'Metrics for Prometheus',

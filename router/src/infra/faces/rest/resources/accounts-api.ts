@@ -100,7 +100,8 @@ export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): 
         }
         log.info({ accountId, action: 'create' }, 'account changed by an admin');
         const data = accountViewOf(foundAccount(accounts.get(accountId)));
-        return { status: 201, json: { success: true, message: 'Account added; pair it next.', data } };
+        const message = 'Account added; pair it next.';
+        return { status: 201, object: accountId, json: { success: true, message, data } };
       },
     }),
     endpoint({

@@ -123,7 +123,8 @@ export function keysApi({ keys, now, log }: KeysApiDeps): Endpoint[] {
         log.info({ keyId: id, scopes }, 'key created');
         const data = { ...viewOf(created), key: text };
         const headers = { location: `/api/keys/${id}` };
-        return { status: 201, headers, json: { success: true, message: 'Key created. Copy it now.', data } };
+        const message = 'Key created. Copy it now.';
+        return { status: 201, object: id, headers, json: { success: true, message, data } };
       },
     }),
     endpoint({

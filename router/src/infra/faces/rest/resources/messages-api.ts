@@ -100,6 +100,7 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       responses: { 200: { description: 'A page of messages.', schema: pageResponse(anyMessageView) } },
       handle: async ({ query, caller }) => ({
         status: 200,
+        object: query.channelId,
         json: pageOf(await listed(query, caller), query.limit, ({ id }) => id),
       }),
     }),
@@ -170,6 +171,7 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
         }
         return {
           status: 202,
+          object: row.id,
           json: { success: true, data: { ...row, direction: 'outgoing', channelId: body.to } },
         };
       },

@@ -41,6 +41,7 @@ export function nodesApi({ nodes }: NodesApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/nodes',
       operationId: 'listNodes',
+      isPolled: true,
       scopes: ['accounts:read'],
       summary: 'List nodes with the accounts and turns that they run',
       responses: {

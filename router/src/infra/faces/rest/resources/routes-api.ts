@@ -79,6 +79,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         log.info(fieldsOf(created), 'route created');
         return {
           status: 201,
+          object: created.id,
           headers: { location: `/api/routes/${created.id}` },
           json: await stored('Route created.', created, usable.warnings),
         };
@@ -113,7 +114,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       },
       handle: async ({ params, caller }) => {
         const route = await findRoute(caller, params.id);
-        return { status: 200, json: { success: true, data: viewOf(agentKinds, route) } };
+        return { status: 200, object: route.id, json: { success: true, data: viewOf(agentKinds, route) } };
       },
     }),
     endpoint({
@@ -180,6 +181,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         log.info(fieldsOf(route), 'route deleted');
         return {
           status: 200,
+          object: route.id,
           json: { success: true, message: 'Route deleted.', data: viewOf(agentKinds, route) },
         };
       },
@@ -199,7 +201,11 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     const updated = await routes.update(before.id, { ...changes, ...(usable && { config: usable.config }) });
     if (!updated) throw noSuchRoute();
     log.info({ ...fieldsOf(updated), fields: Object.keys(changes) }, 'route changed');
-    return { status: 200, json: await stored('Route updated.', updated, usable?.warnings) };
+    return {
+      status: 200,
+      object: updated.id,
+      json: await stored('Route updated.', updated, usable?.warnings),
+    };
   }
 
   /** The routes that the caller may use. */

@@ -14,13 +14,17 @@ async function fileWith(content: string): Promise<string> {
 }
 
 async function signatures(content: string): Promise<string[]> {
-  const { functions } = await readAbiFile(await fileWith(content));
-  return functions.map(({ signature }) => signature);
+  const { abi } = await readAbiFile(await fileWith(content));
+  return abi.functions.map(({ signature }) => signature);
 }
 
 const json = [{ type: 'function', name: 'f', inputs: [{ name: 'a', type: 'bool' }] }];
 
 describe('an ABI file', () => {
+  it('keeps its entries, for a route', async () => {
+    expect((await readAbiFile(await fileWith(JSON.stringify(json)))).entries).toEqual(json);
+  });
+
   it.each([
     ['a JSON ABI', JSON.stringify(json)],
     ['a manifest', JSON.stringify({ name: 'x', abi: json })],

@@ -4,7 +4,10 @@ import type {
   AgentProbe,
   ProbeAnswer,
 } from '../../../../../../router/src/infra/agents/abi/toolkit/agent-probe.ts';
-import { inspectAgent } from '../../../../../../router/src/infra/agents/abi/toolkit/inspect-agent.ts';
+import {
+  inspectAgent,
+  isAbiHealth,
+} from '../../../../../../router/src/infra/agents/abi/toolkit/inspect-agent.ts';
 
 function probeWith(health: Partial<ProbeAnswer> & { text?: string }) {
   const asked: string[] = [];
@@ -22,17 +25,26 @@ function probeWith(health: Partial<ProbeAnswer> & { text?: string }) {
   return { probe, asked };
 }
 
-const abi = await createAbi(['greet(string name)', 'add(uint a, uint b)']);
+const entries = ['greet(string name)', 'add(uint a, uint b)'];
+const abi = { abi: await createAbi(entries), entries };
 
 describe('inspectAgent', () => {
   it('marks the functions that /health does not list', async () => {
     const { probe } = probeWith({ text: '{"status":"ok","methods":["greet", 5, null]}' });
     expect(await inspectAgent(probe, abi)).toEqual({
+      kind: 'abi',
       url: 'http://agent',
       isReachable: true,
-      health: 'status 200',
+      answer: 'status 200',
+      latencyMs: 1,
+      capabilities: ['function greet'],
       methods: ['greet'],
       envelope: 'json',
+      route: {
+        channelId: '*',
+        agentEndpoint: 'http://agent',
+        config: { abi: { functions: entries, envelope: 'json' } },
+      },
       functions: [
         { signature: 'greet(string)', selector: '0xead710c4', isListed: true },
         { signature: 'add(uint256,uint256)', selector: '0x771602f7', isListed: false },
@@ -53,7 +65,7 @@ describe('inspectAgent', () => {
     const { probe } = probeWith({ status: 503, text: '{"methods":["greet"]}' });
     expect(await inspectAgent(probe, undefined)).toMatchObject({
       isReachable: true,
-      health: 'status 503: {"methods":["greet"]}',
+      answer: 'status 503: {"methods":["greet"]}',
       methods: [],
       functions: [],
     });
@@ -62,8 +74,27 @@ describe('inspectAgent', () => {
   it('sends nothing more to an agent that cannot be reached', async () => {
     const { probe, asked } = probeWith({ status: 0, problem: 'ECONNREFUSED' });
     const report = await inspectAgent(probe, abi);
-    expect(report).toMatchObject({ isReachable: false, health: 'ECONNREFUSED', methods: [] });
+    expect(report).toMatchObject({ isReachable: false, answer: 'ECONNREFUSED', methods: [] });
     expect(report).not.toHaveProperty('envelope');
     expect(asked).toEqual(['health']);
+  });
+
+  it('shows the version that the agent states, and no route without an ABI', async () => {
+    const report = await inspectAgent(probeWith({ text: '{"version":"1.2","methods":[]}' }).probe, undefined);
+    expect(report).toMatchObject({ version: '1.2', functions: [] });
+    expect(report).not.toHaveProperty('route');
+  });
+});
+
+describe('isAbiHealth', () => {
+  it.each([
+    [200, '{"status":"healthy"}', true],
+    [200, '{"methods":["greet"]}', true],
+    [200, '{"status":"ok"}', false],
+    [200, 'OK', false],
+    [200, '[]', false],
+    [503, '{"status":"healthy"}', false],
+  ])('of status %i with %s is %s', (status, text, expected) => {
+    expect(isAbiHealth({ status, body: Buffer.from(text) })).toBe(expected);
   });
 });

@@ -71,8 +71,17 @@ describe('adkTools.inspect', () => {
   it('shows the agents and runs none', async () => {
     const { url, runs } = await anAgent({ apps: ['one', 'two'] });
     const { report, text, isGood } = await adkTools.inspect.run(inputOf(url));
-    expect(report).toEqual({ isReachable: true, server: url, status: 200, apps: ['one', 'two'] });
-    expect(text).toBe(`${url}\nlist-apps  status 200\nagents     one, two`);
+    expect(report).toEqual({
+      kind: 'adk',
+      url,
+      isReachable: true,
+      answer: 'status 200',
+      latencyMs: expect.any(Number),
+      capabilities: ['agent one', 'agent two'],
+      apps: ['one', 'two'],
+      route: { channelId: '*', agentEndpoint: url, config: { adk: { appName: 'one' } } },
+    });
+    expect(text).toContain('Body for POST /api/routes:');
     expect(isGood).toBe(true);
     expect(runs).toEqual([]);
   });

@@ -1,0 +1,70 @@
+import type { Caller } from '../access/caller.ts';
+
+/** A call to wa2ai. It never contains a body, a text or a secret. */
+export interface AuditEvent {
+  /** To a millisecond, by the clock of the node. */
+  at: Date;
+  /** The protocol: `rest`. */
+  face: string;
+  caller: Caller['kind'];
+  /** Of a key of the API. */
+  keyId?: string;
+  /** The operation: `createRoute`. */
+  action: string;
+  /** Id of what was read, created or changed. */
+  object?: string;
+  /** `ok`, or the code of the error. */
+  outcome: string;
+  requestId: string;
+  /** Of the caller, or of the proxy before it. */
+  address?: string;
+}
+
+/** A stored event. */
+export interface AuditEntry extends AuditEvent {
+  /** Position in the log, from 1, without gaps. */
+  seq: bigint;
+  /** Hash of this entry and of the hash before it, in hexadecimal digits. */
+  hash: string;
+}
+
+/** A position of the log with its hash. */
+export interface AuditMark {
+  seq: bigint;
+  /** In hexadecimal digits; of position 0: 64 zeros. */
+  hash: string;
+}
+
+/** Both ends of the log: `head` is the last entry, `anchor` the last one that retention has removed. */
+export interface AuditChain {
+  head: AuditMark;
+  anchor: AuditMark;
+}
+
+/** Which entries. All conditions must match. */
+export interface AuditQuery {
+  since?: Date;
+  until?: Date;
+  caller?: AuditEvent['caller'];
+  keyId?: string;
+  action?: string;
+  object?: string;
+  outcome?: string;
+  requestId?: string;
+  address?: string;
+  /** Only entries before this position. */
+  before?: bigint;
+  limit: number;
+}
+
+/**
+ * The calls of all nodes in one order, each chained to the one before it by a hash.
+ * @throws {StorageUnavailableError} from every method
+ */
+export interface AuditLog {
+  /** Appends events in their order, all or none. Not idempotent. */
+  append(events: readonly AuditEvent[]): Promise<void>;
+  /** Entries, newest first. */
+  entries(query: AuditQuery): Promise<AuditEntry[]>;
+  chain(): Promise<AuditChain>;
+}
