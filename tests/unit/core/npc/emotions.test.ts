@@ -32,11 +32,15 @@ describe('emotionsAt', () => {
       atMs: fc.integer({ min: 0, max: 100 * HALF_LIFE_MS }),
     });
     fc.assert(
-      fc.property(fc.array(event), fc.integer({ min: -HALF_LIFE_MS, max: 200 * HALF_LIFE_MS }), (events, now) => {
-        const felt = emotionsAt(events, now);
-        expect(felt.every(({ intensity }) => intensity >= 1 && intensity <= 100)).toBe(true);
-        expect(emotionsAt([...events].reverse(), now).length).toBe(felt.length);
-      }),
+      fc.property(
+        fc.array(event),
+        fc.integer({ min: -HALF_LIFE_MS, max: 200 * HALF_LIFE_MS }),
+        (events, now) => {
+          const felt = emotionsAt(events, now);
+          expect(felt.every(({ intensity }) => intensity >= 1 && intensity <= 100)).toBe(true);
+          expect(emotionsAt([...events].reverse(), now).length).toBe(felt.length);
+        },
+      ),
     );
   });
 });

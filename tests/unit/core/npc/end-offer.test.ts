@@ -7,7 +7,14 @@ const scope = { npc: 'Guard', peer: 'key:1' };
 async function anOffer() {
   const clock = { nowMs: 0, now: () => clock.nowMs };
   const trades = new MemoryNpcTrades(clock.now);
-  const terms = { maker: 'peer', direction: 'sell', item: 'sword', quantity: 1, price: '5', total: '5' } as const;
+  const terms = {
+    maker: 'peer',
+    direction: 'sell',
+    item: 'sword',
+    quantity: 1,
+    price: '5',
+    total: '5',
+  } as const;
   const { offerId } = await trades.offer(scope, { ...terms, expiresAtMs: 1_000 }, 'task_1');
   const end = (change: Partial<EndOfferInput>) =>
     endOffer({ trades, clock }, { offerId, action: 'accept', by: 'npc', key: 'a', ...change });

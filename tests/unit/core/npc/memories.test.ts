@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { memoryText, rankMemories, type RecalledMemory } from '../../../../router/src/core/npc/memories.ts';
+import { memoryText, type RecalledMemory, rankMemories } from '../../../../router/src/core/npc/memories.ts';
 
 const NOW = Date.UTC(2026, 0, 31);
 const DAY = 86_400_000;

@@ -6,9 +6,12 @@ const names = (type: string, params: Record<string, unknown> = {}) =>
   actionOf(type, params)?.params.map(({ name }) => name);
 
 describe('actionOf', () => {
-  it.each(STANDARD_CAPABILITIES)('without an action is the task of the specification: $type', ({ type, params }) => {
-    expect(names(type)).toEqual(expect.arrayContaining(params.map(({ name }) => name)));
-  });
+  it.each(STANDARD_CAPABILITIES)(
+    'without an action is the task of the specification: $type',
+    ({ type, params }) => {
+      expect(names(type)).toEqual(expect.arrayContaining(params.map(({ name }) => name)));
+    },
+  );
 
   it('finds further actions, and no unknown one', () => {
     expect(names('trade', { action: 'accept' })).toEqual(['offerId', 'peer']);

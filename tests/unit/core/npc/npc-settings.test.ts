@@ -25,8 +25,8 @@ describe('the settings of the NPC face', () => {
   });
 
   it('know the names of custom capabilities', () => {
-    expect(['custom:crafting', 'crafting', 'custom:', 'custom:a b'].map((name) => CUSTOM_CAPABILITY.test(name))).toEqual(
-      [true, false, false, false],
-    );
+    expect(
+      ['custom:crafting', 'crafting', 'custom:', 'custom:a b'].map((name) => CUSTOM_CAPABILITY.test(name)),
+    ).toEqual([true, false, false, false]);
   });
 });

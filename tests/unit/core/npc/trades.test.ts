@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { endFor, stateOf, totalOf, type TradeOffer } from '../../../../router/src/core/npc/trades.ts';
+import { endFor, stateOf, type TradeOffer, totalOf } from '../../../../router/src/core/npc/trades.ts';
 
 const offer: TradeOffer = {
   offerId: '1',
@@ -18,9 +18,13 @@ describe('totalOf', () => {
   it('multiplies exactly, also where floating point cannot', () => {
     expect(totalOf(3, '1000000000000000000001')).toBe('3000000000000000000003');
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 1e15 }), fc.bigInt({ min: 0n, max: 2n ** 200n }), (count, price) => {
-        expect(BigInt(totalOf(count, String(price)) ?? -1)).toBe(BigInt(count) * price);
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 1e15 }),
+        fc.bigInt({ min: 0n, max: 2n ** 200n }),
+        (count, price) => {
+          expect(BigInt(totalOf(count, String(price)) ?? -1)).toBe(BigInt(count) * price);
+        },
+      ),
     );
   });
 

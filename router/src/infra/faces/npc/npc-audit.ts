@@ -43,7 +43,8 @@ export class NpcAudit {
     const { address } = connectionOf(request);
     const outcome = outcomeOf(error);
     const isRefused =
-      error instanceof NpcError && [RPC.authentication, RPC.rateLimit].some((code) => code === error.body.code);
+      error instanceof NpcError &&
+      [RPC.authentication, RPC.rateLimit].some((code) => code === error.body.code);
     const by = caller.kind === 'key' ? caller.key.id : address;
     if (isRefused && this.#throttle.count(`${outcome} ${by}`) === undefined) return;
     const event: AuditEvent = {

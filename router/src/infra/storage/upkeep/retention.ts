@@ -88,10 +88,15 @@ const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
   audit: () => sql`,
     anchored AS (UPDATE audit_chain SET anchor_seq = last.seq, anchor_hash = last.hash
       FROM (SELECT seq, hash FROM gone ORDER BY seq DESC LIMIT 1) AS last WHERE id = 1)`,
-  // Ids of ended tasks at agents, by which people ask for them.
+  // Ids of ended tasks at agents, by which people ask for them; ended tasks and old emotions of the NPC face.
   text: (before) => sql`,
     tasks AS (DELETE FROM remote_task WHERE id IN (
-      SELECT id FROM remote_task WHERE state = 'ended' AND ended_at < ${before}::timestamptz ORDER BY id LIMIT ${BATCH}))`,
+      SELECT id FROM remote_task WHERE state = 'ended' AND ended_at < ${before}::timestamptz ORDER BY id LIMIT ${BATCH})),
+    npc_tasks AS (DELETE FROM npc_task WHERE id IN (
+      SELECT id FROM npc_task WHERE status IN ('completed', 'failed') AND updated_at < ${before}::timestamptz
+      ORDER BY id LIMIT ${BATCH})),
+    npc_emotions AS (DELETE FROM npc_emotion WHERE task_id IN (
+      SELECT task_id FROM npc_emotion WHERE at < ${before}::timestamptz LIMIT ${BATCH}))`,
   // DBOS keeps a workflow's input, output and steps in tables without a foreign key.
   workflows: () => sql`,
     inputs AS (DELETE FROM dbos.workflow_input WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone)),
