@@ -20,6 +20,8 @@ async function setup(send: Send = async () => ({ success: true, response: 'hello
     channelId: '*',
     agentEndpoint: 'http://agent.test',
     environment: 'lab',
+    priority: 0,
+    enabled: true,
     config: {},
   });
   const asked: IncomingMessage[] = [];

@@ -93,6 +93,8 @@ describe('the NPC face', () => {
       channelId: '*',
       agentEndpoint: 'http://agent.test',
       environment: 'lab',
+      priority: 0,
+      enabled: true,
       config: {},
     });
     await api.deps.faceSettings.put('npc', { enabled: true, name: 'Guard', routeId: route.id });

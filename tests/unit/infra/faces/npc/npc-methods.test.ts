@@ -25,6 +25,8 @@ async function setup() {
     channelId: '*',
     agentEndpoint: 'http://agent.test',
     environment: 'lab',
+    priority: 0,
+    enabled: true,
     config: {},
   });
   let ids = 0;

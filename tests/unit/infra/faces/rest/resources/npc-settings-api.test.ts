@@ -22,6 +22,8 @@ describe('/api/settings/npc', () => {
       channelId: '*',
       agentEndpoint: 'http://agent.test',
       environment: 'lab',
+      priority: 0,
+      enabled: true,
       config: {},
     });
     const settings = {

@@ -1,0 +1,30 @@
+import type { NodeBus } from '../../../core/cluster/node-bus.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { FaceSettings } from '../../../core/ports/face-settings.ts';
+import { NotifiedCache, type NotifyingTransport } from './notified-cache.ts';
+
+/**
+ * Reads settings from a copy, which is read again after a change: PostgreSQL notifies all nodes (prisma/functions/npc.sql). A
+ * node that missed a notification uses old settings for at most five seconds.
+ */
+export class CachedFaceSettings implements FaceSettings {
+  readonly #table: FaceSettings;
+  readonly #cache: NotifiedCache<{ settings: unknown }>;
+
+  constructor(table: FaceSettings, bus: NodeBus<NotifyingTransport>, clock: Clock) {
+    this.#table = table;
+    this.#cache = new NotifiedCache(bus.transport, clock, { maxSize: 100, sizeOf: () => 1 });
+    bus.on('settings-changed', () => this.#cache.clear());
+  }
+
+  async get(face: string): Promise<unknown> {
+    const { settings } = await this.#cache.read(face, async () => ({
+      settings: await this.#table.get(face),
+    }));
+    return settings;
+  }
+
+  put(face: string, settings: unknown): Promise<void> {
+    return this.#cache.change(() => this.#table.put(face, settings));
+  }
+}
