@@ -48,6 +48,7 @@ BEGIN
   UPDATE message SET chat_id = kept.id WHERE chat_id = gone.id;
   UPDATE outbox SET chat_id = kept.id WHERE chat_id = gone.id;
   UPDATE dead_letter SET chat_id = kept.id WHERE chat_id = gone.id;
+  UPDATE person_question SET chat_id = kept.id WHERE chat_id = gone.id;
   DELETE FROM chat WHERE id = gone.id;
   IF kept.worker_node IS NULL THEN
     UPDATE chat SET worker_epoch = greatest(kept.worker_epoch, gone.worker_epoch), reply_to = gone.reply_to

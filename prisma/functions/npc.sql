@@ -11,16 +11,6 @@ END $$;
 CREATE OR REPLACE TRIGGER npc_task_changed AFTER UPDATE OF version ON npc_task
   FOR EACH ROW EXECUTE FUNCTION npc_task_changed();
 
--- Publishes the node message `settings-changed` when the transaction commits.
-CREATE OR REPLACE FUNCTION face_setting_changed() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM pg_notify('wa2ai', '{"from":"","message":{"kind":"settings-changed"}}');
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE TRIGGER face_setting_changed AFTER INSERT OR UPDATE OR DELETE ON face_setting
-  FOR EACH STATEMENT EXECUTE FUNCTION face_setting_changed();
-
 -- The ledger of trades only grows.
 CREATE OR REPLACE FUNCTION npc_trade_unchangeable() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -8,6 +8,7 @@ import type { DeadLetters } from '../../router/src/core/ports/dead-letters.ts';
 import type { ChatClaim, Inbox, Stored } from '../../router/src/core/ports/inbox.ts';
 import type { MessageLog } from '../../router/src/core/ports/message-log.ts';
 import type { Outbox } from '../../router/src/core/ports/outbox.ts';
+import type { Questions } from '../../router/src/core/ports/questions.ts';
 import type { RemoteTasks } from '../../router/src/core/ports/remote-tasks.ts';
 import type { ReplyTokens } from '../../router/src/core/ports/reply-tokens.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
@@ -19,6 +20,7 @@ import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postg
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
+import { PostgresQuestions } from '../../router/src/infra/storage/stores/postgres-questions.ts';
 import { PostgresRemoteTasks } from '../../router/src/infra/storage/stores/postgres-remote-tasks.ts';
 import { PostgresReplyTokens } from '../../router/src/infra/storage/stores/postgres-reply-tokens.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
@@ -27,6 +29,7 @@ import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryInbox } from '../doubles/memory-inbox.ts';
 import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
+import { MemoryQuestions } from '../doubles/memory-questions.ts';
 import { MemoryRemoteTasks } from '../doubles/memory-remote-tasks.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
@@ -44,6 +47,7 @@ export interface Stores {
   /** Reply tokens that are valid for so long. */
   replyTokens(validMs?: number): ReplyTokens;
   remoteTasks: RemoteTasks;
+  questions: Questions;
   /** A valid lease of the account. */
   leaseOf(accountId: string): Promise<Lease>;
   close(): Promise<void>;
@@ -69,6 +73,7 @@ export const ADAPTERS: Adapter[] = [
         history: new MemoryChatHistory(state),
         replyTokens: (validMs) => new MemoryReplyTokens(state, validMs),
         remoteTasks: new MemoryRemoteTasks(state),
+        questions: new MemoryQuestions(state),
         leaseOf: async (accountId) => ({ accountId, owner: NODE, epoch: 1n }),
         close: async () => undefined,
       };
@@ -88,6 +93,7 @@ export const ADAPTERS: Adapter[] = [
         history: new PostgresChatHistory(postgres),
         replyTokens: (validMs) => new PostgresReplyTokens(postgres, validMs),
         remoteTasks: new PostgresRemoteTasks(postgres),
+        questions: new PostgresQuestions(postgres),
         async leaseOf(accountId) {
           await new PostgresAccountStore(postgres).save(accountId, { state: 'starting' });
           const lease = await new PostgresAccountLeases(postgres, { owner: NODE, ttlMs: 60_000 }).acquire(
@@ -143,6 +149,9 @@ export function describeStores(
           return current().history;
         },
         replyTokens: (validMs) => current().replyTokens(validMs),
+        get questions() {
+          return current().questions;
+        },
         get remoteTasks() {
           return current().remoteTasks;
         },

@@ -104,6 +104,7 @@ function mergeChats(state: MemoryState, kept: MemoryChat, gone: MemoryChat): voi
     if (reply.chatId === String(gone.id)) reply.chatId = String(kept.id);
   }
   for (const letter of state.deadLetters) if (letter.chatId === gone.id) letter.chatId = kept.id;
+  for (const question of state.questions) if (question.chatId === gone.id) question.chatId = kept.id;
   state.chats.delete(gone.id);
   if (kept.workerNode !== undefined) return;
   kept.workerEpoch = Math.max(kept.workerEpoch, gone.workerEpoch);

@@ -2,14 +2,13 @@ import type { FaceSettings } from '../../router/src/core/ports/face-settings.ts'
 
 /** Settings of faces in memory. */
 export class MemoryFaceSettings implements FaceSettings {
-  readonly #settings = new Map<string, string>();
+  readonly #settings = new Map<string, unknown>();
 
   async get(face: string): Promise<unknown> {
-    const stored = this.#settings.get(face);
-    return stored === undefined ? undefined : JSON.parse(stored);
+    return structuredClone(this.#settings.get(face));
   }
 
   async put(face: string, settings: unknown): Promise<void> {
-    this.#settings.set(face, JSON.stringify(settings));
+    this.#settings.set(face, structuredClone(settings));
   }
 }

@@ -66,12 +66,25 @@ export interface MemoryDeadLetter {
   closedAt?: Date;
 }
 
+/** A question to a person. */
+export interface MemoryQuestion {
+  id: string;
+  chatId: number;
+  state: 'waiting' | 'open' | 'answered' | 'closed';
+  askedAtMs: number;
+  remindAtMs: number;
+  deadlineAtMs: number;
+  messageId?: string;
+  answer?: string;
+}
+
 /** The tables of one test, shared by the in-memory stores as PostgreSQL is shared by the real ones. */
 export class MemoryState {
   readonly chats = new Map<number, MemoryChat>();
   readonly messages = new Map<number, MemoryMessage>();
   readonly outbox = new Map<string, MemoryReply>();
   readonly deadLetters: MemoryDeadLetter[] = [];
+  readonly questions: MemoryQuestion[] = [];
   /** `account lid` → number. */
   readonly lids = new Map<string, string>();
   readonly now: () => number;

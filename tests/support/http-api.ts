@@ -30,7 +30,7 @@ import { Access } from '../../router/src/infra/faces/access/access.ts';
 import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
 import { newKey } from '../../router/src/infra/faces/access/key-text.ts';
 import { npcFace } from '../../router/src/infra/faces/npc/npc-face.ts';
-import { TaskFeed } from '../../router/src/infra/faces/npc/task-feed.ts';
+import { NpcTaskFeed } from '../../router/src/infra/faces/npc/npc-task-feed.ts';
 import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../../router/src/infra/faces/pages/pages.ts';
 import type { Endpoint } from '../../router/src/infra/faces/rest/endpoint.ts';
@@ -238,7 +238,7 @@ export interface HttpApi {
   npc: {
     tasks: MemoryNpcTasks;
     trades: MemoryNpcTrades;
-    feed: TaskFeed;
+    feed: NpcTaskFeed;
     /** Moves heartbeats only. */
     feedClock: FakeClock;
     /** Resolves when the task has ended. */
@@ -307,7 +307,7 @@ export async function startHttpApi(
   };
   const npcTasks = new MemoryNpcTasks(() => clock.nowMs);
   const feedClock = new FakeClock();
-  const feed = new TaskFeed({ npcTasks, clock: feedClock, log });
+  const feed = new NpcTaskFeed({ npcTasks, clock: feedClock, log });
   npcTasks.onChanged = (taskId) => feed.changed(taskId);
   const faceSettings = new MemoryFaceSettings();
   const npcSettings = async () =>

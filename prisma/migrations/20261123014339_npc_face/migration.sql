@@ -1,14 +1,5 @@
--- The NPC face: settings of faces, tasks of callers, and what the NPC feels, remembers and trades. Nodes of an older version cannot
+-- The NPC face: tasks of callers, and what the NPC feels, remembers and trades. Nodes of an older version cannot
 -- run these tasks, so they must stop.
--- CreateTable
-CREATE TABLE "face_setting" (
-    "face" TEXT NOT NULL,
-    "settings" JSONB NOT NULL,
-    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-
-    CONSTRAINT "face_setting_pkey" PRIMARY KEY ("face")
-);
-
 -- CreateTable
 CREATE TABLE "npc_task" (
     "id" BIGSERIAL NOT NULL,

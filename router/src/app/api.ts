@@ -10,6 +10,7 @@ import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
 import { RouteProbe } from '../infra/agents/route-probe.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
+import { a2aFace } from '../infra/faces/a2a/a2a-face.ts';
 import { Access } from '../infra/faces/access/access.ts';
 import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
 import { type NpcFaceDeps, npcFace } from '../infra/faces/npc/npc-face.ts';
@@ -39,7 +40,7 @@ export async function openApi(
 ): Promise<Part<{ url: string }>> {
   const { postgres, nodeId, storage, bus, accounts, replay, tasks } = parts;
   const { routes, matcher, agents, transport, messageLog, metrics, replyTokens, mintId } = parts;
-  const { feed, npcSettings } = parts;
+  const { feed, npcSettings, faceSettings } = parts;
   const outbox = new PostgresOutbox(postgres);
   const httpLog = log.child({ mod: 'http' });
   const keys = new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock);
@@ -55,12 +56,14 @@ export async function openApi(
     aliasesOf: aliases,
     previewCall: (route, message) => previewCall(agents, systemClock, route, message),
   };
+  const stopping = new AbortController();
   const faces: RestApiDeps & PagesDeps = {
     config,
     log: httpLog,
     access,
     keys,
     auditLog,
+    faceSettings,
     now: () => systemClock.now(),
     routes,
     agentKinds,
@@ -71,7 +74,6 @@ export async function openApi(
     nodes: { nodeId, view: () => accounts.view },
     metrics,
     npcSettings,
-    faceSettings: parts.faceSettings,
     trades: parts.trades,
     clock: systemClock,
     explain: (input) => explainRoute(explainDeps, input),
@@ -113,8 +115,26 @@ export async function openApi(
     log: httpLog,
     // One line per face.
     endpoints: [...pages(faces), ...restApi(faces), ...npcFace(npc), ...docsPages()],
+    faces: a2aFace({
+      faceSettings,
+      config,
+      servedTasks: parts.servedTasks,
+      feed: parts.taskFeed,
+      starter: parts.taskStarter,
+      routes,
+      environment: config.environment,
+      accounts,
+      aliasesOf: aliases,
+      accountId: config.accountId,
+      needsKey: config.apiKey !== undefined,
+      recorder,
+      clock: systemClock,
+      log: httpLog,
+      stopping: stopping.signal,
+    }),
   });
   const stop = async () => {
+    stopping.abort();
     feed.stop();
     await server.close();
     await recorder.stop();

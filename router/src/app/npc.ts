@@ -9,7 +9,7 @@ import type { NpcMemories } from '../core/ports/npc-memories.ts';
 import type { NpcTasks } from '../core/ports/npc-tasks.ts';
 import type { NpcTrades } from '../core/ports/npc-trades.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
-import { TaskFeed } from '../infra/faces/npc/task-feed.ts';
+import { NpcTaskFeed } from '../infra/faces/npc/npc-task-feed.ts';
 import { CachedFaceSettings } from '../infra/storage/stores/cached-face-settings.ts';
 import { PostgresFaceSettings } from '../infra/storage/stores/postgres-face-settings.ts';
 import { PostgresNpcEmotions } from '../infra/storage/stores/postgres-npc-emotions.ts';
@@ -27,7 +27,7 @@ export interface NpcParts {
   trades: NpcTrades;
   faceSettings: FaceSettings;
   npcSettings(): Promise<NpcFaceSettings>;
-  feed: TaskFeed;
+  feed: NpcTaskFeed;
   mintTaskId(): string;
 }
 
@@ -37,7 +37,7 @@ export function createNpc(
   log: Logger,
 ): NpcParts {
   const npcTasks = new PostgresNpcTasks(postgres);
-  const feed = new TaskFeed({ npcTasks, clock: systemClock, log: log.child({ mod: 'npc' }) });
+  const feed = new NpcTaskFeed({ npcTasks, clock: systemClock, log: log.child({ mod: 'npc' }) });
   bus.on('npc-task', ({ taskId }) => feed.changed(taskId));
   const faceSettings = new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, systemClock);
   const npcSettings = async () => {

@@ -7,6 +7,10 @@ import { type RunNpcTaskDeps, runNpcTask } from '../core/npc/run-npc-task.ts';
 import type { AccountDeletion } from '../core/ports/account-deletion.ts';
 import type { DurableTasks } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
+import type { ServedTasks } from '../core/ports/served-tasks.ts';
+import { type ServeTaskDeps, serveTask } from '../core/served-tasks/serve-task.ts';
+import { TaskFeed } from '../core/served-tasks/task-feed.ts';
+import { TaskStarter } from '../core/served-tasks/task-starter.ts';
 import { type FollowTaskDeps, followTask } from '../core/tasks/follow-task.ts';
 import { TaskFollower } from '../core/tasks/task-follower.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
@@ -14,6 +18,7 @@ import { DbosTasks } from '../infra/engine/dbos-tasks.ts';
 import { PostgresAccountDeletion } from '../infra/storage/stores/postgres-account-deletion.ts';
 import { PostgresDeadLetters } from '../infra/storage/stores/postgres-dead-letters.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
+import { PostgresServedTasks } from '../infra/storage/stores/postgres-served-tasks.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { NpcParts } from './npc.ts';
@@ -25,6 +30,10 @@ const RESUME_EVERY_MS = 60_000;
 
 export interface TaskParts {
   tasks: DurableTasks;
+  /** Tasks that wa2ai does for programs. */
+  servedTasks: ServedTasks;
+  taskFeed: TaskFeed;
+  taskStarter: TaskStarter;
   replay: ReplayDeps;
 }
 
@@ -58,8 +67,23 @@ export function createTasks(
     random: Math.random,
     log: log.child({ mod: 'tasks' }),
   };
-  const npcLog = log.child({ mod: 'npc' });
+  const servedTasks = new PostgresServedTasks(postgres);
+  const taskLog = log.child({ mod: 'tasks' });
+  const taskFeed = new TaskFeed({ servedTasks, bus, clock: systemClock, log: taskLog });
   const outbox = new PostgresOutbox(postgres);
+  const served: ServeTaskDeps = {
+    servedTasks,
+    questions: parts.questions,
+    feed: taskFeed,
+    sendMessage: (input) => sendMessage({ outbox, mintId, deliver: replay.deliver }, input),
+    messageLog: parts.messageLog,
+    routes,
+    agents,
+    policy: parts.failureDefaults,
+    clock: systemClock,
+    log: taskLog,
+  };
+  const npcLog = log.child({ mod: 'npc' });
   const npc: RunNpcTaskDeps = {
     npcTasks: parts.npcTasks,
     emotions: parts.emotions,
@@ -81,17 +105,20 @@ export function createTasks(
       'delete-account': (steps, input) => deleteAccount({ accounts, deletion }, steps, input),
       'follow-task': (steps, input) => followTask(followed, steps, input),
       'npc-task': (steps, input) => runNpcTask(npc, steps, input),
+      'serve-task': (steps, input) => serveTask(served, steps, input),
     },
     exclusively: (work) => bus.transport.exclusively(work),
     log: log.child({ mod: 'tasks' }),
   });
   const follower = new TaskFollower({ remoteTasks, tasks, log: log.child({ mod: 'tasks' }) });
+  const taskStarter = new TaskStarter({ servedTasks, tasks, log: taskLog });
   const stopping = new AbortController();
   const keepResuming = async () => {
     while (!stopping.signal.aborted) {
       await tasks.resume((node) => placement.isCoordinator && placement.isExpired(node));
       if (placement.isCoordinator) {
         await follower.sweep();
+        await taskStarter.sweep();
         await startOpenTasks({ npcTasks: parts.npcTasks, tasks, log: npcLog });
       }
       await systemClock.sleep(RESUME_EVERY_MS, stopping.signal).catch(() => undefined);
@@ -99,7 +126,7 @@ export function createTasks(
   };
   let resuming: Promise<void> | undefined;
   return {
-    parts: { tasks, replay },
+    parts: { tasks, replay, servedTasks, taskFeed, taskStarter },
     start: async () => {
       startedTasks.listen((messageId) => void follower.follow(messageId));
       resuming = keepResuming();

@@ -5,12 +5,14 @@ import { mintWaMessageId } from '../core/delivery/message-id.ts';
 import { chatPolicies } from '../core/policies/policies.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { MessageLog } from '../core/ports/message-log.ts';
+import type { Questions } from '../core/ports/questions.ts';
 import type { RemoteTasks } from '../core/ports/remote-tasks.ts';
 import type { ReplyTokens } from '../core/ports/reply-tokens.ts';
 import type { RouteStore } from '../core/ports/route-store.ts';
 import type { TextMatcher } from '../core/ports/text-matcher.ts';
 import { backoffMs } from '../core/retry.ts';
 import { StartedTasks } from '../core/tasks/started-tasks.ts';
+import type { FailureDefaults } from '../core/turns/ask-route.ts';
 import { ChatWorkers } from '../core/turns/chat-workers.ts';
 import { CircuitBreakers } from '../core/turns/circuit-breaker.ts';
 import { StoredMedia } from '../core/turns/load-media.ts';
@@ -20,10 +22,12 @@ import { Egress } from '../infra/agents/transport/egress.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { createMetrics, type Metrics } from '../infra/faces/rest/metrics/metrics.ts';
 import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
+import { CachedQuestions } from '../infra/storage/stores/cached-questions.ts';
 import { CachedRouteStore } from '../infra/storage/stores/cached-route-store.ts';
 import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-history.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
+import { PostgresQuestions } from '../infra/storage/stores/postgres-questions.ts';
 import { PostgresRemoteTasks } from '../infra/storage/stores/postgres-remote-tasks.ts';
 import { PostgresReplyTokens } from '../infra/storage/stores/postgres-reply-tokens.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
@@ -46,6 +50,10 @@ export interface TurnParts {
   messageLog: MessageLog;
   metrics: Metrics;
   replyTokens: ReplyTokens;
+  /** Questions to people, asked for programs. */
+  questions: Questions;
+  /** What happens when an agent fails. */
+  failureDefaults: FailureDefaults;
   /** Tasks of agents that outlive their turns. */
   remoteTasks: RemoteTasks;
   startedTasks: StartedTasks;
@@ -86,6 +94,15 @@ export function createTurns(
   });
   const history = new PostgresChatHistory(postgres);
   const replyTokens = new PostgresReplyTokens(postgres);
+  const questions = new CachedQuestions(new PostgresQuestions(postgres), bus, clock);
+  const failureDefaults: FailureDefaults = {
+    attempts: config.agentAttempts,
+    patienceMs: config.agentPatienceMs,
+    backoffMs: (attempt, retryAfterMs, limits) => {
+      const maxMs = limits?.maxMs ?? MAX_AGENT_WAIT_MS;
+      return backoffMs({ ...limits, maxMs, attempt, retryAfterMs, random: Math.random });
+    },
+  };
   const circuits = new CircuitBreakers((endpoint) => {
     metrics.observeCircuitOpened();
     log.warn({ endpoint }, 'circuit of an agent endpoint opened');
@@ -108,6 +125,7 @@ export function createTurns(
       media,
       history,
       replyTokens,
+      questions,
       policies: chatPolicies({
         history,
         autoReplyLoop: { turns: config.loopTurns, replyMs: config.loopReplyMs },
@@ -115,14 +133,7 @@ export function createTurns(
         bus,
         clock,
       }),
-      policy: {
-        attempts: config.agentAttempts,
-        patienceMs: config.agentPatienceMs,
-        backoffMs: (attempt, retryAfterMs, limits) => {
-          const maxMs = limits?.maxMs ?? MAX_AGENT_WAIT_MS;
-          return backoffMs({ ...limits, maxMs, attempt, retryAfterMs, random: Math.random });
-        },
-      },
+      policy: failureDefaults,
       circuits,
       remoteTasks,
       startedTasks,
@@ -145,6 +156,8 @@ export function createTurns(
       messageLog,
       metrics,
       replyTokens,
+      questions,
+      failureDefaults,
       remoteTasks,
       startedTasks,
       mintId,

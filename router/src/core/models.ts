@@ -147,6 +147,8 @@ export interface RouteConfig {
   /** One short apology sent when a turn has failed. Default: nothing is sent. */
   failureNotice?: string;
   failure?: FailurePolicy;
+  /** Programs may talk to the agent through wa2ai as an agent. Default: false. */
+  shared?: boolean;
 }
 
 /** One rule of the route table. `channelId` is canonical (see IncomingMessage) or `*`. */

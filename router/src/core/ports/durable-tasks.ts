@@ -5,6 +5,8 @@ export interface TaskKinds {
   'follow-task': { input: { taskId: string }; result: { outcome: string } };
   /** Performs a task of the NPC face; `taskId` is that of `NpcTasks`. */
   'npc-task': { input: { taskId: string }; result: { outcome: string } };
+  /** Does a task for a program; `taskId` is that of `ServedTasks`. */
+  'serve-task': { input: { taskId: string }; result: { outcome: string } };
 }
 
 export type TaskKind = keyof TaskKinds;

@@ -7,11 +7,13 @@ import type { ChatPolicy, PolicyStop } from '../policies/policy.ts';
 import type { ChatHistory } from '../ports/chat-history.ts';
 import type { ChatClaim, Inbox } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
+import type { Questions } from '../ports/questions.ts';
 import type { ReplyTokens } from '../ports/reply-tokens.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { TextMatcher } from '../ports/text-matcher.ts';
 import { storageRetryMs } from '../retry.ts';
 import { type RouteChoice, routeMessage } from '../routing/route-message.ts';
+import { ANSWER_TAKEN } from '../served-tasks/ask-person.ts';
 import type { StartedTasks } from '../tasks/started-tasks.ts';
 import { type AskRouteDeps, askRoute } from './ask-route.ts';
 import { loadHistory } from './load-history.ts';
@@ -26,6 +28,8 @@ export interface AnswerDeps extends AskRouteDeps, DeliverRepliesDeps {
   media: MediaSource;
   history: Pick<ChatHistory, 'pastTurns'>;
   replyTokens: Pick<ReplyTokens, 'issue'>;
+  /** Questions to people, whose answers go to tasks instead of routes. Absent: there are none. */
+  questions?: Pick<Questions, 'answer'>;
   /** In the order of their evaluation. */
   policies: readonly ChatPolicy[];
   /** A new WhatsApp id for a reply. */
@@ -181,6 +185,8 @@ function faultResult(cause: unknown): TurnResult & { reason: string; error: stri
 }
 
 async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean): Promise<TurnResult> {
+  const questionId = await deps.questions?.answer(turn.chatId, turn.messageId);
+  if (questionId !== undefined) return questionAnswered(deps, turn, questionId);
   const choice = await routeMessage(deps, turn);
   if (choice.kind === 'none') {
     return { state: 'ignored', reason: choice.reason, trace: choice.trace, replies: [] };
@@ -220,6 +226,13 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
   if (answer.response.task) return { ...common, state: 'answered', reason: TASK_STARTED, replies };
   if (replies.length === 0) return { ...common, state: 'answered', reason: 'agent-empty', replies };
   return { ...common, state: 'answered', replies };
+}
+
+/** The message answers a question to its person: its task gets it, and no route. */
+function questionAnswered(deps: AnswerDeps, turn: PendingTurn, questionId: string): TurnResult {
+  const sentence = 'The message answers a question that a program asked the person; its task got it.';
+  const trace = [{ step: 'question', outcome: 'answered', taskId: questionId, sentence }];
+  return { state: 'answered', reason: 'question-answered', trace, replies: notice(deps, turn, ANSWER_TAKEN) };
 }
 
 /** Whether the route's agent takes a file without text. */

@@ -78,6 +78,10 @@ const commonFields = {
     .describe('Sent for kinds of messages without text. Default: nothing.'),
   failureNotice: noticeField.optional().describe('Sent when a turn has failed. Default: nothing.'),
   failure: failureField.optional(),
+  shared: z
+    .boolean()
+    .optional()
+    .describe('Offers the agent to programs as the A2A skill `talk-to-<name of the route>`. Default: false.'),
 };
 
 /** The schema of a route's `config`: the settings of exactly one of these kinds, and the fields that all kinds share. */

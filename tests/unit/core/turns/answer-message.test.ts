@@ -399,3 +399,31 @@ describe('a turn that can succeed on a repeat', () => {
     expect(ends()[0]).toEqual(['received', undefined]);
   });
 });
+
+describe('a message that answers a question', () => {
+  it('goes to the task of the question and to no route, and the person is told so', async () => {
+    const asked: string[] = [];
+    const questions = {
+      answer: async (chatId: string, messageId: string) => {
+        asked.push(`${chatId} ${messageId}`);
+        return 'task-1';
+      },
+    };
+    faults.candidates = new Error('no route may be looked for');
+    const [message] = state.messages.values();
+    await answerMessage({ ...deps(), questions }, claim);
+    expect(asked).toEqual([`${message?.chatId} ${message?.id}`]);
+    expect(message).toMatchObject({
+      state: 'answered',
+      reason: 'question-answered',
+      trace: [{ step: 'question', outcome: 'answered', taskId: 'task-1' }],
+    });
+    expect(delivered.map((reply) => reply.message.text)).toEqual(['Thank you, your answer was passed on.']);
+  });
+
+  it('goes to its route when the question is not for it', async () => {
+    const [message] = state.messages.values();
+    await answerMessage({ ...deps(), questions: { answer: async () => undefined } }, claim);
+    expect(message).toMatchObject({ state: 'answered', routeId: routes[0]?.id });
+  });
+});

@@ -14,14 +14,14 @@ import { NpcAudit, type NpcAuditDeps } from './npc-audit.ts';
 import { npcCard } from './npc-card.ts';
 import { callNpcMethod, type NpcMethodsDeps, ownerOf } from './npc-methods.ts';
 import { readBody } from './read-body.ts';
-import type { TaskFeed } from './task-feed.ts';
+import type { NpcTaskFeed } from './npc-task-feed.ts';
 import { streamTask } from './task-stream.ts';
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 
 export interface NpcFaceDeps extends NpcMethodsDeps, NpcAuditDeps {
   limiter: RateLimiter;
-  feed: TaskFeed;
+  feed: NpcTaskFeed;
 }
 
 /** wa2ai as an agent of the NPC Engine: its card, JSON-RPC, and the events of tasks. */

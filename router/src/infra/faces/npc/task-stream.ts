@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { hasEnded, type NpcTask } from '../../../core/npc/npc-task.ts';
-import type { TaskFeed } from './task-feed.ts';
+import type { NpcTaskFeed } from './npc-task-feed.ts';
 import { taskEvent } from './task-view.ts';
 
 /** A reader that takes nothing for so many heartbeats is disconnected. */
@@ -25,7 +25,7 @@ export function streamTask(
     task,
     lastVersion,
     feed,
-  }: { task: NpcTask; lastVersion: number; feed: Pick<TaskFeed, 'watch' | 'changed'> },
+  }: { task: NpcTask; lastVersion: number; feed: Pick<NpcTaskFeed, 'watch' | 'changed'> },
 ): void {
   let sent = lastVersion;
   let newest = task;

@@ -13,6 +13,7 @@ export const TAGS = {
   Keys: 'Keys of this API, with scopes and restrictions.',
   Agents: 'wa2ai as an agent of other agents: the NPC face.',
   Audit: 'Who called what.',
+  Settings: 'Protocols spoken to wa2ai.',
   Health: 'For monitoring.',
   Documentation: 'The documentation of this version.',
 } as const;

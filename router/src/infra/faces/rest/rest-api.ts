@@ -14,6 +14,7 @@ import { type NpcSettingsApiDeps, npcSettingsApi } from './resources/npc-setting
 import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
+import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
 
 export interface RestApiDeps
   extends AccountsApiDeps,
@@ -27,8 +28,9 @@ export interface RestApiDeps
     NpcSettingsApiDeps,
     NpcTradesApiDeps,
     RepliesApiDeps,
-    RoutesApiDeps {
-  config: Pick<Config, 'accountId' | 'environment'>;
+    RoutesApiDeps,
+    SettingsApiDeps {
+  config: Pick<Config, 'accountId' | 'environment' | 'host'>;
   metrics: Metrics;
 }
 
@@ -47,6 +49,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...npcSettingsApi(deps),
     ...npcTradesApi(deps),
     ...auditApi(deps),
+    ...settingsApi(deps),
     ...healthApi(deps),
     ...metricsApi(deps),
   ];

@@ -12,6 +12,7 @@ import type { Access } from '../access/access.ts';
 import type { AuditRecorder } from '../access/audit-recorder.ts';
 import { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
+import { type Face, mountFace } from './face.ts';
 import { guard } from './guard.ts';
 import { mount } from './mount.ts';
 import { openApiEndpoint } from './openapi.ts';
@@ -23,7 +24,7 @@ const CLOSE_GRACE_MS = 2_000;
 /** Limits of the server. A connection that breaks one is closed. */
 export const SERVER_LIMITS = {
   /** Connections at a time; further ones are refused. */
-  maxConnections: 512,
+  maxConnections: 2_048,
   /** Until a connection has sent its request line and headers, also when it sends nothing at all. */
   headersTimeoutMs: 10_000,
   /** Until a request has arrived completely, body included. */
@@ -42,6 +43,8 @@ export interface HttpServerOptions {
   recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
   /** Every operation of every face, in the order in which paths are matched. */
   endpoints: readonly Endpoint[];
+  /** Matched before the endpoints. Default: none. */
+  faces?: readonly Face[];
   log: Logger;
   /** Epoch milliseconds; default: the machine's clock. */
   now?(): number;
@@ -64,6 +67,7 @@ export function createHttpApp({
   limiter,
   recorder,
   endpoints,
+  faces = [],
   log,
   now = Date.now,
 }: HttpServerOptions): Express {
@@ -75,7 +79,9 @@ export function createHttpApp({
   app.use(requestId);
   const audit = new RestAudit({ recorder, now });
   const described = [...endpoints, openApiEndpoint(endpoints, { hasKey: config.apiKey !== undefined })];
-  app.use(mount(described, guard({ config, access, limiter, now }), audit));
+  const guardOf = guard({ config, access, limiter, now });
+  for (const face of faces) app.use(mountFace(face, guardOf));
+  app.use(mount(described, guardOf, audit));
   app.use(problemHandler(log, audit));
   return app;
 }

@@ -3,17 +3,17 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { FaceSettings } from '../../../core/ports/face-settings.ts';
 import { NotifiedCache, type NotifyingTransport } from './notified-cache.ts';
 
-/**
- * Reads settings from a copy, which is read again after a change: PostgreSQL notifies all nodes (prisma/functions/npc.sql). A
- * node that missed a notification uses old settings for at most five seconds.
- */
+/** Faces are few. */
+const MAX_FACES = 20;
+
+/** Reads the settings of a face once, and again after a change on any node. */
 export class CachedFaceSettings implements FaceSettings {
   readonly #table: FaceSettings;
   readonly #cache: NotifiedCache<{ settings: unknown }>;
 
   constructor(table: FaceSettings, bus: NodeBus<NotifyingTransport>, clock: Clock) {
     this.#table = table;
-    this.#cache = new NotifiedCache(bus.transport, clock, { maxSize: 100, sizeOf: () => 1 });
+    this.#cache = new NotifiedCache(bus.transport, clock, { maxSize: MAX_FACES, sizeOf: () => 1 });
     bus.on('settings-changed', () => this.#cache.clear());
   }
 

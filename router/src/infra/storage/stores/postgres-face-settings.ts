@@ -3,7 +3,7 @@ import type { FaceSettings } from '../../../core/ports/face-settings.ts';
 import type { Statements } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
 
-/** Settings of faces in PostgreSQL. */
+/** Settings of faces in PostgreSQL. Every call reads or writes the table. */
 export class PostgresFaceSettings implements FaceSettings {
   readonly #postgres: Pick<Statements, 'query' | 'execute'>;
 

@@ -88,8 +88,15 @@ const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
   audit: () => sql`,
     anchored AS (UPDATE audit_chain SET anchor_seq = last.seq, anchor_hash = last.hash
       FROM (SELECT seq, hash FROM gone ORDER BY seq DESC LIMIT 1) AS last WHERE id = 1)`,
-  // Ids of ended tasks at agents, by which people ask for them; ended tasks and old emotions of the NPC face.
+  // Ids of ended tasks at agents, by which people ask for them; tasks for programs with their texts, questions, and what the NPC
+  // face did and felt.
   text: (before) => sql`,
+    served AS (DELETE FROM served_task WHERE id IN (
+      SELECT id FROM served_task WHERE state IN ('completed', 'failed', 'canceled', 'rejected', 'input-required')
+        AND updated_at < ${before}::timestamptz ORDER BY updated_at LIMIT ${BATCH})),
+    questions AS (DELETE FROM person_question WHERE id IN (
+      SELECT id FROM person_question WHERE state IN ('answered', 'closed')
+        AND deadline_at < ${before}::timestamptz LIMIT ${BATCH})),
     tasks AS (DELETE FROM remote_task WHERE id IN (
       SELECT id FROM remote_task WHERE state = 'ended' AND ended_at < ${before}::timestamptz ORDER BY id LIMIT ${BATCH})),
     npc_tasks AS (DELETE FROM npc_task WHERE id IN (

@@ -25,8 +25,12 @@ export const TABLES = [
   'npc_trade_offer',
   'outbox',
   'outbox_file',
+  'person_question',
   'reply_token',
   'route',
+  'served_task',
+  'served_task_hook',
+  'served_task_update',
   'sql_functions',
 ] as const;
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { NpcTask } from '../../../../../router/src/core/npc/npc-task.ts';
-import type { TaskWatcher } from '../../../../../router/src/infra/faces/npc/task-feed.ts';
+import type { TaskWatcher } from '../../../../../router/src/infra/faces/npc/npc-task-feed.ts';
 import { type StreamResponse, streamTask } from '../../../../../router/src/infra/faces/npc/task-stream.ts';
 import { anNpcTask } from '../../../../support/npc-tasks.ts';
 

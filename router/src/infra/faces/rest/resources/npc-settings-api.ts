@@ -15,7 +15,7 @@ import { invalid } from '../validate.ts';
 export interface NpcSettingsApiDeps {
   /** The settings in use: the stored ones, else the default. */
   npcSettings(): Promise<NpcFaceSettings>;
-  faceSettings: Pick<FaceSettings, 'put'>;
+  faceSettings: FaceSettings;
   routes: RouteStore;
   log: Logger;
 }

@@ -16,7 +16,7 @@ export interface TaskWatcher {
   onStop(): void;
 }
 
-export interface TaskFeedDeps {
+export interface NpcTaskFeedDeps {
   npcTasks: Pick<NpcTasks, 'find' | 'findAll'>;
   clock: Clock;
   log: Logger;
@@ -26,15 +26,15 @@ export interface TaskFeedDeps {
  * Sends the states of tasks to the streams of this node. A change is read once for all streams of a task; a state between two
  * reads is left out, because the later one contains it.
  */
-export class TaskFeed {
-  readonly #deps: TaskFeedDeps;
+export class NpcTaskFeed {
+  readonly #deps: NpcTaskFeedDeps;
   readonly #watchers = new Map<string, Set<TaskWatcher>>();
   /** Tasks that are being read; true: they changed meanwhile. */
   readonly #reading = new Map<string, boolean>();
   readonly #stopping = new AbortController();
   #beating = false;
 
-  constructor(deps: TaskFeedDeps) {
+  constructor(deps: NpcTaskFeedDeps) {
     this.#deps = deps;
   }
 

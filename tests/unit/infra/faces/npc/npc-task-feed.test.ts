@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { NpcTask } from '../../../../../router/src/core/npc/npc-task.ts';
-import { HEARTBEAT_MS, TaskFeed } from '../../../../../router/src/infra/faces/npc/task-feed.ts';
+import { HEARTBEAT_MS, NpcTaskFeed } from '../../../../../router/src/infra/faces/npc/npc-task-feed.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { anNpcTask } from '../../../../support/npc-tasks.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
@@ -16,7 +16,7 @@ function setup() {
     return stored.task;
   };
   const npcTasks = { find: read, findAll: async () => [await read()] };
-  const feed = new TaskFeed({ npcTasks, clock, log: quietLog });
+  const feed = new NpcTaskFeed({ npcTasks, clock, log: quietLog });
   const watch = (taskId = 'task_1') => {
     const seen: number[] = [];
     const events: string[] = [];
@@ -41,7 +41,7 @@ function setup() {
   return { clock, stored, feed, watch };
 }
 
-describe('TaskFeed', () => {
+describe('NpcTaskFeed', () => {
   it('reads a change once for all its watchers, and changes during a read once more', async () => {
     const { stored, feed, watch } = setup();
     const [one, two] = [watch(), watch()];
@@ -83,7 +83,7 @@ describe('TaskFeed', () => {
     expect(events).toEqual(['heartbeat']);
   });
 
-  it('tells its watchers when the process stops', () => {
+  it('notifies its watchers when the process stops', () => {
     const { feed, watch } = setup();
     const { events } = watch();
     feed.stop();

@@ -1,0 +1,114 @@
+import { Wa2aiError } from '../errors.ts';
+import type { IncomingMessage, Route } from '../models.ts';
+import type { ServedRequest, ServedTask } from '../ports/served-tasks.ts';
+import { askAgent } from '../turns/ask-agent.ts';
+import type { SkillDeps } from './serve-task.ts';
+
+type RouteRequest = Extract<ServedRequest, { routeId: string }>;
+
+/** Text of a failure for programs: the agent's own words stay in the log. */
+const FAILED = 'The agent did not answer.';
+
+/** Asks the agent behind a shared route, in the conversation of the task's context. */
+export async function talkToRoute(deps: SkillDeps, task: ServedTask, request: RouteRequest): Promise<void> {
+  const { update, log } = deps;
+  const route = await deps.routes.get(request.routeId);
+  const key = `end ${task.messages.length}`;
+  if (!route || !isShared(route)) {
+    await update({ key, state: 'rejected', text: 'The route is not shared any more.' });
+    return;
+  }
+  // Stored before the first attempt: without it, no earlier process has asked.
+  const isRepeat = !(await update({
+    key: `ask ${task.messages.length}`,
+    state: 'working',
+    text: 'The agent is asked.',
+  }));
+  const stopped = new AbortController();
+  const over = stopWhenCanceled(deps, stopped);
+  try {
+    const client = deps.agents.clientFor(route);
+    const outcome = await askAgent(
+      {
+        clock: deps.clock,
+        log,
+        policy: {
+          attempts: route.config.failure?.attempts ?? deps.policy.attempts,
+          patienceMs: route.config.failure?.patienceMs ?? deps.policy.patienceMs,
+          maxWaitMs: 120_000,
+          backoffMs: deps.policy.backoffMs,
+        },
+        isRepeat,
+        mayHaveRun: isRepeat,
+        attemptsBefore: 0,
+        countAttempt: async () => ({ stored: Promise.resolve() }),
+        stopping: AbortSignal.any([deps.stopping, stopped.signal]),
+      },
+      client,
+      route.agentEndpoint,
+      messageOf(task, request),
+    );
+    if (outcome.kind === 'failed') {
+      log.warn({ err: outcome.error, routeId: route.id }, 'agent of a shared route did not answer');
+      await update({ key, state: 'failed', text: FAILED });
+      return;
+    }
+    const { response = '', files = [] } = outcome.response;
+    const data =
+      files.length > 0
+        ? {
+            files: files.map(({ fileName, mimeType, bytes }) => ({
+              fileName,
+              mimeType,
+              sizeBytes: bytes.length,
+            })),
+          }
+        : undefined;
+    const artifact = { name: 'answer', text: response, ...(data && { data }) };
+    await update({ key, state: 'completed', ...((response !== '' || data) && { artifact }) });
+  } catch (error) {
+    deps.stopping.throwIfAborted();
+    if (stopped.signal.aborted) return;
+    if (!(error instanceof Wa2aiError) || error.disposition === 'retry') throw error;
+    log.warn({ err: error, routeId: route.id }, 'agent of a shared route did not answer');
+    await update({ key, state: 'failed', text: FAILED });
+  } finally {
+    stopped.abort();
+    await over;
+  }
+}
+
+/** Whether programs may talk to the agent of a route. */
+export function isShared(route: Route): boolean {
+  return route.enabled && route.damage === undefined && route.config.shared === true;
+}
+
+/** Ends with the other work of the task. */
+async function stopWhenCanceled({ watch, stopping }: SkillDeps, stopped: AbortController): Promise<void> {
+  const signal = AbortSignal.any([stopping, stopped.signal]);
+  try {
+    for (let seen = 0; ; ) {
+      const task = await watch.next(seen, signal);
+      if (!task || task.state === 'canceled') break;
+      seen = task.updates.length;
+    }
+    stopped.abort();
+  } catch {
+    // The work has ended, or a cancel is found too late to matter.
+  }
+}
+
+/** The message as an agent sees it: from the program, in a chat of its own. */
+function messageOf(task: ServedTask, { text, sessionId, accountId }: RouteRequest): IncomingMessage {
+  const last = task.messages.at(-1);
+  return {
+    id: `${task.id}-${task.messages.length}`,
+    from: sessionId,
+    channelId: sessionId,
+    text,
+    timestamp: last?.at ?? task.createdAt,
+    accountId,
+    isGroup: false,
+    kind: 'text',
+  };
+}

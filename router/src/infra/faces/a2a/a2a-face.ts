@@ -1,0 +1,32 @@
+import type { RequestHandler } from 'express';
+import type { FaceSettings } from '../../../core/ports/face-settings.ts';
+import type { Face } from '../rest/face.ts';
+import type { A2aHandlerDeps } from './a2a-handler.ts';
+import { isA2aOn } from './a2a-settings.ts';
+
+export interface A2aFaceDeps extends A2aHandlerDeps {
+  faceSettings: Pick<FaceSettings, 'get'>;
+  config: { host: string };
+}
+
+type Server = ReturnType<typeof import('./a2a-server.ts')['a2aServer']>;
+
+/** wa2ai as an A2A agent. The SDK is loaded by the first request while the face is on. */
+export function a2aFace(deps: A2aFaceDeps): Face[] {
+  let loading: Promise<Server> | undefined;
+  const load = () => {
+    loading ??= import('./a2a-server.ts').then(({ a2aServer }) => a2aServer(deps));
+    return loading;
+  };
+  const isOn = () => isA2aOn(deps.faceSettings, deps.config.host);
+  const handle =
+    (part: keyof Server): RequestHandler =>
+    async (request, response, next) => {
+      const server = await load();
+      server[part](request, response, next);
+    };
+  return [
+    { path: '/.well-known/agent-card.json', scopes: 'public', isOn, handle: handle('card') },
+    { path: '/a2a', scopes: ['a2a'], isOn, handle: handle('calls') },
+  ];
+}

@@ -1,0 +1,400 @@
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  A2AError,
+  PushNotificationNotSupportedError,
+  RequestMalformedError,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from '@a2a-js/sdk/errors';
+import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
+import { type AliasesOf, allowedRoutes, mayUseChat } from '../../../core/access/caller.ts';
+import { canonicalChannelId, parseJid } from '../../../core/chat-id.ts';
+import { Wa2aiError } from '../../../core/errors.ts';
+import type { Environment } from '../../../core/models.ts';
+import type { AccountControl } from '../../../core/ports/account-control.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Logger } from '../../../core/ports/logger.ts';
+import type { RouteStore } from '../../../core/ports/route-store.ts';
+import {
+  isEnd,
+  type NewUpdate,
+  type ServedRequest,
+  type ServedTask,
+  type ServedTasks,
+} from '../../../core/ports/served-tasks.ts';
+import { chooseSkill, type SharedRoute, sharedRoutes } from '../../../core/served-tasks/choose-skill.ts';
+import type { TaskFeed } from '../../../core/served-tasks/task-feed.ts';
+import type { TaskStarter } from '../../../core/served-tasks/task-starter.ts';
+import type { AuditRecorder } from '../access/audit-recorder.ts';
+import { A2aCaller } from './a2a-caller.ts';
+import { agentCard } from './a2a-card.ts';
+import { type A2aInput, eventsOf, inputOf, type StreamEvent, stateOf, taskOf } from './a2a-wire.ts';
+
+/** A call that waits for the end of its task gets the task as it is after this. */
+const MAX_BLOCKING_MS = 300_000;
+const DEFAULT_DEADLINE_MINUTES = { 'message-person': 60, 'ask-person': 1_440 };
+const MAX_PAGE = 100;
+
+type Params<Method extends keyof A2ARequestHandler> = Parameters<A2ARequestHandler[Method]>[0];
+type Result<Method extends keyof A2ARequestHandler> = Awaited<ReturnType<A2ARequestHandler[Method]>>;
+
+export interface A2aHandlerDeps {
+  servedTasks: ServedTasks;
+  feed: Pick<TaskFeed, 'watch'>;
+  starter: Pick<TaskStarter, 'start'>;
+  routes: Pick<RouteStore, 'list'>;
+  environment: Environment;
+  accounts: Pick<AccountControl, 'get'>;
+  aliasesOf: AliasesOf;
+  /** The service's own account. */
+  accountId: string;
+  needsKey: boolean;
+  recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
+  clock: Clock;
+  log: Logger;
+  /** Aborts when the server stops: streams end. */
+  stopping: AbortSignal;
+}
+
+/** What a message becomes: something to do, or a first update without it. */
+type Decision = { request: ServedRequest } | { update: Omit<NewUpdate, 'key'> };
+
+/**
+ * wa2ai as an A2A agent. Every state is in the database, so any node answers any call: a stream follows the task wherever it
+ * is done. A caller sees its own tasks only.
+ */
+export class A2aHandler implements A2ARequestHandler {
+  readonly #deps: A2aHandlerDeps;
+
+  constructor(deps: A2aHandlerDeps) {
+    this.#deps = deps;
+  }
+
+  async getAgentCard(): Promise<Result<'getAgentCard'>> {
+    return agentCard({ baseUrl: 'http://localhost', needsKey: this.#deps.needsKey });
+  }
+
+  getAuthenticatedExtendedAgentCard(
+    _params: Params<'getAuthenticatedExtendedAgentCard'>,
+    context: ServerCallContext,
+  ): Promise<Result<'getAgentCard'>> {
+    return this.#call('getExtendedAgentCard', 'read', context, async (caller) => {
+      const shared = await this.#sharedRoutes(caller);
+      const routes = shared.map(({ skill, route }) => ({ skill, name: route.name ?? 'an agent' }));
+      return agentCard({ baseUrl: caller.baseUrl, needsKey: this.#deps.needsKey, routes });
+    });
+  }
+
+  sendMessage(params: Params<'sendMessage'>, context: ServerCallContext): Promise<Result<'sendMessage'>> {
+    return this.#call('sendMessage', 'change', context, async (caller) => {
+      const task = await this.#accept(params, caller);
+      const { returnImmediately = false, historyLength } = params.configuration ?? {};
+      return taskOf(returnImmediately ? task : await this.#settled(task, caller), historyLength);
+    });
+  }
+
+  async *sendMessageStream(
+    params: Params<'sendMessageStream'>,
+    context: ServerCallContext,
+  ): AsyncGenerator<StreamEvent, void, undefined> {
+    const [task, caller] = await this.#call('sendMessageStream', 'change', context, async (by) => {
+      return [await this.#accept(params, by), by] as const;
+    });
+    yield* this.#events(task, caller);
+  }
+
+  async *resubscribe(
+    { id }: Params<'resubscribe'>,
+    context: ServerCallContext,
+  ): AsyncGenerator<StreamEvent, void, undefined> {
+    const [task, caller] = await this.#call('resubscribe', 'read', context, async (by) => {
+      const found = await this.#find(id, by);
+      if (isEnd(found.state)) throw new UnsupportedOperationError(`The task has ended: ${found.state}.`);
+      return [found, by] as const;
+    });
+    yield* this.#events(task, caller);
+  }
+
+  getTask({ id, historyLength }: Params<'getTask'>, context: ServerCallContext): Promise<Result<'getTask'>> {
+    return this.#call('getTask', 'read', context, async (caller) =>
+      taskOf(await this.#find(id, caller), historyLength),
+    );
+  }
+
+  listTasks(params: Params<'listTasks'>, context: ServerCallContext): Promise<Result<'listTasks'>> {
+    return this.#call('listTasks', 'read', context, async ({ userName }) => {
+      const { contextId, status, pageSize = 50, pageToken, historyLength, statusTimestampAfter } = params;
+      if (pageSize < 1 || pageSize > MAX_PAGE) {
+        throw new RequestMalformedError(`pageSize must be from 1 to ${MAX_PAGE}.`);
+      }
+      const since = statusTimestampAfter ? new Date(statusTimestampAfter) : undefined;
+      if (since && Number.isNaN(since.getTime())) {
+        throw new RequestMalformedError('statusTimestampAfter must be a time.');
+      }
+      const state = stateOf(status);
+      const isAny = status === 0;
+      if (!isAny && !state) return { tasks: [], nextPageToken: '', pageSize, totalSize: 0 };
+      const { tasks, total } = await this.#deps.servedTasks.list(userName, {
+        ...(contextId && { contextId }),
+        ...(state && { state }),
+        ...(since && { since }),
+        ...(pageToken && { after: pageToken }),
+        limit: pageSize + 1,
+      });
+      const page = tasks.slice(0, pageSize);
+      return {
+        tasks: page.map((task) => taskOf(task, historyLength)),
+        nextPageToken: tasks.length > pageSize ? (page.at(-1)?.id ?? '') : '',
+        pageSize,
+        totalSize: total,
+      };
+    });
+  }
+
+  cancelTask({ id }: Params<'cancelTask'>, context: ServerCallContext): Promise<Result<'cancelTask'>> {
+    return this.#call('cancelTask', 'change', context, async (caller) => {
+      const task = await this.#find(id, caller);
+      const update: NewUpdate = { key: 'cancel', state: 'canceled', text: 'The task was canceled.' };
+      if (!(await this.#deps.servedTasks.update(task.id, update))) {
+        throw new TaskNotCancelableError('The task has ended.');
+      }
+      return taskOf(await this.#find(id, caller));
+    });
+  }
+
+  async createTaskPushNotificationConfig(): Promise<never> {
+    throw new PushNotificationNotSupportedError();
+  }
+
+  async getTaskPushNotificationConfig(): Promise<never> {
+    throw new PushNotificationNotSupportedError();
+  }
+
+  async listTaskPushNotificationConfigs(): Promise<never> {
+    throw new PushNotificationNotSupportedError();
+  }
+
+  async deleteTaskPushNotificationConfig(): Promise<never> {
+    throw new PushNotificationNotSupportedError();
+  }
+
+  /** Opens the task of a message, or continues the one that waits for it. */
+  async #accept(params: Params<'sendMessage'>, caller: A2aCaller): Promise<ServedTask> {
+    const { servedTasks, starter } = this.#deps;
+    const { message } = params;
+    if (!message?.messageId) throw new RequestMalformedError('message.messageId is missing.');
+    if (message.messageId.length > 200 || message.contextId.length > 200) {
+      throw new RequestMalformedError('messageId and contextId must have at most 200 characters.');
+    }
+    const input = inputOf(message);
+    if ('problem' in input) throw new RequestMalformedError(input.problem);
+    if (message.taskId) return this.#continue(message.taskId, message.messageId, input, caller);
+    const contextId = message.contextId || randomUUID();
+    const decision = await this.#decide(input, contextId, caller);
+    const { outcome, task } = await servedTasks.open({
+      id: randomUUID(),
+      contextId,
+      owner: caller.userName,
+      message: { messageId: message.messageId, text: input.text },
+      ...('request' in decision && { request: decision.request }),
+    });
+    if ('request' in decision) await starter.start(task);
+    else if (outcome === 'opened') {
+      await servedTasks.update(task.id, { key: 'first', ...decision.update });
+      return this.#find(task.id, caller);
+    }
+    return task;
+  }
+
+  /** Gives a task that waits for input what it waits for. */
+  async #continue(id: string, messageId: string, input: A2aInput, caller: A2aCaller): Promise<ServedTask> {
+    const { servedTasks, starter } = this.#deps;
+    const task = await this.#find(id, caller);
+    if (task.messages.some((message) => message.messageId === messageId)) return task;
+    if (task.state !== 'input-required') {
+      throw new UnsupportedOperationError(
+        `The task takes no message: it is ${task.state}. Send one without taskId.`,
+      );
+    }
+    const text = input.text.trim() === '' ? (task.messages[0]?.text ?? '') : input.text;
+    const decision = await this.#decide({ ...input, text }, task.contextId, caller);
+    if ('update' in decision) {
+      await servedTasks.update(id, { key: `input ${messageId}`, ...decision.update });
+    } else if (await servedTasks.resume(id, { messageId, text }, decision.request)) {
+      await starter.start(await this.#find(id, caller));
+    }
+    return this.#find(id, caller);
+  }
+
+  async #decide(input: A2aInput, contextId: string, caller: A2aCaller): Promise<Decision> {
+    const shared = await this.#sharedRoutes(caller);
+    const choice = chooseSkill(input, shared);
+    const skills = ['message-person', 'ask-person', ...shared.map(({ skill }) => skill)].join(', ');
+    if (choice.kind === 'unknown') {
+      throw new RequestMalformedError(`There is no skill "${input.skill}". Skills: ${skills}.`);
+    }
+    if (choice.kind === 'unclear') {
+      const text = `Choose a skill: send a data part {"skill", "to", "text", "deadlineMinutes"}. Skills: ${skills}.`;
+      return { update: { state: 'input-required', text } };
+    }
+    if (input.text.trim() === '') throw new RequestMalformedError('text is missing.');
+    if (choice.kind === 'route') {
+      const { id: routeId, accountId } = choice.route;
+      const sessionId = sessionOf(caller.userName, contextId);
+      return { request: { skill: 'talk-to-route', accountId, routeId, text: input.text, sessionId } };
+    }
+    return this.#decidePerson(choice.skill, input, caller);
+  }
+
+  async #decidePerson(
+    skill: 'message-person' | 'ask-person',
+    input: A2aInput,
+    { caller }: A2aCaller,
+  ): Promise<Decision> {
+    const { accounts, aliasesOf } = this.#deps;
+    const accountId = input.accountId ?? this.#deps.accountId;
+    if (accountId !== this.#deps.accountId && !accounts.get(accountId)) {
+      throw new RequestMalformedError('accountId is not a WhatsApp account of this service.');
+    }
+    const to = input.to === undefined ? undefined : canonicalChannelId(input.to);
+    if (to === undefined || to === '*') {
+      throw new RequestMalformedError('to must be one chat: a phone number with its country code or a JID.');
+    }
+    if (skill === 'ask-person' && parseJid(to)?.kind === 'group') {
+      throw new RequestMalformedError('to must be a person: a group cannot be asked.');
+    }
+    if (!(await mayUseChat(caller, { accountId, channelId: to }, aliasesOf))) {
+      return { update: { state: 'rejected', text: 'The key may not use this chat.' } };
+    }
+    const deadlineMinutes = input.deadlineMinutes ?? DEFAULT_DEADLINE_MINUTES[skill];
+    return { request: { skill, accountId, to, text: input.text, deadlineMinutes } };
+  }
+
+  /** The shared routes that the caller may use. */
+  async #sharedRoutes({ caller }: A2aCaller): Promise<SharedRoute[]> {
+    const { routes, environment, aliasesOf } = this.#deps;
+    const all = sharedRoutes((await routes.list()).filter((route) => route.environment === environment));
+    const allowed = allowedRoutes(caller);
+    const usable: SharedRoute[] = [];
+    for (const shared of all) {
+      if (allowed && !allowed.includes(shared.route.id)) continue;
+      if (await mayUseChat(caller, shared.route, aliasesOf)) usable.push(shared);
+    }
+    return usable;
+  }
+
+  async #find(id: string, { userName }: A2aCaller): Promise<ServedTask> {
+    if (!id) throw new RequestMalformedError('The id of the task is missing.');
+    const task = await this.#deps.servedTasks.get(id, userName);
+    if (!task) throw new TaskNotFoundError(`Task not found: ${id.slice(0, 100)}`);
+    return task;
+  }
+
+  /** The task when it has ended or waits for input; or as it is after five minutes. */
+  async #settled(task: ServedTask, caller: A2aCaller): Promise<ServedTask> {
+    const waited = new AbortController();
+    const signal = AbortSignal.any([caller.disconnected(), this.#deps.stopping, waited.signal]);
+    const ended = new AbortController();
+    this.#deps.clock.sleep(MAX_BLOCKING_MS, ended.signal).then(
+      () => waited.abort(),
+      () => undefined,
+    );
+    const watch = this.#deps.feed.watch(task.id);
+    let current = task;
+    try {
+      while (!isSettled(current)) current = (await watch.next(current.updates.length, signal)) ?? current;
+      return current;
+    } catch (error) {
+      if (signal.aborted) return current;
+      throw error;
+    } finally {
+      ended.abort();
+      watch.close();
+    }
+  }
+
+  /** The task as it is, then its updates until it has ended or waits for input. */
+  async *#events(task: ServedTask, caller: A2aCaller): AsyncGenerator<StreamEvent, void, undefined> {
+    const signal = AbortSignal.any([caller.disconnected(), this.#deps.stopping]);
+    const watch = this.#deps.feed.watch(task.id);
+    const stopKeepAlive = caller.keepAlive();
+    try {
+      yield { payload: { $case: 'task', value: taskOf(task) } };
+      let current = task;
+      while (!isSettled(current)) {
+        await caller.drained();
+        const next = await watch.next(current.updates.length, signal);
+        if (!next) return;
+        for (const update of next.updates.slice(current.updates.length)) {
+          for (const event of eventsOf(next, update)) {
+            yield event;
+            await caller.drained();
+          }
+        }
+        current = next;
+      }
+    } catch (error) {
+      if (!signal.aborted) throw this.#shown(error);
+    } finally {
+      stopKeepAlive();
+      watch.close();
+    }
+  }
+
+  /** Does a call and records it. */
+  async #call<T>(
+    action: string,
+    kind: 'change' | 'read',
+    context: ServerCallContext,
+    work: (caller: A2aCaller) => Promise<T>,
+  ): Promise<T> {
+    const caller = context.user;
+    if (!(caller instanceof A2aCaller)) throw new TypeError('the call has no caller');
+    let outcome = 'ok';
+    try {
+      return await work(caller);
+    } catch (error) {
+      outcome =
+        error instanceof A2AError ? error.reason : error instanceof Wa2aiError ? error.code : 'INTERNAL';
+      throw this.#shown(error);
+    } finally {
+      await this.#record(action, kind, caller, outcome);
+    }
+  }
+
+  async #record(action: string, kind: 'change' | 'read', by: A2aCaller, outcome: string): Promise<void> {
+    const { caller, requestId, address } = by;
+    const event = {
+      at: new Date(this.#deps.clock.now()),
+      face: 'a2a',
+      caller: caller.kind,
+      ...(caller.kind === 'key' && { keyId: caller.key.id }),
+      action,
+      outcome,
+      requestId,
+      address,
+    };
+    if (kind === 'change') await this.#deps.recorder.recordChange(event);
+    else this.#deps.recorder.recordRead(event);
+  }
+
+  /** The error as the caller may see it: a defect is only in the log. */
+  #shown(error: unknown): unknown {
+    if (error instanceof A2AError || error instanceof Wa2aiError) return error;
+    this.#deps.log.error({ err: error }, 'a2a call failed');
+    return new Error('wa2ai failed to handle this request. Its log has the cause.');
+  }
+}
+
+function isSettled({ state }: ServedTask): boolean {
+  return isEnd(state) || state === 'input-required';
+}
+
+/** The agent's conversation of a context: two owners with the same context have two. */
+function sessionOf(owner: string, contextId: string): string {
+  return `a2a-${createHash('sha256')
+    .update(JSON.stringify([owner, contextId]))
+    .digest('hex')
+    .slice(0, 32)}`;
+}
