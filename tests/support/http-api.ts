@@ -1,7 +1,10 @@
 import { expect } from 'vitest';
+import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import { defaultNpcSettings, type NpcFaceSettings } from '../../router/src/core/npc/npc-settings.ts';
+import { runNpcTask } from '../../router/src/core/npc/run-npc-task.ts';
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { NewApiKey } from '../../router/src/core/ports/api-key-store.ts';
 import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
@@ -26,6 +29,8 @@ import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
 import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
 import { newKey } from '../../router/src/infra/faces/access/key-text.ts';
+import { npcFace } from '../../router/src/infra/faces/npc/npc-face.ts';
+import { NpcTaskFeed } from '../../router/src/infra/faces/npc/npc-task-feed.ts';
 import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../../router/src/infra/faces/pages/pages.ts';
 import type { Endpoint } from '../../router/src/infra/faces/rest/endpoint.ts';
@@ -36,12 +41,18 @@ import { createHttpServer, type HttpServerOptions } from '../../router/src/infra
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
 import { MemoryAuditLog } from '../doubles/memory-audit-log.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
+import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
 import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
+import { MemoryNpcEmotions } from '../doubles/memory-npc-emotions.ts';
+import { MemoryNpcMemories } from '../doubles/memory-npc-memories.ts';
+import { MemoryNpcTasks } from '../doubles/memory-npc-tasks.ts';
+import { MemoryNpcTrades } from '../doubles/memory-npc-trades.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
 import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
+import { FakeClock } from './fake-clock.ts';
 import { recordingLog } from './quiet-log.ts';
 
 export const ADMIN_KEY = 'a-key-of-32-characters-for-tests';
@@ -223,6 +234,18 @@ export interface HttpApi {
   addKey(given: Partial<NewApiKey> & Pick<NewApiKey, 'scopes'>): Promise<string>;
   /** The other channelIds of a person, by channelId. */
   aliases: Map<string, string[]>;
+  /** The NPC face. */
+  npc: {
+    tasks: MemoryNpcTasks;
+    trades: MemoryNpcTrades;
+    feed: NpcTaskFeed;
+    /** Moves heartbeats only. */
+    feedClock: FakeClock;
+    /** Resolves when the task has ended. */
+    ended(taskId: string): Promise<void>;
+    /** The agent behind its route. */
+    agent: { client: AgentClient };
+  };
   /** How long the checks of keys waited, in milliseconds. No time passes. */
   waits: number[];
   /** Set: the database does not answer. */
@@ -245,6 +268,7 @@ export async function startHttpApi(
     apiKey?: string;
     agentKinds?: readonly AgentKind[];
     routeProbe?: RestApiDeps['routeProbe'];
+    limits?: HttpServerOptions['limits'];
   } = {},
 ): Promise<HttpApi> {
   const accounts = new FakeAccounts();
@@ -281,6 +305,44 @@ export async function startHttpApi(
     environment: 'lab' as const,
     apiKey: options.apiKey,
   };
+  const npcTasks = new MemoryNpcTasks(() => clock.nowMs);
+  const feedClock = new FakeClock();
+  const feed = new NpcTaskFeed({ npcTasks, clock: feedClock, log });
+  npcTasks.onChanged = (taskId) => feed.changed(taskId);
+  const faceSettings = new MemoryFaceSettings();
+  const npcSettings = async () =>
+    ((await faceSettings.get('npc')) as NpcFaceSettings | undefined) ?? defaultNpcSettings(true);
+  const agent: HttpApi['npc']['agent'] = {
+    client: { sendMessage: async (_endpoint, { text }) => ({ success: true, response: `heard: ${text}` }) },
+  };
+  const trades = new MemoryNpcTrades(() => clock.nowMs);
+  const apiClock = { now: () => clock.nowMs, monotonicMs: () => clock.nowMs, sleep: async () => undefined };
+  const sendToChat: RestApiDeps['sendMessage'] = (input) => {
+    const deliver = (reply: QueuedReply) => sent.push(reply.message);
+    return sendMessage({ outbox, mintId: () => `3EB0${sent.length}`, deliver }, input);
+  };
+  const durable = new MemoryDurableTasks({
+    'npc-task': (steps, input) =>
+      runNpcTask(
+        {
+          npcTasks,
+          emotions,
+          memories,
+          trades,
+          settings: npcSettings,
+          routes,
+          agents: { clientFor: () => agent.client, endpointOf: (route) => route.agentEndpoint },
+          sendMessage: sendToChat,
+          clock: apiClock,
+          random: () => 0,
+          log,
+        },
+        steps,
+        input,
+      ),
+  });
+  const emotions = new MemoryNpcEmotions(() => clock.nowMs);
+  const memories = new MemoryNpcMemories(() => clock.nowMs);
   const auditLog = new MemoryAuditLog();
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log });
   const access = new Access({
@@ -298,7 +360,6 @@ export async function startHttpApi(
     access,
     keys,
     auditLog,
-    faceSettings: new MemoryFaceSettings(),
     aliasesOf,
     agentKinds: options.agentKinds ?? agentKinds,
     routeProbe: options.routeProbe ?? { refusedAddresses: () => [], findings: async () => [] },
@@ -310,10 +371,11 @@ export async function startHttpApi(
     log,
     now: () => clock.nowMs,
     explain: (input: ExplainInput) => explainRoute({ routes, matcher, environment: 'lab' }, input),
-    sendMessage: (input) => {
-      const deliver = (reply: QueuedReply) => sent.push(reply.message);
-      return sendMessage({ outbox, mintId: () => `3EB0${sent.length}`, deliver }, input);
-    },
+    sendMessage: sendToChat,
+    npcSettings,
+    faceSettings,
+    trades,
+    clock: apiClock,
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
     deadLetters: replayDeps.deadLetters,
@@ -333,12 +395,31 @@ export async function startHttpApi(
       },
     },
   };
-  const endpoints = [...pages(deps), ...restApi(deps), ...docsPages()];
+  const limiter = new MemoryRateLimiter(() => clock.nowMs);
+  let opened = 0;
+  const face = npcFace({
+    npcTasks,
+    tasks: durable,
+    mintTaskId: () => {
+      opened += 1;
+      return `task_${opened}`;
+    },
+    settings: npcSettings,
+    routes,
+    aliasesOf,
+    limiter,
+    feed,
+    recorder,
+    now: () => clock.nowMs,
+    log,
+  });
+  const endpoints = [...pages(deps), ...restApi(deps), ...face, ...docsPages()];
   const serverOptions: HttpServerOptions = {
     config,
     access,
-    limiter: new MemoryRateLimiter(() => clock.nowMs),
+    limiter,
     recorder,
+    ...(options.limits && { limits: options.limits }),
     log,
     now: deps.now,
     endpoints,
@@ -365,6 +446,7 @@ export async function startHttpApi(
     recorder,
     aliases,
     waits,
+    npc: { tasks: npcTasks, trades, feed, feedClock, ended: (taskId) => durable.ended(taskId), agent },
     addKey: async (given) => {
       const { id, text, secretHash } = newKey();
       const limits = { perMinute: 100_000, perSecond: 100_000 };
@@ -373,6 +455,7 @@ export async function startHttpApi(
     },
     database,
     close: async () => {
+      feed.stop();
       await server.close();
       await recorder.stop();
     },

@@ -13,6 +13,7 @@ import { systemClock } from '../infra/clock/system-clock.ts';
 import { a2aFace } from '../infra/faces/a2a/a2a-face.ts';
 import { Access } from '../infra/faces/access/access.ts';
 import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
+import { type NpcFaceDeps, npcFace } from '../infra/faces/npc/npc-face.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
@@ -26,6 +27,7 @@ import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limit
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
+import type { NpcParts } from './npc.ts';
 import type { Part } from './part.ts';
 import type { TaskParts } from './tasks.ts';
 import type { TurnParts } from './turns.ts';
@@ -33,11 +35,12 @@ import type { TurnParts } from './turns.ts';
 /** The protocols spoken to wa2ai, on one HTTP server, which listens when this resolves. */
 export async function openApi(
   config: Config,
-  parts: DatabaseParts & ClusterParts & TurnParts & TaskParts,
+  parts: DatabaseParts & ClusterParts & TurnParts & NpcParts & TaskParts,
   log: Logger,
 ): Promise<Part<{ url: string }>> {
   const { postgres, nodeId, storage, bus, accounts, replay, tasks } = parts;
   const { routes, matcher, agents, transport, messageLog, metrics, replyTokens, mintId } = parts;
+  const { feed, npcSettings, faceSettings } = parts;
   const outbox = new PostgresOutbox(postgres);
   const httpLog = log.child({ mod: 'http' });
   const keys = new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock);
@@ -53,7 +56,6 @@ export async function openApi(
     aliasesOf: aliases,
     previewCall: (route, message) => previewCall(agents, systemClock, route, message),
   };
-  const { faceSettings } = parts;
   const stopping = new AbortController();
   const faces: RestApiDeps & PagesDeps = {
     config,
@@ -71,6 +73,9 @@ export async function openApi(
     accounts,
     nodes: { nodeId, view: () => accounts.view },
     metrics,
+    npcSettings,
+    trades: parts.trades,
+    clock: systemClock,
     explain: (input) => explainRoute(explainDeps, input),
     sendMessage: (input) => sendMessage({ outbox, mintId, deliver: replay.deliver }, input),
     replyTokens,
@@ -88,14 +93,28 @@ export async function openApi(
     deleteAccount: (accountId) =>
       tasks.start('delete-account', `delete-account:${accountId}:${randomUUID()}`, { accountId }),
   };
+  const limiter = new PostgresRateLimiter(postgres);
+  const npc: NpcFaceDeps = {
+    npcTasks: parts.npcTasks,
+    tasks,
+    mintTaskId: parts.mintTaskId,
+    settings: npcSettings,
+    routes,
+    aliasesOf: aliases,
+    limiter,
+    feed,
+    recorder,
+    now: () => systemClock.now(),
+    log: log.child({ mod: 'npc' }),
+  };
   const server: HttpServer = await createHttpServer({
     config,
     access,
-    limiter: new PostgresRateLimiter(postgres),
+    limiter,
     recorder,
     log: httpLog,
     // One line per face.
-    endpoints: [...pages(faces), ...restApi(faces), ...docsPages()],
+    endpoints: [...pages(faces), ...restApi(faces), ...npcFace(npc), ...docsPages()],
     faces: a2aFace({
       faceSettings,
       config,
@@ -120,6 +139,7 @@ export async function openApi(
   });
   const stop = async () => {
     stopping.abort();
+    feed.stop();
     await server.close();
     await recorder.stop();
   };

@@ -7,6 +7,7 @@ import { openApi } from './api.ts';
 import { createCluster } from './cluster.ts';
 import { openStorage } from './database.ts';
 import { FaultPoints } from './fault-points.ts';
+import { createNpc } from './npc.ts';
 import type { Part } from './part.ts';
 import { createTasks } from './tasks.ts';
 import { createTurns } from './turns.ts';
@@ -47,7 +48,8 @@ export async function createApp(config: Config): Promise<App> {
     const database = await started(await openStorage(config, log));
     const cluster = await started(createCluster(config, database, log));
     const turns = await started(createTurns(config, { ...database, ...cluster }, faults, log));
-    const parts = { ...database, ...cluster, ...turns };
+    const npc = createNpc(config, { ...database, ...cluster }, log);
+    const parts = { ...database, ...cluster, ...turns, ...npc };
     const tasks = createTasks(config, parts, log);
     const { url } = await started(await openApi(config, { ...parts, ...tasks.parts }, log));
     await started(createAccounts({ ...parts, config, faults, url, log }));

@@ -3,9 +3,10 @@ import { deleteAccount } from '../core/cluster/delete-account.ts';
 import { deliverReplies } from '../core/delivery/deliver-reply.ts';
 import type { ReplayDeps } from '../core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../core/delivery/send-message.ts';
+import { startOpenTasks } from '../core/npc/open-npc-task.ts';
+import { type RunNpcTaskDeps, runNpcTask } from '../core/npc/run-npc-task.ts';
 import type { AccountDeletion } from '../core/ports/account-deletion.ts';
 import type { DurableTasks } from '../core/ports/durable-tasks.ts';
-import type { FaceSettings } from '../core/ports/face-settings.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { ServedTasks } from '../core/ports/served-tasks.ts';
 import type { TaskHooks } from '../core/ports/task-hooks.ts';
@@ -23,15 +24,14 @@ import { systemClock } from '../infra/clock/system-clock.ts';
 import { DbosTasks } from '../infra/engine/dbos-tasks.ts';
 import { sendPush } from '../infra/faces/a2a/push/push-sender.ts';
 import { type SigningKey, signingKey } from '../infra/faces/a2a/push/signing-key.ts';
-import { CachedFaceSettings } from '../infra/storage/stores/cached-face-settings.ts';
 import { PostgresAccountDeletion } from '../infra/storage/stores/postgres-account-deletion.ts';
 import { PostgresDeadLetters } from '../infra/storage/stores/postgres-dead-letters.ts';
-import { PostgresFaceSettings } from '../infra/storage/stores/postgres-face-settings.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { PostgresServedTasks } from '../infra/storage/stores/postgres-served-tasks.ts';
 import { PostgresTaskHooks } from '../infra/storage/stores/postgres-task-hooks.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
+import type { NpcParts } from './npc.ts';
 import type { Part } from './part.ts';
 import type { TurnParts } from './turns.ts';
 
@@ -46,7 +46,6 @@ export interface TaskParts {
   taskStarter: TaskStarter;
   taskHooks: TaskHooks;
   hookStarter: HookStarter;
-  faceSettings: FaceSettings;
   /** Signs push notifications. */
   pushKey(): Promise<SigningKey>;
   /** To receivers of push notifications. */
@@ -57,7 +56,7 @@ export interface TaskParts {
 /** Long work that survives a crash. Started, it continues unfinished tasks in the background. */
 export function createTasks(
   config: Pick<Config, 'egress'>,
-  parts: DatabaseParts & ClusterParts & TurnParts,
+  parts: DatabaseParts & ClusterParts & TurnParts & NpcParts,
   log: Logger,
 ): Part<TaskParts> {
   const { databaseUrl, postgres, nodeId, bus, placement, registry, accounts, workers } = parts;
@@ -102,10 +101,9 @@ export function createTasks(
     log: taskLog,
   };
   const taskHooks = new PostgresTaskHooks(postgres);
-  const faceSettings = new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, systemClock);
   let loadingKey: Promise<SigningKey> | undefined;
   const pushKey = () => {
-    loadingKey ??= signingKey(faceSettings, postgres.secrets).catch((error: unknown) => {
+    loadingKey ??= signingKey(parts.faceSettings, postgres.secrets).catch((error: unknown) => {
       loadingKey = undefined;
       throw error;
     });
@@ -121,6 +119,20 @@ export function createTasks(
     random: Math.random,
     log: taskLog,
   };
+  const npcLog = log.child({ mod: 'npc' });
+  const npc: RunNpcTaskDeps = {
+    npcTasks: parts.npcTasks,
+    emotions: parts.emotions,
+    memories: parts.memories,
+    trades: parts.trades,
+    settings: parts.npcSettings,
+    routes,
+    agents,
+    sendMessage: (input) => sendMessage({ outbox, mintId, deliver: replay.deliver }, input),
+    clock: systemClock,
+    random: Math.random,
+    log: npcLog,
+  };
   const tasks = new DbosTasks({
     databaseUrl,
     postgres,
@@ -128,6 +140,7 @@ export function createTasks(
     functions: {
       'delete-account': (steps, input) => deleteAccount({ accounts, deletion }, steps, input),
       'follow-task': (steps, input) => followTask(followed, steps, input),
+      'npc-task': (steps, input) => runNpcTask(npc, steps, input),
       'serve-task': (steps, input) => serveTask(served, steps, input),
       'push-updates': (steps, input) => pushUpdates(pushed, steps, input),
     },
@@ -141,9 +154,12 @@ export function createTasks(
   const keepResuming = async () => {
     while (!stopping.signal.aborted) {
       await tasks.resume((node) => placement.isCoordinator && placement.isExpired(node));
-      if (placement.isCoordinator) await follower.sweep();
-      if (placement.isCoordinator) await taskStarter.sweep();
-      if (placement.isCoordinator) await hookStarter.sweep();
+      if (placement.isCoordinator) {
+        await follower.sweep();
+        await taskStarter.sweep();
+        await hookStarter.sweep();
+        await startOpenTasks({ npcTasks: parts.npcTasks, tasks, log: npcLog });
+      }
       await systemClock.sleep(RESUME_EVERY_MS, stopping.signal).catch(() => undefined);
     }
   };
@@ -157,7 +173,6 @@ export function createTasks(
       taskStarter,
       taskHooks,
       hookStarter,
-      faceSettings,
       pushKey,
       pushTransport,
     },

@@ -21,7 +21,7 @@ const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number()
  * - `status`, `status-request`: the status of an account; a node that started asks for all of them
  * - `routes-changed`, `keys-changed`: PostgreSQL sends it after every change of a route or of a key of the API; `from` is empty
  * - `settings-changed`, `served-task-changed`, `question-changed`: likewise for settings of faces, tasks for programs, and
- *   questions to people
+ *   questions to people; `npc-task`: for tasks of the NPC face
  * - `command`, `command-result`: an admin's command for an account of another node
  */
 const nodeMessage = z.discriminatedUnion('kind', [
@@ -34,6 +34,7 @@ const nodeMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('routes-changed') }),
   z.object({ kind: z.literal('keys-changed') }),
   z.object({ kind: z.literal('settings-changed') }),
+  z.object({ kind: z.literal('npc-task'), taskId: z.string() }),
   z.object({ kind: z.literal('served-task-changed'), taskId: z.string() }),
   z.object({ kind: z.literal('question-changed'), taskId: z.string() }),
   z.object({

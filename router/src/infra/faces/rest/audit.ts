@@ -47,7 +47,7 @@ export class RestAudit {
   /** Records the call of a request, if it is one to record. A change is stored when this resolves. Never rejects. */
   async record(request: Request, response: Response, { outcome, object }: CallOutcome): Promise<void> {
     const { operation, requestId } = response.locals as { operation?: Endpoint; requestId: string };
-    if (!operation) return;
+    if (!operation || operation.recordsItself) return;
     const caller: Caller = response.locals.caller ?? { kind: 'stranger' };
     const { address } = connectionOf(request);
     const isRead = operation.method === 'get';

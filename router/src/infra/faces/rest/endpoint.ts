@@ -11,6 +11,7 @@ export const TAGS = {
   'Dead letters': 'Messages and replies that were given up: read, replay, close.',
   Nodes: 'The processes that share this database.',
   Keys: 'Keys of this API, with scopes and restrictions.',
+  Agents: 'wa2ai as an agent of other agents: the NPC face.',
   Audit: 'Who called what.',
   Settings: 'Protocols spoken to wa2ai.',
   Health: 'For monitoring.',
@@ -36,6 +37,8 @@ export interface Endpoint<Body = unknown, Query = unknown> {
   scopes: 'public' | readonly [Scope, ...Scope[]];
   /** A read that programs and pages repeat all the time: the audit log does not have its successful calls. */
   isPolled?: boolean;
+  /** Its handler records its calls in the audit log, one entry for each. */
+  recordsItself?: true;
   /** What each parameter of the path is, by name. */
   params?: Record<string, string>;
   /** Absent: a body is ignored. */

@@ -50,7 +50,8 @@ export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => Request
     };
 }
 
-const REFUSALS = {
+/** Why a stranger is refused, as a sentence. */
+export const REFUSALS = {
   none: 'Send a key as X-API-Key or as Authorization: Bearer.',
   unknown: 'The key is not known: it is wrong, or it was revoked.',
   expired: 'The key has expired. Ask an admin for a new one.',

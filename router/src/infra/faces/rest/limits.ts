@@ -11,9 +11,19 @@ import { RateLimitProblem } from './problem.ts';
  */
 export async function limitRequest(limiter: RateLimiter, key: ApiKey, response: Response): Promise<void> {
   const result = await limiter.count(key.id, key.limits);
-  response.set({ 'RateLimit-Policy': policyOf(key.limits), RateLimit: stateOf(result) });
+  response.set(limitHeaders(key.limits, result));
   const full = result.windows.at(-1);
-  if (!result.isAllowed && full) throw new RateLimitProblem(full.name, seconds(full.resetMs));
+  if (!result.isAllowed && full) throw new RateLimitProblem(full.name, retryAfterSeconds(result));
+}
+
+/** `RateLimit-Policy` and `RateLimit` of a counted request. */
+export function limitHeaders(limits: KeyLimits, result: LimitResult): Record<string, string> {
+  return { 'RateLimit-Policy': policyOf(limits), RateLimit: stateOf(result) };
+}
+
+/** When the window that is full ends, in seconds from 1. */
+export function retryAfterSeconds({ windows }: LimitResult): number {
+  return seconds(windows.at(-1)?.resetMs ?? 0);
 }
 
 /** `"second";q=10;w=1, "minute";q=100;w=60` */

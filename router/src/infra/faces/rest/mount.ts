@@ -104,7 +104,11 @@ function bodyOf(definition: Endpoint, request: Request): unknown {
   return request.body === undefined && definition.isBodyOptional ? {} : request.body;
 }
 
-function write(response: Response, { status, headers, html, png, text, json }: ApiResponse): void {
+function write(response: Response, { status, headers, html, png, text, json, stream }: ApiResponse): void {
+  if (stream) {
+    stream(response);
+    return;
+  }
   response.status(status).set(headers ?? {});
   if (html !== undefined) response.type('html').send(html);
   else if (png !== undefined) response.type('png').send(png);

@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import type { Caller } from '../../../core/access/caller.ts';
 
@@ -11,7 +11,7 @@ export interface Call<Body, Query> {
   request: Request;
 }
 
-/** What a handler returns; at most one of json, html, text and png. */
+/** What a handler returns; at most one of json, html, text, png and stream. */
 export interface ApiResponse {
   status: number;
   headers?: Record<string, string>;
@@ -21,6 +21,8 @@ export interface ApiResponse {
   html?: string;
   text?: string;
   png?: Buffer;
+  /** Writes the response, which may take long. `status` is not used. */
+  stream?(response: Response): void;
 }
 
 /** One possible response, for the description of the API. */

@@ -10,6 +10,8 @@ import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
 import { type KeysApiDeps, keysApi } from './resources/keys-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
+import { type NpcSettingsApiDeps, npcSettingsApi } from './resources/npc-settings-api.ts';
+import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
@@ -23,6 +25,8 @@ export interface RestApiDeps
     KeysApiDeps,
     AuditApiDeps,
     NodesApiDeps,
+    NpcSettingsApiDeps,
+    NpcTradesApiDeps,
     RepliesApiDeps,
     RoutesApiDeps,
     SettingsApiDeps {
@@ -42,6 +46,8 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...repliesApi(deps),
     ...deadLettersApi(deps),
     ...keysApi(deps),
+    ...npcSettingsApi(deps),
+    ...npcTradesApi(deps),
     ...auditApi(deps),
     ...settingsApi(deps),
     ...healthApi(deps),

@@ -77,8 +77,8 @@ function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-/** Walks without recursion: the caller chooses the depth. */
-function findUnstorable(root: unknown): ProblemDetail | undefined {
+/** The first text that PostgreSQL cannot store, or nesting that is too deep. Walks without recursion: the caller chooses the depth. */
+export function findUnstorable(root: unknown): ProblemDetail | undefined {
   const open: Array<{ value: unknown; path: string; depth: number }> = [{ value: root, path: '', depth: 0 }];
   for (let item = open.pop(); item; item = open.pop()) {
     const { value, path, depth } = item;

@@ -1,7 +1,15 @@
 import type { Capability, CapabilityParam, ParamType } from './capabilities.ts';
 
-/** A person's mistake: one friendly sentence for the chat. */
-export class NpcInputError extends Error {}
+/** A mistake in the parameters of a task: one friendly sentence that begins with the parameter's name. */
+export class NpcInputError extends Error {
+  /** The parameter; absent when the mistake is not about one. */
+  readonly field: string | undefined;
+
+  constructor(message: string, field?: string) {
+    super(message);
+    this.field = field;
+  }
+}
 
 /**
  * The parameters of a task, checked against the specification and in its types: amounts as decimal texts, counts as numbers.
@@ -16,7 +24,7 @@ export function checkedParams(
   for (const param of params) {
     const value = given[param.name];
     if (value === undefined || value === null || value === '') {
-      if (!param.isOptional) throw new NpcInputError(`${param.name} is missing: ${expectation(param.type)}.`);
+      if (!param.isOptional) throw missing(param);
       delete checked[param.name];
       continue;
     }
@@ -25,9 +33,13 @@ export function checkedParams(
   return checked;
 }
 
+function missing({ name, type }: CapabilityParam): NpcInputError {
+  return new NpcInputError(`${name} is missing: ${expectation(type)}.`, name);
+}
+
 function checkedValue({ name, type }: CapabilityParam, value: unknown): unknown {
   const result = convert(type, value);
-  if (result === undefined) throw new NpcInputError(`${name} must be ${expectation(type)}.`);
+  if (result === undefined) throw new NpcInputError(`${name} must be ${expectation(type)}.`, name);
   return result;
 }
 

@@ -3,8 +3,8 @@ import {
   capabilityOf,
   commandOf,
   STANDARD_CAPABILITIES,
-} from '../../../../../../router/src/infra/agents/npc/input/capabilities.ts';
-import { checkedParams } from '../../../../../../router/src/infra/agents/npc/input/check-params.ts';
+} from '../../../../router/src/core/npc/capabilities.ts';
+import { checkedParams } from '../../../../router/src/core/npc/check-params.ts';
 
 describe('the capabilities', () => {
   it('are the six of the specification, with its parameters', () => {

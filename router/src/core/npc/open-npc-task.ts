@@ -1,0 +1,103 @@
+import { canonicalChannelId } from '../chat-id.ts';
+import type { DurableTasks } from '../ports/durable-tasks.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { NpcTasks } from '../ports/npc-tasks.ts';
+import { checkedParams, NpcInputError } from './check-params.ts';
+import { actionNames, actionOf } from './npc-actions.ts';
+import { invalidParam } from './npc-error.ts';
+import { capabilitiesOf, type NpcFaceSettings } from './npc-settings.ts';
+import type { NpcTask } from './npc-task.ts';
+
+const MAX_PEER_CHARS = 64;
+/** A task that has not begun after this is started again. */
+const NOT_BEGUN_MS = 30_000;
+const MAX_STARTED = 100;
+
+export interface OpenNpcTaskDeps {
+  npcTasks: NpcTasks;
+  tasks: Pick<DurableTasks, 'start'>;
+  /** A new id: `task_` and random letters and digits. */
+  mintTaskId(): string;
+  log: Logger;
+}
+
+/**
+ * A task with its parameters in the types of the specification; `to` is a canonical channelId.
+ * @throws {NpcError} -32602 with the field and the reason
+ */
+export function checkedTask(
+  settings: NpcFaceSettings,
+  { type, params }: { type: string; params: Record<string, unknown> },
+): Pick<NpcTask, 'type' | 'params'> {
+  const offered = capabilitiesOf(settings);
+  if (!offered.includes(type)) {
+    throw invalidParam(
+      'type',
+      `This NPC does not offer "${type.slice(0, 100)}". It offers: ${offered.join(', ')}.`,
+    );
+  }
+  const action = actionOf(type, params);
+  if (!action)
+    throw invalidParam('action', `The action must be one of ${actionNames(type).join(', ')}, or absent.`);
+  const checked = checked32602(() => checkedParams(action, params));
+  if (typeof checked.peer === 'string' && checked.peer.length > MAX_PEER_CHARS) {
+    throw invalidParam('peer', `peer must have at most ${MAX_PEER_CHARS} characters.`);
+  }
+  if (type !== 'social' || checked.to === undefined) return { type, params: checked };
+  const to = canonicalChannelId(String(checked.to));
+  if (to === undefined || to === '*') {
+    throw invalidParam('to', 'to must be a phone number with its country code, a JID or a group id.');
+  }
+  return { type, params: { ...checked, to } };
+}
+
+function checked32602<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof NpcInputError)) throw error;
+    throw invalidParam(error.field ?? 'params', error.message);
+  }
+}
+
+/**
+ * Stores a checked task and starts it in the background. A repeat with the same idempotency key returns the first task.
+ * @throws {NpcError} the key was used for another task
+ * @throws {StorageUnavailableError} the task may be open; safe to repeat with the same key
+ */
+export async function openNpcTask(
+  { npcTasks, tasks, mintTaskId, log }: OpenNpcTaskDeps,
+  task: Pick<NpcTask, 'owner' | 'type' | 'params' | 'idempotencyKey'>,
+): Promise<NpcTask> {
+  const stored = await npcTasks.open({ ...task, taskId: mintTaskId() });
+  if (stored.outcome === 'conflict') {
+    throw invalidParam(
+      'Idempotency-Key',
+      'This Idempotency-Key was used for another task. Nothing was opened.',
+    );
+  }
+  const { taskId, type } = stored.task;
+  if (stored.outcome === 'opened') {
+    log.info({ task: taskId, type }, 'npc task opened');
+    // The first start loads the engine, for which no caller waits. A task that is not started now is by `startOpenTasks`.
+    tasks.start('npc-task', taskId, { taskId }).catch((error: unknown) => {
+      log.warn({ err: error, task: taskId }, 'npc task not started, retrying');
+    });
+  }
+  return stored.task;
+}
+
+/** Starts tasks that a crash left stored and not started. Never rejects. */
+export async function startOpenTasks({
+  npcTasks,
+  tasks,
+  log,
+}: Pick<OpenNpcTaskDeps, 'npcTasks' | 'tasks' | 'log'>): Promise<void> {
+  try {
+    for (const taskId of await npcTasks.notBegun(NOT_BEGUN_MS, MAX_STARTED)) {
+      await tasks.start('npc-task', taskId, { taskId });
+    }
+  } catch (error) {
+    log.warn({ err: error }, 'cannot start open npc tasks, retrying');
+  }
+}

@@ -1,0 +1,173 @@
+import type { Request } from 'express';
+import { z } from 'zod';
+import { type Caller, mayDo } from '../../../core/access/caller.ts';
+import { invalidParam, NpcError, RPC } from '../../../core/npc/npc-error.ts';
+import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
+import { type Endpoint, endpoint } from '../rest/endpoint.ts';
+import { REFUSALS } from '../rest/guard.ts';
+import { limitHeaders, retryAfterSeconds } from '../rest/limits.ts';
+import { HttpProblem, problemSchema } from '../rest/problem.ts';
+import type { ApiResponse } from '../rest/response.ts';
+import { findUnstorable } from '../rest/validate.ts';
+import { answerRpc } from './json-rpc.ts';
+import { NpcAudit, type NpcAuditDeps } from './npc-audit.ts';
+import { npcCard } from './npc-card.ts';
+import { callNpcMethod, type NpcMethodsDeps, ownerOf } from './npc-methods.ts';
+import type { NpcTaskFeed } from './npc-task-feed.ts';
+import { readBody } from './read-body.ts';
+import { streamTask } from './task-stream.ts';
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
+
+export interface NpcFaceDeps extends NpcMethodsDeps, NpcAuditDeps {
+  limiter: RateLimiter;
+  feed: NpcTaskFeed;
+}
+
+/** wa2ai as an agent of the NPC Engine: its card, JSON-RPC, and the events of tasks. */
+export function npcFace(deps: NpcFaceDeps): Endpoint[] {
+  const { settings, npcTasks, feed } = deps;
+  const audit = new NpcAudit(deps);
+  const common = { tag: 'Agents' as const };
+  const off = { description: 'The NPC face is off.', schema: problemSchema };
+
+  const refuseOff = async () => {
+    const current = await settings();
+    if (!current.enabled) throw new HttpProblem(404, 'NOT_FOUND', 'There is nothing at this path.');
+    return current;
+  };
+
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/.well-known/agent-card',
+      operationId: 'getNpcCard',
+      scopes: 'public',
+      summary: 'The agent card of the NPC Engine',
+      description: 'Needs no key. `PUT /api/settings/npc` changes it.',
+      responses: {
+        200: { description: 'The card.', schema: z.record(z.string(), z.unknown()) },
+        404: off,
+      },
+      handle: async ({ request }) => {
+        const current = await refuseOff();
+        return { status: 200, json: npcCard(current, current.url ?? baseUrlOf(request)) };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/rpc',
+      operationId: 'callNpc',
+      recordsItself: true,
+      scopes: 'public',
+      summary: 'Call the NPC: JSON-RPC 2.0 with task.open, task.status and task.list',
+      description:
+        'One call, or a batch of at most 50. Errors of a call, a missing key (-32001) and limits (-32002) are errors of JSON-RPC with status 200. Keys need the scope `tasks`.',
+      headers: {
+        'idempotency-key':
+          'Makes a repeat of task.open safe: the same key returns the first task and opens nothing.',
+      },
+      responses: {
+        200: { description: 'The response, or those of a batch.', schema: z.unknown() },
+        204: { description: 'The body had notifications only.' },
+        404: off,
+      },
+      handle: async ({ request, caller }) => {
+        await refuseOff();
+        return await answer(deps, audit, request, caller);
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/stream/{taskId}',
+      operationId: 'streamNpcTask',
+      scopes: ['tasks'],
+      summary: 'Events of a task: task.update, then task.completed or task.failed',
+      params: { taskId: 'Id of a task of the caller.' },
+      headers: { 'last-event-id': 'Id of the last event that the reader has: older ones are left out.' },
+      responses: {
+        200: {
+          description: 'The events, with heartbeats.',
+          contentType: 'text/event-stream',
+          schema: z.string(),
+        },
+        404: { description: 'The caller has no such task, or the NPC face is off.', schema: problemSchema },
+      },
+      handle: async ({ params: { taskId = '' }, request, caller }) => {
+        await refuseOff();
+        const task = await npcTasks.find(taskId);
+        if (task?.owner !== ownerOf(caller)) {
+          throw new HttpProblem(404, 'NOT_FOUND', 'There is no task with this id.');
+        }
+        const last = request.get('last-event-id') ?? '';
+        const lastVersion = /^\d{1,9}$/.test(last) ? Number(last) : 0;
+        return { status: 200, stream: (response) => streamTask(response, { task, lastVersion, feed }) };
+      },
+    }),
+  ];
+}
+
+async function answer(
+  deps: NpcFaceDeps,
+  audit: NpcAudit,
+  request: Request,
+  caller: Caller,
+): Promise<ApiResponse> {
+  const { limiter, log } = deps;
+  let headers: Record<string, string> = {};
+  const key = request.get('idempotency-key');
+  const admit = async () => {
+    refuseStranger(caller);
+    if (caller.kind !== 'key') return;
+    const result = await limiter.count(caller.key.id, caller.key.limits);
+    headers = limitHeaders(caller.key.limits, result);
+    if (result.isAllowed) return;
+    const retryAfter = retryAfterSeconds(result);
+    headers['retry-after'] = String(retryAfter);
+    const reason = `The key has used its requests. Try again in ${retryAfter} s.`;
+    throw new NpcError(RPC.rateLimit, { reason, retryAfter });
+  };
+  const body = await readBody(request);
+  const response = await answerRpc(body, {
+    admit,
+    call: async (call) => {
+      if (key !== undefined && !IDEMPOTENCY_KEY.test(key)) throw badKey();
+      const unstorable = findUnstorable(call.params);
+      if (unstorable)
+        throw invalidParam(
+          unstorable.field || 'params',
+          `${unstorable.field || 'params'} ${unstorable.message}.`,
+        );
+      return await callNpcMethod(deps, call, { caller, ...(key !== undefined && { idempotencyKey: key }) });
+    },
+    onEnd: (end) => audit.record(request, { ...end, caller }),
+    onFault: (error, method) => log.error({ err: error, method }, 'npc call failed'),
+  });
+  return response === undefined ? { status: 204, headers } : { status: 200, headers, json: response };
+}
+
+/** @throws {NpcError} -32001 */
+function refuseStranger(caller: Caller): void {
+  if (caller.kind === 'stranger') {
+    throw new NpcError(RPC.authentication, {
+      field: 'X-API-Key',
+      reason: REFUSALS[caller.refusal ?? 'none'],
+    });
+  }
+  if (!mayDo(caller, 'tasks')) {
+    throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: 'The key lacks the scope tasks.' });
+  }
+}
+
+function badKey(): NpcError {
+  const reason = 'must be 1 to 200 printable ASCII characters without spaces.';
+  return new NpcError(RPC.invalidParams, { field: 'Idempotency-Key', reason });
+}
+
+/** Where the caller reached wa2ai. It sees only its own `Host`. */
+function baseUrlOf(request: Request): string {
+  return `${request.protocol}://${request.get('host') ?? 'localhost'}`;
+}

@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import {
+  type AliasesOf,
+  allowedRoutes,
+  type Caller,
+  mayDo,
+  mayUseChat,
+} from '../../../core/access/caller.ts';
+import { invalidParam, NpcError, RPC } from '../../../core/npc/npc-error.ts';
+import type { NpcFaceSettings } from '../../../core/npc/npc-settings.ts';
+import { estimatedMs, type NpcTask } from '../../../core/npc/npc-task.ts';
+import { checkedTask, type OpenNpcTaskDeps, openNpcTask } from '../../../core/npc/open-npc-task.ts';
+import type { RouteStore } from '../../../core/ports/route-store.ts';
+import type { RpcCall } from './json-rpc.ts';
+import { listedView, taskView } from './task-view.ts';
+
+const DEFAULT_PAGE = 50;
+const MAX_PAGE = 200;
+
+export interface NpcMethodsDeps extends OpenNpcTaskDeps {
+  settings(): Promise<NpcFaceSettings>;
+  routes: Pick<RouteStore, 'get'>;
+  aliasesOf: AliasesOf;
+}
+
+/** Who calls, and the `Idempotency-Key` of the request. */
+export interface NpcCallContext {
+  caller: Caller;
+  idempotencyKey?: string;
+}
+
+/** Whose tasks a caller sees: each key has its own. */
+export function ownerOf(caller: Caller): string {
+  return caller.kind === 'key' ? `key:${caller.key.id}` : 'admin';
+}
+
+/**
+ * Performs a call of a method of the specification.
+ * @throws {NpcError} with a field and a reason
+ * @throws {StorageUnavailableError}
+ */
+export async function callNpcMethod(
+  deps: NpcMethodsDeps,
+  { method, params, index }: RpcCall,
+  context: NpcCallContext,
+): Promise<Record<string, unknown>> {
+  switch (method) {
+    case 'task.open':
+      return await openTask(deps, params, context, index);
+    case 'task.status':
+      return await showTask(deps, params, context);
+    case 'task.list':
+      return await listTasks(deps, params, context);
+    default: {
+      const reason = 'The methods are task.open, task.status and task.list.';
+      throw new NpcError(RPC.methodNotFound, { field: 'method', reason });
+    }
+  }
+}
+
+const openParams = z.object({
+  type: z.string({ error: 'type must be a capability of the card.' }).min(1).max(200),
+  params: z
+    .record(z.string(), z.unknown(), { error: 'params must be an object.' })
+    .optional()
+    .transform((params) => params ?? {}),
+});
+
+async function openTask(
+  deps: NpcMethodsDeps,
+  given: Record<string, unknown>,
+  { caller, idempotencyKey }: NpcCallContext,
+  index: number,
+): Promise<Record<string, unknown>> {
+  const settings = await deps.settings();
+  const task = checkedTask(settings, parsed(openParams, given));
+  await refuseNotAllowed(deps, caller, settings, task);
+  const opened = await openNpcTask(deps, {
+    ...task,
+    owner: ownerOf(caller),
+    // The calls of a batch share its header; the same batch again opens nothing new.
+    ...(idempotencyKey !== undefined && {
+      idempotencyKey: index === 0 ? idempotencyKey : `${idempotencyKey} ${index}`,
+    }),
+  });
+  const { taskId, status, type } = opened;
+  return { taskId, status, estimatedDuration: estimatedMs(type) };
+}
+
+/** A key may be restricted to some routes and chats, and needs a scope to send messages. */
+async function refuseNotAllowed(
+  { routes, aliasesOf }: NpcMethodsDeps,
+  caller: Caller,
+  { routeId }: NpcFaceSettings,
+  { type, params }: Pick<NpcTask, 'type' | 'params'>,
+): Promise<void> {
+  const asksAgent = type === 'social' || type.startsWith('custom:');
+  if (!asksAgent || routeId === undefined) return;
+  const allowed = allowedRoutes(caller);
+  if (allowed && !allowed.includes(routeId)) {
+    throw new NpcError(RPC.authentication, {
+      field: 'type',
+      reason: 'The key may not use the agent of this NPC.',
+    });
+  }
+  if (type !== 'social' || typeof params.to !== 'string') return;
+  if (!mayDo(caller, 'messages:send')) {
+    throw new NpcError(RPC.authentication, { field: 'to', reason: 'The key lacks the scope messages:send.' });
+  }
+  const route = await routes.get(routeId);
+  const chat = { accountId: route?.accountId ?? '', channelId: params.to };
+  if (!(await mayUseChat(caller, chat, aliasesOf))) {
+    throw new NpcError(RPC.authentication, { field: 'to', reason: 'The key may not use this chat.' });
+  }
+}
+
+const statusParams = z.object({
+  taskId: z.string({ error: 'taskId must be the id of a task.' }).min(1).max(200),
+});
+
+async function showTask(
+  { npcTasks }: NpcMethodsDeps,
+  given: Record<string, unknown>,
+  { caller }: NpcCallContext,
+): Promise<Record<string, unknown>> {
+  const { taskId } = parsed(statusParams, given);
+  const task = await npcTasks.find(taskId);
+  // The task of another caller is none.
+  if (task?.owner !== ownerOf(caller)) throw invalidParam('taskId', 'There is no task with this id.');
+  return taskView(task);
+}
+
+const listParams = z.object({
+  limit: z
+    .int({ error: `limit must be a whole number from 1 to ${MAX_PAGE}.` })
+    .min(1)
+    .max(MAX_PAGE)
+    .default(DEFAULT_PAGE),
+  cursor: z
+    .string({ error: 'cursor must be nextCursor of the page before.' })
+    .regex(/^[1-9]\d{0,17}$/, 'cursor must be nextCursor of the page before.')
+    .optional(),
+  type: z.string({ error: 'type must be a text.' }).max(200).optional(),
+  status: z
+    .enum(['pending', 'processing', 'completed', 'failed'], {
+      error: 'status must be pending, processing, completed or failed.',
+    })
+    .optional(),
+});
+
+async function listTasks(
+  { npcTasks }: NpcMethodsDeps,
+  given: Record<string, unknown>,
+  { caller }: NpcCallContext,
+): Promise<Record<string, unknown>> {
+  const { limit, cursor, type, status } = parsed(listParams, given);
+  const page = await npcTasks.list(ownerOf(caller), {
+    limit,
+    ...(cursor !== undefined && { before: cursor }),
+    ...(type !== undefined && { type }),
+    ...(status && { status }),
+  });
+  return {
+    tasks: page.tasks.map(listedView),
+    totalTasks: page.total,
+    ...(page.next !== undefined && { nextCursor: page.next }),
+  };
+}
+
+/** @throws {NpcError} -32602 with the first mistake */
+function parsed<T>(schema: z.ZodType<T>, params: Record<string, unknown>): T {
+  const result = schema.safeParse(params);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const field = issue?.path.map(String).join('.') || 'params';
+  throw invalidParam(field, issue?.message ?? 'is not accepted');
+}

@@ -1,0 +1,26 @@
+import type { Readable } from 'node:stream';
+import { HttpProblem } from '../rest/problem.ts';
+
+/** Largest body of a request, in bytes. */
+export const MAX_RPC_BYTES = 262_144;
+
+/**
+ * The body of a request as text; JSON-RPC has its own error for one that is no JSON.
+ * @throws {HttpProblem} 413: it is too large; 415: it is compressed
+ */
+export async function readBody(
+  request: Readable & { headers: Record<string, string | string[] | undefined> },
+): Promise<string> {
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity') {
+    throw new HttpProblem(415, 'UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed.');
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_RPC_BYTES) throw new HttpProblem(413, 'BODY_TOO_LARGE', 'The body is too large.');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,74 @@
+import type { ServerResponse } from 'node:http';
+import { hasEnded, type NpcTask } from '../../../core/npc/npc-task.ts';
+import type { NpcTaskFeed } from './npc-task-feed.ts';
+import { taskEvent } from './task-view.ts';
+
+/** A reader that takes nothing for so many heartbeats is disconnected. */
+const MAX_MISSED = 2;
+/** After this, a client connects again. */
+const RETRY_MS = 2_000;
+
+/** What a stream needs of a response of HTTP. */
+export type StreamResponse = Pick<
+  ServerResponse,
+  'writeHead' | 'write' | 'end' | 'destroy' | 'on' | 'writableNeedDrain'
+>;
+
+/**
+ * Writes the states of a task as server-sent events until the task or the connection ends. A slow reader gets the newest
+ * state only, so at most one event waits in memory beside those that are on the way.
+ * @param lastVersion the `Last-Event-ID` of a reader that connects again: it has this version; 0: it has none
+ */
+export function streamTask(
+  response: StreamResponse,
+  {
+    task,
+    lastVersion,
+    feed,
+  }: { task: NpcTask; lastVersion: number; feed: Pick<NpcTaskFeed, 'watch' | 'changed'> },
+): void {
+  let sent = lastVersion;
+  let newest = task;
+  let missed = 0;
+  let hasStopped = false;
+  const end = () => {
+    hasStopped = true;
+    unwatch();
+    response.end();
+  };
+  const write = () => {
+    if (hasStopped || response.writableNeedDrain) return;
+    if (newest.version > sent) {
+      sent = newest.version;
+      response.write(taskEvent(newest));
+    }
+    if (hasEnded(newest)) end();
+  };
+  const unwatch = feed.watch(task.taskId, {
+    onTask: (state) => {
+      if (state.version > newest.version) newest = state;
+      write();
+    },
+    onHeartbeat: () => {
+      missed = response.writableNeedDrain ? missed + 1 : 0;
+      if (missed >= MAX_MISSED) response.destroy();
+      else if (missed === 0) response.write(': heartbeat\n\n');
+    },
+    onStop: end,
+  });
+  response.on('drain', write);
+  response.on('close', () => {
+    hasStopped = true;
+    unwatch();
+  });
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    // For proxies that collect responses.
+    'x-accel-buffering': 'no',
+  });
+  response.write(`retry: ${RETRY_MS}\n\n`);
+  write();
+  // It may have changed since it was read.
+  if (!hasStopped) feed.changed(task.taskId);
+}

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import {
+  CUSTOM_CAPABILITY,
+  capabilitiesOf,
+  type NpcFaceSettings,
+} from '../../../../core/npc/npc-settings.ts';
+import type { FaceSettings } from '../../../../core/ports/face-settings.ts';
+import type { Logger } from '../../../../core/ports/logger.ts';
+import type { RouteStore } from '../../../../core/ports/route-store.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { changedResponse, dataResponse } from '../fields.ts';
+import { refuseOtherRoute } from '../restrictions.ts';
+import { invalid } from '../validate.ts';
+
+export interface NpcSettingsApiDeps {
+  /** The settings in use: the stored ones, else the default. */
+  npcSettings(): Promise<NpcFaceSettings>;
+  faceSettings: FaceSettings;
+  routes: RouteStore;
+  log: Logger;
+}
+
+const MAX_METADATA_CHARS = 10_000;
+
+const settingsBody = z
+  .strictObject({
+    enabled: z
+      .boolean()
+      .describe('Whether callers reach the card, `/rpc` and `/stream`. Default: only on loopback.'),
+    name: z
+      .string()
+      .trim()
+      .min(1)
+      .max(100)
+      .describe(
+        'Name of the NPC. Emotions, memories and trades belong to it: another name begins without any.',
+      ),
+    description: z.string().trim().min(1).max(500).optional(),
+    routeId: z
+      .uuid('must be the id of a route')
+      .optional()
+      .describe(
+        'Route whose agent answers `social` and custom tasks. Absent: the card offers neither. Its account sends what `to` asks for.',
+      ),
+    url: z
+      .string()
+      .regex(/^https?:\/\/[^\s/?#]+(?:\/[^\s?#]*)?$/, 'must be a URL such as https://npc.example.com')
+      .transform((url) => url.replace(/\/+$/, ''))
+      .optional()
+      .describe(
+        'Where callers reach wa2ai, for the card behind a proxy. Default: the `Host` of each request.',
+      ),
+    custom: z
+      .array(z.string().regex(CUSTOM_CAPABILITY, 'must be a name such as custom:crafting'))
+      .max(50)
+      .optional()
+      .describe('Further capabilities of the card. Their tasks go to the agent of the route.'),
+    metadata: z
+      .record(z.string().min(1).max(100), z.unknown())
+      .refine(
+        (metadata) => JSON.stringify(metadata).length <= MAX_METADATA_CHARS,
+        `must have at most ${MAX_METADATA_CHARS} characters`,
+      )
+      .optional()
+      .describe('Further fields of `metadata` on the card.'),
+  })
+  .superRefine(({ custom, routeId }, context) => {
+    if (custom?.length && routeId === undefined) {
+      context.addIssue({ code: 'custom', path: ['custom'], message: 'needs routeId as well' });
+    }
+  })
+  .meta({ id: 'NpcSettings', examples: [{ enabled: true, name: 'Old Guard' }] });
+
+const settingsView = z
+  .object({
+    ...settingsBody.shape,
+    url: z.string().optional(),
+    capabilities: z.array(z.string()).describe('What the card offers with these settings.'),
+  })
+  .meta({ id: 'NpcSettingsInUse' });
+
+/** Settings of the NPC face: `/api/settings/npc`. */
+export function npcSettingsApi({ npcSettings, faceSettings, routes, log }: NpcSettingsApiDeps): Endpoint[] {
+  const common = { tag: 'Agents' as const, path: '/api/settings/npc', scopes: ['agents:manage'] as const };
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      operationId: 'getNpcSettings',
+      summary: 'Show the settings of the NPC face',
+      responses: { 200: { description: 'The settings in use.', schema: dataResponse(settingsView) } },
+      handle: async () => ({ status: 200, json: { success: true, data: viewOf(await npcSettings()) } }),
+    }),
+    endpoint({
+      ...common,
+      method: 'put',
+      operationId: 'putNpcSettings',
+      summary: 'Replace the settings of the NPC face on all nodes',
+      body: settingsBody,
+      responses: { 200: { description: 'The stored settings.', schema: changedResponse(settingsView) } },
+      handle: async ({ body, caller }) => {
+        const { routeId } = body;
+        if (routeId !== undefined) {
+          refuseOtherRoute(caller, routeId);
+          if (!(await routes.get(routeId))) {
+            throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
+          }
+        }
+        await faceSettings.put('npc', body);
+        log.info({ enabled: body.enabled }, 'npc settings changed');
+        return { status: 200, json: { success: true, message: 'Settings stored.', data: viewOf(body) } };
+      },
+    }),
+  ];
+}
+
+function viewOf(settings: NpcFaceSettings): z.input<typeof settingsView> {
+  return { ...settings, capabilities: settings.enabled ? capabilitiesOf(settings) : [] };
+}

@@ -1,0 +1,183 @@
+import sql, { type Sql } from 'sql-template-tag';
+import type { NpcErrorBody } from '../../../core/npc/npc-error.ts';
+import type { NpcTask, NpcTaskEnd, NpcTaskStatus } from '../../../core/npc/npc-task.ts';
+import type { NewNpcTask, NpcTaskPage, NpcTaskQuery, NpcTasks } from '../../../core/ports/npc-tasks.ts';
+import type { Statements } from '../postgres.ts';
+import { withStorage } from './storage-errors.ts';
+
+interface TaskRow {
+  id: bigint;
+  taskId: string;
+  owner: string;
+  type: string;
+  params: Record<string, unknown>;
+  idempotencyKey: string | null;
+  status: NpcTaskStatus;
+  progress: number | null;
+  result: Record<string, unknown> | null;
+  error: NpcErrorBody | null;
+  version: number;
+  attempts: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const COLUMNS = sql`id, task_id AS "taskId", owner, type, params, idempotency_key AS "idempotencyKey", status, progress,
+  result, error, version, attempts, created_at AS "createdAt", updated_at AS "updatedAt"`;
+
+/** Tasks of the NPC face in PostgreSQL. A trigger notifies all nodes of each new version (prisma/functions/npc.sql). */
+export class PostgresNpcTasks implements NpcTasks {
+  readonly #postgres: Pick<Statements, 'query' | 'execute'>;
+
+  constructor(postgres: Pick<Statements, 'query' | 'execute'>) {
+    this.#postgres = postgres;
+  }
+
+  async open(task: NewNpcTask): Promise<{ outcome: 'opened' | 'known' | 'conflict'; task: NpcTask }> {
+    const { taskId, owner, type, idempotencyKey = null } = task;
+    const params = JSON.stringify(task.params);
+    const [opened] = await this.#rows(
+      'opening an NPC task',
+      sql`
+        INSERT INTO npc_task (task_id, owner, type, params, idempotency_key)
+        VALUES (${taskId}, ${owner}, ${type}, ${params}::jsonb, ${idempotencyKey})
+        ON CONFLICT (owner, idempotency_key) DO NOTHING RETURNING ${COLUMNS}`,
+    );
+    if (opened) return { outcome: 'opened', task: taskOf(opened) };
+    const [known] = await this.#rows<TaskRow & { isSame: boolean }>(
+      'reading an NPC task',
+      sql`
+        SELECT ${COLUMNS}, type = ${type} AND params = ${params}::jsonb AS "isSame" FROM npc_task
+        WHERE owner = ${owner} AND idempotency_key = ${idempotencyKey}`,
+    );
+    if (!known) throw new Error('the NPC task of a used key is gone');
+    return { outcome: known.isSame ? 'known' : 'conflict', task: taskOf(known) };
+  }
+
+  async find(taskId: string): Promise<NpcTask | undefined> {
+    return (await this.findAll([taskId]))[0];
+  }
+
+  async findAll(taskIds: readonly string[]): Promise<NpcTask[]> {
+    const rows = await this.#rows(
+      'reading NPC tasks',
+      sql`SELECT ${COLUMNS} FROM npc_task WHERE task_id = ANY (${[...taskIds]}::text[])`,
+    );
+    return rows.map(taskOf);
+  }
+
+  async list(owner: string, { type, status, before, limit }: NpcTaskQuery): Promise<NpcTaskPage> {
+    const mine = sql`owner = ${owner} AND (${type ?? null}::text IS NULL OR type = ${type ?? null})
+      AND (${status ?? null}::text IS NULL OR status = ${status ?? null})`;
+    const rows = await this.#rows<TaskRow & { total: bigint }>(
+      'listing NPC tasks',
+      sql`
+        SELECT ${COLUMNS}, (SELECT count(*) FROM npc_task WHERE ${mine}) AS total FROM npc_task
+        WHERE ${mine} AND (${before ?? null}::bigint IS NULL OR id < ${before ?? null}::bigint)
+        ORDER BY id DESC LIMIT ${limit + 1}`,
+    );
+    const page = rows.slice(0, limit);
+    const last = page.at(-1);
+    const total = rows[0] ? Number(rows[0].total) : await this.#count(mine);
+    return {
+      tasks: page.map(taskOf),
+      total,
+      ...(rows.length > limit && last && { next: String(last.id) }),
+    };
+  }
+
+  async begin(taskId: string): Promise<boolean> {
+    const rows = await this.#rows<{ status: NpcTaskStatus }>(
+      'beginning an NPC task',
+      sql`
+        UPDATE npc_task SET status = 'processing', version = version + 1, updated_at = now()
+        WHERE task_id = ${taskId} AND status IN ('pending', 'processing') RETURNING status`,
+    );
+    return rows.length > 0;
+  }
+
+  async progress(taskId: string, percent: number): Promise<void> {
+    await this.#execute(
+      'storing the progress of an NPC task',
+      sql`
+        UPDATE npc_task SET progress = ${percent}, version = version + 1, updated_at = now()
+        WHERE task_id = ${taskId} AND status IN ('pending', 'processing') AND coalesce(progress, -1) < ${percent}::integer`,
+    );
+  }
+
+  async countAttempt(taskId: string): Promise<void> {
+    await this.#execute(
+      'counting a request of an NPC task',
+      sql`UPDATE npc_task SET attempts = attempts + 1 WHERE task_id = ${taskId}`,
+    );
+  }
+
+  async finish(taskId: string, end: NpcTaskEnd): Promise<boolean> {
+    const result = end.status === 'completed' ? JSON.stringify(end.result) : null;
+    const error = end.status === 'failed' ? JSON.stringify(end.error) : null;
+    const changed = await this.#execute(
+      'ending an NPC task',
+      sql`
+        UPDATE npc_task SET status = ${end.status}, result = ${result}::jsonb, error = ${error}::jsonb,
+          progress = CASE WHEN ${end.status} = 'completed' THEN 100 ELSE progress END,
+          version = version + 1, updated_at = now()
+        WHERE task_id = ${taskId} AND status IN ('pending', 'processing')`,
+    );
+    return changed > 0;
+  }
+
+  async notBegun(olderThanMs: number, limit: number): Promise<string[]> {
+    const rows = await this.#rows<{ taskId: string }>(
+      'looking for open NPC tasks',
+      sql`
+        SELECT task_id AS "taskId" FROM npc_task
+        WHERE status = 'pending' AND created_at <= now() - ${olderThanMs}::double precision * interval '1 millisecond'
+        ORDER BY id LIMIT ${limit}`,
+    );
+    return rows.map(({ taskId }) => taskId);
+  }
+
+  async #count(where: Sql): Promise<number> {
+    const [row] = await this.#rows<{ total: bigint }>(
+      'counting NPC tasks',
+      sql`SELECT count(*) AS total FROM npc_task WHERE ${where}`,
+    );
+    return Number(row?.total ?? 0);
+  }
+
+  #rows<Row = TaskRow>(what: string, statement: Sql): Promise<Row[]> {
+    return withStorage(what, () => this.#postgres.query<Row>(statement));
+  }
+
+  #execute(what: string, statement: Sql): Promise<number> {
+    return withStorage(what, () => this.#postgres.execute(statement));
+  }
+}
+
+function taskOf({
+  id: _id,
+  idempotencyKey,
+  progress,
+  result,
+  error,
+  createdAt,
+  updatedAt,
+  ...row
+}: TaskRow): NpcTask {
+  const { taskId, owner, type, params, status, version, attempts } = row;
+  return {
+    taskId,
+    owner,
+    type,
+    params,
+    ...(idempotencyKey !== null && { idempotencyKey }),
+    status,
+    ...(progress !== null && { progress }),
+    ...(result !== null && { result }),
+    ...(error !== null && { error }),
+    version,
+    attempts,
+    createdAtMs: createdAt.getTime(),
+    updatedAtMs: updatedAt.getTime(),
+  };
+}

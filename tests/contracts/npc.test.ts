@@ -1,0 +1,268 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { TradeTerms } from '../../router/src/core/npc/trades.ts';
+import type { FaceSettings } from '../../router/src/core/ports/face-settings.ts';
+import type { NpcEmotions, NpcScope } from '../../router/src/core/ports/npc-emotions.ts';
+import type { NpcMemories } from '../../router/src/core/ports/npc-memories.ts';
+import type { NpcTasks } from '../../router/src/core/ports/npc-tasks.ts';
+import type { NpcTrades } from '../../router/src/core/ports/npc-trades.ts';
+import { PostgresFaceSettings } from '../../router/src/infra/storage/stores/postgres-face-settings.ts';
+import { PostgresNpcEmotions } from '../../router/src/infra/storage/stores/postgres-npc-emotions.ts';
+import { PostgresNpcMemories } from '../../router/src/infra/storage/stores/postgres-npc-memories.ts';
+import { PostgresNpcTasks } from '../../router/src/infra/storage/stores/postgres-npc-tasks.ts';
+import { PostgresNpcTrades } from '../../router/src/infra/storage/stores/postgres-npc-trades.ts';
+import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
+import { MemoryNpcEmotions } from '../doubles/memory-npc-emotions.ts';
+import { MemoryNpcMemories } from '../doubles/memory-npc-memories.ts';
+import { MemoryNpcTasks } from '../doubles/memory-npc-tasks.ts';
+import { MemoryNpcTrades } from '../doubles/memory-npc-trades.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+interface NpcStores {
+  tasks: NpcTasks;
+  emotions: NpcEmotions;
+  memories: NpcMemories;
+  trades: NpcTrades;
+  settings: FaceSettings;
+  close(): Promise<void>;
+}
+
+const ADAPTERS: Array<{ name: string; open(): Promise<NpcStores> }> = [
+  {
+    name: 'memory',
+    open: async () => ({
+      tasks: new MemoryNpcTasks(),
+      emotions: new MemoryNpcEmotions(),
+      memories: new MemoryNpcMemories(),
+      trades: new MemoryNpcTrades(),
+      settings: new MemoryFaceSettings(),
+      close: async () => undefined,
+    }),
+  },
+  {
+    name: 'PostgreSQL',
+    open: async () => {
+      const database = await createTestDatabase();
+      const postgres = database.open();
+      return {
+        tasks: new PostgresNpcTasks(postgres),
+        emotions: new PostgresNpcEmotions(postgres),
+        memories: new PostgresNpcMemories(postgres),
+        trades: new PostgresNpcTrades(postgres),
+        settings: new PostgresFaceSettings(postgres),
+        close: () => database.drop(),
+      };
+    },
+  },
+];
+
+const anId = () => `task_${randomBytes(6).toString('hex')}`;
+
+describe.each(ADAPTERS)('the stores of the NPC face in $name', ({ open }) => {
+  let stores: NpcStores;
+  let owner: string;
+  let scope: NpcScope;
+  beforeAll(async () => {
+    stores = await open();
+  });
+  afterAll(() => stores.close());
+  beforeEach(() => {
+    owner = `key:${anId()}`;
+    scope = { npc: 'Guard', peer: owner };
+  });
+
+  const opened = async (given: { type?: string; idempotencyKey?: string } = {}) => {
+    const { type = 'memory', idempotencyKey } = given;
+    const task = { taskId: anId(), owner, type, params: { a: 1, b: ['x'] } };
+    return await stores.tasks.open({ ...task, ...(idempotencyKey !== undefined && { idempotencyKey }) });
+  };
+
+  describe('tasks', () => {
+    it('opens a task once for a key of its owner, and refuses the key for another task', async () => {
+      const first = await opened({ idempotencyKey: 'k' });
+      expect(first).toMatchObject({
+        outcome: 'opened',
+        task: { status: 'pending', version: 1, attempts: 0 },
+      });
+      const again = await opened({ idempotencyKey: 'k' });
+      expect(again).toEqual({ outcome: 'known', task: first.task });
+      expect(await opened({ idempotencyKey: 'k', type: 'trade' })).toMatchObject({ outcome: 'conflict' });
+      expect((await opened()).outcome).toBe('opened');
+      expect((await opened()).outcome).toBe('opened');
+    });
+
+    it('opens one task for a key that many calls use at the same time', async () => {
+      const all = await Promise.all(Array.from({ length: 5 }, () => opened({ idempotencyKey: 'k' })));
+      expect(new Set(all.map(({ task }) => task.taskId)).size).toBe(1);
+      expect(all.filter(({ outcome }) => outcome === 'opened')).toHaveLength(1);
+    });
+
+    it('counts a version with each change, and changes nothing after the end', async () => {
+      const { taskId } = (await opened()).task;
+      expect(await stores.tasks.begin(taskId)).toBe(true);
+      await stores.tasks.progress(taskId, 50);
+      await stores.tasks.progress(taskId, 40);
+      expect(await stores.tasks.find(taskId)).toMatchObject({
+        status: 'processing',
+        progress: 50,
+        version: 3,
+      });
+      await stores.tasks.countAttempt(taskId);
+      expect(await stores.tasks.begin(taskId)).toBe(true);
+      const end = { status: 'completed', result: { success: true, text: 'ñ' } } as const;
+      expect(await stores.tasks.finish(taskId, end)).toBe(true);
+      const error = { code: -32603, message: 'Internal error' } as const;
+      expect(await stores.tasks.finish(taskId, { status: 'failed', error })).toBe(false);
+      expect(await stores.tasks.begin(taskId)).toBe(false);
+      expect(await stores.tasks.find(taskId)).toMatchObject({
+        ...end,
+        progress: 100,
+        version: 5,
+        attempts: 1,
+      });
+      expect((await stores.tasks.find(taskId))?.error).toBeUndefined();
+    });
+
+    it('keeps the error of a task that failed', async () => {
+      const { taskId } = (await opened()).task;
+      const error = { code: -32602, message: 'Invalid params', data: { field: 'a', reason: 'B.' } } as const;
+      await stores.tasks.finish(taskId, { status: 'failed', error });
+      expect(await stores.tasks.find(taskId)).toMatchObject({ status: 'failed', error });
+    });
+
+    it('lists pages of the owner only, with filters and the count of all', async () => {
+      const ids: string[] = [];
+      for (const type of ['memory', 'trade', 'memory']) ids.unshift((await opened({ type })).task.taskId);
+      const idsOf = ({ tasks }: { tasks: Array<{ taskId: string }> }) => tasks.map(({ taskId }) => taskId);
+      const first = await stores.tasks.list(owner, { limit: 2 });
+      expect(idsOf(first)).toEqual(ids.slice(0, 2));
+      expect(first.total).toBe(3);
+      const last = await stores.tasks.list(owner, { limit: 2, before: first.next });
+      expect(idsOf(last)).toEqual(ids.slice(2));
+      expect(last).toMatchObject({ total: 3 });
+      expect(last.next).toBeUndefined();
+      expect((await stores.tasks.list(owner, { limit: 9, type: 'memory' })).total).toBe(2);
+      expect(await stores.tasks.list(owner, { limit: 9, status: 'failed' })).toEqual({ tasks: [], total: 0 });
+      expect(await stores.tasks.list('key:none', { limit: 9 })).toEqual({ tasks: [], total: 0 });
+    });
+
+    it('finds several, and those that nobody has begun', async () => {
+      const [one, two] = [(await opened()).task.taskId, (await opened()).task.taskId];
+      expect(
+        (await stores.tasks.findAll([one, two, 'task_none'])).map(({ taskId }) => taskId).sort(),
+      ).toEqual([one, two].sort());
+      await stores.tasks.begin(one);
+      const open = await stores.tasks.notBegun(0, 1_000);
+      expect(open).toContain(two);
+      expect(open).not.toContain(one);
+      expect(await stores.tasks.notBegun(60_000, 1_000)).not.toContain(two);
+    });
+  });
+
+  describe('emotions', () => {
+    it('stores one event for a task, for its NPC and peer', async () => {
+      const event = { taskId: anId(), trigger: 'gift', intensity: 12.5, context: { item: 'ring' } };
+      await stores.emotions.add(scope, event);
+      await stores.emotions.add(scope, event);
+      expect(await stores.emotions.events(scope)).toEqual([
+        { trigger: 'gift', intensity: 12.5, atMs: expect.any(Number) },
+      ]);
+      expect(await stores.emotions.events({ ...scope, npc: 'Other' })).toEqual([]);
+    });
+  });
+
+  describe('memories', () => {
+    const add = (text: string, importance = 50, taskId = anId()) =>
+      stores.memories.add(scope, { taskId, memoryType: 'event', content: { text }, importance, text });
+    const recall = async (query?: string, isMatchOnly = query !== undefined) => {
+      const found = await stores.memories.recall(scope, query, { isMatchOnly });
+      return found.sort((a, b) => b.relevance - a.relevance);
+    };
+
+    it('recalls those with any of the words, the best match with the highest relevance', async () => {
+      await add('a dragon at the gate');
+      await add('gate gate gate');
+      await add('rain');
+      const found = await recall('the GATE, tonight?');
+      expect(found.map(({ content }) => content.text).sort()).toEqual([
+        'a dragon at the gate',
+        'gate gate gate',
+      ]);
+      expect(found.every(({ relevance }) => relevance > 0)).toBe(true);
+      expect(await recall("'); DROP | & !:* <->")).toEqual([]);
+    });
+
+    it('recalls all without a query, each once, and also those that do not match when asked', async () => {
+      await add('gate', 90);
+      await add('rain', 10);
+      expect(await recall()).toHaveLength(2);
+      const found = await recall('gate', false);
+      expect(found.map(({ content }) => content.text)).toEqual(['gate', 'rain']);
+    });
+
+    it('stores one for a task, and forgets only those of the peer, also twice by one task', async () => {
+      const taskId = anId();
+      const id = await add('gate', 50, taskId);
+      expect(await add('gate', 50, taskId)).toBe(id);
+      const forget = (of: NpcScope, by: string) => stores.memories.forget(of, id, by);
+      expect(await forget({ ...scope, peer: 'other' }, 'task_f')).toBe(false);
+      expect(await forget(scope, 'task_f')).toBe(true);
+      expect(await forget(scope, 'task_f')).toBe(true);
+      expect(await forget(scope, 'task_g')).toBe(false);
+      expect(await recall('gate')).toEqual([]);
+      expect(await recall()).toEqual([]);
+      expect(await stores.memories.forget(scope, 'no id', 'task_f')).toBe(false);
+    });
+  });
+
+  describe('trades', () => {
+    const terms: TradeTerms = {
+      maker: 'peer',
+      direction: 'sell',
+      item: 'sword',
+      quantity: 3,
+      price: String(2n ** 200n),
+      total: String(3n * 2n ** 200n),
+      currency: '0x742d35Cc6634C0532925a3b8D4B9C05e5b8E4C7d',
+      expiresAtMs: Date.UTC(2030, 0, 1),
+    };
+
+    it('stores an offer once for a key, with exact amounts', async () => {
+      const key = anId();
+      const offer = await stores.trades.offer(scope, terms, key);
+      expect(offer).toMatchObject({ ...scope, ...terms });
+      expect(await stores.trades.offer(scope, { ...terms, item: 'ring' }, key)).toEqual(offer);
+      expect(await stores.trades.find(offer.offerId)).toEqual(offer);
+      expect(await stores.trades.find('none')).toBeUndefined();
+    });
+
+    it('ends an offer once, for the side that is first', async () => {
+      const { offerId } = await stores.trades.offer(scope, terms, anId());
+      const [a, b] = await Promise.all([
+        stores.trades.end(offerId, { kind: 'accepted', by: 'npc', key: 'a' }),
+        stores.trades.end(offerId, { kind: 'withdrawn', by: 'peer', key: 'b' }),
+      ]);
+      expect(a?.end).toEqual(b?.end);
+      expect((await stores.trades.end(offerId, { kind: 'expired' }))?.end).toEqual(a?.end);
+      expect(await stores.trades.end('99999999', { kind: 'expired' })).toBeUndefined();
+    });
+
+    it('lists newest first, in pages, of all or of one peer', async () => {
+      const ids: string[] = [];
+      for (const _each of [1, 2, 3]) ids.unshift((await stores.trades.offer(scope, terms, anId())).offerId);
+      const idsOf = (offers: Array<{ offerId: string }>) => offers.map(({ offerId }) => offerId);
+      expect(idsOf(await stores.trades.list({ scope, limit: 2 }))).toEqual(ids.slice(0, 2));
+      expect(idsOf(await stores.trades.list({ scope, limit: 2, before: ids[1] }))).toEqual(ids.slice(2));
+      expect(idsOf(await stores.trades.list({ limit: 3 }))).toEqual(ids);
+    });
+  });
+
+  describe('settings', () => {
+    it('keeps the last ones of each face', async () => {
+      expect(await stores.settings.get('none')).toBeUndefined();
+      await stores.settings.put('npc', { enabled: true });
+      await stores.settings.put('npc', { enabled: false, custom: ['ñ'] });
+      expect(await stores.settings.get('npc')).toEqual({ enabled: false, custom: ['ñ'] });
+    });
+  });
+});

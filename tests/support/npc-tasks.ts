@@ -1,0 +1,17 @@
+import type { NpcTask } from '../../router/src/core/npc/npc-task.ts';
+
+/** A task of the NPC face that nobody has begun. */
+export function anNpcTask(change: Partial<NpcTask> = {}): NpcTask {
+  return {
+    taskId: 'task_1',
+    owner: 'key:1',
+    type: 'social',
+    params: { action: 'greet' },
+    status: 'pending',
+    version: 1,
+    attempts: 0,
+    createdAtMs: 1_000,
+    updatedAtMs: 2_000,
+    ...change,
+  };
+}

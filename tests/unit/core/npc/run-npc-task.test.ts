@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentClient } from '../../../../router/src/core/agent-client.ts';
+import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
+import type { IncomingMessage } from '../../../../router/src/core/models.ts';
+import { type RunNpcTaskDeps, runNpcTask } from '../../../../router/src/core/npc/run-npc-task.ts';
+import { DirectSteps } from '../../../doubles/direct-steps.ts';
+import { MemoryNpcEmotions } from '../../../doubles/memory-npc-emotions.ts';
+import { MemoryNpcMemories } from '../../../doubles/memory-npc-memories.ts';
+import { MemoryNpcTasks } from '../../../doubles/memory-npc-tasks.ts';
+import { MemoryNpcTrades } from '../../../doubles/memory-npc-trades.ts';
+import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
+import { recordingLog } from '../../../support/quiet-log.ts';
+
+type Send = AgentClient['sendMessage'];
+
+async function setup(send: Send = async () => ({ success: true, response: 'hello' })) {
+  const routes = new MemoryRouteStore();
+  const route = await routes.create({
+    accountId: 'default',
+    channelId: '*',
+    agentEndpoint: 'http://agent.test',
+    environment: 'lab',
+    priority: 0,
+    enabled: true,
+    config: {},
+  });
+  const asked: IncomingMessage[] = [];
+  const repeats: Array<boolean | undefined> = [];
+  const sent: unknown[] = [];
+  const npcTasks = new MemoryNpcTasks(() => 0);
+  const client: AgentClient = {
+    sendMessage: async (endpoint, message, options) => {
+      repeats.push(options?.isRepeat);
+      await options?.beforeRequest?.();
+      asked.push(message);
+      return await send(endpoint, message, options);
+    },
+  };
+  const deps: RunNpcTaskDeps = {
+    npcTasks,
+    emotions: new MemoryNpcEmotions(() => 0),
+    memories: new MemoryNpcMemories(() => 0),
+    trades: new MemoryNpcTrades(() => 0),
+    settings: async () => ({ enabled: true, name: 'Guard', routeId: route.id }),
+    routes,
+    agents: { clientFor: () => client, endpointOf: () => 'http://agent.test' },
+    sendMessage: async (input) => {
+      sent.push(input);
+      return { row: { id: '7' } };
+    },
+    clock: { now: () => 0, monotonicMs: () => 0, sleep: async () => undefined },
+    random: () => 0,
+    log: recordingLog(),
+  };
+  const open = async (type: string, params: Record<string, unknown>, taskId = 'task_1') => {
+    await npcTasks.open({ taskId, owner: 'key:1', type, params });
+    return taskId;
+  };
+  const run = async (taskId: string, steps = new DirectSteps()) => {
+    await runNpcTask(deps, steps, { taskId });
+    return await npcTasks.find(taskId);
+  };
+  return { deps, open, run, asked, sent, repeats };
+}
+
+describe('runNpcTask', () => {
+  it('asks the agent with what the NPC feels and remembers, and returns its answer', async () => {
+    const { open, run, asked, sent } = await setup();
+    await run(await open('emotion', { trigger: 'gift', intensity: 80 }, 'task_e'));
+    const content = { text: 'we met at the gate' };
+    await run(await open('memory', { memoryType: 'event', content }, 'task_m'));
+    const task = await run(await open('social', { action: 'greet', message: 'The gate?', emotion: 'happy' }));
+    expect(task).toMatchObject({ status: 'completed', result: { success: true, message: 'hello' } });
+    expect(asked[0]?.text).toBe(
+      '[You are Guard. You talk to the agent key:1.\nIt asks for: greet.\nIt feels: happy.\nYou feel: gift 80 of 100.\nYou remember (event): we met at the gate]\n\nThe gate?',
+    );
+    expect(asked[0]).toMatchObject({ id: 'task_1', accountId: 'default', from: 'npc-key-3a-1' });
+    expect(sent).toEqual([]);
+  });
+
+  it('says the answer in the chat of `to`, under a key of the task', async () => {
+    const { open, run, sent } = await setup();
+    const task = await run(await open('social', { action: 'greet', to: '5493777239922' }));
+    expect(task?.result).toEqual({ success: true, message: 'hello', to: '5493777239922', messageId: '7' });
+    expect(sent).toEqual([
+      { accountId: 'default', to: '5493777239922', text: 'hello', idempotencyKey: 'npc:task_1' },
+    ]);
+  });
+
+  it('continues after a crash with the steps that had ended, and says nothing twice', async () => {
+    const { deps, open, run, asked, sent } = await setup();
+    const taskId = await open('social', { action: 'greet', to: '5493777239922' });
+    const steps = new DirectSteps();
+    await new Promise<void>((crash) => {
+      const crashing = () => {
+        crash();
+        return new Promise<never>(() => undefined);
+      };
+      void runNpcTask({ ...deps, sendMessage: crashing }, steps, { taskId });
+    });
+    expect((await run(taskId, steps))?.status).toBe('completed');
+    expect(asked).toHaveLength(1);
+    expect(sent).toHaveLength(1);
+    expect(await runNpcTask(deps, new DirectSteps(), { taskId })).toEqual({ outcome: 'ended before' });
+  });
+
+  it('marks a request after an interrupted one as a repeat', async () => {
+    const { deps, open, run, repeats } = await setup();
+    const taskId = await open('social', { action: 'greet' });
+    await deps.npcTasks.countAttempt(taskId);
+    await run(taskId);
+    expect(repeats).toEqual([true]);
+  });
+
+  it('asks an agent again that is not available, three times at most', async () => {
+    const { open, run, asked } = await setup(async () => {
+      throw new AgentUnavailableError('away at http://10.0.0.1');
+    });
+    const task = await run(await open('social', { action: 'greet' }));
+    expect(asked).toHaveLength(3);
+    expect(task).toMatchObject({
+      status: 'failed',
+      error: { code: -32603, data: { reason: 'The agent of this NPC did not answer.' } },
+    });
+  });
+
+  it('never shows the caller what the agent or the code said', async () => {
+    const failing = await setup(async () => {
+      throw new AgentProtocolError('stack trace of http://10.0.0.1');
+    });
+    const failed = await failing.run(await failing.open('custom:crafting', { item: 'sword' }));
+    expect(JSON.stringify(failed?.error)).not.toContain('10.0.0.1');
+    const broken = await setup();
+    broken.deps.trades.offer = async () => {
+      throw new TypeError('secret');
+    };
+    const params = { item: 'sword', quantity: 1, price: '1' };
+    const task = await broken.run(await broken.open('trade', params));
+    expect(task?.error).toMatchObject({ code: -32603, data: { reason: 'The task could not be performed.' } });
+  });
+
+  it('passes custom parameters on as JSON', async () => {
+    const { open, run, asked } = await setup();
+    await run(await open('custom:crafting', { item: 'sword', peer: 'ana' }));
+    expect(asked[0]?.text).toContain('\n\n{"item":"sword"}');
+    expect(asked[0]?.from).toBe('npc-key-3a-1-2f-ana');
+  });
+
+  it('ends with an error of the capability', async () => {
+    const { open, run } = await setup();
+    const task = await run(await open('trade', { action: 'accept', offerId: '9' }));
+    expect(task).toMatchObject({ status: 'failed', error: { code: -32602, data: { field: 'offerId' } } });
+  });
+});

@@ -1,0 +1,150 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
+
+let api: HttpApi;
+beforeEach(async () => {
+  api = await startHttpApi({ apiKey: ADMIN_KEY });
+});
+afterEach(() => api.close());
+
+const open = (id: unknown = 1, params: unknown = { type: 'memory', params: { action: 'recall' } }) => ({
+  jsonrpc: '2.0',
+  method: 'task.open',
+  params,
+  id,
+});
+const rpc = (body: unknown, key?: string, headers: Record<string, string> = {}) =>
+  api.call('POST', '/rpc', body, { ...(key !== undefined && { 'x-api-key': key }), ...headers });
+
+describe('the NPC face', () => {
+  it('shows its card without a key, at the address of the request', async () => {
+    const { status, body } = await api.call('GET', '/.well-known/agent-card');
+    expect(status).toBe(200);
+    expect(body.transports[0].url).toBe(`${api.url}/rpc`);
+    await api.deps.faceSettings.put('npc', { enabled: true, name: 'Guard', url: 'https://npc.example.com' });
+    const behindProxy = await api.call('GET', '/.well-known/agent-card');
+    expect(behindProxy.body).toMatchObject({
+      name: 'Guard',
+      transports: [{ url: 'https://npc.example.com/rpc' }, {}],
+    });
+  });
+
+  it('performs a task and shows its result', async () => {
+    const { body } = await rpc(open(), ADMIN_KEY);
+    expect(body).toEqual({
+      jsonrpc: '2.0',
+      result: { taskId: 'task_1', status: 'pending', estimatedDuration: 1_000 },
+      id: 1,
+    });
+    await api.npc.ended('task_1');
+    const status = { jsonrpc: '2.0', method: 'task.status', params: { taskId: 'task_1' }, id: 'x' };
+    expect((await rpc(status, ADMIN_KEY)).body).toMatchObject({
+      result: { status: 'completed', result: { success: true, memories: [] } },
+      id: 'x',
+    });
+  });
+
+  it('answers a call without a key, and one without the scope, with -32001', async () => {
+    expect((await rpc(open())).body.error).toMatchObject({ code: -32001, data: { field: 'X-API-Key' } });
+    expect((await rpc([open(1), open(2)], 'wrong')).body).toMatchObject([
+      { error: { code: -32001 }, id: 1 },
+      { error: { code: -32001 }, id: 2 },
+    ]);
+    const key = await api.addKey({ scopes: ['routes:read'] });
+    expect((await rpc(open(), key)).body.error.data.reason).toBe('The key lacks the scope tasks.');
+  });
+
+  it('counts each call of a batch, and answers those over the limit with -32002', async () => {
+    const key = await api.addKey({ scopes: ['tasks'], limits: { perMinute: 2, perSecond: 2 } });
+    const { body, headers, status } = await rpc([open(1), open(2), open(3)], key);
+    expect(status).toBe(200);
+    expect(body.map((each: { error?: { code: number } }) => each.error?.code)).toEqual([
+      undefined,
+      undefined,
+      -32002,
+    ]);
+    expect(body[2].error.data.retryAfter).toBeGreaterThanOrEqual(1);
+    expect(headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(headers.get('ratelimit')).toContain('"second";r=0');
+    expect(headers.get('ratelimit-policy')).toContain('"minute";q=2;w=60');
+  });
+
+  it('answers notifications with 204, and bodies that are no JSON with -32700', async () => {
+    const { id: _id, ...notification } = open();
+    expect((await rpc(notification, ADMIN_KEY)).status).toBe(204);
+    expect((await rpc('{nonsense', ADMIN_KEY)).body.error.code).toBe(-32700);
+    expect(
+      (await rpc(open(1, { type: 'memory', params: { action: 'recall', query: 'a\u0000b' } }), ADMIN_KEY))
+        .body.error,
+    ).toMatchObject({ code: -32602, data: { field: 'params.query' } });
+  });
+
+  it('opens one task for one Idempotency-Key, and refuses a key that is no key', async () => {
+    const first = await rpc(open(), ADMIN_KEY, { 'idempotency-key': 'k1' });
+    const second = await rpc(open(), ADMIN_KEY, { 'idempotency-key': 'k1' });
+    expect(second.body.result.taskId).toBe(first.body.result.taskId);
+    const bad = await rpc(open(), ADMIN_KEY, { 'idempotency-key': 'with space' });
+    expect(bad.body.error).toMatchObject({ code: -32602, data: { field: 'Idempotency-Key' } });
+  });
+
+  it('asks the agent of its route, and says the answer in a chat', async () => {
+    const route = await api.routes.create({
+      accountId: 'default',
+      channelId: '*',
+      agentEndpoint: 'http://agent.test',
+      environment: 'lab',
+      priority: 0,
+      enabled: true,
+      config: {},
+    });
+    await api.deps.faceSettings.put('npc', { enabled: true, name: 'Guard', routeId: route.id });
+    const params = { type: 'social', params: { action: 'greet', message: 'Hi', to: '+54 9 3777 239922' } };
+    await rpc(open(1, params), ADMIN_KEY);
+    await api.npc.ended('task_1');
+    expect(api.sent.map(({ to, text }) => ({ to, text }))).toEqual([
+      { to: '5493777239922@s.whatsapp.net', text: expect.stringMatching(/^heard: .*Hi$/s) },
+    ]);
+  });
+
+  it('streams a task to its owner until it ends', async () => {
+    await rpc(open(), ADMIN_KEY);
+    await api.npc.ended('task_1');
+    const headers = { 'x-api-key': ADMIN_KEY };
+    const response = await fetch(`${api.url}/stream/task_1`, { headers });
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
+    expect(await response.text()).toMatch(/^retry: 2000\n\nid: 3\nevent: task.completed\ndata: \{.*\}\n\n$/);
+    const again = await fetch(`${api.url}/stream/task_1`, { headers: { ...headers, 'last-event-id': '3' } });
+    expect(await again.text()).toBe('retry: 2000\n\n');
+    const other = await api.addKey({ scopes: ['tasks'] });
+    expect((await api.call('GET', '/stream/task_1', undefined, { 'x-api-key': other })).status).toBe(404);
+    expect((await api.call('GET', '/stream/task_1')).status).toBe(401);
+  });
+
+  it('sends what happens while a reader is connected', async () => {
+    await api.npc.tasks.open({ taskId: 'task_x', owner: 'admin', type: 'memory', params: {} });
+    const response = await fetch(`${api.url}/stream/task_x`, { headers: { 'x-api-key': ADMIN_KEY } });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const untilText = async (wanted: string) => {
+      for (let text = ''; ; ) {
+        const { value, done } = (await reader?.read()) ?? { done: true };
+        text += value ?? '';
+        if (text.includes(wanted)) return text;
+        if (done) throw new Error(`the stream ended without ${wanted}`);
+      }
+    };
+    await untilText('"status":"pending"');
+    await api.npc.tasks.begin('task_x');
+    await untilText('"status":"processing"');
+    await api.npc.tasks.finish('task_x', { status: 'completed', result: {} });
+    await untilText('event: task.completed');
+  });
+
+  it('does not exist while it is off', async () => {
+    await api.deps.faceSettings.put('npc', { enabled: false, name: 'Guard' });
+    const paths = ['/.well-known/agent-card', '/stream/task_1'];
+    for (const path of paths) {
+      expect((await api.call('GET', path, undefined, { 'x-api-key': ADMIN_KEY })).status).toBe(404);
+    }
+    expect((await rpc(open(), ADMIN_KEY)).status).toBe(404);
+  });
+});
