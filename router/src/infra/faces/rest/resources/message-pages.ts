@@ -44,9 +44,8 @@ export async function messagePage(messageLog: MessageLog, query: MessagePageQuer
 async function newestId(messageLog: MessageLog): Promise<string | undefined> {
   const [received] = await messageLog.messages({ limit: 1 });
   const [sent] = await messageLog.sentMessages({ limit: 1 });
-  const ids = [received, sent].flatMap((row) => (row ? [BigInt(row.id)] : []));
-  const newest = ids.reduce((found, id) => (id > found ? id : found), 0n);
-  return newest === 0n ? undefined : String(newest + 1n);
+  const newest = Math.max(Number(received?.id ?? 0), Number(sent?.id ?? 0));
+  return newest === 0 ? undefined : String(newest + 1);
 }
 
 /** The entries of a page, and one more if there are more. */
