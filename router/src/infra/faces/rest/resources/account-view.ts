@@ -54,11 +54,7 @@ export const accountView = z
     ],
   });
 
-<<<<<<< HEAD
-/** An account for a caller who may only read it: with the code anybody can link the account to another phone. */
-=======
 /** An account for a caller who may only read it: anybody who has the code can link the account to another phone. */
->>>>>>> agents
 export function withoutCodes(status: AccountStatus): AccountStatus {
   const { qr: _qr, pairingCode: _code, ...rest } = status;
   return rest;
