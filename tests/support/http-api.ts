@@ -40,6 +40,7 @@ import { type RestApiDeps, restApi } from '../../router/src/infra/faces/rest/res
 import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/faces/rest/server.ts';
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
 import { MemoryAuditLog } from '../doubles/memory-audit-log.ts';
+import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
 import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
@@ -157,9 +158,10 @@ export class FakeMessageLog implements MessageLog {
   ): Row[] {
     this.queries.push(query);
     if (this.failure) throw this.failure;
-    const { before = '999999', limit, chats } = query;
+    const { before = '999999', after = '0', limit, chats } = query;
     const isOfChats = (row: Row) => chats === undefined || chats.includes(row.channelId);
-    return rows.filter((row) => Number(row.id) < Number(before) && isOfChats(row)).slice(0, limit);
+    const isIn = ({ id }: Row) => Number(id) < Number(before) && Number(id) > Number(after);
+    return rows.filter((row) => isIn(row) && isOfChats(row)).slice(0, limit);
   }
 }
 
@@ -366,6 +368,7 @@ export async function startHttpApi(
     accounts,
     nodes: { nodeId: 'n1', view: () => view },
     messageLog,
+    chatStore: new MemoryChatStore(state),
     metrics,
     routes,
     log,

@@ -22,6 +22,7 @@ import { CachedApiKeyStore } from '../infra/storage/stores/cached-api-key-store.
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresApiKeyStore } from '../infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
+import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
@@ -70,6 +71,7 @@ export async function openApi(
     aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
     messageLog,
+    chatStore: new PostgresChatStore(postgres),
     accounts,
     nodes: { nodeId, view: () => accounts.view },
     metrics,

@@ -4,6 +4,7 @@ import type { Metrics } from './metrics/metrics.ts';
 import { metricsApi } from './metrics/metrics-api.ts';
 import { type AccountsApiDeps, accountsApi } from './resources/accounts-api.ts';
 import { type AuditApiDeps, auditApi } from './resources/audit-api.ts';
+import { type ChatsApiDeps, chatsApi } from './resources/chats-api.ts';
 import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
@@ -18,6 +19,7 @@ import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
 
 export interface RestApiDeps
   extends AccountsApiDeps,
+    ChatsApiDeps,
     MessagesApiDeps,
     DeadLettersApiDeps,
     HealthApiDeps,
@@ -43,6 +45,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...accountsApi(deps),
     ...nodesApi(deps),
     ...messagesApi(deps),
+    ...chatsApi(deps),
     ...repliesApi(deps),
     ...deadLettersApi(deps),
     ...keysApi(deps),
