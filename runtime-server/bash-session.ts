@@ -11,6 +11,8 @@ import { checkSyntax } from './syntax.ts';
 /** What clients look for in `expect_string` when a command ended by itself. */
 const PROMPT = 'SHELLPS1PREFIX';
 const INTERRUPT_PAUSE_MS = 200;
+/** What bash says when it starts without a terminal. */
+const NO_TERMINAL = /^bash: (cannot set terminal process group|no job control in this shell).*\n/gm;
 /** After a pattern was found, the command may still end within this time, and its exit code is known then. */
 const EXIT_CODE_SECONDS = 1;
 
@@ -85,7 +87,7 @@ export class BashSession {
     writeFileSync(startFile, startScript(secret, files));
     const bash = `exec /usr/bin/env bash --noediting --rcfile ${quoted(startFile)} -i`;
     const [program, args] = hasTerminal
-      ? ['script', ['-qfc', `stty -echo noflsh cols 200 rows 50; ${bash}`, '/dev/null']]
+      ? ['script', ['-qefc', `stty -echo noflsh cols 200 rows 50; ${bash}`, '/dev/null']]
       : ['/bin/sh', ['-c', `${bash} 2>&1`]];
     const paging = { PAGER: 'cat', GIT_PAGER: 'cat', MANPAGER: 'cat', TERM: 'dumb' };
     this.#child = spawn(program, args, {
@@ -113,7 +115,9 @@ export class BashSession {
   }): Promise<{ session: BashSession; output: string }> {
     const session = new BashSession(options.hasTerminal, options.files, options.env);
     const arrival = await session.#arrival([], deadlineOf(options.timeout));
-    if (arrival.kind === 'end') return { session, output: session.#clean(arrival.text) };
+    if (arrival.kind === 'end') {
+      return { session, output: session.#clean(arrival.text).replace(NO_TERMINAL, '') };
+    }
     session.close();
     if (arrival.kind === 'gone') throw ended(arrival.exitCode, session.#clean(arrival.text));
     throw new RuntimeFault(CLASSES.notInterrupted, `bash did not start within ${options.timeout} s.`);

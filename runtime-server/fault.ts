@@ -55,7 +55,8 @@ export function osFault(error: unknown, path: string): unknown {
   const known = OS_ERRORS[code];
   if (!known) return error;
   const [number, text, className] = known;
-  return new RuntimeFault(`builtins.${className}`, `[Errno ${number}] ${text}: ${pyRepr(path)}`);
+  const about = error instanceof Error && 'path' in error ? String(error.path) : path;
+  return new RuntimeFault(`builtins.${className}`, `[Errno ${number}] ${text}: ${pyRepr(about)}`);
 }
 
 const ESCAPES: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CLASSES, osFault, pyRepr, RuntimeFault } from './fault.ts';
+import { makeFolder } from './make-folder.ts';
 import { decodeText, invalidAt } from './text-decoder.ts';
 import { unzip } from './unzip.ts';
 
@@ -13,7 +14,7 @@ export function readText(path: string, encoding = 'utf-8', errors = 'strict'): s
 /** Writes a text, and makes the folders above it. @throws {RuntimeFault} */
 export function writeText(path: string, content: string): void {
   fileAction(path, () => {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     writeFileSync(path, content);
   });
 }
@@ -21,7 +22,7 @@ export function writeText(path: string, content: string): void {
 /** Stores an uploaded file, or unpacks it into the folder of that name. @throws {RuntimeFault} */
 export function storeUpload(path: string, bytes: Buffer, isZip: boolean): void {
   fileAction(path, () => {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     if (isZip) unzip(bytes, path);
     else writeFileSync(path, bytes);
   });

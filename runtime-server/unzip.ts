@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { crc32, inflateRawSync } from 'node:zlib';
 import { CLASSES, pyRepr, RuntimeFault } from './fault.ts';
+import { makeFolder } from './make-folder.ts';
 
 /** Limits of an archive: entries, bytes of one file, and bytes of all files when they are unpacked. */
 const MAX_ENTRIES = 50_000;
@@ -34,14 +35,14 @@ interface Entry {
 export function unzip(archive: Buffer, folder: string): void {
   const entries = entriesOf(archive);
   const files = entries.map((entry) => ({ entry, path: safePath(entry.name) }));
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   for (const { entry, path } of files) {
     const target = join(folder, path);
     if (entry.name.endsWith('/')) {
-      mkdirSync(target, { recursive: true });
+      makeFolder(target);
       continue;
     }
-    mkdirSync(dirname(target), { recursive: true });
+    makeFolder(dirname(target));
     writeFileSync(target, contentOf(archive, entry));
     if (entry.mode > 0) chmodSync(target, entry.mode);
   }
