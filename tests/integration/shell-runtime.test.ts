@@ -46,7 +46,7 @@ describe.each([
     expect(exchanges.length).toBeGreaterThan(60);
     const fresh = await startRuntime(hasTerminal);
     for (const { path, key, headers, request, status, answer } of exchanges) {
-      const keyHeader = key === undefined ? {} : { 'x-api-key': key };
+      const keyHeader: Record<string, string> = key === undefined ? {} : { 'x-api-key': key };
       const given = await fresh.call(path, request, { ...headers, ...keyHeader });
       expect({ request, ...given }).toEqual({ request, status, text: answer });
     }

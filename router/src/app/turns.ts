@@ -24,6 +24,7 @@ import { createMetrics, type Metrics } from '../infra/faces/rest/metrics/metrics
 import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
 import { CachedQuestions } from '../infra/storage/stores/cached-questions.ts';
 import { CachedRouteStore } from '../infra/storage/stores/cached-route-store.ts';
+import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
 import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-history.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
@@ -85,6 +86,7 @@ export function createTurns(
     log: log.child({ mod: 'agent' }),
     clock,
     transport,
+    audit: new PostgresAuditLog(postgres),
   });
   const media = new StoredMedia({
     inbox,

@@ -6,7 +6,8 @@ describe('decodeText', () => {
   it('decodes any valid text unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        const valid = text.isWellFormed() ? text : text.toWellFormed();
+        // half of a surrogate pair has no bytes
+        const valid = Buffer.from(text).toString();
         expect(decodeText(Buffer.from(valid))).toBe(valid);
         expect(invalidAt(Buffer.from(valid))).toBe(-1);
       }),
