@@ -28,7 +28,7 @@ export interface ShellRuntime {
   isAlive(timeoutMs: number): Promise<boolean>;
   /** Whether it answers repeated requests from memory, also while the first one runs. Known after its first answer. */
   readonly canReplay: boolean;
-  createSession(session: string): Promise<void>;
+  createSession(session: string, signal?: AbortSignal): Promise<void>;
   /** Ends a session and its programs. */
   closeSession(session: string): Promise<void>;
   /** Runs a command in a session. */

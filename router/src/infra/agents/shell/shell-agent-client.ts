@@ -121,7 +121,7 @@ export class ShellAgentClient implements AgentClient {
         await session.close();
         return { success: true, response: 'The session has ended. The next command starts a new one.' };
       }
-      const { canReplay } = await session.open(id);
+      const { canReplay } = await session.open(id, options.signal);
       if (wish.kind === 'command') return await this.#run(wish.command, session, canReplay, message, options);
       return { success: true, ...(await this.#side(wish, session, id, options)) };
     } catch (error) {
@@ -167,20 +167,24 @@ export class ShellAgentClient implements AgentClient {
     const timeoutMs = this.#timeoutMs();
     const isRepeat = (options.isRepeat ?? false) && !options.isCleared;
     if (isRepeat && !canReplay) throw new AgentUncertainError(LOST);
-    const ended = new AbortController();
-    const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
-    const running = session.run(command, { requestId, timeoutMs, signal, isRepeatOnly: isRepeat });
-    const result = this.#resultOf(running, session, message).catch((error: unknown) => {
-      if (isRepeat && error instanceof ShellError && error.fault === 'not-known')
-        throw new AgentUncertainError(LOST);
-      throw error;
-    });
-    if (!canReplay || !options.store) return await result;
-    const early = await within(this.#deps.clock, TURN_WAIT_MS, result);
-    if (early) return early;
-    await options.store.addTask(requestId);
-    ended.abort(new Error('the command became a task'));
-    await result.catch(() => undefined);
+    const { signal } = options;
+    const running = session
+      .run(command, { requestId, timeoutMs, isRepeatOnly: isRepeat, ...(signal && { signal }) })
+      .catch((error: unknown) => {
+        const isUnknown = isRepeat && error instanceof ShellError && error.fault === 'not-known';
+        throw isUnknown ? new AgentUncertainError(LOST) : error;
+      });
+    const { store } = options;
+    if (canReplay && store) {
+      const settled = running.then(
+        () => true,
+        () => true,
+      );
+      if (await within(this.#deps.clock, TURN_WAIT_MS, settled))
+        return await this.#resultOf(running, session, message);
+      // the request goes on, so that the command certainly arrives; the follower gets its result from the runtime
+      await store.addTask(requestId);
+    } else return await this.#resultOf(running, session, message);
     const response = 'The command runs. You get its output when it has ended; /interrupt stops it.';
     return { success: true, response, task: { remoteId: requestId } };
   }

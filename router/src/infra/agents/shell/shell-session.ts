@@ -25,9 +25,9 @@ export class ShellSession {
   }
 
   /** Whether a repeated request is answered from memory. Makes the session when there is none. */
-  async open(requestId: string): Promise<{ canReplay: boolean }> {
+  async open(requestId: string, signal?: AbortSignal): Promise<{ canReplay: boolean }> {
     try {
-      await this.#runtime.createSession(this.#name);
+      await this.#runtime.createSession(this.#name, signal);
     } catch (error) {
       if (error instanceof ShellError && error.fault === 'session-exists') return this.#opened();
       throw error;

@@ -9,8 +9,9 @@ import type { Fetched } from '../../agents/transport/bounded-fetch.ts';
 import { exchangeError } from '../../agents/transport/exchange-error.ts';
 import { errorAnswer, executed, observation } from './wire.ts';
 
-/** Largest answer, in bytes: the output of a command, or a file in base64. */
-const MAX_BYTES = 64 * 1024 * 1024;
+/** Largest answers, in bytes: the output of a command, or a file in base64; and all others. */
+const MAX_OUTPUT_BYTES = 48 * 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 /** What an answer may take longer than the command. */
 const GRACE_MS = 5_000;
 const REPLAY_HEADER = 'x-request-replay';
@@ -38,6 +39,13 @@ export interface RemoteRuntimeConfig {
   startMs?: number;
 }
 
+interface ExchangeOptions {
+  timeoutMs: number;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+  maxBytes?: number;
+}
+
 /** A SWE-ReX runtime over HTTP: that of `runtime-server/`, or the Python original. */
 export class RemoteRuntime implements ShellRuntime {
   readonly #config: RemoteRuntimeConfig;
@@ -56,9 +64,9 @@ export class RemoteRuntime implements ShellRuntime {
     return fetched?.kind === 'answer' && fetched.status === 200;
   }
 
-  async createSession(session: string): Promise<void> {
+  async createSession(session: string, signal?: AbortSignal): Promise<void> {
     const body = { session, session_type: 'bash', startup_source: [], startup_timeout: 10 };
-    await this.#post('create_session', body, { timeoutMs: this.#config.startMs ?? 30_000 });
+    await this.#post('create_session', body, { timeoutMs: this.#config.startMs ?? 30_000, signal });
   }
 
   async closeSession(session: string): Promise<void> {
@@ -69,19 +77,24 @@ export class RemoteRuntime implements ShellRuntime {
     const { session, timeoutMs, requestId, isRepeatOnly, signal } = options;
     const body = { action_type: 'bash', session, command, timeout: timeoutMs / 1_000, check: 'silent' };
     const headers = { 'x-request-id': requestId, ...(isRepeatOnly && { [REPLAY_HEADER]: 'only' }) };
-    const answer = await this.#post('run_in_session', body, { timeoutMs, headers, signal });
+    const answer = await this.#post('run_in_session', body, {
+      ...{ timeoutMs, headers, signal, maxBytes: MAX_OUTPUT_BYTES },
+    });
     const { output, exit_code } = observation(answer);
     return { output: output.replaceAll('\r\n', '\n'), exitCode: exit_code ?? undefined };
   }
 
   async interrupt(session: string): Promise<string> {
     const body = { action_type: 'bash_interrupt', session, timeout: 0.5, n_retry: 3 };
-    return observation(await this.#post('run_in_session', body, { timeoutMs: 15_000 })).output;
+    const options = { timeoutMs: 15_000, maxBytes: MAX_OUTPUT_BYTES };
+    return observation(await this.#post('run_in_session', body, options)).output;
   }
 
   async execute(command: readonly string[], { timeoutMs, cwd }: { timeoutMs: number; cwd?: string }) {
     const body = { command, shell: false, timeout: timeoutMs / 1_000, check: false, cwd: cwd ?? null };
-    const { stdout, stderr, exit_code } = executed(await this.#post('execute', body, { timeoutMs }));
+    const { stdout, stderr, exit_code } = executed(
+      await this.#post('execute', body, { timeoutMs, maxBytes: MAX_OUTPUT_BYTES }),
+    );
     return { stdout, stderr, exitCode: exit_code };
   }
 
@@ -96,11 +109,7 @@ export class RemoteRuntime implements ShellRuntime {
     await this.#post('upload', body, { timeoutMs: 60_000, headers });
   }
 
-  async #post(
-    path: string,
-    body: unknown,
-    options: { timeoutMs: number; headers?: Record<string, string>; signal?: AbortSignal },
-  ): Promise<unknown> {
+  async #post(path: string, body: unknown, options: ExchangeOptions): Promise<unknown> {
     const fetched = await this.#fetch(path, body, options);
     options.signal?.throwIfAborted();
     const text = fetched.kind === 'answer' ? fetched.body.toString('utf8') : '';
@@ -131,11 +140,7 @@ export class RemoteRuntime implements ShellRuntime {
     }
   }
 
-  async #fetch(
-    path: string,
-    body: unknown,
-    options: { timeoutMs: number; headers?: Record<string, string>; signal?: AbortSignal },
-  ): Promise<Fetched> {
+  async #fetch(path: string, body: unknown, options: ExchangeOptions): Promise<Fetched> {
     const { url, token, transport, clock } = this.#config;
     const headers = new Headers({
       'content-type': 'application/json',
@@ -148,7 +153,7 @@ export class RemoteRuntime implements ShellRuntime {
       transport.fetch(`${url.replace(/\/+$/, '')}/${path}`, {
         method: body === undefined ? 'GET' : 'POST',
         ...(body !== undefined && { body: body instanceof Uint8Array ? body : JSON.stringify(body) }),
-        ...{ headers, signal, maxBytes: MAX_BYTES },
+        ...{ headers, signal, maxBytes: options.maxBytes ?? MAX_BYTES },
       }),
     );
     if (fetched.kind === 'answer') this.#canReplay = fetched.headers.get(REPLAY_HEADER) === 'yes';
