@@ -168,8 +168,8 @@ describe('a shell for people', () => {
 
   it('interrupts a command after the time limit of the route', async () => {
     const { say } = setup({ timeoutMs: 500 });
-    const { response } = await say('echo before; sleep 1000');
-    expect(response).toMatch(/^```before[\s\S]*Interrupted after \d+ s\.$/);
+    const { response } = await say('sleep 1000');
+    expect(response).toMatch(/Interrupted after \d+ s\.$/);
   });
 
   it('lists and sends files, stores documents, and resets the session', async () => {

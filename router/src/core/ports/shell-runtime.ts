@@ -20,12 +20,11 @@ export interface RunOptions {
 /**
  * Persistent bash sessions on another machine: a SWE-ReX runtime.
  * @throws {ShellError} from every method: the runtime reports an error
- * @throws {AgentUnavailableError} from every method: nothing was sent
+ * @throws {AgentUnavailableError} from every method: the runtime did not take the request
  * @throws {AgentTimeoutError} from every method: the request may have arrived
+ * @throws {AgentProtocolError} from every method: the answer is not one of a runtime, or the address or token is refused
  */
 export interface ShellRuntime {
-  /** Whether the runtime answers. Never throws. */
-  isAlive(timeoutMs: number): Promise<boolean>;
   /** Whether it answers repeated requests from memory, also while the first one runs. Known after its first answer. */
   readonly canReplay: boolean;
   createSession(session: string, signal?: AbortSignal): Promise<void>;

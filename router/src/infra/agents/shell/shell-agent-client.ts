@@ -198,7 +198,7 @@ export class ShellAgentClient implements AgentClient {
     try {
       const { output, exitCode } = await running;
       await this.#audit('shellCommand', `exit ${exitCode ?? 'unknown'}`, message);
-      return { success: true, ...this.#shown(output, exitCode === 0 ? undefined : `exit code ${exitCode}`) };
+      return { success: true, ...this.#shown(output, exitCode ? `exit code ${exitCode}` : undefined) };
     } catch (error) {
       if (!(error instanceof ShellError) || error.fault === 'not-known') throw error;
       await this.#audit('shellCommand', error.fault, message);

@@ -59,11 +59,6 @@ export class RemoteRuntime implements ShellRuntime {
     return this.#canReplay;
   }
 
-  async isAlive(timeoutMs: number): Promise<boolean> {
-    const fetched = await this.#fetch('is_alive', undefined, { timeoutMs }).catch(() => undefined);
-    return fetched?.kind === 'answer' && fetched.status === 200;
-  }
-
   async createSession(session: string, signal?: AbortSignal): Promise<void> {
     const body = { session, session_type: 'bash', startup_source: [], startup_timeout: 10 };
     await this.#post('create_session', body, { timeoutMs: this.#config.startMs ?? 30_000, signal });
@@ -128,7 +123,7 @@ export class RemoteRuntime implements ShellRuntime {
         aborted: `The shell runtime did not answer within ${options.timeoutMs} ms.`,
         nowMs: this.#config.clock.now(),
         // what a runtime says of a request may quote the command
-        redact: () => '',
+        redact: (said) => (fetched.kind === 'answer' ? '' : said),
       });
     }
     try {
@@ -148,11 +143,10 @@ export class RemoteRuntime implements ShellRuntime {
       'x-request-id': randomUUID(),
       ...options.headers,
     });
-    const limitMs = options.timeoutMs + (body === undefined ? 0 : GRACE_MS);
-    const fetched = await withLimit(clock, limitMs, options.signal, (signal) =>
+    const fetched = await withLimit(clock, options.timeoutMs + GRACE_MS, options.signal, (signal) =>
       transport.fetch(`${url.replace(/\/+$/, '')}/${path}`, {
-        method: body === undefined ? 'GET' : 'POST',
-        ...(body !== undefined && { body: body instanceof Uint8Array ? body : JSON.stringify(body) }),
+        method: 'POST',
+        body: body instanceof Uint8Array ? body : JSON.stringify(body),
         ...{ headers, signal, maxBytes: options.maxBytes ?? MAX_BYTES },
       }),
     );
