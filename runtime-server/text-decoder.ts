@@ -53,7 +53,7 @@ export class StreamDecoder {
     return decodeText(bytes.subarray(0, cut));
   }
 
-  /** What is left at the end of the stream, or when it pauses. */
+  /** The rest at the end of the stream, or when it pauses. */
   flush(): string {
     const text = decodeText(this.#carry);
     this.#carry = Buffer.alloc(0);
