@@ -34,6 +34,7 @@ import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
+import type { HostingParts } from './hosting.ts';
 import type { Part } from './part.ts';
 import { whatsApp } from './provider.ts';
 
@@ -67,7 +68,7 @@ export interface TurnParts {
  */
 export function createTurns(
   config: Config,
-  { postgres, nodeId, bus, placement, registry }: DatabaseParts & ClusterParts,
+  { postgres, nodeId, bus, placement, registry, hosting }: DatabaseParts & ClusterParts & HostingParts,
   faults: FaultPoints,
   log: Logger,
 ): Part<TurnParts> {
@@ -85,6 +86,7 @@ export function createTurns(
     log: log.child({ mod: 'agent' }),
     clock,
     transport,
+    hosting,
   });
   const media = new StoredMedia({
     inbox,

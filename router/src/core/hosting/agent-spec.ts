@@ -39,5 +39,10 @@ export interface HostedAgent {
   routeId?: string;
 }
 
+/** Headers with which wa2ai proves itself to a hosted agent. */
+export function tokenHeaders(token: string): Record<string, string> {
+  return { 'x-api-key': token, authorization: `Bearer ${token}` };
+}
+
 /** What an id of an agent must look like. */
 export const AGENT_ID = /^[a-z0-9][a-z0-9._-]{0,62}$/;

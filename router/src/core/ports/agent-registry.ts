@@ -10,8 +10,6 @@ export interface AgentRecord {
   /** The folder with its data (`AgentFiles.folderId`). */
   folderId: string;
   phase: AgentPhase;
-  /** Of the container or the process; absent when it has none. */
-  instanceId?: string;
   /** Why it does not run. */
   problem?: string;
   lastActivityMs: number;
@@ -36,8 +34,7 @@ export interface AgentRegistry {
   update(
     agentId: string,
     nodeId: NodeId,
-    changes: Pick<AgentRecord, 'phase' | 'lastActivityMs'> &
-      Pick<Partial<AgentRecord>, 'instanceId' | 'problem'>,
+    changes: Pick<AgentRecord, 'phase' | 'lastActivityMs' | 'problem'>,
   ): Promise<void>;
   get(agentId: string): Promise<AgentRecord | undefined>;
   /** By id; with a node, only its agents. */

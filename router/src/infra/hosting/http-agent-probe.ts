@@ -1,4 +1,4 @@
-import type { AgentProfile } from '../../core/hosting/agent-spec.ts';
+import { type AgentProfile, tokenHeaders } from '../../core/hosting/agent-spec.ts';
 import type { AgentProbe, RunningAgent } from '../../core/ports/agent-probe.ts';
 
 /** The path whose answer says that a program is ready. */
@@ -11,11 +11,6 @@ const PATHS: Record<AgentProfile, string> = {
 };
 /** Of a status answer wa2ai reads no more than this. */
 const MAX_BYTES = 4_096;
-
-/** Headers with which wa2ai proves itself to a hosted agent. */
-export function tokenHeaders(token: string): Record<string, string> {
-  return { 'x-api-key': token, authorization: `Bearer ${token}` };
-}
 
 /**
  * Asks over HTTP. Any HTTP answer but 502, 503 and 504 counts as ready: many agents have no path for their health. A
