@@ -11,6 +11,8 @@ import { AgentElsewhereError, AgentUnusableError } from './hosting-errors.ts';
 
 /** How often idle agents are looked for. */
 const SWEEP_EVERY_MS = 5_000;
+/** Every so many sweeps read the registry: which agents are to be deleted, or belong to another node. */
+const REGISTRY_SWEEPS = 6;
 /** Wait before a new attempt of a message when all places of the node are taken. */
 const FULL_RETRY_MS = 5_000;
 
@@ -30,7 +32,10 @@ export class AgentHost {
   readonly #runners = new Map<string, AgentRunner>();
   readonly #stopping = new AbortController();
   #sweeping: Promise<void> = Promise.resolve();
-  #watching: Promise<unknown> = Promise.resolve();
+  readonly #watching = new Map<AgentRuntime, Promise<void>>();
+  /** A node that never had an agent asks neither the database nor an engine. */
+  #hasAgents = false;
+  #sweeps = 0;
 
   constructor(deps: AgentHostDeps) {
     this.#deps = deps;
@@ -104,7 +109,6 @@ export class AgentHost {
       this.#deps.log.warn({ err: error }, 'cannot adopt hosted agents, retrying');
     });
     this.#sweeping = this.#keepSweeping();
-    this.#watching = Promise.all(Object.values(this.#deps.runtimes).map((runtime) => this.#watch(runtime)));
   }
 
   /** Ends processes, and containers if they are to end with this node. Requests must have ended before. */
@@ -116,26 +120,30 @@ export class AgentHost {
     );
     await Promise.allSettled(ending.map((runner) => runner.stop()));
     await Promise.allSettled([...this.#runners.values()].map((runner) => runner.saved()));
-    await this.#watching;
+    await Promise.all(this.#watching.values());
   }
 
   /** One look for idle, deleted and moved agents. Never rejects. */
   async sweep(): Promise<void> {
     const { registry, nodeId, log } = this.#deps;
+    if (!this.#hasAgents) return;
     try {
-      const records = await registry.list(nodeId);
-      for (const record of records) if (record.isDeleting) await this.remove(record.agent.agentId);
-      const own = new Set(records.map(({ agent }) => agent.agentId));
-      for (const [agentId, runner] of this.#runners) {
-        if (own.has(agentId) || !isUp(runner.life)) continue;
-        // Another node runs it now.
-        await runner.stop();
-        await this.#deps.runtimes[runner.agent.spec.runtime].remove(agentId);
-        this.#runners.delete(agentId);
-      }
+      if (this.#sweeps++ % REGISTRY_SWEEPS === 0) await this.#compare(await registry.list(nodeId));
       await Promise.all([...this.#runners.values()].map((runner) => runner.tick()));
     } catch (error) {
       log.warn({ err: error }, 'cannot check hosted agents, retrying');
+    }
+  }
+
+  /** Deletes what is to be deleted, and stops what belongs to another node meanwhile. */
+  async #compare(records: readonly AgentRecord[]): Promise<void> {
+    for (const record of records) if (record.isDeleting) await this.remove(record.agent.agentId);
+    const own = new Set(records.map(({ agent }) => agent.agentId));
+    for (const [agentId, runner] of this.#runners) {
+      if (own.has(agentId) || !isUp(runner.life)) continue;
+      await runner.stop();
+      await this.#deps.runtimes[runner.agent.spec.runtime].remove(agentId);
+      this.#runners.delete(agentId);
     }
   }
 
@@ -166,6 +174,8 @@ export class AgentHost {
   async #adopt(): Promise<void> {
     const { registry, runtimes, nodeId, log } = this.#deps;
     const records = new Map((await registry.list(nodeId)).map((record) => [record.agent.agentId, record]));
+    this.#hasAgents = records.size > 0;
+    if (!this.#hasAgents) return;
     for (const runtime of Object.values(runtimes)) {
       if (!(await runtime.state()).isAvailable) continue;
       for (const { agentId, state } of await runtime.list()) {
@@ -242,6 +252,9 @@ export class AgentHost {
     if (known) return known;
     const runner = new AgentRunner(this.#deps, agent, this.#stopping.signal);
     this.#runners.set(agent.agentId, runner);
+    this.#hasAgents = true;
+    const runtime = this.#deps.runtimes[agent.spec.runtime];
+    if (!this.#watching.has(runtime)) this.#watching.set(runtime, this.#watch(runtime));
     return runner;
   }
 }

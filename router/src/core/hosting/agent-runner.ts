@@ -370,7 +370,13 @@ export class AgentRunner {
     this.#savedAtMs = clock.now();
     this.#saving = this.#saving.then(async () => {
       const { phase, lastActivityMs, problem } = this.#life;
-      const changes = { phase, lastActivityMs, ...(problem && { problem: problem.sentence }) };
+      // Whether it works at this moment is not stored.
+      const stored = phase === 'busy' ? 'ready' : phase;
+      const changes = {
+        phase: stored,
+        lastActivityMs,
+        ...(problem && { problem: problem.sentence }),
+      } as const;
       await registry.update(this.agent.agentId, nodeId, changes).catch((error: unknown) => {
         log.debug({ err: error, agentId: this.agent.agentId }, 'state of a hosted agent not stored');
       });

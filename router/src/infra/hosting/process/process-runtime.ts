@@ -52,6 +52,8 @@ export class ProcessRuntime implements AgentRuntime {
   readonly #records: ProcessRecords;
   readonly #prepared = new Map<string, { agent: HostedAgent; place: AgentPlace }>();
   readonly #children = new Map<string, ChildProcess>();
+  readonly #exits = new Map<string, number>();
+  readonly #watchers = new Set<(agentId: string) => void>();
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
@@ -75,7 +77,7 @@ export class ProcessRuntime implements AgentRuntime {
 
   async list(): Promise<AgentInstance[]> {
     const records = (await this.#records.all()).filter(({ hostId }) => hostId === this.#options.hostId);
-    return await Promise.all(records.map(instanceOf));
+    return await Promise.all(records.map((record) => instanceOf(record, this.#exits.get(record.agentId))));
   }
 
   async hasImage(): Promise<boolean> {
@@ -123,9 +125,6 @@ export class ProcessRuntime implements AgentRuntime {
     await this.#records.write(started);
     return await instanceOf(started, this.#exits.get(agentId));
   }
-
-  readonly #exits = new Map<string, number>();
-  readonly #watchers = new Set<(agentId: string) => void>();
 
   async inspect(agentId: string): Promise<AgentInstance | undefined> {
     const record = await this.#records.read(agentId);
