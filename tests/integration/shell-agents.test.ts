@@ -66,6 +66,7 @@ function setup(more: Partial<ShellSettings> = {}) {
     new ShellAgentClient(
       { defaultTimeoutMs: 30_000, log: quietLog, clock, transport: new AgentTransport(), audit },
       settings,
+      { id: 'route-1', accountId: 'default' },
     );
   const message = (text: string, fields: Partial<IncomingMessage> = {}): IncomingMessage => ({
     ...{
@@ -202,6 +203,7 @@ function refusing() {
   const client = new ShellAgentClient(
     { defaultTimeoutMs: 30_000, log: quietLog, clock: systemClock, transport: new AgentTransport(), audit },
     { allow: [PERSON], token: runtime.token },
+    { id: 'route-1', accountId: 'default' },
   );
   const text = `touch ${folder}/unrecorded`;
   const message = {

@@ -7,6 +7,7 @@ import { openApi } from './api.ts';
 import { createCluster } from './cluster.ts';
 import { openStorage } from './database.ts';
 import { FaultPoints } from './fault-points.ts';
+import { createHosting } from './hosting.ts';
 import { createNpc } from './npc.ts';
 import type { Part } from './part.ts';
 import { createTasks } from './tasks.ts';
@@ -47,9 +48,10 @@ export async function createApp(config: Config): Promise<App> {
   try {
     const database = await started(await openStorage(config, log));
     const cluster = await started(createCluster(config, database, log));
-    const turns = await started(createTurns(config, { ...database, ...cluster }, faults, log));
+    const hosting = await started(createHosting(config, { ...database, ...cluster }, log));
+    const turns = await started(createTurns(config, { ...database, ...cluster, ...hosting }, faults, log));
     const npc = createNpc(config, { ...database, ...cluster }, log);
-    const parts = { ...database, ...cluster, ...turns, ...npc };
+    const parts = { ...database, ...cluster, ...hosting, ...turns, ...npc };
     const tasks = createTasks(config, parts, log);
     const { url } = await started(await openApi(config, { ...parts, ...tasks.parts }, log));
     await started(createAccounts({ ...parts, config, faults, url, log }));

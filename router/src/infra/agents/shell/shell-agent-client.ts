@@ -1,13 +1,14 @@
 import type { AgentClient, AttemptOptions, FollowedTask, TaskReport } from '../../../core/agent-client.ts';
 import { jidHash } from '../../../core/chat-hash.ts';
 import { contractSessionId } from '../../../core/chat-id.ts';
-import { AgentTaskError, AgentUncertainError, MediaError } from '../../../core/errors.ts';
+import { AgentProtocolError, AgentTaskError, AgentUncertainError, MediaError } from '../../../core/errors.ts';
 import { ShellError } from '../../../core/hosting/hosting-errors.ts';
-import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
+import type { AgentResponse, IncomingMessage, Route } from '../../../core/models.ts';
 import { within } from '../../../core/time-limit.ts';
 import { RemoteRuntime } from '../../hosting/swe-rex/remote-runtime.ts';
 import type { AgentDeps } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
+import { shellContainer } from './shell-container.ts';
 import { mayUseShell } from './shell-people.ts';
 import { needsYes, ShellQuestion } from './shell-question.ts';
 import { ShellSession } from './shell-session.ts';
@@ -24,6 +25,9 @@ const LOST =
 
 const REFUSED = 'You may not use this shell.';
 
+/** What the chat gets, once, while an image is pulled for long. */
+const SLOW_START =
+  'Your shell is being set up for the first time, which takes a while. The command runs as soon as it is ready.';
 const EDITED = 'An edited message is not run. Send the command as a new message.';
 
 /** What a message wants from the shell. */
@@ -40,10 +44,12 @@ type Wish =
 export class ShellAgentClient implements AgentClient {
   readonly #deps: AgentDeps;
   readonly #settings: ShellSettings;
+  readonly #route: Pick<Route, 'id' | 'accountId'>;
 
-  constructor(deps: AgentDeps, settings: ShellSettings) {
+  constructor(deps: AgentDeps, settings: ShellSettings, route: Pick<Route, 'id' | 'accountId'>) {
     this.#deps = deps;
     this.#settings = settings;
+    this.#route = route;
   }
 
   /**
@@ -72,7 +78,9 @@ export class ShellAgentClient implements AgentClient {
     if (confirmed.kind === 'command' && !isConfirmed && needsYes(confirmed.command, this.#settings.confirm)) {
       return { success: true, response: await this.#ask(question, confirmed.command, message) };
     }
-    return await this.#do(confirmed, endpoint, message, options);
+    return await this.#withSession(endpoint, message, options, (session) =>
+      this.#do(confirmed, session, message, options),
+    );
   }
 
   async takesFile(message: IncomingMessage): Promise<boolean> {
@@ -85,11 +93,12 @@ export class ShellAgentClient implements AgentClient {
     { remoteId, message }: FollowedTask,
     { signal }: { signal: AbortSignal },
   ): Promise<TaskReport> {
-    const session = this.#session(endpoint, message);
     const timeoutMs = this.#timeoutMs();
     try {
-      const result = session.run('', { requestId: remoteId, isRepeatOnly: true, timeoutMs, signal });
-      return { kind: 'end', response: await this.#resultOf(result, session, message) };
+      return await this.#withSession(endpoint, message, { signal }, async (session) => {
+        const result = session.run('', { requestId: remoteId, isRepeatOnly: true, timeoutMs, signal });
+        return { kind: 'end', response: await this.#resultOf(result, session, message) };
+      });
     } catch (error) {
       if (error instanceof ShellError && error.fault === 'not-known') {
         const said = 'The shell was started again while the command ran; its result is not known.';
@@ -108,11 +117,10 @@ export class ShellAgentClient implements AgentClient {
 
   async #do(
     wish: Wish,
-    endpoint: string,
+    session: ShellSession,
     message: IncomingMessage,
     options: AttemptOptions,
   ): Promise<AgentResponse> {
-    const session = this.#session(endpoint, message);
     const id = requestIdOf(message);
     await options.beforeRequest?.();
     await this.#audit(`shell${wish.kind[0]?.toUpperCase()}${wish.kind.slice(1)}`, 'begun', message);
@@ -230,16 +238,33 @@ export class ShellAgentClient implements AgentClient {
     return resultResponse(output, ending, this.#settings.maxOutputChars ?? DEFAULT_OUTPUT_CHARS);
   }
 
-  #session(endpoint: string, { from, channelId }: Pick<IncomingMessage, 'from' | 'channelId'>): ShellSession {
-    const { token = '', cwd, env } = this.#settings;
-    const { transport, clock } = this.#deps;
-    const runtime = new RemoteRuntime({
-      url: endpoint,
-      token,
-      transport,
-      clock,
-      startMs: Math.min(this.#timeoutMs(), 30_000),
+  /** The person's session at the route's runtime, or in the container of the person, which starts when it has to. */
+  async #withSession<T>(
+    endpoint: string,
+    message: Pick<IncomingMessage, 'from' | 'channelId'>,
+    { signal, notify }: Pick<AttemptOptions, 'signal' | 'notify'>,
+    work: (session: ShellSession) => Promise<T>,
+  ): Promise<T> {
+    const { image, token = '' } = this.#settings;
+    if (image === undefined) return await work(this.#session(endpoint, token, message));
+    const { hosting } = this.#deps;
+    if (!hosting) throw new AgentProtocolError('This program does not run containers; the service does.');
+    const agent = shellContainer(this.#route, this.#settings, image, message);
+    return await hosting.use(agent, ({ url, token }) => work(this.#session(url, token, message)), {
+      ...(signal && { signal }),
+      onSlowStart: async () => notify?.(SLOW_START),
     });
+  }
+
+  #session(
+    url: string,
+    token: string,
+    { from, channelId }: Pick<IncomingMessage, 'from' | 'channelId'>,
+  ): ShellSession {
+    const { cwd, env } = this.#settings;
+    const { transport, clock } = this.#deps;
+    const startMs = Math.min(this.#timeoutMs(), 30_000);
+    const runtime = new RemoteRuntime({ url, token, transport, clock, startMs });
     const owner = contractSessionId(from, channelId);
     return new ShellSession(runtime, owner, { ...(cwd !== undefined && { cwd }), ...(env && { env }) });
   }

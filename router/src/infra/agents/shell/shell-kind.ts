@@ -10,8 +10,10 @@ export const shellKind = agentKind<ShellSettings>({
   description: 'A shell: the messages of allowed people run as commands in a SWE-ReX runtime.',
   settings: shellSettings,
   check: async (settings) => shellProblems(settings),
-  endpointOf: (agentEndpoint) => agentEndpoint,
+  hasNoEndpoint: (settings) => (settings as ShellSettings | undefined)?.image !== undefined,
+  scope: 'agents:manage',
+  endpointOf: (agentEndpoint, { image }) => (image === undefined ? agentEndpoint : `shell:${image}`),
   probe: shellFindings,
   tools: shellTools,
-  client: (deps) => (settings) => new ShellAgentClient(deps, settings),
+  client: (deps) => (settings, route) => new ShellAgentClient(deps, settings, route),
 });

@@ -4,6 +4,7 @@ import { bytesPrefix, PLAIN, type SecretCipher, textPrefix } from './secret-ciph
 import {
   authKeyContext,
   FILE_CONTENT_CONTEXT,
+  HOSTED_AGENT_CONTEXT,
   journalContext,
   MEDIA_REF_CONTEXT,
   ROUTE_CONFIG_CONTEXT,
@@ -82,6 +83,15 @@ const COLUMNS: SecretColumn[] = [
     typed: (text) => text,
     identity: [],
     context: () => TASK_HOOK_CONTEXT,
+  },
+  {
+    ...asText,
+    table: 'hosted_agent',
+    column: 'settings',
+    text: 'settings',
+    typed: (text) => text,
+    identity: [],
+    context: () => HOSTED_AGENT_CONTEXT,
   },
   {
     ...asBytes,
