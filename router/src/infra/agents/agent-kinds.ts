@@ -11,4 +11,12 @@ import { webhookKind } from './webhook/webhook-kind.ts';
  * Every agent kind of wa2ai: the only list to extend for a new one. When several kinds recognize an agent
  * (`wa2ai agent …`), the first one is used; `webhook`, which recognizes every server, is the last one.
  */
-export const agentKinds: readonly AgentKind[] = [adkKind, npcKind, a2aKind, openAiKind, shellKind, abiKind, webhookKind];
+export const agentKinds: readonly AgentKind[] = [
+  adkKind,
+  npcKind,
+  a2aKind,
+  openAiKind,
+  shellKind,
+  abiKind,
+  webhookKind,
+];
