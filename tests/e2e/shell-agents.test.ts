@@ -54,7 +54,7 @@ describe('a person who writes to a shell', () => {
     expect(existsSync(`${folder}/long`)).toBe(true);
     const replies = [await say('/interrupt'), (await person.nextReply()).text];
     expect(replies.some((text) => text === 'Interrupted.')).toBe(true);
-    expect(replies.some((text) => /^```begun[\s\S]*exit code 130$/.test(text))).toBe(true);
+    expect(replies.some((text) => /^```begun[\s\S]*exit code 130$/.test(text ?? ''))).toBe(true);
   });
 
   it('is refused when the route does not name the person', async () => {
