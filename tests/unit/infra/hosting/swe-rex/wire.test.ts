@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import {
-  errorAnswer,
-  executed,
-  observation,
-} from '../../../../../router/src/infra/hosting/swe-rex/wire.ts';
+import { errorAnswer, executed, observation } from '../../../../../router/src/infra/hosting/swe-rex/wire.ts';
 
 describe('the wire of a shell runtime', () => {
   it('reads the result of a command, with and without an exit code', () => {
-    expect(observation({ output: 'x', exit_code: 0, session_type: 'bash' })).toEqual({ output: 'x', exit_code: 0 });
+    expect(observation({ output: 'x', exit_code: 0, session_type: 'bash' })).toEqual({
+      output: 'x',
+      exit_code: 0,
+    });
     expect(observation({ output: 'x', exit_code: null })).toEqual({ output: 'x', exit_code: null });
     expect(() => observation({ output: 5 })).toThrow('has no valid "output"');
     expect(() => executed({ stdout: '', stderr: '' })).toThrow('has no valid "exit_code"');
