@@ -64,7 +64,8 @@ describe.each(AGENT_KIND_SUBJECTS)('an agent of the kind $name that somebody wan
   });
 
   it('answers test, and passes check', async () => {
-    const input = name === 'abi' ? { method: 'hello', input: '{"name":"hello"}' } : { message: 'hello' };
+    const input: Record<string, string> =
+      name === 'abi' ? { method: 'hello', input: '{"name":"hello"}' } : { message: 'hello' };
     const test = wa2ai('test', server.url, { ...options, ...input });
     // The stand-in has one function only; agent-cli.test.ts checks an agent with all those of the specification.
     const check = name === 'abi' ? undefined : wa2ai('check', server.url, options);
