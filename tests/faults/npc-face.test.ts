@@ -85,7 +85,7 @@ describe('The NPC face', () => {
     );
     await Promise.all(readers.map(({ connected }) => connected));
     const grownMb = residentMb(node.pid) - beforeMb;
-    expect((await node.api('GET', '/health/ready')).status).toBe(200);
+    expect((await node.api('GET', '/api/nodes')).status).toBe(200);
     const whileOpen = await caller.ended(await caller.open('emotion', { trigger: 'gift', intensity: 80 }));
     expect(whileOpen.event).toBe('task.completed');
 
