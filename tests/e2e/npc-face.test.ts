@@ -48,6 +48,32 @@ describe('another agent that calls wa2ai as an NPC', () => {
     });
   });
 
+  it('is the agent of a person whose route names it, and trades with the operator', async () => {
+    const ben = bed.person();
+    const config = { adk: undefined, npc: {} };
+    await bed.service.addRoute(ben.phone, bed.service.url, { config, priority: 10 });
+    const answerTo = async (text: string) => {
+      await ben.say(text, { to: bed.phone });
+      return (await ben.nextReply()).text;
+    };
+    expect(await answerTo('Who goes there?')).toContain('Who goes there?');
+    expect(await answerTo('/emotion rain 60')).toContain('rain');
+    expect(await answerTo('/trade sword 2 1000000000000000001')).toContain('2000000000000000002');
+    expect(await answerTo('/trade sword many 5')).toContain('quantity must be a whole number');
+    const { body } = await bed.service.api('GET', '/api/npc/trades');
+    const [offer] = body.data as Array<Record<string, unknown>>;
+    expect(offer).toMatchObject({
+      item: 'sword',
+      maker: 'peer',
+      total: '2000000000000000002',
+      state: 'open',
+    });
+    const accepted = await bed.service.api('POST', `/api/npc/trades/${offer?.offerId}/accept`);
+    expect(accepted.body.data).toMatchObject({ state: 'accepted', endedBy: 'npc' });
+    const { data } = await caller().ended(await caller().open('trade', { action: 'list' }));
+    expect(data.result).toMatchObject({ offers: [{ offerId: offer?.offerId, state: 'accepted' }] });
+  });
+
   it('has its answer said once on WhatsApp, also when wa2ai is killed while the agent works', async () => {
     const ana = bed.person();
     await ana.say('hello', { to: bed.phone });

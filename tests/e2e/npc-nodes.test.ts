@@ -110,6 +110,28 @@ describe('the NPC face of two nodes', () => {
     expect(Number(headers['retry-after'])).toBe(error.data.retryAfter);
   });
 
+  it('has each call in the audit log: who, what, which task, and how it ended', async () => {
+    const { id, a, b } = await newCallers();
+    const taskId = await a.open('emotion', FEELING);
+    await b.rpc('task.status', { taskId: 'task_none' });
+    const entries = async () => {
+      const { body } = await admin('a', 'GET', `/api/audit?keyId=${id}&limit=50`);
+      return (body.data as Array<Record<string, unknown>>).map(({ face, action, object, outcome }) => ({
+        face,
+        action,
+        object,
+        outcome,
+      }));
+    };
+    await expect.poll(entries).toEqual(
+      expect.arrayContaining([
+        { face: 'npc', action: 'task.list', object: undefined, outcome: 'ok' },
+        { face: 'npc', action: 'task.open', object: taskId, outcome: 'ok' },
+        { face: 'npc', action: 'task.status', object: 'task_none', outcome: 'RPC-32602' },
+      ]),
+    );
+  });
+
   it('ends a stream when its key is revoked on the other node', async () => {
     const { id, a, b } = await newCallers();
     const taskId = await a.open('social', { action: 'greet', message: 'Hi' });

@@ -119,6 +119,7 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
         const lastVersion = /^\d{1,9}$/.test(last) ? Number(last) : 0;
         return {
           status: 200,
+          object: taskId,
           stream: (response) => {
             const end = streamTask(response, { task, lastVersion, feed });
             response.on('close', keyWatch.watch(caller, end));
@@ -143,13 +144,19 @@ async function answer(
     if (caller.kind !== 'key') return;
     const result = await limiter.count(caller.key.id, caller.key.limits);
     headers = limitHeaders(caller.key.limits, result);
-    if (result.isAllowed) return;
-    const retryAfter = retryAfterSeconds(result);
-    headers['retry-after'] = String(retryAfter);
-    const reason = `The key has used its requests. Try again in ${retryAfter} s.`;
-    throw new NpcError(RPC.rateLimit, { reason, retryAfter });
+    if (!result.isAllowed) {
+      const retryAfter = retryAfterSeconds(result);
+      headers['retry-after'] = String(retryAfter);
+      const reason = `The key has used its requests. Try again in ${retryAfter} s.`;
+      throw new NpcError(RPC.rateLimit, { reason, retryAfter });
+    }
+    if (mayDo(caller, 'tasks')) return;
+    throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: 'The key lacks the scope tasks.' });
   };
-  const body = await readBody(request);
+  const body = await readBody(request).catch(async (error: unknown) => {
+    await audit.record(request, { method: '', caller, error });
+    throw error;
+  });
   const response = await answerRpc(body, {
     admit,
     call: async (call) => {
@@ -170,15 +177,8 @@ async function answer(
 
 /** @throws {NpcError} -32001 */
 function refuseStranger(caller: Caller): void {
-  if (caller.kind === 'stranger') {
-    throw new NpcError(RPC.authentication, {
-      field: 'X-API-Key',
-      reason: REFUSALS[caller.refusal ?? 'none'],
-    });
-  }
-  if (!mayDo(caller, 'tasks')) {
-    throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: 'The key lacks the scope tasks.' });
-  }
+  if (caller.kind !== 'stranger') return;
+  throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: REFUSALS[caller.refusal ?? 'none'] });
 }
 
 function badKey(): NpcError {

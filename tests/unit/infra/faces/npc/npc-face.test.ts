@@ -253,6 +253,35 @@ describe('the NPC face', () => {
     );
   });
 
+  it('sends a heartbeat every 15 seconds', async () => {
+    await api.npc.tasks.open({ taskId: 'task_x', owner: 'admin', type: 'memory', params: {} });
+    const { untilText } = await openStream('task_x', ADMIN_KEY);
+    await untilText('"status":"pending"');
+    await api.npc.feedClock.advanceMs(15_000);
+    await untilText(': heartbeat');
+  });
+
+  it('records streams and refused bodies in the audit log', async () => {
+    await rpc(open(), ADMIN_KEY);
+    await api.npc.ended('task_1');
+    await api.call('GET', '/stream/task_1', undefined, { 'x-api-key': ADMIN_KEY });
+    expect((await rpc('x'.repeat(5_000_000), ADMIN_KEY)).status).toBe(413);
+    await api.recorder.stop();
+    expect(api.auditLog.stored.map(({ action, object, outcome }) => ({ action, object, outcome }))).toEqual([
+      { action: 'task.open', object: 'task_1', outcome: 'ok' },
+      { action: 'streamNpcTask', object: 'task_1', outcome: 'ok' },
+      { action: 'unknown', object: undefined, outcome: 'BODY_TOO_LARGE' },
+    ]);
+  });
+
+  it('counts the calls of a key without the scope for its limit too', async () => {
+    const key = await api.addKey({ scopes: ['routes:read'], limits: { perMinute: 1, perSecond: 1 } });
+    expect((await rpc([open(1), open(2)], key)).body).toMatchObject([
+      { error: { code: -32001 } },
+      { error: { code: -32002 } },
+    ]);
+  });
+
   it('does not exist while it is off', async () => {
     await api.deps.faceSettings.put('npc', { enabled: false, name: 'Guard' });
     const paths = ['/.well-known/agent-card', '/stream/task_1'];
