@@ -9,6 +9,7 @@ const { values } = parseArgs({
     profile: { type: 'boolean', default: false },
     soak: { type: 'string' },
     abi: { type: 'boolean', default: false },
+    agents: { type: 'boolean', default: false },
     nodes: { type: 'string' },
     json: { type: 'string' },
     rounds: { type: 'string' },
@@ -40,7 +41,9 @@ npm run bench -- --nodes 1,2,3 [--messages 1500] [--seconds 20] [--rounds 10]
   Messages a second and round trips by number of nodes, with one account and with three; how long a take-over takes; what
   the journal costs a message.
 npm run bench -- --abi
-  Encodings and decodings a second beside bare viem, and what the ABI client adds to a bare fetch.`;
+  Encodings and decodings a second beside bare viem, and what the ABI client adds to a bare fetch.
+npm run bench -- --agents
+  What the client of each agent kind adds to the median round trip, beside a bare fetch. Ends with exit code 1 above 2 ms.`;
 
 const number = (text: string): number => {
   const value = Number(text.replace(/m$/, ''));
@@ -83,6 +86,10 @@ async function run(): Promise<boolean> {
     const { benchAbi } = await import('./abi-bench.ts');
     await benchAbi();
     return true;
+  }
+  if (values.agents) {
+    const { benchAgents } = await import('./agents-bench.ts');
+    return await benchAgents();
   }
   if (values.nodes !== undefined) {
     const { benchNodes } = await import('./nodes-bench.ts');

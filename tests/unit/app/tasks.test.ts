@@ -41,7 +41,11 @@ function setup() {
       databaseUrl: 'postgres://127.0.0.1:1/none',
       postgres: {},
       nodeId: 'n1',
-      bus: { publish: (message: NodeMessage) => void published.push(message) },
+      bus: {
+        publish: (message: NodeMessage) => void published.push(message),
+        on: () => undefined,
+        onBack: () => undefined,
+      },
       placement,
       registry,
       accounts: {},

@@ -8,6 +8,7 @@ import { AgentUnavailableError, MediaError } from '../../../router/src/core/erro
 import type { Route } from '../../../router/src/core/models.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { RegexMatcher } from '../../../router/src/infra/matching/regex-matcher.ts';
+import { PostgresQuestions } from '../../../router/src/infra/storage/stores/postgres-questions.ts';
 import { PostgresRouteStore } from '../../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { aMessage } from '../../contracts/adapters.ts';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
@@ -28,6 +29,7 @@ function setup(agent: AgentClient, env: Record<string, string> = {}, failure?: R
   route.config.failure = failure;
   vi.spyOn(PostgresRouteStore.prototype, 'candidates').mockResolvedValue([route]);
   vi.spyOn(PostgresRouteStore.prototype, 'get').mockResolvedValue(route);
+  vi.spyOn(PostgresQuestions.prototype, 'chats').mockResolvedValue([]);
   const state = new MemoryState();
   const inbox = new MemoryInbox(state);
   const hub = new MemoryNodeHub();

@@ -61,7 +61,7 @@ function checked32602<T>(work: () => T): T {
 }
 
 /**
- * Stores a checked task and starts it. A repeat with the same idempotency key returns the first task.
+ * Stores a checked task and starts it in the background. A repeat with the same idempotency key returns the first task.
  * @throws {NpcError} the key was used for another task
  * @throws {StorageUnavailableError} the task may be open; safe to repeat with the same key
  */
@@ -77,10 +77,12 @@ export async function openNpcTask(
     );
   }
   const { taskId, type } = stored.task;
-  // A node that died here has stored the task: `startOpenTasks` starts it.
   if (stored.outcome === 'opened') {
-    await tasks.start('npc-task', taskId, { taskId });
     log.info({ task: taskId, type }, 'npc task opened');
+    // The first start loads the engine, for which no caller waits. A task that is not started now is by `startOpenTasks`.
+    tasks.start('npc-task', taskId, { taskId }).catch((error: unknown) => {
+      log.warn({ err: error, task: taskId }, 'npc task not started, retrying');
+    });
   }
   return stored.task;
 }

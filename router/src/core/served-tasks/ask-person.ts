@@ -2,7 +2,7 @@ import { jidOfChannelId } from '../chat-id.ts';
 import type { Question } from '../ports/questions.ts';
 import type { ServedTask } from '../ports/served-tasks.ts';
 import { type PersonRequest, sendOnce } from './message-person.ts';
-import type { SkillDeps } from './serve-task.ts';
+import type { SkillDeps } from './skill-deps.ts';
 
 /** Longest wait between two looks at a question; an answer ends the wait. */
 const MAX_WAIT_MS = 60_000;

@@ -2,7 +2,7 @@ import { StorageUnavailableError } from '../errors.ts';
 import type { SentMessageRow } from '../ports/message-log.ts';
 import type { OutboxState } from '../ports/outbox.ts';
 import type { ServedRequest, ServedTask } from '../ports/served-tasks.ts';
-import type { SkillDeps } from './serve-task.ts';
+import type { SkillDeps } from './skill-deps.ts';
 
 export type PersonRequest = Extract<ServedRequest, { to: string }>;
 

@@ -2,7 +2,7 @@ import { Wa2aiError } from '../errors.ts';
 import type { IncomingMessage, Route } from '../models.ts';
 import type { ServedRequest, ServedTask } from '../ports/served-tasks.ts';
 import { askAgent } from '../turns/ask-agent.ts';
-import type { SkillDeps } from './serve-task.ts';
+import type { SkillDeps } from './skill-deps.ts';
 
 type RouteRequest = Extract<ServedRequest, { routeId: string }>;
 

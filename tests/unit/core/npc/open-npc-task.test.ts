@@ -73,6 +73,16 @@ describe('openNpcTask', () => {
     expect((await openNpcTask(deps, { ...keyed, owner: 'key:2' })).taskId).not.toBe('task_1');
   });
 
+  it('has opened a task that the engine cannot start yet', async () => {
+    const { deps } = setup();
+    deps.tasks.start = async () => {
+      throw new Error('down');
+    };
+    expect(await openNpcTask(deps, task)).toMatchObject({ taskId: 'task_1', status: 'pending' });
+    await Promise.resolve();
+    expect(deps.log.lines.map(({ message }) => message)).toContain('npc task not started, retrying');
+  });
+
   it('starts tasks that a crash left stored, after a while', async () => {
     const { deps, clock, started } = setup();
     await deps.npcTasks.open({ ...task, taskId: 'task_lost' });

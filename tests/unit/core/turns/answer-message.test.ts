@@ -401,7 +401,7 @@ describe('a turn that can succeed on a repeat', () => {
 });
 
 describe('a message that answers a question', () => {
-  it('goes to the task of the question and to no route, and the person is told so', async () => {
+  it('goes to the task of the question and to no route, and gets a reply that says so', async () => {
     const asked: string[] = [];
     const questions = {
       answer: async (chatId: string, messageId: string) => {

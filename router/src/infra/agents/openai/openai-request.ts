@@ -72,7 +72,7 @@ export function shownBody(body: Record<string, unknown>): Record<string, unknown
 }
 
 function conversationOf({ message, history, image }: Prompt): Said[] {
-  const { isGroup = false, from, pushName, text, quotedText } = message;
+  const { isGroup = false, from, fromLid, pushName, text, quotedText } = message;
   const past = history.flatMap((turn): Said[] => {
     const asked = turn.text || `[${turn.kind}]`;
     const replies = turn.replies.map(({ text, media }) => text || `[${media ?? 'empty'}]`);
@@ -83,11 +83,14 @@ function conversationOf({ message, history, image }: Prompt): Said[] {
   });
   const quoted = quotedText ? `${quotedText.replace(/^/gm, '> ')}\n\n` : '';
   const asked = `${quoted}${text}`;
-  const now = isGroup ? `${nameOf(pushName, contractUser(from))}: ${asked}` : asked;
+  const now = isGroup ? `${nameOf(pushName, contractUser(fromLid ?? from))}: ${asked}` : asked;
   return [...past, { role: 'user', text: now.trim(), ...(image !== undefined && { image }) }];
 }
 
-/** The last digits of the number distinguish members of a group who have no name; the whole number is not sent. */
+/**
+ * Members of a group who have no name are distinguished by the last digits of their LID, else of their number; the whole
+ * number is not sent.
+ */
 function nameOf(pushName: string | undefined, digits: string): string {
-  return pushName?.replace(/\s+/g, ' ').trim() || `Member ${digits.slice(-4)}`;
+  return pushName?.replace(/\s+/g, ' ').trim() || `Member ${digits.slice(-4)}`.trim();
 }

@@ -47,6 +47,15 @@ describe('requestBody of chat completions', () => {
     expect(JSON.stringify(body({}, { ...group, pushName: undefined }))).not.toContain('5491112345678');
   });
 
+  it('names a member without a name as in the conversation before: by LID, else by number', () => {
+    const group = { isGroup: true, channelId: '1203@g.us' };
+    const last = (changes: Partial<IncomingMessage>) =>
+      (body({}, { ...group, ...changes }, undefined, []).messages as Array<{ content: string }>)[0]?.content;
+    expect(last({ fromLid: '7000004917@lid' })).toBe('Member 4917: and now?');
+    expect(last({})).toBe('Member 5678: and now?');
+    expect(last({ from: '' })).toBe('Member: and now?');
+  });
+
   it('quotes the text that the message quotes', () => {
     expect(body({}, { quotedText: 'x\ny' }, undefined, []).messages).toEqual([
       { role: 'user', content: '> x\n> y\n\nand now?' },

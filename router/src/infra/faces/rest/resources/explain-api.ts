@@ -62,7 +62,9 @@ const explanationView = z
     call: z
       .looseObject({})
       .optional()
-      .describe('For an ABI agent: function, selector, arguments and calldata; or the reply without a call.'),
+      .describe(
+        'The request that the agent would get, without secrets. For an ABI agent: function, selector, arguments and calldata; or the reply without a call.',
+      ),
     trace: z
       .array(
         z.object({

@@ -18,7 +18,7 @@ export function settingsApi({ faceSettings, config, log }: SettingsApiDeps): End
     endpoint({
       ...common,
       method: 'get',
-      operationId: 'getA2aSettings',
+      operationId: 'getAgentToAgentSettings',
       summary: 'Show whether wa2ai is an A2A agent',
       responses: { 200: { description: 'The settings.', schema: dataResponse(a2aSettings) } },
       handle: async () => {
@@ -29,7 +29,7 @@ export function settingsApi({ faceSettings, config, log }: SettingsApiDeps): End
     endpoint({
       ...common,
       method: 'put',
-      operationId: 'putA2aSettings',
+      operationId: 'putAgentToAgentSettings',
       summary: 'Turn wa2ai as an A2A agent on or off',
       description: 'Applies to all nodes at once. Default: on if WA2AI_HOST is a loopback address, else off.',
       body: a2aSettings,
