@@ -13,8 +13,8 @@ import { answerRpc } from './json-rpc.ts';
 import { NpcAudit, type NpcAuditDeps } from './npc-audit.ts';
 import { npcCard } from './npc-card.ts';
 import { callNpcMethod, type NpcMethodsDeps, ownerOf } from './npc-methods.ts';
-import { readBody } from './read-body.ts';
 import type { NpcTaskFeed } from './npc-task-feed.ts';
+import { readBody } from './read-body.ts';
 import { streamTask } from './task-stream.ts';
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
