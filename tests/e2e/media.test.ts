@@ -240,7 +240,7 @@ describe('A file that cannot be loaded', () => {
         ),
     ],
     [
-      'stands still half-way',
+      'stops half-way',
       'MEDIA_UNAVAILABLE',
       LATER,
       async (person) => {

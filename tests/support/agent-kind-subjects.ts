@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { decodeAbiParameters, encodeAbiParameters } from 'viem';
+import { A2aDouble } from '../doubles/a2a-agent.ts';
 import { NpcDouble } from '../doubles/npc-agent.ts';
 import { startOpenAiServer } from '../doubles/openai-server.ts';
 import { StandInServer } from '../doubles/stand-in-server.ts';
@@ -25,7 +26,8 @@ const headers = { 'X-Key': SECRET };
 /** Every agent kind. A new one is one line here. */
 export const AGENT_KIND_SUBJECTS: AgentKindSubject[] = [
   { name: 'adk', settings: { appName: 'greeter', headers }, start: startAdkServer },
-  { name: 'npc', settings: { apiKey: SECRET }, start: startNpcServer },
+  { name: 'npc', settings: { apiKey: SECRET }, start: () => behindStandIn(NpcDouble.start()) },
+  { name: 'a2a', settings: { apiKey: SECRET }, start: () => behindStandIn(A2aDouble.start()) },
   { name: 'openai', settings: { model: 'gpt-test', apiKey: SECRET }, start: () => startOpenAiServer() },
   {
     name: 'abi',
@@ -63,9 +65,11 @@ function startAbiServer(): Promise<StandInServer> {
   });
 }
 
-/** The double of the NPC Engine, behind a server that can misbehave. */
-async function startNpcServer(): Promise<StandInServer> {
-  const agent = await NpcDouble.start();
+/** A double, behind a server that can misbehave. */
+async function behindStandIn(
+  starting: Promise<{ url: string; stop(): Promise<void> }>,
+): Promise<StandInServer> {
+  const agent = await starting;
   const server = await StandInServer.start(async ({ method, path, headers, body }) => {
     const answer = await fetch(agent.url + path, {
       method,

@@ -21,6 +21,7 @@ export const PAGES_WITH_TABLES = [
   'docs/agents-adk.md',
   'docs/agents-abi.md',
   'docs/npc-agents.md',
+  'docs/a2a-agents.md',
   'docs/openai-agents.md',
   'docs/webhook-agents.md',
 ];

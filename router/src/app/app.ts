@@ -50,7 +50,7 @@ export async function createApp(config: Config): Promise<App> {
     const turns = await started(createTurns(config, { ...database, ...cluster }, faults, log));
     const npc = createNpc(config, { ...database, ...cluster }, log);
     const parts = { ...database, ...cluster, ...turns, ...npc };
-    const tasks = createTasks(parts, log);
+    const tasks = createTasks(config, parts, log);
     const { url } = await started(await openApi(config, { ...parts, ...tasks.parts }, log));
     await started(createAccounts({ ...parts, config, faults, url, log }));
     await started(tasks);

@@ -91,7 +91,7 @@ export type TaskReport =
 export interface AgentClient {
   sendMessage(endpoint: string, message: IncomingMessage, options?: AttemptOptions): Promise<AgentResponse>;
   /** Whether this agent accepts a file without text. Absent: it does not. */
-  takesFile?(message: IncomingMessage): Promise<boolean>;
+  takesFile?(message: IncomingMessage, endpoint: string): Promise<boolean>;
   /**
    * Waits until a task that `sendMessage` left running (`AgentResponse.task`) has something new to report. Opens nothing.
    * @throws {AgentUnavailableError} the agent cannot be reached now; call again

@@ -209,6 +209,17 @@ export class AgentProtocolError extends Wa2aiError {
   }
 }
 
+/** A task of the agent ended without a result. */
+export class AgentTaskError extends AgentProtocolError {
+  /** What the person may read of it, when the route says so; absent: nothing of the agent's text. */
+  readonly forPerson: string | undefined;
+
+  constructor(code: string, message: string, forPerson?: string) {
+    super(message, { code });
+    this.forPerson = forPerson;
+  }
+}
+
 /** A stored route that cannot be used until an admin writes it again. */
 export class RouteDamagedError extends Wa2aiError {
   /** @param why part of a sentence: "adk.appName is missing" */

@@ -37,6 +37,7 @@ function setup() {
   };
   const startedTasks = new StartedTasks();
   const part = createTasks(
+    { egress: 'private' },
     {
       databaseUrl: 'postgres://127.0.0.1:1/none',
       postgres: {},
@@ -52,7 +53,7 @@ function setup() {
       workers: {},
       remoteTasks,
       startedTasks,
-    } as unknown as Parameters<typeof createTasks>[0],
+    } as unknown as Parameters<typeof createTasks>[1],
     quietLog,
   );
   const start = async () => {

@@ -7,6 +7,8 @@ export interface TaskKinds {
   'npc-task': { input: { taskId: string }; result: { outcome: string } };
   /** Does a task for a program; `taskId` is that of `ServedTasks`. */
   'serve-task': { input: { taskId: string }; result: { outcome: string } };
+  /** Sends the updates of a served task to one of its hooks. */
+  'push-updates': { input: { taskId: string; hookId: string }; result: { outcome: string } };
 }
 
 export type TaskKind = keyof TaskKinds;

@@ -1,6 +1,6 @@
 import type { AgentClients, TaskReport } from '../agent-client.ts';
 import { chatHash } from '../chat-hash.ts';
-import { Wa2aiError } from '../errors.ts';
+import { AgentTaskError, Wa2aiError } from '../errors.ts';
 import type { Route } from '../models.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { TaskInput, TaskResult, TaskSteps } from '../ports/durable-tasks.ts';
@@ -144,7 +144,8 @@ function failed(
   error: Wa2aiError,
 ): NewReport {
   const notice = route?.config.failureNotice;
-  const text = `Task ${shortTaskId(row.remoteId)} failed.${notice === undefined ? '' : ` ${notice}`}`;
+  const line = `Task ${shortTaskId(row.remoteId)} failed.${notice === undefined ? '' : ` ${notice}`}`;
+  const text = (error instanceof AgentTaskError && error.forPerson) || line;
   return {
     number: row.reports + 1,
     replies: [{ ...addressOf(deps, row), text }],

@@ -1,7 +1,7 @@
 import { chatHash } from '../chat-hash.ts';
 import { type DeliverRepliesDeps, deliverReplies } from '../delivery/deliver-reply.ts';
 import type { SendSlot } from '../delivery/send-slot.ts';
-import { isRetryable, MediaError, StorageUnavailableError, Wa2aiError } from '../errors.ts';
+import { AgentTaskError, isRetryable, MediaError, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import type { Environment, Route } from '../models.ts';
 import type { ChatPolicy, PolicyStop } from '../policies/policy.ts';
 import type { ChatHistory } from '../ports/chat-history.ts';
@@ -213,8 +213,7 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
     ),
   };
   if (answer.kind === 'failed') {
-    const polite = answer.error instanceof MediaError ? answer.error.forPerson : undefined;
-    const replies = notice(deps, turn, route.config.failureNotice ?? polite);
+    const replies = notice(deps, turn, textOfFailure(answer.error, route.config.failureNotice));
     return { ...common, state: 'dead', reason: answer.error.code, error: answer.sentence, replies };
   }
   if (answer.kind === 'fallback-text') {
@@ -226,6 +225,12 @@ async function takeTurn(deps: AnswerDeps, turn: PendingTurn, isRepeat: boolean):
   if (answer.response.task) return { ...common, state: 'answered', reason: TASK_STARTED, replies };
   if (replies.length === 0) return { ...common, state: 'answered', reason: 'agent-empty', replies };
   return { ...common, state: 'answered', replies };
+}
+
+/** What the chat gets for an error. Only the route's own template lets a text of the agent through. */
+function textOfFailure(error: Wa2aiError, failureNotice: string | undefined): string | undefined {
+  if (error instanceof AgentTaskError) return error.forPerson ?? failureNotice;
+  return failureNotice ?? (error instanceof MediaError ? error.forPerson : undefined);
 }
 
 /** The message answers a question to its person: its task gets it, and no route. */
@@ -240,7 +245,7 @@ async function takesFile(deps: AnswerDeps, route: Route, { message }: PendingTur
   if (!message.media) return false;
   // The attempt reports what is wrong with the route.
   if (route.damage !== undefined) return true;
-  return (await deps.agents.clientFor(route).takesFile?.(message)) ?? false;
+  return (await deps.agents.clientFor(route).takesFile?.(message, route.agentEndpoint)) ?? false;
 }
 
 /** What an agent's client may ask for besides the message; nothing is read before. */

@@ -5,6 +5,7 @@ import type { AgentClient, AttemptOptions, FollowedTask, TaskReport } from '../.
 import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
 import {
   AgentProtocolError,
+  AgentTaskError,
   AgentTimeoutError,
   AgentUnavailableError,
   AgentUncertainError,
@@ -312,9 +313,8 @@ export class NpcAgentClient implements AgentClient {
     const sentence = sentenceForPerson({ data: undefined, ...details }, forPerson);
     if (sentence !== undefined) return answered(sentence, npc);
     const why = peer.redact(errorText(details.message ?? ''));
-    throw new AgentProtocolError(`Task ${taskId} of the NPC agent failed${why && `: ${why}`}.`, {
-      code: 'AGENT_TASK_FAILED',
-    }).withDetail({ npc });
+    const sentenceOfFailure = `Task ${taskId} of the NPC agent failed${why && `: ${why}`}.`;
+    throw new AgentTaskError('AGENT_TASK_FAILED', sentenceOfFailure).withDetail({ npc });
   }
 
   async #listTasks({ peer, options }: Exchange): Promise<AgentResponse> {

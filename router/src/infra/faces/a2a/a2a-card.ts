@@ -29,7 +29,7 @@ export function agentCard({ baseUrl, needsKey, routes = [] }: CardOptions): Agen
         protocolVersion,
       })),
     ),
-    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true, extensions: [] },
+    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true, extensions: [] },
     securitySchemes: {
       key: {
         scheme: {

@@ -3,10 +3,13 @@ import type { FaceSettings } from '../../../core/ports/face-settings.ts';
 import type { Face } from '../rest/face.ts';
 import type { A2aHandlerDeps } from './a2a-handler.ts';
 import { isA2aOn } from './a2a-settings.ts';
+import type { SigningKey } from './push/signing-key.ts';
 
 export interface A2aFaceDeps extends A2aHandlerDeps {
   faceSettings: Pick<FaceSettings, 'get'>;
   config: { host: string };
+  /** Signs push notifications. */
+  pushKey(): Promise<SigningKey>;
 }
 
 type Server = ReturnType<typeof import('./a2a-server.ts')['a2aServer']>;
@@ -27,6 +30,14 @@ export function a2aFace(deps: A2aFaceDeps): Face[] {
     };
   return [
     { path: '/.well-known/agent-card.json', scopes: 'public', isOn, handle: handle('card') },
+    {
+      path: '/.well-known/jwks.json',
+      scopes: 'public',
+      isOn,
+      handle: async (_request, response) => {
+        response.json((await deps.pushKey()).keySet());
+      },
+    },
     { path: '/a2a', scopes: ['a2a'], isOn, handle: handle('calls') },
   ];
 }

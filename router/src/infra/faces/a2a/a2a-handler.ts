@@ -1,7 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
   A2AError,
-  PushNotificationNotSupportedError,
   RequestMalformedError,
   TaskNotCancelableError,
   TaskNotFoundError,
@@ -23,7 +22,9 @@ import {
   type ServedTask,
   type ServedTasks,
 } from '../../../core/ports/served-tasks.ts';
+import type { NewTaskHook, TaskHook, TaskHooks } from '../../../core/ports/task-hooks.ts';
 import { chooseSkill, type SharedRoute, sharedRoutes } from '../../../core/served-tasks/choose-skill.ts';
+import type { HookStarter } from '../../../core/served-tasks/hook-starter.ts';
 import type { TaskFeed } from '../../../core/served-tasks/task-feed.ts';
 import type { TaskStarter } from '../../../core/served-tasks/task-starter.ts';
 import type { AuditRecorder } from '../access/audit-recorder.ts';
@@ -35,6 +36,8 @@ import { type A2aInput, eventsOf, inputOf, type StreamEvent, stateOf, taskOf } f
 const MAX_BLOCKING_MS = 300_000;
 const DEFAULT_DEADLINE_MINUTES = { 'message-person': 60, 'ask-person': 1_440 };
 const MAX_PAGE = 100;
+/** Hooks of one task. */
+const MAX_HOOKS = 10;
 
 type Params<Method extends keyof A2ARequestHandler> = Parameters<A2ARequestHandler[Method]>[0];
 type Result<Method extends keyof A2ARequestHandler> = Awaited<ReturnType<A2ARequestHandler[Method]>>;
@@ -43,6 +46,10 @@ export interface A2aHandlerDeps {
   servedTasks: ServedTasks;
   feed: Pick<TaskFeed, 'watch'>;
   starter: Pick<TaskStarter, 'start'>;
+  hooks: TaskHooks;
+  hookStarter: Pick<HookStarter, 'start'>;
+  /** Why no update may be sent to this URL, as part of a sentence. */
+  refusalOf(url: string): string | undefined;
   routes: Pick<RouteStore, 'list'>;
   environment: Environment;
   accounts: Pick<AccountControl, 'get'>;
@@ -88,7 +95,7 @@ export class A2aHandler implements A2ARequestHandler {
 
   sendMessage(params: Params<'sendMessage'>, context: ServerCallContext): Promise<Result<'sendMessage'>> {
     return this.#call('sendMessage', 'change', context, async (caller) => {
-      const task = await this.#accept(params, caller);
+      const task = await this.#accept(params, context, caller);
       const { returnImmediately = false, historyLength } = params.configuration ?? {};
       return taskOf(returnImmediately ? task : await this.#settled(task, caller), historyLength);
     });
@@ -99,7 +106,7 @@ export class A2aHandler implements A2ARequestHandler {
     context: ServerCallContext,
   ): AsyncGenerator<StreamEvent, void, undefined> {
     const [task, caller] = await this.#call('sendMessageStream', 'change', context, async (by) => {
-      return [await this.#accept(params, by), by] as const;
+      return [await this.#accept(params, context, by), by] as const;
     });
     yield* this.#events(task, caller);
   }
@@ -163,24 +170,104 @@ export class A2aHandler implements A2ARequestHandler {
     });
   }
 
-  async createTaskPushNotificationConfig(): Promise<never> {
-    throw new PushNotificationNotSupportedError();
+  createTaskPushNotificationConfig(
+    params: Params<'createTaskPushNotificationConfig'>,
+    context: ServerCallContext,
+  ): Promise<Result<'createTaskPushNotificationConfig'>> {
+    return this.#call('createTaskPushNotificationConfig', 'change', context, async (caller) => {
+      const task = await this.#find(params.taskId, caller);
+      this.#refuseUrl(params.url);
+      return configOf(await this.#setHook({ ...params, taskId: task.id }, context));
+    });
   }
 
-  async getTaskPushNotificationConfig(): Promise<never> {
-    throw new PushNotificationNotSupportedError();
+  getTaskPushNotificationConfig(
+    params: Params<'getTaskPushNotificationConfig'>,
+    context: ServerCallContext,
+  ): Promise<Result<'getTaskPushNotificationConfig'>> {
+    return this.#call('getTaskPushNotificationConfig', 'read', context, async (caller) => {
+      const { id: taskId } = await this.#find(params.taskId, caller);
+      const hooks = await this.#deps.hooks.list(taskId);
+      // Version 0.3 may leave out the id: the only one, or the first.
+      const hook = params.id ? hooks.find(({ id }) => id === params.id) : hooks[0];
+      if (!hook) throw new TaskNotFoundError('The task has no such push notification config.');
+      return configOf(hook);
+    });
   }
 
-  async listTaskPushNotificationConfigs(): Promise<never> {
-    throw new PushNotificationNotSupportedError();
+  listTaskPushNotificationConfigs(
+    params: Params<'listTaskPushNotificationConfigs'>,
+    context: ServerCallContext,
+  ): Promise<Result<'listTaskPushNotificationConfigs'>> {
+    return this.#call('listTaskPushNotificationConfigs', 'read', context, async (caller) => {
+      const { id: taskId } = await this.#find(params.taskId, caller);
+      return { configs: (await this.#deps.hooks.list(taskId)).map(configOf), nextPageToken: '' };
+    });
   }
 
-  async deleteTaskPushNotificationConfig(): Promise<never> {
-    throw new PushNotificationNotSupportedError();
+  deleteTaskPushNotificationConfig(
+    params: Params<'deleteTaskPushNotificationConfig'>,
+    context: ServerCallContext,
+  ): Promise<void> {
+    return this.#call('deleteTaskPushNotificationConfig', 'change', context, async (caller) => {
+      const { id: taskId } = await this.#find(params.taskId, caller);
+      await this.#deps.hooks.delete(taskId, params.id);
+    });
+  }
+
+  #refuseUrl(url: string): void {
+    const isHttp = url.length <= 2_048 && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+    if (!isHttp)
+      throw new RequestMalformedError('url must be an http or https URL of at most 2048 characters.');
+    const refusal = this.#deps.refusalOf(url);
+    if (refusal !== undefined) throw new RequestMalformedError(`url is not allowed: ${refusal}.`);
+  }
+
+  async #setHook(
+    { taskId, id, url, token, authentication }: Params<'createTaskPushNotificationConfig'>,
+    context: ServerCallContext,
+  ): Promise<TaskHook> {
+    const { hooks, hookStarter } = this.#deps;
+    if (
+      [id, token, authentication?.scheme, authentication?.credentials].some(
+        (text = '') => text.length > 4_096,
+      )
+    ) {
+      throw new RequestMalformedError('id, token and authentication must have at most 4096 characters.');
+    }
+    const known = await hooks.list(taskId);
+    if (known.length >= MAX_HOOKS && !known.some((hook) => hook.id === id)) {
+      throw new RequestMalformedError(`A task has at most ${MAX_HOOKS} push notification configs.`);
+    }
+    const given: NewTaskHook = {
+      taskId,
+      id: id || randomUUID(),
+      url,
+      ...(token && { token }),
+      ...(authentication?.scheme && { authentication }),
+      version: context.requestedVersion === '0.3' ? '0.3' : '1.0',
+    };
+    const hook = await hooks.put(given);
+    await hookStarter.start(hook);
+    return hook;
+  }
+
+  /** Opens or continues the task of a message, and sets the hook that came with it. */
+  async #accept(
+    params: Params<'sendMessage'>,
+    context: ServerCallContext,
+    caller: A2aCaller,
+  ): Promise<ServedTask> {
+    const given = params.configuration?.taskPushNotificationConfig;
+    // Checked before the task is opened.
+    if (given) this.#refuseUrl(given.url);
+    const task = await this.#open(params, caller);
+    if (given && !isEnd(task.state)) await this.#setHook({ ...given, taskId: task.id }, context);
+    return task;
   }
 
   /** Opens the task of a message, or continues the one that waits for it. */
-  async #accept(params: Params<'sendMessage'>, caller: A2aCaller): Promise<ServedTask> {
+  async #open(params: Params<'sendMessage'>, caller: A2aCaller): Promise<ServedTask> {
     const { servedTasks, starter } = this.#deps;
     const { message } = params;
     if (!message?.messageId) throw new RequestMalformedError('message.messageId is missing.');
@@ -385,6 +472,11 @@ export class A2aHandler implements A2ARequestHandler {
     this.#deps.log.error({ err: error }, 'a2a call failed');
     return new Error('wa2ai failed to handle this request. Its log has the cause.');
   }
+}
+
+/** A hook as the protocol shows it. */
+function configOf({ taskId, id, url, token = '', authentication }: TaskHook) {
+  return { tenant: '', taskId, id, url, token, authentication };
 }
 
 function isSettled({ state }: ServedTask): boolean {

@@ -7,6 +7,7 @@ import {
   journalContext,
   MEDIA_REF_CONTEXT,
   ROUTE_CONFIG_CONTEXT,
+  TASK_HOOK_CONTEXT,
 } from './secret-columns.ts';
 
 /** Rows of one statement. */
@@ -72,6 +73,15 @@ const COLUMNS: SecretColumn[] = [
     typed: (text) => text,
     identity: [],
     context: () => MEDIA_REF_CONTEXT,
+  },
+  {
+    ...asText,
+    table: 'served_task_hook',
+    column: 'secret',
+    text: 'secret',
+    typed: (text) => text,
+    identity: [],
+    context: () => TASK_HOOK_CONTEXT,
   },
   {
     ...asBytes,

@@ -24,5 +24,8 @@ export const MEDIA_REF_CONTEXT = 'message.media_ref';
 /** `outbox_file.content`: the uploaded form of a reply's file, with its key. */
 export const FILE_CONTENT_CONTEXT = 'outbox_file.content';
 
+/** `served_task_hook.secret`: token and credentials of the receiver. */
+export const TASK_HOOK_CONTEXT = 'served_task_hook.secret';
+
 /** `route.config`: settings of an agent, with its headers and keys. */
 export const ROUTE_CONFIG_CONTEXT = 'route.config';

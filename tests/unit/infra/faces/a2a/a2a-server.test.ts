@@ -1,6 +1,8 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AuditEvent } from '../../../../../router/src/core/ports/audit-log.ts';
+import { HookStarter } from '../../../../../router/src/core/served-tasks/hook-starter.ts';
+import { pushUpdates } from '../../../../../router/src/core/served-tasks/push-updates.ts';
 import { serveTask } from '../../../../../router/src/core/served-tasks/serve-task.ts';
 import { TaskStarter } from '../../../../../router/src/core/served-tasks/task-starter.ts';
 import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
@@ -12,6 +14,7 @@ import { MemoryApiKeyStore } from '../../../../doubles/memory-api-key-store.ts';
 import { MemoryDurableTasks } from '../../../../doubles/memory-durable-tasks.ts';
 import { MemoryFaceSettings } from '../../../../doubles/memory-face-settings.ts';
 import { MemoryRateLimiter } from '../../../../doubles/memory-rate-limiter.ts';
+import { MemoryTaskHooks } from '../../../../doubles/memory-task-hooks.ts';
 import {
   type A2aBinding,
   type A2aVersion,
@@ -30,8 +33,24 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
     clock: systemClock,
     agent: async (text) => ({ success: true, response: `you said ${text}` }),
   });
+  const hooks = new MemoryTaskHooks(all.servedTasks);
+  const pushed: string[] = [];
   const tasks = new MemoryDurableTasks({
     'serve-task': (steps, input) => serveTask(all.deps, steps, input),
+    'push-updates': (steps, input) =>
+      pushUpdates(
+        {
+          hooks,
+          feed: all.feed,
+          clock: systemClock,
+          random: Math.random,
+          log: quietLog,
+          send: async ({ version, token }, _task, { state }) =>
+            void pushed.push(`${version} ${token} ${state}`),
+        },
+        steps,
+        input,
+      ),
   });
   const keys = new MemoryApiKeyStore();
   const events: AuditEvent[] = [];
@@ -55,6 +74,10 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
       servedTasks: all.servedTasks,
       feed: all.feed,
       starter: new TaskStarter({ servedTasks: all.servedTasks, tasks, log: quietLog }),
+      hooks,
+      hookStarter: new HookStarter({ hooks, tasks, log: quietLog }),
+      refusalOf: (url) => (url.includes('169.254.') ? 'it is private' : undefined),
+      pushKey: async () => ({ tokenFor: () => 'signed', keySet: () => ({ keys: [{ kid: 'k1' }] }) }),
       routes: all.routes,
       environment: 'lab',
       accounts: { get: () => undefined },
@@ -93,7 +116,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
       name,
       config: { shared: true },
     });
-  return { ...all, url: server.url, keyWith, share, events, faceSettings, stopping };
+  return { ...all, url: server.url, keyWith, share, events, faceSettings, stopping, pushed };
 }
 
 const ALL: Array<[A2aVersion, A2aBinding]> = [
@@ -159,6 +182,39 @@ describe.each(ALL)('the official client of version %s over %s', (version, bindin
     const answered = seen(await client.sendMessage(a2aRequest({ data, taskId, contextId })));
     expect(answered).toMatchObject({ id: taskId, state: 'completed', answer: 'you said Hi' });
     await expect(client.sendMessage(a2aRequest({ data, taskId, contextId }))).rejects.toThrow();
+  });
+
+  it('sets push notifications, which get every update until the end', async () => {
+    const { url, state, pushed } = await setup();
+    const client = await a2aClient(url, { version, binding, key: ADMIN_KEY });
+    const data = { skill: 'message-person', to: '5493777239922', text: 'Hello' };
+    const { id: taskId } = seen(await client.sendMessage(a2aRequest({ data }, { returnImmediately: true })));
+    const config = {
+      tenant: '',
+      taskId,
+      id: 'h1',
+      url: 'https://example.com/hook',
+      token: 'tok',
+      authentication: undefined,
+    };
+    expect(await client.createTaskPushNotificationConfig(config)).toMatchObject({ taskId, id: 'h1' });
+    expect(await client.getTaskPushNotificationConfig({ tenant: '', taskId, id: 'h1' })).toMatchObject({
+      token: 'tok',
+    });
+    const list = await client.listTaskPushNotificationConfig({
+      tenant: '',
+      taskId,
+      pageSize: 0,
+      pageToken: '',
+    });
+    expect(list.configs.map(({ id }) => id)).toEqual(['h1']);
+    await expect.poll(() => state.outbox.size).toBe(1);
+    for (const row of state.outbox.values()) row.state = 'delivered';
+    await expect.poll(() => pushed.at(-1), { timeout: 20_000 }).toBe(`${version} tok completed`);
+    await client.deleteTaskPushNotificationConfig({ tenant: '', taskId, id: 'h1' });
+    await expect(client.getTaskPushNotificationConfig({ tenant: '', taskId, id: 'h1' })).rejects.toThrow();
+    const isPrivate = { ...config, url: 'http://169.254.169.254/' };
+    await expect(client.createTaskPushNotificationConfig(isPrivate)).rejects.toThrow();
   });
 
   it('gets a mistake as an error', async () => {

@@ -111,6 +111,35 @@ describe('a key for one chat', () => {
   });
 });
 
+describe('the agent of another route', () => {
+  const withFallback = (fallbackRouteId: string) => ({ config: { failure: { fallbackRouteId } } });
+
+  it('is no fallback for a key of one chat', async () => {
+    const other = await api.routes.create({ ...aRoute({ channelId: OTHER }) });
+    const call = await restricted({ chats: [OWN] });
+    const own = (await call('POST', '/api/routes', routeBody(OWN))).body.data;
+    const second = (await call('POST', '/api/routes', routeBody(OWN))).body.data;
+    const refused = await call('PATCH', `/api/routes/${own.id}`, withFallback(other.id));
+    expect(refused.body.code).toBe('CHAT_NOT_ALLOWED');
+    const body = { ...routeBody(OWN), config: { adk: { appName: 'a' }, ...withFallback(other.id).config } };
+    expect((await call('POST', '/api/routes', body)).status).toBe(403);
+    expect((await call('PATCH', `/api/routes/${own.id}`, withFallback(second.id))).status).toBe(200);
+  });
+
+  it('is no new fallback for a key of one route, and one that an admin chose stays', async () => {
+    const fallback = await api.routes.create(aRoute({ channelId: OWN }));
+    const other = await api.routes.create(aRoute({ channelId: OWN }));
+    const { config } = aRoute();
+    const failure = { fallbackRouteId: fallback.id };
+    const own = await api.routes.create(aRoute({ channelId: OWN, config: { ...config, failure } }));
+    const call = await restricted({ routes: [own.id] });
+    const path = `/api/routes/${own.id}`;
+    expect((await call('PATCH', path, withFallback(other.id))).body.code).toBe('ROUTE_NOT_ALLOWED');
+    expect((await call('PATCH', path, { config: { failureNotice: 'sorry' } })).status).toBe(200);
+    expect((await api.routes.get(own.id))?.config.failure?.fallbackRouteId).toBe(fallback.id);
+  });
+});
+
 describe('a key for one route', () => {
   it('reads and changes that route, and no other one of the same chat', async () => {
     const own = await api.routes.create(aRoute({ channelId: OWN }));

@@ -79,10 +79,10 @@ describe('checkBaileys', () => {
   /** The installed package, with one part replaced. */
   function changed(path: string, value: unknown): object {
     const [first = '', ...rest] = path.split('.');
-    const library: Record<string, unknown> = { ...installed };
-    if (rest.length === 0) return { ...library, [first]: value };
-    const whole = library[first] as Record<string, unknown>;
-    return { ...library, [first]: changedIn(whole, rest, value) };
+    const parts: Record<string, unknown> = { ...installed };
+    if (rest.length === 0) return { ...parts, [first]: value };
+    const whole = parts[first] as Record<string, unknown>;
+    return { ...parts, [first]: changedIn(whole, rest, value) };
   }
   function changedIn(owner: object, [name = '', ...rest]: string[], value: unknown): object {
     const copy: Record<string, unknown> = Object.create(owner);

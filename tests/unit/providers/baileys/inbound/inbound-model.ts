@@ -73,7 +73,9 @@ export class InboundModel {
   /** Keys of messages in this process' memory alone: they came without a stanza that wa2ai decrypts. */
   readonly #inMemory = new Set<string>();
   readonly #byBaileys = new Set<string>();
-  /** Keys of messages that were not acknowledged when the buffer was full. */
+  /** The buffer has been full over this connection: stanzas were dropped. */
+  #hasOverflowed = false;
+  /** Keys of messages that were not acknowledged at the end of a connection with a full buffer. */
   readonly #overflowed = new Set<string>();
   /** Keys of messages that may be lost: only in the memory of a process that ended, or not received before the unlink. */
   readonly #mayBeLost = new Set<string>();
@@ -120,6 +122,8 @@ export class InboundModel {
     this.#justAcknowledged = [];
     this.#refusals = [];
     this.#isOpen = false;
+    if (this.#hasOverflowed) for (const { key } of this.#queue) this.#overflowed.add(key);
+    this.#hasOverflowed = false;
     this.#give({ type: 'closed' });
   }
 
@@ -319,6 +323,8 @@ export class InboundModel {
   /** The process ends and the next one starts. */
   crash(): void {
     this.#isOpen = false;
+    if (this.#hasOverflowed) for (const { key } of this.#queue) this.#overflowed.add(key);
+    this.#hasOverflowed = false;
     this.#justAcknowledged = [];
     this.#refusals = [];
     const isRead = (key: string) => this.inbox.includes(key) || this.#isJournalled(key);
@@ -409,6 +415,8 @@ export class InboundModel {
   }
 
   #give(event: InboundEvent<Stanza, string>): void {
+    if (event.type === 'stanza' && this.#state.bytes + event.stanza.bytes > LIMITS.maxBytes)
+      this.#hasOverflowed = true;
     const effects = this.#state.handle(event);
     const { bytes } = this.#state;
     if (bytes > 2 * LIMITS.maxBytes) throw new BrokenPromise(`${bytes} bytes in memory`);
@@ -420,7 +428,6 @@ export class InboundModel {
     if (!isEnding) return;
     // The buffer is full of messages that wait for these.
     for (const key of this.#failed) this.#late.add(key);
-    for (const { key } of this.#queue) this.#overflowed.add(key);
     this.close();
   }
 

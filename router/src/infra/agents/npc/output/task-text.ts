@@ -1,10 +1,10 @@
 import { type JsonTemplate, renderJsonTemplate } from '../../json-template.ts';
+import { readableFields } from '../../readable-fields.ts';
 import { type NpcTask, phaseOf } from '../rpc/npc-task.ts';
 
 /** Longest text of a reply; WhatsApp shows no longer message. */
 const MAX_REPLY_CHARS = 60_000;
 const MAX_LISTED = 20;
-const MAX_DEPTH = 4;
 
 /** Fields of a result that are its text. */
 const TEXT_FIELDS = ['message', 'response', 'text', 'reply', 'answer'] as const;
@@ -18,7 +18,7 @@ export function completedText(task: NpcTask, template: JsonTemplate | undefined)
 function resultText({ taskId, result }: NpcTask): string {
   const said = textIn(result);
   if (said !== undefined) return said;
-  const lines = fieldLines(result, 0).join('\n');
+  const lines = readableFields(result).join('\n');
   return lines === '' ? `Task ${taskId} is completed.` : lines;
 }
 
@@ -31,39 +31,6 @@ function textIn(result: unknown): string | undefined {
     if (typeof value === 'string' && value.trim() !== '') return value;
   }
   return undefined;
-}
-
-/** `gas used: 150000` for each field; fields of an object are indented. */
-function fieldLines(value: unknown, depth: number): string[] {
-  if (value === undefined || value === null) return [];
-  const indent = '  '.repeat(depth);
-  if (typeof value !== 'object') return [`${indent}${scalarText(value)}`];
-  if (depth >= MAX_DEPTH) return [`${indent}${JSON.stringify(value)}`];
-  if (Array.isArray(value)) return value.slice(0, 100).flatMap((item) => bulleted(fieldLines(item, depth)));
-  return Object.entries(value).flatMap(([key, item]) => {
-    if (item === null || item === undefined) return [];
-    const label = `${indent}${words(key)}:`;
-    return typeof item === 'object'
-      ? [label, ...fieldLines(item, depth + 1)]
-      : [`${label} ${scalarText(item)}`];
-  });
-}
-
-function bulleted([first, ...rest]: string[]): string[] {
-  if (first === undefined) return [];
-  return [first.replace(/^(\s*)/, '$1• '), ...rest.map((line) => `  ${line}`)];
-}
-
-function scalarText(value: unknown): string {
-  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value);
-}
-
-/** `transactionHash` → `transaction hash`. */
-function words(key: string): string {
-  return key
-    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
-    .replaceAll('_', ' ')
-    .toLowerCase();
 }
 
 /** The reply to `/task ID`. */

@@ -3,9 +3,10 @@ import { AgentProtocolError } from '../../../../core/errors.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { withLimit } from '../../../../core/time-limit.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
+import { exchangeError } from '../../transport/exchange-error.ts';
 import type { Redact } from '../../transport/redaction.ts';
 import type { NpcServer } from '../card/npc-server.ts';
-import { exchangeError, type RpcError, rpcError } from './npc-errors.ts';
+import { type RpcError, rpcError } from './npc-errors.ts';
 import { rpcErrorSchema } from './npc-task.ts';
 
 const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
@@ -50,7 +51,7 @@ export async function callRpc(
   );
   signal?.throwIfAborted();
   const aborted = `The NPC agent did not answer ${method} within ${timeoutMs} ms.`;
-  const context = { aborted, nowMs: clock.now(), redact };
+  const context = { agent: 'NPC agent', aborted, nowMs: clock.now(), redact };
   if (fetched.kind === 'fault') throw exchangeError(fetched, context);
   const answer = answerOf(fetched.body);
   if (answer?.error) {

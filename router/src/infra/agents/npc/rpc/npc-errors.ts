@@ -1,13 +1,7 @@
 import { z } from 'zod';
-import {
-  AgentProtocolError,
-  AgentTimeoutError,
-  AgentUnavailableError,
-  type Wa2aiError,
-} from '../../../../core/errors.ts';
-import { type Fetched, redirectHint } from '../../transport/bounded-fetch.ts';
+import { AgentProtocolError, AgentUnavailableError, type Wa2aiError } from '../../../../core/errors.ts';
 import { errorText } from '../../transport/error-text.ts';
-import { notTakenError, retryAfterMs } from '../../transport/not-taken.ts';
+import { retryAfterMs } from '../../transport/not-taken.ts';
 import type { Redact } from '../../transport/redaction.ts';
 import type { rpcErrorSchema } from './npc-task.ts';
 
@@ -65,30 +59,4 @@ export function rpcError(error: RpcError, headers: Headers, nowMs: number, redac
     return new AgentUnavailableError(said, { isAway: true, retryAfterMs: waitMs });
   }
   return new AgentProtocolError(said, { code: 'AGENT_REPORTED_ERROR' });
-}
-
-/** The error for an exchange without a usable answer. */
-export function exchangeError(
-  fetched: Fetched,
-  { aborted, nowMs, redact }: { aborted: string; nowMs: number; redact: Redact },
-): Wa2aiError {
-  if (fetched.kind === 'answer') {
-    const { status, body } = fetched;
-    const text = redact(`${errorText(body.toString('utf8'))}${redirectHint(fetched)}`);
-    const said = `The NPC agent answered status ${status}${text && `: ${text}`}`;
-    const notTaken = notTakenError(fetched, said, nowMs);
-    if (notTaken) return notTaken;
-    if (status === 504) return new AgentTimeoutError(said);
-    const code = status === 401 || status === 403 ? 'AGENT_ACCESS_DENIED' : undefined;
-    return new AgentProtocolError(said, code === undefined ? undefined : { code });
-  }
-  const { fault, cause } = fetched;
-  if (fault === 'aborted') return new AgentTimeoutError(aborted);
-  const said = redact(`The NPC agent cannot be reached: ${fetched.detail}.`);
-  if (fault === 'refused') return new AgentProtocolError(said, { code: 'AGENT_ADDRESS_REFUSED' });
-  if (fault === 'too-large')
-    return new AgentProtocolError(redact(`The NPC agent failed: ${fetched.detail}.`));
-  if (fault === 'broken') return new AgentTimeoutError(said, { cause });
-  const isAway = fault === 'not-connected';
-  return new AgentUnavailableError(said, { cause, isAway, mayHaveRun: !isAway });
 }

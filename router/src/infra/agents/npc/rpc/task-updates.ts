@@ -1,8 +1,8 @@
 import { isRetryable, Wa2aiError } from '../../../../core/errors.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
+import { exchangeError } from '../../transport/exchange-error.ts';
 import { readEvents, SseTooLargeError } from '../../transport/sse-reader.ts';
 import { callRpc, type RpcPeer } from './json-rpc.ts';
-import { exchangeError } from './npc-errors.ts';
 import { type NpcTask, npcTaskOf, phaseOf } from './npc-task.ts';
 
 /** A stream without an event for so long is opened again, after a look at the status. */
@@ -87,7 +87,12 @@ async function* streamed(
   try {
     const opened = await transport.open(url, { method: 'GET', headers, signal: idle.signal });
     if (opened.kind === 'fault') {
-      const context = { aborted: 'The NPC agent sent no events.', nowMs: clock.now(), redact: peer.redact };
+      const context = {
+        agent: 'NPC agent',
+        aborted: 'The NPC agent sent no events.',
+        nowMs: clock.now(),
+        redact: peer.redact,
+      };
       throw exchangeError(opened, context);
     }
     const { response } = opened;

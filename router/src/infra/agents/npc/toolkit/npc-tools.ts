@@ -1,15 +1,14 @@
-import { AgentProtocolError, Wa2aiError } from '../../../../core/errors.ts';
-import type { IncomingMessage } from '../../../../core/models.ts';
+import { AgentProtocolError } from '../../../../core/errors.ts';
 import {
   type AgentTools,
-  type CheckReport,
-  type CheckResult,
   checkText,
   type ToolInput,
   type ToolOption,
   ToolUsageError,
 } from '../../agent-tools.ts';
+import { CheckRun } from '../../check-run.ts';
 import { type Inspection, inspectionText } from '../../inspection.ts';
+import { newTestPerson } from '../../test-person.ts';
 import { type CardAnswer, fetchCard, NpcCards } from '../card/npc-cards.ts';
 import { cardUrlOf, npcServer } from '../card/npc-server.ts';
 import { NpcAgentClient } from '../npc-agent-client.ts';
@@ -20,8 +19,6 @@ import { npcTasksOf } from '../rpc/npc-task.ts';
 const message: ToolOption = { name: 'message', value: 'TEXT', help: 'what the person writes, such as /help' };
 const key: ToolOption = { name: 'key', value: 'KEY', help: 'API key of the agent' };
 
-const PERSON = '999000000000';
-
 /** Tools for people who write agents of the NPC Engine. */
 export const npcTools: AgentTools = {
   async detect(input) {
@@ -31,36 +28,8 @@ export const npcTools: AgentTools = {
     summary: 'shows the card, and a route for the agent',
     options: [key],
     async run(input) {
-      const startedMs = input.clock.monotonicMs();
-      const answer = await cardOf(input);
-      const ms = Math.round(input.clock.monotonicMs() - startedMs);
-      const { card } = answer;
-      const server = npcServer(input.url, settingsOf(input), card);
-      const found =
-        answer.status === undefined ? answer.problem : `status ${answer.status}${card ? '' : ', no card'}`;
-      const route = {
-        channelId: '*',
-        agentEndpoint: input.url,
-        config: { npc: input.options.key === undefined ? {} : { apiKey: '<API key>' } },
-      };
-      const report = {
-        kind: 'npc',
-        url: input.url,
-        isReachable: answer.status !== undefined,
-        answer: found ?? 'no answer',
-        latencyMs: ms,
-        ...(card?.version !== undefined && { version: card.version }),
-        capabilities: card?.capabilities ?? [],
-        ...answer,
-        rpcUrl: server.rpcUrl,
-        route,
-      } satisfies Inspection & Record<string, unknown>;
-      const details = [
-        `name          ${card?.name ?? '(none)'}`,
-        `rpc           ${server.rpcUrl}`,
-        `events        ${server.streamUrl('{taskId}').replaceAll('%7BtaskId%7D', '{taskId}')}`,
-      ];
-      return { report, text: inspectionText(report, details), isGood: card !== undefined };
+      const { report, details } = await inspectAgent(input);
+      return { report, text: inspectionText(report, details), isGood: report.isReachable };
     },
   },
   test: {
@@ -70,7 +39,7 @@ export const npcTools: AgentTools = {
       const text = input.options.message;
       if (text === undefined) throw new ToolUsageError('--message is missing: what the person writes');
       const startedMs = input.clock.monotonicMs();
-      const { response, metadata } = await clientOf(input).sendMessage(input.url, says(text));
+      const { response, metadata } = await clientOf(input).sendMessage(input.url, newTestPerson().says(text));
       const ms = Math.round(input.clock.monotonicMs() - startedMs);
       const lines = [`npc, ${ms} ms`, response ?? '(the agent says nothing)'];
       return { report: { ms, reply: response, ...metadata }, text: lines.join('\n'), isGood: true };
@@ -80,49 +49,59 @@ export const npcTools: AgentTools = {
     summary: 'checks what wa2ai needs from the agent; opens a social task when the card has it',
     options: [key],
     async run(input) {
-      const report = await checkServer(input);
+      const report = (await checkServer(input)).report();
       return { report, text: checkText(report), isGood: report.isConforming };
     },
   },
 };
 
-async function checkServer(input: ToolInput): Promise<CheckReport> {
-  const results: CheckResult[] = [];
-  const run = async (check: string, work: () => Promise<[CheckResult['result'], string]>) => {
-    const startedMs = input.clock.monotonicMs();
-    let [result, found]: [CheckResult['result'], string] = ['fail', ''];
-    try {
-      [result, found] = await work();
-    } catch (error) {
-      if (!(error instanceof Wa2aiError)) throw error;
-      found = error.message;
-    }
-    results.push({ check, result, found, ms: Math.round(input.clock.monotonicMs() - startedMs) });
+async function inspectAgent(input: ToolInput): Promise<{ report: Inspection; details: string[] }> {
+  const startedMs = input.clock.monotonicMs();
+  const { card, status, problem } = await cardOf(input);
+  const latencyMs = Math.round(input.clock.monotonicMs() - startedMs);
+  const server = npcServer(input.url, settingsOf(input), card);
+  const npc = input.options.key === undefined ? {} : { apiKey: '<the API key>' };
+  const report = {
+    kind: 'npc',
+    url: input.url,
+    isReachable: card !== undefined,
+    answer: card
+      ? `card of ${card.name ?? 'an agent without a name'}`
+      : (problem ?? `status ${status}, no card`),
+    latencyMs,
+    ...(card?.version !== undefined && { version: card.version }),
+    capabilities: card?.capabilities ?? [],
+    ...(card && { route: { channelId: '*', agentEndpoint: input.url, config: { npc } } }),
   };
+  return { report, details: [`calls         ${server.rpcUrl}`] };
+}
+
+async function checkServer(input: ToolInput): Promise<CheckRun> {
+  const checks = new CheckRun(input.url, input.clock);
   const answer = await cardOf(input);
-  await run('GET /.well-known/agent-card is a card', async () => {
+  await checks.run('GET /.well-known/agent-card is a card', async () => {
     if (answer.card) return ['pass', answer.card.capabilities.join(', ') || 'no capabilities'];
     return ['fail', answer.problem ?? `status ${answer.status}, no card of the NPC Engine`];
   });
   const peer = peerOf(input, answer);
-  await run('task.list lists tasks', async () => {
+  await checks.run('task.list lists tasks', async () => {
     const listed = await callRpc(peer, 'task.list', {}, { signal: undefined });
     if ('error' in listed) throw listed.asError();
     const tasks = npcTasksOf(listed.result);
     return tasks ? ['pass', `${tasks.length} tasks`] : ['fail', 'the result has no list "tasks"'];
   });
-  await run('an unknown method is refused with -32601', async () => {
+  await checks.run('an unknown method is refused with -32601', async () => {
     const refused = await callRpc(peer, 'task.nonsense', {}, { signal: undefined });
     const code = 'error' in refused ? refused.error.code : undefined;
     return code === METHOD_NOT_FOUND ? ['pass', String(code)] : ['fail', `answered ${code ?? 'a result'}`];
   });
-  await run('an unknown task is refused', async () => {
+  await checks.run('an unknown task is refused', async () => {
     const params = { taskId: 'wa2ai-no-such-task' };
     const refused = await callRpc(peer, 'task.status', params, { signal: undefined });
     return 'error' in refused ? ['pass', `error ${refused.error.code}`] : ['fail', 'it was answered'];
   });
   if (answer.card?.capabilities.includes('duel')) {
-    await run('a wrong address is refused with -32602 and its field', async () => {
+    await checks.run('a wrong address is refused with -32602 and its field', async () => {
       const params = { type: 'duel', params: { opponent: 'nobody', wager: '1' } };
       const refused = await callRpc(peer, 'task.open', params, { signal: undefined });
       if (!('error' in refused)) return ['fail', 'it was accepted'];
@@ -133,14 +112,13 @@ async function checkServer(input: ToolInput): Promise<CheckReport> {
     });
   }
   if (answer.card?.capabilities.includes('social')) {
-    await run('a social task ends with a text', async () => {
-      const { response } = await clientOf(input).sendMessage(input.url, says('hello'));
+    await checks.run('a social task ends with a text', async () => {
+      const { response } = await clientOf(input).sendMessage(input.url, newTestPerson().says('hello'));
       if (response === undefined) throw new AgentProtocolError('The agent says nothing.');
       return ['pass', `${response.length} characters`];
     });
   }
-  const isConforming = results.every(({ result }) => result !== 'fail');
-  return { url: input.url, isConforming, results };
+  return checks;
 }
 
 function settingsOf({ options }: ToolInput) {
@@ -170,9 +148,4 @@ function clientOf(input: ToolInput): NpcAgentClient {
   const cards = new NpcCards(clock, transport);
   const npc = { ...settingsOf(input), waitMs: timeoutMs };
   return new NpcAgentClient({ npc, timeoutMs, transport, clock, cards });
-}
-
-function says(text: string): IncomingMessage {
-  const id = `WA2AI-TEST-${crypto.randomUUID()}`;
-  return { id, from: `${PERSON}@s.whatsapp.net`, channelId: PERSON, text, timestamp: new Date() };
 }

@@ -74,6 +74,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         refuseUnknownAccount(accounts, route.accountId, config.accountId);
         refuseOtherRoute(caller, undefined);
         await refuseOtherChat(caller, route, aliasesOf);
+        await refuseOtherFallback(caller, route.config);
         const usable = await usableConfig(route, undefined);
         const created = await routes.create({ ...route, config: usable.config });
         log.info(fieldsOf(created), 'route created');
@@ -197,6 +198,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     }
     if (changes.accountId !== undefined) refuseUnknownAccount(accounts, changes.accountId, before.accountId);
     const { agentEndpoint = before.agentEndpoint, config: written } = changes;
+    await refuseOtherFallback(caller, written, before.config);
     const usable = written && (await usableConfig({ agentEndpoint, config: written }, before));
     const updated = await routes.update(before.id, { ...changes, ...(usable && { config: usable.config }) });
     if (!updated) throw noSuchRoute();
@@ -206,6 +208,19 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       object: updated.id,
       json: await stored('Route updated.', updated, usable?.warnings),
     };
+  }
+
+  /** @throws {HttpProblem} 403: the config names a fallback route that the caller may not use */
+  async function refuseOtherFallback(
+    caller: Caller,
+    next?: RouteConfig,
+    before?: RouteConfig,
+  ): Promise<void> {
+    const id = next?.failure?.fallbackRouteId;
+    if (id === undefined || id === before?.failure?.fallbackRouteId) return;
+    refuseOtherRoute(caller, id);
+    const fallback = await routes.get(id);
+    if (fallback) await refuseOtherChat(caller, fallback, aliasesOf);
   }
 
   /** The routes that the caller may use. */

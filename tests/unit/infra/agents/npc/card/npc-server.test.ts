@@ -50,9 +50,9 @@ describe('npcServer', () => {
   it('knows the secrets, also without the word before a token', () => {
     const settings = { apiKey: 'key-12345', headers: { Authorization: 'Bearer token-12345' } };
     expect(npcServer('https://game.example', settings, card).secrets).toEqual([
-      'key-12345',
       'Bearer token-12345',
       'token-12345',
+      'key-12345',
     ]);
   });
 

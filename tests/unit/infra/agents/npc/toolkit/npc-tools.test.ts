@@ -27,10 +27,11 @@ describe('the tools for NPC agents', () => {
     expect(isGood).toBe(true);
     expect(report).toMatchObject({
       kind: 'npc',
-      rpcUrl: `${agent.url}/rpc`,
-      route: { channelId: '*', agentEndpoint: agent.url, config: { npc: { apiKey: '<API key>' } } },
+      version: '1.0.0',
+      route: { channelId: '*', agentEndpoint: agent.url, config: { npc: { apiKey: '<the API key>' } } },
     });
     expect(text).toContain('capabilities  duel, quest, trade, social, emotion, memory');
+    expect(text).toContain(`calls         ${agent.url}/rpc`);
     expect(text).not.toContain('secret-key');
   });
 

@@ -1,0 +1,38 @@
+import type { DurableTasks } from '../ports/durable-tasks.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { TaskHook, TaskHooks } from '../ports/task-hooks.ts';
+
+/** Updates that wait for longer have lost their start to a crash. */
+const FORGOTTEN_AFTER_MS = 30_000;
+const MAX_SWEPT = 1_000;
+
+export interface HookStarterDeps {
+  hooks: Pick<TaskHooks, 'behind'>;
+  tasks: Pick<DurableTasks, 'start'>;
+  log: Logger;
+}
+
+/** Starts the durable task that sends updates to a hook; again by `sweep`, when a crash came between. Each runs once. */
+export class HookStarter {
+  readonly #deps: HookStarterDeps;
+
+  constructor(deps: HookStarterDeps) {
+    this.#deps = deps;
+  }
+
+  /** The hook was set. @throws {StorageUnavailableError} the next sweep starts it */
+  async start({ taskId, id, createdAt }: Pick<TaskHook, 'taskId' | 'id' | 'createdAt'>): Promise<void> {
+    const name = `push-${taskId}-${createdAt.getTime()}-${id}`;
+    await this.#deps.tasks.start('push-updates', name, { taskId, hookId: id });
+  }
+
+  /** Starts the hooks that nobody has started. Never rejects. */
+  async sweep(): Promise<void> {
+    const { hooks, log } = this.#deps;
+    try {
+      for (const hook of await hooks.behind(FORGOTTEN_AFTER_MS, MAX_SWEPT)) await this.start(hook);
+    } catch (error) {
+      log.warn({ err: error }, 'cannot start push notifications, retrying');
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { isRetryable, Wa2aiError } from '../errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { TaskInput, TaskResult, TaskSteps } from '../ports/durable-tasks.ts';
+import type { Logger } from '../ports/logger.ts';
+import { isEnd, type ServedTask, type ServedUpdate } from '../ports/served-tasks.ts';
+import type { TaskHook, TaskHooks } from '../ports/task-hooks.ts';
+import { backoffMs } from '../retry.ts';
+import type { TaskFeed, TaskWatch } from './task-feed.ts';
+
+/** A receiver that takes nothing for so long gets nothing more. */
+const MAX_AWAY_MS = 86_400_000;
+const MAX_WAIT_MS = 600_000;
+
+export interface PushUpdatesDeps {
+  hooks: Pick<TaskHooks, 'get' | 'markSent' | 'delete'>;
+  feed: Pick<TaskFeed, 'watch'>;
+  /**
+   * Sends one update to its receiver. @throws {Wa2aiError} it was not taken; with the disposition `dead` no repeat helps
+   */
+  send(hook: TaskHook, task: ServedTask, update: ServedUpdate, signal: AbortSignal): Promise<void>;
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random(): number;
+  log: Logger;
+}
+
+/**
+ * Sends the updates of a task to a hook, in order, until the task has ended. One durable step: after a crash it continues
+ * with the first update that is not marked as sent, so a receiver may get one update twice.
+ */
+export async function pushUpdates(
+  deps: PushUpdatesDeps,
+  steps: TaskSteps,
+  { taskId, hookId }: TaskInput<'push-updates'>,
+): Promise<TaskResult<'push-updates'>> {
+  const outcome = await steps.run('push', async () => {
+    const watch = deps.feed.watch(taskId);
+    try {
+      return await pushUntilEnd(deps, watch, { taskId, hookId }, steps.stopping);
+    } finally {
+      watch.close();
+    }
+  });
+  return { outcome };
+}
+
+/** Waits as long as the receiver or the database does not answer. @throws the reason of `stopping` */
+async function pushUntilEnd(
+  deps: PushUpdatesDeps,
+  watch: TaskWatch,
+  { taskId, hookId }: TaskInput<'push-updates'>,
+  stopping: AbortSignal,
+): Promise<string> {
+  const { hooks, clock, log } = deps;
+  let awaySinceMs: number | undefined;
+  for (let failures = 0; ; ) {
+    stopping.throwIfAborted();
+    try {
+      const hook = await hooks.get(taskId, hookId);
+      if (!hook) return 'deleted';
+      const task = await watch.next(hook.sent, stopping);
+      const update = task?.updates[hook.sent];
+      if (!task || !update) return 'gone';
+      await deps.send(hook, task, update, stopping);
+      await hooks.markSent(taskId, hookId, update.number);
+      if (isEnd(update.state)) return 'completed';
+      failures = 0;
+      awaySinceMs = undefined;
+    } catch (error) {
+      stopping.throwIfAborted();
+      failures += 1;
+      awaySinceMs ??= clock.monotonicMs();
+      const isDead = error instanceof Wa2aiError && !isRetryable(error) && error.disposition === 'dead';
+      const isTooLong = clock.monotonicMs() - awaySinceMs > MAX_AWAY_MS;
+      log.warn({ err: error, task: taskId, hook: hookId, attempt: failures }, 'update of a task not pushed');
+      if (isDead || isTooLong) {
+        await hooks.delete(taskId, hookId);
+        return 'given up';
+      }
+      await clock.sleep(
+        backoffMs({ attempt: failures, baseMs: 1_000, maxMs: MAX_WAIT_MS, random: deps.random }),
+        stopping,
+      );
+    }
+  }
+}

@@ -1,0 +1,518 @@
+import { createHash } from 'node:crypto';
+import type { Message, Part, Task } from '@a2a-js/sdk';
+import { LRUCache } from 'lru-cache';
+import type {
+  AgentClient,
+  AttemptOptions,
+  AttemptStore,
+  FollowedTask,
+  TaskReport,
+} from '../../../core/agent-client.ts';
+import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
+import {
+  AgentTimeoutError,
+  AgentUnavailableError,
+  AgentUncertainError,
+  MediaError,
+  Wa2aiError,
+} from '../../../core/errors.ts';
+import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Logger } from '../../../core/ports/logger.ts';
+import type { AgentSession } from '../../../core/ports/remote-tasks.ts';
+import { shortTaskId, startedText, taskNamed } from '../../../core/tasks/short-task-id.ts';
+import { withLimit } from '../../../core/time-limit.ts';
+import { attemptLog } from '../attempt-log.ts';
+import { type JsonTemplate, parseJsonTemplate } from '../json-template.ts';
+import type { AgentTransport } from '../transport/agent-transport.ts';
+import { exchangeError } from '../transport/exchange-error.ts';
+import { redactor } from '../transport/redaction.ts';
+import type { A2aSettings } from './a2a-settings.ts';
+import type { A2aCards } from './card/a2a-cards.ts';
+import { a2aServer, takesMedia } from './card/a2a-server.ts';
+import { type AnswerContext, answerOfMessage, answerOfTask } from './output/answer.ts';
+import { partOfFile } from './output/reply-files.ts';
+import { A2aConnection } from './wire/a2a-connection.ts';
+import { hasMessage, hasSettled, isSettled, progressText, stateOf, TaskView } from './wire/a2a-task.ts';
+import { a2aUpdates } from './wire/task-updates.ts';
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_WAIT_MS = 20_000;
+/** Between two reports of progress. */
+const PROGRESS_EVERY_MS = 15_000;
+/** Role of a message, in the enumeration of the protocol. */
+const ROLE_USER = 1;
+
+/** Settings of A2aAgentClient. */
+export interface A2aAgentClientConfig {
+  a2a: A2aSettings;
+  /** Longest wait for one answer, in milliseconds, when `a2a` names none. Default 30000. */
+  timeoutMs?: number;
+  log?: Logger;
+  clock: Clock;
+  transport: AgentTransport;
+  /** Cache of cards. Clients that share one fetch a card once. */
+  cards: A2aCards;
+}
+
+/** One message at one agent. */
+interface Exchange {
+  connection: A2aConnection;
+  message: IncomingMessage;
+  options: AttemptOptions;
+  /** What is stored of the conversation; before the first answer, a context id made from the chat. */
+  session: AgentSession;
+  isStored: boolean;
+  /** The task that asked for this message, as it was before. */
+  question?: Task;
+  log: Logger | undefined;
+}
+
+/** What an attempt brought: a message, or a task in the state that it has now. */
+type Outcome = { kind: 'message'; message: Message } | { kind: 'task'; task: Task };
+
+/**
+ * Calls agents that speak A2A, version 1.0 or 0.3, over JSON-RPC or HTTP. Each person has one conversation (context) in
+ * each chat. A task that asks for input gets the person's next message.
+ *
+ * The id of a task is stored before any wait. After a crash, and after an attempt whose answer was lost, the client first
+ * looks for the task of the message: among the stored ones, then in the list of the conversation (1.0) by the message's id.
+ */
+export class A2aAgentClient implements AgentClient {
+  readonly #a2a: A2aSettings;
+  readonly #timeoutMs: number;
+  readonly #log: Logger | undefined;
+  readonly #clock: Clock;
+  readonly #transport: AgentTransport;
+  readonly #cards: A2aCards;
+  readonly #output: JsonTemplate | undefined;
+  /** Messages that an attempt of this process may have delivered. */
+  readonly #attempted = new LRUCache<string, true>({ max: 10_000 });
+
+  constructor(config: A2aAgentClientConfig) {
+    this.#a2a = config.a2a;
+    this.#timeoutMs = config.a2a.timeoutMs ?? config.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#log = config.log;
+    this.#clock = config.clock;
+    this.#transport = config.transport;
+    this.#cards = config.cards;
+    this.#output = config.a2a.output === undefined ? undefined : parseJsonTemplate(config.a2a.output);
+  }
+
+  /**
+   * Sends the message once, and waits for the end of its task for `waitMs`.
+   * @returns the answer; a line and `task` when the task continues. `metadata.a2a` contains `contextId`, `taskId` and `state`
+   * @throws {AgentUnavailableError} no connection, connection lost before an answer, 429, 502, 503
+   * @throws {AgentTimeoutError} no answer in time, 504, or a connection lost during the answer: the task may be running
+   * @throws {AgentUncertainError} an earlier attempt may have been delivered, this cannot be seen, and the route forbids
+   *   another one
+   * @throws {AgentTaskError} the task failed, was rejected, or needs a login
+   * @throws {AgentProtocolError} any other error
+   * @throws {MediaError} the file of the message could not be loaded
+   * @throws the signal's reason when `options.signal` aborts
+   */
+  async sendMessage(
+    endpoint: string,
+    message: IncomingMessage,
+    options: AttemptOptions = {},
+  ): Promise<AgentResponse> {
+    const log = attemptLog(this.#log, message, options);
+    const connection = await this.#connect(endpoint, message, options.signal);
+    const command = /^\s*\/(tasks|task)(?:\s+(\S+))?(?:\s+(cancel|status))?\s*$/i.exec(message.text);
+    if (command && options.store)
+      return await this.#aboutTasks(connection, command, { ...options, store: options.store });
+    const known = await options.store?.session();
+    const session = known ?? { contextId: contextIdOf(endpoint, message) };
+    const exchange = { connection, message, options, session, isStored: known !== undefined, log };
+    return await this.#ask(exchange);
+  }
+
+  async takesFile({ media }: IncomingMessage, endpoint: string): Promise<boolean> {
+    if (!media) return false;
+    try {
+      const { server } = (await this.#connect(endpoint, undefined, undefined)).peer;
+      return takesMedia(server.card, media.mimeType);
+    } catch (error) {
+      // The attempt throws the same error, and the route's failure settings apply to it.
+      if (error instanceof Wa2aiError) return true;
+      throw error;
+    }
+  }
+
+  async followTask(
+    endpoint: string,
+    { remoteId, message, position }: FollowedTask,
+    options: { signal: AbortSignal; log: Logger; store: Pick<AttemptStore, 'saveSession'> },
+  ): Promise<TaskReport> {
+    const { signal, log } = options;
+    const connection = await this.#connect(endpoint, message, signal);
+    for await (const task of a2aUpdates(connection, remoteId, { signal, log })) {
+      if (isSettled(stateOf(task))) return await this.#endOf(connection, task, options);
+      const said = this.#a2a.progress ? progressText(task) : undefined;
+      if (said === undefined || positionOf(said) === position) continue;
+      await this.#clock.sleep(PROGRESS_EVERY_MS, signal);
+      const now = await connection.task(remoteId, signal);
+      if (isSettled(stateOf(now))) return await this.#endOf(connection, now, options);
+      const text = progressText(now) ?? said;
+      return { kind: 'progress', text, position: positionOf(text) };
+    }
+    throw new AgentUnavailableError(`The A2A agent does not show the end of task ${shortTaskId(remoteId)}.`);
+  }
+
+  /** The request that a message would make. Fetches the card. */
+  async preview(message: IncomingMessage, endpoint: string): Promise<Record<string, unknown>> {
+    const { peer } = await this.#connect(endpoint, message, undefined);
+    const { url, version, canStream } = peer.server;
+    return {
+      kind: 'call',
+      url,
+      version,
+      method: canStream ? 'SendStreamingMessage' : 'SendMessage',
+      contextId: contextIdOf(endpoint, message),
+      text: message.text,
+    };
+  }
+
+  async #connect(
+    endpoint: string,
+    message: IncomingMessage | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<A2aConnection> {
+    const found = await withLimit(this.#clock, this.#timeoutMs, signal, (limited) =>
+      this.#cards.cardOf(endpoint, this.#a2a, limited).catch((error: unknown) => {
+        signal?.throwIfAborted();
+        if (!limited.aborted) throw error;
+        throw new AgentUnavailableError(`The A2A agent did not send its card within ${this.#timeoutMs} ms.`);
+      }),
+    );
+    const { fetched } = found;
+    if (!found.card && fetched?.kind === 'fault') {
+      const aborted = `The A2A agent did not send its card within ${this.#timeoutMs} ms.`;
+      const redact = (written: string) => written;
+      throw exchangeError(fetched, { agent: 'A2A agent', aborted, nowMs: this.#clock.now(), redact });
+    }
+    const server = a2aServer(endpoint, this.#a2a, found);
+    const { text = '', from = '', channelId = '' } = message ?? {};
+    const person = { userId: contractUser(from), sessionId: contractSessionId(from, channelId) };
+    const redact = redactor({ text, ...person, secrets: server.secrets });
+    return new A2aConnection({
+      server,
+      redact,
+      transport: this.#transport,
+      clock: this.#clock,
+      timeoutMs: this.#timeoutMs,
+    });
+  }
+
+  async #ask(exchange: Exchange): Promise<AgentResponse> {
+    const { message, options, log } = exchange;
+    const key = [message.accountId, message.channelId, message.from, message.id].join(' ');
+    const isAgain = options.isRepeat || this.#attempted.has(key);
+    const stored = isAgain && options.store ? await options.store.tasks() : [];
+    const messageId = uuidOf(`message ${key} ${stored.length}`);
+    if (isAgain) {
+      const earlier = await this.#earlierTask(exchange, stored, messageId);
+      if (earlier) {
+        log?.info({ taskId: earlier.id }, 'task of an earlier attempt found');
+        return await this.#waitForEnd(exchange, earlier);
+      }
+    }
+    const parts = await this.#partsOf(exchange);
+    await options.beforeRequest?.();
+    const question = await this.#questionOf(exchange);
+    const asked = question ? { ...exchange, question } : exchange;
+    this.#attempted.set(key, true);
+    const outcome = await this.#deliver(asked, parts, messageId);
+    this.#attempted.delete(key);
+    if (outcome.kind === 'task') return await this.#waitForEnd(asked, outcome.task);
+    await this.#remember(exchange, { contextId: outcome.message.contextId });
+    return await answerOfMessage(outcome.message.parts, outcome.message.contextId, this.#context(exchange));
+  }
+
+  /**
+   * The task that an earlier attempt of this message opened; undefined when the message may be sent.
+   * @throws {AgentUncertainError}
+   */
+  async #earlierTask(
+    { connection, options, session }: Exchange,
+    stored: Array<{ remoteId: string; isOpen: boolean }>,
+    messageId: string,
+  ): Promise<Task | undefined> {
+    const { signal, isCleared, uncertain } = options;
+    const open = stored.findLast(({ isOpen }) => isOpen);
+    if (open) {
+      const task = await connection.task(open.remoteId, signal);
+      // An operator replayed a message whose task had failed.
+      const isOver = ['failed', 'rejected', 'auth-required', 'canceled'].includes(stateOf(task));
+      return isCleared && isOver ? undefined : task;
+    }
+    if (isCleared) return undefined;
+    const tasks = await this.#listed(connection, session.contextId, signal);
+    const found = tasks?.find((task) => hasMessage(task, messageId));
+    // Without a list it cannot be seen; the agent knows the message by its id.
+    if (!tasks && uncertain === 'dead-letter') throw new AgentUncertainError();
+    if (!found) return undefined;
+    await options.store?.addTask(found.id);
+    // A list does not have the results.
+    return await connection.task(found.id, signal);
+  }
+
+  async #listed(connection: A2aConnection, contextId: string, signal: AbortSignal | undefined) {
+    try {
+      return await connection.tasksOf(contextId, signal);
+    } catch (error) {
+      if (error instanceof Wa2aiError && error.disposition === 'dead') return undefined;
+      throw error;
+    }
+  }
+
+  /** The task that waits for this message; undefined when none does any more, and a new one is opened. */
+  async #questionOf({ connection, session, options, log }: Exchange): Promise<Task | undefined> {
+    if (session.taskId === undefined) return undefined;
+    try {
+      const task = await connection.task(session.taskId, options.signal);
+      if (stateOf(task) === 'input-required') return task;
+      log?.info({ taskId: session.taskId }, 'task of the agent waits for no input, opening a new one');
+    } catch (error) {
+      if (!(error instanceof Wa2aiError) || error.code !== 'AGENT_REPORTED_ERROR') throw error;
+      log?.info({ taskId: session.taskId }, 'task is unknown to the agent, opening a new one');
+    }
+    return undefined;
+  }
+
+  /** @throws {MediaError} */
+  async #partsOf({ message, options, connection }: Exchange): Promise<Part[]> {
+    const { text, media } = message;
+    const parts: Part[] = text === '' ? [] : [partOfText(text)];
+    if (!media || !takesMedia(connection.peer.server.card, media.mimeType))
+      return parts.length > 0 ? parts : [partOfText(text)];
+    if (!options.loadMedia)
+      throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
+    return [...parts, partOfFile(media, await options.loadMedia())];
+  }
+
+  /** Sends the message. An agent that accepts only contexts that it made gets it without one, once. */
+  async #deliver(exchange: Exchange, parts: Part[], messageId: string): Promise<Outcome> {
+    const { session, question, isStored } = exchange;
+    const message: Message = {
+      messageId,
+      contextId: session.contextId,
+      taskId: question?.id ?? '',
+      role: ROLE_USER,
+      parts,
+      metadata: undefined,
+      extensions: [],
+      referenceTaskIds: [],
+    };
+    try {
+      return await this.#send(exchange, message);
+    } catch (error) {
+      const isRefused = error instanceof Wa2aiError && error.code === 'AGENT_REPORTED_ERROR';
+      if (!isRefused || isStored || !/context/i.test(error.message)) throw error;
+      return await this.#send(exchange, { ...message, contextId: '' });
+    }
+  }
+
+  async #send(exchange: Exchange, message: Message): Promise<Outcome> {
+    const { connection, options } = exchange;
+    if (connection.peer.server.canStream) return await this.#sendStreaming(exchange, message);
+    const answer = await connection.send(message, options.signal);
+    if (!('id' in answer)) return { kind: 'message', message: answer };
+    await options.store?.addTask(answer.id);
+    return { kind: 'task', task: answer };
+  }
+
+  /** Reads the events of a new task until it settles or `waitMs` is over. */
+  async #sendStreaming(
+    { connection, options: { signal, store }, question, log }: Exchange,
+    message: Message,
+  ): Promise<Outcome> {
+    const found: { view?: TaskView; message?: Message } = {};
+    await withLimit(this.#clock, this.#waitMs + this.#timeoutMs, signal, async (limited) => {
+      const waiting = new AbortController();
+      limited.addEventListener('abort', () => waiting.abort(), { once: true });
+      try {
+        for await (const { payload } of connection.stream(message, waiting.signal)) {
+          if (payload?.$case === 'message') {
+            found.message = payload.value;
+            return;
+          }
+          if (!payload) continue;
+          const isNew = !found.view;
+          found.view ??= viewOf(payload);
+          if (isNew) {
+            await store?.addTask(found.view.task.id);
+            this.#clock.sleep(this.#waitMs, waiting.signal).then(
+              () => waiting.abort(),
+              () => undefined,
+            );
+          }
+          if (payload.$case === 'task') found.view.task = payload.value;
+          else if (payload.$case === 'statusUpdate') found.view.status(payload.value);
+          else found.view.artifact(payload.value);
+          if (hasSettled(found.view.task, question)) return;
+        }
+      } catch (error) {
+        signal?.throwIfAborted();
+        // The task is known: its end comes from looking at it.
+        if (!found.view || !(waiting.signal.aborted || error instanceof Wa2aiError)) throw error;
+        if (!waiting.signal.aborted) log?.warn({ err: error }, 'events of a task ended early');
+      } finally {
+        waiting.abort();
+      }
+    });
+    if (found.message) return { kind: 'message', message: found.message };
+    if (found.view) return { kind: 'task', task: found.view.task };
+    throw new AgentTimeoutError(`The A2A agent did not answer within ${this.#timeoutMs} ms.`);
+  }
+
+  get #waitMs(): number {
+    return this.#a2a.waitMs ?? DEFAULT_WAIT_MS;
+  }
+
+  /** The end of a task that comes within `waitMs`; else the line of a task that continues. */
+  async #waitForEnd(exchange: Exchange, task: Task): Promise<AgentResponse> {
+    const { connection, options, question, log } = exchange;
+    const watched = { ...(log && { log }), ...(question && { question }) };
+    let settled = hasSettled(task, question) ? task : undefined;
+    settled ??= await withLimit(this.#clock, this.#waitMs, options.signal, async (signal) => {
+      try {
+        for await (const update of a2aUpdates(connection, task.id, { signal, ...watched })) {
+          if (hasSettled(update, question)) return update;
+        }
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        if (!signal.aborted) throw error;
+      }
+      return undefined;
+    });
+    if (settled) return await this.#answer(exchange, settled);
+    if (!options.store) throw new AgentTimeoutError(`Task ${task.id} did not end within ${this.#waitMs} ms.`);
+    await this.#remember(exchange, { contextId: task.contextId });
+    const a2a = { taskId: task.id, contextId: task.contextId, state: stateOf(task) };
+    return {
+      success: true,
+      response: startedText(task.id),
+      task: { remoteId: task.id },
+      metadata: { a2a },
+      detail: { a2a },
+    };
+  }
+
+  async #answer(exchange: Exchange, task: Task): Promise<AgentResponse> {
+    await this.#remember(exchange, sessionAfter(task));
+    return await answerOfTask(task, this.#context(exchange));
+  }
+
+  /** Stores the conversation when it is another one than before. */
+  async #remember({ options, session, isStored }: Exchange, next: AgentSession): Promise<void> {
+    const contextId = next.contextId || session.contextId;
+    if (
+      contextId === session.contextId &&
+      next.taskId === session.taskId &&
+      (isStored || next.taskId === undefined)
+    )
+      return;
+    await options.store?.saveSession({
+      contextId,
+      ...(next.taskId !== undefined && { taskId: next.taskId }),
+    });
+  }
+
+  #context({ connection, options }: Pick<Exchange, 'connection' | 'options'>): AnswerContext {
+    const { server, redact } = connection.peer;
+    const signal = options.signal ?? AbortSignal.timeout(this.#timeoutMs);
+    return {
+      transport: this.#transport,
+      headersFor: server.headersFor,
+      signal,
+      output: this.#output,
+      redact,
+    };
+  }
+
+  async #endOf(
+    connection: A2aConnection,
+    task: Task,
+    { signal, store }: { signal: AbortSignal; store: Pick<AttemptStore, 'saveSession'> },
+  ): Promise<TaskReport> {
+    if (task.contextId) await store.saveSession(sessionAfter(task));
+    return {
+      kind: 'end',
+      response: await answerOfTask(task, this.#context({ connection, options: { signal } })),
+    };
+  }
+
+  /** `/tasks`, `/task ID` and `/task ID cancel`, for tasks of this chat only. */
+  async #aboutTasks(
+    connection: A2aConnection,
+    [, command = '', written = '', action = 'status']: RegExpExecArray,
+    { signal, store, beforeRequest }: AttemptOptions & { store: AttemptStore },
+  ): Promise<AgentResponse> {
+    const stored = await store.chatTasks();
+    if (command.toLowerCase() === 'tasks') {
+      const lines = stored
+        .slice(0, 20)
+        .map(({ remoteId, isOpen }) => `• ${shortTaskId(remoteId)}: ${isOpen ? 'running' : 'ended'}`);
+      return said(lines.join('\n') || 'This chat has no tasks.');
+    }
+    if (written === '')
+      return said('Write /task and the id of the task, and cancel to stop it: /task ID cancel.');
+    const task = taskNamed(stored, written);
+    if (!task) return said(`This chat has no task ${written.slice(0, 40)}. /tasks lists its tasks.`);
+    await beforeRequest?.();
+    const id = shortTaskId(task.remoteId);
+    if (action.toLowerCase() !== 'cancel') {
+      return said(`Task ${id}: ${stateOf(await connection.task(task.remoteId, signal))}`);
+    }
+    try {
+      await connection.cancel(task.remoteId, signal);
+      return said(`Task ${id} will be cancelled.`);
+    } catch (error) {
+      if (!(error instanceof Wa2aiError) || error.code !== 'AGENT_REPORTED_ERROR') throw error;
+      return said(`The agent does not cancel task ${id}; it may have ended.`);
+    }
+  }
+}
+
+function said(response: string): AgentResponse {
+  const a2a = { answeredBy: 'wa2ai' };
+  return { success: true, response, metadata: { a2a }, detail: { a2a } };
+}
+
+function partOfText(value: string): Part {
+  return { content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: 'text/plain' };
+}
+
+/** The first event of a new task. */
+function viewOf(
+  payload:
+    | { $case: 'task'; value: Task }
+    | { $case: 'statusUpdate' | 'artifactUpdate'; value: { taskId: string; contextId: string } },
+): TaskView {
+  if (payload.$case === 'task') return new TaskView(payload.value);
+  return new TaskView({ id: payload.value.taskId, contextId: payload.value.contextId });
+}
+
+/** A task that asks for input gets the person's next message. */
+function sessionAfter(task: Task): AgentSession {
+  const isWaiting = stateOf(task) === 'input-required';
+  return { contextId: task.contextId, ...(isWaiting && { taskId: task.id }) };
+}
+
+/** The conversation of a person in a chat with an agent: always the same, also on another node. */
+function contextIdOf(endpoint: string, { accountId = '', from, channelId }: IncomingMessage): string {
+  return uuidOf(`context ${endpoint} ${accountId} ${contractSessionId(from, channelId)}`);
+}
+
+/** A UUID made from a text (version 8, RFC 9562). */
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(`wa2ai ${text}`).digest('hex');
+  const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** What was reported last, short enough to store. */
+function positionOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}

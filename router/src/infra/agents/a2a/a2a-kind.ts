@@ -1,0 +1,22 @@
+import { agentKind } from '../agent-kind.ts';
+import { A2aAgentClient } from './a2a-agent-client.ts';
+import { a2aFindings } from './a2a-probe.ts';
+import { type A2aSettings, a2aSettings } from './a2a-settings.ts';
+import { a2aSettingsProblems } from './a2a-settings-check.ts';
+import { A2aCards } from './card/a2a-cards.ts';
+import { a2aTools } from './toolkit/a2a-tools.ts';
+
+/** Agents that speak the Agent2Agent protocol, version 1.0 or 0.3. */
+export const a2aKind = agentKind<A2aSettings>({
+  name: 'a2a',
+  description: 'An agent that speaks A2A (Agent2Agent), version 1.0 or 0.3.',
+  settings: a2aSettings,
+  check: a2aSettingsProblems,
+  endpointOf: (agentEndpoint) => agentEndpoint,
+  probe: a2aFindings,
+  tools: a2aTools,
+  client: ({ defaultTimeoutMs, log, clock, transport }) => {
+    const cards = new A2aCards(clock, transport);
+    return (a2a) => new A2aAgentClient({ a2a, timeoutMs: defaultTimeoutMs, log, clock, transport, cards });
+  },
+});

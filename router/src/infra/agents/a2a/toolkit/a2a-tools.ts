@@ -1,0 +1,165 @@
+import type { AgentSkill } from '@a2a-js/sdk';
+import { Wa2aiError } from '../../../../core/errors.ts';
+import {
+  type AgentTools,
+  checkText,
+  type ToolInput,
+  type ToolOption,
+  ToolUsageError,
+} from '../../agent-tools.ts';
+import { CheckRun } from '../../check-run.ts';
+import { type Inspection, inspectionText } from '../../inspection.ts';
+import { newTestPerson } from '../../test-person.ts';
+import { A2aAgentClient } from '../a2a-agent-client.ts';
+import type { A2aSettings } from '../a2a-settings.ts';
+import { type A2aCardAnswer, A2aCards, findA2aCard } from '../card/a2a-cards.ts';
+import { a2aServer } from '../card/a2a-server.ts';
+
+const message: ToolOption = { name: 'message', value: 'TEXT', help: 'what the person writes' };
+const key: ToolOption = { name: 'key', value: 'KEY', help: 'key of the agent' };
+const version: ToolOption = {
+  name: 'a2a-version',
+  value: '1.0|0.3',
+  help: 'version to speak (default: the newest)',
+};
+
+/** Tools for people who write A2A agents. */
+export const a2aTools: AgentTools = {
+  async detect(input) {
+    return (await cardOf(input)).card !== undefined;
+  },
+  inspect: {
+    summary: 'shows the card: version, skills, and a route for the agent',
+    options: [key, version],
+    async run(input) {
+      const report = await inspectAgent(input);
+      return { report, text: inspectionText(report), isGood: report.isReachable };
+    },
+  },
+  test: {
+    summary: 'sends one message as a new person and shows the answer',
+    options: [message, key, version],
+    async run(input) {
+      const text = input.options.message;
+      if (text === undefined) throw new ToolUsageError('--message is missing: what the person writes');
+      const startedMs = input.clock.monotonicMs();
+      const { response, files, metadata } = await clientOf(input).sendMessage(
+        input.url,
+        newTestPerson().says(text),
+      );
+      const ms = Math.round(input.clock.monotonicMs() - startedMs);
+      const lines = [`a2a, ${ms} ms`, response ?? '(the agent says nothing)'];
+      if (files) lines.push(`${files.length} files`);
+      return { report: { ms, reply: response, ...metadata }, text: lines.join('\n'), isGood: true };
+    },
+  },
+  check: {
+    summary: 'checks what wa2ai needs from the agent; really sends messages',
+    options: [key, version],
+    async run(input) {
+      const report = (await checkAgent(input)).report();
+      return { report, text: checkText(report), isGood: report.isConforming };
+    },
+  },
+};
+
+async function inspectAgent(input: ToolInput): Promise<Inspection> {
+  const startedMs = input.clock.monotonicMs();
+  const found = await cardOf(input);
+  const latencyMs = Math.round(input.clock.monotonicMs() - startedMs);
+  const { card } = found;
+  const settings = settingsOf(input);
+  const speaks = spokenBy(input, found);
+  return {
+    kind: 'a2a',
+    url: input.url,
+    isReachable: card !== undefined,
+    answer: answerText(found),
+    latencyMs,
+    ...(speaks !== undefined && { version: speaks }),
+    capabilities: [
+      ...(card?.capabilities?.streaming ? ['streaming'] : []),
+      ...(card?.skills ?? []).map(({ id, name }: AgentSkill) => `skill ${id || name}`),
+    ],
+    ...(card && {
+      route: {
+        channelId: '*',
+        agentEndpoint: input.url,
+        config: { a2a: { ...settings, ...(settings.apiKey !== undefined && { apiKey: '<the key>' }) } },
+      },
+    }),
+  };
+}
+
+function answerText({ card, fetched }: A2aCardAnswer): string {
+  if (card) return `card of ${card.name || 'an agent without a name'}`;
+  if (fetched?.kind === 'fault') return fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail;
+  return `status ${fetched?.status ?? 'unknown'}, no card`;
+}
+
+/** `1.0 JSONRPC`: what wa2ai would speak. */
+function spokenBy(input: ToolInput, found: A2aCardAnswer): string | undefined {
+  try {
+    const server = a2aServer(input.url, settingsOf(input), found);
+    return `${server.version} ${server.card.supportedInterfaces[0]?.protocolBinding}`;
+  } catch (error) {
+    if (error instanceof Wa2aiError) return undefined;
+    throw error;
+  }
+}
+
+async function checkAgent(input: ToolInput): Promise<CheckRun> {
+  const checks = new CheckRun(input.url, input.clock);
+  const found = await cardOf(input);
+  const isFound = await checks.run('the agent card can be read', async () =>
+    found.card ? ['pass', answerText(found)] : ['fail', answerText(found)],
+  );
+  if (isFound === 'fail') return checks;
+  await checks.run('an interface fits the settings', async () => {
+    const server = a2aServer(input.url, settingsOf(input), found);
+    return ['pass', `${server.version} at ${server.url}`];
+  });
+  const client = clientOf(input);
+  const person = newTestPerson();
+  const contexts: unknown[] = [];
+  for (const text of ['hello', 'hello again']) {
+    await checks.run(`an answer to "${text}"`, async () => {
+      const { response, files, metadata } = await client.sendMessage(input.url, person.says(text));
+      contexts.push((metadata?.a2a as { contextId?: unknown } | undefined)?.contextId);
+      if (response === undefined && !files) return ['warn', 'the agent says nothing'];
+      return ['pass', `${response?.length ?? 0} characters`];
+    });
+  }
+  await checks.run('both messages have one context', async () => {
+    const [first, second] = contexts;
+    if (first === undefined || second === undefined) return ['fail', 'no context'];
+    return first === second
+      ? ['pass', String(first)]
+      : ['warn', 'another context for each message: the agent has no memory'];
+  });
+  checks.runTimes(25_000);
+  return checks;
+}
+
+function settingsOf({ options }: ToolInput): A2aSettings {
+  const written = options['a2a-version'];
+  if (written !== undefined && written !== '1.0' && written !== '0.3') {
+    throw new ToolUsageError('--a2a-version must be 1.0 or 0.3');
+  }
+  return {
+    ...(options.key !== undefined && { apiKey: options.key }),
+    ...(written !== undefined && { version: written }),
+  };
+}
+
+function cardOf(input: ToolInput): Promise<A2aCardAnswer> {
+  const { transport, timeoutMs } = input;
+  return findA2aCard(input.url, settingsOf(input), { transport, signal: AbortSignal.timeout(timeoutMs) });
+}
+
+function clientOf(input: ToolInput): A2aAgentClient {
+  const { transport, clock, timeoutMs } = input;
+  const cards = new A2aCards(clock, transport);
+  const a2a = { ...settingsOf(input), waitMs: timeoutMs };
+  return new A2aAgentClient({ a2a, timeoutMs, transport, clock, cards });
+}

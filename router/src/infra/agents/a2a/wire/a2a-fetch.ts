@@ -1,0 +1,75 @@
+import type { OwnHeaders } from '../../card-address.ts';
+import type { AgentTransport } from '../../transport/agent-transport.ts';
+import type { Fetched } from '../../transport/bounded-fetch.ts';
+
+/** An answer with files in base64. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** All events of one connection. */
+const MAX_STREAM_BYTES = 64 * 1024 * 1024;
+const MAX_REFUSAL_BYTES = 64 * 1024;
+
+/** The `fetch` of the A2A client: every request goes through the transport of wa2ai, with its limits. */
+export interface A2aFetch {
+  fetch: typeof fetch;
+  /** The exchange that went wrong last: a fault, or a status that is no success. */
+  failure(): Fetched | undefined;
+}
+
+/** One per attempt: it remembers what went wrong, because the client wraps it in its own errors. */
+export function a2aFetch(
+  transport: AgentTransport,
+  { headersFor }: OwnHeaders,
+  signal: AbortSignal,
+): A2aFetch {
+  let failure: Fetched | undefined;
+  const fail = (fetched: Fetched): Error => {
+    failure = fetched;
+    return new Error('the request failed');
+  };
+  const call: typeof fetch = async (input, init = {}) => {
+    const url = input instanceof Request ? input.url : String(input);
+    const headers = headersFor(url);
+    new Headers(init.headers).forEach((value, name) => {
+      headers.set(name, value);
+    });
+    const body = typeof init.body === 'string' ? init.body : undefined;
+    const opened = await transport.open(url, {
+      method: init.method === 'POST' ? 'POST' : 'GET',
+      headers,
+      ...(body !== undefined && { body }),
+      signal: init.signal ?? signal,
+    });
+    if (opened.kind === 'fault') throw fail(opened);
+    const { response } = opened;
+    const { status } = response;
+    const limit = response.ok ? limitOf(response) : MAX_REFUSAL_BYTES;
+    const limited = response.body?.pipeThrough(
+      byteLimit(limit, () =>
+        fail({ kind: 'fault', fault: 'too-large', detail: `the answer is larger than ${limit} bytes` }),
+      ),
+    );
+    const copy = { status, statusText: response.statusText, headers: response.headers };
+    if (response.ok) return new Response(limited ?? null, copy);
+    const text = limited ? Buffer.from(await new Response(limited).arrayBuffer()) : Buffer.alloc(0);
+    failure = { kind: 'answer', status, headers: response.headers, body: text };
+    const hasBody = status >= 200 && status !== 204 && status !== 205 && status !== 304;
+    return new Response(hasBody ? new Uint8Array(text) : null, copy);
+  };
+  return { fetch: call, failure: () => failure };
+}
+
+function limitOf({ headers }: Response): number {
+  return headers.get('content-type')?.includes('text/event-stream') ? MAX_STREAM_BYTES : MAX_ANSWER_BYTES;
+}
+
+/** Passes so many bytes; more of them are the error. */
+function byteLimit(maxBytes: number, error: () => Error): TransformStream<Uint8Array, Uint8Array> {
+  let size = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      size += chunk.byteLength;
+      if (size > maxBytes) controller.error(error());
+      else controller.enqueue(chunk);
+    },
+  });
+}

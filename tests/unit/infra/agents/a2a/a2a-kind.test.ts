@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { a2aKind } from '../../../../../router/src/infra/agents/a2a/a2a-kind.ts';
+import { a2aSettings } from '../../../../../router/src/infra/agents/a2a/a2a-settings.ts';
+import { a2aSettingsProblems } from '../../../../../router/src/infra/agents/a2a/a2a-settings-check.ts';
+import { textsOf } from '../../../../../router/src/infra/agents/secrets.ts';
+
+describe('a2aKind', () => {
+  it('has its circuit at the endpoint of the route', () => {
+    expect(a2aKind.endpointOf('https://a.example/x', {})).toBe('https://a.example/x');
+  });
+
+  it('masks the key and the headers, and checks every address', () => {
+    const settings = { apiKey: 'k', headers: { A: 'h' }, cardUrl: 'https://a.example' };
+    expect(textsOf(a2aSettings, settings, 'password').map(({ value }) => value)).toEqual(['k', 'h']);
+    expect(textsOf(a2aSettings, settings, 'uri').map(({ value }) => value)).toEqual(['https://a.example']);
+  });
+
+  it.each([
+    [{ version: '2.0' }],
+    [{ transport: 'grpc' }],
+    [{ waitMs: -1 }],
+    [{ apiKey: '' }],
+    [{ other: 1 }],
+  ])('refuses %j', (settings) => {
+    expect(a2aSettings.safeParse(settings).success).toBe(false);
+  });
+
+  it('checks the template', async () => {
+    expect(await a2aSettingsProblems({ output: '{{text}}' })).toEqual([]);
+    expect(await a2aSettingsProblems({})).toEqual([]);
+    expect(await a2aSettingsProblems({ output: '{{#failed}}' })).toMatchObject([{ field: 'output' }]);
+  });
+});

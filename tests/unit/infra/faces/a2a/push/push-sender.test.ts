@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import type { ServedTask } from '../../../../../../router/src/core/ports/served-tasks.ts';
+import type { TaskHook } from '../../../../../../router/src/core/ports/task-hooks.ts';
+import {
+  type PushTransport,
+  sendPush,
+} from '../../../../../../router/src/infra/faces/a2a/push/push-sender.ts';
+import { FakeClock } from '../../../../../support/fake-clock.ts';
+
+const at = new Date(Date.UTC(2026, 0, 1));
+const update = {
+  number: 1,
+  key: 'end',
+  state: 'completed' as const,
+  artifact: { name: 'answer', text: 'Blue' },
+  at,
+};
+const task: ServedTask = {
+  id: 't1',
+  contextId: 'c1',
+  owner: 'o',
+  state: 'completed',
+  messages: [{ messageId: 'm', text: 'x', at }],
+  updates: [update],
+  createdAt: at,
+};
+const hook: TaskHook = {
+  taskId: 't1',
+  id: 'h1',
+  url: 'https://example.com/hook',
+  token: 'tok-1',
+  authentication: { scheme: 'Bearer', credentials: 'cred-1' },
+  version: '1.0',
+  sent: 0,
+  createdAt: at,
+};
+
+type Fetched = Awaited<ReturnType<PushTransport['fetch']>>;
+type FetchOptions = Parameters<PushTransport['fetch']>[1];
+
+function setup(answer: Fetched = { kind: 'answer', status: 200 }) {
+  const requests: Array<FetchOptions & { url: string }> = [];
+  const send = (given: Partial<TaskHook> = {}) =>
+    sendPush(
+      {
+        transport: {
+          fetch: async (url, options) => {
+            requests.push({ url, ...options });
+            return answer;
+          },
+        },
+        key: async () => ({ tokenFor: (body) => `signed ${body.length}`, keySet: () => ({ keys: [] }) }),
+        clock: new FakeClock(),
+      },
+      { ...hook, ...given },
+      task,
+      update,
+      new AbortController().signal,
+    );
+  return { requests, send };
+}
+
+describe('sendPush', () => {
+  it('sends the events of an update in order, signed, with token and credentials', async () => {
+    const { requests, send } = setup();
+    await send();
+    const bodies = requests.map(({ body }) => JSON.parse(String(body)) as Record<string, unknown>);
+    expect(bodies.map((body) => Object.keys(body))).toEqual([['artifactUpdate'], ['statusUpdate']]);
+    const [first] = requests;
+    expect(first?.url).toBe(hook.url);
+    expect(Object.fromEntries(first?.headers ?? [])).toEqual({
+      'content-type': 'application/a2a+json',
+      'x-wa2ai-signature': `signed ${String(first?.body).length}`,
+      'x-a2a-notification-token': 'tok-1',
+      authorization: 'Bearer cred-1',
+    });
+  });
+
+  it('sends the whole task to a program of version 0.3', async () => {
+    const { requests, send } = setup();
+    await send({ version: '0.3', token: undefined, authentication: undefined });
+    expect(JSON.parse(String(requests.at(-1)?.body))).toMatchObject({
+      kind: 'task',
+      status: { state: 'completed' },
+    });
+    expect(requests[0]?.headers.has('authorization')).toBe(false);
+  });
+
+  it.each<[Fetched, string]>([
+    [{ kind: 'answer', status: 503 }, 'retry'],
+    [{ kind: 'answer', status: 404 }, 'dead'],
+    [{ kind: 'answer', status: 302 }, 'dead'],
+    [{ kind: 'fault', fault: 'refused', detail: 'private' }, 'dead'],
+    [{ kind: 'fault', fault: 'aborted', detail: 'slow' }, 'uncertain'],
+  ])('reports what the receiver did not take: %o', async (answer, disposition) => {
+    await expect(setup(answer).send()).rejects.toMatchObject({ disposition });
+  });
+});
