@@ -1,23 +1,36 @@
-import type { ChainEvent, SignedTransaction } from './npc-chain.ts';
+import type { SignedTransaction, WalletTransaction } from './npc-chain.ts';
+
+/** How a transaction ended. */
+export type TransactionEnd = 'succeeded' | 'reverted' | 'superseded';
 
 /**
- * Transactions of the NPC's wallets, and how far events were followed.
+ * Transactions of the wallets of the NPC face.
  * @throws {StorageUnavailableError} from every method
  */
 export interface NpcTransactions {
-  /** The transaction of a task; stored before it was sent. */
-  ofTask(taskId: string): Promise<SignedTransaction | undefined>;
+  ofTask(taskId: string): Promise<WalletTransaction | undefined>;
   /**
-   * Signs and stores the transaction of a task, once: nonces of a wallet are given out one after the other over all nodes.
-   * @param sign receives the smallest nonce that no stored transaction of the wallet has, at least `minNonce`
+   * Signs and stores the transaction of a task, once. On all nodes together, the nonces of a wallet are given out one after
+   * the other: `sign` runs while no other transaction of the wallet is added, and its nonce is used only when it resolves.
+   * @param given.minNonce the next nonce as the chain knows it
+   * @param sign receives the smallest nonce, at least `minNonce`, that no stored transaction of the wallet has
    * @returns the stored transaction; for a repeat, the first one
    */
   addOnce(
-    given: { taskId: string; wallet: string; minNonce: number },
+    given: { taskId: string; chainId: number; wallet: string; minNonce: number },
     sign: (nonce: number) => Promise<SignedTransaction>,
-  ): Promise<SignedTransaction>;
-  /** The last block whose events are stored; undefined: none. @param chain names the chain and the contracts */
-  cursor(chain: string): Promise<bigint | undefined>;
-  /** Stores events and the new cursor in one transaction, unless the cursor is not `from` any more. Idempotent. */
-  store(chain: string, events: readonly ChainEvent[], cursor: { from: bigint | undefined; to: bigint }): Promise<void>;
+  ): Promise<WalletTransaction>;
+  /**
+   * Stores another version of a transaction, unless there is a newer one than `replacedHash`.
+   * @returns the newest version
+   */
+  replace(
+    taskId: string,
+    replacedHash: string,
+    version: SignedTransaction,
+  ): Promise<WalletTransaction | undefined>;
+  /** Stores how a transaction ended, once. */
+  settle(taskId: string, end: TransactionEnd): Promise<void>;
+  /** Transactions of a chain that were stored so long ago and have not ended, the smallest nonces first. */
+  unsettled(chainId: number, olderThanMs: number, limit: number): Promise<WalletTransaction[]>;
 }
