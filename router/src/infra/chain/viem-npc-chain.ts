@@ -1,4 +1,5 @@
 import {
+  decodeFunctionData,
   decodeFunctionResult,
   encodeFunctionData,
   type Hex,
@@ -28,6 +29,7 @@ import {
 import type { AgentTransport } from '../agents/transport/agent-transport.ts';
 import { answerOf, chainErrorOf, noGas, revertReasonOf } from './chain-errors.ts';
 import { ARENA_ABI, QUEST_ABI, TOKEN_ABI } from './contracts.ts';
+import { feePerGasOf, higherFees } from './fees.ts';
 import { rpcClient } from './rpc-client.ts';
 
 const DEFAULT_CONFIRMATIONS = 5;
@@ -181,12 +183,12 @@ export class ViemNpcChain implements NpcChain {
         const place = { blockNumber: log.blockNumber, transactionHash: log.transactionHash, logIndex: log.logIndex };
         const address = log.address.toLowerCase();
         if (log.eventName === 'DuelCreated' && address === this.#arena) {
-          const { duelId, creator, opponent } = lowerCase(log.args);
+          const { duelId, creator, opponent } = textsOf(log.args);
           if (creator !== this.wallet && opponent !== this.wallet) return [];
           return [{ kind: 'duel-created', ...place, values: { duelId, creator, opponent } }];
         }
         if (log.eventName !== 'QuestCompleted' || address !== this.#quest) return [];
-        const { questId, player, reward } = lowerCase(log.args);
+        const { questId, player, reward } = textsOf(log.args);
         return [{ kind: 'quest-completed', ...place, values: { questId, player, reward } }];
       });
     });
@@ -304,7 +306,7 @@ export class ViemNpcChain implements NpcChain {
   async #fees(): Promise<TransactionFees> {
     const { baseFeePerGas } = await this.#client.getBlock({ blockTag: 'latest' });
     if (baseFeePerGas === null) return { gasPrice: await this.#client.getGasPrice() };
-    const tip = await this.#client.estimateMaxPriorityFeePerGas({ chain: null });
+    const tip = await this.#client.estimateMaxPriorityFeePerGas();
     return { maxFee: 2n * baseFeePerGas + tip, tip };
   }
 
@@ -359,21 +361,39 @@ export class ViemNpcChain implements NpcChain {
     }
   }
 
-  /** As it is now on the state before the block; undefined when the call would succeed there. */
+  /** Of the same call on the state before the block; undefined: it would succeed there, or the server does not know. */
   async #revertReason(to: Hex, data: Hex, blockNumber: bigint): Promise<string | undefined> {
-    const { wallet } = this;
-    const abi = to === this.#quest ? QUEST_ABI : ARENA_ABI;
+    const place = { address: to, account: this.wallet, blockNumber: blockNumber - 1n };
     try {
-      await this.#client.simulateContract({
-        abi: abi as typeof ARENA_ABI,
-        address: to,
-        account: wallet,
-        blockNumber: blockNumber - 1n,
-        ...(decoded(abi, data) as { functionName: 'createDuel'; args: [Hex, bigint, Hex] }),
-      });
+      if (to === this.#quest) {
+        const call = decodeFunctionData({ abi: QUEST_ABI, data });
+        await this.#client.simulateContract({ abi: QUEST_ABI, ...call, ...place });
+      } else {
+        const call = decodeFunctionData({ abi: ARENA_ABI, data });
+        await this.#client.simulateContract({ abi: ARENA_ABI, ...call, ...place });
+      }
       return undefined;
     } catch (error) {
       return revertReasonOf(error);
     }
   }
+}
+
+function contractAt(address: Hex | undefined, name: string): Hex {
+  if (address) return address;
+  throw new NpcError(RPC.invalidParams, { field: 'type', reason: `This NPC has no contract for a ${name}.` });
+}
+
+function failed(reason: string): NpcError {
+  return new NpcError(RPC.contractFailed, { reason });
+}
+
+function addressOf(address: string | undefined): Hex | undefined {
+  return address?.toLowerCase() as Hex | undefined;
+}
+
+/** Arguments of an event as texts: numbers as decimal digits, addresses in lower case. */
+function textsOf<Name extends string>(args: Record<Name, string | bigint>): Record<Name, string> {
+  const texts = Object.entries<string | bigint>(args).map(([name, value]) => [name, String(value).toLowerCase()]);
+  return Object.fromEntries(texts) as Record<Name, string>;
 }
