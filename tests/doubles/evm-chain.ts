@@ -1,5 +1,5 @@
 import { type Block, createBlock } from '@ethereumjs/block';
-import { Common, createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common';
+import { type Common, createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common';
 import { createLegacyTx, createTxFromRLP, type TypedTransaction } from '@ethereumjs/tx';
 import {
   Account,
@@ -7,10 +7,10 @@ import {
   bigIntToHex,
   bytesToHex,
   createAddressFromString,
-  type Hex,
   hexToBytes,
 } from '@ethereumjs/util';
 import { createVM, runTx, type VM } from '@ethereumjs/vm';
+import type { Hex } from 'viem';
 import { StandInServer } from './stand-in-server.ts';
 
 const GAS_LIMIT = 30_000_000n;
@@ -217,7 +217,9 @@ export class EvmChain {
       case 'eth_getTransactionReceipt':
         return this.#mined(params[0] as Hex)?.receipt ?? null;
       case 'eth_getLogs':
-        return this.#logs(params[0] as { fromBlock: Hex; toBlock: Hex; address?: Hex | Hex[]; topics?: unknown[] });
+        return this.#logs(
+          params[0] as { fromBlock: Hex; toBlock: Hex; address?: Hex | Hex[]; topics?: unknown[] },
+        );
       default:
         throw new RpcFailure(-32601, `the method ${method} does not exist`);
     }
@@ -305,7 +307,6 @@ export class EvmChain {
       };
       transactions.push({ tx, receipt });
     }
-    await this.#vm.stateManager.flush();
     this.#blocks.push({ block, hash, stateRoot: await this.#vm.stateManager.getStateRoot(), transactions });
   }
 
@@ -371,7 +372,11 @@ export class EvmChain {
   }
 
   #blockView({ block, hash, transactions }: MinedBlock): Record<string, unknown> {
-    return { ...block.toJSON().header, hash, transactions: transactions.map(({ receipt }) => receipt.transactionHash) };
+    return {
+      ...block.toJSON().header,
+      hash,
+      transactions: transactions.map(({ receipt }) => receipt.transactionHash),
+    };
   }
 
   #logs(filter: { fromBlock: Hex; toBlock: Hex; address?: Hex | Hex[]; topics?: unknown[] }): Log[] {

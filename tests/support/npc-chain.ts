@@ -13,7 +13,12 @@ export interface NpcChainBed {
   quest: Hex;
   /** Another person's address. */
   opponent: Hex;
-  read(name: 'Arena' | 'Quest' | 'Token', address: Hex, functionName: string, args?: unknown[]): Promise<unknown>;
+  read(
+    name: 'Arena' | 'Quest' | 'Token',
+    address: Hex,
+    functionName: string,
+    args?: unknown[],
+  ): Promise<unknown>;
   /** As the owner of the contracts, or with another key. The transaction is in a block afterwards. */
   write(
     name: 'Arena' | 'Quest' | 'Token',

@@ -1,4 +1,4 @@
-import { type NpcChain, ChainSettingsError } from '../ports/npc-chain.ts';
+import { ChainSettingsError, type NpcChain } from '../ports/npc-chain.ts';
 import type { NpcChainEvents } from '../ports/npc-chain-events.ts';
 import type { NpcTask } from './npc-task.ts';
 
@@ -13,7 +13,8 @@ export async function listChainEvents(
   { type }: Pick<NpcTask, 'type'>,
 ): Promise<Record<string, unknown>> {
   const current = await chain();
-  if (!current) throw new ChainSettingsError('There are no chain settings, or this node has no key of the wallet.');
+  if (!current)
+    throw new ChainSettingsError('There are no chain settings, or this node has no key of the wallet.');
   const kind = type === 'duel' ? 'duel-created' : 'quest-completed';
   const events = await chainEvents.list({ source: current.eventSource, kind, limit: MAX_LISTED });
   const shown = events.map(({ values, transactionHash, blockNumber }) => ({

@@ -49,7 +49,8 @@ export class ChainFollower {
       await this.#settleOld(chain);
     } catch (error) {
       const count = this.#throttle.count('failed');
-      if (count !== undefined) this.#deps.log.warn({ err: error, count }, 'chain cannot be followed, retrying');
+      if (count !== undefined)
+        this.#deps.log.warn({ err: error, count }, 'chain cannot be followed, retrying');
     }
   }
 
@@ -66,7 +67,8 @@ export class ChainFollower {
       const events = await chain.events(first, to);
       // Another node has stored them when the cursor is not the one that was read.
       if (!(await chainEvents.store(source, events, { from: cursor, to }))) return;
-      for (const { kind, transactionHash } of events) log.info({ kind, transaction: transactionHash }, 'chain event');
+      for (const { kind, transactionHash } of events)
+        log.info({ kind, transaction: transactionHash }, 'chain event');
       cursor = to;
     }
   }

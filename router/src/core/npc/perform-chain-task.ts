@@ -60,7 +60,9 @@ export async function signForTask(
     } catch (error) {
       if (error instanceof ChainSettingsError) {
         log.error({ err: error, task: taskId }, 'chain settings of the npc are wrong');
-        throw new NpcError(RPC.internal, { reason: 'The chain settings of this NPC are wrong. Nothing was sent.' });
+        throw new NpcError(RPC.internal, {
+          reason: 'The chain settings of this NPC are wrong. Nothing was sent.',
+        });
       }
       if (!(error instanceof ChainUnavailableError)) throw error;
       if (clock.monotonicMs() - startedMs >= GIVE_UP_MS) {
@@ -152,7 +154,9 @@ function noChain(): ChainSettingsError {
 
 function progressOf(depth: number, confirmations: number): number {
   const { included, last } = PERCENT;
-  return included + Math.floor(((last - included) * Math.min(depth, confirmations)) / Math.max(confirmations, 1));
+  return (
+    included + Math.floor(((last - included) * Math.min(depth, confirmations)) / Math.max(confirmations, 1))
+  );
 }
 
 function resultOf(type: string, executed: ExecutedTransaction): Record<string, unknown> {

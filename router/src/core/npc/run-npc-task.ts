@@ -1,8 +1,8 @@
 import type { SendMessageInput } from '../delivery/send-message.ts';
 import type { TaskInput, TaskResult, TaskSteps } from '../ports/durable-tasks.ts';
+import type { NpcChainEvents } from '../ports/npc-chain-events.ts';
 import type { NpcScope } from '../ports/npc-emotions.ts';
 import type { NpcTasks } from '../ports/npc-tasks.ts';
-import type { NpcChainEvents } from '../ports/npc-chain-events.ts';
 import { type AskNpcAgentDeps, askNpcAgent } from './ask-npc-agent.ts';
 import { listChainEvents } from './chain-events.ts';
 import { isChainTask } from './chain-task.ts';
@@ -63,7 +63,8 @@ async function performed(deps: RunNpcTaskDeps, steps: TaskSteps, taskId: string)
   const perform = CAPABILITIES[type];
   let outcome: Outcome;
   if (type === 'transaction') outcome = await transact(deps, steps, step);
-  else if (perform) outcome = await step('perform', async (task) => perform(deps, await scopeOf(deps, task), task));
+  else if (perform)
+    outcome = await step('perform', async (task) => perform(deps, await scopeOf(deps, task), task));
   else outcome = await social(deps, steps, step);
   return 'error' in outcome
     ? { status: 'failed', error: outcome.error }

@@ -25,5 +25,10 @@ export interface NpcChainEvents {
     cursor: { from: bigint | undefined; to: bigint },
   ): Promise<boolean>;
   /** Newest first. */
-  list(filter: { source?: string; kind?: ChainEvent['kind']; before?: string; limit: number }): Promise<StoredChainEvent[]>;
+  list(filter: {
+    source?: string;
+    kind?: ChainEvent['kind'];
+    before?: string;
+    limit: number;
+  }): Promise<StoredChainEvent[]>;
 }

@@ -18,11 +18,16 @@ export function chainErrorOf(error: unknown): Wa2aiError {
     return new NpcError(RPC.contractFailed, { reason: `The contract refused the call: ${reason}.` });
   }
   if (causeOf(error, (cause) => cause instanceof ContractFunctionZeroDataError)) {
-    return new ChainSettingsError('An address of the chain settings has no such contract. Check contracts and tokens.');
+    return new ChainSettingsError(
+      'An address of the chain settings has no such contract. Check contracts and tokens.',
+    );
   }
   const answer = answerOf(error);
   if (/insufficient (?:funds|balance)/i.test(answer ?? '')) return noGas();
-  const why = answer === undefined ? 'The RPC server of the chain answered what wa2ai cannot read.' : `The RPC server of the chain refused a call: ${answer}.`;
+  const why =
+    answer === undefined
+      ? 'The RPC server of the chain answered what wa2ai cannot read.'
+      : `The RPC server of the chain refused a call: ${answer}.`;
   return new ChainUnavailableError(why);
 }
 
@@ -51,7 +56,9 @@ export function answerOf(error: unknown): string | undefined {
 
 function shortened(text: string): string {
   // A contract chooses this text: one line of it, without control characters.
-  const line = cleanText(text).replaceAll(/\p{Cc}+/gu, ' ').trim();
+  const line = cleanText(text)
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .trim();
   return line.slice(0, MAX_REASON_CHARS).replace(/\.+$/, '');
 }
 

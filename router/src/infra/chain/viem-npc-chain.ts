@@ -37,7 +37,8 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 /** Gas that one task may use, unless the settings say otherwise. */
 const DEFAULT_GAS_LIMIT = 1_000_000;
 /** What servers answer about a transaction that they have, or that is executed. */
-const HAS_IT = /already (?:known|exists|imported|in mempool)|known transaction|nonce (?:is )?too low|same hash/i;
+const HAS_IT =
+  /already (?:known|exists|imported|in mempool)|known transaction|nonce (?:is )?too low|same hash/i;
 
 export interface ViemNpcChainOptions {
   settings: NpcChainSettings;
@@ -70,7 +71,14 @@ export class ViemNpcChain implements NpcChain {
   #isVerified = false;
 
   constructor({ settings, key, transport }: ViemNpcChainOptions) {
-    const { rpcUrl, chainId, confirmations, contracts, startBlock, timeoutMs = DEFAULT_TIMEOUT_MS } = settings;
+    const {
+      rpcUrl,
+      chainId,
+      confirmations,
+      contracts,
+      startBlock,
+      timeoutMs = DEFAULT_TIMEOUT_MS,
+    } = settings;
     this.#settings = settings;
     this.#account = privateKeyToAccount(key as Hex);
     this.#client = rpcClient({ url: rpcUrl, timeoutMs, transport });
@@ -104,9 +112,7 @@ export class ViemNpcChain implements NpcChain {
   }
 
   pendingNonce(): Promise<number> {
-    return this.#asked(() =>
-      this.#client.getTransactionCount({ address: this.wallet, blockTag: 'pending' }),
-    );
+    return this.#asked(() => this.#client.getTransactionCount({ address: this.wallet, blockTag: 'pending' }));
   }
 
   async sign({ to, data, gas, fees }: PreparedTransaction, nonce: number): Promise<SignedTransaction> {
@@ -180,7 +186,11 @@ export class ViemNpcChain implements NpcChain {
         strict: true,
       });
       return logs.flatMap((log): ChainEvent[] => {
-        const place = { blockNumber: log.blockNumber, transactionHash: log.transactionHash, logIndex: log.logIndex };
+        const place = {
+          blockNumber: log.blockNumber,
+          transactionHash: log.transactionHash,
+          logIndex: log.logIndex,
+        };
         const address = log.address.toLowerCase();
         if (log.eventName === 'DuelCreated' && address === this.#arena) {
           const { duelId, creator, opponent } = textsOf(log.args);
@@ -212,12 +222,14 @@ export class ViemNpcChain implements NpcChain {
         }
         const allowances: { arena?: string; quest?: string } = {};
         for (const [name, spender] of Object.entries(contracts)) {
-          if (spender) allowances[name as 'arena' | 'quest'] = String(await this.#allowance(address, spender));
+          if (spender)
+            allowances[name as 'arena' | 'quest'] = String(await this.#allowance(address, spender));
         }
         tokens.push({ address, balance: String(await this.#balance(address)), allowances });
       }
       const balance = await this.#client.getBalance({ address: this.wallet });
-      if (balance === 0n) problems.push('The wallet has nothing of the currency of the chain, which pays for gas.');
+      if (balance === 0n)
+        problems.push('The wallet has nothing of the currency of the chain, which pays for gas.');
       const block = String(await this.#client.getBlockNumber());
       const { wallet, chainId } = this;
       return { wallet, chainId, block, balance: String(balance), tokens, problems };
@@ -339,14 +351,20 @@ export class ViemNpcChain implements NpcChain {
    * The specification has no event for a new quest, so the call is repeated on the state before its block. That is the same
    * call only when no earlier transaction of the block went to the contract.
    */
-  async #questId({ blockNumber, transactionIndex }: Receipt, to: Hex, data: Hex): Promise<bigint | undefined> {
+  async #questId(
+    { blockNumber, transactionIndex }: Receipt,
+    to: Hex,
+    data: Hex,
+  ): Promise<bigint | undefined> {
     try {
       const block = (await this.#client.request({
         method: 'eth_getBlockByNumber',
         params: [blockNumber, true],
       })) as { transactions: Array<{ to: Hex | null; transactionIndex: Hex }> } | null;
       const isFirst = block?.transactions.every(
-        (other) => addressOf(other.to ?? undefined) !== to || BigInt(other.transactionIndex) >= BigInt(transactionIndex),
+        (other) =>
+          addressOf(other.to ?? undefined) !== to ||
+          BigInt(other.transactionIndex) >= BigInt(transactionIndex),
       );
       if (!isFirst) return undefined;
       const before = numberToHex(BigInt(blockNumber) - 1n);
@@ -394,6 +412,9 @@ function addressOf(address: string | undefined): Hex | undefined {
 
 /** Arguments of an event as texts: numbers as decimal digits, addresses in lower case. */
 function textsOf<Name extends string>(args: Record<Name, string | bigint>): Record<Name, string> {
-  const texts = Object.entries<string | bigint>(args).map(([name, value]) => [name, String(value).toLowerCase()]);
+  const texts = Object.entries<string | bigint>(args).map(([name, value]) => [
+    name,
+    String(value).toLowerCase(),
+  ]);
   return Object.fromEntries(texts) as Record<Name, string>;
 }

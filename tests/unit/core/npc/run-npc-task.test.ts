@@ -4,10 +4,12 @@ import { AgentProtocolError, AgentUnavailableError } from '../../../../router/sr
 import type { IncomingMessage } from '../../../../router/src/core/models.ts';
 import { type RunNpcTaskDeps, runNpcTask } from '../../../../router/src/core/npc/run-npc-task.ts';
 import { DirectSteps } from '../../../doubles/direct-steps.ts';
+import { MemoryNpcChainEvents } from '../../../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcEmotions } from '../../../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../../../doubles/memory-npc-memories.ts';
 import { MemoryNpcTasks } from '../../../doubles/memory-npc-tasks.ts';
 import { MemoryNpcTrades } from '../../../doubles/memory-npc-trades.ts';
+import { MemoryNpcTransactions } from '../../../doubles/memory-npc-transactions.ts';
 import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
@@ -41,6 +43,9 @@ async function setup(send: Send = async () => ({ success: true, response: 'hello
     emotions: new MemoryNpcEmotions(() => 0),
     memories: new MemoryNpcMemories(() => 0),
     trades: new MemoryNpcTrades(() => 0),
+    chain: async () => undefined,
+    transactions: new MemoryNpcTransactions(() => 0),
+    chainEvents: new MemoryNpcChainEvents(),
     settings: async () => ({ enabled: true, name: 'Guard', routeId: route.id }),
     routes,
     agents: { clientFor: () => client, endpointOf: () => 'http://agent.test' },
