@@ -199,7 +199,7 @@ export class EvmChain {
       case 'eth_maxPriorityFeePerGas':
         return bigIntToHex(1_000_000_000n);
       case 'eth_getBlockByNumber':
-        return this.#blockView(this.#blockAt(params[0]));
+        return this.#blockView(this.#blockAt(params[0]), params[1] === true);
       case 'eth_getBalance':
         return bigIntToHex((await this.#accountAt(params[0] as Hex, params[1])).balance);
       case 'eth_getCode': {
@@ -278,7 +278,7 @@ export class EvmChain {
       if (tx.nonce < (account?.nonce ?? 0n)) continue;
       const result = await runTx(this.#vm, { tx, block, skipBlockGasLimitValidation: true });
       const transactionHash = bytesToHex(tx.hash());
-      const place = {
+      const where = {
         transactionHash,
         transactionIndex: bigIntToHex(BigInt(transactions.length)),
         blockNumber: bigIntToHex(number),
@@ -289,11 +289,11 @@ export class EvmChain {
         topics: topics.map((topic) => bytesToHex(topic)),
         data: bytesToHex(data),
         logIndex: bigIntToHex(BigInt(logIndex++)),
-        ...place,
+        ...where,
         removed: false as const,
       }));
       const receipt = {
-        ...place,
+        ...where,
         from: tx.getSenderAddress().toString(),
         to: tx.to?.toString() ?? null,
         contractAddress: result.createdAddress?.toString() ?? null,
@@ -371,11 +371,13 @@ export class EvmChain {
       .find(({ tx }) => bytesToHex(tx.hash()) === hash);
   }
 
-  #blockView({ block, hash, transactions }: MinedBlock): Record<string, unknown> {
+  #blockView({ block, hash, transactions }: MinedBlock, isFull: boolean): Record<string, unknown> {
     return {
       ...block.toJSON().header,
       hash,
-      transactions: transactions.map(({ receipt }) => receipt.transactionHash),
+      transactions: transactions.map(({ tx, receipt }) =>
+        isFull ? { ...tx.toJSON(), ...place(receipt) } : receipt.transactionHash,
+      ),
     };
   }
 
@@ -389,6 +391,11 @@ export class EvmChain {
         (filter.topics ?? []).every((wanted, at) => wanted === null || [wanted].flat().includes(topics[at])),
       );
   }
+}
+
+/** What a transaction of a block has besides its fields. */
+function place({ transactionHash: hash, transactionIndex, from, to }: Record<string, unknown>) {
+  return { hash, transactionIndex, from, to };
 }
 
 function feeOf(tx: TypedTransaction): bigint {

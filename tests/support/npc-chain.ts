@@ -31,8 +31,11 @@ export interface NpcChainBed {
 
 export const TOKENS = 1_000n;
 
+let chains = 0;
+
 export async function npcChainBed(): Promise<NpcChainBed> {
-  const chain = await EvmChain.start();
+  chains += 1;
+  const chain = await EvmChain.start(31_337 + chains);
   const definition = {
     id: chain.chainId,
     name: 'test',

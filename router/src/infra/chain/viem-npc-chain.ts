@@ -360,13 +360,9 @@ export class ViemNpcChain implements NpcChain {
       const block = (await this.#client.request({
         method: 'eth_getBlockByNumber',
         params: [blockNumber, true],
-      })) as { transactions: Array<{ to: Hex | null; transactionIndex: Hex }> } | null;
-      const isFirst = block?.transactions.every(
-        (other) =>
-          addressOf(other.to ?? undefined) !== to ||
-          BigInt(other.transactionIndex) >= BigInt(transactionIndex),
-      );
-      if (!isFirst) return undefined;
+      })) as { transactions: Array<{ to: Hex | null }> } | null;
+      const earlier = block?.transactions.slice(0, Number(transactionIndex)) ?? [{ to }];
+      if (earlier.some((other) => addressOf(other.to ?? undefined) === to)) return undefined;
       const before = numberToHex(BigInt(blockNumber) - 1n);
       const result = (await this.#client.request({
         method: 'eth_call',
