@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { listChainEvents } from '../../../../router/src/core/npc/chain-events.ts';
+import type { ChainEvent } from '../../../../router/src/core/ports/npc-chain.ts';
 import { MemoryNpcChainEvents } from '../../../doubles/memory-npc-chain-events.ts';
 import { ScriptedNpcChain } from '../../../doubles/scripted-npc-chain.ts';
 
@@ -7,9 +8,9 @@ it('lists duels, or completed quests, of the chain in use', async () => {
   const chain = new ScriptedNpcChain();
   const chainEvents = new MemoryNpcChainEvents();
   const place = { blockNumber: 3n, transactionHash: '0xh' };
-  const events = [
-    { kind: 'duel-created' as const, ...place, logIndex: 0, values: { duelId: '1' } },
-    { kind: 'quest-completed' as const, ...place, logIndex: 1, values: { questId: '2' } },
+  const events: ChainEvent[] = [
+    { kind: 'duel-created', ...place, logIndex: 0, values: { duelId: '1' } },
+    { kind: 'quest-completed', ...place, logIndex: 1, values: { questId: '2' } },
   ];
   await chainEvents.store('test', events, { from: undefined, to: 3n });
   await chainEvents.store('other', events, { from: undefined, to: 3n });
