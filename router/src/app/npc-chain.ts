@@ -1,8 +1,5 @@
 import { ChainFollower } from '../core/npc/chain-follower.ts';
-import type { NpcFaceSettings } from '../core/npc/npc-settings.ts';
 import type { Logger } from '../core/ports/logger.ts';
-import type { NpcChain } from '../core/ports/npc-chain.ts';
-import type { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { NpcParts } from './npc.ts';
@@ -10,29 +7,6 @@ import type { Part } from './part.ts';
 
 /** How often one node reads new blocks. */
 const FOLLOW_EVERY_MS = 5_000;
-
-/** The chain of the settings of the moment. viem is loaded when there are some. */
-export function chainAccess({
-  key,
-  settings,
-  transport,
-}: {
-  key: string | undefined;
-  settings(): Promise<NpcFaceSettings>;
-  transport: AgentTransport;
-}): () => Promise<NpcChain | undefined> {
-  let current: { of: string; chain: NpcChain } | undefined;
-  return async () => {
-    const { chain } = await settings();
-    if (key === undefined || !chain) return undefined;
-    const of = JSON.stringify(chain);
-    if (current?.of !== of) {
-      const { ViemNpcChain } = await import('../infra/chain/viem-npc-chain.ts');
-      current = { of, chain: new ViemNpcChain({ settings: chain, key, transport }) };
-    }
-    return current.chain;
-  };
-}
 
 /** Follows events of the contracts, and transactions that no task follows, on the coordinator. */
 export function followChain(

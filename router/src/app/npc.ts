@@ -11,6 +11,7 @@ import type { NpcMemories } from '../core/ports/npc-memories.ts';
 import type { NpcTasks } from '../core/ports/npc-tasks.ts';
 import type { NpcTrades } from '../core/ports/npc-trades.ts';
 import type { NpcTransactions } from '../core/ports/npc-transactions.ts';
+import { chainAccess } from '../infra/chain/chain-access.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { NpcTaskFeed } from '../infra/faces/npc/npc-task-feed.ts';
 import { CachedFaceSettings } from '../infra/storage/stores/cached-face-settings.ts';
@@ -24,7 +25,6 @@ import { PostgresNpcTrades } from '../infra/storage/stores/postgres-npc-trades.t
 import { PostgresNpcTransactions } from '../infra/storage/stores/postgres-npc-transactions.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
-import { chainAccess } from './npc-chain.ts';
 import type { TurnParts } from './turns.ts';
 
 /** What the NPC face stores, and the streams of its tasks on this node. */

@@ -63,7 +63,7 @@ export interface ExecutedTransaction {
   revertReason?: string;
   gasUsed: bigint;
   blockNumber: bigint;
-  /** Id of the duel, or of the quest when it can be told. */
+  /** Id of the duel, or of the quest if it is known. */
   createdId?: string;
 }
 
