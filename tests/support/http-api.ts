@@ -31,6 +31,7 @@ import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
 import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
 import { newKey } from '../../router/src/infra/faces/access/key-text.ts';
+import { KeyWatch } from '../../router/src/infra/faces/access/key-watch.ts';
 import { npcFace } from '../../router/src/infra/faces/npc/npc-face.ts';
 import { NpcTaskFeed } from '../../router/src/infra/faces/npc/npc-task-feed.ts';
 import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
@@ -247,6 +248,8 @@ export interface HttpApi {
     transactions: MemoryNpcTransactions;
     chainEvents: MemoryNpcChainEvents;
     feed: NpcTaskFeed;
+    /** Nobody calls its `check` when a key changes, as the notification of PostgreSQL does. */
+    keyWatch: KeyWatch;
     /** Moves heartbeats only. */
     feedClock: FakeClock;
     /** Resolves when the task has ended. */
@@ -317,6 +320,7 @@ export async function startHttpApi(
   const npcTasks = new MemoryNpcTasks(() => clock.nowMs);
   const feedClock = new FakeClock();
   const feed = new NpcTaskFeed({ npcTasks, clock: feedClock, log });
+  const keyWatch = new KeyWatch({ keys, clock: feedClock, log });
   npcTasks.onChanged = (taskId) => feed.changed(taskId);
   const faceSettings = new MemoryFaceSettings();
   const npcSettings = async () =>
@@ -430,6 +434,7 @@ export async function startHttpApi(
     aliasesOf,
     limiter,
     feed,
+    keyWatch,
     recorder,
     now: () => clock.nowMs,
     log,
@@ -474,6 +479,7 @@ export async function startHttpApi(
       transactions,
       chainEvents,
       feed,
+      keyWatch,
       feedClock,
       ended: (taskId) => durable.ended(taskId),
       agent,
@@ -487,6 +493,7 @@ export async function startHttpApi(
     database,
     close: async () => {
       feed.stop();
+      keyWatch.stop();
       await server.close();
       await recorder.stop();
     },

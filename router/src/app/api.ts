@@ -13,6 +13,7 @@ import { systemClock } from '../infra/clock/system-clock.ts';
 import { a2aFace } from '../infra/faces/a2a/a2a-face.ts';
 import { Access } from '../infra/faces/access/access.ts';
 import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
+import { KeyWatch } from '../infra/faces/access/key-watch.ts';
 import { type NpcFaceDeps, npcFace } from '../infra/faces/npc/npc-face.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
@@ -46,6 +47,9 @@ export async function openApi(
   const keys = new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock);
   const auditLog = new PostgresAuditLog(postgres);
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: httpLog });
+  const keyWatch = new KeyWatch({ keys, clock: systemClock, log: httpLog });
+  // After the handler of the keys, which clears their copy.
+  bus.on('keys-changed', () => void keyWatch.check());
   const access = new Access({ adminKey: config.apiKey, keys, clock: systemClock, log: httpLog });
   const aliases: AliasesOf = (accountId, channelId) => aliasesOf(postgres, accountId, channelId);
   const explainDeps: ExplainDeps = {
@@ -109,6 +113,7 @@ export async function openApi(
     aliasesOf: aliases,
     limiter,
     feed,
+    keyWatch,
     recorder,
     now: () => systemClock.now(),
     log: log.child({ mod: 'npc' }),
@@ -146,6 +151,7 @@ export async function openApi(
   const stop = async () => {
     stopping.abort();
     feed.stop();
+    keyWatch.stop();
     await server.close();
     await recorder.stop();
   };

@@ -10,7 +10,6 @@ import type { RouteStore } from '../../../../core/ports/route-store.ts';
 import { MASK } from '../../../agents/secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { changedResponse, dataResponse } from '../fields.ts';
-import { refuseOtherRoute } from '../restrictions.ts';
 import { invalid } from '../validate.ts';
 import { chainSettingsBody, chainSettingsView, maskedRpcUrl } from './npc-chain-fields.ts';
 
@@ -90,7 +89,7 @@ const settingsView = z
 /** Settings of the NPC face: `/api/settings/npc`. */
 export function npcSettingsApi(deps: NpcSettingsApiDeps): Endpoint[] {
   const { npcSettings, putNpcSettings, routes, log } = deps;
-  const common = { tag: 'Agents' as const, path: '/api/settings/npc', scopes: ['agents:manage'] as const };
+  const common = { tag: 'Agents' as const, path: '/api/settings/npc', scopes: ['admin'] as const };
   return [
     endpoint({
       ...common,
@@ -107,20 +106,24 @@ export function npcSettingsApi(deps: NpcSettingsApiDeps): Endpoint[] {
       summary: 'Replace the settings of the NPC face on all nodes',
       body: settingsBody,
       responses: { 200: { description: 'The stored settings.', schema: changedResponse(settingsView) } },
-      handle: async ({ body, caller }) => {
+      handle: async ({ body }) => {
         const { routeId } = body;
-        if (routeId !== undefined) {
-          refuseOtherRoute(caller, routeId);
-          if (!(await routes.get(routeId))) {
-            throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
-          }
+        if (routeId !== undefined && !(await routes.get(routeId))) {
+          throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
         }
         const { chain: given, ...others } = body;
         const chain = given && (await checkedChain(deps, given));
         const changed = { ...others, ...(chain && { chain }) };
         await putNpcSettings(changed);
-        log.info({ enabled: body.enabled, hasChain: chain !== undefined }, 'npc settings changed');
-        return { status: 200, json: { success: true, message: 'Settings stored.', data: viewOf(changed) } };
+        log.info(
+          { face: 'npc', enabled: body.enabled, hasChain: chain !== undefined },
+          'settings of a face changed',
+        );
+        return {
+          status: 200,
+          object: 'npc',
+          json: { success: true, message: 'Settings stored.', data: viewOf(changed) },
+        };
       },
     }),
   ];
