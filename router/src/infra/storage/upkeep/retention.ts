@@ -88,8 +88,8 @@ const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
   audit: () => sql`,
     anchored AS (UPDATE audit_chain SET anchor_seq = last.seq, anchor_hash = last.hash
       FROM (SELECT seq, hash FROM gone ORDER BY seq DESC LIMIT 1) AS last WHERE id = 1)`,
-  // Ids of ended tasks at agents, by which people ask for them; tasks for programs with their texts, questions, and what the NPC
-  // face did and felt. The cursor of chain events is one row for each source.
+  // Ids of ended tasks at agents, by which people ask for them; conversations at agents that nobody continued; tasks for programs
+  // with their texts, questions, and what the NPC face did and felt. The cursor of chain events is one row for each source.
   text: (before) => sql`,
     served AS (DELETE FROM served_task WHERE id IN (
       SELECT id FROM served_task WHERE state IN ('completed', 'failed', 'canceled', 'rejected', 'input-required')
@@ -99,6 +99,9 @@ const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
         AND deadline_at < ${before}::timestamptz LIMIT ${BATCH})),
     tasks AS (DELETE FROM remote_task WHERE id IN (
       SELECT id FROM remote_task WHERE state = 'ended' AND ended_at < ${before}::timestamptz ORDER BY id LIMIT ${BATCH})),
+    sessions AS (DELETE FROM agent_session WHERE (account_id, route_id, session_id) IN (
+      SELECT account_id, route_id, session_id FROM agent_session WHERE used_at < ${before}::timestamptz
+      ORDER BY used_at LIMIT ${BATCH})),
     npc_tasks AS (DELETE FROM npc_task WHERE id IN (
       SELECT id FROM npc_task WHERE status IN ('completed', 'failed') AND updated_at < ${before}::timestamptz
       ORDER BY id LIMIT ${BATCH})),
