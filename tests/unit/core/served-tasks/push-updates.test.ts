@@ -14,7 +14,8 @@ async function setup() {
   await servedTasks.open({ id: 't1', contextId: 'c', owner: 'o', message });
   await hooks.put({ taskId: 't1', id: 'h1', url: 'https://example.com', version: '1.0' });
   const got: string[] = [];
-  const receiver: { failure?: Error } = {};
+  /** `failsOn`: only a request for this fails. */
+  const receiver: { failure?: Error | undefined; failsOn?: string } = {};
   const start = (steps = new DirectSteps()) =>
     pushUpdates(
       {
@@ -23,9 +24,10 @@ async function setup() {
         clock,
         random: () => 1,
         log: quietLog,
-        send: async (_hook, _task, { key }) => {
-          if (receiver.failure) throw receiver.failure;
-          got.push(key);
+        send: async (_hook, _task, { key }, part) => {
+          const what = part === 'artifact' ? `${key} artifact` : key;
+          if (receiver.failure && (receiver.failsOn ?? what) === what) throw receiver.failure;
+          got.push(what);
         },
       },
       steps,
@@ -33,7 +35,7 @@ async function setup() {
     );
   const update = (key: string, state: 'working' | 'completed' = 'working') =>
     servedTasks.update('t1', { key, state });
-  return { clock, hooks, got, receiver, start, update };
+  return { clock, servedTasks, hooks, got, receiver, start, update };
 }
 
 describe('pushUpdates', () => {
@@ -76,6 +78,21 @@ describe('pushUpdates', () => {
     await clock.advanceMs(25 * 3_600_000);
     expect(await end).toEqual({ outcome: 'given up' });
     expect(await hooks.get('t1', 'h1')).toBeUndefined();
+  });
+
+  it('sends the result of an update once when the receiver does not take its state at first', async () => {
+    const { start, servedTasks, got, receiver, clock } = await setup();
+    receiver.failure = new AgentUnavailableError('away');
+    receiver.failsOn = 'end';
+    const artifact = { name: 'answer', text: 'Blue' };
+    await servedTasks.update('t1', { key: 'end', state: 'completed', artifact });
+    const end = start();
+    await clock.advanceMs(10_000);
+    expect(got).toEqual(['end artifact']);
+    receiver.failure = undefined;
+    await clock.advanceMs(600_000);
+    expect(await end).toEqual({ outcome: 'completed' });
+    expect(got).toEqual(['end artifact', 'end']);
   });
 
   it('gives up at once when no repeat helps, and ends when the hook is deleted', async () => {

@@ -27,5 +27,8 @@ export const FILE_CONTENT_CONTEXT = 'outbox_file.content';
 /** `served_task_hook.secret`: token and credentials of the receiver. */
 export const TASK_HOOK_CONTEXT = 'served_task_hook.secret';
 
+/** `face_setting.settings` of the key that signs push notifications. */
+export const PUSH_KEY_CONTEXT = 'face_setting.a2a-push-key';
+
 /** `route.config`: settings of an agent, with its headers and keys. */
 export const ROUTE_CONFIG_CONTEXT = 'route.config';
