@@ -3,6 +3,7 @@ import type { App } from './app/app.ts';
 import { ConfigError, loadConfig } from './config/config.ts';
 import { Wa2aiError } from './core/errors.ts';
 import { checkBaileys } from './providers/baileys/connection/check-surface.ts';
+import { useFastAgreement } from './providers/baileys/signal/key-agreement.ts';
 
 /** Exit codes: 0 stopped by a signal, 1 cannot start or continue, 2 a setting is wrong. */
 async function main(): Promise<void> {
@@ -13,6 +14,7 @@ async function main(): Promise<void> {
     process.removeAllListeners('warning');
     const config = loadConfig(process.env);
     checkBaileys();
+    useFastAgreement();
     // Not imported before the check: a missing export of Baileys would be a SyntaxError without a sentence.
     const { createApp } = await import('./app/app.ts');
     const app = await createApp(config);

@@ -18,7 +18,7 @@ import { quietLog } from './quiet-log.ts';
 
 export const ADMIN_KEY = 'the-admin-key-of-these-tests';
 
-/** The API of one node, with its own connections to the database. Its clock stands still, so that no cache ages. */
+/** The API of one node, with its own connections to the database. Its clock does not advance, so that no cache ages. */
 export interface ApiNode {
   connection: NodeConnection;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes

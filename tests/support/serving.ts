@@ -18,7 +18,7 @@ import { quietLog } from './quiet-log.ts';
 
 /** What a test decides about the agent behind a route. */
 export interface ServingOptions {
-  /** Default: a clock that stands still. */
+  /** Default: a clock that does not advance. */
   clock?: Clock;
   agent?(text: string, signal: AbortSignal | undefined, isRepeat: boolean): Promise<AgentResponse>;
 }

@@ -9,7 +9,7 @@ const MAX_ROUTES = 1_000;
 
 /**
  * Reads the candidates of a chat from the table once, and again after a change of any route. A change through this store
- * applies to its next call. PostgreSQL notifies all nodes of every change, whoever makes it (prisma/functions/routes.sql).
+ * applies to its next call. PostgreSQL notifies all nodes of every change by any writer (prisma/functions/routes.sql).
  * Everything but `candidates` reads the table.
  */
 export class CachedRouteStore implements RouteStore {

@@ -54,7 +54,7 @@ export const accountView = z
     ],
   });
 
-/** An account for a caller who may only read it: whoever has the code can link the account to another phone. */
+/** An account for a caller who may only read it: anybody who has the code can link the account to another phone. */
 export function withoutCodes(status: AccountStatus): AccountStatus {
   const { qr: _qr, pairingCode: _code, ...rest } = status;
   return rest;

@@ -53,7 +53,17 @@ const offerBody = z
     direction: z.enum(['sell', 'buy']).optional().describe('Default: `sell`, by the NPC.'),
     expiresIn: z.int().min(1).max(2_592_000).optional().describe('Seconds. Default: a day.'),
   })
-  .meta({ id: 'TradeOfferToMake' });
+  .meta({
+    id: 'TradeOfferToMake',
+    examples: [
+      {
+        peer: 'key:01900000-0000-7000-8000-000000000001',
+        item: 'sword',
+        quantity: 2,
+        price: '1000000000000000000',
+      },
+    ],
+  });
 
 /** The operator's side of the NPC's trades: `/api/npc/trades`. */
 export function npcTradesApi(deps: NpcTradesApiDeps): Endpoint[] {
