@@ -12,6 +12,7 @@ import { Egress } from '../infra/agents/transport/egress.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { sendPush } from '../infra/faces/a2a/push/push-sender.ts';
 import { type SigningKey, signingKey } from '../infra/faces/a2a/push/signing-key.ts';
+import { pushKeyCipher } from '../infra/storage/encryption/secret-columns.ts';
 import { PostgresServedTasks } from '../infra/storage/stores/postgres-served-tasks.ts';
 import { PostgresTaskHooks } from '../infra/storage/stores/postgres-task-hooks.ts';
 import type { ClusterParts } from './cluster.ts';
@@ -57,7 +58,7 @@ export function createA2a(
   };
   let loadingKey: Promise<SigningKey> | undefined;
   const pushKey = () => {
-    loadingKey ??= signingKey(faceSettings, postgres.secrets).catch((error: unknown) => {
+    loadingKey ??= signingKey(faceSettings, pushKeyCipher(postgres.secrets)).catch((error: unknown) => {
       loadingKey = undefined;
       throw error;
     });

@@ -5,6 +5,7 @@ import { signingKey } from '../../../router/src/infra/faces/a2a/push/signing-key
 import { parseDataKeys } from '../../../router/src/infra/storage/encryption/data-keys.ts';
 import { reEncrypt } from '../../../router/src/infra/storage/encryption/re-encrypt.ts';
 import { SecretCipher } from '../../../router/src/infra/storage/encryption/secret-cipher.ts';
+import { pushKeyCipher } from '../../../router/src/infra/storage/encryption/secret-columns.ts';
 import { PostgresFaceSettings } from '../../../router/src/infra/storage/stores/postgres-face-settings.ts';
 import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -60,9 +61,9 @@ describe('reEncrypt', () => {
   it('encrypts the key that signs push notifications, and no other setting of a face', async () => {
     const settings = new PostgresFaceSettings(database.open());
     await settings.put('npc', { pem: 'not a secret' });
-    const made = await signingKey(settings, cipherOf(former));
+    const made = await signingKey(settings, pushKeyCipher(cipherOf(former)));
     expect(await reEncrypt(client, both)).toEqual({ encrypted: 1, left: 0 });
-    expect((await signingKey(settings, cipherOf(current))).keySet()).toEqual(made.keySet());
+    expect((await signingKey(settings, pushKeyCipher(cipherOf(current)))).keySet()).toEqual(made.keySet());
     expect(await settings.get('npc')).toEqual({ pem: 'not a secret' });
   });
 

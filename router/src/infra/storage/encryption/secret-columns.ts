@@ -1,3 +1,5 @@
+import type { SecretCipher } from './secret-cipher.ts';
+
 /**
  * The columns whose values are encrypted, and the context of each value (secret-cipher.ts). A context contains only what
  * never changes: the columns of the primary key, or only the name.
@@ -32,3 +34,11 @@ export const PUSH_KEY_CONTEXT = 'face_setting.a2a-push-key';
 
 /** `route.config`: settings of an agent, with its headers and keys. */
 export const ROUTE_CONFIG_CONTEXT = 'route.config';
+
+/** Encrypts the key that signs push notifications. */
+export function pushKeyCipher(secrets: Pick<SecretCipher, 'sealText' | 'openText'>) {
+  return {
+    seal: (plaintext: string) => secrets.sealText(plaintext, PUSH_KEY_CONTEXT),
+    open: (stored: string) => secrets.openText(stored, PUSH_KEY_CONTEXT),
+  };
+}

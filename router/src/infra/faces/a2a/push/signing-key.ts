@@ -8,7 +8,6 @@ import {
 } from 'node:crypto';
 import { z } from 'zod';
 import type { FaceSettings } from '../../../../core/ports/face-settings.ts';
-import { PUSH_KEY_CONTEXT } from '../../../storage/encryption/secret-columns.ts';
 
 /** Where the key is stored, among the settings of faces. */
 const STORED_AS = 'a2a-push-key';
@@ -16,8 +15,8 @@ const storedKey = z.object({ pem: z.string() });
 
 /** Encrypts what is stored. */
 export interface TextCipher {
-  sealText(plaintext: string, context: string): string;
-  openText(stored: string, context: string): string;
+  seal(plaintext: string): string;
+  open(stored: string): string;
 }
 
 /** By which receivers of push notifications know that they are from this wa2ai (ES256, RFC 7518). */
@@ -32,14 +31,14 @@ export interface SigningKey {
 export async function signingKey(settings: FaceSettings, cipher: TextCipher): Promise<SigningKey> {
   const stored = storedKey.safeParse(await settings.get(STORED_AS));
   const { pem } = stored.success ? stored.data : await storeNewKey(settings, cipher);
-  return keyOf(cipher.openText(pem, PUSH_KEY_CONTEXT));
+  return keyOf(cipher.open(pem));
 }
 
 /** @returns what is stored: another node may have been first */
 async function storeNewKey(settings: FaceSettings, cipher: TextCipher): Promise<z.output<typeof storedKey>> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
-  return storedKey.parse(await settings.putFirst(STORED_AS, { pem: cipher.sealText(pem, PUSH_KEY_CONTEXT) }));
+  return storedKey.parse(await settings.putFirst(STORED_AS, { pem: cipher.seal(pem) }));
 }
 
 function keyOf(pem: string): SigningKey {
