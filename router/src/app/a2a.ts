@@ -1,7 +1,8 @@
 import type { Config } from '../config/config.ts';
+import { contains } from '../core/access/scopes.ts';
 import type { TaskFunctions } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
-import type { ServedTasks } from '../core/ports/served-tasks.ts';
+import { ADMIN_OWNER, type ServedTasks } from '../core/ports/served-tasks.ts';
 import type { TaskHooks } from '../core/ports/task-hooks.ts';
 import { type PushUpdatesDeps, pushUpdates } from '../core/served-tasks/push-updates.ts';
 import { serveTask } from '../core/served-tasks/serve-task.ts';
@@ -12,6 +13,7 @@ import { Egress } from '../infra/agents/transport/egress.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { sendPush } from '../infra/faces/a2a/push/push-sender.ts';
 import { type SigningKey, signingKey } from '../infra/faces/a2a/push/signing-key.ts';
+import { isAccepted } from '../infra/faces/access/key-watch.ts';
 import { pushKeyCipher } from '../infra/storage/encryption/secret-columns.ts';
 import { PostgresServedTasks } from '../infra/storage/stores/postgres-served-tasks.ts';
 import { PostgresTaskHooks } from '../infra/storage/stores/postgres-task-hooks.ts';
@@ -53,6 +55,7 @@ export function createA2a(
     routes,
     agents,
     policy: parts.failureDefaults,
+    circuits: parts.circuits,
     clock,
     log: taskLog,
   };
@@ -70,6 +73,11 @@ export function createA2a(
     hooks: taskHooks,
     feed: taskFeed,
     send: (...update) => sendPush({ transport: pushTransport, key: pushKey, clock }, ...update),
+    mayReceive: async (owner) => {
+      if (owner === ADMIN_OWNER) return true;
+      const key = await parts.keys.find(owner);
+      return key !== undefined && isAccepted(key, clock.now()) && contains(key.scopes, 'a2a');
+    },
     clock,
     random: Math.random,
     log: taskLog,

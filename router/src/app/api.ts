@@ -12,14 +12,13 @@ import { systemClock } from '../infra/clock/system-clock.ts';
 import { a2aFace } from '../infra/faces/a2a/a2a-face.ts';
 import { Access } from '../infra/faces/access/access.ts';
 import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
+import { KeyWatch } from '../infra/faces/access/key-watch.ts';
 import { type NpcFaceDeps, npcFace } from '../infra/faces/npc/npc-face.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
-import { CachedApiKeyStore } from '../infra/storage/stores/cached-api-key-store.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
-import { PostgresApiKeyStore } from '../infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
@@ -38,11 +37,10 @@ export async function openApi(
   parts: DatabaseParts & ClusterParts & TurnParts & DeliveryParts & NpcParts & A2aParts & TaskParts,
   log: Logger,
 ): Promise<Part<{ url: string }>> {
-  const { postgres, nodeId, storage, bus, accounts, replay, tasks } = parts;
+  const { postgres, nodeId, storage, bus, keys, accounts, replay, tasks } = parts;
   const { routes, matcher, agents, transport, messageLog, metrics, replyTokens, mintId } = parts;
   const { feed, npcSettings, faceSettings } = parts;
   const httpLog = log.child({ mod: 'http' });
-  const keys = new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock);
   const auditLog = new PostgresAuditLog(postgres);
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: httpLog });
   const access = new Access({ adminKey: config.apiKey, keys, clock: systemClock, log: httpLog });
@@ -119,6 +117,7 @@ export async function openApi(
       config,
       servedTasks: parts.servedTasks,
       feed: parts.taskFeed,
+      keyWatch: new KeyWatch({ keys, bus, clock: systemClock, log: httpLog }),
       starter: parts.taskStarter,
       hooks: parts.taskHooks,
       hookStarter: parts.hookStarter,

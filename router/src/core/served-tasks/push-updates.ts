@@ -28,6 +28,8 @@ export interface PushUpdatesDeps {
     part: UpdatePart,
     signal: AbortSignal,
   ): Promise<void>;
+  /** Whether the owner of a task may still see it: false when its key was revoked. @throws {StorageUnavailableError} */
+  mayReceive(owner: string): Promise<boolean>;
   clock: Clock;
   /** Uniform in [0, 1). */
   random(): number;
@@ -73,6 +75,10 @@ async function pushUntilEnd(
       const task = await watch.next(hook.sent, stopping);
       const update = task?.updates[hook.sent];
       if (!task || !update) return 'gone';
+      if (!(await deps.mayReceive(task.owner))) {
+        await hooks.delete(taskId, hookId);
+        return 'revoked';
+      }
       for (const part of partsOf(update).slice(partsSent)) {
         await deps.send(hook, task, update, part, stopping);
         partsSent += 1;

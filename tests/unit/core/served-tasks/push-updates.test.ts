@@ -15,6 +15,7 @@ async function setup() {
   await hooks.put({ taskId: 't1', id: 'h1', url: 'https://example.com', version: '1.0' });
   const got: string[] = [];
   /** `failsOn`: only a request for this fails. */
+  const revoked = new Set<string>();
   const receiver: { failure?: Error | undefined; failsOn?: string } = {};
   const start = (steps = new DirectSteps()) =>
     pushUpdates(
@@ -23,6 +24,7 @@ async function setup() {
         feed,
         clock,
         random: () => 1,
+        mayReceive: async (owner) => !revoked.has(owner),
         log: quietLog,
         send: async (_hook, _task, { key }, part) => {
           const what = part === 'artifact' ? `${key} artifact` : key;
@@ -35,7 +37,7 @@ async function setup() {
     );
   const update = (key: string, state: 'working' | 'completed' = 'working') =>
     servedTasks.update('t1', { key, state });
-  return { clock, servedTasks, hooks, got, receiver, start, update };
+  return { clock, servedTasks, hooks, got, receiver, revoked, start, update };
 }
 
 describe('pushUpdates', () => {
@@ -93,6 +95,18 @@ describe('pushUpdates', () => {
     await clock.advanceMs(600_000);
     expect(await end).toEqual({ outcome: 'completed' });
     expect(got).toEqual(['end artifact', 'end']);
+  });
+
+  it('sends nothing more to a program whose key was revoked', async () => {
+    const { start, update, got, revoked, hooks } = await setup();
+    await update('a');
+    const end = start();
+    await settle();
+    revoked.add('o');
+    await update('b');
+    expect(await end).toEqual({ outcome: 'revoked' });
+    expect(got).toEqual(['a']);
+    expect(await hooks.get('t1', 'h1')).toBeUndefined();
   });
 
   it('gives up at once when no repeat helps, and ends when the hook is deleted', async () => {
