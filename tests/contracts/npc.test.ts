@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import sql from 'sql-template-tag';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { TradeTerms } from '../../router/src/core/npc/trades.ts';
 import type { FaceSettings } from '../../router/src/core/ports/face-settings.ts';
 import type { NpcEmotions, NpcScope } from '../../router/src/core/ports/npc-emotions.ts';
@@ -55,6 +56,35 @@ const ADAPTERS: Array<{ name: string; open(): Promise<NpcStores> }> = [
     },
   },
 ];
+
+it('the ledger of trades in PostgreSQL refuses every change of a row', async () => {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const postgres = database.open();
+  const trades = new PostgresNpcTrades(postgres);
+  const terms: TradeTerms = {
+    maker: 'peer',
+    direction: 'sell',
+    item: 'sword',
+    quantity: 1,
+    price: '5',
+    total: '5',
+    expiresAtMs: Date.UTC(2030, 0, 1),
+  };
+  const { offerId } = await trades.offer({ npc: 'Guard', peer: 'admin' }, terms, 'key');
+  const ended = await trades.end(offerId, { kind: 'accepted', by: 'npc', key: 'a' });
+  for (const statement of [
+    sql`UPDATE npc_trade_offer SET price = 1`,
+    sql`DELETE FROM npc_trade_offer`,
+    sql`TRUNCATE npc_trade_offer CASCADE`,
+    sql`UPDATE npc_trade_end SET kind = 'declined'`,
+    sql`DELETE FROM npc_trade_end`,
+    sql`TRUNCATE npc_trade_end`,
+  ]) {
+    await expect(postgres.execute(statement)).rejects.toThrow(/never changed or deleted/);
+  }
+  expect(await trades.find(offerId)).toEqual(ended);
+});
 
 const anId = () => `task_${randomBytes(6).toString('hex')}`;
 

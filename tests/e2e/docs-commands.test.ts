@@ -65,6 +65,8 @@ const NOT_HERE: Record<string, string> = {
   'adk api_server --port 8000': "it is Google's program",
   'npm run -s wa2ai -- agent inspect http://localhost:3000':
     'tests/contracts/agent-kinds.test.ts inspects an agent of the NPC Engine',
+  'npm run -s wa2ai -- agent inspect http://localhost:41241':
+    'tests/contracts/agent-kinds.test.ts inspects an A2A agent',
 };
 
 /** The first command of a block, without a comment. */

@@ -29,6 +29,7 @@ import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
 import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
 import { newKey } from '../../router/src/infra/faces/access/key-text.ts';
+import { KeyWatch } from '../../router/src/infra/faces/access/key-watch.ts';
 import { npcFace } from '../../router/src/infra/faces/npc/npc-face.ts';
 import { NpcTaskFeed } from '../../router/src/infra/faces/npc/npc-task-feed.ts';
 import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
@@ -239,6 +240,8 @@ export interface HttpApi {
     tasks: MemoryNpcTasks;
     trades: MemoryNpcTrades;
     feed: NpcTaskFeed;
+    /** Nobody calls its `check` when a key changes, as the notification of PostgreSQL does. */
+    keyWatch: KeyWatch;
     /** Moves heartbeats only. */
     feedClock: FakeClock;
     /** Resolves when the task has ended. */
@@ -308,6 +311,7 @@ export async function startHttpApi(
   const npcTasks = new MemoryNpcTasks(() => clock.nowMs);
   const feedClock = new FakeClock();
   const feed = new NpcTaskFeed({ npcTasks, clock: feedClock, log });
+  const keyWatch = new KeyWatch({ keys, clock: feedClock, log });
   npcTasks.onChanged = (taskId) => feed.changed(taskId);
   const faceSettings = new MemoryFaceSettings();
   const npcSettings = async () =>
@@ -409,6 +413,7 @@ export async function startHttpApi(
     aliasesOf,
     limiter,
     feed,
+    keyWatch,
     recorder,
     now: () => clock.nowMs,
     log,
@@ -446,7 +451,15 @@ export async function startHttpApi(
     recorder,
     aliases,
     waits,
-    npc: { tasks: npcTasks, trades, feed, feedClock, ended: (taskId) => durable.ended(taskId), agent },
+    npc: {
+      tasks: npcTasks,
+      trades,
+      feed,
+      keyWatch,
+      feedClock,
+      ended: (taskId) => durable.ended(taskId),
+      agent,
+    },
     addKey: async (given) => {
       const { id, text, secretHash } = newKey();
       const limits = { perMinute: 100_000, perSecond: 100_000 };
@@ -456,6 +469,7 @@ export async function startHttpApi(
     database,
     close: async () => {
       feed.stop();
+      keyWatch.stop();
       await server.close();
       await recorder.stop();
     },

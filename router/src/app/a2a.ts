@@ -13,7 +13,6 @@ import { Egress } from '../infra/agents/transport/egress.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { sendPush } from '../infra/faces/a2a/push/push-sender.ts';
 import { type SigningKey, signingKey } from '../infra/faces/a2a/push/signing-key.ts';
-import { isAccepted } from '../infra/faces/access/key-watch.ts';
 import { pushKeyCipher } from '../infra/storage/encryption/secret-columns.ts';
 import { PostgresServedTasks } from '../infra/storage/stores/postgres-served-tasks.ts';
 import { PostgresTaskHooks } from '../infra/storage/stores/postgres-task-hooks.ts';
@@ -76,7 +75,8 @@ export function createA2a(
     mayReceive: async (owner) => {
       if (owner === ADMIN_OWNER) return true;
       const key = await parts.keys.find(owner);
-      return key !== undefined && isAccepted(key, clock.now()) && contains(key.scopes, 'a2a');
+      const hasExpired = key?.expiresAt !== undefined && key.expiresAt.getTime() <= clock.now();
+      return key !== undefined && !hasExpired && contains(key.scopes, 'a2a');
     },
     clock,
     random: Math.random,

@@ -43,6 +43,9 @@ export async function openApi(
   const httpLog = log.child({ mod: 'http' });
   const auditLog = new PostgresAuditLog(postgres);
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: httpLog });
+  const keyWatch = new KeyWatch({ keys, clock: systemClock, log: httpLog });
+  // After the handler of the keys, which clears their copy.
+  bus.on('keys-changed', () => void keyWatch.check());
   const access = new Access({ adminKey: config.apiKey, keys, clock: systemClock, log: httpLog });
   const aliases: AliasesOf = (accountId, channelId) => aliasesOf(postgres, accountId, channelId);
   const explainDeps: ExplainDeps = {
@@ -100,6 +103,7 @@ export async function openApi(
     aliasesOf: aliases,
     limiter,
     feed,
+    keyWatch,
     recorder,
     now: () => systemClock.now(),
     log: log.child({ mod: 'npc' }),
@@ -117,7 +121,7 @@ export async function openApi(
       config,
       servedTasks: parts.servedTasks,
       feed: parts.taskFeed,
-      keyWatch: new KeyWatch({ keys, bus, clock: systemClock, log: httpLog }),
+      keyWatch,
       starter: parts.taskStarter,
       hooks: parts.taskHooks,
       hookStarter: parts.hookStarter,
@@ -138,6 +142,7 @@ export async function openApi(
   const stop = async () => {
     stopping.abort();
     feed.stop();
+    keyWatch.stop();
     await server.close();
     await recorder.stop();
   };

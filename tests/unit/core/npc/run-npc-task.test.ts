@@ -21,7 +21,8 @@ async function setup(send: Send = async () => ({ success: true, response: 'hello
     agentEndpoint: 'http://agent.test',
     environment: 'lab',
     priority: 0,
-    enabled: true,
+    // It answers no chats, and the NPC all the same.
+    enabled: false,
     config: {},
   });
   const asked: IncomingMessage[] = [];

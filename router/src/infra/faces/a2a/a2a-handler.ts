@@ -383,8 +383,14 @@ export class A2aHandler implements A2ARequestHandler {
   /** The task when it has ended or waits for input; or as it is after five minutes. */
   async #settled(task: ServedTask, caller: A2aCaller): Promise<ServedTask> {
     const waited = new AbortController();
-    const call = this.#deps.keyWatch.watch(caller.caller);
-    const signal = AbortSignal.any([caller.disconnected(), call.refused, this.#deps.stopping, waited.signal]);
+    const refused = new AbortController();
+    const unwatch = this.#deps.keyWatch.watch(caller.caller, () => refused.abort());
+    const signal = AbortSignal.any([
+      caller.disconnected(),
+      refused.signal,
+      this.#deps.stopping,
+      waited.signal,
+    ]);
     const ended = new AbortController();
     this.#deps.clock.sleep(MAX_BLOCKING_MS, ended.signal).then(
       () => waited.abort(),
@@ -400,15 +406,16 @@ export class A2aHandler implements A2ARequestHandler {
       throw error;
     } finally {
       ended.abort();
-      call.close();
+      unwatch();
       watch.close();
     }
   }
 
   /** The task as it is, then its updates until it has ended or waits for input, or the key of the caller is refused. */
   async *#events(task: ServedTask, caller: A2aCaller): AsyncGenerator<StreamEvent, void, undefined> {
-    const call = this.#deps.keyWatch.watch(caller.caller);
-    const signal = AbortSignal.any([caller.disconnected(), call.refused, this.#deps.stopping]);
+    const refused = new AbortController();
+    const unwatch = this.#deps.keyWatch.watch(caller.caller, () => refused.abort());
+    const signal = AbortSignal.any([caller.disconnected(), refused.signal, this.#deps.stopping]);
     const watch = this.#deps.feed.watch(task.id);
     const stopKeepAlive = caller.keepAlive();
     try {
@@ -431,7 +438,7 @@ export class A2aHandler implements A2ARequestHandler {
       if (!signal.aborted) throw this.#shown(error);
     } finally {
       stopKeepAlive();
-      call.close();
+      unwatch();
       watch.close();
     }
   }

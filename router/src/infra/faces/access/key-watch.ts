@@ -1,87 +1,78 @@
 import type { Caller } from '../../../core/access/caller.ts';
-import type { NodeBus } from '../../../core/cluster/node-bus.ts';
 import type { KeyLookup } from '../../../core/ports/api-key-store.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 
-/** Finds expired keys, and revoked ones whose notification was lost. */
-const CHECK_EVERY_MS = 5_000;
+/** Between two checks: a notification may be lost, and a key may expire. */
+export const CHECK_EVERY_MS = 5_000;
 
 export interface KeyWatchDeps {
   keys: KeyLookup;
-  bus: Pick<NodeBus, 'on'>;
   clock: Clock;
   log: Logger;
 }
 
-/** A call that lasts; close it at its end. */
-export interface WatchedCall {
-  /** Aborts when the key of the caller is revoked on any node, or expires. */
-  refused: AbortSignal;
-  close(): void;
-}
-
-/** Ends calls that last, such as streams, when the key of their caller is no longer accepted. */
+/**
+ * Ends what runs for a key of the API, such as a stream, when the key is revoked or expires. While the keys cannot be read,
+ * everything continues.
+ */
 export class KeyWatch {
   readonly #deps: KeyWatchDeps;
-  readonly #calls = new Map<string, Set<AbortController>>();
-  #checking: AbortController | undefined;
+  /** What ends, by the id of the key. */
+  readonly #ends = new Map<string, Set<() => void>>();
+  readonly #stopping = new AbortController();
+  #isChecking = false;
 
-  /** @param deps `keys` must have subscribed to changes of keys before, so that a check reads the new ones */
   constructor(deps: KeyWatchDeps) {
     this.#deps = deps;
-    deps.bus.on('keys-changed', () => void this.#check());
   }
 
-  watch(caller: Caller): WatchedCall {
-    const refused = new AbortController();
-    if (caller.kind !== 'key') return { refused: refused.signal, close: () => undefined };
+  /**
+   * Calls `onEnd` once when the key of the caller is no longer accepted; never for a caller without a key of the API.
+   * @returns ends the watch
+   */
+  watch(caller: Caller, onEnd: () => void): () => void {
+    if (caller.kind !== 'key') return () => undefined;
     const { id } = caller.key;
-    const calls = this.#calls.get(id) ?? new Set();
-    this.#calls.set(id, calls.add(refused));
-    this.#startChecking();
-    return {
-      refused: refused.signal,
-      close: () => {
-        calls.delete(refused);
-        if (calls.size === 0 && this.#calls.get(id) === calls) this.#calls.delete(id);
-        if (this.#calls.size === 0) this.#checking?.abort();
-      },
+    const ends = this.#ends.get(id) ?? new Set();
+    this.#ends.set(id, ends.add(onEnd));
+    if (!this.#isChecking) void this.#keepChecking();
+    return () => {
+      ends.delete(onEnd);
+      if (ends.size === 0 && this.#ends.get(id) === ends) this.#ends.delete(id);
     };
   }
 
-  #startChecking(): void {
-    if (this.#checking && !this.#checking.signal.aborted) return;
-    this.#checking = new AbortController();
-    void this.#keepChecking(this.#checking.signal);
-  }
-
-  async #keepChecking(stopped: AbortSignal): Promise<void> {
-    for (;;) {
-      try {
-        await this.#deps.clock.sleep(CHECK_EVERY_MS, stopped);
-      } catch {
-        return;
-      }
-      await this.#check();
-    }
-  }
-
-  /** Never rejects: keys that cannot be read now are checked again. */
-  async #check(): Promise<void> {
+  /** Checks the watched keys: for the owner to call when a key has changed. Never rejects. */
+  async check(): Promise<void> {
     const { keys, clock, log } = this.#deps;
     try {
-      for (const [id, calls] of [...this.#calls]) {
-        if (isAccepted(await keys.find(id), clock.now())) continue;
-        for (const refused of calls) refused.abort();
+      for (const [id, ends] of [...this.#ends]) {
+        const key = await keys.find(id);
+        if (key && (!key.expiresAt || key.expiresAt.getTime() > clock.now())) continue;
+        this.#ends.delete(id);
+        for (const end of ends) end();
       }
     } catch (error) {
-      log.debug({ err: error }, 'cannot check the keys of open calls, retrying');
+      log.debug({ err: error }, 'keys of streams not checked');
     }
   }
-}
 
-/** Whether a key still counts. */
-export function isAccepted(key: { expiresAt?: Date } | undefined, nowMs: number): boolean {
-  return key !== undefined && (key.expiresAt === undefined || key.expiresAt.getTime() > nowMs);
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async #keepChecking(): Promise<void> {
+    this.#isChecking = true;
+    while (this.#ends.size > 0) {
+      try {
+        await this.#deps.clock.sleep(CHECK_EVERY_MS, this.#stopping.signal);
+      } catch {
+        // The process stops.
+        return;
+      }
+      await this.check();
+    }
+    this.#isChecking = false;
+  }
 }

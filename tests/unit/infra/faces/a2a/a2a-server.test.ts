@@ -64,6 +64,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
   const faceSettings = new MemoryFaceSettings();
   const stopping = new AbortController();
   const access = new Access({ adminKey, keys, clock: systemClock, log: quietLog });
+  const keyWatch = new KeyWatch({ keys, clock: systemClock, log: quietLog });
   const server = await createHttpServer({
     config: { host: '127.0.0.1', port: 0, apiKey: adminKey },
     access,
@@ -76,7 +77,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
       config: { host },
       servedTasks: all.servedTasks,
       feed: all.feed,
-      keyWatch: new KeyWatch({ keys, bus: all.bus, clock: systemClock, log: quietLog }),
+      keyWatch,
       starter: new TaskStarter({ servedTasks: all.servedTasks, tasks, log: quietLog }),
       hooks,
       hookStarter: new HookStarter({ hooks, tasks, log: quietLog }),
@@ -96,6 +97,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
   });
   onTestFinished(async () => {
     stopping.abort();
+    keyWatch.stop();
     await server.close();
   });
   const keyWith = async (given: {
@@ -120,7 +122,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
       name,
       config: { shared: true },
     });
-  return { ...all, url: server.url, keys, keyWith, share, events, faceSettings, stopping, pushed };
+  return { ...all, url: server.url, keys, keyWatch, keyWith, share, events, faceSettings, stopping, pushed };
 }
 
 const ALL: Array<[A2aVersion, A2aBinding]> = [
@@ -404,7 +406,7 @@ describe('streams of the A2A face', () => {
   }, 120_000);
 
   it('end when the key of the reader is revoked, and go on for others', async () => {
-    const { url, servedTasks, keys, bus, keyWith } = await setup();
+    const { url, servedTasks, keys, keyWatch, keyWith } = await setup();
     const key = await keyWith({ scopes: ['a2a'] });
     const keyId = key.split('_')[1] ?? '';
     const message = { messageId: 'm', text: 'x' };
@@ -412,7 +414,7 @@ describe('streams of the A2A face', () => {
     await servedTasks.open({ id: 'other', contextId: 'c', owner: 'admin', message });
     const [own, other] = [await openStream(url, 'own', key), await openStream(url, 'other')];
     await keys.delete(keyId);
-    bus.broadcast({ kind: 'keys-changed' });
+    await keyWatch.check();
     const ownText = await textOf(own);
     await servedTasks.update('own', { key: 'end', state: 'completed', text: 'a secret' });
     await servedTasks.update('other', { key: 'end', state: 'completed', text: 'done' });

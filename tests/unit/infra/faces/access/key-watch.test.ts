@@ -1,63 +1,82 @@
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../../../../router/src/core/access/caller.ts';
-import { NodeBus } from '../../../../../router/src/core/cluster/node-bus.ts';
-import { KeyWatch } from '../../../../../router/src/infra/faces/access/key-watch.ts';
-import { MemoryApiKeyStore } from '../../../../doubles/memory-api-key-store.ts';
-import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
+import type { StoredApiKey } from '../../../../../router/src/core/ports/api-key-store.ts';
+import { CHECK_EVERY_MS, KeyWatch } from '../../../../../router/src/infra/faces/access/key-watch.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
 
-async function setup() {
+const aKey = (id: string): StoredApiKey => ({
+  id,
+  name: 'test',
+  secretHash: new Uint8Array(),
+  scopes: ['tasks'],
+  limits: { perMinute: 100, perSecond: 10 },
+  createdAt: new Date(0),
+});
+const callerOf = (key: StoredApiKey): Caller => ({ kind: 'key', key });
+
+function setup() {
   const clock = new FakeClock();
-  const keys = new MemoryApiKeyStore(() => clock.now());
-  const bus = new NodeBus('n1', () => ({ publish: () => undefined }));
-  const watch = new KeyWatch({ keys, bus, clock, log: quietLog });
-  const callerOf = async (id: string, expiresAt?: Date): Promise<Caller> => {
-    const limits = { perMinute: 1, perSecond: 1 };
-    const given = { id, name: id, scopes: ['a2a' as const], limits, secretHash: new Uint8Array() };
-    return { kind: 'key', key: await keys.create({ ...given, ...(expiresAt && { expiresAt }) }) };
+  const [one, two] = [aKey('1'), aKey('2')];
+  const stored = new Map([one, two].map((key) => [key.id, key]));
+  const lookup = { failure: undefined as Error | undefined, reads: 0 };
+  const find = async (id: string) => {
+    lookup.reads += 1;
+    if (lookup.failure) throw lookup.failure;
+    return stored.get(id);
   };
-  return { clock, keys, bus, watch, callerOf };
+  const watch = new KeyWatch({ keys: { find }, clock, log: quietLog });
+  const ended: string[] = [];
+  return { clock, watch, stored, lookup, ended, one, two };
 }
 
 describe('KeyWatch', () => {
-  it('ends the calls of a key that is revoked, and no others', async () => {
-    const { keys, bus, watch, callerOf } = await setup();
-    const [first, second] = [await callerOf('a'), await callerOf('b')];
-    const [one, two, other] = [watch.watch(first), watch.watch(first), watch.watch(second)];
-    const admin = watch.watch({ kind: 'admin-key' });
-    await keys.delete('a');
-    bus.broadcast({ kind: 'keys-changed' });
-    await settle();
-    expect([one, two, other, admin].map(({ refused }) => refused.aborted)).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ]);
+  it('ends what runs for a revoked key, once, and nothing else', async () => {
+    const { watch, stored, ended, one, two } = setup();
+    watch.watch(callerOf(one), () => ended.push('1a'));
+    watch.watch(callerOf(one), () => ended.push('1b'));
+    watch.watch(callerOf(two), () => ended.push('2'));
+    watch.watch({ kind: 'admin-key' }, () => ended.push('admin'));
+    await watch.check();
+    expect(ended).toEqual([]);
+    stored.delete('1');
+    await watch.check();
+    await watch.check();
+    expect(ended).toEqual(['1a', '1b']);
+    watch.stop();
   });
 
-  it('finds a key that has expired, and one whose notification was lost', async () => {
-    const { clock, keys, watch, callerOf } = await setup();
-    const expiring = watch.watch(await callerOf('a', new Date(clock.now() + 60_000)));
-    const revoked = watch.watch(await callerOf('b'));
-    await keys.delete('b');
-    await clock.advanceMs(5_000);
-    expect([expiring.refused.aborted, revoked.refused.aborted]).toEqual([false, true]);
-    await clock.advanceMs(60_000);
-    expect(expiring.refused.aborted).toBe(true);
+  it('finds a key that expired, and one whose notification was lost, with its next check', async () => {
+    const { clock, watch, stored, ended, one } = setup();
+    stored.set('2', { ...aKey('2'), expiresAt: new Date(clock.now() + CHECK_EVERY_MS) });
+    const gone = new Promise<void>((resolve) => watch.watch(callerOf(aKey('2')), resolve));
+    watch.watch(callerOf(one), () => ended.push('1'));
+    await clock.advanceMs(CHECK_EVERY_MS);
+    await gone;
+    expect(ended).toEqual([]);
+    watch.stop();
   });
 
-  it('checks nothing after the last call has ended', async () => {
-    const { clock, watch, callerOf } = await setup();
-    const caller = await callerOf('a');
-    const [one, two] = [watch.watch(caller), watch.watch(caller)];
-    one.close();
-    expect(clock.sleeping).toBe(1);
-    two.close();
-    await settle();
-    expect(clock.sleeping).toBe(0);
-    watch.watch(caller).close();
-    await settle();
-    expect(clock.sleeping).toBe(0);
+  it('ends nothing while the keys cannot be read', async () => {
+    const { watch, lookup, stored, ended, one } = setup();
+    watch.watch(callerOf(one), () => ended.push('1'));
+    stored.delete('1');
+    lookup.failure = new StorageUnavailableError('down');
+    await watch.check();
+    expect(ended).toEqual([]);
+    lookup.failure = undefined;
+    await watch.check();
+    expect(ended).toEqual(['1']);
+    watch.stop();
+  });
+
+  it('reads nothing for a watch that has ended', async () => {
+    const { watch, lookup, stored, ended, one } = setup();
+    const end = watch.watch(callerOf(one), () => ended.push('1'));
+    end();
+    stored.delete('1');
+    await watch.check();
+    expect({ ended, reads: lookup.reads }).toEqual({ ended: [], reads: 0 });
   });
 });

@@ -9,7 +9,6 @@ import type { Logger } from '../../../../core/ports/logger.ts';
 import type { RouteStore } from '../../../../core/ports/route-store.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { changedResponse, dataResponse } from '../fields.ts';
-import { refuseOtherRoute } from '../restrictions.ts';
 import { invalid } from '../validate.ts';
 
 export interface NpcSettingsApiDeps {
@@ -81,7 +80,7 @@ const settingsView = z
 
 /** Settings of the NPC face: `/api/settings/npc`. */
 export function npcSettingsApi({ npcSettings, faceSettings, routes, log }: NpcSettingsApiDeps): Endpoint[] {
-  const common = { tag: 'Agents' as const, path: '/api/settings/npc', scopes: ['agents:manage'] as const };
+  const common = { tag: 'Agents' as const, path: '/api/settings/npc', scopes: ['admin'] as const };
   return [
     endpoint({
       ...common,
@@ -98,17 +97,18 @@ export function npcSettingsApi({ npcSettings, faceSettings, routes, log }: NpcSe
       summary: 'Replace the settings of the NPC face on all nodes',
       body: settingsBody,
       responses: { 200: { description: 'The stored settings.', schema: changedResponse(settingsView) } },
-      handle: async ({ body, caller }) => {
+      handle: async ({ body }) => {
         const { routeId } = body;
-        if (routeId !== undefined) {
-          refuseOtherRoute(caller, routeId);
-          if (!(await routes.get(routeId))) {
-            throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
-          }
+        if (routeId !== undefined && !(await routes.get(routeId))) {
+          throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
         }
         await faceSettings.put('npc', body);
-        log.info({ enabled: body.enabled }, 'npc settings changed');
-        return { status: 200, json: { success: true, message: 'Settings stored.', data: viewOf(body) } };
+        log.info({ face: 'npc', enabled: body.enabled }, 'settings of a face changed');
+        return {
+          status: 200,
+          object: 'npc',
+          json: { success: true, message: 'Settings stored.', data: viewOf(body) },
+        };
       },
     }),
   ];

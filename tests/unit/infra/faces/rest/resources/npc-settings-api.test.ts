@@ -55,8 +55,11 @@ describe('/api/settings/npc', () => {
     expect(problem.details[0].field).toBe(field);
   });
 
-  it('needs the scope agents:manage', async () => {
-    const key = await api.addKey({ scopes: ['tasks'] });
+  it('needs the scope admin', async () => {
+    const key = await api.addKey({ scopes: ['tasks', 'agents:manage'] });
     expect((await call('GET', undefined, key)).status).toBe(403);
+    expect((await call('PUT', { enabled: true, name: 'a' }, key)).status).toBe(403);
+    const admin = await api.addKey({ scopes: ['admin'] });
+    expect((await call('GET', undefined, admin)).status).toBe(200);
   });
 });
