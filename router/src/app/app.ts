@@ -10,6 +10,7 @@ import { openStorage } from './database.ts';
 import { createDelivery } from './delivery.ts';
 import { FaultPoints } from './fault-points.ts';
 import { createNpc } from './npc.ts';
+import { followChain } from './npc-chain.ts';
 import type { Part } from './part.ts';
 import { createTasks } from './tasks.ts';
 import { createTurns } from './turns.ts';
@@ -61,6 +62,7 @@ export async function createApp(config: Config): Promise<App> {
     const { url } = await started(await openApi(config, { ...parts, ...tasks.parts }, log));
     await started(createAccounts({ ...parts, config, faults, url, log }));
     await started(tasks);
+    await started(followChain(parts, log));
     log.info({ url, nodeId: database.nodeId }, 'wa2ai is ready');
     return { url, log, stop, untilOutdated: database.untilOutdated, abandon: database.abandon };
   } catch (error) {

@@ -32,6 +32,9 @@ export const TASK_HOOK_CONTEXT = 'served_task_hook.secret';
 /** `face_setting.settings` of the key that signs push notifications. */
 export const PUSH_KEY_CONTEXT = 'face_setting.a2a-push-key';
 
+/** `face_setting.settings`, at `chain.rpcUrl`: it may contain a key of the RPC server. */
+export const RPC_URL_CONTEXT = 'face_setting.npc-rpc-url';
+
 /** `route.config`: settings of an agent, with its headers and keys. */
 export const ROUTE_CONFIG_CONTEXT = 'route.config';
 
