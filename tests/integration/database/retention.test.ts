@@ -8,6 +8,8 @@ import { PostgresDeadLetters } from '../../../router/src/infra/storage/stores/po
 import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
+import { PostgresNpcChainEvents } from '../../../router/src/infra/storage/stores/postgres-npc-chain-events.ts';
+import { PostgresNpcTransactions } from '../../../router/src/infra/storage/stores/postgres-npc-transactions.ts';
 import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { PostgresRemoteTasks } from '../../../router/src/infra/storage/stores/postgres-remote-tasks.ts';
 import { PostgresReplyTokens } from '../../../router/src/infra/storage/stores/postgres-reply-tokens.ts';
@@ -180,6 +182,27 @@ describe('retention', () => {
     await runIn(11);
     expect(await tasks.session(sessionOf('left'))).toBeUndefined();
     expect(await tasks.session(sessionOf('continued'))).toEqual({ contextId: 'continued' });
+  });
+
+  it('removes ended transactions and events of chains with the texts, and keeps those that wait and the cursor', async () => {
+    const transactions = new PostgresNpcTransactions(postgres);
+    const chainEvents = new PostgresNpcChainEvents(postgres);
+    const signed = async (nonce: number) => ({ hash: `0x${nonce}`, raw: '0x' });
+    for (const [minNonce, taskId] of ['ended', 'waiting'].entries()) {
+      await transactions.addOnce({ taskId, chainId: 1, wallet: '0xw', minNonce }, signed);
+    }
+    await transactions.settle('ended', 'succeeded');
+    const place = { blockNumber: 1n, transactionHash: '0x0', logIndex: 0 };
+    const event = { kind: 'duel-created' as const, ...place, values: {} };
+    await chainEvents.store('a chain', [event], { from: undefined, to: 1n });
+    await runIn(89);
+    expect(await transactions.ofTask('ended')).toBeDefined();
+    expect(await chainEvents.list({ limit: 9 })).toMatchObject([{ taskId: 'ended' }]);
+    await runIn(91);
+    expect(await transactions.ofTask('ended')).toBeUndefined();
+    expect(await transactions.ofTask('waiting')).toBeDefined();
+    expect(await chainEvents.list({ limit: 9 })).toEqual([]);
+    expect(await chainEvents.cursor('a chain')).toBe(1n);
   });
 
   it('keeps unfinished rows of any age', async () => {
