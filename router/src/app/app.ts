@@ -8,6 +8,7 @@ import { createCluster } from './cluster.ts';
 import { openStorage } from './database.ts';
 import { FaultPoints } from './fault-points.ts';
 import { createNpc } from './npc.ts';
+import { followChain } from './npc-chain.ts';
 import type { Part } from './part.ts';
 import { createTasks } from './tasks.ts';
 import { createTurns } from './turns.ts';
@@ -48,12 +49,13 @@ export async function createApp(config: Config): Promise<App> {
     const database = await started(await openStorage(config, log));
     const cluster = await started(createCluster(config, database, log));
     const turns = await started(createTurns(config, { ...database, ...cluster }, faults, log));
-    const npc = createNpc(config, { ...database, ...cluster }, log);
+    const npc = createNpc(config, { ...database, ...cluster, ...turns }, log);
     const parts = { ...database, ...cluster, ...turns, ...npc };
     const tasks = createTasks(config, parts, log);
     const { url } = await started(await openApi(config, { ...parts, ...tasks.parts }, log));
     await started(createAccounts({ ...parts, config, faults, url, log }));
     await started(tasks);
+    await started(followChain(parts, log));
     log.info({ url, nodeId: database.nodeId }, 'wa2ai is ready');
     return { url, log, stop, untilOutdated: database.untilOutdated, abandon: database.abandon };
   } catch (error) {

@@ -4,6 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseDataKeys } from '../../../router/src/infra/storage/encryption/data-keys.ts';
 import { reEncrypt } from '../../../router/src/infra/storage/encryption/re-encrypt.ts';
 import { SecretCipher } from '../../../router/src/infra/storage/encryption/secret-cipher.ts';
+import { NpcSettingsStore } from '../../../router/src/infra/storage/stores/npc-settings-store.ts';
+import { PostgresFaceSettings } from '../../../router/src/infra/storage/stores/postgres-face-settings.ts';
 import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
@@ -53,6 +55,22 @@ describe('reEncrypt', () => {
     const values = await keyStore(cipherOf(current)).read(scope, keys(450));
     const order = (key: { keyId: string }) => Number(key.keyId);
     expect(values.sort((a, b) => order(a) - order(b))).toEqual(keys(450));
+  });
+
+  it('encrypts the RPC URL of the NPC face', async () => {
+    const chain = {
+      rpcUrl: 'https://rpc.test/secret',
+      chainId: 1,
+      contracts: {},
+      tokens: [],
+      limits: {},
+    };
+    const settingsStore = (secrets: SecretCipher) =>
+      new NpcSettingsStore(new PostgresFaceSettings(database.open({ secrets })), secrets);
+    await new PostgresFaceSettings(database.open()).put('a2a', { enabled: true });
+    await settingsStore(cipherOf(former)).put({ enabled: true, name: 'Guard', chain });
+    expect(await reEncrypt(client, both)).toEqual({ encrypted: 1, left: 0 });
+    expect((await settingsStore(cipherOf(current)).get())?.chain).toEqual(chain);
   });
 
   it('changes nothing the second time', async () => {

@@ -200,6 +200,19 @@ describe('retention', () => {
     expect(await trades.list({ scope, limit: 9 })).toHaveLength(1);
   });
 
+  it('removes a conversation at an agent that nobody continued, and none that is used without a change', async () => {
+    const tasks = new PostgresRemoteTasks(postgres);
+    const sessionOf = (sessionId: string) => ({ accountId, routeId: 'r', sessionId });
+    for (const name of ['left', 'continued']) await tasks.saveSession(sessionOf(name), { contextId: name });
+    await postgres.execute(
+      sql`UPDATE agent_session SET used_at = now() - interval '80 days' WHERE account_id = ${accountId}`,
+    );
+    expect(await tasks.session(sessionOf('continued'))).toEqual({ contextId: 'continued' });
+    await runIn(11);
+    expect(await tasks.session(sessionOf('left'))).toBeUndefined();
+    expect(await tasks.session(sessionOf('continued'))).toEqual({ contextId: 'continued' });
+  });
+
   it('keeps unfinished rows of any age', async () => {
     const waiting = await inbox.add(aMessage(accountId, aPerson(), { text: 'unanswered' }), NODE);
     const { reply } = await answeredMessage('sent');

@@ -7,6 +7,7 @@ import {
   journalContext,
   MEDIA_REF_CONTEXT,
   ROUTE_CONFIG_CONTEXT,
+  RPC_URL_CONTEXT,
   TASK_HOOK_CONTEXT,
 } from './secret-columns.ts';
 
@@ -64,6 +65,15 @@ const COLUMNS: SecretColumn[] = [
     typed: (text) => `jsonb_build_object('encrypted', ${text})`,
     identity: [],
     context: () => ROUTE_CONFIG_CONTEXT,
+  },
+  {
+    ...asText,
+    table: 'face_setting',
+    column: 'settings',
+    text: `(settings #>> '{chain,rpcUrl}')`,
+    typed: (text) => `jsonb_set(settings, '{chain,rpcUrl}', to_jsonb(${text}))`,
+    identity: [],
+    context: () => RPC_URL_CONTEXT,
   },
   {
     ...asText,

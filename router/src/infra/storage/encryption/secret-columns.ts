@@ -27,5 +27,8 @@ export const FILE_CONTENT_CONTEXT = 'outbox_file.content';
 /** `served_task_hook.secret`: token and credentials of the receiver. */
 export const TASK_HOOK_CONTEXT = 'served_task_hook.secret';
 
+/** `face_setting.settings`, at `chain.rpcUrl`: it may contain a key of the RPC server. */
+export const RPC_URL_CONTEXT = 'face_setting.npc-rpc-url';
+
 /** `route.config`: settings of an agent, with its headers and keys. */
 export const ROUTE_CONFIG_CONTEXT = 'route.config';
