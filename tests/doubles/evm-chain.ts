@@ -76,6 +76,8 @@ export class EvmChain {
   isMining = true;
   /** The fee that a block asks for from now on. */
   baseFee = BASE_FEE;
+  /** Whether blocks show a base fee, as chains with the fee market of EIP-1559 do. */
+  hasFeeMarket = true;
   /** Runs before a call is answered; what it throws is the answer. */
   before: (call: RpcCall) => void | Promise<void> = () => undefined;
   /** Calls that arrived, in order. */
@@ -372,8 +374,10 @@ export class EvmChain {
   }
 
   #blockView({ block, hash, transactions }: MinedBlock, isFull: boolean): Record<string, unknown> {
+    const { baseFeePerGas, ...header } = block.toJSON().header ?? {};
     return {
-      ...block.toJSON().header,
+      ...header,
+      ...(this.hasFeeMarket && { baseFeePerGas }),
       hash,
       transactions: transactions.map(({ tx, receipt }) =>
         isFull ? { ...tx.toJSON(), ...place(receipt) } : receipt.transactionHash,

@@ -1,6 +1,9 @@
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NpcDouble } from '../doubles/npc-agent.ts';
 import { NpcCaller } from '../support/npc-caller.ts';
+import { runs } from '../support/property-runs.ts';
+import { anyRpcBody } from '../support/rpc-arbitraries.ts';
 import { TestBed } from '../support/test-bed.ts';
 
 let bed: TestBed;
@@ -72,6 +75,35 @@ describe('another agent that calls wa2ai as an NPC', () => {
     expect(accepted.body.data).toMatchObject({ state: 'accepted', endedBy: 'npc' });
     const { data } = await caller().ended(await caller().open('trade', { action: 'list' }));
     expect(data.result).toMatchObject({ offers: [{ offerId: offer?.offerId, state: 'accepted' }] });
+  });
+
+  it('answers whatever a caller sends, and reports no defect', async () => {
+    const post = async (text: string) => {
+      const body = { method: 'POST', headers: { 'content-type': 'application/json' }, body: text };
+      const response = await fetch(`${bed.service.url}/rpc`, body);
+      const answer = response.status === 204 ? [] : await response.json();
+      return [answer].flat() as Array<{
+        jsonrpc: string;
+        error?: { code: number };
+        result?: { taskId?: string };
+      }>;
+    };
+    const opened: string[] = [];
+    await fc.assert(
+      fc.asyncProperty(anyRpcBody, async (text) => {
+        for (const { jsonrpc, error, result } of await post(text)) {
+          if (result?.taskId !== undefined) opened.push(result.taskId);
+          expect(jsonrpc).toBe('2.0');
+          expect(error?.code).not.toBe(-32603);
+        }
+      }),
+      runs(100),
+    );
+    for (const taskId of opened) {
+      const { error } = (await caller().ended(taskId)).data as { error?: { code: number } };
+      expect(error?.code).not.toBe(-32603);
+    }
+    expect(bed.service.lines.filter((line) => line.level === 'error')).toEqual([]);
   });
 
   it('has its answer said once on WhatsApp, also when wa2ai is killed while the agent works', async () => {

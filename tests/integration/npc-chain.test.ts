@@ -142,6 +142,17 @@ describe('a duel and a quest on a chain', () => {
     expect(await confirm(on, second)).not.toHaveProperty('onChainQuestId');
   });
 
+  it('pays a gas price on a chain without a fee market, and a higher one when it must', async () => {
+    const on = node();
+    bed.chain.hasFeeMarket = false;
+    const task = duel();
+    const signed = await sign(on, task);
+    expect(signed.raw).not.toMatch(/^0x02/);
+    bed.chain.baseFee *= 10n;
+    expect((await confirm(on, task)).transactionHash).not.toBe(signed.hash);
+    expect(await balance()).toBe(TOKENS - 10n);
+  });
+
   it('waits for the confirmations, and tells the progress', async () => {
     const on = node();
     const task = duel();

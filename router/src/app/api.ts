@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { AliasesOf } from '../core/access/caller.ts';
 import { replayDeadLetter, replayDeadLetters } from '../core/delivery/replay-dead-letters.ts';
-import { sendMessage } from '../core/delivery/send-message.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
 import { answerLater } from '../core/turns/answer-later.ts';
@@ -19,15 +18,14 @@ import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
-import { CachedApiKeyStore } from '../infra/storage/stores/cached-api-key-store.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
-import { PostgresApiKeyStore } from '../infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
-import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
+import type { A2aParts } from './a2a.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
+import type { DeliveryParts } from './delivery.ts';
 import type { NpcParts } from './npc.ts';
 import type { Part } from './part.ts';
 import type { TaskParts } from './tasks.ts';
@@ -36,15 +34,13 @@ import type { TurnParts } from './turns.ts';
 /** The protocols spoken to wa2ai, on one HTTP server, which listens when this resolves. */
 export async function openApi(
   config: Config,
-  parts: DatabaseParts & ClusterParts & TurnParts & NpcParts & TaskParts,
+  parts: DatabaseParts & ClusterParts & TurnParts & DeliveryParts & NpcParts & A2aParts & TaskParts,
   log: Logger,
 ): Promise<Part<{ url: string }>> {
-  const { postgres, nodeId, storage, bus, accounts, replay, tasks } = parts;
+  const { postgres, nodeId, storage, bus, keys, accounts, replay, tasks } = parts;
   const { routes, matcher, agents, transport, messageLog, metrics, replyTokens, mintId } = parts;
   const { feed, npcSettings, faceSettings } = parts;
-  const outbox = new PostgresOutbox(postgres);
   const httpLog = log.child({ mod: 'http' });
-  const keys = new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock);
   const auditLog = new PostgresAuditLog(postgres);
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: httpLog });
   const keyWatch = new KeyWatch({ keys, clock: systemClock, log: httpLog });
@@ -87,7 +83,7 @@ export async function openApi(
     trades: parts.trades,
     clock: systemClock,
     explain: (input) => explainRoute(explainDeps, input),
-    sendMessage: (input) => sendMessage({ outbox, mintId, deliver: replay.deliver }, input),
+    sendMessage: parts.sendMessage,
     replyTokens,
     answerLater: (token, answer) =>
       answerLater(
@@ -131,6 +127,7 @@ export async function openApi(
       config,
       servedTasks: parts.servedTasks,
       feed: parts.taskFeed,
+      keyWatch,
       starter: parts.taskStarter,
       hooks: parts.taskHooks,
       hookStarter: parts.hookStarter,

@@ -54,6 +54,7 @@ export interface TurnParts {
   questions: Questions;
   /** What happens when an agent fails. */
   failureDefaults: FailureDefaults;
+  circuits: CircuitBreakers;
   /** Tasks of agents that outlive their turns. */
   remoteTasks: RemoteTasks;
   startedTasks: StartedTasks;
@@ -158,6 +159,7 @@ export function createTurns(
       replyTokens,
       questions,
       failureDefaults,
+      circuits,
       remoteTasks,
       startedTasks,
       mintId,

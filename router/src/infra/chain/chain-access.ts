@@ -14,8 +14,10 @@ export function chainAccess({
 }): () => Promise<NpcChain | undefined> {
   let current: { of: string; chain: NpcChain } | undefined;
   return async () => {
+    // First: a node without the key reads no settings for it.
+    if (key === undefined) return undefined;
     const { chain } = await settings();
-    if (key === undefined || !chain) return undefined;
+    if (!chain) return undefined;
     const of = JSON.stringify(chain);
     if (current?.of !== of) {
       const { ViemNpcChain } = await import('./viem-npc-chain.ts');

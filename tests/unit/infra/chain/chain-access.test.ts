@@ -27,5 +27,6 @@ it('has the chain of the settings of the moment, and none without the key of the
   expect(await access()).toBe(first);
   current.chain = { ...chain, chainId: 2, confirmations: 0 };
   expect(await access()).toMatchObject({ chainId: 2, confirmations: 0 });
-  expect(await chainAccess({ key: undefined, settings, transport })()).toBeUndefined();
+  const unread = () => Promise.reject(new Error('no settings are read without the key'));
+  expect(await chainAccess({ key: undefined, settings: unread, transport })()).toBeUndefined();
 });

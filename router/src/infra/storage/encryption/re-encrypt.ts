@@ -6,6 +6,7 @@ import {
   FILE_CONTENT_CONTEXT,
   journalContext,
   MEDIA_REF_CONTEXT,
+  PUSH_KEY_CONTEXT,
   ROUTE_CONFIG_CONTEXT,
   RPC_URL_CONTEXT,
   TASK_HOOK_CONTEXT,
@@ -92,6 +93,15 @@ const COLUMNS: SecretColumn[] = [
     typed: (text) => text,
     identity: [],
     context: () => TASK_HOOK_CONTEXT,
+  },
+  {
+    ...asText,
+    table: 'face_setting',
+    column: 'settings',
+    text: `CASE WHEN face = 'a2a-push-key' THEN settings ->> 'pem' END`,
+    typed: (text) => `jsonb_build_object('pem', ${text})`,
+    identity: [],
+    context: () => PUSH_KEY_CONTEXT,
   },
   {
     ...asBytes,

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
 import { runs } from '../../../../support/property-runs.ts';
+import { anyRpcBody } from '../../../../support/rpc-arbitraries.ts';
 
 let api: HttpApi;
 beforeEach(async () => {
@@ -183,64 +184,8 @@ describe('the NPC face', () => {
   });
 
   it('answers whatever a caller sends with valid JSON-RPC, and never with a defect', async () => {
-    const word = fc.constantFrom(
-      'memory',
-      'emotion',
-      'trade',
-      'social',
-      'task_1',
-      '1',
-      'recall',
-      'accept',
-      'key',
-    );
-    const value = fc.oneof(word, fc.jsonValue(), fc.constantFrom(0, -1, 1e308, '\u0000', '9'.repeat(100)));
-    const field = fc.constantFrom(
-      ...[
-        'type',
-        'params',
-        'taskId',
-        'limit',
-        'cursor',
-        'status',
-        'action',
-        'item',
-        'quantity',
-        'price',
-        'offerId',
-      ],
-      ...[
-        'trigger',
-        'intensity',
-        'memoryType',
-        'content',
-        'query',
-        'memoryId',
-        'peer',
-        '__proto__',
-        'constructor',
-      ],
-    );
-    const params = fc.dictionary(field, fc.oneof(value, fc.dictionary(field, value)));
-    const envelope = fc.record(
-      {
-        jsonrpc: fc.oneof(
-          { weight: 9, arbitrary: fc.constant('2.0') },
-          { weight: 1, arbitrary: fc.jsonValue() },
-        ),
-        method: fc.oneof(fc.constantFrom('task.open', 'task.status', 'task.list'), fc.string()),
-        params,
-        id: fc.oneof(fc.integer(), fc.string(), fc.jsonValue()),
-      },
-      { requiredKeys: ['method'] },
-    );
-    const body = fc.oneof(
-      envelope.map((one) => JSON.stringify(one)),
-      fc.array(envelope, { maxLength: 5 }).map((batch) => JSON.stringify(batch)),
-      fc.string(),
-    );
     await fc.assert(
-      fc.asyncProperty(body, async (text) => {
+      fc.asyncProperty(anyRpcBody, async (text) => {
         const answer = await rpc(text, ADMIN_KEY);
         if (answer.status === 204) return;
         expect(answer.status).toBe(200);
