@@ -59,16 +59,19 @@ async function benchFaces(rounds: number): Promise<Pick<AgentsResults, 'opens' |
       { found: measured.npc, face: await startNpcFace(ground) },
       { found: measured.bare, face: await startBareServer() },
     ];
-    // The first round warms up.
-    for (let round = 0; round <= rounds; round++) {
-      for (const { found, face } of faces) {
-        const [opens, fanOut] = [await opensPerSecond(face), await fanOutMs(face)];
-        if (round === 0) continue;
-        found.opens.push(opens);
-        found.fanOut.push(fanOut);
+    try {
+      // The first round warms up.
+      for (let round = 0; round <= rounds; round++) {
+        for (const { found, face } of faces) {
+          const [opens, fanOut] = [await opensPerSecond(face), await fanOutMs(face)];
+          if (round === 0) continue;
+          found.opens.push(opens);
+          found.fanOut.push(fanOut);
+        }
       }
+    } finally {
+      for (const { face } of faces) await face.close();
     }
-    for (const { face } of faces) await face.close();
   });
   const pair = (name: keyof Found): Pair => ({
     wa2ai: median(measured.npc[name]),
