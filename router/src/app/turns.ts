@@ -55,6 +55,7 @@ export interface TurnParts {
   questions: Questions;
   /** What happens when an agent fails. */
   failureDefaults: FailureDefaults;
+  circuits: CircuitBreakers;
   /** Tasks of agents that outlive their turns. */
   remoteTasks: RemoteTasks;
   startedTasks: StartedTasks;
@@ -160,6 +161,7 @@ export function createTurns(
       replyTokens,
       questions,
       failureDefaults,
+      circuits,
       remoteTasks,
       startedTasks,
       mintId,
