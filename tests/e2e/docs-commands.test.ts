@@ -69,6 +69,8 @@ const NOT_HERE: Record<string, string> = {
     'it needs an image registry; tests/integration/shell-runtime.test.ts runs what it starts',
   'npm run -s wa2ai -- agent inspect http://localhost:3000':
     'tests/contracts/agent-kinds.test.ts inspects an agent of the NPC Engine',
+  'npm run -s wa2ai -- agent inspect http://localhost:41241':
+    'tests/contracts/agent-kinds.test.ts inspects an A2A agent',
 };
 
 /** The first command of a block, without a comment. */

@@ -60,6 +60,7 @@ export interface TurnParts {
   questions: Questions;
   /** What happens when an agent fails. */
   failureDefaults: FailureDefaults;
+  circuits: CircuitBreakers;
   /** Tasks of agents that outlive their turns. */
   remoteTasks: RemoteTasks;
   startedTasks: StartedTasks;
@@ -171,6 +172,7 @@ export function createTurns(
       replyTokens,
       questions,
       failureDefaults,
+      circuits,
       remoteTasks,
       startedTasks,
       mintId,
