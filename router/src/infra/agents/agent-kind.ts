@@ -35,7 +35,7 @@ export interface AgentDeps {
   /** Where commands of people are recorded before they run. Absent: this program records nothing. */
   audit?: Pick<AuditLog, 'append'>;
   /** Agents that wa2ai itself runs. Absent: this program runs none. */
-  hosting?: Pick<AgentHost, 'use'>;
+  hosting?: Pick<AgentHost, 'use' | 'stop'>;
   /** Makes clients of the kind with this name; undefined when there is none. */
   clientOf?(kind: string): ClientMaker | undefined;
 }
