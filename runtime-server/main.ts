@@ -6,6 +6,8 @@ import { Runtime } from './runtime.ts';
 
 /** What this program must not pass on to the commands that it runs. */
 const OWN_VARIABLES = ['AUTH_TOKEN_FILE', 'AGENT_TOKEN_FILE', 'AUTH_TOKEN', 'PORT', 'HOST'];
+/** How long answers may take that are sent when the program ends. */
+const STOP_LIMIT_MS = 2_000;
 
 function fail(message: string): never {
   process.stderr.write(`${message}\n`);
@@ -49,7 +51,9 @@ server.listen(port, process.env.HOST ?? '0.0.0.0', () => {
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
+    // who waits for a command learns that its shell has ended
+    server.close(() => process.exit(0));
     runtime.closeAll();
-    process.exit(0);
+    setTimeout(() => process.exit(0), STOP_LIMIT_MS);
   });
 }
