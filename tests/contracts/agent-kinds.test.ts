@@ -46,6 +46,11 @@ const deps = (transport: AgentTransport) => ({
   log: quietLog,
   clock: holdingClock,
   transport,
+  // An agent that runs already, without a token.
+  hosting: {
+    use: <T>(_: unknown, work: (running: { url: string; token: string }) => Promise<T>) =>
+      work({ url: server.url, token: '' }),
+  },
 });
 
 /** What each misbehaviour ends in: codes of the error. */
