@@ -23,7 +23,7 @@ describe('a person who writes to an agent that wa2ai runs as a process', () => {
     await bed.service.addRoute(ana.phone, undefined, { config });
     await ana.say('my name is Ana', { to: bed.phone });
     expect((await ana.nextReply()).text).toBe('Nice to meet you, Ana.');
-    await bed.service.logLine('phase of a hosted agent', ({ phase }) => phase === 'stopped');
+    await bed.service.untilLog((line) => line.msg === 'hosted agent stopped', 60_000);
     await ana.say('who am I', { to: bed.phone });
     expect((await ana.nextReply()).text).toBe('You are Ana.');
   });
