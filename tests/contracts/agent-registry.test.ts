@@ -50,7 +50,11 @@ describe.each([
     await registry.update('a3', 'n2', { phase: 'ready', lastActivityMs: 5_000 });
     expect((await registry.get('a3'))?.phase).toBe('absent');
     await registry.update('a3', 'n1', { phase: 'failed', lastActivityMs: 5_000, problem: 'It ended.' });
-    expect(await registry.get('a3')).toMatchObject({ phase: 'failed', lastActivityMs: 5_000, problem: 'It ended.' });
+    expect(await registry.get('a3')).toMatchObject({
+      phase: 'failed',
+      lastActivityMs: 5_000,
+      problem: 'It ended.',
+    });
     await registry.update('a3', 'n1', { phase: 'ready', lastActivityMs: 6_000 });
     expect((await registry.get('a3'))?.problem).toBeUndefined();
   });
