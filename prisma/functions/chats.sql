@@ -26,6 +26,11 @@ CREATE OR REPLACE FUNCTION is_from_person(m message, kept chat, gone chat) RETUR
     OR coalesce(m.sender_lid IN (kept.lid, gone.lid), false);
 $$;
 
+-- Whether the messages of a chat get no answer now.
+CREATE OR REPLACE FUNCTION is_paused(c chat) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT c.paused_at IS NOT NULL AND (c.paused_until IS NULL OR c.paused_until > now());
+$$;
+
 -- Merges two chats of one person into the older row. A worker of the older chat continues; a worker of the other one
 -- finds no chat and ends, so no message has two workers.
 CREATE OR REPLACE FUNCTION merge_chats(kept chat, gone chat) RETURNS void LANGUAGE plpgsql AS $$
@@ -50,6 +55,11 @@ BEGIN
   UPDATE dead_letter SET chat_id = kept.id WHERE chat_id = gone.id;
   UPDATE person_question SET chat_id = kept.id WHERE chat_id = gone.id;
   DELETE FROM chat WHERE id = gone.id;
+  UPDATE chat SET active_at = greatest(kept.active_at, gone.active_at) WHERE id = kept.id;
+  IF is_paused(gone) AND NOT is_paused(kept) THEN
+    UPDATE chat SET paused_at = gone.paused_at, paused_until = gone.paused_until, pause_reason = gone.pause_reason
+      WHERE id = kept.id;
+  END IF;
   IF kept.worker_node IS NULL THEN
     UPDATE chat SET worker_epoch = greatest(kept.worker_epoch, gone.worker_epoch), reply_to = gone.reply_to
       WHERE id = kept.id;

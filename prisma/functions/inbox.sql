@@ -127,7 +127,7 @@ BEGIN
   IF is_new_worker THEN
     c.worker_node := p_node;
     c.worker_epoch := c.worker_epoch + 1;
-    UPDATE chat SET worker_node = c.worker_node, worker_epoch = c.worker_epoch,
+    UPDATE chat SET worker_node = c.worker_node, worker_epoch = c.worker_epoch, active_at = now(),
         reply_to = CASE WHEN v_stored AND v_reason IS NULL THEN p_reply_to ELSE reply_to END
       WHERE id = c.id;
   ELSIF v_stored AND v_reason IS NULL AND c.reply_to <> p_reply_to THEN
@@ -139,7 +139,8 @@ BEGIN
       'sender_phone', v_sender_phone, 'sender_lid', v_sender_lid, 'chat_phone', c.phone, 'chat_lid', c.lid,
       'received_at_ms', (extract(epoch FROM v_received_at) * 1000)::bigint,
       'replied_at_ms', (SELECT (extract(epoch FROM o.queued_at) * 1000)::bigint FROM outbox o
-                        WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1));
+                        WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1),
+      'is_paused', is_paused(c));
   END IF;
   outcome := CASE WHEN v_stored THEN 'stored' ELSE 'known' END;
   chat_id := c.id;
@@ -250,7 +251,7 @@ BEGIN
   PERFORM 1 FROM chat WHERE id = p_chat AND worker_node = p_node AND worker_epoch = p_epoch
     FOR NO KEY UPDATE SKIP LOCKED;
   IF FOUND THEN
-    UPDATE chat SET worker_node = NULL
+    UPDATE chat SET worker_node = NULL, active_at = now()
       WHERE id = p_chat AND NOT EXISTS (SELECT 1 FROM message WHERE chat_id = p_chat AND state = 'received');
     RETURN NOT FOUND;
   END IF;

@@ -12,6 +12,7 @@ BEGIN
     VALUES (p_account, c.id, p_key, p_wa_id, p_to, p_text)
     ON CONFLICT (account_id, idempotency_key) DO NOTHING RETURNING * INTO o;
   IF FOUND THEN
+    UPDATE chat SET active_at = now() WHERE id = c.id;
     RETURN QUERY SELECT 'queued', o.id;
     RETURN;
   END IF;

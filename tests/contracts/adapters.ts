@@ -4,6 +4,7 @@ import type { InboundMessage } from '../../router/src/core/messages/inbound-mess
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { ChatHistory } from '../../router/src/core/ports/chat-history.ts';
+import type { ChatStore } from '../../router/src/core/ports/chat-store.ts';
 import type { DeadLetters } from '../../router/src/core/ports/dead-letters.ts';
 import type { ChatClaim, Inbox, Stored } from '../../router/src/core/ports/inbox.ts';
 import type { MessageLog } from '../../router/src/core/ports/message-log.ts';
@@ -16,6 +17,7 @@ import type { NewReply, TurnResult } from '../../router/src/core/turns/turn.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
 import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
 import { PostgresChatHistory } from '../../router/src/infra/storage/stores/postgres-chat-history.ts';
+import { PostgresChatStore } from '../../router/src/infra/storage/stores/postgres-chat-store.ts';
 import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postgres-dead-letters.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
@@ -25,6 +27,7 @@ import { PostgresRemoteTasks } from '../../router/src/infra/storage/stores/postg
 import { PostgresReplyTokens } from '../../router/src/infra/storage/stores/postgres-reply-tokens.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { MemoryChatHistory } from '../doubles/memory-chat-history.ts';
+import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryInbox } from '../doubles/memory-inbox.ts';
 import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
@@ -43,6 +46,7 @@ export interface Stores {
   routes: RouteStore;
   log: MessageLog;
   deadLetters: DeadLetters;
+  chats: ChatStore;
   history: ChatHistory;
   /** Reply tokens that are valid for so long. */
   replyTokens(validMs?: number): ReplyTokens;
@@ -70,6 +74,7 @@ export const ADAPTERS: Adapter[] = [
         routes: new MemoryRouteStore(),
         log: new MemoryMessageLog(state),
         deadLetters: new MemoryDeadLetters(state),
+        chats: new MemoryChatStore(state),
         history: new MemoryChatHistory(state),
         replyTokens: (validMs) => new MemoryReplyTokens(state, validMs),
         remoteTasks: new MemoryRemoteTasks(state),
@@ -90,6 +95,7 @@ export const ADAPTERS: Adapter[] = [
         routes: new PostgresRouteStore(postgres),
         log: new PostgresMessageLog(postgres),
         deadLetters: new PostgresDeadLetters(postgres),
+        chats: new PostgresChatStore(postgres),
         history: new PostgresChatHistory(postgres),
         replyTokens: (validMs) => new PostgresReplyTokens(postgres, validMs),
         remoteTasks: new PostgresRemoteTasks(postgres),
@@ -138,6 +144,9 @@ export function describeStores(
         },
         get routes() {
           return current().routes;
+        },
+        get chats() {
+          return current().chats;
         },
         get log() {
           return current().log;

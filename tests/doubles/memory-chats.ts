@@ -1,6 +1,6 @@
 import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
 import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
-import type { MemoryChat, MemoryMessage, MemoryState } from './memory-state.ts';
+import { isPaused, type MemoryChat, type MemoryMessage, type MemoryState } from './memory-state.ts';
 
 /** Stores that a LID and a number are one person. Each has one partner; the latest pair wins. */
 export function learnLid(state: MemoryState, accountId: string, lid: string, phone: string): void {
@@ -73,9 +73,9 @@ export function chatOf(
 
 function newChat(
   state: MemoryState,
-  chat: Omit<MemoryChat, 'id' | 'workerNode' | 'workerEpoch'>,
+  chat: Omit<MemoryChat, 'id' | 'workerNode' | 'workerEpoch' | 'activeAtMs'>,
 ): MemoryChat {
-  const made = { ...chat, id: state.nextId(), workerEpoch: 0 };
+  const made = { ...chat, id: state.nextId(), workerEpoch: 0, activeAtMs: state.now() };
   state.chats.set(made.id, made);
   return made;
 }
@@ -106,6 +106,8 @@ function mergeChats(state: MemoryState, kept: MemoryChat, gone: MemoryChat): voi
   for (const letter of state.deadLetters) if (letter.chatId === gone.id) letter.chatId = kept.id;
   for (const question of state.questions) if (question.chatId === gone.id) question.chatId = kept.id;
   state.chats.delete(gone.id);
+  kept.activeAtMs = Math.max(kept.activeAtMs, gone.activeAtMs);
+  if (!isPaused(kept, state.now()) && isPaused(gone, state.now())) kept.pause = gone.pause;
   if (kept.workerNode !== undefined) return;
   kept.workerEpoch = Math.max(kept.workerEpoch, gone.workerEpoch);
   kept.replyTo = gone.replyTo;

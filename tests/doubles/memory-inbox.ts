@@ -13,7 +13,13 @@ import {
   lidOfPhone,
   phoneOfLid,
 } from './memory-chats.ts';
-import type { MemoryChat, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';
+import {
+  isPaused,
+  type MemoryChat,
+  type MemoryMessage,
+  type MemoryReply,
+  type MemoryState,
+} from './memory-state.ts';
 
 /** The inbox in memory, with the promises of PostgresInbox except durability. */
 export class MemoryInbox implements Inbox {
@@ -81,6 +87,7 @@ export class MemoryInbox implements Inbox {
     const worker = claimOf(chat);
     const isNewWorker = !worker && state.received(chat.id).length > 0;
     const claim = isNewWorker ? claimChat(chat, node) : worker;
+    if (isNewWorker) chat.activeAtMs = state.now();
     const isOnly =
       !known && isWaiting && !row.media && !message.mentions && state.received(chat.id).length === 1;
     const turn = isOnly ? this.#oldest(chat) : undefined;
@@ -101,7 +108,10 @@ export class MemoryInbox implements Inbox {
   #oldestOrRelease(claim: ChatClaim): PendingTurn | undefined {
     const chat = this.#claimed(claim);
     const turn = chat && this.#oldest(chat);
-    if (chat && !turn) chat.workerNode = undefined;
+    if (chat && !turn) {
+      chat.workerNode = undefined;
+      chat.activeAtMs = this.#state.now();
+    }
     return turn;
   }
 
@@ -119,6 +129,7 @@ export class MemoryInbox implements Inbox {
       chatId,
       chat: { phone: chat.phone, lid: chat.lid, groupId: chat.groupId },
       replyTo: chat.replyTo,
+      isPaused: isPaused(chat, this.#state.now()),
     });
   }
 

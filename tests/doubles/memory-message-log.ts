@@ -99,6 +99,8 @@ export class MemoryMessageLog implements MessageLog {
   ): boolean {
     if (query.accountId !== undefined && row.accountId !== query.accountId) return false;
     if (query.before !== undefined && !(Number(row.id) < Number(rowId(query.before)))) return false;
+    if (query.after !== undefined && !(Number(row.id) > Number(rowId(query.after)))) return false;
+    if (query.chatId !== undefined && String(row.chatId) !== query.chatId) return false;
     if (query.since && at < query.since) return false;
     if (query.until && at >= query.until) return false;
     const isOf = (channelIds: readonly string[] | undefined) => {

@@ -39,7 +39,8 @@ export class MemoryOutbox implements Outbox {
     idempotencyKey?: string,
   ): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }> {
     const state = this.#state;
-    const chatId = String(chatOf(state, message.accountId, addressOf(message.to), message.to).id);
+    const chat = chatOf(state, message.accountId, addressOf(message.to), message.to);
+    const chatId = String(chat.id);
     const known = [...state.outbox.values()].find(
       (row) =>
         idempotencyKey !== undefined &&
@@ -50,6 +51,7 @@ export class MemoryOutbox implements Outbox {
       const isSame = known.chatId === chatId && known.text === message.text;
       return { outcome: isSame ? 'known' : 'conflict', row: asRow(known) };
     }
+    chat.activeAtMs = state.now();
     const row: MemoryReply = {
       ...message,
       id: String(state.nextId()),

@@ -12,6 +12,14 @@ export interface MemoryChat {
   replyTo: string;
   workerNode?: string;
   workerEpoch: number;
+  /** When a message was last worked on or sent. */
+  activeAtMs: number;
+  pause?: { sinceMs: number; untilMs?: number; reason?: string };
+}
+
+/** Whether the messages of a chat get no answer (as SQL's `is_paused`). */
+export function isPaused({ pause }: MemoryChat, nowMs: number): boolean {
+  return pause !== undefined && (pause.untilMs ?? Number.POSITIVE_INFINITY) > nowMs;
 }
 
 export interface MemoryMessage {

@@ -73,6 +73,7 @@ export interface StoredTurn {
   mayHaveRun?: boolean;
   receivedAtMs: number;
   repliedAtMs?: number | null;
+  isPaused?: boolean;
 }
 
 function mentionOf({ tag, name, ...person }: StoredMention): Mention {
@@ -114,6 +115,7 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     replyTo,
     earlierAttempts: row.attempts || undefined,
     mayHaveRun: row.mayHaveRun || undefined,
+    isPaused: row.isPaused || undefined,
     sender: row.senderLid ?? row.senderPhone ?? '',
     receivedAtMs,
     repliedAtMs: repliedAtMs ?? undefined,

@@ -81,12 +81,16 @@ interface LogFilter {
   accountId?: string;
   /** One chat, in any of its spellings. */
   channelId?: string;
+  /** Id of one stored chat. */
+  chatId?: string;
   /** Only these chats, each in any of its spellings. */
   chats?: readonly string[];
   /** The person who wrote the message: a number or a LID JID, in canonical form. */
   from?: string;
   /** Only rows with a smaller id. */
   before?: string;
+  /** Only rows with a larger id. */
+  after?: string;
   /** Received, queued or failed at or after this time. */
   since?: Date;
   /** Received, queued or failed before this time. */
@@ -97,7 +101,7 @@ interface LogFilter {
 /** Filter of messages sent. */
 export interface SentQuery extends Omit<LogFilter, 'from'> {
   state?: OutboxState;
-  /** Part of the text, in upper or lower case. Combine it with `channelId`: it has no index. */
+  /** Part of the text, in upper or lower case. It has no index: combine it with one chat, or with `before` and `after`. */
   text?: string;
 }
 

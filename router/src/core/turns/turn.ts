@@ -15,6 +15,8 @@ export interface PendingTurn {
   earlierAttempts?: number;
   /** One of them may have run, and no operator replayed the message after it. */
   mayHaveRun?: boolean;
+  /** The chat is paused: the message gets no answer. */
+  isPaused?: boolean;
   /** Who wrote it: LID, else number; bare digits. */
   sender: string;
   /** When it was stored, and when the last reply of the chat was; the database's time, epoch milliseconds. */

@@ -3,6 +3,7 @@ import type { Scope } from '../../core/access/scopes.ts';
 import type { AgentClient } from '../../core/agent-client.ts';
 import type { AgentHost } from '../../core/hosting/agent-host.ts';
 import type { Route } from '../../core/models.ts';
+import type { AuditLog } from '../../core/ports/audit-log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { AgentTools } from './agent-tools.ts';
@@ -31,6 +32,8 @@ export interface AgentDeps {
   log: Logger;
   clock: Clock;
   transport: AgentTransport;
+  /** Where commands of people are recorded before they run. Absent: this program records nothing. */
+  audit?: Pick<AuditLog, 'append'>;
   /** Agents that wa2ai itself runs. Absent: this program runs none. */
   hosting?: Pick<AgentHost, 'use'>;
   /** Makes clients of the kind with this name; undefined when there is none. */
@@ -60,8 +63,11 @@ export interface AgentKind<Settings = unknown> {
   readonly settings: z.ZodType<Settings>;
   /** Finds mistakes that the schema cannot detect. Uses no network. Absent: there are none. */
   check?(settings: Settings): Promise<SettingsProblem[]>;
-  /** Its routes have no `agentEndpoint`: wa2ai runs the agent itself. Default: they need one. */
-  readonly hasNoEndpoint?: true;
+  /**
+   * Whether a route with these settings has no `agentEndpoint`, because wa2ai runs the agent itself. Gets settings that may
+   * not be valid. Absent: every route needs one.
+   */
+  hasNoEndpoint?(settings: unknown): boolean;
   /** What a key needs besides `routes:write` to write such a route: it makes wa2ai run programs. */
   readonly scope?: Scope;
   /** The URL that requests of a route go to. Routes with the same one share a circuit breaker. */

@@ -5,6 +5,7 @@ import type { AgentKind } from './agent-kind.ts';
 import { hostedKind } from './hosted/hosted-kind.ts';
 import { npcKind } from './npc/npc-kind.ts';
 import { openAiKind } from './openai/openai-kind.ts';
+import { shellKind } from './shell/shell-kind.ts';
 import { webhookKind } from './webhook/webhook-kind.ts';
 
 /**
@@ -16,7 +17,8 @@ export const agentKinds: readonly AgentKind[] = [
   npcKind,
   a2aKind,
   openAiKind,
-  abiKind,
+  shellKind,
   hostedKind,
+  abiKind,
   webhookKind,
 ];

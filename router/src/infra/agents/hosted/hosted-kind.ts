@@ -7,7 +7,7 @@ export const hostedKind = agentKind<HostedSettings>({
   name: 'hosted',
   description: 'An agent that wa2ai runs in a container, and wakes when a message comes.',
   settings: hostedSettings,
-  hasNoEndpoint: true,
+  hasNoEndpoint: () => true,
   scope: 'agents:manage',
   check: async (settings) => hostedProblems(settings),
   endpointOf: (_, { image, command = [] }) => `hosted:${[image, ...command].join(' ').trim()}`,

@@ -8,6 +8,7 @@ export const TAGS = {
   Pairing: 'Pages and status for linking a WhatsApp account.',
   Routes: 'Which agent answers which chat.',
   Messages: 'Messages received and sent, and sending.',
+  Chats: 'Chats with people and groups: list, read, pause, resume.',
   'Dead letters': 'Messages and replies that were given up: read, replay, close.',
   Nodes: 'The processes that share this database.',
   Keys: 'Keys of this API, with scopes and restrictions.',

@@ -4,12 +4,14 @@ import type { Metrics } from './metrics/metrics.ts';
 import { metricsApi } from './metrics/metrics-api.ts';
 import { type AccountsApiDeps, accountsApi } from './resources/accounts-api.ts';
 import { type AuditApiDeps, auditApi } from './resources/audit-api.ts';
+import { type ChatsApiDeps, chatsApi } from './resources/chats-api.ts';
 import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
 import { type KeysApiDeps, keysApi } from './resources/keys-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
+import { type NpcChainApiDeps, npcChainApi } from './resources/npc-chain-api.ts';
 import { type NpcSettingsApiDeps, npcSettingsApi } from './resources/npc-settings-api.ts';
 import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
@@ -18,6 +20,7 @@ import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
 
 export interface RestApiDeps
   extends AccountsApiDeps,
+    ChatsApiDeps,
     MessagesApiDeps,
     DeadLettersApiDeps,
     HealthApiDeps,
@@ -25,6 +28,7 @@ export interface RestApiDeps
     KeysApiDeps,
     AuditApiDeps,
     NodesApiDeps,
+    NpcChainApiDeps,
     NpcSettingsApiDeps,
     NpcTradesApiDeps,
     RepliesApiDeps,
@@ -43,11 +47,13 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...accountsApi(deps),
     ...nodesApi(deps),
     ...messagesApi(deps),
+    ...chatsApi(deps),
     ...repliesApi(deps),
     ...deadLettersApi(deps),
     ...keysApi(deps),
     ...npcSettingsApi(deps),
     ...npcTradesApi(deps),
+    ...npcChainApi(deps),
     ...auditApi(deps),
     ...settingsApi(deps),
     ...healthApi(deps),

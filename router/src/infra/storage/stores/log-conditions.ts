@@ -24,6 +24,13 @@ export function newerThan(id: Sql, after: string | undefined): Conditions {
   return key === undefined ? 'none' : [sql`${id} > ${key}::bigint`];
 }
 
+/** Rows of the stored chat with this id. */
+export function ofStoredChat(chatId: Sql, id: string | undefined): Conditions {
+  if (id === undefined) return [];
+  const key = rowId(id);
+  return key === undefined ? 'none' : [sql`${chatId} = ${key}::bigint`];
+}
+
 /** Rows of the chat with this channelId, in any of its spellings. */
 export function ofChat(chatId: Sql, channelId: string | undefined, accountId?: string): Conditions {
   return ofChats(chatId, channelId === undefined ? undefined : [channelId], accountId);

@@ -32,6 +32,7 @@ interface StoredRow extends HeldRow {
     chat_lid: string | null;
     received_at_ms: number;
     replied_at_ms: number | null;
+    is_paused?: boolean;
   } | null;
 }
 
@@ -114,6 +115,7 @@ export class PostgresInbox implements Inbox {
             replyTo,
             receivedAtMs: row.next_turn.received_at_ms,
             repliedAtMs: row.next_turn.replied_at_ms ?? undefined,
+            isPaused: row.next_turn.is_paused,
           }),
         }),
     };
@@ -129,6 +131,7 @@ export class PostgresInbox implements Inbox {
                (SELECT e.edit_of FROM message e WHERE e.id = message_id) AS "editOf",
                (SELECT e.mentions FROM message e WHERE e.id = message_id) AS mentions,
                (SELECT e.attempts > e.cleared_attempts FROM message e WHERE e.id = message_id) AS "mayHaveRun",
+               (SELECT is_paused(c) FROM chat c WHERE c.id = ${chatId}::bigint) AS "isPaused",
                (extract(epoch FROM sent_at) * 1000)::bigint::float8 AS "sentAtMs",
                (extract(epoch FROM received_at) * 1000)::bigint::float8 AS "receivedAtMs",
                (extract(epoch FROM replied_at) * 1000)::bigint::float8 AS "repliedAtMs"

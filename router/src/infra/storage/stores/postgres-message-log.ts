@@ -18,8 +18,10 @@ import {
   containing,
   duringPeriod,
   fromPerson,
+  newerThan,
   ofChat,
   ofChats,
+  ofStoredChat,
   olderThan,
   together,
 } from './log-conditions.ts';
@@ -101,6 +103,8 @@ export class PostgresMessageLog implements MessageLog {
   async messages(query: MessageQuery): Promise<ReceivedMessage[]> {
     const conditions = together(
       olderThan(sql`m.id`, query.before),
+      newerThan(sql`m.id`, query.after),
+      ofStoredChat(sql`m.chat_id`, query.chatId),
       ofChat(sql`m.chat_id`, query.channelId, query.accountId),
       ofChats(sql`m.chat_id`, query.chats, query.accountId),
       fromPerson(query.from),
@@ -126,6 +130,8 @@ export class PostgresMessageLog implements MessageLog {
   async sentMessages(query: SentQuery): Promise<SentMessageRow[]> {
     const conditions = together(
       olderThan(sql`o.id`, query.before),
+      newerThan(sql`o.id`, query.after),
+      ofStoredChat(sql`o.chat_id`, query.chatId),
       ofChat(sql`o.chat_id`, query.channelId, query.accountId),
       ofChats(sql`o.chat_id`, query.chats, query.accountId),
       duringPeriod(sql`o.queued_at`, query),
@@ -147,6 +153,8 @@ export class PostgresMessageLog implements MessageLog {
   async deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]> {
     const conditions = together(
       olderThan(sql`d.id`, query.before),
+      newerThan(sql`d.id`, query.after),
+      ofStoredChat(sql`d.chat_id`, query.chatId),
       ofChat(sql`d.chat_id`, query.channelId, query.accountId),
       ofChats(sql`d.chat_id`, query.chats, query.accountId),
       fromPerson(query.from),

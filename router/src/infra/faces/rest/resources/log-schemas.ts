@@ -135,6 +135,9 @@ export const messageView = z
     ],
   });
 
+/** A message received or sent. */
+export const anyMessageView = z.discriminatedUnion('direction', [messageView, sentMessageView]);
+
 /** A message without an answer, or a message that was not sent, and why. */
 export const deadLetterView = z
   .object({

@@ -1,20 +1,21 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
-import { type AliasesOf, allowedChats, type Caller } from '../../../../core/access/caller.ts';
+import { type AliasesOf, allowedChats } from '../../../../core/access/caller.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
 import type { SendMessageInput } from '../../../../core/delivery/send-message.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
-import type { MessageLog, ReceivedMessage, SentMessageRow } from '../../../../core/ports/message-log.ts';
-import type { OutboxRow, OutboxState } from '../../../../core/ports/outbox.ts';
+import type { MessageLog } from '../../../../core/ports/message-log.ts';
+import type { OutboxRow } from '../../../../core/ports/outbox.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, chatField, dataResponse, isRowId } from '../fields.ts';
-import { pageOf, pageResponse } from '../paging.ts';
+import { pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import { refuseOtherChat } from '../restrictions.ts';
 import { validate } from '../validate.ts';
 import { refuseUnknownAccount } from './account-view.ts';
-import { logQuery, messageView, sentMessageView } from './log-schemas.ts';
+import { anyMessageView, logQuery, sentMessageView } from './log-schemas.ts';
+import { messagePage, SENT_STATES } from './message-pages.ts';
 
 export interface MessagesApiDeps {
   messageLog: MessageLog;
@@ -27,36 +28,24 @@ export interface MessagesApiDeps {
 }
 
 const RECEIVED_STATES = ['received', 'answered', 'ignored', 'dead'] as const;
-const SENT_STATES = ['queued', 'sending', 'sent', 'acked', 'delivered', 'read', 'dead'] as const;
 
-const listQuery = z
-  .strictObject({
-    ...logQuery,
-    direction: z
-      .enum(['incoming', 'outgoing', 'all'])
-      .default('incoming')
-      .describe('Messages received, messages sent (replies and those of `POST /api/messages`), or both.'),
-    state: z.enum([...RECEIVED_STATES, ...SENT_STATES.filter((state) => state !== 'dead')]).optional(),
-    routeId: z
-      .string()
-      .min(1)
-      .max(100)
-      .optional()
-      .describe('Only messages received that this route answered.'),
-    text: z
-      .string()
-      .min(1)
-      .max(200)
-      .optional()
-      .describe('Only messages that contain this text, in upper or lower case. Needs `channelId` or `from`.'),
-  })
-  .superRefine((query, context) => {
-    if (query.text !== undefined && query.channelId === undefined && query.from === undefined) {
-      context.addIssue({ code: 'custom', path: ['text'], message: 'needs channelId or from as well' });
-    }
-  });
-
-type ListQuery = z.output<typeof listQuery>;
+const listQuery = z.strictObject({
+  ...logQuery,
+  direction: z
+    .enum(['incoming', 'outgoing', 'all'])
+    .default('incoming')
+    .describe('Messages received, messages sent (replies and those of `POST /api/messages`), or both.'),
+  state: z.enum([...RECEIVED_STATES, ...SENT_STATES.filter((state) => state !== 'dead')]).optional(),
+  routeId: z.string().min(1).max(100).optional().describe('Only messages received that this route answered.'),
+  text: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe(
+      'Only messages that contain this text, in upper or lower case. Without `channelId` or `from`, a call searches a part of all messages: continue with `next` until there is none, also when `data` is empty.',
+    ),
+});
 
 const sendBody = z
   .strictObject({
@@ -79,8 +68,6 @@ const sendHeaders = z.object({
     .optional(),
 });
 
-const anyMessageView = z.discriminatedUnion('direction', [messageView, sentMessageView]);
-
 /** Messages received and sent, and sending: `/api/messages`. */
 export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
   const { messageLog, accounts, sendMessage, aliasesOf, config, log } = deps;
@@ -98,11 +85,12 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
         'Each message received has its replies. `from` and `routeId` match messages received only. A key that is restricted to some chats gets messages of those only.',
       query: listQuery,
       responses: { 200: { description: 'A page of messages.', schema: pageResponse(anyMessageView) } },
-      handle: async ({ query, caller }) => ({
-        status: 200,
-        object: query.channelId,
-        json: pageOf(await listed(query, caller), query.limit, ({ id }) => id),
-      }),
+      handle: async ({ query, caller }) => {
+        const { channelId, accountId = config.accountId } = query;
+        if (channelId !== undefined) await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
+        const page = await messagePage(messageLog, { ...query, chats: allowedChats(caller) });
+        return { status: 200, object: channelId, json: page };
+      },
     }),
     endpoint({
       ...common,
@@ -177,27 +165,4 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       },
     }),
   ];
-
-  /** The entries of a page, and one more if there are more. */
-  async function listed(query: ListQuery, caller: Caller): Promise<Array<ReceivedMessage | SentMessageRow>> {
-    const { direction, cursor, state, routeId, from, limit, ...filter } = query;
-    const { channelId, accountId = config.accountId } = filter;
-    if (channelId !== undefined) await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
-    const page = { ...filter, chats: allowedChats(caller), before: cursor, limit: limit + 1 };
-    const isSentOnly = direction === 'outgoing';
-    const received = isSentOnly ? [] : await messageLog.messages({ ...page, state, routeId, from });
-    const sentState = sentStateOf(state);
-    const isReceivedOnly = direction === 'incoming' || from !== undefined || routeId !== undefined;
-    const sent =
-      isReceivedOnly || sentState === 'none'
-        ? []
-        : await messageLog.sentMessages({ ...page, state: sentState });
-    return [...received, ...sent].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1));
-  }
-}
-
-/** The state as a state of messages sent; `none` if they do not have it. */
-function sentStateOf(state: ListQuery['state']): OutboxState | undefined | 'none' {
-  if (state === undefined) return undefined;
-  return SENT_STATES.find((known) => known === state) ?? 'none';
 }

@@ -88,12 +88,14 @@ function withEndpoint<Body extends z.ZodType<{ agentEndpoint?: string }>>(
   kinds: readonly AgentKind[],
   schema: Body,
 ): Body {
-  const without = kinds.filter(({ hasNoEndpoint }) => hasNoEndpoint).map(({ name }) => name);
   return schema.refine(
     (body) => {
       const { agentEndpoint, config } = body as { agentEndpoint?: unknown; config?: unknown };
-      const isHosted =
-        typeof config === 'object' && config !== null && without.some((name) => name in config);
+      const settings =
+        typeof config === 'object' && config !== null ? (config as Record<string, unknown>) : {};
+      const isHosted = kinds.some(
+        ({ name, hasNoEndpoint }) => name in settings && hasNoEndpoint?.(settings[name]),
+      );
       return agentEndpoint !== undefined || isHosted;
     },
     {

@@ -281,7 +281,8 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     next: AgentOfRoute,
     before: AgentOfRoute | undefined,
   ): Promise<{ stored: AgentOfRoute; warnings: Warning[] }> {
-    const hasNoEndpoint = kindNamed(agentKinds, next.config.agent?.kind)?.hasNoEndpoint ?? false;
+    const { agent } = next.config;
+    const hasNoEndpoint = kindNamed(agentKinds, agent?.kind)?.hasNoEndpoint?.(agent?.settings) ?? false;
     const agentEndpoint = hasNoEndpoint ? '' : next.agentEndpoint;
     if (!hasNoEndpoint && agentEndpoint === '') {
       throw invalid('body', [{ field: 'agentEndpoint', message: 'is missing' }]);

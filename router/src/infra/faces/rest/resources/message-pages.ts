@@ -1,0 +1,73 @@
+import type {
+  MessageLog,
+  MessageQuery,
+  ReceivedMessage,
+  SentMessageRow,
+} from '../../../../core/ports/message-log.ts';
+import type { OutboxState } from '../../../../core/ports/outbox.ts';
+import { pageOf } from '../paging.ts';
+
+/** States of messages sent. */
+export const SENT_STATES = ['queued', 'sending', 'sent', 'acked', 'delivered', 'read', 'dead'] as const;
+
+/** A search in all chats reads the messages of so many ids, then returns what it found. */
+export const SEARCH_SPAN = 50_000n;
+
+/** Which messages, as a request names them. */
+export interface MessagePageQuery extends Omit<MessageQuery, 'before' | 'after'> {
+  direction: 'incoming' | 'outgoing' | 'all';
+  cursor?: string;
+}
+
+type AnyMessage = ReceivedMessage | SentMessageRow;
+
+/**
+ * A page of messages, newest first. A search for a text in all chats has no index: it reads a limited part of the messages
+ * and returns a cursor with which it goes on, also when it found nothing.
+ * @throws {StorageUnavailableError}
+ */
+export async function messagePage(messageLog: MessageLog, query: MessagePageQuery) {
+  const { text, channelId, chatId, from, limit } = query;
+  const isInAllChats =
+    text !== undefined && channelId === undefined && chatId === undefined && from === undefined;
+  if (!isInAllChats) return pageOf(await listed(messageLog, query), limit, ({ id }) => id);
+  const start = query.cursor ?? (await newestId(messageLog));
+  if (start === undefined) return pageOf<AnyMessage>([], limit, ({ id }) => id);
+  const after = BigInt(start) - SEARCH_SPAN;
+  const isLast = after <= 0n;
+  const span = { ...query, cursor: start, ...(!isLast && { after: String(after) }) };
+  const page = pageOf(await listed(messageLog, span), limit, ({ id }) => id);
+  return page.next !== undefined || isLast ? page : { ...page, next: String(after + 1n) };
+}
+
+/** An id larger than that of every message; undefined: there is none. */
+async function newestId(messageLog: MessageLog): Promise<string | undefined> {
+  const [received] = await messageLog.messages({ limit: 1 });
+  const [sent] = await messageLog.sentMessages({ limit: 1 });
+  const newest = Math.max(Number(received?.id ?? 0), Number(sent?.id ?? 0));
+  return newest === 0 ? undefined : String(newest + 1);
+}
+
+/** The entries of a page, and one more if there are more. */
+async function listed(
+  messageLog: MessageLog,
+  { direction, cursor, state, routeId, from, limit, ...filter }: MessagePageQuery & { after?: string },
+): Promise<AnyMessage[]> {
+  const page = { ...filter, before: cursor, limit: limit + 1 };
+  const received =
+    direction === 'outgoing' ? [] : await messageLog.messages({ ...page, state, routeId, from });
+  const sentState = sentStateOf(state);
+  // Sender and route are known of messages received only.
+  const isReceivedOnly = direction === 'incoming' || from !== undefined || routeId !== undefined;
+  const sent =
+    isReceivedOnly || sentState === 'none'
+      ? []
+      : await messageLog.sentMessages({ ...page, state: sentState });
+  return [...received, ...sent].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1));
+}
+
+/** The state as a state of messages sent; `none` if they do not have it. */
+function sentStateOf(state: string | undefined): OutboxState | undefined | 'none' {
+  if (state === undefined) return undefined;
+  return SENT_STATES.find((known) => known === state) ?? 'none';
+}
