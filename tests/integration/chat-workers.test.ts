@@ -38,9 +38,11 @@ function node(nodeId: string, slow = 'slow') {
     inbox,
     clock: systemClock,
     stopping: stopping.signal,
-    agent: ({ text }, isRepeat) => {
+    beforeRequest: async ({ text }) => {
       const owner = owners.get(text) ?? nodeId;
-      if (owner !== nodeId) return Promise.reject(new AgentElsewhereError('agent-1', owner));
+      if (owner !== nodeId) throw new AgentElsewhereError('agent-1', owner);
+    },
+    agent: ({ text }, isRepeat) => {
       asked.push([nodeId, text, isRepeat]);
       if (!text.startsWith(slow)) return Promise.resolve({ success: true, response: `re ${text}` });
       return new Promise((_, reject) => {
