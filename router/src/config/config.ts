@@ -197,7 +197,7 @@ const hostedAgents = group('Hosted agents', {
     .transform((value) => value === 'true')
     .prefault('false')
     .describe(
-      '`true`: containers of agents stop with wa2ai. `false`: they continue, and the next start adopts them. Processes always stop.',
+      'Whether containers of agents stop with wa2ai. Those that continue are adopted by the next start. Processes always stop.',
     )
     .meta({ values: '`true`, `false`' }),
   WA2AI_AGENTS_SUBNET: z

@@ -184,7 +184,9 @@ export class AgentRunner {
     this.#life = life;
     for (const effect of effects) this.#perform(effect);
     if (this.#life.phase === before) return;
-    this.#deps.log.debug({ agentId: this.agent.agentId, phase: this.#life.phase }, 'phase of a hosted agent');
+    const { agentId } = this.agent;
+    if (this.#life.phase === 'stopped') this.#deps.log.info({ agentId }, 'hosted agent stopped');
+    this.#deps.log.debug({ agentId, phase: this.#life.phase }, 'phase of a hosted agent');
     const isTurn = [before, this.#life.phase].every((phase) => phase === 'ready' || phase === 'busy');
     if (!isTurn) this.#save({ isDue: true });
     for (const notify of this.#onPhase.splice(0)) notify();

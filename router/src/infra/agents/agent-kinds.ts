@@ -18,7 +18,7 @@ export const agentKinds: readonly AgentKind[] = [
   a2aKind,
   openAiKind,
   shellKind,
-  abiKind,
   hostedKind,
+  abiKind,
   webhookKind,
 ];

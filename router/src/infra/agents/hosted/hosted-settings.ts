@@ -5,7 +5,7 @@ import { notBlank, secretField, timeoutField } from '../setting-fields.ts';
 const DEFAULTS = { memoryMb: 1_024, cpus: 1, pids: 256, idleMinutes: 30 } as const;
 
 /** Variables that the host sets itself. */
-const RESERVED_ENV = new Set(['PORT', 'HOST', 'DATA_DIR', 'AGENT_TOKEN_FILE', 'AGENT_ID']);
+const RESERVED_ENV = new Set('PORT HOST DATA_DIR AGENT_TOKEN_FILE AGENT_ID'.split(' '));
 
 /** Settings of a route to an agent that wa2ai runs; `hostedProblems` makes the checks that a schema cannot express. */
 export const hostedSettings = z.strictObject({

@@ -17,16 +17,7 @@ import type { LogLine } from '../../../core/ports/container-engine.ts';
 import { type ProcessRecord, ProcessRecords, startTimeOf } from './process-record.ts';
 
 /** Variables of wa2ai's own environment that a program gets: nothing secret. */
-const PASSED_ON = [
-  'PATH',
-  'LANG',
-  'LC_ALL',
-  'TZ',
-  'TMPDIR',
-  'SystemRoot',
-  'NODE_EXTRA_CA_CERTS',
-  'SSL_CERT_FILE',
-];
+const PASSED_ON = 'PATH LANG LC_ALL TZ TMPDIR SystemRoot NODE_EXTRA_CA_CERTS SSL_CERT_FILE'.split(' ');
 /** A larger log is renamed before the next start. */
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
 const MAX_LINE_CHARS = 16 * 1024;
