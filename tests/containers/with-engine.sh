@@ -151,6 +151,9 @@ fi
 
 export DOCKER_HOST=unix://$socket ENGINE_KIND ENGINE_COMMAND=$command
 export ENGINE_PID_FILE=$WORK/engine.pid ENGINE_LOG=$WORK/engine.log
+# process ids are other ones outside: nothing of this run may be taken for what an ended process left in /tmp
+install -d -m 1777 "$WORK/tmp"
+export TMPDIR=$WORK/tmp
 code=0
 "$@" || code=$?
 exit "$code"
