@@ -68,6 +68,8 @@ export interface AgentKind<Settings = unknown> {
    * not be valid. Absent: every route needs one.
    */
   hasNoEndpoint?(settings: unknown): boolean;
+  /** A route of this kind is for one chat: it is refused for the channelId `*`. */
+  readonly isForOneChat?: boolean;
   /** What a key needs besides `routes:write` to write such a route: it makes wa2ai run programs. */
   readonly scope?: Scope;
   /** The URL that requests of a route go to. Routes with the same one share a circuit breaker. */

@@ -13,6 +13,7 @@ export const shellKind = agentKind<ShellSettings>({
   settings: shellSettings,
   check: async (settings) => shellProblems(settings),
   hasNoEndpoint: (settings) => (settings as ShellSettings | undefined)?.image !== undefined,
+  isForOneChat: true,
   scope: 'agents:manage',
   endpointOf: (agentEndpoint, { image }) => (image === undefined ? agentEndpoint : `shell:${image}`),
   probe: shellFindings,
