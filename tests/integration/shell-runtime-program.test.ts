@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { processTree, stillRunning } from '../support/process-tree.ts';
 import { repositoryRoot } from '../support/repository.ts';
 
 let folder: string;
@@ -90,10 +91,12 @@ describe('the program of the shell runtime', () => {
     const waiting = call('/run_in_session', { command: `echo $BASHPID > ${pid}; sleep 1000` });
     const look = { session: 'other', command: `until [ -s ${pid} ]; do sleep 0.01; done; cat ${pid}` };
     const shell = Number(JSON.parse((await call('/run_in_session', look)).text).output);
+    await expect.poll(async () => (await processTree(shell)).length).toBe(2);
+    const tree = await processTree(shell);
     child.kill('SIGTERM');
     const { status, text } = await waiting;
     expect([status, JSON.parse(text).swerexception.class_path]).toEqual([511, 'pexpect.exceptions.EOF']);
     expect(await ended).toBe(0);
-    expect(() => process.kill(shell, 0)).toThrow('ESRCH');
+    await expect.poll(() => stillRunning(tree)).toEqual([]);
   });
 });
