@@ -262,7 +262,8 @@ describe.each(AGENT_KIND_SUBJECTS)('agent kind $name', ({ name, settings, start,
       });
       expect(text).toMatch(new RegExp(`^${server.url}\nkind +${name}\n`));
       const { channelId, agentEndpoint, config } = inspection.route ?? {};
-      expect([channelId, agentEndpoint]).toEqual(['*', server.url]);
+      expect(channelId === '*').toBe(!kind.isForOneChat);
+      expect(agentEndpoint).toBe(server.url);
       expect(routeConfigField(agentKinds).safeParse(config).error).toBeUndefined();
     });
   });
