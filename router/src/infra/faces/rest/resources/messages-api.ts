@@ -132,8 +132,8 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
         },
         409: { description: 'The Idempotency-Key was used for another chat or text.', schema: problemSchema },
       },
-      handle: async ({ body, request, caller }) => {
-        const headers = { 'idempotency-key': request.get('idempotency-key') };
+      handle: async ({ body, header, caller }) => {
+        const headers = { 'idempotency-key': header('idempotency-key') };
         const idempotencyKey = validate(sendHeaders, headers, 'headers')['idempotency-key'];
         const accountId = body.accountId ?? config.accountId;
         refuseUnknownAccount(accounts, accountId, config.accountId);
