@@ -22,6 +22,7 @@ export interface AwaitedMessages {
 /**
  * Waits for the next message that somebody else than the account's owner writes in a chat. Ids of one chat are stored in
  * their order, so that waits which continue with `after` get every message once.
+ * @param query.waitMs 0: does not wait
  * @param query.after id of a message received or sent; default: the newest one now
  * @throws the reason of the signal
  * @throws {StorageUnavailableError}
@@ -41,6 +42,7 @@ export async function waitForMessage(
       const messages = found.filter(isFromPerson);
       if (messages.length > 0) return { messages, after };
       if (found.length === PAGE) continue;
+      if (query.waitMs === 0) return { messages, after };
       try {
         await watch.changed(newest, limited);
       } catch (error) {

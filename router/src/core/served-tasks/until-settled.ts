@@ -10,6 +10,7 @@ export function isSettled({ state }: ServedTask): boolean {
 
 /**
  * Waits until a task is settled, at most so long, and until the signal aborts.
+ * @param limitMs 0: does not wait
  * @param onChange called with the task after each of its updates
  * @returns the task as it is then
  * @throws {StorageUnavailableError} it cannot be read
@@ -21,6 +22,7 @@ export async function untilSettled(
   signal: AbortSignal,
   onChange: (task: ServedTask) => void = () => undefined,
 ): Promise<ServedTask> {
+  if (limitMs === 0 || isSettled(task)) return task;
   const watch = feed.watch(task.id);
   let current = task;
   try {

@@ -1,0 +1,79 @@
+import { onTestFinished } from 'vitest';
+import { MessageWatch } from '../../router/src/core/messages/message-watch.ts';
+import type { AuditEvent } from '../../router/src/core/ports/audit-log.ts';
+import { serveTask } from '../../router/src/core/served-tasks/serve-task.ts';
+import { TaskStarter } from '../../router/src/core/served-tasks/task-starter.ts';
+import { mcpFace } from '../../router/src/infra/faces/mcp/mcp-face.ts';
+import { restApi } from '../../router/src/infra/faces/rest/rest-api.ts';
+import { RestCalls } from '../../router/src/infra/faces/rest/rest-calls.ts';
+import { createHttpServer } from '../../router/src/infra/faces/rest/server.ts';
+import { aMessage, aPerson } from '../contracts/adapters.ts';
+import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
+import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
+import { MemoryInbox } from '../doubles/memory-inbox.ts';
+import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
+import { startHttpApi } from './http-api.ts';
+import { serving } from './serving.ts';
+
+/** The MCP face over in-memory stores and the REST API, on a clock that the test moves; closed when the test ends. */
+export async function startMcpFace({ apiKey, host = '127.0.0.1' }: { apiKey?: string; host?: string } = {}) {
+  const api = await startHttpApi({ ...(apiKey !== undefined && { apiKey }) });
+  const all = serving();
+  const messageLog = new MemoryMessageLog(all.state);
+  const inbox = new MemoryInbox(all.state);
+  const rest = restApi({
+    ...api.deps,
+    messageLog,
+    chatStore: new MemoryChatStore(all.state),
+    routes: all.routes,
+    sendMessage: all.deps.sendMessage,
+  });
+  const tasks = new MemoryDurableTasks({ 'serve-task': (steps, input) => serveTask(all.deps, steps, input) });
+  const events: AuditEvent[] = [];
+  const stopping = new AbortController();
+  const server = await createHttpServer({
+    ...api.options,
+    endpoints: rest,
+    faces: [
+      mcpFace({
+        faceSettings: api.deps.faceSettings,
+        config: { host },
+        rest: new RestCalls(rest),
+        servedTasks: all.servedTasks,
+        feed: all.feed,
+        starter: new TaskStarter({ servedTasks: all.servedTasks, tasks, log: api.log }),
+        accounts: api.accounts,
+        aliasesOf: api.deps.aliasesOf,
+        accountId: 'default',
+        messageLog,
+        watch: new MessageWatch({ messageLog, clock: all.clock, log: api.log }),
+        recorder: {
+          recordChange: async (event) => void events.push(event),
+          recordRead: (event) => void events.push(event),
+        },
+        clock: all.clock,
+        log: api.log,
+        stopping: stopping.signal,
+      }),
+    ],
+  });
+  onTestFinished(async () => {
+    stopping.abort();
+    await server.close();
+    await api.close();
+  });
+  return {
+    ...all,
+    api,
+    url: server.url,
+    /** What the audit log got. */
+    events,
+    stopping,
+    inbox,
+    /** A person writes; the chat then exists. */
+    say: async (text: string, person = aPerson()) => {
+      const stored = await inbox.add(aMessage('default', person, { text }), 'n1');
+      return { person, chatId: stored.chatId, messageId: stored.messageId };
+    },
+  };
+}
