@@ -148,6 +148,18 @@ export default defineConfig({
         },
       },
       {
+        // Agents in containers of a real engine: npm run test:containers, in tests/containers/with-engine.sh.
+        test: {
+          name: 'containers',
+          include: ['tests/containers/**/*.test.ts'],
+          environment: 'node',
+          expect,
+          fileParallelism: false,
+          testTimeout: 150_000,
+          hookTimeout: 150_000,
+        },
+      },
+      {
         // The image and docker-compose.yml on a real engine: npm run test:docker.
         test: {
           name: 'docker',

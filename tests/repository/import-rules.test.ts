@@ -67,6 +67,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   'infra/clock': [],
   'infra/engine': ['infra/storage'],
   'infra/faces': ['config', 'infra/agents', 'infra/clock'],
+  'infra/hosting': ['config', 'infra/agents', 'infra/clock'],
   'infra/http-agent-client.ts': ['infra/agents', 'infra/clock'],
   'infra/logging': [],
   'infra/matching': [],

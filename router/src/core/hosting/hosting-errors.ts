@@ -1,0 +1,29 @@
+import { errorOf, Wa2aiError } from '../errors.ts';
+
+/** No container engine answers; nothing was changed. The sentence says which sockets were searched. */
+export class EngineUnavailableError extends errorOf('CONTAINER_ENGINE_UNAVAILABLE', 'retry') {}
+
+/** The engine refused a request, and the same request fails again; the sentence contains the engine's reason. */
+export class EngineRefusedError extends errorOf('CONTAINER_ENGINE_REFUSED', 'dead') {}
+
+/** The image is not on this machine. */
+export class ImageMissingError extends Wa2aiError {
+  constructor(image: string, options?: { cause?: unknown }) {
+    super(
+      'IMAGE_MISSING',
+      'dead',
+      `The image ${image} is not on this machine. Load it, or set pull to "missing" so that wa2ai pulls it.`,
+      options,
+    );
+  }
+}
+
+/** The image could not be pulled. */
+export class ImagePullError extends errorOf('IMAGE_PULL_FAILED', 'retry') {}
+
+/** Another container has this name already; nothing was created. */
+export class ContainerNameTakenError extends Wa2aiError {
+  constructor(name: string, options?: { cause?: unknown }) {
+    super('CONTAINER_NAME_TAKEN', 'retry', `A container with the name ${name} exists already.`, options);
+  }
+}
