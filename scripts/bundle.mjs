@@ -1,5 +1,6 @@
 // Joins the compiled service and its packages in a few files: dist/service/main.js and cli.js. Node takes a second of processor
-// time to find and read the 1,000 modules of dist/router, and half of that for the same code in some files.
+// time to find and read the 1,000 modules of dist/router, and half of that for the same code in some files. A package that
+// only the bundle needs may be a development package, such as the MCP SDK: a production install is smaller without it.
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './steps.mjs';
@@ -51,8 +52,10 @@ export async function bundleService() {
     keepNames: true,
     sourcemap: true,
     sourcemapExcludeSources: true,
-    // viem is loaded with the first call of an ABI agent
-    codeSplitting: { groups: [{ name: 'packages', test: /node_modules(?!.*(viem|ox|abitype)\/)/ }] },
+    // viem is loaded with the first call of an ABI agent, the MCP SDK with the first call of an MCP client
+    codeSplitting: {
+      groups: [{ name: 'packages', test: /node_modules(?!.*(viem|ox|abitype|@modelcontextprotocol)\/)/ }],
+    },
   });
   await bundle.close();
   slimPackages();
