@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { MessageWatch } from '../../router/src/core/messages/message-watch.ts';
 import type { AuditEvent } from '../../router/src/core/ports/audit-log.ts';
 import { serveTask } from '../../router/src/core/served-tasks/serve-task.ts';
@@ -76,4 +76,29 @@ export async function startMcpFace({ apiKey, host = '127.0.0.1' }: { apiKey?: st
       return { person, chatId: stored.chatId, messageId: stored.messageId };
     },
   };
+}
+
+/** Waits until so many things of the face wait for time to pass. */
+export async function untilAsleep({ clock }: { clock: { sleeping: number } }, count: number): Promise<void> {
+  await expect.poll(() => clock.sleeping).toBeGreaterThanOrEqual(count);
+}
+
+export const JSON_HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+};
+export const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+
+/** A ping without a client. @returns the status, and the code of a refusal */
+export async function postMcp(
+  url: string,
+  headers: Record<string, string>,
+): Promise<{ status: number; code?: string }> {
+  const response = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: { ...JSON_HEADERS, ...headers },
+    body: PING,
+  });
+  const text = await response.text();
+  return { status: response.status, ...(response.ok ? {} : (JSON.parse(text || '{}') as { code?: string })) };
 }
