@@ -6,6 +6,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY scripts scripts
 COPY prisma prisma
 COPY router router
+COPY runtime-server runtime-server
 COPY tests tests
 RUN npm run build && npm prune --omit=dev
 

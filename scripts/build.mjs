@@ -1,4 +1,4 @@
-// Compiles router/ and the programs under tests/ to dist/ when the sources changed.
+// Compiles router/, runtime-server/ and the programs under tests/ to dist/ when the sources changed.
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { bundleService, service } from './bundle.mjs';
@@ -47,7 +47,10 @@ function sourceFolders() {
 
 function sourceHash() {
   const files = ['tsconfig.json', 'package-lock.json', join('scripts', 'bundle.mjs')];
-  return hashOf([...sourceFolders(), config, ...files.map((file) => join(root, file))], isSource);
+  return hashOf(
+    [...sourceFolders(), join(root, 'runtime-server'), config, ...files.map((file) => join(root, file))],
+    isSource,
+  );
 }
 
 function isSource(file) {

@@ -30,9 +30,10 @@ const EXTERNAL = [
   'sharp',
 ];
 
-/** Resolves when dist/service is that of dist/router. */
+/** Resolves when dist/service is that of dist/router and of runtime-server. */
 export async function bundleService() {
   rmSync(service, { recursive: true, force: true });
+  await bundleShellRuntime();
   // a development package: a production start has none
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({
@@ -60,6 +61,15 @@ export async function bundleService() {
   await bundle.close();
   slimPackages();
   copyFileSync(join(programs, 'infra', 'matching', 'regex-worker.mjs'), join(service, 'regex-worker.mjs'));
+}
+
+/** The shell runtime as one file without packages, for containers that have Node. */
+export async function bundleShellRuntime(dir = service) {
+  const { rolldown } = await import('rolldown');
+  const input = { 'shell-runtime': join(root, 'runtime-server', 'main.ts') };
+  const bundle = await rolldown({ cwd: root, input, platform: 'node', logLevel: 'silent' });
+  await bundle.write({ dir, format: 'esm', entryFileNames: '[name].mjs' });
+  await bundle.close();
 }
 
 /**

@@ -22,3 +22,9 @@ CREATE OR REPLACE TRIGGER npc_trade_offer_unchangeable BEFORE UPDATE OR DELETE O
 
 CREATE OR REPLACE TRIGGER npc_trade_end_unchangeable BEFORE UPDATE OR DELETE ON npc_trade_end
   FOR EACH ROW EXECUTE FUNCTION npc_trade_unchangeable();
+
+CREATE OR REPLACE TRIGGER npc_trade_offer_not_emptied BEFORE TRUNCATE ON npc_trade_offer
+  FOR EACH STATEMENT EXECUTE FUNCTION npc_trade_unchangeable();
+
+CREATE OR REPLACE TRIGGER npc_trade_end_not_emptied BEFORE TRUNCATE ON npc_trade_end
+  FOR EACH STATEMENT EXECUTE FUNCTION npc_trade_unchangeable();

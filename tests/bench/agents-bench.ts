@@ -5,14 +5,20 @@ import type { StandInRequest, StandInServer } from '../doubles/stand-in-server.t
 import { AGENT_KIND_SUBJECTS, type AgentKindSubject } from '../support/agent-kind-subjects.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { aRoute } from '../support/routes.ts';
-import { quantile } from './statistics.ts';
+import type { AgentsResults, Pair } from './agents-report.ts';
+import { fanOutMs, opensPerSecond, startBareServer, startNpcFace } from './faces-bench.ts';
+import { withGround } from './ground.ts';
+import { median } from './statistics.ts';
 
-const ROUNDS = 6;
 /** Of each kind in a round. */
-const TRIPS = 250;
-/** What a client may add to the median round trip, in milliseconds. */
-const TARGET_MS = 2;
+const TRIPS = 150;
 const FORBIDDEN = /^(?:host|connection|content-length|transfer-encoding|keep-alive|accept-encoding)$/;
+
+/** What the rounds measured at one face. */
+interface Found {
+  opens: number[];
+  fanOut: number[];
+}
 
 /** One round trip of a kind by its client, and by fetch with the same request. */
 interface Trips {
@@ -24,26 +30,54 @@ interface Trips {
 
 /**
  * `npm run bench -- --agents`: what the client of each agent kind adds to a round trip, beside fetch with the same request,
- * turn by turn, to a server in the same process. The best of several rounds counts, because other programs use the machine.
- * @returns whether every kind is within the target
+ * turn by turn, to a server in the same process; and the NPC face beside a bare server of Express and the official A2A SDK.
+ * Medians of several rounds, in which wa2ai and its references alternate.
  */
-export async function benchAgents(): Promise<boolean> {
+export async function benchAgents(rounds: number): Promise<AgentsResults> {
   const kinds = await Promise.all(AGENT_KIND_SUBJECTS.map(tripsOf));
-  const best = new Map<string, { own: number; bare: number }>();
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const trips of kinds) {
-      const found = await measure(trips);
-      const known = best.get(trips.name);
-      if (!known || found.own - found.bare < known.own - known.bare) best.set(trips.name, found);
-    }
-  }
-  console.log(`median round trip     wa2ai  bare fetch       added (target < ${TARGET_MS} ms)`);
-  for (const [name, { own, bare }] of best) {
-    const columns = [own, bare, own - bare].map((ms) => `${ms.toFixed(2)} ms`.padStart(12));
-    console.log(`${name.padEnd(15)}${columns.join('')}`);
+  const trips = new Map<string, Array<{ own: number; bare: number }>>();
+  for (let round = 0; round < rounds; round++) {
+    for (const kind of kinds) trips.set(kind.name, [...(trips.get(kind.name) ?? []), await measure(kind)]);
   }
   for (const { close } of kinds) await close();
-  return [...best.values()].every(({ own, bare }) => own - bare < TARGET_MS);
+  const faces = await benchFaces(rounds);
+  const ofKinds = [...trips].map(([name, measured]) => [
+    name,
+    {
+      wa2ai: median(measured.map(({ own }) => own)),
+      bare: median(measured.map(({ bare }) => bare)),
+      added: median(measured.map(({ own, bare }) => own - bare)),
+    },
+  ]);
+  return { kinds: Object.fromEntries(ofKinds), ...faces };
+}
+
+async function benchFaces(rounds: number): Promise<Pick<AgentsResults, 'opens' | 'fanOut'>> {
+  const measured = { npc: { opens: [], fanOut: [] } as Found, bare: { opens: [], fanOut: [] } as Found };
+  await withGround(async (ground) => {
+    const faces = [
+      { found: measured.npc, face: await startNpcFace(ground) },
+      { found: measured.bare, face: await startBareServer() },
+    ];
+    try {
+      // The first round warms up.
+      for (let round = 0; round <= rounds; round++) {
+        for (const { found, face } of faces) {
+          const [opens, fanOut] = [await opensPerSecond(face), await fanOutMs(face)];
+          if (round === 0) continue;
+          found.opens.push(opens);
+          found.fanOut.push(fanOut);
+        }
+      }
+    } finally {
+      for (const { face } of faces) await face.close();
+    }
+  });
+  const pair = (name: keyof Found): Pair => ({
+    wa2ai: median(measured.npc[name]),
+    bare: median(measured.bare[name]),
+  });
+  return { opens: pair('opens'), fanOut: pair('fanOut') };
 }
 
 async function tripsOf({ name, settings, start }: AgentKindSubject): Promise<Trips> {
@@ -82,7 +116,7 @@ async function measure({ own, bare }: Trips): Promise<{ own: number; bare: numbe
     times.own.push(await timed(own));
     times.bare.push(await timed(bare));
   }
-  return { own: quantile(times.own, 0.5), bare: quantile(times.bare, 0.5) };
+  return { own: median(times.own), bare: median(times.bare) };
 }
 
 function lastPost({ requests }: StandInServer): StandInRequest {

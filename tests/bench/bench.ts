@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { machine } from './ground.ts';
 
@@ -42,8 +43,10 @@ npm run bench -- --nodes 1,2,3 [--messages 1500] [--seconds 20] [--rounds 10]
   the journal costs a message.
 npm run bench -- --abi
   Encodings and decodings a second beside bare viem, and what the ABI client adds to a bare fetch.
-npm run bench -- --agents
-  What the client of each agent kind adds to the median round trip, beside a bare fetch. Ends with exit code 1 above 2 ms.`;
+npm run bench -- --agents [--rounds 5] [--write-docs] [--json FILE]
+  What the client of each agent kind adds to the median round trip, beside a bare fetch; tasks a second and the delay of
+  events of the NPC face, beside a bare server of Express and the A2A SDK. Medians of the rounds. Ends with exit code 1 when a
+  target is missed.`;
 
 const number = (text: string): number => {
   const value = Number(text.replace(/m$/, ''));
@@ -89,7 +92,12 @@ async function run(): Promise<boolean> {
   }
   if (values.agents) {
     const { benchAgents } = await import('./agents-bench.ts');
-    return await benchAgents();
+    const { agentRows, agentsText, writeAgentsDocs } = await import('./agents-report.ts');
+    const results = await benchAgents(number(values.rounds ?? '5'));
+    console.log(agentsText(results));
+    if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`);
+    if (values['write-docs']) writeAgentsDocs(results);
+    return agentRows(results).every(({ isMet }) => isMet);
   }
   if (values.nodes !== undefined) {
     const { benchNodes } = await import('./nodes-bench.ts');

@@ -1,4 +1,4 @@
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { AccountLeases, Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { Postgres } from '../../router/src/infra/storage/postgres.ts';
@@ -8,6 +8,7 @@ import { PostgresCluster } from '../../router/src/infra/storage/stores/postgres-
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
+import { PostgresRemoteTasks } from '../../router/src/infra/storage/stores/postgres-remote-tasks.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { countRows, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, anAccount, aPerson, aReply } from './adapters.ts';
@@ -33,29 +34,33 @@ beforeEach(async () => {
   await cluster.addAccount(accountId);
 });
 
-/** How many rows name the account, by table. */
+/** Tables whose rows belong to an account. */
+async function tablesOfAccounts(): Promise<string[]> {
+  const rows = await postgres.query<{ name: string }>(sql`
+    SELECT table_name AS name FROM information_schema.columns
+    WHERE table_schema = 'public' AND column_name = 'account_id' ORDER BY 1`);
+  return rows.map(({ name }) => name);
+}
+
+/** How many rows name the account, in all tables. */
 async function rowsOf(account: string): Promise<number> {
+  const tables = await tablesOfAccounts();
   const where = sql`WHERE account_id = ${account}`;
   const counts = await Promise.all([
-    countRows(postgres, sql`message ${where}`),
-    countRows(postgres, sql`outbox ${where}`),
-    countRows(postgres, sql`dead_letter ${where}`),
-    countRows(postgres, sql`chat ${where}`),
-    countRows(postgres, sql`auth_key ${where}`),
-    countRows(postgres, sql`journal ${where}`),
-    countRows(postgres, sql`lid_mapping ${where}`),
-    countRows(postgres, sql`route ${where}`),
-    countRows(postgres, sql`account_lease ${where}`),
+    ...tables.map((table) => countRows(postgres, sql`${raw(table)} ${where}`)),
     countRows(postgres, sql`account WHERE id = ${account}`),
   ]);
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Stores messages, replies, dead letters, keys and a route of an account. */
+/** Stores messages, replies, tasks and a conversation at an agent, dead letters, keys and a route of an account. */
 async function fill(account: string): Promise<void> {
   const inbox = new PostgresInbox(postgres);
+  const tasks = new PostgresRemoteTasks(postgres);
+  await tasks.saveSession({ accountId: account, routeId: 'r', sessionId: 's' }, { contextId: 'c' });
   for (let n = 0; n < 3; n++) {
     const { messageId = '' } = await inbox.add(aMessage(account, aPerson()), 'n1');
+    await tasks.add({ accountId: account, messageId, routeId: 'r' }, 'a task');
     const replies = [aReply(account, '5491100000001@s.whatsapp.net')];
     await inbox.finishTurn(messageId, { state: 'dead', reason: 'X', replies });
   }
@@ -105,6 +110,14 @@ it('deletes every row of a closed account in batches, and no row of another one'
   expect(await rowsOf(accountId)).toBe(0);
   expect(await rowsOf(other)).toBe(ofOther);
   expect(await cluster.addAccount(accountId)).toBe('added');
+});
+
+it('names every table that has rows of an account', async () => {
+  const [deleting] = await postgres.query<{ text: string }>(
+    sql`SELECT prosrc AS text FROM pg_proc WHERE proname = 'account_delete_rows'`,
+  );
+  const missing = (await tablesOfAccounts()).filter((table) => !deleting?.text.includes(table));
+  expect(missing).toEqual([]);
 });
 
 it('deletes nothing of an account that is not closed or does not exist', async () => {

@@ -1,24 +1,33 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import sql from 'sql-template-tag';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { TradeTerms } from '../../router/src/core/npc/trades.ts';
 import type { FaceSettings } from '../../router/src/core/ports/face-settings.ts';
+import type { NpcChainEvents } from '../../router/src/core/ports/npc-chain-events.ts';
 import type { NpcEmotions, NpcScope } from '../../router/src/core/ports/npc-emotions.ts';
 import type { NpcMemories } from '../../router/src/core/ports/npc-memories.ts';
 import type { NpcTasks } from '../../router/src/core/ports/npc-tasks.ts';
 import type { NpcTrades } from '../../router/src/core/ports/npc-trades.ts';
+import type { NpcTransactions } from '../../router/src/core/ports/npc-transactions.ts';
 import { PostgresFaceSettings } from '../../router/src/infra/storage/stores/postgres-face-settings.ts';
+import { PostgresNpcChainEvents } from '../../router/src/infra/storage/stores/postgres-npc-chain-events.ts';
 import { PostgresNpcEmotions } from '../../router/src/infra/storage/stores/postgres-npc-emotions.ts';
 import { PostgresNpcMemories } from '../../router/src/infra/storage/stores/postgres-npc-memories.ts';
 import { PostgresNpcTasks } from '../../router/src/infra/storage/stores/postgres-npc-tasks.ts';
 import { PostgresNpcTrades } from '../../router/src/infra/storage/stores/postgres-npc-trades.ts';
+import { PostgresNpcTransactions } from '../../router/src/infra/storage/stores/postgres-npc-transactions.ts';
 import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
+import { MemoryNpcChainEvents } from '../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcEmotions } from '../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../doubles/memory-npc-memories.ts';
 import { MemoryNpcTasks } from '../doubles/memory-npc-tasks.ts';
 import { MemoryNpcTrades } from '../doubles/memory-npc-trades.ts';
+import { MemoryNpcTransactions } from '../doubles/memory-npc-transactions.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 interface NpcStores {
+  transactions: NpcTransactions;
+  chainEvents: NpcChainEvents;
   tasks: NpcTasks;
   emotions: NpcEmotions;
   memories: NpcMemories;
@@ -35,6 +44,8 @@ const ADAPTERS: Array<{ name: string; open(): Promise<NpcStores> }> = [
       emotions: new MemoryNpcEmotions(),
       memories: new MemoryNpcMemories(),
       trades: new MemoryNpcTrades(),
+      transactions: new MemoryNpcTransactions(),
+      chainEvents: new MemoryNpcChainEvents(),
       settings: new MemoryFaceSettings(),
       close: async () => undefined,
     }),
@@ -49,12 +60,43 @@ const ADAPTERS: Array<{ name: string; open(): Promise<NpcStores> }> = [
         emotions: new PostgresNpcEmotions(postgres),
         memories: new PostgresNpcMemories(postgres),
         trades: new PostgresNpcTrades(postgres),
+        transactions: new PostgresNpcTransactions(postgres),
+        chainEvents: new PostgresNpcChainEvents(postgres),
         settings: new PostgresFaceSettings(postgres),
         close: () => database.drop(),
       };
     },
   },
 ];
+
+it('the ledger of trades in PostgreSQL refuses every change of a row', async () => {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const postgres = database.open();
+  const trades = new PostgresNpcTrades(postgres);
+  const terms: TradeTerms = {
+    maker: 'peer',
+    direction: 'sell',
+    item: 'sword',
+    quantity: 1,
+    price: '5',
+    total: '5',
+    expiresAtMs: Date.UTC(2030, 0, 1),
+  };
+  const { offerId } = await trades.offer({ npc: 'Guard', peer: 'admin' }, terms, 'key');
+  const ended = await trades.end(offerId, { kind: 'accepted', by: 'npc', key: 'a' });
+  for (const statement of [
+    sql`UPDATE npc_trade_offer SET price = 1`,
+    sql`DELETE FROM npc_trade_offer`,
+    sql`TRUNCATE npc_trade_offer CASCADE`,
+    sql`UPDATE npc_trade_end SET kind = 'declined'`,
+    sql`DELETE FROM npc_trade_end`,
+    sql`TRUNCATE npc_trade_end`,
+  ]) {
+    await expect(postgres.execute(statement)).rejects.toThrow(/never changed or deleted/);
+  }
+  expect(await trades.find(offerId)).toEqual(ended);
+});
 
 const anId = () => `task_${randomBytes(6).toString('hex')}`;
 
@@ -254,6 +296,101 @@ describe.each(ADAPTERS)('the stores of the NPC face in $name', ({ open }) => {
       expect(idsOf(await stores.trades.list({ scope, limit: 2 }))).toEqual(ids.slice(0, 2));
       expect(idsOf(await stores.trades.list({ scope, limit: 2, before: ids[1] }))).toEqual(ids.slice(2));
       expect(idsOf(await stores.trades.list({ limit: 3 }))).toEqual(ids);
+    });
+  });
+
+  describe('transactions', () => {
+    const chainId = 50_312;
+    const signed = (name: string) => async (nonce: number) => ({
+      hash: `0x${name}${nonce}`,
+      raw: `0xr${nonce}`,
+    });
+    const add = (minNonce: number, wallet = owner, taskId = anId()) =>
+      stores.transactions.addOnce({ taskId, chainId, wallet, minNonce }, signed(taskId));
+
+    it('gives out each nonce once, without a gap, to many at a time', async () => {
+      const all = await Promise.all(Array.from({ length: 12 }, () => add(5)));
+      expect(all.map(({ nonce }) => nonce).sort((a, b) => a - b)).toEqual([
+        5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+      ]);
+      expect((await add(0)).nonce).toBe(0);
+      expect((await add(20)).nonce).toBe(20);
+      expect((await add(5)).nonce).toBe(17);
+      expect((await add(5, `${owner}2`)).nonce).toBe(5);
+    });
+
+    it('stores one for a task, and gives a nonce again that could not be signed', async () => {
+      const first = await add(5);
+      expect(first).toMatchObject({ wallet: owner, chainId, nonce: 5, raw: '0xr5', earlierHashes: [] });
+      expect(await add(9, owner, first.taskId)).toEqual(first);
+      expect(await stores.transactions.ofTask(first.taskId)).toEqual(first);
+      expect(await stores.transactions.ofTask('task_none')).toBeUndefined();
+      const given = { taskId: anId(), chainId, wallet: owner, minNonce: 5 };
+      const failing = stores.transactions.addOnce(given, () => Promise.reject(new Error('no key')));
+      await expect(failing).rejects.toThrow();
+      expect((await add(5)).nonce).toBe(6);
+    });
+
+    it('replaces the newest version only, until the end', async () => {
+      const { taskId, hash } = await add(5);
+      const replace = (replaced: string, name: string) =>
+        stores.transactions.replace(taskId, replaced, { hash: name, raw: `raw ${name}` });
+      expect(await replace(hash, 'b')).toMatchObject({
+        hash: 'b',
+        raw: 'raw b',
+        earlierHashes: [hash],
+        nonce: 5,
+      });
+      expect(await replace(hash, 'c')).toMatchObject({ hash: 'b' });
+      expect(await replace('b', 'd')).toMatchObject({ hash: 'd', earlierHashes: [hash, 'b'] });
+      await stores.transactions.settle(taskId, 'succeeded');
+      expect(await replace('d', 'e')).toMatchObject({ hash: 'd' });
+    });
+
+    it('lists those that have not ended, the smallest nonces first', async () => {
+      const wallet = owner;
+      const [a, b, c] = [await add(7), await add(5), await add(5)];
+      await stores.transactions.settle(c.taskId, 'reverted');
+      const open = await stores.transactions.unsettled(chainId, 0, 1_000);
+      expect(open.filter((each) => each.wallet === wallet).map(({ taskId }) => taskId)).toEqual([
+        b.taskId,
+        a.taskId,
+      ]);
+      expect(await stores.transactions.unsettled(chainId, 60_000, 1_000)).toEqual([]);
+      expect(await stores.transactions.unsettled(1, 0, 1_000)).toEqual([]);
+    });
+  });
+
+  describe('chain events', () => {
+    const event = (logIndex: number, kind: 'duel-created' | 'quest-completed' = 'duel-created') => ({
+      kind,
+      blockNumber: 2n ** 53n + 1n,
+      transactionHash: '0xh',
+      logIndex,
+      values: { duelId: String(2n ** 200n) },
+    });
+
+    it('are stored with the cursor, each once', async () => {
+      const source = owner;
+      expect(await stores.chainEvents.cursor(source)).toBeUndefined();
+      expect(await stores.chainEvents.store(source, [event(0)], { from: undefined, to: 4n })).toBe(true);
+      expect(await stores.chainEvents.store(source, [event(9)], { from: undefined, to: 5n })).toBe(false);
+      expect(await stores.chainEvents.store(source, [event(9)], { from: 3n, to: 5n })).toBe(false);
+      const next = [event(0), event(1, 'quest-completed')];
+      expect(await stores.chainEvents.store(source, next, { from: 4n, to: 6n })).toBe(true);
+      expect(await stores.chainEvents.cursor(source)).toBe(6n);
+      const all = await stores.chainEvents.list({ source, limit: 9 });
+      expect(all).toMatchObject([event(1, 'quest-completed'), event(0)]);
+      expect(await stores.chainEvents.list({ source, kind: 'duel-created', limit: 9 })).toEqual([all[1]]);
+      expect(await stores.chainEvents.list({ source, before: all[0]?.id, limit: 9 })).toEqual([all[1]]);
+      expect(await stores.chainEvents.list({ source, limit: 1 })).toEqual([all[0]]);
+    });
+
+    it('are stored by one of two nodes that read the same blocks', async () => {
+      await stores.chainEvents.store(owner, [], { from: undefined, to: 1n });
+      const both = [1, 2].map(() => stores.chainEvents.store(owner, [event(0)], { from: 1n, to: 2n }));
+      expect((await Promise.all(both)).sort()).toEqual([false, true]);
+      expect(await stores.chainEvents.list({ source: owner, limit: 9 })).toHaveLength(1);
     });
   });
 

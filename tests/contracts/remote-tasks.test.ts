@@ -173,5 +173,10 @@ describeStores('tasks of agents in $name', (stores) => {
     expect(await stores.remoteTasks.session(key)).toEqual({ contextId: 'c1' });
     expect(await stores.remoteTasks.session({ ...key, sessionId: 'other' })).toBeUndefined();
     expect(await stores.remoteTasks.session({ ...key, routeId: 'other' })).toBeUndefined();
+    // The same person and the same route at another account is another conversation.
+    const other = { ...key, accountId: `${accountId}-other` };
+    expect(await stores.remoteTasks.session(other)).toBeUndefined();
+    await stores.remoteTasks.saveSession(other, { contextId: 'c2', taskId: 't2' });
+    expect(await stores.remoteTasks.session(key)).toEqual({ contextId: 'c1' });
   });
 });

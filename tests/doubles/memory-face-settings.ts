@@ -11,4 +11,9 @@ export class MemoryFaceSettings implements FaceSettings {
   async put(face: string, settings: unknown): Promise<void> {
     this.#settings.set(face, structuredClone(settings));
   }
+
+  async putFirst(face: string, settings: unknown): Promise<unknown> {
+    if (!this.#settings.has(face)) await this.put(face, settings);
+    return this.get(face);
+  }
 }

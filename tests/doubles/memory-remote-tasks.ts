@@ -117,11 +117,11 @@ export class MemoryRemoteTasks implements RemoteTasks {
   }
 
   async session(key: SessionKey): Promise<AgentSession | undefined> {
-    return this.#sessions.get(`${key.routeId} ${key.sessionId}`);
+    return this.#sessions.get(nameOf(key));
   }
 
   async saveSession(key: SessionKey, session: AgentSession): Promise<void> {
-    this.#sessions.set(`${key.routeId} ${key.sessionId}`, session);
+    this.#sessions.set(nameOf(key), session);
   }
 
   #of({ messageId, routeId }: TaskOwner): MemoryTask[] {
@@ -143,4 +143,8 @@ export class MemoryRemoteTasks implements RemoteTasks {
 
 function shown({ remoteId, isOpen }: MemoryTask): StoredTask {
   return { remoteId, isOpen };
+}
+
+function nameOf({ accountId, routeId, sessionId }: SessionKey): string {
+  return `${accountId} ${routeId} ${sessionId}`;
 }

@@ -63,8 +63,14 @@ const NOT_HERE: Record<string, string> = {
     'it downloads every package; the image, which tests/docker runs, is built in the same way',
   'git pull && npm start': 'there is no newer version to get',
   'adk api_server --port 8000': "it is Google's program",
+  'PORT=8000 AUTH_TOKEN_FILE=/run/secrets/token node dist/service/shell-runtime.mjs':
+    'tests/integration/shell-runtime.test.ts runs it',
+  'docker build -f runtime-server/Dockerfile -t wa2ai-shell .':
+    'it needs an image registry; tests/integration/shell-runtime.test.ts runs what it starts',
   'npm run -s wa2ai -- agent inspect http://localhost:3000':
     'tests/contracts/agent-kinds.test.ts inspects an agent of the NPC Engine',
+  'npm run -s wa2ai -- agent inspect http://localhost:41241':
+    'tests/contracts/agent-kinds.test.ts inspects an A2A agent',
 };
 
 /** The first command of a block, without a comment. */

@@ -1,5 +1,9 @@
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NpcDouble } from '../doubles/npc-agent.ts';
+import { NpcCaller } from '../support/npc-caller.ts';
+import { runs } from '../support/property-runs.ts';
+import { anyRpcBody } from '../support/rpc-arbitraries.ts';
 import { TestBed } from '../support/test-bed.ts';
 
 let bed: TestBed;
@@ -22,34 +26,84 @@ afterAll(async () => {
   await agent.stop();
 });
 
-async function rpc(method: string, params: unknown): Promise<Record<string, unknown>> {
-  const { status, body } = await bed.service.api('POST', '/rpc', { jsonrpc: '2.0', method, params, id: 1 });
-  expect({ status, error: body.error }).toEqual({ status: 200, error: undefined });
-  return body.result as Record<string, unknown>;
-}
-
-/** The last event of a task, from its stream. */
-async function endOf(taskId: unknown): Promise<string> {
-  const response = await fetch(`${bed.service.url}/stream/${taskId}`);
-  const events = (await response.text()).split('\n\n').filter((event) => event.includes('event: '));
-  return events.at(-1) ?? '';
-}
+/** Calls with the rights of this machine. */
+const caller = () => new NpcCaller(bed.service.url);
 
 describe('another agent that calls wa2ai as an NPC', () => {
   it('reads the card, opens tasks, and gets their events', async () => {
     const { body } = await bed.service.api('GET', '/.well-known/agent-card');
     expect(body).toMatchObject({ name: 'Guard', capabilities: ['social', 'trade', 'emotion', 'memory'] });
-    const feeling = { type: 'emotion', params: { trigger: 'gift', intensity: 80 } };
-    const { taskId } = await rpc('task.open', feeling);
-    expect(await endOf(taskId)).toMatch(/event: task\.completed\n.*"mood":"gift"/);
-    const remembered = { type: 'memory', params: { memoryType: 'event', content: 'we met at the gate' } };
-    await endOf((await rpc('task.open', remembered)).taskId);
-    const greeting = { type: 'social', params: { action: 'greet', message: 'the gate?' } };
-    expect(await endOf((await rpc('task.open', greeting)).taskId)).toContain('the gate?');
+    const performed = async (type: string, params: Record<string, unknown>) =>
+      await caller().ended(await caller().open(type, params));
+    expect(await performed('emotion', { trigger: 'gift', intensity: 80 })).toMatchObject({
+      event: 'task.completed',
+      data: { result: { mood: 'gift' } },
+    });
+    await performed('memory', { memoryType: 'event', content: 'we met at the gate' });
+    const { data } = await performed('social', { action: 'greet', message: 'the gate?' });
+    expect(data.result).toMatchObject({ message: expect.stringContaining('the gate?') });
     const heard = String(agent.opened('social').at(-1)?.params.message);
     expect(heard).toContain('You feel: gift 80 of 100.');
     expect(heard).toContain('You remember (event): we met at the gate');
-    expect(await rpc('task.list', { limit: 2 })).toMatchObject({ totalTasks: 3, tasks: [{}, {}] });
+    expect(await caller().result('task.list', { limit: 2 })).toMatchObject({
+      totalTasks: 3,
+      tasks: [{}, {}],
+    });
+  });
+
+  it('is the agent of a person whose route names it, and trades with the operator', async () => {
+    const ben = bed.person();
+    const config = { adk: undefined, npc: {} };
+    await bed.service.addRoute(ben.phone, bed.service.url, { config, priority: 10 });
+    const answerTo = async (text: string) => {
+      await ben.say(text, { to: bed.phone });
+      return (await ben.nextReply()).text;
+    };
+    expect(await answerTo('Who goes there?')).toContain('Who goes there?');
+    expect(await answerTo('/emotion rain 60')).toContain('rain');
+    expect(await answerTo('/trade sword 2 1000000000000000001')).toContain('2000000000000000002');
+    expect(await answerTo('/trade sword many 5')).toContain('quantity must be a whole number');
+    const { body } = await bed.service.api('GET', '/api/npc/trades');
+    const [offer] = body.data as Array<Record<string, unknown>>;
+    expect(offer).toMatchObject({
+      item: 'sword',
+      maker: 'peer',
+      total: '2000000000000000002',
+      state: 'open',
+    });
+    const accepted = await bed.service.api('POST', `/api/npc/trades/${offer?.offerId}/accept`);
+    expect(accepted.body.data).toMatchObject({ state: 'accepted', endedBy: 'npc' });
+    const { data } = await caller().ended(await caller().open('trade', { action: 'list' }));
+    expect(data.result).toMatchObject({ offers: [{ offerId: offer?.offerId, state: 'accepted' }] });
+  });
+
+  it('answers whatever a caller sends, and reports no defect', async () => {
+    const post = async (text: string) => {
+      const body = { method: 'POST', headers: { 'content-type': 'application/json' }, body: text };
+      const response = await fetch(`${bed.service.url}/rpc`, body);
+      const answer = response.status === 204 ? [] : await response.json();
+      return [answer].flat() as Array<{
+        jsonrpc: string;
+        error?: { code: number };
+        result?: { taskId?: string };
+      }>;
+    };
+    const opened: string[] = [];
+    await fc.assert(
+      fc.asyncProperty(anyRpcBody, async (text) => {
+        for (const { jsonrpc, error, result } of await post(text)) {
+          if (result?.taskId !== undefined) opened.push(result.taskId);
+          expect(jsonrpc).toBe('2.0');
+          expect(error?.code).not.toBe(-32603);
+        }
+      }),
+      runs(100),
+    );
+    for (const taskId of opened) {
+      const { error } = (await caller().ended(taskId)).data as { error?: { code: number } };
+      expect(error?.code).not.toBe(-32603);
+    }
+    expect(bed.service.lines.filter((line) => line.level === 'error')).toEqual([]);
   });
 
   it('has its answer said once on WhatsApp, also when wa2ai is killed while the agent works', async () => {
@@ -59,14 +113,15 @@ describe('another agent that calls wa2ai as an NPC', () => {
     agent.options = { ...agent.options, onOpen: () => undefined };
     const before = agent.opened('social').length;
     const params = { action: 'greet', message: 'Say hi', to: ana.phone };
-    const { taskId } = await rpc('task.open', { type: 'social', params });
+    const taskId = await caller().open('social', params);
     await expect.poll(() => agent.openStreams).toBeGreaterThan(0);
     await bed.service.end('SIGKILL');
+    await expect.poll(() => agent.openStreams).toBe(0);
     await bed.restartService();
     await expect.poll(() => agent.openStreams, { timeout: 30_000 }).toBeGreaterThan(0);
     agent.complete(agent.opened('social').at(-1)?.taskId ?? '', { message: 'Hi from the guard' });
     expect((await ana.nextReply(60_000)).text).toBe('Hi from the guard');
-    expect(await endOf(taskId)).toContain('event: task.completed');
+    expect((await caller().ended(taskId)).event).toBe('task.completed');
     expect(agent.opened('social')).toHaveLength(before + 1);
     await ana.say('thanks', { to: bed.phone });
     await ana.nextReply();

@@ -40,6 +40,13 @@ afterEach(async () => {
 
 const isRefused = ({ msg }: LogLine) => msg === 'message not decrypted';
 
+/** Nearly all lines of a storm are refusals, so the lines that the service dropped because this test read too slowly are too. */
+const countRefused = (lines: LogLine[]): number =>
+  lines.reduce((count, line) => {
+    if (line.msg === 'log lines dropped, output not writable') return count + Number(line.lines);
+    return count + (isRefused(line) ? 1 : 0);
+  }, 0);
+
 /** People whose phones never answer a request to send a message again. */
 const silentPeople = (count: number): Person[] =>
   Array.from({ length: count }, () => Object.assign(bed.person(), { onReceipt: async () => undefined }));
@@ -85,7 +92,7 @@ describe('The service', () => {
       await asks(friend, 'before');
       const senders = silentPeople(PEOPLE);
       const beforeLines = bed.service.lines.length;
-      const refused = () => bed.service.lines.slice(beforeLines).filter(isRefused).length;
+      const refused = () => countRefused(bed.service.lines.slice(beforeLines));
 
       const grownMb = await growthDuring(async () => {
         const storm = (async () => {

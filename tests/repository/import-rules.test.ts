@@ -64,6 +64,7 @@ const production = new Map([...graph].filter(([file]) => file.startsWith('router
 const ALLOWED: Record<string, readonly string[]> = {
   config: [],
   'infra/agents': ['config', 'infra/clock', 'infra/http-agent-client.ts'],
+  'infra/chain': ['infra/agents'],
   'infra/clock': [],
   'infra/engine': ['infra/storage'],
   'infra/faces': ['config', 'infra/agents', 'infra/clock'],

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -28,15 +29,19 @@ export interface AdkServer {
 /**
  * Starts the real Google ADK API server with the agents of tests/adk-server on a free loopback port, with sessions in
  * memory. Installs the server first when it is missing, with a message. It gets no credentials and no telemetry target.
+ * @param options.a2aToken its agents speak A2A too, below `/a2a/<app>`, to callers with this token
  * @throws when it does not start within a minute; the message contains its output
  */
-export async function startAdkServer(): Promise<AdkServer> {
+export async function startAdkServer({ a2aToken }: { a2aToken?: string } = {}): Promise<AdkServer> {
   await install();
+  // The cards of its A2A agents name the port of its settings, so it must be known before.
+  const port = a2aToken === undefined ? 0 : await unusedPort();
   const child = spawn(
     process.execPath,
     [
-      ...[CLI, 'api_server', join(PACKAGE, 'agents'), '--host', '127.0.0.1', '--port', '0'],
+      ...[CLI, 'api_server', join(PACKAGE, 'agents'), '--host', '127.0.0.1', '--port', String(port)],
       ...['--compile', 'false', '--bundle', 'false', '--session_service_uri', 'memory://'],
+      ...(a2aToken === undefined ? [] : ['--a2a', 'true', '--a2a_auth_token', a2aToken]),
     ],
     {
       cwd: PACKAGE,
@@ -56,6 +61,14 @@ export async function startAdkServer(): Promise<AdkServer> {
     await stop(child);
     throw error;
   }
+}
+
+async function unusedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 /** Waits for the line that names the address; the port is bound by then. */

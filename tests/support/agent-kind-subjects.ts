@@ -3,6 +3,7 @@ import { decodeAbiParameters, encodeAbiParameters } from 'viem';
 import { A2aDouble } from '../doubles/a2a-agent.ts';
 import { NpcDouble } from '../doubles/npc-agent.ts';
 import { startOpenAiServer } from '../doubles/openai-server.ts';
+import { startShellRuntime } from '../doubles/shell-runtime.ts';
 import { StandInServer } from '../doubles/stand-in-server.ts';
 import { startWebhookServer } from '../doubles/webhook-server.ts';
 
@@ -38,6 +39,12 @@ export const AGENT_KIND_SUBJECTS: AgentKindSubject[] = [
     },
     start: startAbiServer,
     options: { abi: join(repositoryRoot, 'examples/abi-agent/functions.txt') },
+  },
+  {
+    name: 'shell',
+    settings: { allow: ['5493777239922'], token: SECRET },
+    start: () => startShellRuntime(SECRET),
+    options: { token: SECRET },
   },
   { name: 'webhook', settings: { secret: SECRET }, start: () => startWebhookServer() },
 ];

@@ -19,16 +19,19 @@ import type {
   SentMessageRow,
   SentQuery,
 } from '../../router/src/core/ports/message-log.ts';
+import type { NpcChain } from '../../router/src/core/ports/npc-chain.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import { type ExplainInput, explainRoute } from '../../router/src/core/routing/explain-route.ts';
 import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
+import { Egress } from '../../router/src/infra/agents/transport/egress.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
 import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
 import { newKey } from '../../router/src/infra/faces/access/key-text.ts';
+import { KeyWatch } from '../../router/src/infra/faces/access/key-watch.ts';
 import { npcFace } from '../../router/src/infra/faces/npc/npc-face.ts';
 import { NpcTaskFeed } from '../../router/src/infra/faces/npc/npc-task-feed.ts';
 import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
@@ -44,10 +47,12 @@ import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
 import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
+import { MemoryNpcChainEvents } from '../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcEmotions } from '../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../doubles/memory-npc-memories.ts';
 import { MemoryNpcTasks } from '../doubles/memory-npc-tasks.ts';
 import { MemoryNpcTrades } from '../doubles/memory-npc-trades.ts';
+import { MemoryNpcTransactions } from '../doubles/memory-npc-transactions.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
 import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
@@ -245,7 +250,13 @@ export interface HttpApi {
   npc: {
     tasks: MemoryNpcTasks;
     trades: MemoryNpcTrades;
+    /** The wallet and the contracts, when there are chain settings. */
+    chain: { current: NpcChain | undefined };
+    transactions: MemoryNpcTransactions;
+    chainEvents: MemoryNpcChainEvents;
     feed: NpcTaskFeed;
+    /** Nobody calls its `check` when a key changes, as the notification of PostgreSQL does. */
+    keyWatch: KeyWatch;
     /** Moves heartbeats only. */
     feedClock: FakeClock;
     /** Resolves when the task has ended. */
@@ -275,6 +286,7 @@ export async function startHttpApi(
     apiKey?: string;
     agentKinds?: readonly AgentKind[];
     routeProbe?: RestApiDeps['routeProbe'];
+    hasWalletKey?: boolean;
     limits?: HttpServerOptions['limits'];
   } = {},
 ): Promise<HttpApi> {
@@ -315,6 +327,7 @@ export async function startHttpApi(
   const npcTasks = new MemoryNpcTasks(() => clock.nowMs);
   const feedClock = new FakeClock();
   const feed = new NpcTaskFeed({ npcTasks, clock: feedClock, log });
+  const keyWatch = new KeyWatch({ keys, clock: feedClock, log });
   npcTasks.onChanged = (taskId) => feed.changed(taskId);
   const faceSettings = new MemoryFaceSettings();
   const npcSettings = async () =>
@@ -322,6 +335,9 @@ export async function startHttpApi(
   const agent: HttpApi['npc']['agent'] = {
     client: { sendMessage: async (_endpoint, { text }) => ({ success: true, response: `heard: ${text}` }) },
   };
+  const chain: HttpApi['npc']['chain'] = { current: undefined };
+  const transactions = new MemoryNpcTransactions(() => clock.nowMs);
+  const chainEvents = new MemoryNpcChainEvents();
   const trades = new MemoryNpcTrades(() => clock.nowMs);
   const apiClock = { now: () => clock.nowMs, monotonicMs: () => clock.nowMs, sleep: async () => undefined };
   const sendToChat: RestApiDeps['sendMessage'] = (input) => {
@@ -337,6 +353,9 @@ export async function startHttpApi(
           memories,
           trades,
           settings: npcSettings,
+          chain: async () => chain.current,
+          transactions,
+          chainEvents,
           routes,
           agents: { clientFor: () => agent.client, endpointOf: (route) => route.agentEndpoint },
           sendMessage: sendToChat,
@@ -382,6 +401,12 @@ export async function startHttpApi(
     sendMessage: sendToChat,
     npcSettings,
     faceSettings,
+    putNpcSettings: (settings) => faceSettings.put('npc', settings),
+    hasWalletKey: options.hasWalletKey ?? false,
+    egressRefusalOf: (url) => new Egress('private').refusalOfUrl(url),
+    chain: async () => chain.current,
+    chainEvents,
+    transactions,
     trades,
     clock: apiClock,
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
@@ -417,6 +442,7 @@ export async function startHttpApi(
     aliasesOf,
     limiter,
     feed,
+    keyWatch,
     recorder,
     now: () => clock.nowMs,
     log,
@@ -454,7 +480,18 @@ export async function startHttpApi(
     recorder,
     aliases,
     waits,
-    npc: { tasks: npcTasks, trades, feed, feedClock, ended: (taskId) => durable.ended(taskId), agent },
+    npc: {
+      tasks: npcTasks,
+      trades,
+      chain,
+      transactions,
+      chainEvents,
+      feed,
+      keyWatch,
+      feedClock,
+      ended: (taskId) => durable.ended(taskId),
+      agent,
+    },
     addKey: async (given) => {
       const { id, text, secretHash } = newKey();
       const limits = { perMinute: 100_000, perSecond: 100_000 };
@@ -464,6 +501,7 @@ export async function startHttpApi(
     database,
     close: async () => {
       feed.stop();
+      keyWatch.stop();
       await server.close();
       await recorder.stop();
     },

@@ -39,6 +39,7 @@ export async function startMcpFace({ apiKey, host = '127.0.0.1' }: { apiKey?: st
         faceSettings: api.deps.faceSettings,
         config: { host },
         rest: new RestCalls(rest),
+        keyWatch: api.npc.keyWatch,
         servedTasks: all.servedTasks,
         feed: all.feed,
         starter: new TaskStarter({ servedTasks: all.servedTasks, tasks, log: api.log }),

@@ -103,11 +103,12 @@ export class Nodes {
 
   /** Pairs an account through any node's page, whichever node owns it, and waits until it is open. */
   async pair(phone: Phone, accountId = 'default', via?: Wa2aiProcess): Promise<void> {
+    let shown: Record<string, unknown> = {};
     const shownQr = async () => {
-      const { qr } = await this.account(accountId, via);
-      return typeof qr === 'string' ? qr : undefined;
+      shown = await this.account(accountId, via);
+      return typeof shown.qr === 'string' ? shown.qr : undefined;
     };
-    const qr = await until(`a QR code of ${accountId}`, shownQr, 60_000);
+    const qr = await until(() => `a QR code of ${accountId}: ${JSON.stringify(shown)}`, shownQr, 60_000);
     const live = this.#emulator.waitFor('live', undefined, 60_000);
     await Promise.all([phone.scan(qr), live]);
     await this.untilOpen(accountId, via);

@@ -6,6 +6,7 @@ import type { ServedRequest } from '../../router/src/core/ports/served-tasks.ts'
 import { serveTask } from '../../router/src/core/served-tasks/serve-task.ts';
 import type { ServeTaskDeps } from '../../router/src/core/served-tasks/skill-deps.ts';
 import { TaskFeed } from '../../router/src/core/served-tasks/task-feed.ts';
+import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
 import { DirectSteps } from '../doubles/direct-steps.ts';
 import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
@@ -20,7 +21,12 @@ import { quietLog } from './quiet-log.ts';
 export interface ServingOptions {
   /** Default: a clock that does not advance. */
   clock?: Clock;
-  agent?(text: string, signal: AbortSignal | undefined, isRepeat: boolean): Promise<AgentResponse>;
+  agent?(
+    text: string,
+    signal: AbortSignal | undefined,
+    isRepeat: boolean,
+    endpoint: string,
+  ): Promise<AgentResponse>;
 }
 
 /** Everything that does served tasks, in memory, on a clock that the test moves. */
@@ -55,13 +61,16 @@ export function serving({ agent, clock: given }: ServingOptions = {}) {
     agents: {
       endpointOf: (route: Route) => route.agentEndpoint,
       clientFor: () => ({
-        sendMessage: async (_endpoint, { text }, options) => {
+        sendMessage: async (endpoint, { text }, options) => {
           await options?.beforeRequest?.();
-          return (await agent?.(text, options?.signal, options?.isRepeat ?? false)) ?? { success: true };
+          return (
+            (await agent?.(text, options?.signal, options?.isRepeat ?? false, endpoint)) ?? { success: true }
+          );
         },
       }),
     },
     policy: { attempts: 1, backoffMs: () => 0 },
+    circuits: new CircuitBreakers(() => undefined),
   };
   const open = async (request: ServedRequest) => {
     const { task } = await servedTasks.open({

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { AliasesOf } from '../core/access/caller.ts';
 import { replayDeadLetter, replayDeadLetters } from '../core/delivery/replay-dead-letters.ts';
-import { sendMessage } from '../core/delivery/send-message.ts';
 import { MessageWatch } from '../core/messages/message-watch.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
@@ -14,6 +13,7 @@ import { systemClock } from '../infra/clock/system-clock.ts';
 import { a2aFace } from '../infra/faces/a2a/a2a-face.ts';
 import { Access } from '../infra/faces/access/access.ts';
 import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
+import { KeyWatch } from '../infra/faces/access/key-watch.ts';
 import { mcpFace } from '../infra/faces/mcp/mcp-face.ts';
 import { type NpcFaceDeps, npcFace } from '../infra/faces/npc/npc-face.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
@@ -21,16 +21,15 @@ import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { RestCalls } from '../infra/faces/rest/rest-calls.ts';
 import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
-import { CachedApiKeyStore } from '../infra/storage/stores/cached-api-key-store.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
-import { PostgresApiKeyStore } from '../infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
 import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.ts';
-import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
+import type { A2aParts } from './a2a.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
+import type { DeliveryParts } from './delivery.ts';
 import type { NpcParts } from './npc.ts';
 import type { Part } from './part.ts';
 import type { TaskParts } from './tasks.ts';
@@ -39,17 +38,18 @@ import type { TurnParts } from './turns.ts';
 /** The protocols spoken to wa2ai, on one HTTP server, which listens when this resolves. */
 export async function openApi(
   config: Config,
-  parts: DatabaseParts & ClusterParts & TurnParts & NpcParts & TaskParts,
+  parts: DatabaseParts & ClusterParts & TurnParts & DeliveryParts & NpcParts & A2aParts & TaskParts,
   log: Logger,
 ): Promise<Part<{ url: string }>> {
-  const { postgres, nodeId, storage, bus, accounts, replay, tasks } = parts;
+  const { postgres, nodeId, storage, bus, keys, accounts, replay, tasks } = parts;
   const { routes, matcher, agents, transport, messageLog, metrics, replyTokens, mintId } = parts;
   const { feed, npcSettings, faceSettings } = parts;
-  const outbox = new PostgresOutbox(postgres);
   const httpLog = log.child({ mod: 'http' });
-  const keys = new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock);
   const auditLog = new PostgresAuditLog(postgres);
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: httpLog });
+  const keyWatch = new KeyWatch({ keys, clock: systemClock, log: httpLog });
+  // After the handler of the keys, which clears their copy.
+  bus.on('keys-changed', () => void keyWatch.check());
   const access = new Access({ adminKey: config.apiKey, keys, clock: systemClock, log: httpLog });
   const aliases: AliasesOf = (accountId, channelId) => aliasesOf(postgres, accountId, channelId);
   const explainDeps: ExplainDeps = {
@@ -79,10 +79,16 @@ export async function openApi(
     nodes: { nodeId, view: () => accounts.view },
     metrics,
     npcSettings,
+    putNpcSettings: parts.putNpcSettings,
+    hasWalletKey: config.npcWalletKey !== undefined,
+    egressRefusalOf: (url) => transport.refusalOf(url),
+    chain: parts.chain,
+    chainEvents: parts.chainEvents,
+    transactions: parts.transactions,
     trades: parts.trades,
     clock: systemClock,
     explain: (input) => explainRoute(explainDeps, input),
-    sendMessage: (input) => sendMessage({ outbox, mintId, deliver: replay.deliver }, input),
+    sendMessage: parts.sendMessage,
     replyTokens,
     answerLater: (token, answer) =>
       answerLater(
@@ -108,6 +114,7 @@ export async function openApi(
     aliasesOf: aliases,
     limiter,
     feed,
+    keyWatch,
     recorder,
     now: () => systemClock.now(),
     log: log.child({ mod: 'npc' }),
@@ -119,6 +126,7 @@ export async function openApi(
     config,
     servedTasks: parts.servedTasks,
     feed: parts.taskFeed,
+    keyWatch,
     starter: parts.taskStarter,
     accounts,
     aliasesOf: aliases,
@@ -158,6 +166,7 @@ export async function openApi(
   const stop = async () => {
     stopping.abort();
     feed.stop();
+    keyWatch.stop();
     await server.close();
     await recorder.stop();
   };

@@ -2,12 +2,15 @@ import type { Logger as PinoLogger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { unknownVariables } from '../config/unknown-variables.ts';
 import { createLogger } from '../infra/logging/logger.ts';
+import { createA2a } from './a2a.ts';
 import { createAccounts } from './accounts.ts';
 import { openApi } from './api.ts';
 import { createCluster } from './cluster.ts';
 import { openStorage } from './database.ts';
+import { createDelivery } from './delivery.ts';
 import { FaultPoints } from './fault-points.ts';
 import { createNpc } from './npc.ts';
+import { followChain } from './npc-chain.ts';
 import type { Part } from './part.ts';
 import { createTasks } from './tasks.ts';
 import { createTurns } from './turns.ts';
@@ -48,12 +51,18 @@ export async function createApp(config: Config): Promise<App> {
     const database = await started(await openStorage(config, log));
     const cluster = await started(createCluster(config, database, log));
     const turns = await started(createTurns(config, { ...database, ...cluster }, faults, log));
-    const npc = createNpc(config, { ...database, ...cluster }, log);
-    const parts = { ...database, ...cluster, ...turns, ...npc };
-    const tasks = createTasks(config, parts, log);
+    const common = { ...database, ...cluster, ...turns };
+    const delivering = { ...common, ...createDelivery(common) };
+    const parts = {
+      ...delivering,
+      ...createNpc(config, delivering, log),
+      ...createA2a(config, delivering, log),
+    };
+    const tasks = createTasks(parts, log);
     const { url } = await started(await openApi(config, { ...parts, ...tasks.parts }, log));
     await started(createAccounts({ ...parts, config, faults, url, log }));
     await started(tasks);
+    await started(followChain(parts, log));
     log.info({ url, nodeId: database.nodeId }, 'wa2ai is ready');
     return { url, log, stop, untilOutdated: database.untilOutdated, abandon: database.abandon };
   } catch (error) {

@@ -6,10 +6,15 @@ import { AccountRegistry } from '../core/cluster/account-registry.ts';
 import { ChatPlacement } from '../core/cluster/chat-placement.ts';
 import { ClusterAccounts } from '../core/cluster/cluster-view.ts';
 import { NodeBus } from '../core/cluster/node-bus.ts';
+import type { FaceSettings } from '../core/ports/face-settings.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { NodeConnection } from '../infra/storage/connections/node-connection.ts';
+import { CachedApiKeyStore } from '../infra/storage/stores/cached-api-key-store.ts';
+import { CachedFaceSettings } from '../infra/storage/stores/cached-face-settings.ts';
+import { PostgresApiKeyStore } from '../infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresCluster } from '../infra/storage/stores/postgres-cluster.ts';
+import { PostgresFaceSettings } from '../infra/storage/stores/postgres-face-settings.ts';
 import type { DatabaseParts } from './database.ts';
 import type { Part } from './part.ts';
 
@@ -21,6 +26,10 @@ export interface ClusterParts {
   registry: AccountRegistry;
   /** The accounts of all nodes. */
   accounts: ClusterAccounts;
+  /** Keys of the API; a change applies on all nodes. */
+  keys: CachedApiKeyStore;
+  /** What admins change while wa2ai runs; a change applies on all nodes. */
+  faceSettings: FaceSettings;
 }
 
 /** The parts that connect this node with the others on its database. */
@@ -50,7 +59,15 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
   });
   bus.on('replies-queued', ({ accountId }) => registry.delivery(accountId)?.pollQueue());
   return {
-    parts: { bus, cluster, placement: new ChatPlacement(nodeId, systemClock), registry, accounts },
+    parts: {
+      bus,
+      cluster,
+      placement: new ChatPlacement(nodeId, systemClock),
+      registry,
+      accounts,
+      keys: new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock),
+      faceSettings: new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, systemClock),
+    },
     start: () => bus.transport.start(),
     stop: async () => {
       await cluster

@@ -1,23 +1,31 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { isLoopbackHost } from '../config/config-fields.ts';
-import { defaultNpcSettings, type NpcFaceSettings, npcFaceSettings } from '../core/npc/npc-settings.ts';
-import type { FaceSettings } from '../core/ports/face-settings.ts';
+import { defaultNpcSettings, type NpcFaceSettings } from '../core/npc/npc-settings.ts';
+import { type RunNpcTaskDeps, runNpcTask } from '../core/npc/run-npc-task.ts';
+import type { TaskFunctions } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
+import type { NpcChain } from '../core/ports/npc-chain.ts';
+import type { NpcChainEvents } from '../core/ports/npc-chain-events.ts';
 import type { NpcEmotions } from '../core/ports/npc-emotions.ts';
 import type { NpcMemories } from '../core/ports/npc-memories.ts';
 import type { NpcTasks } from '../core/ports/npc-tasks.ts';
 import type { NpcTrades } from '../core/ports/npc-trades.ts';
+import type { NpcTransactions } from '../core/ports/npc-transactions.ts';
+import { chainAccess } from '../infra/chain/chain-access.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { NpcTaskFeed } from '../infra/faces/npc/npc-task-feed.ts';
-import { CachedFaceSettings } from '../infra/storage/stores/cached-face-settings.ts';
-import { PostgresFaceSettings } from '../infra/storage/stores/postgres-face-settings.ts';
+import { NpcSettingsStore } from '../infra/storage/stores/npc-settings-store.ts';
+import { PostgresNpcChainEvents } from '../infra/storage/stores/postgres-npc-chain-events.ts';
 import { PostgresNpcEmotions } from '../infra/storage/stores/postgres-npc-emotions.ts';
 import { PostgresNpcMemories } from '../infra/storage/stores/postgres-npc-memories.ts';
 import { PostgresNpcTasks } from '../infra/storage/stores/postgres-npc-tasks.ts';
 import { PostgresNpcTrades } from '../infra/storage/stores/postgres-npc-trades.ts';
+import { PostgresNpcTransactions } from '../infra/storage/stores/postgres-npc-transactions.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
+import type { DeliveryParts } from './delivery.ts';
+import type { TurnParts } from './turns.ts';
 
 /** What the NPC face stores, and the streams of its tasks on this node. */
 export interface NpcParts {
@@ -25,33 +33,68 @@ export interface NpcParts {
   emotions: NpcEmotions;
   memories: NpcMemories;
   trades: NpcTrades;
-  faceSettings: FaceSettings;
+  /** Those in use: without the chain on a node that has no key of the wallet. */
   npcSettings(): Promise<NpcFaceSettings>;
+  putNpcSettings(settings: NpcFaceSettings): Promise<void>;
+  /** The wallet and the contracts; undefined: there are no chain settings, or no key. */
+  chain(): Promise<NpcChain | undefined>;
+  transactions: NpcTransactions;
+  chainEvents: NpcChainEvents;
   feed: NpcTaskFeed;
   mintTaskId(): string;
+  runNpcTask: TaskFunctions['npc-task'];
 }
 
 export function createNpc(
   config: Config,
-  { postgres, bus }: DatabaseParts & ClusterParts,
+  parts: DatabaseParts & ClusterParts & TurnParts & DeliveryParts,
   log: Logger,
 ): NpcParts {
+  const { postgres, bus, faceSettings, transport, routes, agents, sendMessage } = parts;
+  const npcLog = log.child({ mod: 'npc' });
   const npcTasks = new PostgresNpcTasks(postgres);
-  const feed = new NpcTaskFeed({ npcTasks, clock: systemClock, log: log.child({ mod: 'npc' }) });
+  const emotions = new PostgresNpcEmotions(postgres);
+  const memories = new PostgresNpcMemories(postgres);
+  const trades = new PostgresNpcTrades(postgres);
+  const feed = new NpcTaskFeed({ npcTasks, clock: systemClock, log: npcLog });
   bus.on('npc-task', ({ taskId }) => feed.changed(taskId));
-  const faceSettings = new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, systemClock);
+  const settings = new NpcSettingsStore(faceSettings, postgres.secrets);
+  const key = config.npcWalletKey;
   const npcSettings = async () => {
-    const stored = npcFaceSettings.safeParse(await faceSettings.get('npc'));
-    return stored.success ? stored.data : defaultNpcSettings(isLoopbackHost(config.host));
+    const { chain, ...others } = (await settings.get()) ?? defaultNpcSettings(isLoopbackHost(config.host));
+    return { ...others, ...(chain && key !== undefined && { chain }) };
+  };
+  const chain = chainAccess({ key, settings: npcSettings, transport });
+  const transactions = new PostgresNpcTransactions(postgres);
+  const chainEvents = new PostgresNpcChainEvents(postgres);
+  const performed: RunNpcTaskDeps = {
+    npcTasks,
+    emotions,
+    memories,
+    trades,
+    settings: npcSettings,
+    chain,
+    transactions,
+    chainEvents,
+    routes,
+    agents,
+    sendMessage,
+    clock: systemClock,
+    random: Math.random,
+    log: npcLog,
   };
   return {
     npcTasks,
-    emotions: new PostgresNpcEmotions(postgres),
-    memories: new PostgresNpcMemories(postgres),
-    trades: new PostgresNpcTrades(postgres),
-    faceSettings,
+    emotions,
+    memories,
+    trades,
     npcSettings,
+    putNpcSettings: (changed) => settings.put(changed),
+    chain,
+    transactions,
+    chainEvents,
     feed,
     mintTaskId: () => `task_${randomBytes(12).toString('hex')}`,
+    runNpcTask: (steps, input) => runNpcTask(performed, steps, input),
   };
 }

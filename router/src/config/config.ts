@@ -11,7 +11,7 @@ import {
   whatsappWsUrl,
   wholeNumber,
 } from './config-fields.ts';
-import { withSecretFiles } from './secret-files.ts';
+import { walletKeyOf, withSecretFiles } from './secret-files.ts';
 
 /** A setting is wrong; the start must stop. The message has one sentence for each wrong variable, one per line. */
 export class ConfigError extends Wa2aiError {
@@ -162,6 +162,13 @@ const agents = group('Agents', {
       'Addresses that agents may be at. `private`: all except cloud metadata and link-local addresses. `public`: only public addresses. `any`: every address. Names are checked after they are resolved.',
     )
     .meta({ values: '`private`, `public`, `any`' }),
+  WA2AI_NPC_WALLET_KEY_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'File that contains the private key of the wallet for `duel` and `quest` of the NPC face. The same on all nodes.',
+    )
+    .meta({ values: 'path' }),
 });
 
 const retention = group('Retention', {
@@ -253,6 +260,7 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
   );
   const sentences = new Map<string, string>();
   const withSecrets = withSecretFiles(set, (name, sentence) => sentences.set(name, `${name} ${sentence}.`));
+  const walletKey = walletKeyOf(set, (name, sentence) => sentences.set(name, `${name} ${sentence}.`));
   const parsed = envSchema.safeParse(withSecrets);
   for (const issue of parsed.error?.issues ?? []) {
     const name = String(issue.path[0]);
@@ -273,10 +281,13 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     );
   }
   if (!parsed.success || sentences.size > 0) throw new ConfigError([...sentences.values()]);
-  return Object.freeze(configOf(parsed.data, isTerminal));
+  return Object.freeze(configOf(parsed.data, { isTerminal, walletKey }));
 }
 
-function configOf(values: z.infer<typeof envSchema>, isTerminal: boolean) {
+function configOf(
+  values: z.infer<typeof envSchema>,
+  { isTerminal, walletKey }: { isTerminal: boolean; walletKey: string | undefined },
+) {
   return {
     host: values.WA2AI_HOST.replace(/^\[(.*)\]$/, '$1'),
     port: values.WA2AI_PORT,
@@ -298,6 +309,7 @@ function configOf(values: z.infer<typeof envSchema>, isTerminal: boolean) {
     agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
     agentPatienceMs: values.WA2AI_AGENT_PATIENCE_MS,
     egress: values.WA2AI_EGRESS,
+    npcWalletKey: walletKey,
     ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
     loopTurns: values.WA2AI_LOOP_TURNS,
     loopReplyMs: values.WA2AI_LOOP_REPLY_MS,

@@ -4,6 +4,10 @@ import { readFileSync } from 'node:fs';
 const KEY_FILE = 'WA2AI_API_KEY_FILE';
 const PASSWORD_FILE = 'DATABASE_PASSWORD_FILE';
 
+const WALLET_KEY_FILE = 'WA2AI_NPC_WALLET_KEY_FILE';
+/** A private key of secp256k1 is less than this. */
+const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+
 type Variables = Record<string, string | undefined>;
 
 /**
@@ -36,6 +40,22 @@ export function withSecretFiles(
     }
   }
   return result;
+}
+
+/**
+ * The private key of the NPC's wallet, `0x` and 64 lower-case digits; there is no variable that contains it.
+ * @param report as of `withSecretFiles`
+ */
+export function walletKeyOf(
+  variables: Variables,
+  report: (name: string, sentence: string) => void,
+): string | undefined {
+  const key = secretOf(WALLET_KEY_FILE, variables, report)?.toLowerCase().replace(/^0x/, '');
+  if (key === undefined) return undefined;
+  const isKey = /^[0-9a-f]{64}$/.test(key) && BigInt(`0x${key}`) > 0n && BigInt(`0x${key}`) < CURVE_ORDER;
+  if (isKey) return `0x${key}`;
+  report(WALLET_KEY_FILE, 'must name a file that contains a private key: 64 hexadecimal digits');
+  return undefined;
 }
 
 function secretOf(

@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { signingKey } from '../../../router/src/infra/faces/a2a/push/signing-key.ts';
 import { parseDataKeys } from '../../../router/src/infra/storage/encryption/data-keys.ts';
 import { reEncrypt } from '../../../router/src/infra/storage/encryption/re-encrypt.ts';
 import { SecretCipher } from '../../../router/src/infra/storage/encryption/secret-cipher.ts';
+import { pushKeyCipher } from '../../../router/src/infra/storage/encryption/secret-columns.ts';
+import { NpcSettingsStore } from '../../../router/src/infra/storage/stores/npc-settings-store.ts';
+import { PostgresFaceSettings } from '../../../router/src/infra/storage/stores/postgres-face-settings.ts';
 import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
@@ -53,6 +57,31 @@ describe('reEncrypt', () => {
     const values = await keyStore(cipherOf(current)).read(scope, keys(450));
     const order = (key: { keyId: string }) => Number(key.keyId);
     expect(values.sort((a, b) => order(a) - order(b))).toEqual(keys(450));
+  });
+
+  it('encrypts the key that signs push notifications, and no other setting of a face', async () => {
+    const settings = new PostgresFaceSettings(database.open());
+    await settings.put('npc', { pem: 'not a secret' });
+    const made = await signingKey(settings, pushKeyCipher(cipherOf(former)));
+    expect(await reEncrypt(client, both)).toEqual({ encrypted: 1, left: 0 });
+    expect((await signingKey(settings, pushKeyCipher(cipherOf(current)))).keySet()).toEqual(made.keySet());
+    expect(await settings.get('npc')).toEqual({ pem: 'not a secret' });
+  });
+
+  it('encrypts the RPC URL of the NPC face', async () => {
+    const chain = {
+      rpcUrl: 'https://rpc.test/secret',
+      chainId: 1,
+      contracts: {},
+      tokens: [],
+      limits: {},
+    };
+    const settingsStore = (secrets: SecretCipher) =>
+      new NpcSettingsStore(new PostgresFaceSettings(database.open({ secrets })), secrets);
+    await new PostgresFaceSettings(database.open()).put('a2a', { enabled: true });
+    await settingsStore(cipherOf(former)).put({ enabled: true, name: 'Guard', chain });
+    expect(await reEncrypt(client, both)).toEqual({ encrypted: 1, left: 0 });
+    expect((await settingsStore(cipherOf(current)).get())?.chain).toEqual(chain);
   });
 
   it('changes nothing the second time', async () => {

@@ -8,6 +8,12 @@ import { PostgresDeadLetters } from '../../../router/src/infra/storage/stores/po
 import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
+import { PostgresNpcChainEvents } from '../../../router/src/infra/storage/stores/postgres-npc-chain-events.ts';
+import { PostgresNpcEmotions } from '../../../router/src/infra/storage/stores/postgres-npc-emotions.ts';
+import { PostgresNpcMemories } from '../../../router/src/infra/storage/stores/postgres-npc-memories.ts';
+import { PostgresNpcTasks } from '../../../router/src/infra/storage/stores/postgres-npc-tasks.ts';
+import { PostgresNpcTrades } from '../../../router/src/infra/storage/stores/postgres-npc-trades.ts';
+import { PostgresNpcTransactions } from '../../../router/src/infra/storage/stores/postgres-npc-transactions.ts';
 import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { PostgresRemoteTasks } from '../../../router/src/infra/storage/stores/postgres-remote-tasks.ts';
 import { PostgresReplyTokens } from '../../../router/src/infra/storage/stores/postgres-reply-tokens.ts';
@@ -167,6 +173,67 @@ describe('retention', () => {
     await tasks.unfollowed(10_000);
     await runIn(91);
     expect(await tasks.ofMessage(owner)).toEqual([{ remoteId: 'running', isOpen: true }]);
+  });
+
+  it('removes ended tasks of the NPC face and what the NPC felt, and keeps its memories and trades', async () => {
+    const scope = { npc: accountId, peer: 'admin' };
+    const [ended, running] = [`${accountId}_ended`, `${accountId}_running`];
+    const npcTasks = new PostgresNpcTasks(postgres);
+    for (const taskId of [ended, running]) {
+      await npcTasks.open({ taskId, owner: 'admin', type: 'memory', params: { content: 'secret' } });
+    }
+    await npcTasks.finish(ended, { status: 'completed', result: {} });
+    const emotion = { taskId: ended, trigger: 'gift', intensity: 80 };
+    await new PostgresNpcEmotions(postgres).add(scope, emotion);
+    const memories = new PostgresNpcMemories(postgres);
+    const memory = { taskId: ended, memoryType: 'event', content: {}, importance: 50, text: 'gate' };
+    await memories.add(scope, memory);
+    const trades = new PostgresNpcTrades(postgres);
+    const terms = { direction: 'sell', item: 'sword', quantity: 1, price: '5', total: '5' } as const;
+    await trades.offer(scope, { ...terms, maker: 'peer', expiresAtMs: 0 }, ended);
+
+    await runIn(limits.text - 1);
+    expect(await npcTasks.find(ended)).toBeDefined();
+    await runIn(limits.text + 1);
+    expect(await npcTasks.find(ended)).toBeUndefined();
+    expect(await npcTasks.find(running)).toBeDefined();
+    expect(await countRows(postgres, sql`npc_emotion WHERE npc = ${accountId}`)).toBe(0);
+    expect(await memories.recall(scope, 'gate', { isMatchOnly: true })).toHaveLength(1);
+    expect(await trades.list({ scope, limit: 9 })).toHaveLength(1);
+  });
+
+  it('removes a conversation at an agent that nobody continued, and none that is used without a change', async () => {
+    const tasks = new PostgresRemoteTasks(postgres);
+    const sessionOf = (sessionId: string) => ({ accountId, routeId: 'r', sessionId });
+    for (const name of ['left', 'continued']) await tasks.saveSession(sessionOf(name), { contextId: name });
+    await postgres.execute(
+      sql`UPDATE agent_session SET used_at = now() - interval '80 days' WHERE account_id = ${accountId}`,
+    );
+    expect(await tasks.session(sessionOf('continued'))).toEqual({ contextId: 'continued' });
+    await runIn(11);
+    expect(await tasks.session(sessionOf('left'))).toBeUndefined();
+    expect(await tasks.session(sessionOf('continued'))).toEqual({ contextId: 'continued' });
+  });
+
+  it('removes ended transactions and events of chains with the texts, and keeps those that wait and the cursor', async () => {
+    const transactions = new PostgresNpcTransactions(postgres);
+    const chainEvents = new PostgresNpcChainEvents(postgres);
+    const signed = async (nonce: number) => ({ hash: `0x${nonce}`, raw: '0x' });
+    for (const [minNonce, taskId] of ['ended', 'waiting'].entries()) {
+      await transactions.addOnce({ taskId, chainId: 1, wallet: '0xw', minNonce }, signed);
+    }
+    await transactions.settle('ended', 'succeeded');
+    const place = { blockNumber: 1n, transactionHash: '0x0', logIndex: 0 };
+    const event = { kind: 'duel-created' as const, ...place, values: {} };
+    await chainEvents.store('a chain', [event], { from: undefined, to: 1n });
+    await runIn(89);
+    expect(await transactions.ofTask('ended')).toBeDefined();
+    expect(await chainEvents.list({ limit: 9 })).toMatchObject([{ taskId: 'ended' }]);
+    await runIn(91);
+    expect(await transactions.ofTask('ended')).toBeUndefined();
+    expect(await transactions.ofTask('waiting')).toBeDefined();
+    expect(await chainEvents.list({ limit: 9 })).toEqual([]);
+    expect(await chainEvents.cursor('a chain')).toBe(1n);
   });
 
   it('keeps unfinished rows of any age', async () => {

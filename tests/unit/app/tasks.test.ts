@@ -1,7 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createTasks } from '../../../router/src/app/tasks.ts';
-import { AccountRegistry } from '../../../router/src/core/cluster/account-registry.ts';
-import type { NodeMessage } from '../../../router/src/core/cluster/node-bus.ts';
 import { StartedTasks } from '../../../router/src/core/tasks/started-tasks.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { DbosTasks } from '../../../router/src/infra/engine/dbos-tasks.ts';
@@ -23,8 +21,6 @@ function setup() {
   });
   vi.spyOn(DbosTasks.prototype, 'stop').mockImplementation(async () => void calls.push('stopped'));
   const placement = { isCoordinator: true, isExpired: (nodeId: string) => nodeId === 'dead' };
-  const published: NodeMessage[] = [];
-  const registry = new AccountRegistry();
   const swept: number[] = [];
   const started: unknown[] = [];
   vi.spyOn(DbosTasks.prototype, 'start').mockImplementation(async (...task) => void started.push(task));
@@ -37,30 +33,29 @@ function setup() {
   };
   const startedTasks = new StartedTasks();
   const part = createTasks(
-    { egress: 'private' },
     {
       databaseUrl: 'postgres://127.0.0.1:1/none',
       postgres: {},
       nodeId: 'n1',
+      deliver: () => undefined,
       bus: {
-        publish: (message: NodeMessage) => void published.push(message),
+        publish: () => undefined,
         on: () => undefined,
         onBack: () => undefined,
       },
       placement,
-      registry,
       accounts: {},
       workers: {},
       remoteTasks,
       startedTasks,
-    } as unknown as Parameters<typeof createTasks>[1],
+    } as unknown as Parameters<typeof createTasks>[0],
     quietLog,
   );
   const start = async () => {
     await part.start();
     onTestFinished(() => part.stop());
   };
-  return { part, start, clock, resumed, calls, placement, published, startedTasks, swept, started };
+  return { part, start, clock, resumed, calls, placement, startedTasks, swept, started };
 }
 
 it('searches for unfinished tasks at the start without delaying it, then every minute', async () => {
@@ -115,11 +110,4 @@ it('can be stopped when it was not started', async () => {
   const { part, calls } = setup();
   await part.stop();
   expect(calls).toEqual(['stopped']);
-});
-
-it('delivers a replayed reply through the node of its account', () => {
-  const { part, published } = setup();
-  const message = { accountId: 'elsewhere', to: '1@lid', waMessageId: '3EB0', text: 'hello' };
-  part.parts.replay.deliver({ outboxId: '1', chatId: '1', message });
-  expect(published).toEqual([{ kind: 'replies-queued', accountId: 'elsewhere' }]);
 });

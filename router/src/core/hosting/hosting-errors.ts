@@ -27,3 +27,28 @@ export class ContainerNameTakenError extends Wa2aiError {
     super('CONTAINER_NAME_TAKEN', 'retry', `A container with the name ${name} exists already.`, options);
   }
 }
+
+/** What a shell runtime reports: an error of the command, of the session, or of a file. */
+export type ShellFault =
+  | 'syntax'
+  | 'timeout'
+  | 'session-missing'
+  | 'session-exists'
+  | 'session-ended'
+  | 'not-known'
+  | 'not-interrupted'
+  | 'file'
+  | 'other';
+
+/** A shell runtime reported an error; the sentence has no text of the command. */
+export class ShellError extends Wa2aiError {
+  readonly fault: ShellFault;
+  /** What the person may read: the shell's own message, and the output of a shell that ended. */
+  readonly forPerson: string;
+
+  constructor(fault: ShellFault, message: string, forPerson: string) {
+    super('SHELL_ERROR', 'dead', message);
+    this.fault = fault;
+    this.forPerson = forPerson;
+  }
+}

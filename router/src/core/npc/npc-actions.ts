@@ -19,8 +19,8 @@ const standard = (type: string): readonly CapabilityParam[] =>
  * the parameter `action` chooses them.
  */
 const ACTIONS: Readonly<Record<string, readonly [Action, ...Action[]]>> = {
-  duel: [{ params: standard('duel') }],
-  quest: [{ params: standard('quest') }],
+  duel: [{ params: standard('duel') }, { action: 'list', params: [] }],
+  quest: [{ params: standard('quest') }, { action: 'list', params: [] }],
   social: [
     {
       params: [

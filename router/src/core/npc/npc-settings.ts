@@ -3,6 +3,31 @@ import { z } from 'zod';
 /** A capability that is not one of the specification. */
 export const CUSTOM_CAPABILITY = /^custom:[A-Za-z][\w.-]{0,99}$/;
 
+/** The chain of `duel` and `quest`. The key of the wallet is not among the settings. */
+export const npcChainSettings = z.object({
+  rpcUrl: z.string(),
+  chainId: z.int(),
+  /** A duel needs `arena`, a quest needs `quest`. */
+  contracts: z.object({ arena: z.string().optional(), quest: z.string().optional() }),
+  /** Addresses of the tokens that the wallet may spend; the first one is the default. */
+  tokens: z.array(z.string()),
+  /** The most of one task: amounts in the smallest unit of the token, or of the chain's own currency for fees. */
+  limits: z.object({
+    wager: z.string().optional(),
+    reward: z.string().optional(),
+    gas: z.int().optional(),
+    feePerGas: z.string().optional(),
+  }),
+  /** Blocks on top of a block before it counts. */
+  confirmations: z.int().optional(),
+  /** The first block whose events are followed. */
+  startBlock: z.int().optional(),
+  /** Time limit of one request to the RPC server. */
+  timeoutMs: z.int().optional(),
+});
+
+export type NpcChainSettings = z.output<typeof npcChainSettings>;
+
 /** Settings of the NPC face, which an admin changes while wa2ai runs. */
 export const npcFaceSettings = z.object({
   enabled: z.boolean(),
@@ -12,6 +37,7 @@ export const npcFaceSettings = z.object({
   url: z.string().optional(),
   custom: z.array(z.string()).optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
+  chain: npcChainSettings.optional(),
 });
 
 export type NpcFaceSettings = z.output<typeof npcFaceSettings>;
@@ -22,7 +48,14 @@ export function defaultNpcSettings(isLoopback: boolean): NpcFaceSettings {
 }
 
 /** Capabilities of the card: those that are configured. */
-export function capabilitiesOf({ routeId, custom = [] }: NpcFaceSettings): string[] {
-  const own = ['trade', 'emotion', 'memory'];
-  return routeId === undefined ? own : ['social', ...own, ...custom];
+export function capabilitiesOf({ routeId, custom = [], chain }: NpcFaceSettings): string[] {
+  return [
+    ...(chain?.contracts.arena !== undefined ? ['duel'] : []),
+    ...(chain?.contracts.quest !== undefined ? ['quest'] : []),
+    ...(routeId === undefined ? [] : ['social']),
+    'trade',
+    'emotion',
+    'memory',
+    ...(routeId === undefined ? [] : custom),
+  ];
 }

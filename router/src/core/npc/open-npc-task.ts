@@ -2,6 +2,7 @@ import { canonicalChannelId } from '../chat-id.ts';
 import type { DurableTasks } from '../ports/durable-tasks.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { NpcTasks } from '../ports/npc-tasks.ts';
+import { chainCallOf, isChainTask } from './chain-task.ts';
 import { checkedParams, NpcInputError } from './check-params.ts';
 import { actionNames, actionOf } from './npc-actions.ts';
 import { invalidParam } from './npc-error.ts';
@@ -43,6 +44,9 @@ export function checkedTask(
   if (typeof checked.peer === 'string' && checked.peer.length > MAX_PEER_CHARS) {
     throw invalidParam('peer', `peer must have at most ${MAX_PEER_CHARS} characters.`);
   }
+  // Throws when a limit or a token is not allowed.
+  if (settings.chain && isChainTask({ type, params: checked }))
+    chainCallOf({ type, params: checked }, settings.chain);
   if (type !== 'social' || checked.to === undefined) return { type, params: checked };
   const to = canonicalChannelId(String(checked.to));
   if (to === undefined || to === '*') {

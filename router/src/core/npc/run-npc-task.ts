@@ -1,19 +1,25 @@
 import type { SendMessageInput } from '../delivery/send-message.ts';
 import type { TaskInput, TaskResult, TaskSteps } from '../ports/durable-tasks.ts';
+import type { NpcChainEvents } from '../ports/npc-chain-events.ts';
+import type { NpcScope } from '../ports/npc-emotions.ts';
 import type { NpcTasks } from '../ports/npc-tasks.ts';
 import { type AskNpcAgentDeps, askNpcAgent } from './ask-npc-agent.ts';
+import { listChainEvents } from './chain-events.ts';
+import { isChainTask } from './chain-task.ts';
 import { emotionsAt } from './emotions.ts';
 import { rankMemories } from './memories.ts';
 import { type NpcCapabilityDeps, performEmotion, performMemory, performTrade } from './npc-capabilities.ts';
 import { NpcError, type NpcErrorBody, RPC } from './npc-error.ts';
 import type { NpcFaceSettings } from './npc-settings.ts';
 import { type NpcTask, type NpcTaskEnd, peerOf } from './npc-task.ts';
+import { type ChainTaskDeps, confirmForTask, signForTask } from './perform-chain-task.ts';
 
 /** Memories that an agent gets as context. */
 const MAX_CONTEXT_MEMORIES = 5;
 const MAX_CONTEXT_EMOTIONS = 3;
 
-export interface RunNpcTaskDeps extends AskNpcAgentDeps, NpcCapabilityDeps {
+export interface RunNpcTaskDeps extends AskNpcAgentDeps, NpcCapabilityDeps, ChainTaskDeps {
+  chainEvents: NpcChainEvents;
   clock: AskNpcAgentDeps['clock'];
   npcTasks: NpcTasks;
   settings(): Promise<NpcFaceSettings>;
@@ -50,21 +56,45 @@ async function performed(deps: RunNpcTaskDeps, steps: TaskSteps, taskId: string)
     JSON.parse(
       await steps.run(name, () => outcomeOf(async () => work(await storedTask(deps, taskId)))),
     ) as Outcome;
-  const type = await steps.run('type', async () => (await storedTask(deps, taskId)).type);
+  const type = await steps.run('type', async () => {
+    const task = await storedTask(deps, taskId);
+    return isChainTask(task) ? 'transaction' : task.type;
+  });
   const perform = CAPABILITIES[type];
-  const outcome = perform
-    ? await step('perform', async (task) => perform(deps, await scopeOf(deps, task), task))
-    : await social(deps, steps, step);
+  let outcome: Outcome;
+  if (type === 'transaction') outcome = await transact(deps, steps, step);
+  else if (perform)
+    outcome = await step('perform', async (task) => perform(deps, await scopeOf(deps, task), task));
+  else outcome = await social(deps, steps, step);
   return 'error' in outcome
     ? { status: 'failed', error: outcome.error }
     : { status: 'completed', result: outcome.result };
 }
 
-const CAPABILITIES: Readonly<Record<string, typeof performEmotion>> = {
+type Perform = (deps: RunNpcTaskDeps, scope: NpcScope, task: NpcTask) => Promise<Record<string, unknown>>;
+
+const CAPABILITIES: Readonly<Record<string, Perform>> = {
   emotion: performEmotion,
   memory: performMemory,
   trade: performTrade,
+  // Only their action `list`: the others are transactions.
+  duel: (deps, _scope, task) => listChainEvents(deps, task),
+  quest: (deps, _scope, task) => listChainEvents(deps, task),
 };
+
+/** Calls a contract: the signed transaction is stored before it is sent. */
+async function transact(
+  deps: RunNpcTaskDeps,
+  { stopping }: TaskSteps,
+  step: (name: string, work: (task: NpcTask) => Promise<Record<string, unknown>>) => Promise<Outcome>,
+): Promise<Outcome> {
+  const signed = await step('sign', async (task) => {
+    const { hash } = await signForTask(deps, task, stopping);
+    return { transactionHash: hash };
+  });
+  if ('error' in signed) return signed;
+  return await step('confirm', (task) => confirmForTask(deps, task, stopping));
+}
 
 /** Asks the agent; with `to`, its answer is said in that chat. */
 async function social(

@@ -1,12 +1,13 @@
 import type { Caller } from '../access/caller.ts';
 
-/** A call to wa2ai. It never contains a body, a text or a secret. */
+/** A call to wa2ai, or what a person did in a shell. It never contains a body, a text or a secret. */
 export interface AuditEvent {
   /** To a millisecond, by the clock of the node. */
   at: Date;
-  /** The protocol: `rest`. */
+  /** The protocol: `rest`; `shell` for commands of people. */
   face: string;
-  caller: Caller['kind'];
+  /** `person`: somebody on WhatsApp who uses a shell. */
+  caller: Caller['kind'] | 'person';
   /** Of a key of the API. */
   keyId?: string;
   /** The operation: `createRoute`. */

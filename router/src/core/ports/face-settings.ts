@@ -7,4 +7,6 @@ export interface FaceSettings {
   get(face: string): Promise<unknown>;
   /** Applies on all nodes soon. */
   put(face: string, settings: unknown): Promise<void>;
+  /** Stores settings if there are none. @returns what is stored now: of nodes that do this at once, one succeeds */
+  putFirst(face: string, settings: unknown): Promise<unknown>;
 }

@@ -87,6 +87,7 @@ export interface RemoteTasks {
    * @returns the replies that this call stored
    */
   report(taskId: string, report: NewReport): Promise<QueuedReply[]>;
+  /** The conversation, if it is known. Counts as a use: a conversation that nobody uses is removed one day. */
   session(key: SessionKey): Promise<AgentSession | undefined>;
   saveSession(key: SessionKey, session: AgentSession): Promise<void>;
 }

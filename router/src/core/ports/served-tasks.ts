@@ -33,6 +33,9 @@ export type ServedRequest =
       sessionId: string;
     };
 
+/** Owner of the tasks of all callers without a key of the API. */
+export const ADMIN_OWNER = 'admin';
+
 /** What the program said. */
 export interface CallerMessage {
   /** The program's own id. */

@@ -11,13 +11,25 @@ import type { TaskFeed, TaskWatch } from './task-feed.ts';
 const MAX_AWAY_MS = 86_400_000;
 const MAX_WAIT_MS = 600_000;
 
+/** What is sent by one request. An update with a result has two parts, the result first. */
+export type UpdatePart = 'artifact' | 'state';
+
 export interface PushUpdatesDeps {
   hooks: Pick<TaskHooks, 'get' | 'markSent' | 'delete'>;
   feed: Pick<TaskFeed, 'watch'>;
   /**
-   * Sends one update to its receiver. @throws {Wa2aiError} it was not taken; with the disposition `dead` no repeat helps
+   * Sends a part of an update to its receiver. @throws {Wa2aiError} it was not taken; with the disposition `dead` no repeat
+   * helps
    */
-  send(hook: TaskHook, task: ServedTask, update: ServedUpdate, signal: AbortSignal): Promise<void>;
+  send(
+    hook: TaskHook,
+    task: ServedTask,
+    update: ServedUpdate,
+    part: UpdatePart,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Whether the owner of a task may still see it: false when its key was revoked. @throws {StorageUnavailableError} */
+  mayReceive(owner: string): Promise<boolean>;
   clock: Clock;
   /** Uniform in [0, 1). */
   random(): number;
@@ -53,6 +65,8 @@ async function pushUntilEnd(
 ): Promise<string> {
   const { hooks, clock, log } = deps;
   let awaySinceMs: number | undefined;
+  /** Parts of the next update that the receiver has got. */
+  let partsSent = 0;
   for (let failures = 0; ; ) {
     stopping.throwIfAborted();
     try {
@@ -61,8 +75,16 @@ async function pushUntilEnd(
       const task = await watch.next(hook.sent, stopping);
       const update = task?.updates[hook.sent];
       if (!task || !update) return 'gone';
-      await deps.send(hook, task, update, stopping);
+      if (!(await deps.mayReceive(task.owner))) {
+        await hooks.delete(taskId, hookId);
+        return 'revoked';
+      }
+      for (const part of partsOf(update).slice(partsSent)) {
+        await deps.send(hook, task, update, part, stopping);
+        partsSent += 1;
+      }
       await hooks.markSent(taskId, hookId, update.number);
+      partsSent = 0;
       if (isEnd(update.state)) return 'completed';
       failures = 0;
       awaySinceMs = undefined;
@@ -83,4 +105,8 @@ async function pushUntilEnd(
       );
     }
   }
+}
+
+function partsOf({ artifact }: ServedUpdate): UpdatePart[] {
+  return artifact ? ['artifact', 'state'] : ['state'];
 }

@@ -8,6 +8,7 @@ import type { Questions } from '../ports/questions.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { NewUpdate, ServedTasks } from '../ports/served-tasks.ts';
 import type { FailureDefaults } from '../turns/ask-route.ts';
+import type { CircuitBreakers } from '../turns/circuit-breaker.ts';
 import type { TaskFeed, TaskWatch } from './task-feed.ts';
 
 export interface ServeTaskDeps {
@@ -20,6 +21,7 @@ export interface ServeTaskDeps {
   routes: Pick<RouteStore, 'get'>;
   agents: AgentClients;
   policy: FailureDefaults;
+  circuits: CircuitBreakers;
   clock: Clock;
   log: Logger;
 }

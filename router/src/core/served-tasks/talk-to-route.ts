@@ -1,13 +1,15 @@
 import { Wa2aiError } from '../errors.ts';
-import type { IncomingMessage, Route } from '../models.ts';
-import type { ServedRequest, ServedTask } from '../ports/served-tasks.ts';
-import { askAgent } from '../turns/ask-agent.ts';
+import type { AgentResponse, IncomingMessage, Route } from '../models.ts';
+import type { NewUpdate, ServedRequest, ServedTask } from '../ports/served-tasks.ts';
+import { type AskRouteDeps, askRoute } from '../turns/ask-route.ts';
 import type { SkillDeps } from './skill-deps.ts';
 
 type RouteRequest = Extract<ServedRequest, { routeId: string }>;
 
 /** Text of a failure for programs: the agent's own words stay in the log. */
 const FAILED = 'The agent did not answer.';
+const FALLBACK = 'The agent did not answer. The answer is the text of the route for this case.';
+const FILES_LEFT_OUT = 'The answer has files, which are named here and not transmitted.';
 
 /** Asks the agent behind a shared route, in the conversation of the task's context. */
 export async function talkToRoute(deps: SkillDeps, task: ServedTask, request: RouteRequest): Promise<void> {
@@ -26,46 +28,25 @@ export async function talkToRoute(deps: SkillDeps, task: ServedTask, request: Ro
   }));
   const stopped = new AbortController();
   const over = stopWhenCanceled(deps, stopped);
+  const asking: AskRouteDeps = {
+    ...deps,
+    inbox: { countAttempt: async () => ({ stored: Promise.resolve() }) },
+    stopping: AbortSignal.any([deps.stopping, stopped.signal]),
+  };
+  const message = messageOf(task, request);
+  const asked = { messageId: task.id, accountId: request.accountId, message, mayHaveRun: isRepeat };
   try {
-    const client = deps.agents.clientFor(route);
-    const outcome = await askAgent(
-      {
-        clock: deps.clock,
-        log,
-        policy: {
-          attempts: route.config.failure?.attempts ?? deps.policy.attempts,
-          patienceMs: route.config.failure?.patienceMs ?? deps.policy.patienceMs,
-          maxWaitMs: 120_000,
-          backoffMs: deps.policy.backoffMs,
-        },
-        isRepeat,
-        mayHaveRun: isRepeat,
-        attemptsBefore: 0,
-        countAttempt: async () => ({ stored: Promise.resolve() }),
-        stopping: AbortSignal.any([deps.stopping, stopped.signal]),
-      },
-      client,
-      route.agentEndpoint,
-      messageOf(task, request),
-    );
-    if (outcome.kind === 'failed') {
-      log.warn({ err: outcome.error, routeId: route.id }, 'agent of a shared route did not answer');
-      await update({ key, state: 'failed', text: FAILED });
+    const answer = await askRoute(asking, route, asked, isRepeat);
+    if (answer.kind === 'answer') {
+      await update({ key, state: 'completed', ...shownOf(answer.response) });
       return;
     }
-    const { response = '', files = [] } = outcome.response;
-    const data =
-      files.length > 0
-        ? {
-            files: files.map(({ fileName, mimeType, bytes }) => ({
-              fileName,
-              mimeType,
-              sizeBytes: bytes.length,
-            })),
-          }
-        : undefined;
-    const artifact = { name: 'answer', text: response, ...(data && { data }) };
-    await update({ key, state: 'completed', ...((response !== '' || data) && { artifact }) });
+    log.warn({ err: answer.error, routeId: route.id }, 'agent of a shared route did not answer');
+    if (answer.kind === 'failed') await update({ key, state: 'failed', text: FAILED });
+    else {
+      const artifact = { name: 'answer', text: answer.text };
+      await update({ key, state: 'completed', text: FALLBACK, artifact });
+    }
   } catch (error) {
     deps.stopping.throwIfAborted();
     if (stopped.signal.aborted) return;
@@ -96,6 +77,17 @@ async function stopWhenCanceled({ watch, stopping }: SkillDeps, stopped: AbortCo
   } catch {
     // The work has ended, or a cancel is found too late to matter.
   }
+}
+
+/** The answer of an agent as a result for the program. */
+function shownOf({ response = '', files = [] }: AgentResponse): Pick<NewUpdate, 'text' | 'artifact'> {
+  if (files.length === 0) return response === '' ? {} : { artifact: { name: 'answer', text: response } };
+  const named = files.map(({ fileName, mimeType, bytes }) => ({
+    fileName,
+    mimeType,
+    sizeBytes: bytes.length,
+  }));
+  return { text: FILES_LEFT_OUT, artifact: { name: 'answer', text: response, data: { files: named } } };
 }
 
 /** The message as an agent sees it: from the program, in a chat of its own. */

@@ -50,6 +50,9 @@ export interface AskRouteDeps {
 /** Limit of all waits together when neither the route nor the service sets a patience. */
 const DEFAULT_MAX_WAIT_MS = 120_000;
 
+/** What of a turn an agent needs. */
+type AskedTurn = Pick<PendingTurn, 'messageId' | 'accountId' | 'message' | 'earlierAttempts' | 'mayHaveRun'>;
+
 /** What a turn's trace holds after the route choice: the attempts, and how a failure was handled. */
 export type AskStep =
   | { step: 'agent'; routeId: string; attempts: AttemptTrace[]; outcome: string; sentence: string }
@@ -83,7 +86,7 @@ const REFUSALS: Record<FallbackRefusal, string> = {
 export async function askRoute(
   deps: AskRouteDeps,
   route: Route,
-  turn: PendingTurn,
+  turn: AskedTurn,
   isRepeat: boolean,
 ): Promise<RouteAnswer> {
   const policy = route.config.failure ?? {};
@@ -145,7 +148,7 @@ export async function askRoute(
 async function ask(
   deps: AskRouteDeps,
   route: Route,
-  turn: PendingTurn,
+  turn: AskedTurn,
   isRepeat: boolean,
   attemptsBefore: number,
   policy: AttemptPolicy,

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { AgentClient } from '../../core/agent-client.ts';
+import type { AuditLog } from '../../core/ports/audit-log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { AgentTools } from './agent-tools.ts';
@@ -28,6 +29,8 @@ export interface AgentDeps {
   log: Logger;
   clock: Clock;
   transport: AgentTransport;
+  /** Where commands of people are recorded before they run. Absent: this program records nothing. */
+  audit?: Pick<AuditLog, 'append'>;
 }
 
 /**

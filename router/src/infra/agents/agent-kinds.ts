@@ -4,10 +4,19 @@ import { adkKind } from './adk/adk-kind.ts';
 import type { AgentKind } from './agent-kind.ts';
 import { npcKind } from './npc/npc-kind.ts';
 import { openAiKind } from './openai/openai-kind.ts';
+import { shellKind } from './shell/shell-kind.ts';
 import { webhookKind } from './webhook/webhook-kind.ts';
 
 /**
  * Every agent kind of wa2ai: the only list to extend for a new one. When several kinds recognize an agent
  * (`wa2ai agent …`), the first one is used; `webhook`, which recognizes every server, is the last one.
  */
-export const agentKinds: readonly AgentKind[] = [adkKind, npcKind, a2aKind, openAiKind, abiKind, webhookKind];
+export const agentKinds: readonly AgentKind[] = [
+  adkKind,
+  npcKind,
+  a2aKind,
+  openAiKind,
+  shellKind,
+  abiKind,
+  webhookKind,
+];

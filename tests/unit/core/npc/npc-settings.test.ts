@@ -24,6 +24,14 @@ describe('the settings of the NPC face', () => {
     ]);
   });
 
+  it('offer duel and quest only with their contracts', () => {
+    const chain = { rpcUrl: 'http://rpc.test', chainId: 1, tokens: [], limits: {} };
+    const offered = (contracts: { arena?: string; quest?: string }) =>
+      capabilitiesOf({ enabled: true, name: 'Guard', chain: { ...chain, contracts } });
+    expect(offered({ arena: '0x' })).toEqual(['duel', 'trade', 'emotion', 'memory']);
+    expect(offered({ quest: '0x' })).toEqual(['quest', 'trade', 'emotion', 'memory']);
+  });
+
   it('know the names of custom capabilities', () => {
     expect(
       ['custom:crafting', 'crafting', 'custom:', 'custom:a b'].map((name) => CUSTOM_CAPABILITY.test(name)),

@@ -44,6 +44,24 @@ describe('checkedTask', () => {
   });
 });
 
+describe('checkedTask of a duel', () => {
+  it('refuses what the chain settings do not allow', () => {
+    const token = `0x${'1'.repeat(40)}`;
+    const limits = { wager: '5' };
+    const chain = { rpcUrl: '', chainId: 1, contracts: { arena: token }, tokens: [token], limits };
+    const check = (params: Record<string, unknown>) =>
+      checkedTask(
+        { ...settings, chain },
+        { type: 'duel', params: { opponent: `0x${'2'.repeat(40)}`, ...params } },
+      );
+    expect(check({ wager: '5' }).params).toMatchObject({ wager: '5' });
+    expect(() => check({ wager: '6' })).toThrow('wager must be at most 5.');
+    expect(checkedTask({ ...settings, chain }, { type: 'duel', params: { action: 'list' } }).params).toEqual({
+      action: 'list',
+    });
+  });
+});
+
 describe('openNpcTask', () => {
   function setup() {
     const started: string[] = [];

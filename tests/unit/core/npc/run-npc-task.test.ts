@@ -2,13 +2,17 @@ import { describe, expect, it } from 'vitest';
 import type { AgentClient } from '../../../../router/src/core/agent-client.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { IncomingMessage } from '../../../../router/src/core/models.ts';
+import { invalidParam } from '../../../../router/src/core/npc/npc-error.ts';
 import { type RunNpcTaskDeps, runNpcTask } from '../../../../router/src/core/npc/run-npc-task.ts';
 import { DirectSteps } from '../../../doubles/direct-steps.ts';
+import { MemoryNpcChainEvents } from '../../../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcEmotions } from '../../../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../../../doubles/memory-npc-memories.ts';
 import { MemoryNpcTasks } from '../../../doubles/memory-npc-tasks.ts';
 import { MemoryNpcTrades } from '../../../doubles/memory-npc-trades.ts';
+import { MemoryNpcTransactions } from '../../../doubles/memory-npc-transactions.ts';
 import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
+import { ScriptedNpcChain } from '../../../doubles/scripted-npc-chain.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
 type Send = AgentClient['sendMessage'];
@@ -21,7 +25,8 @@ async function setup(send: Send = async () => ({ success: true, response: 'hello
     agentEndpoint: 'http://agent.test',
     environment: 'lab',
     priority: 0,
-    enabled: true,
+    // It answers no chats, and the NPC all the same.
+    enabled: false,
     config: {},
   });
   const asked: IncomingMessage[] = [];
@@ -41,6 +46,9 @@ async function setup(send: Send = async () => ({ success: true, response: 'hello
     emotions: new MemoryNpcEmotions(() => 0),
     memories: new MemoryNpcMemories(() => 0),
     trades: new MemoryNpcTrades(() => 0),
+    chain: async () => undefined,
+    transactions: new MemoryNpcTransactions(() => 0),
+    chainEvents: new MemoryNpcChainEvents(),
     settings: async () => ({ enabled: true, name: 'Guard', routeId: route.id }),
     routes,
     agents: { clientFor: () => client, endpointOf: () => 'http://agent.test' },
@@ -102,6 +110,36 @@ describe('runNpcTask', () => {
     expect(asked).toHaveLength(1);
     expect(sent).toHaveLength(1);
     expect(await runNpcTask(deps, new DirectSteps(), { taskId })).toEqual({ outcome: 'ended before' });
+  });
+
+  it('signs and sends the transaction of a duel once, also when it continues after a crash', async () => {
+    const { deps, open, run } = await setup();
+    const chain = new ScriptedNpcChain();
+    const token = `0x${'1'.repeat(40)}`;
+    deps.chain = async () => chain;
+    deps.settings = async () => ({
+      enabled: true,
+      name: 'Guard',
+      chain: { rpcUrl: '', chainId: 1, contracts: {}, tokens: [token], limits: { wager: '5' } },
+    });
+    const steps = new DirectSteps();
+    const taskId = await open('duel', { opponent: `0x${'2'.repeat(40)}`, wager: '5' });
+    await new Promise<void>((crash) => {
+      chain.broadcast = () => {
+        crash();
+        return new Promise<never>(() => undefined);
+      };
+      void runNpcTask(deps, steps, { taskId });
+    });
+    const executed = { hash: '0xh', isSuccess: true, gasUsed: 1n, blockNumber: 1n, createdId: '3' };
+    chain.states = [{ state: 'executed', ...executed }];
+    expect(await run(taskId, steps)).toMatchObject({ status: 'completed', result: { duelId: '3' } });
+    expect(chain.prepared).toHaveLength(1);
+    const listed = await run(await open('duel', { action: 'list' }, 'task_l'));
+    expect(listed).toMatchObject({ status: 'completed', result: { duels: [] } });
+    chain.refusal = invalidParam('wager', 'No.');
+    const refused = await run(await open('duel', { opponent: token, wager: '1' }, 'task_r'));
+    expect(refused).toMatchObject({ status: 'failed', error: { code: -32602 } });
   });
 
   it('marks a request after an interrupted one as a repeat', async () => {

@@ -14,7 +14,9 @@ async function setup() {
   await servedTasks.open({ id: 't1', contextId: 'c', owner: 'o', message });
   await hooks.put({ taskId: 't1', id: 'h1', url: 'https://example.com', version: '1.0' });
   const got: string[] = [];
-  const receiver: { failure?: Error } = {};
+  /** `failsOn`: only a request for this fails. */
+  const revoked = new Set<string>();
+  const receiver: { failure?: Error | undefined; failsOn?: string } = {};
   const start = (steps = new DirectSteps()) =>
     pushUpdates(
       {
@@ -22,10 +24,12 @@ async function setup() {
         feed,
         clock,
         random: () => 1,
+        mayReceive: async (owner) => !revoked.has(owner),
         log: quietLog,
-        send: async (_hook, _task, { key }) => {
-          if (receiver.failure) throw receiver.failure;
-          got.push(key);
+        send: async (_hook, _task, { key }, part) => {
+          const what = part === 'artifact' ? `${key} artifact` : key;
+          if (receiver.failure && (receiver.failsOn ?? what) === what) throw receiver.failure;
+          got.push(what);
         },
       },
       steps,
@@ -33,7 +37,7 @@ async function setup() {
     );
   const update = (key: string, state: 'working' | 'completed' = 'working') =>
     servedTasks.update('t1', { key, state });
-  return { clock, hooks, got, receiver, start, update };
+  return { clock, servedTasks, hooks, got, receiver, revoked, start, update };
 }
 
 describe('pushUpdates', () => {
@@ -75,6 +79,33 @@ describe('pushUpdates', () => {
     await update('b');
     await clock.advanceMs(25 * 3_600_000);
     expect(await end).toEqual({ outcome: 'given up' });
+    expect(await hooks.get('t1', 'h1')).toBeUndefined();
+  });
+
+  it('sends the result of an update once when the receiver does not take its state at first', async () => {
+    const { start, servedTasks, got, receiver, clock } = await setup();
+    receiver.failure = new AgentUnavailableError('away');
+    receiver.failsOn = 'end';
+    const artifact = { name: 'answer', text: 'Blue' };
+    await servedTasks.update('t1', { key: 'end', state: 'completed', artifact });
+    const end = start();
+    await clock.advanceMs(10_000);
+    expect(got).toEqual(['end artifact']);
+    receiver.failure = undefined;
+    await clock.advanceMs(600_000);
+    expect(await end).toEqual({ outcome: 'completed' });
+    expect(got).toEqual(['end artifact', 'end']);
+  });
+
+  it('sends nothing more to a program whose key was revoked', async () => {
+    const { start, update, got, revoked, hooks } = await setup();
+    await update('a');
+    const end = start();
+    await settle();
+    revoked.add('o');
+    await update('b');
+    expect(await end).toEqual({ outcome: 'revoked' });
+    expect(got).toEqual(['a']);
     expect(await hooks.get('t1', 'h1')).toBeUndefined();
   });
 

@@ -48,6 +48,60 @@ describe('talkToRoute', () => {
     expect(await last()).toMatchObject({ text: 'The agent did not answer.' });
   });
 
+  it('asks the fallback route once when the agent has failed', async () => {
+    const asked: string[] = [];
+    const { start, taskId, last, routes } = await setup({
+      agent: async (text, _signal, _isRepeat, endpoint) => {
+        asked.push(endpoint);
+        if (endpoint !== 'http://fallback.test') throw new AgentTimeoutError('slow');
+        return { success: true, response: `fallback for ${text}` };
+      },
+    });
+    const fallback = await routes.create({ ...shared, agentEndpoint: 'http://fallback.test', config: {} });
+    const [route] = (await routes.list()).filter(({ id }) => id !== fallback.id);
+    const failure = { fallbackRouteId: fallback.id };
+    await routes.update(route?.id ?? '', { config: { shared: true, failure } });
+    expect(await start(taskId)).toEqual({ outcome: 'completed' });
+    expect(await last()).toMatchObject({ artifact: { text: 'fallback for Hi' } });
+    expect(asked).toEqual(['http://127.0.0.1:9', 'http://fallback.test']);
+  });
+
+  it('completes with the fallback text of the route, and says so', async () => {
+    const { start, taskId, last } = await setup(
+      {
+        agent: async () => {
+          throw new AgentTimeoutError('a secret of the agent');
+        },
+      },
+      { config: { shared: true, failure: { fallbackText: 'We are closed.' } } },
+    );
+    expect(await start(taskId)).toEqual({ outcome: 'completed' });
+    expect(await last()).toMatchObject({
+      text: expect.stringContaining('The agent did not answer.'),
+      artifact: { name: 'answer', text: 'We are closed.' },
+    });
+  });
+
+  it('names the files of an answer and says that they are not transmitted', async () => {
+    const file = {
+      kind: 'image' as const,
+      mimeType: 'image/png',
+      fileName: 'dot.png',
+      bytes: new Uint8Array(3),
+    };
+    const { start, taskId, last } = await setup({
+      agent: async () => ({ success: true, response: 'Here', files: [file] }),
+    });
+    await start(taskId);
+    expect(await last()).toMatchObject({
+      text: expect.stringContaining('not transmitted'),
+      artifact: {
+        text: 'Here',
+        data: { files: [{ fileName: 'dot.png', mimeType: 'image/png', sizeBytes: 3 }] },
+      },
+    });
+  });
+
   it.each([{ enabled: false }, { config: {} }])(
     'rejects a route that is not shared any more: %o',
     async (route) => {

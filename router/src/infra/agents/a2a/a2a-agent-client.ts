@@ -28,8 +28,8 @@ import type { AgentTransport } from '../transport/agent-transport.ts';
 import { exchangeError } from '../transport/exchange-error.ts';
 import { redactor } from '../transport/redaction.ts';
 import type { A2aSettings } from './a2a-settings.ts';
-import type { A2aCards } from './card/a2a-cards.ts';
-import { a2aServer, takesMedia } from './card/a2a-server.ts';
+import type { A2aCardAnswer, A2aCards } from './card/a2a-cards.ts';
+import { type A2aServer, a2aServer, takesMedia } from './card/a2a-server.ts';
 import { type AnswerContext, answerOfMessage, answerOfTask } from './output/answer.ts';
 import { partOfFile } from './output/reply-files.ts';
 import { A2aConnection } from './wire/a2a-connection.ts';
@@ -86,6 +86,8 @@ export class A2aAgentClient implements AgentClient {
   readonly #transport: AgentTransport;
   readonly #cards: A2aCards;
   readonly #output: JsonTemplate | undefined;
+  /** The interface of each card, as long as the card is used. */
+  readonly #servers = new WeakMap<A2aCardAnswer, A2aServer>();
   /** Messages that an attempt of this process may have delivered. */
   readonly #attempted = new LRUCache<string, true>({ max: 10_000 });
 
@@ -191,7 +193,7 @@ export class A2aAgentClient implements AgentClient {
       const redact = (written: string) => written;
       throw exchangeError(fetched, { agent: 'A2A agent', aborted, nowMs: this.#clock.now(), redact });
     }
-    const server = a2aServer(endpoint, this.#a2a, found);
+    const server = this.#serverOf(endpoint, found);
     const { text = '', from = '', channelId = '' } = message ?? {};
     const person = { userId: contractUser(from), sessionId: contractSessionId(from, channelId) };
     const redact = redactor({ text, ...person, secrets: server.secrets });
@@ -202,6 +204,15 @@ export class A2aAgentClient implements AgentClient {
       clock: this.#clock,
       timeoutMs: this.#timeoutMs,
     });
+  }
+
+  /** @throws {AgentProtocolError} the card has no interface that the settings allow */
+  #serverOf(endpoint: string, found: A2aCardAnswer): A2aServer {
+    const known = this.#servers.get(found);
+    if (known) return known;
+    const server = a2aServer(endpoint, this.#a2a, found);
+    this.#servers.set(found, server);
+    return server;
   }
 
   async #ask(exchange: Exchange): Promise<AgentResponse> {

@@ -13,7 +13,9 @@ export const a2aSettings = z.strictObject({
   transport: z
     .enum(['auto', 'jsonrpc', 'rest'])
     .optional()
-    .describe('Binding of the protocol. Default: `auto`, the first one of the card.'),
+    .describe(
+      'Binding of the protocol. Default: `auto`, the first one of the card; for version 0.3 JSON-RPC if the card has it.',
+    ),
   apiKey: secretField
     .refine(notBlank, 'must not be blank')
     .regex(/^[\x20-\x7e]*$/, 'must contain printable ASCII characters only')

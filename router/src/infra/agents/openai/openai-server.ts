@@ -35,6 +35,7 @@ export function openAiServer(
   const headers = headersOf(apiKey, extra);
   const values = [...headers.values()].flatMap((value) => [value, ...value.split(' ').slice(1)]);
   headers.set('content-type', 'application/json');
+  headers.set('accept', 'application/json');
   return {
     name: `${url.origin}${root}`,
     api: used,

@@ -1,6 +1,7 @@
 import type { User } from '@a2a-js/sdk/server';
 import type { Request, Response } from 'express';
 import type { Caller } from '../../../core/access/caller.ts';
+import { ADMIN_OWNER } from '../../../core/ports/served-tasks.ts';
 import { connectionOf } from '../rest/guard.ts';
 
 /** A reader that takes nothing for so long is disconnected. */
@@ -27,7 +28,7 @@ export class A2aCaller implements User {
 
   /** Whose tasks the caller may see: those of the same key. All callers without a key of the API share theirs. */
   get userName(): string {
-    return this.caller.kind === 'key' ? this.caller.key.id : 'admin';
+    return this.caller.kind === 'key' ? this.caller.key.id : ADMIN_OWNER;
   }
 
   /** Aborts when the caller has disconnected. */

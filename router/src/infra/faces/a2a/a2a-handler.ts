@@ -29,6 +29,7 @@ import type { TaskFeed } from '../../../core/served-tasks/task-feed.ts';
 import type { TaskStarter } from '../../../core/served-tasks/task-starter.ts';
 import { isSettled, untilSettled } from '../../../core/served-tasks/until-settled.ts';
 import type { AuditRecorder } from '../access/audit-recorder.ts';
+import type { KeyWatch } from '../access/key-watch.ts';
 import { A2aCaller } from './a2a-caller.ts';
 import { agentCard } from './a2a-card.ts';
 import { type A2aInput, eventsOf, inputOf, type StreamEvent, stateOf, taskOf } from './a2a-wire.ts';
@@ -46,6 +47,7 @@ type Result<Method extends keyof A2ARequestHandler> = Awaited<ReturnType<A2ARequ
 export interface A2aHandlerDeps {
   servedTasks: ServedTasks;
   feed: Pick<TaskFeed, 'watch'>;
+  keyWatch: Pick<KeyWatch, 'watch'>;
   starter: Pick<TaskStarter, 'start'>;
   hooks: TaskHooks;
   hookStarter: Pick<HookStarter, 'start'>;
@@ -368,14 +370,22 @@ export class A2aHandler implements A2ARequestHandler {
   }
 
   /** The task when it has ended or waits for input; or as it is after five minutes. */
-  #settled(task: ServedTask, caller: A2aCaller): Promise<ServedTask> {
-    const signal = AbortSignal.any([caller.disconnected(), this.#deps.stopping]);
-    return untilSettled(this.#deps, task, MAX_BLOCKING_MS, signal);
+  async #settled(task: ServedTask, caller: A2aCaller): Promise<ServedTask> {
+    const refused = new AbortController();
+    const unwatch = this.#deps.keyWatch.watch(caller.caller, () => refused.abort());
+    const signal = AbortSignal.any([caller.disconnected(), refused.signal, this.#deps.stopping]);
+    try {
+      return await untilSettled(this.#deps, task, MAX_BLOCKING_MS, signal);
+    } finally {
+      unwatch();
+    }
   }
 
-  /** The task as it is, then its updates until it has ended or waits for input. */
+  /** The task as it is, then its updates until it has ended or waits for input, or the key of the caller is refused. */
   async *#events(task: ServedTask, caller: A2aCaller): AsyncGenerator<StreamEvent, void, undefined> {
-    const signal = AbortSignal.any([caller.disconnected(), this.#deps.stopping]);
+    const refused = new AbortController();
+    const unwatch = this.#deps.keyWatch.watch(caller.caller, () => refused.abort());
+    const signal = AbortSignal.any([caller.disconnected(), refused.signal, this.#deps.stopping]);
     const watch = this.#deps.feed.watch(task.id);
     const stopKeepAlive = caller.keepAlive();
     try {
@@ -387,6 +397,7 @@ export class A2aHandler implements A2ARequestHandler {
         if (!next) return;
         for (const update of next.updates.slice(current.updates.length)) {
           for (const event of eventsOf(next, update)) {
+            signal.throwIfAborted();
             yield event;
             await caller.drained();
           }
@@ -397,6 +408,7 @@ export class A2aHandler implements A2ARequestHandler {
       if (!signal.aborted) throw this.#shown(error);
     } finally {
       stopKeepAlive();
+      unwatch();
       watch.close();
     }
   }

@@ -77,14 +77,24 @@ export function taskOf(task: ServedTask, historyLength?: number): Task {
 
 /** The events of an update: its artifact, then its state. */
 export function eventsOf(task: ServedTask, update: ServedUpdate): StreamEvent[] {
-  const about = { taskId: task.id, contextId: task.contextId, metadata: undefined };
-  const status: StreamEvent = {
-    payload: { $case: 'statusUpdate', value: { ...about, status: statusOf(task, update) } },
+  const artifact = artifactEventOf(task, update);
+  return [...(artifact ? [artifact] : []), stateEventOf(task, update)];
+}
+
+export function artifactEventOf(task: ServedTask, { artifact }: ServedUpdate): StreamEvent | undefined {
+  if (!artifact) return undefined;
+  const value = { ...aboutOf(task), artifact: artifactOf(artifact), append: false, lastChunk: true };
+  return { payload: { $case: 'artifactUpdate', value } };
+}
+
+export function stateEventOf(task: ServedTask, update: ServedUpdate): StreamEvent {
+  return {
+    payload: { $case: 'statusUpdate', value: { ...aboutOf(task), status: statusOf(task, update) } },
   };
-  if (!update.artifact) return [status];
-  const artifact = artifactOf(update.artifact);
-  const value = { ...about, artifact, append: false, lastChunk: true };
-  return [{ payload: { $case: 'artifactUpdate', value } }, status];
+}
+
+function aboutOf({ id, contextId }: ServedTask) {
+  return { taskId: id, contextId, metadata: undefined };
 }
 
 function statusOf(task: ServedTask, update: ServedUpdate | undefined): Task['status'] {

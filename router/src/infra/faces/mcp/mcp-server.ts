@@ -8,6 +8,7 @@ import {
   Router,
   raw,
 } from 'express';
+import type { KeyWatch } from '../access/key-watch.ts';
 import { connectionOf } from '../rest/guard.ts';
 import { MAX_BODY_BYTES } from '../rest/mount.ts';
 import type { RestCalls } from '../rest/rest-calls.ts';
@@ -23,6 +24,7 @@ import { type WaitToolsDeps, waitTools } from './tools/wait-tools.ts';
 
 export interface McpServerDeps extends WaitToolsDeps, Pick<McpSessionDeps, 'recorder' | 'log'> {
   rest: RestCalls;
+  keyWatch: Pick<KeyWatch, 'watch'>;
   /** Aborts when the server stops: calls that wait end. */
   stopping: AbortSignal;
 }
@@ -35,7 +37,7 @@ const BATCH_REFUSAL = {
 
 /** `POST /mcp` of protocol versions 2026-07-28 and 2025-11-25, without sessions: any node answers any request. */
 export function mcpServer(deps: McpServerDeps): RequestHandler {
-  const { rest, log } = deps;
+  const { rest, keyWatch, log } = deps;
   const session: McpSessionDeps = {
     ...deps,
     tools: [
@@ -59,11 +61,17 @@ export function mcpServer(deps: McpServerDeps): RequestHandler {
       response.status(400).json(BATCH_REFUSAL);
       return;
     }
+    const { caller: by } = response.locals;
     const gone = new AbortController();
-    response.once('close', () => gone.abort());
+    // Calls that wait end with their key.
+    const unwatch = keyWatch.watch(by, () => gone.abort());
+    response.once('close', () => {
+      unwatch();
+      gone.abort();
+    });
     const signal = AbortSignal.any([gone.signal, deps.stopping]);
     const caller = new McpCaller({
-      caller: response.locals.caller,
+      caller: by,
       requestId: response.locals.requestId,
       address: connectionOf(request).address,
       signal,

@@ -83,7 +83,7 @@ async function answerEntry(
   const { id, method = '', isNotification, problem, params } = read(entry);
   try {
     await handler.admit();
-    if (problem !== undefined) throw new NpcError(RPC.invalidRequest, { reason: problem });
+    if (problem) throw new NpcError(RPC.invalidRequest, problem);
     if (params === undefined) {
       throw new NpcError(RPC.invalidParams, { field: 'params', reason: 'params must be an object.' });
     }
@@ -107,24 +107,28 @@ interface ReadEntry {
   method?: string;
   /** A valid call without an id: it gets no response, not even an error. */
   isNotification: boolean;
-  /** Why it is no call, as a sentence. */
-  problem?: string;
+  /** Why it is no call, with the member that is wrong. */
+  problem?: { field?: string; reason: string };
   /** Undefined: they are no object. */
   params?: Record<string, unknown>;
 }
 
 function read(entry: unknown): ReadEntry {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
-    return { id: null, isNotification: false, problem: 'A call must be an object.' };
+    return { id: null, isNotification: false, problem: { reason: 'A call must be an object.' } };
   }
   const { jsonrpc, method, id, params = {} } = entry as Record<string, unknown>;
   const isId = typeof id === 'string' || typeof id === 'number' || id === null;
   const known = isId ? id : null;
-  const invalid = (problem: string) => ({ id: known, isNotification: false, problem });
-  if (jsonrpc !== '2.0') return invalid('jsonrpc must be "2.0".');
-  if (typeof method !== 'string') return invalid('method must be a text.');
-  if (id !== undefined && !isId) return invalid('id must be a text, a number or null.');
-  if (typeof params !== 'object' || params === null) return invalid('params must be an object or an array.');
+  const invalid = (field: string, must: string) => ({
+    id: known,
+    isNotification: false,
+    problem: { field, reason: `${field} must be ${must}.` },
+  });
+  if (jsonrpc !== '2.0') return invalid('jsonrpc', '"2.0"');
+  if (typeof method !== 'string') return invalid('method', 'a text');
+  if (id !== undefined && !isId) return invalid('id', 'a text, a number or null');
+  if (typeof params !== 'object' || params === null) return invalid('params', 'an object or an array');
   const call = { id: known, method, isNotification: id === undefined };
   // Parameters by position have no meaning in this protocol.
   return Array.isArray(params) ? call : { ...call, params: params as Record<string, unknown> };

@@ -8,7 +8,7 @@ const PROTOCOL_VERSION = '1.0.0';
  * @param baseUrl where callers reach wa2ai, without a slash at its end
  */
 export function npcCard(settings: NpcFaceSettings, baseUrl: string): Record<string, unknown> {
-  const { name, description, metadata } = settings;
+  const { name, description, metadata, chain } = settings;
   return {
     version: PROTOCOL_VERSION,
     id: idOf(name),
@@ -20,7 +20,11 @@ export function npcCard(settings: NpcFaceSettings, baseUrl: string): Record<stri
       { type: 'sse', url: `${baseUrl}/stream/{taskId}`, methods: ['GET'] },
     ],
     authentication: { type: 'api-key', header: 'X-API-Key' },
-    metadata: { protocolVersions: [PROTOCOL_VERSION], ...metadata },
+    metadata: {
+      protocolVersions: [PROTOCOL_VERSION],
+      ...(chain && { chainId: chain.chainId, contracts: chain.contracts }),
+      ...metadata,
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Caller, mayDo } from '../../../core/access/caller.ts';
 import { invalidParam, NpcError, RPC } from '../../../core/npc/npc-error.ts';
 import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
+import type { KeyWatch } from '../access/key-watch.ts';
 import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { REFUSALS } from '../rest/guard.ts';
 import { limitHeaders, retryAfterSeconds } from '../rest/limits.ts';
@@ -17,16 +18,19 @@ import type { NpcTaskFeed } from './npc-task-feed.ts';
 import { readBody } from './read-body.ts';
 import { streamTask } from './task-stream.ts';
 
+/** Streams of one node; the server accepts more connections, which are for other calls. */
+const MAX_STREAMS = 1_500;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 
 export interface NpcFaceDeps extends NpcMethodsDeps, NpcAuditDeps {
   limiter: RateLimiter;
   feed: NpcTaskFeed;
+  keyWatch: Pick<KeyWatch, 'watch'>;
 }
 
 /** wa2ai as an agent of the NPC Engine: its card, JSON-RPC, and the events of tasks. */
 export function npcFace(deps: NpcFaceDeps): Endpoint[] {
-  const { settings, npcTasks, feed } = deps;
+  const { settings, npcTasks, feed, keyWatch } = deps;
   const audit = new NpcAudit(deps);
   const common = { tag: 'Agents' as const };
   const off = { description: 'The NPC face is off.', schema: problemSchema };
@@ -86,6 +90,7 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
       operationId: 'streamNpcTask',
       scopes: ['tasks'],
       summary: 'Events of a task: task.update, then task.completed or task.failed',
+      description: 'Ends with the task, and when the key is revoked or expires.',
       params: { taskId: 'Id of a task of the caller.' },
       headers: { 'last-event-id': 'Id of the last event that the reader has: older ones are left out.' },
       responses: {
@@ -95,16 +100,31 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
           schema: z.string(),
         },
         404: { description: 'The caller has no such task, or the NPC face is off.', schema: problemSchema },
+        503: { description: `The node has ${MAX_STREAMS} streams.`, schema: problemSchema },
       },
       handle: async ({ params: { taskId = '' }, header, caller }) => {
         await refuseOff();
+        if (feed.watched >= MAX_STREAMS) {
+          throw new HttpProblem(
+            503,
+            'TOO_MANY_STREAMS',
+            'This node has too many streams. Call task.status instead.',
+          );
+        }
         const task = await npcTasks.find(taskId);
         if (task?.owner !== ownerOf(caller)) {
           throw new HttpProblem(404, 'NOT_FOUND', 'There is no task with this id.');
         }
         const last = header('last-event-id') ?? '';
         const lastVersion = /^\d{1,9}$/.test(last) ? Number(last) : 0;
-        return { status: 200, stream: (response) => streamTask(response, { task, lastVersion, feed }) };
+        return {
+          status: 200,
+          object: taskId,
+          stream: (response) => {
+            const end = streamTask(response, { task, lastVersion, feed });
+            response.on('close', keyWatch.watch(caller, end));
+          },
+        };
       },
     }),
   ];
@@ -124,13 +144,19 @@ async function answer(
     if (caller.kind !== 'key') return;
     const result = await limiter.count(caller.key.id, caller.key.limits);
     headers = limitHeaders(caller.key.limits, result);
-    if (result.isAllowed) return;
-    const retryAfter = retryAfterSeconds(result);
-    headers['retry-after'] = String(retryAfter);
-    const reason = `The key has used its requests. Try again in ${retryAfter} s.`;
-    throw new NpcError(RPC.rateLimit, { reason, retryAfter });
+    if (!result.isAllowed) {
+      const retryAfter = retryAfterSeconds(result);
+      headers['retry-after'] = String(retryAfter);
+      const reason = `The key has used its requests. Try again in ${retryAfter} s.`;
+      throw new NpcError(RPC.rateLimit, { reason, retryAfter });
+    }
+    if (mayDo(caller, 'tasks')) return;
+    throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: 'The key lacks the scope tasks.' });
   };
-  const body = await readBody(request);
+  const body = await readBody(request).catch(async (error: unknown) => {
+    await audit.record(request, { method: '', caller, error });
+    throw error;
+  });
   const response = await answerRpc(body, {
     admit,
     call: async (call) => {
@@ -151,15 +177,8 @@ async function answer(
 
 /** @throws {NpcError} -32001 */
 function refuseStranger(caller: Caller): void {
-  if (caller.kind === 'stranger') {
-    throw new NpcError(RPC.authentication, {
-      field: 'X-API-Key',
-      reason: REFUSALS[caller.refusal ?? 'none'],
-    });
-  }
-  if (!mayDo(caller, 'tasks')) {
-    throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: 'The key lacks the scope tasks.' });
-  }
+  if (caller.kind !== 'stranger') return;
+  throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: REFUSALS[caller.refusal ?? 'none'] });
 }
 
 function badKey(): NpcError {

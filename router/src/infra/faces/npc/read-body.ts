@@ -6,7 +6,7 @@ export const MAX_RPC_BYTES = 262_144;
 
 /**
  * The body of a request as text; JSON-RPC has its own error for one that is no JSON.
- * @throws {HttpProblem} 413: it is too large; 415: it is compressed
+ * @throws {HttpProblem} 413: it is too large; 415: it is compressed; 400: the connection broke
  */
 export async function readBody(
   request: Readable & { headers: Record<string, string | string[] | undefined> },
@@ -17,10 +17,17 @@ export async function readBody(
   }
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_RPC_BYTES) throw new HttpProblem(413, 'BODY_TOO_LARGE', 'The body is too large.');
-    chunks.push(chunk);
+  try {
+    // A destroyed request would close the connection before its response.
+    const read: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
+    for await (const chunk of read) {
+      bytes += chunk.length;
+      if (bytes > MAX_RPC_BYTES) throw new HttpProblem(413, 'BODY_TOO_LARGE', 'The body is too large.');
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof HttpProblem) throw error;
+    throw new HttpProblem(400, 'BAD_REQUEST', 'The body did not arrive completely.');
   }
   return Buffer.concat(chunks).toString('utf8');
 }

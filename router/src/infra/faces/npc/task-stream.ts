@@ -18,6 +18,7 @@ export type StreamResponse = Pick<
  * Writes the states of a task as server-sent events until the task or the connection ends. A slow reader gets the newest
  * state only, so at most one event waits in memory beside those that are on the way.
  * @param lastVersion the `Last-Event-ID` of a reader that connects again: it has this version; 0: it has none
+ * @returns ends the stream
  */
 export function streamTask(
   response: StreamResponse,
@@ -26,14 +27,13 @@ export function streamTask(
     lastVersion,
     feed,
   }: { task: NpcTask; lastVersion: number; feed: Pick<NpcTaskFeed, 'watch' | 'changed'> },
-): void {
+): () => void {
   let sent = lastVersion;
   let newest = task;
   let missed = 0;
   let hasStopped = false;
   const end = () => {
     hasStopped = true;
-    unwatch();
     response.end();
   };
   const write = () => {
@@ -50,7 +50,8 @@ export function streamTask(
       write();
     },
     onHeartbeat: () => {
-      missed = response.writableNeedDrain ? missed + 1 : 0;
+      // A stream that has ended stays open until its reader has taken everything.
+      missed = response.writableNeedDrain || hasStopped ? missed + 1 : 0;
       if (missed >= MAX_MISSED) response.destroy();
       else if (missed === 0) response.write(': heartbeat\n\n');
     },
@@ -71,4 +72,5 @@ export function streamTask(
   write();
   // It may have changed since it was read.
   if (!hasStopped) feed.changed(task.taskId);
+  return end;
 }

@@ -11,6 +11,7 @@ import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
 import { type KeysApiDeps, keysApi } from './resources/keys-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
+import { type NpcChainApiDeps, npcChainApi } from './resources/npc-chain-api.ts';
 import { type NpcSettingsApiDeps, npcSettingsApi } from './resources/npc-settings-api.ts';
 import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
@@ -27,6 +28,7 @@ export interface RestApiDeps
     KeysApiDeps,
     AuditApiDeps,
     NodesApiDeps,
+    NpcChainApiDeps,
     NpcSettingsApiDeps,
     NpcTradesApiDeps,
     RepliesApiDeps,
@@ -51,6 +53,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...keysApi(deps),
     ...npcSettingsApi(deps),
     ...npcTradesApi(deps),
+    ...npcChainApi(deps),
     ...auditApi(deps),
     ...settingsApi(deps),
     ...healthApi(deps),

@@ -6,7 +6,9 @@ import {
   FILE_CONTENT_CONTEXT,
   journalContext,
   MEDIA_REF_CONTEXT,
+  PUSH_KEY_CONTEXT,
   ROUTE_CONFIG_CONTEXT,
+  RPC_URL_CONTEXT,
   TASK_HOOK_CONTEXT,
 } from './secret-columns.ts';
 
@@ -67,6 +69,15 @@ const COLUMNS: SecretColumn[] = [
   },
   {
     ...asText,
+    table: 'face_setting',
+    column: 'settings',
+    text: `(settings #>> '{chain,rpcUrl}')`,
+    typed: (text) => `jsonb_set(settings, '{chain,rpcUrl}', to_jsonb(${text}))`,
+    identity: [],
+    context: () => RPC_URL_CONTEXT,
+  },
+  {
+    ...asText,
     table: 'message',
     column: 'media_ref',
     text: 'media_ref',
@@ -82,6 +93,15 @@ const COLUMNS: SecretColumn[] = [
     typed: (text) => text,
     identity: [],
     context: () => TASK_HOOK_CONTEXT,
+  },
+  {
+    ...asText,
+    table: 'face_setting',
+    column: 'settings',
+    text: `CASE WHEN face = 'a2a-push-key' THEN settings ->> 'pem' END`,
+    typed: (text) => `jsonb_build_object('pem', ${text})`,
+    identity: [],
+    context: () => PUSH_KEY_CONTEXT,
   },
   {
     ...asBytes,

@@ -1,3 +1,5 @@
+import type { SecretCipher } from './secret-cipher.ts';
+
 /**
  * The columns whose values are encrypted, and the context of each value (secret-cipher.ts). A context contains only what
  * never changes: the columns of the primary key, or only the name.
@@ -27,5 +29,19 @@ export const FILE_CONTENT_CONTEXT = 'outbox_file.content';
 /** `served_task_hook.secret`: token and credentials of the receiver. */
 export const TASK_HOOK_CONTEXT = 'served_task_hook.secret';
 
+/** `face_setting.settings` of the key that signs push notifications. */
+export const PUSH_KEY_CONTEXT = 'face_setting.a2a-push-key';
+
+/** `face_setting.settings`, at `chain.rpcUrl`: it may contain a key of the RPC server. */
+export const RPC_URL_CONTEXT = 'face_setting.npc-rpc-url';
+
 /** `route.config`: settings of an agent, with its headers and keys. */
 export const ROUTE_CONFIG_CONTEXT = 'route.config';
+
+/** Encrypts the key that signs push notifications. */
+export function pushKeyCipher(secrets: Pick<SecretCipher, 'sealText' | 'openText'>) {
+  return {
+    seal: (plaintext: string) => secrets.sealText(plaintext, PUSH_KEY_CONTEXT),
+    open: (stored: string) => secrets.openText(stored, PUSH_KEY_CONTEXT),
+  };
+}

@@ -9,13 +9,15 @@ import type {
 import type { Clock } from '../../../core/ports/clock.ts';
 import { NotifiedCache, type NotifyingTransport } from './notified-cache.ts';
 
+/** A revoked key works no longer than this, also on a node that missed the notification. */
+const MAX_AGE_MS = 1_000;
 /** `markUsed` writes less often than this for one key. */
 const MARK_EVERY_MS = 60_000;
 
 /**
  * Finds keys in a copy of the whole table, so that a request costs no statement, also one with an id that does not exist.
  * The copy is read again after a change of any key: PostgreSQL notifies all nodes (prisma/functions/api-keys.sql). A node
- * that missed a notification refuses a deleted key after at most five seconds.
+ * that missed a notification refuses a deleted key after at most a second.
  */
 export class CachedApiKeyStore implements ApiKeyStore, KeyLookup {
   readonly #table: ApiKeyStore;
@@ -28,7 +30,11 @@ export class CachedApiKeyStore implements ApiKeyStore, KeyLookup {
     this.#table = table;
     this.#clock = clock;
     // One entry: the table.
-    this.#cache = new NotifiedCache(bus.transport, clock, { maxSize: 1, sizeOf: () => 1 });
+    this.#cache = new NotifiedCache(bus.transport, clock, {
+      maxSize: 1,
+      sizeOf: () => 1,
+      maxAgeMs: MAX_AGE_MS,
+    });
     bus.on('keys-changed', () => this.#cache.clear());
   }
 

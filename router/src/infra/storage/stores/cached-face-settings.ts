@@ -27,4 +27,8 @@ export class CachedFaceSettings implements FaceSettings {
   put(face: string, settings: unknown): Promise<void> {
     return this.#cache.change(() => this.#table.put(face, settings));
   }
+
+  putFirst(face: string, settings: unknown): Promise<unknown> {
+    return this.#cache.change(() => this.#table.putFirst(face, settings));
+  }
 }

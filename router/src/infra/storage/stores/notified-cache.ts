@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { NodeTransport } from '../../../core/cluster/node-bus.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 
-/** How long an entry is used. Bounds the delay of a change whose notification is lost. */
-const MAX_AGE_MS = 5_000;
+/** How long an entry is used unless the owner says otherwise. */
+const DEFAULT_MAX_AGE_MS = 5_000;
 
 /** Carries the notifications of PostgreSQL. */
 export interface NotifyingTransport extends NodeTransport {
@@ -16,6 +16,8 @@ export interface NotifiedCacheOptions<Value> {
   maxSize: number;
   /** From 1. */
   sizeOf(value: Value): number;
+  /** How long an entry is used. Bounds the delay of a change whose notification is lost. Default 5000. */
+  maxAgeMs?: number;
 }
 
 /**
@@ -27,6 +29,7 @@ export class NotifiedCache<Value extends object> {
   readonly #clock: Clock;
   /** `readAtMs`: when the read began. */
   readonly #entries: LRUCache<string, { value: Value; readAtMs: number }>;
+  readonly #maxAgeMs: number;
   /** The transport's session in which the entries were read. */
   #session: number | undefined;
   /** Number of changes. A read that began before the last one is not cached. */
@@ -35,6 +38,7 @@ export class NotifiedCache<Value extends object> {
   constructor(transport: NotifyingTransport, clock: Clock, options: NotifiedCacheOptions<Value>) {
     this.#transport = transport;
     this.#clock = clock;
+    this.#maxAgeMs = options.maxAgeMs ?? DEFAULT_MAX_AGE_MS;
     this.#entries = new LRUCache({
       maxSize: options.maxSize,
       sizeCalculation: ({ value }) => Math.max(options.sizeOf(value), 1),
@@ -51,7 +55,7 @@ export class NotifiedCache<Value extends object> {
     if (session === undefined) return load();
     const nowMs = this.#clock.monotonicMs();
     const cached = this.#entries.get(key);
-    if (cached && nowMs - cached.readAtMs < MAX_AGE_MS) return cached.value;
+    if (cached && nowMs - cached.readAtMs < this.#maxAgeMs) return cached.value;
     const changes = this.#changes;
     const value = await load();
     if (changes === this.#changes) this.#entries.set(key, { value, readAtMs: nowMs });

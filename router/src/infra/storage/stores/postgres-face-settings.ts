@@ -27,4 +27,13 @@ export class PostgresFaceSettings implements FaceSettings {
         ON CONFLICT (face) DO UPDATE SET settings = excluded.settings, updated_at = now()`),
     );
   }
+
+  async putFirst(face: string, settings: unknown): Promise<unknown> {
+    await withStorage('storing the settings of a face', () =>
+      this.#postgres.execute(sql`
+        INSERT INTO face_setting (face, settings) VALUES (${face}, ${JSON.stringify(settings)}::jsonb)
+        ON CONFLICT (face) DO NOTHING`),
+    );
+    return this.get(face);
+  }
 }

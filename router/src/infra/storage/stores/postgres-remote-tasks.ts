@@ -149,10 +149,13 @@ export class PostgresRemoteTasks implements RemoteTasks {
     return rows.map(queuedReply);
   }
 
-  async session({ routeId, sessionId }: SessionKey): Promise<AgentSession | undefined> {
+  async session({ accountId, routeId, sessionId }: SessionKey): Promise<AgentSession | undefined> {
+    const ofKey = sql`account_id = ${accountId} AND route_id = ${routeId} AND session_id = ${sessionId}`;
     const [row] = await withStorage('reading a session at an agent', () =>
       this.#postgres.query<{ context_id: string; task_id: string | null }>(sql`
-        SELECT context_id, task_id FROM agent_session WHERE route_id = ${routeId} AND session_id = ${sessionId}`),
+        WITH used AS (
+          UPDATE agent_session SET used_at = now() WHERE ${ofKey} AND used_at < now() - interval '1 day')
+        SELECT context_id, task_id FROM agent_session WHERE ${ofKey}`),
     );
     return row && { contextId: row.context_id, ...(row.task_id !== null && { taskId: row.task_id }) };
   }
@@ -162,8 +165,8 @@ export class PostgresRemoteTasks implements RemoteTasks {
       this.#postgres.execute(sql`
         INSERT INTO agent_session (account_id, route_id, session_id, context_id, task_id)
         VALUES (${accountId}, ${routeId}, ${sessionId}, ${storableId(session.contextId)}, ${storableOrNull(session.taskId)})
-        ON CONFLICT (route_id, session_id) DO UPDATE
-          SET context_id = excluded.context_id, task_id = excluded.task_id, updated_at = now()`),
+        ON CONFLICT (account_id, route_id, session_id) DO UPDATE
+          SET context_id = excluded.context_id, task_id = excluded.task_id, used_at = now()`),
     );
   }
 }

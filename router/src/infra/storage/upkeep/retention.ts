@@ -88,8 +88,8 @@ const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
   audit: () => sql`,
     anchored AS (UPDATE audit_chain SET anchor_seq = last.seq, anchor_hash = last.hash
       FROM (SELECT seq, hash FROM gone ORDER BY seq DESC LIMIT 1) AS last WHERE id = 1)`,
-  // Ids of ended tasks at agents, by which people ask for them; tasks for programs with their texts, questions, and what the NPC
-  // face did and felt.
+  // Ids of ended tasks at agents, by which people ask for them; conversations at agents that nobody continued; tasks for programs
+  // with their texts, questions, and what the NPC face did and felt. The cursor of chain events is one row for each source.
   text: (before) => sql`,
     served AS (DELETE FROM served_task WHERE id IN (
       SELECT id FROM served_task WHERE state IN ('completed', 'failed', 'canceled', 'rejected', 'input-required')
@@ -99,11 +99,18 @@ const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
         AND deadline_at < ${before}::timestamptz LIMIT ${BATCH})),
     tasks AS (DELETE FROM remote_task WHERE id IN (
       SELECT id FROM remote_task WHERE state = 'ended' AND ended_at < ${before}::timestamptz ORDER BY id LIMIT ${BATCH})),
+    sessions AS (DELETE FROM agent_session WHERE (account_id, route_id, session_id) IN (
+      SELECT account_id, route_id, session_id FROM agent_session WHERE used_at < ${before}::timestamptz
+      ORDER BY used_at LIMIT ${BATCH})),
     npc_tasks AS (DELETE FROM npc_task WHERE id IN (
       SELECT id FROM npc_task WHERE status IN ('completed', 'failed') AND updated_at < ${before}::timestamptz
       ORDER BY id LIMIT ${BATCH})),
     npc_emotions AS (DELETE FROM npc_emotion WHERE task_id IN (
-      SELECT task_id FROM npc_emotion WHERE at < ${before}::timestamptz LIMIT ${BATCH}))`,
+      SELECT task_id FROM npc_emotion WHERE at < ${before}::timestamptz LIMIT ${BATCH})),
+    npc_transactions AS (DELETE FROM npc_transaction WHERE task_id IN (
+      SELECT task_id FROM npc_transaction WHERE settled_at < ${before}::timestamptz LIMIT ${BATCH})),
+    npc_events AS (DELETE FROM npc_chain_event WHERE id IN (
+      SELECT id FROM npc_chain_event WHERE stored_at < ${before}::timestamptz ORDER BY id LIMIT ${BATCH}))`,
   // DBOS keeps a workflow's input, output and steps in tables without a foreign key.
   workflows: () => sql`,
     inputs AS (DELETE FROM dbos.workflow_input WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone)),

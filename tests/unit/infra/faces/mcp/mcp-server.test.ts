@@ -70,6 +70,25 @@ describe('POST /mcp', () => {
     }
   });
 
+  it('ends the waits of a key that is revoked, and of no other', async () => {
+    const face = await startMcpFace({ apiKey: ADMIN_KEY });
+    const { chatId, person } = await face.say('hola');
+    const waitWith = async (key: string) => {
+      const client = await mcpOverHttp(face.url, { headers: { 'x-api-key': key } });
+      return client.callTool({ name: 'wait_for_message', arguments: { chat: chatId } });
+    };
+    const revoked = await face.api.addKey({ scopes: ['mcp', 'messages:read'] });
+    const ended = expect(waitWith(revoked)).rejects.toThrow();
+    const other = waitWith(ADMIN_KEY);
+    await untilAsleep(face, 5);
+    await face.api.keys.delete(revoked.split('_')[1] ?? '');
+    await face.api.npc.keyWatch.check();
+    await ended;
+    await face.say('adios', person);
+    await face.clock.advanceMs(1_000);
+    expect((await other).structuredContent).toMatchObject({ status: 'received' });
+  });
+
   it('ends waits when the server stops', async () => {
     const face = await startMcpFace();
     const { chatId } = await face.say('hola');

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import { invalidParam, NpcError, RPC } from '../../../../../router/src/core/npc/npc-error.ts';
 import { answerRpc, type RpcHandler } from '../../../../../router/src/infra/faces/npc/json-rpc.ts';
+import { runs } from '../../../../support/property-runs.ts';
 
 function setup(change: Partial<RpcHandler> = {}) {
   const calls: string[] = [];
@@ -41,6 +42,15 @@ describe('answerRpc', () => {
     expect(await answer('{"jsonrpc": "2.0", "method": 1, "params": "bar"}')).toMatchObject({
       error: { code: -32600 },
       id: null,
+    });
+    expect(await answer('{"jsonrpc": "2.0", "method": 1, "id": 7}')).toEqual({
+      jsonrpc: '2.0',
+      error: {
+        code: -32600,
+        message: 'Invalid Request',
+        data: { field: 'method', reason: 'method must be a text.' },
+      },
+      id: 7,
     });
     expect(await answer('[]')).toMatchObject({ error: { code: -32600 }, id: null });
     expect(await answer('[1,2,3]')).toMatchObject(
@@ -100,33 +110,81 @@ describe('answerRpc', () => {
     expect(calls).toEqual([]);
   });
 
-  it('answers any JSON with valid responses, one for each entry that has one', async () => {
-    const entry = fc.oneof(
-      fc.jsonValue(),
-      fc.record(
-        {
-          jsonrpc: fc.oneof(fc.constant('2.0'), fc.jsonValue()),
-          method: fc.oneof(fc.string(), fc.jsonValue()),
-          params: fc.jsonValue(),
-          id: fc.oneof(fc.integer(), fc.string(), fc.constant(null), fc.jsonValue()),
-        },
-        { requiredKeys: [] },
-      ),
+  it('answers any JSON with one valid response for each entry that is no notification, with its id', async () => {
+    const rare = <T>(usual: fc.Arbitrary<T>) =>
+      fc.oneof({ weight: 6, arbitrary: usual }, { weight: 1, arbitrary: fc.jsonValue() });
+    const call = fc.record(
+      {
+        jsonrpc: rare(fc.constant('2.0')),
+        method: rare(fc.string()),
+        params: rare(fc.dictionary(fc.string(), fc.jsonValue())),
+        id: rare(fc.oneof(fc.integer(), fc.double(), fc.string(), fc.constant(null))),
+      },
+      { requiredKeys: ['jsonrpc', 'method'] },
     );
+    const entry = fc.oneof({ weight: 4, arbitrary: call }, { weight: 1, arbitrary: fc.jsonValue() });
+    const isId = (id: unknown) => id === null || typeof id === 'string' || typeof id === 'number';
+    /** As the specification of JSON-RPC 2.0 defines them. */
+    const isCall = (value: unknown) => {
+      const { jsonrpc, method, id = null, params = {} } = (value ?? {}) as Record<string, unknown>;
+      return (
+        !Array.isArray(value) &&
+        jsonrpc === '2.0' &&
+        typeof method === 'string' &&
+        typeof params === 'object' &&
+        params !== null &&
+        isId(id)
+      );
+    };
+    const idOf = (value: unknown) => (value as { id?: unknown } | null)?.id;
+    const isAnswered = (value: unknown) => !isCall(value) || idOf(value) !== undefined;
     await fc.assert(
       fc.asyncProperty(fc.oneof(entry, fc.array(entry, { maxLength: 8 })), async (body) => {
         const { answer, admitted } = setup();
-        const answered = await answer(JSON.stringify(body));
+        const text = JSON.stringify(body);
+        const answered = await answer(text);
+        const sent: unknown = JSON.parse(text);
+        const isBatch = Array.isArray(sent) && sent.length > 0;
+        const entries: unknown[] = isBatch ? sent : [sent];
+        const expected = entries.filter(isAnswered);
+        expect(admitted()).toBe(entries.length);
+        if (expected.length === 0) expect(answered).toBeUndefined();
+        else expect(Array.isArray(answered)).toBe(isBatch);
         const responses = answered === undefined ? [] : [answered].flat();
-        for (const response of responses) {
+        expect(responses.map(({ id }) => id)).toEqual(
+          expected.map((value) => (isId(idOf(value)) && !Array.isArray(value) ? idOf(value) : null)),
+        );
+        for (const [index, response] of responses.entries()) {
           expect(response.jsonrpc).toBe('2.0');
           expect('result' in response !== 'error' in response).toBe(true);
-          expect(response.id === null || ['string', 'number'].includes(typeof response.id)).toBe(true);
+          expect(code(response) === -32600).toBe(!isCall(expected[index]));
         }
-        const entries = Array.isArray(body) && body.length > 0 ? body.length : 1;
-        expect(admitted()).toBe(entries);
-        expect(responses.length).toBeLessThanOrEqual(entries);
       }),
+      runs(300),
+    );
+  });
+
+  it('answers any text that is no JSON with -32700', async () => {
+    const { answer } = setup();
+    const isJson = (text: string) => {
+      try {
+        JSON.parse(text);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const text = fc.oneof(
+      fc.string(),
+      fc.json().map((json) => json.slice(0, -1)),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        text.filter((value) => !isJson(value)),
+        async (body) => {
+          expect(await answer(body)).toMatchObject({ jsonrpc: '2.0', error: { code: -32700 }, id: null });
+        },
+      ),
     );
   });
 });

@@ -32,6 +32,21 @@ describe('npcCard', () => {
     expect(card.metadata).toEqual({ protocolVersions: ['1.0.0'], game: 'fantasy-rpg' });
   });
 
+  it('offers duel and quest for the contracts of the chain settings, without its RPC URL', () => {
+    const arena = `0x${'a'.repeat(40)}`;
+    const chain = {
+      rpcUrl: 'https://rpc.test/secret',
+      chainId: 50_312,
+      contracts: { arena },
+      tokens: [arena],
+      limits: { wager: '1' },
+    };
+    const card = npcCard({ ...settings, chain }, 'http://localhost:3000');
+    expect(card.capabilities).toEqual(['duel', 'trade', 'emotion', 'memory']);
+    expect(card.metadata).toEqual({ protocolVersions: ['1.0.0'], chainId: 50_312, contracts: { arena } });
+    expect(JSON.stringify(card)).not.toContain('rpc.test');
+  });
+
   it('is read by the client of the same protocol', () => {
     expect(npcCardOf(npcCard(settings, 'http://localhost:3000'))).toMatchObject({
       name: 'Old Guard',

@@ -1,5 +1,8 @@
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
+import { runs } from '../../../../support/property-runs.ts';
+import { anyRpcBody } from '../../../../support/rpc-arbitraries.ts';
 
 let api: HttpApi;
 beforeEach(async () => {
@@ -15,6 +18,25 @@ const open = (id: unknown = 1, params: unknown = { type: 'memory', params: { act
 });
 const rpc = (body: unknown, key?: string, headers: Record<string, string> = {}) =>
   api.call('POST', '/rpc', body, { ...(key !== undefined && { 'x-api-key': key }), ...headers });
+/** A stream of a task; each call reads on from the end of the call before. */
+async function openStream(taskId: string, key: string) {
+  const response = await fetch(`${api.url}/stream/${taskId}`, { headers: { 'x-api-key': key } });
+  expect(response.status).toBe(200);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const next = async () => (await reader?.read()) ?? { done: true, value: undefined };
+  const untilText = async (wanted: string) => {
+    for (let text = ''; ; ) {
+      const { value, done } = await next();
+      text += value ?? '';
+      if (text.includes(wanted)) return text;
+      if (done) throw new Error(`the stream ended without ${wanted}`);
+    }
+  };
+  const untilEnd = async () => {
+    while (!(await next()).done);
+  };
+  return { untilText, untilEnd };
+}
 
 describe('the NPC face', () => {
   it('shows its card without a key, at the address of the request', async () => {
@@ -122,21 +144,87 @@ describe('the NPC face', () => {
 
   it('sends what happens while a reader is connected', async () => {
     await api.npc.tasks.open({ taskId: 'task_x', owner: 'admin', type: 'memory', params: {} });
-    const response = await fetch(`${api.url}/stream/task_x`, { headers: { 'x-api-key': ADMIN_KEY } });
-    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-    const untilText = async (wanted: string) => {
-      for (let text = ''; ; ) {
-        const { value, done } = (await reader?.read()) ?? { done: true };
-        text += value ?? '';
-        if (text.includes(wanted)) return text;
-        if (done) throw new Error(`the stream ended without ${wanted}`);
-      }
-    };
+    const { untilText } = await openStream('task_x', ADMIN_KEY);
     await untilText('"status":"pending"');
     await api.npc.tasks.begin('task_x');
     await untilText('"status":"processing"');
     await api.npc.tasks.finish('task_x', { status: 'completed', result: {} });
     await untilText('event: task.completed');
+  });
+
+  it('ends a stream when its key is revoked, and keeps those of other keys', async () => {
+    const [one, two] = [await api.addKey({ scopes: ['tasks'] }), await api.addKey({ scopes: ['tasks'] })];
+    for (const [taskId, key] of [
+      ['task_x', one],
+      ['task_y', two],
+    ] as const) {
+      const owner = `key:${key.split('_')[1]}`;
+      await api.npc.tasks.open({ taskId, owner, type: 'memory', params: {} });
+    }
+    const revoked = await openStream('task_x', one);
+    const kept = await openStream('task_y', two);
+    await revoked.untilText('"status":"pending"');
+    const path = `/api/keys/${one.split('_')[1]}`;
+    expect((await api.call('DELETE', path, undefined, { 'x-api-key': ADMIN_KEY })).status).toBe(200);
+    await api.npc.keyWatch.check();
+    await revoked.untilEnd();
+    await api.npc.tasks.begin('task_y');
+    await kept.untilText('"status":"processing"');
+  });
+
+  it('refuses streams beyond those that a node can serve', async () => {
+    await api.npc.tasks.open({ taskId: 'task_x', owner: 'admin', type: 'memory', params: {} });
+    const watcher = { onTask: () => undefined, onHeartbeat: () => undefined, onStop: () => undefined };
+    const ends = Array.from({ length: 1_500 }, () => api.npc.feed.watch('task_x', { ...watcher }));
+    const stream = () => api.call('GET', '/stream/task_x', undefined, { 'x-api-key': ADMIN_KEY });
+    expect(await stream()).toMatchObject({ status: 503, body: { code: 'TOO_MANY_STREAMS' } });
+    ends[0]?.();
+    await api.npc.tasks.finish('task_x', { status: 'completed', result: {} });
+    expect((await stream()).status).toBe(200);
+  });
+
+  it('answers whatever a caller sends with valid JSON-RPC, and never with a defect', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRpcBody, async (text) => {
+        const answer = await rpc(text, ADMIN_KEY);
+        if (answer.status === 204) return;
+        expect(answer.status).toBe(200);
+        for (const response of [answer.body].flat()) {
+          expect(response).toMatchObject({ jsonrpc: '2.0' });
+          expect(response.error?.code).not.toBe(-32603);
+        }
+      }),
+      runs(200),
+    );
+  });
+
+  it('sends a heartbeat every 15 seconds', async () => {
+    await api.npc.tasks.open({ taskId: 'task_x', owner: 'admin', type: 'memory', params: {} });
+    const { untilText } = await openStream('task_x', ADMIN_KEY);
+    await untilText('"status":"pending"');
+    await api.npc.feedClock.advanceMs(15_000);
+    await untilText(': heartbeat');
+  });
+
+  it('records streams and refused bodies in the audit log', async () => {
+    await rpc(open(), ADMIN_KEY);
+    await api.npc.ended('task_1');
+    await api.call('GET', '/stream/task_1', undefined, { 'x-api-key': ADMIN_KEY });
+    expect((await rpc('x'.repeat(5_000_000), ADMIN_KEY)).status).toBe(413);
+    await api.recorder.stop();
+    expect(api.auditLog.stored.map(({ action, object, outcome }) => ({ action, object, outcome }))).toEqual([
+      { action: 'task.open', object: 'task_1', outcome: 'ok' },
+      { action: 'streamNpcTask', object: 'task_1', outcome: 'ok' },
+      { action: 'unknown', object: undefined, outcome: 'BODY_TOO_LARGE' },
+    ]);
+  });
+
+  it('counts the calls of a key without the scope for its limit too', async () => {
+    const key = await api.addKey({ scopes: ['routes:read'], limits: { perMinute: 1, perSecond: 1 } });
+    expect((await rpc([open(1), open(2)], key)).body).toMatchObject([
+      { error: { code: -32001 } },
+      { error: { code: -32002 } },
+    ]);
   });
 
   it('does not exist while it is off', async () => {

@@ -10,8 +10,12 @@ describe('readBody', () => {
     expect(await readBody(request(Buffer.from('{"ñ€😀"}')))).toBe('{"ñ€😀"}');
   });
 
-  it('refuses a body that is too large or compressed', async () => {
+  it('refuses a body that is too large, compressed, or incomplete', async () => {
     await expect(readBody(request(Buffer.alloc(MAX_RPC_BYTES + 1)))).rejects.toMatchObject({ status: 413 });
+    const broken = new Readable({ read: () => undefined });
+    const reading = readBody(Object.assign(broken, { headers: {} }));
+    broken.destroy(new Error('aborted'));
+    await expect(reading).rejects.toMatchObject({ status: 400 });
     const compressed = request(Buffer.from('abcd'), { 'content-encoding': 'gzip' });
     await expect(readBody(compressed)).rejects.toMatchObject({ status: 415 });
   });

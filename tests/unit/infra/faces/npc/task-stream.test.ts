@@ -1,5 +1,7 @@
 import { EventEmitter } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { NpcTask } from '../../../../../router/src/core/npc/npc-task.ts';
 import type { TaskWatcher } from '../../../../../router/src/infra/faces/npc/npc-task-feed.ts';
 import { type StreamResponse, streamTask } from '../../../../../router/src/infra/faces/npc/task-stream.ts';
@@ -17,6 +19,7 @@ function setup(task: NpcTask, lastVersion = 0) {
     },
     end: () => {
       reader.isEnded = true;
+      if (!reader.isSlow) events.emit('close');
       return response;
     },
     destroy: () => {
@@ -32,7 +35,7 @@ function setup(task: NpcTask, lastVersion = 0) {
     },
   } as unknown as StreamResponse;
   const feed = { watcher: undefined as TaskWatcher | undefined, refreshed: [] as string[] };
-  streamTask(response, {
+  const end = streamTask(response, {
     task,
     lastVersion,
     feed: {
@@ -46,7 +49,7 @@ function setup(task: NpcTask, lastVersion = 0) {
     },
   });
   const ids = () => [...reader.text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
-  return { reader, feed, ids, emit: (name: string) => events.emit(name) };
+  return { reader, feed, ids, end, emit: (name: string) => events.emit(name) };
 }
 const running = (version: number) => anNpcTask({ status: 'processing', version });
 const completed = (version: number) => anNpcTask({ status: 'completed', version, result: {} });
@@ -95,6 +98,58 @@ describe('streamTask', () => {
     expect(reader.isDestroyed).toBe(false);
     feed.watcher?.onHeartbeat();
     expect(reader.isDestroyed).toBe(true);
+  });
+
+  it('ends when its owner ends it, and disconnects a slow reader that does not take the rest', () => {
+    const { reader, feed, end } = setup(running(2));
+    reader.isSlow = true;
+    end();
+    expect(reader.isEnded).toBe(true);
+    feed.watcher?.onHeartbeat();
+    expect(reader.isDestroyed).toBe(false);
+    feed.watcher?.onHeartbeat();
+    expect(reader.isDestroyed).toBe(true);
+    const fast = setup(running(2));
+    fast.end();
+    expect(fast.feed.watcher).toBeUndefined();
+  });
+
+  it('keeps one state of a connection in memory whose reader takes nothing, and closes it', async () => {
+    const result = { text: 'x'.repeat(100_000) };
+    const aState = (version: number) => anNpcTask({ status: 'processing', version, result });
+    let watcher: TaskWatcher | undefined;
+    const feed = {
+      watch: (_taskId: string, given: TaskWatcher) => {
+        watcher = given;
+        return () => undefined;
+      },
+      changed: () => undefined,
+    };
+    const responses: ServerResponse[] = [];
+    const server = createServer((_request, response) => {
+      responses.push(response);
+      streamTask(response, { task: aState(1), lastVersion: 0, feed });
+    });
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.pause().write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+    await expect.poll(() => watcher).toBeDefined();
+    const [response] = responses;
+    let most = 0;
+    for (let version = 2; version < 1_000; version += 1) {
+      watcher?.onTask(aState(version));
+      await new Promise((resolve) => setImmediate(resolve));
+      most = Math.max(most, response?.writableLength ?? 0);
+    }
+    // The operating system has taken some megabytes of a hundred.
+    expect(response?.writableNeedDrain).toBe(true);
+    expect(most).toBeLessThan(150_000);
+    const closed = new Promise((resolve) => response?.once('close', resolve));
+    watcher?.onHeartbeat();
+    watcher?.onHeartbeat();
+    await closed;
   });
 
   it('ends when the process stops, and watches no longer when the reader leaves', () => {

@@ -4,7 +4,9 @@ import {
   FILE_CONTENT_CONTEXT,
   journalContext,
   MEDIA_REF_CONTEXT,
+  PUSH_KEY_CONTEXT,
   ROUTE_CONFIG_CONTEXT,
+  TASK_HOOK_CONTEXT,
 } from '../../../../../router/src/infra/storage/encryption/secret-columns.ts';
 
 describe('the contexts of encrypted values', () => {
@@ -21,6 +23,8 @@ describe('the contexts of encrypted values', () => {
       MEDIA_REF_CONTEXT,
       FILE_CONTENT_CONTEXT,
       ROUTE_CONFIG_CONTEXT,
+      TASK_HOOK_CONTEXT,
+      PUSH_KEY_CONTEXT,
     ];
     expect(new Set(contexts).size).toBe(contexts.length);
   });
@@ -28,10 +32,18 @@ describe('the contexts of encrypted values', () => {
   it('never change: values of earlier versions were encrypted with them', () => {
     expect(authKeyContext('sales', 2, 'session', '1.0')).toBe('["auth_key","sales",2,"session","1.0"]');
     expect(journalContext('sales', 'abc')).toBe('["journal","sales","abc"]');
-    expect([MEDIA_REF_CONTEXT, FILE_CONTENT_CONTEXT, ROUTE_CONFIG_CONTEXT]).toEqual([
+    expect([
+      MEDIA_REF_CONTEXT,
+      FILE_CONTENT_CONTEXT,
+      ROUTE_CONFIG_CONTEXT,
+      TASK_HOOK_CONTEXT,
+      PUSH_KEY_CONTEXT,
+    ]).toEqual([
       'message.media_ref',
       'outbox_file.content',
       'route.config',
+      'served_task_hook.secret',
+      'face_setting.a2a-push-key',
     ]);
   });
 });

@@ -45,7 +45,7 @@ describe('CachedApiKeyStore', () => {
     expect(await keys.find(KEY.id)).toBeUndefined();
   });
 
-  it('applies a change of another node at its notification, and without one after five seconds', async () => {
+  it('applies a change of another node at its notification, and without one after a second', async () => {
     const { keys, table, notify, clock } = setup();
     await keys.create(KEY);
     await keys.find(KEY.id);
@@ -54,7 +54,9 @@ describe('CachedApiKeyStore', () => {
     notify();
     expect(await keys.find(KEY.id)).toBeUndefined();
     await table.create(KEY);
-    await clock.advanceMs(5_000);
+    await clock.advanceMs(999);
+    expect(await keys.find(KEY.id)).toBeUndefined();
+    await clock.advanceMs(1);
     expect(await keys.find(KEY.id)).toBeDefined();
   });
 

@@ -51,7 +51,11 @@ export function a2aServer(
         ? versionOf(protocolVersion) !== undefined
         : versionOf(protocolVersion) === version),
   );
-  const chosen = fitting.find(({ protocolVersion }) => versionOf(protocolVersion) === '1.0') ?? fitting[0];
+  const chosen =
+    fitting.find(({ protocolVersion }) => versionOf(protocolVersion) === '1.0') ??
+    // Version 0.3 over HTTP has no place for the marks of thoughts and tool calls.
+    fitting.find(({ protocolBinding }) => isSame(BINDINGS.jsonrpc, protocolBinding)) ??
+    fitting[0];
   if (!chosen) {
     const has = card.supportedInterfaces
       .map((one) => `${one.protocolBinding} ${one.protocolVersion}`)

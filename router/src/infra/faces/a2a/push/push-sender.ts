@@ -2,8 +2,9 @@ import { AgentProtocolError, AgentTimeoutError, AgentUnavailableError } from '..
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { ServedTask, ServedUpdate } from '../../../../core/ports/served-tasks.ts';
 import type { TaskHook } from '../../../../core/ports/task-hooks.ts';
+import type { UpdatePart } from '../../../../core/served-tasks/push-updates.ts';
 import { withLimit } from '../../../../core/time-limit.ts';
-import { eventsOf, taskOf } from '../a2a-wire.ts';
+import { artifactEventOf, type StreamEvent, stateEventOf, taskOf } from '../a2a-wire.ts';
 import type { SigningKey } from './signing-key.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -25,7 +26,7 @@ export interface PushSenderDeps {
 }
 
 /**
- * Sends one update of a task to its receiver, signed, as the version of the hook writes it.
+ * Sends a part of an update of a task to its receiver, signed, as the version of the hook writes it.
  * @throws {AgentUnavailableError} {AgentTimeoutError} it may help to send it again
  * @throws {AgentProtocolError} the receiver refuses it, or is at an address that wa2ai may not use
  */
@@ -34,40 +35,43 @@ export async function sendPush(
   hook: TaskHook,
   task: ServedTask,
   update: ServedUpdate,
+  part: UpdatePart,
   stopping: AbortSignal,
 ): Promise<void> {
+  // Version 0.3 gets the whole task with the state.
+  if (part === 'artifact' && hook.version === '0.3') return;
+  const event = part === 'artifact' ? artifactEventOf(task, update) : stateEventOf(task, update);
+  if (!event) return;
   const signer = await key();
   const then = { ...task, updates: task.updates.slice(0, update.number) };
-  for (const event of eventsOf(task, update)) {
-    const { body, contentType } = await serialized(hook, event, then);
-    const headers = new Headers({
-      'content-type': contentType,
-      'x-wa2ai-signature': signer.tokenFor(body, clock.now()),
+  const { body, contentType } = await serialized(hook, event, then);
+  const headers = new Headers({
+    'content-type': contentType,
+    'x-wa2ai-signature': signer.tokenFor(body, clock.now()),
+  });
+  if (hook.token !== undefined) headers.set('x-a2a-notification-token', hook.token);
+  if (hook.authentication) {
+    const { scheme, credentials } = hook.authentication;
+    headers.set('authorization', `${scheme} ${credentials}`);
+  }
+  const fetched = await withLimit(clock, TIMEOUT_MS, stopping, (signal) =>
+    transport.fetch(hook.url, { method: 'POST', headers, body, signal, maxBytes: MAX_ANSWER_BYTES }),
+  );
+  stopping.throwIfAborted();
+  if (fetched.kind === 'answer') refuse(fetched.status);
+  else if (fetched.fault === 'refused') {
+    throw new AgentProtocolError(`The receiver was not called: ${fetched.detail}.`, {
+      code: 'AGENT_ADDRESS_REFUSED',
     });
-    if (hook.token !== undefined) headers.set('x-a2a-notification-token', hook.token);
-    if (hook.authentication) {
-      const { scheme, credentials } = hook.authentication;
-      headers.set('authorization', `${scheme} ${credentials}`);
-    }
-    const fetched = await withLimit(clock, TIMEOUT_MS, stopping, (signal) =>
-      transport.fetch(hook.url, { method: 'POST', headers, body, signal, maxBytes: MAX_ANSWER_BYTES }),
-    );
-    stopping.throwIfAborted();
-    if (fetched.kind === 'answer') refuse(fetched.status);
     // A receiver that answers a lot has got it.
-    else if (fetched.fault === 'refused') {
-      throw new AgentProtocolError(`The receiver was not called: ${fetched.detail}.`, {
-        code: 'AGENT_ADDRESS_REFUSED',
-      });
-    } else if (fetched.fault !== 'too-large') {
-      throw new AgentTimeoutError(`The receiver did not take an update of a task: ${fetched.fault}.`);
-    }
+  } else if (fetched.fault !== 'too-large') {
+    throw new AgentTimeoutError(`The receiver did not take an update of a task: ${fetched.fault}.`);
   }
 }
 
 async function serialized(
   hook: TaskHook,
-  event: ReturnType<typeof eventsOf>[number],
+  event: StreamEvent,
   task: ServedTask,
 ): Promise<{ body: string; contentType: string }> {
   if (hook.version === '1.0') {

@@ -6,18 +6,18 @@ import {
   randomUUID,
   sign,
 } from 'node:crypto';
+import { z } from 'zod';
 import type { FaceSettings } from '../../../../core/ports/face-settings.ts';
 
 /** Where the key is stored, among the settings of faces. */
 const STORED_AS = 'a2a-push-key';
+const storedKey = z.object({ pem: z.string() });
 
 /** Encrypts what is stored. */
 export interface TextCipher {
-  sealText(plaintext: string, context: string): string;
-  openText(stored: string, context: string): string;
+  seal(plaintext: string): string;
+  open(stored: string): string;
 }
-
-const CONTEXT = 'face_setting.a2a-push-key';
 
 /** By which receivers of push notifications know that they are from this wa2ai (ES256, RFC 7518). */
 export interface SigningKey {
@@ -27,20 +27,18 @@ export interface SigningKey {
   keySet(): { keys: Array<Record<string, unknown>> };
 }
 
-/**
- * The key of all nodes of this database; made when it is first used. Two nodes that make one at once use the one that was
- * stored last from their next start on.
- * @throws {StorageUnavailableError}
- */
+/** The key of all nodes of this database; made when it is first used. @throws {StorageUnavailableError} */
 export async function signingKey(settings: FaceSettings, cipher: TextCipher): Promise<SigningKey> {
-  const stored = await settings.get(STORED_AS);
-  if (typeof stored === 'object' && stored !== null && 'pem' in stored && typeof stored.pem === 'string') {
-    return keyOf(cipher.openText(stored.pem, CONTEXT));
-  }
+  const stored = storedKey.safeParse(await settings.get(STORED_AS));
+  const { pem } = stored.success ? stored.data : await storeNewKey(settings, cipher);
+  return keyOf(cipher.open(pem));
+}
+
+/** @returns what is stored: another node may have been first */
+async function storeNewKey(settings: FaceSettings, cipher: TextCipher): Promise<z.output<typeof storedKey>> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
-  await settings.put(STORED_AS, { pem: cipher.sealText(pem, CONTEXT) });
-  return keyOf(pem);
+  return storedKey.parse(await settings.putFirst(STORED_AS, { pem: cipher.seal(pem) }));
 }
 
 function keyOf(pem: string): SigningKey {

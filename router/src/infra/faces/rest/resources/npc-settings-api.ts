@@ -2,20 +2,25 @@ import { z } from 'zod';
 import {
   CUSTOM_CAPABILITY,
   capabilitiesOf,
+  type NpcChainSettings,
   type NpcFaceSettings,
 } from '../../../../core/npc/npc-settings.ts';
-import type { FaceSettings } from '../../../../core/ports/face-settings.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { RouteStore } from '../../../../core/ports/route-store.ts';
+import { MASK } from '../../../agents/secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { changedResponse, dataResponse } from '../fields.ts';
-import { refuseOtherRoute } from '../restrictions.ts';
 import { invalid } from '../validate.ts';
+import { chainSettingsBody, chainSettingsView, maskedRpcUrl } from './npc-chain-fields.ts';
 
 export interface NpcSettingsApiDeps {
   /** The settings in use: the stored ones, else the default. */
   npcSettings(): Promise<NpcFaceSettings>;
-  faceSettings: FaceSettings;
+  putNpcSettings(settings: NpcFaceSettings): Promise<void>;
+  /** Whether this node has the key of the wallet. */
+  hasWalletKey: boolean;
+  /** Why the egress policy refuses a URL. */
+  egressRefusalOf(url: string): string | undefined;
   routes: RouteStore;
   log: Logger;
 }
@@ -63,6 +68,7 @@ const settingsBody = z
       )
       .optional()
       .describe('Further fields of `metadata` on the card.'),
+    chain: chainSettingsBody.optional(),
   })
   .superRefine(({ custom, routeId }, context) => {
     if (custom?.length && routeId === undefined) {
@@ -75,13 +81,15 @@ const settingsView = z
   .object({
     ...settingsBody.shape,
     url: z.string().optional(),
+    chain: chainSettingsView.optional(),
     capabilities: z.array(z.string()).describe('What the card offers with these settings.'),
   })
   .meta({ id: 'NpcSettingsInUse' });
 
 /** Settings of the NPC face: `/api/settings/npc`. */
-export function npcSettingsApi({ npcSettings, faceSettings, routes, log }: NpcSettingsApiDeps): Endpoint[] {
-  const common = { tag: 'Agents' as const, path: '/api/settings/npc', scopes: ['agents:manage'] as const };
+export function npcSettingsApi(deps: NpcSettingsApiDeps): Endpoint[] {
+  const { npcSettings, putNpcSettings, routes, log } = deps;
+  const common = { tag: 'Agents' as const, path: '/api/settings/npc', scopes: ['admin'] as const };
   return [
     endpoint({
       ...common,
@@ -98,22 +106,51 @@ export function npcSettingsApi({ npcSettings, faceSettings, routes, log }: NpcSe
       summary: 'Replace the settings of the NPC face on all nodes',
       body: settingsBody,
       responses: { 200: { description: 'The stored settings.', schema: changedResponse(settingsView) } },
-      handle: async ({ body, caller }) => {
+      handle: async ({ body }) => {
         const { routeId } = body;
-        if (routeId !== undefined) {
-          refuseOtherRoute(caller, routeId);
-          if (!(await routes.get(routeId))) {
-            throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
-          }
+        if (routeId !== undefined && !(await routes.get(routeId))) {
+          throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
         }
-        await faceSettings.put('npc', body);
-        log.info({ enabled: body.enabled }, 'npc settings changed');
-        return { status: 200, json: { success: true, message: 'Settings stored.', data: viewOf(body) } };
+        const { chain: given, ...others } = body;
+        const chain = given && (await checkedChain(deps, given));
+        const changed = { ...others, ...(chain && { chain }) };
+        await putNpcSettings(changed);
+        log.info(
+          { face: 'npc', enabled: body.enabled, hasChain: chain !== undefined },
+          'settings of a face changed',
+        );
+        return {
+          status: 200,
+          object: 'npc',
+          json: { success: true, message: 'Settings stored.', data: viewOf(changed) },
+        };
       },
     }),
   ];
 }
 
+/** With the stored RPC URL in place of its masked form. @throws {HttpProblem} 400 */
+async function checkedChain(
+  { npcSettings, hasWalletKey, egressRefusalOf }: NpcSettingsApiDeps,
+  chain: NpcChainSettings,
+): Promise<NpcChainSettings> {
+  const wrong = (field: string, message: string) => invalid('body', [{ field: `chain${field}`, message }]);
+  if (!hasWalletKey) throw wrong('', 'needs WA2AI_NPC_WALLET_KEY_FILE: the key of the wallet, on every node');
+  const before = (await npcSettings()).chain?.rpcUrl;
+  const isMasked = before !== undefined && chain.rpcUrl === maskedRpcUrl(before);
+  const rpcUrl = isMasked ? before : chain.rpcUrl;
+  if (rpcUrl.includes(MASK)) throw wrong('.rpcUrl', 'must be the whole URL, because the address has changed');
+  const refusal = egressRefusalOf(rpcUrl);
+  if (refusal !== undefined) throw wrong('.rpcUrl', `is refused: ${refusal}`);
+  return { ...chain, rpcUrl };
+}
+
 function viewOf(settings: NpcFaceSettings): z.input<typeof settingsView> {
-  return { ...settings, capabilities: settings.enabled ? capabilitiesOf(settings) : [] };
+  const { chain, ...others } = settings;
+  const shown = chain && { ...chain, rpcUrl: maskedRpcUrl(chain.rpcUrl) };
+  return {
+    ...others,
+    ...(shown && { chain: shown }),
+    capabilities: settings.enabled ? capabilitiesOf(settings) : [],
+  };
 }

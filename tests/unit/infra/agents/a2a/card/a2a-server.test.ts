@@ -31,6 +31,20 @@ describe('a2aServer', () => {
     expect(choose(settings)).toMatchObject({ version, url, card: { supportedInterfaces: [{ url }] } });
   });
 
+  it('prefers JSON-RPC for version 0.3, which does not mark thoughts over HTTP', () => {
+    const [, old] = card.supportedInterfaces;
+    const rest = {
+      url: 'https://a.example/rest',
+      protocolBinding: 'HTTP+JSON',
+      protocolVersion: '0.3',
+      tenant: '',
+    };
+    const both = AgentCard.fromJSON({ supportedInterfaces: [rest, old] });
+    const chosen = (settings: A2aSettings) =>
+      a2aServer('https://a.example', settings, { card: both, cardUrl }).url;
+    expect([chosen({}), chosen({ transport: 'rest' })]).toEqual(['https://a.example/old', rest.url]);
+  });
+
   it('streams as the card says, unless the settings forbid it', () => {
     expect([choose({}).canStream, choose({ streaming: false }).canStream]).toEqual([true, false]);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ServedTask } from '../../../../../../router/src/core/ports/served-tasks.ts';
 import type { TaskHook } from '../../../../../../router/src/core/ports/task-hooks.ts';
+import type { UpdatePart } from '../../../../../../router/src/core/served-tasks/push-updates.ts';
 import {
   type PushTransport,
   sendPush,
@@ -40,7 +41,7 @@ type FetchOptions = Parameters<PushTransport['fetch']>[1];
 
 function setup(answer: Fetched = { kind: 'answer', status: 200 }) {
   const requests: Array<FetchOptions & { url: string }> = [];
-  const send = (given: Partial<TaskHook> = {}) =>
+  const send = (given: Partial<TaskHook> = {}, part: UpdatePart = 'state') =>
     sendPush(
       {
         transport: {
@@ -55,15 +56,17 @@ function setup(answer: Fetched = { kind: 'answer', status: 200 }) {
       { ...hook, ...given },
       task,
       update,
+      part,
       new AbortController().signal,
     );
   return { requests, send };
 }
 
 describe('sendPush', () => {
-  it('sends the events of an update in order, signed, with token and credentials', async () => {
+  it('sends the result and the state of an update, signed, with token and credentials', async () => {
     const { requests, send } = setup();
-    await send();
+    await send({}, 'artifact');
+    await send({}, 'state');
     const bodies = requests.map(({ body }) => JSON.parse(String(body)) as Record<string, unknown>);
     expect(bodies.map((body) => Object.keys(body))).toEqual([['artifactUpdate'], ['statusUpdate']]);
     const [first] = requests;
@@ -78,10 +81,13 @@ describe('sendPush', () => {
 
   it('sends the whole task to a program of version 0.3', async () => {
     const { requests, send } = setup();
+    await send({ version: '0.3' }, 'artifact');
     await send({ version: '0.3', token: undefined, authentication: undefined });
+    expect(requests).toHaveLength(1);
     expect(JSON.parse(String(requests.at(-1)?.body))).toMatchObject({
       kind: 'task',
       status: { state: 'completed' },
+      artifacts: [{ name: 'answer' }],
     });
     expect(requests[0]?.headers.has('authorization')).toBe(false);
   });

@@ -4,15 +4,15 @@ import { signingKey } from '../../../../../../router/src/infra/faces/a2a/push/si
 import { MemoryFaceSettings } from '../../../../../doubles/memory-face-settings.ts';
 
 const cipher = {
-  sealText: (text: string, context: string) => `sealed ${context} ${text}`,
-  openText: (text: string, context: string) => text.slice(`sealed ${context} `.length),
+  seal: (text: string) => `sealed ${text}`,
+  open: (text: string) => text.slice('sealed '.length),
 };
 
 it('signs bodies with one key of all nodes, which is stored encrypted', async () => {
   const settings = new MemoryFaceSettings();
   const [first, second] = [await signingKey(settings, cipher), await signingKey(settings, cipher)];
   expect(second.keySet()).toEqual(first.keySet());
-  expect(JSON.stringify(await settings.get('a2a-push-key'))).toContain('sealed face_setting.a2a-push-key');
+  expect(JSON.stringify(await settings.get('a2a-push-key'))).toContain('sealed ');
   const [header = '', claims = '', signature = ''] = first.tokenFor('{"a":1}', 1_700_000_000_500).split('.');
   const [jwk] = second.keySet().keys;
   const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as unknown;

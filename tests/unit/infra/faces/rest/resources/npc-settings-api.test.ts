@@ -55,8 +55,72 @@ describe('/api/settings/npc', () => {
     expect(problem.details[0].field).toBe(field);
   });
 
-  it('needs the scope agents:manage', async () => {
-    const key = await api.addKey({ scopes: ['tasks'] });
+  describe('chain', () => {
+    const address = `0x${'A'.repeat(40)}`;
+    const chain = {
+      rpcUrl: 'https://rpc.example.com/v1/a-key',
+      chainId: 50_312,
+      contracts: { arena: address },
+      tokens: [address],
+      limits: { wager: '1000' },
+    };
+    const body = (change: Record<string, unknown> = {}) => ({
+      enabled: true,
+      name: 'Old Guard',
+      chain: { ...chain, ...change },
+    });
+    const withKey = async () => {
+      await api.close();
+      api = await startHttpApi({ apiKey: ADMIN_KEY, hasWalletKey: true });
+    };
+
+    it('masks the RPC URL, and keeps it when its masked form is sent back', async () => {
+      await withKey();
+      const stored = await call('PUT', body());
+      expect(stored.status).toBe(200);
+      expect(stored.body.data.capabilities).toEqual(['duel', 'trade', 'emotion', 'memory']);
+      const shown = (await call('GET')).body.data;
+      expect(shown.chain).toEqual({ ...chain, rpcUrl: 'https://rpc.example.com/***' });
+      const { capabilities: _capabilities, ...same } = shown;
+      expect((await call('PUT', { ...same, name: 'New Guard' })).status).toBe(200);
+      expect(await api.deps.npcSettings()).toMatchObject({
+        name: 'New Guard',
+        chain: { rpcUrl: chain.rpcUrl },
+      });
+      const moved = await call('PUT', body({ rpcUrl: 'https://other.example.com/***' }));
+      expect(moved.body.details[0].field).toBe('chain.rpcUrl');
+    });
+
+    it('needs the key of the wallet', async () => {
+      const { status, body: problem } = await call('PUT', body());
+      expect([status, problem.details[0].field]).toEqual([400, 'chain']);
+      expect(problem.details[0].message).toContain('WA2AI_NPC_WALLET_KEY_FILE');
+    });
+
+    it.each<[Record<string, unknown>, string]>([
+      [{ rpcUrl: 'ws://rpc.example.com' }, 'chain.rpcUrl'],
+      [{ rpcUrl: 'http://169.254.169.254/' }, 'chain.rpcUrl'],
+      [{ chainId: 0 }, 'chain.chainId'],
+      [{ contracts: {} }, 'chain.contracts'],
+      [{ contracts: { arena: '0x12' } }, 'chain.contracts.arena'],
+      [{ contracts: { quest: address } }, 'chain.limits.reward'],
+      [{ contracts: { arena: `0x${'0'.repeat(40)}` } }, 'chain.contracts.arena'],
+      [{ tokens: [] }, 'chain.tokens'],
+      [{ limits: {} }, 'chain.limits.wager'],
+      [{ limits: { wager: '-1' } }, 'chain.limits.wager'],
+      [{ confirmations: 101 }, 'chain.confirmations'],
+    ])('refuses %o', async (change, field) => {
+      await withKey();
+      const { status, body: problem } = await call('PUT', body(change));
+      expect([status, problem.details?.[0].field]).toEqual([400, field]);
+    });
+  });
+
+  it('needs the scope admin', async () => {
+    const key = await api.addKey({ scopes: ['tasks', 'agents:manage'] });
     expect((await call('GET', undefined, key)).status).toBe(403);
+    expect((await call('PUT', { enabled: true, name: 'a' }, key)).status).toBe(403);
+    const admin = await api.addKey({ scopes: ['admin'] });
+    expect((await call('GET', undefined, admin)).status).toBe(200);
   });
 });

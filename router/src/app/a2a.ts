@@ -1,0 +1,94 @@
+import type { Config } from '../config/config.ts';
+import { contains } from '../core/access/scopes.ts';
+import type { TaskFunctions } from '../core/ports/durable-tasks.ts';
+import type { Logger } from '../core/ports/logger.ts';
+import { ADMIN_OWNER, type ServedTasks } from '../core/ports/served-tasks.ts';
+import type { TaskHooks } from '../core/ports/task-hooks.ts';
+import { type PushUpdatesDeps, pushUpdates } from '../core/served-tasks/push-updates.ts';
+import { serveTask } from '../core/served-tasks/serve-task.ts';
+import type { ServeTaskDeps } from '../core/served-tasks/skill-deps.ts';
+import { TaskFeed } from '../core/served-tasks/task-feed.ts';
+import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
+import { Egress } from '../infra/agents/transport/egress.ts';
+import { systemClock } from '../infra/clock/system-clock.ts';
+import { sendPush } from '../infra/faces/a2a/push/push-sender.ts';
+import { type SigningKey, signingKey } from '../infra/faces/a2a/push/signing-key.ts';
+import { pushKeyCipher } from '../infra/storage/encryption/secret-columns.ts';
+import { PostgresServedTasks } from '../infra/storage/stores/postgres-served-tasks.ts';
+import { PostgresTaskHooks } from '../infra/storage/stores/postgres-task-hooks.ts';
+import type { ClusterParts } from './cluster.ts';
+import type { DatabaseParts } from './database.ts';
+import type { DeliveryParts } from './delivery.ts';
+import type { TurnParts } from './turns.ts';
+
+/** Tasks that wa2ai does for programs, and what the A2A face needs of them. */
+export interface A2aParts {
+  servedTasks: ServedTasks;
+  taskFeed: TaskFeed;
+  taskHooks: TaskHooks;
+  /** Signs push notifications. */
+  pushKey(): Promise<SigningKey>;
+  /** To receivers of push notifications. */
+  pushTransport: AgentTransport;
+  serveTask: TaskFunctions['serve-task'];
+  pushUpdates: TaskFunctions['push-updates'];
+}
+
+export function createA2a(
+  config: Pick<Config, 'egress'>,
+  parts: DatabaseParts & ClusterParts & TurnParts & DeliveryParts,
+  log: Logger,
+): A2aParts {
+  const { postgres, bus, faceSettings, questions, messageLog, routes, agents } = parts;
+  const clock = systemClock;
+  const taskLog = log.child({ mod: 'a2a' });
+  const servedTasks = new PostgresServedTasks(postgres);
+  const taskFeed = new TaskFeed({ servedTasks, bus, clock, log: taskLog });
+  const taskHooks = new PostgresTaskHooks(postgres);
+  const served: ServeTaskDeps = {
+    servedTasks,
+    questions,
+    feed: taskFeed,
+    sendMessage: parts.sendMessage,
+    messageLog,
+    routes,
+    agents,
+    policy: parts.failureDefaults,
+    circuits: parts.circuits,
+    clock,
+    log: taskLog,
+  };
+  let loadingKey: Promise<SigningKey> | undefined;
+  const pushKey = () => {
+    loadingKey ??= signingKey(faceSettings, pushKeyCipher(postgres.secrets)).catch((error: unknown) => {
+      loadingKey = undefined;
+      throw error;
+    });
+    return loadingKey;
+  };
+  // Programs name these addresses: private ones are refused unless the operator allows every address.
+  const pushTransport = new AgentTransport(new Egress(config.egress === 'any' ? 'any' : 'public'));
+  const pushed: PushUpdatesDeps = {
+    hooks: taskHooks,
+    feed: taskFeed,
+    send: (...update) => sendPush({ transport: pushTransport, key: pushKey, clock }, ...update),
+    mayReceive: async (owner) => {
+      if (owner === ADMIN_OWNER) return true;
+      const key = await parts.keys.find(owner);
+      const hasExpired = key?.expiresAt !== undefined && key.expiresAt.getTime() <= clock.now();
+      return key !== undefined && !hasExpired && contains(key.scopes, 'a2a');
+    },
+    clock,
+    random: Math.random,
+    log: taskLog,
+  };
+  return {
+    servedTasks,
+    taskFeed,
+    taskHooks,
+    pushKey,
+    pushTransport,
+    serveTask: (steps, input) => serveTask(served, steps, input),
+    pushUpdates: (steps, input) => pushUpdates(pushed, steps, input),
+  };
+}

@@ -1,0 +1,29 @@
+import { deliverReplies } from '../core/delivery/deliver-reply.ts';
+import { type SendMessageInput, sendMessage } from '../core/delivery/send-message.ts';
+import type { QueuedReply } from '../core/turns/turn.ts';
+import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
+import type { ClusterParts } from './cluster.ts';
+import type { DatabaseParts } from './database.ts';
+import type { TurnParts } from './turns.ts';
+
+export interface DeliveryParts {
+  /** Starts the delivery of stored replies. */
+  deliver(replies: readonly QueuedReply[]): void;
+  /** Stores a message to a chat, and starts its delivery. */
+  sendMessage(input: SendMessageInput): ReturnType<typeof sendMessage>;
+}
+
+/** What is sent without a turn: by programs, tasks and admins. */
+export function createDelivery({
+  postgres,
+  registry,
+  bus,
+  mintId,
+}: DatabaseParts & ClusterParts & TurnParts): DeliveryParts {
+  const outbox = new PostgresOutbox(postgres);
+  const deliver: DeliveryParts['deliver'] = (replies) => deliverReplies({ accounts: registry, bus }, replies);
+  return {
+    deliver,
+    sendMessage: (input) => sendMessage({ outbox, mintId, deliver: (reply) => deliver([reply]) }, input),
+  };
+}

@@ -1,0 +1,294 @@
+import type { AgentClient, AttemptOptions, FollowedTask, TaskReport } from '../../../core/agent-client.ts';
+import { jidHash } from '../../../core/chat-hash.ts';
+import { contractSessionId } from '../../../core/chat-id.ts';
+import { AgentTaskError, AgentUncertainError, MediaError } from '../../../core/errors.ts';
+import { ShellError } from '../../../core/hosting/hosting-errors.ts';
+import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
+import { within } from '../../../core/time-limit.ts';
+import { RemoteRuntime } from '../../hosting/swe-rex/remote-runtime.ts';
+import type { AgentDeps } from '../agent-kind.ts';
+import { attemptLog } from '../attempt-log.ts';
+import { mayUseShell } from './shell-people.ts';
+import { needsYes, ShellQuestion } from './shell-question.ts';
+import { ShellSession } from './shell-session.ts';
+import type { ShellSettings } from './shell-settings.ts';
+import { HELP, monospace, resultResponse } from './shell-text.ts';
+
+/** A turn waits so long for a command; one that runs longer becomes a task, so that the chat can interrupt it. */
+const TURN_WAIT_MS = 4_000;
+const DEFAULT_TIMEOUT_MS = 600_000;
+const DEFAULT_OUTPUT_CHARS = 3_000;
+
+const LOST =
+  'wa2ai stopped while the command was sent, and the shell runtime does not know it: it may have run. Look at the shell, then send the command again.';
+
+const REFUSED = 'You may not use this shell.';
+
+const EDITED = 'An edited message is not run. Send the command as a new message.';
+
+/** What a message wants from the shell. */
+type Wish =
+  | { kind: 'command'; command: string }
+  | { kind: 'interrupt' | 'reset' | 'help' }
+  | { kind: 'files' | 'get'; path: string }
+  | { kind: 'upload'; path: string };
+
+/**
+ * Runs the messages of allowed people as commands of bash, in a session for each person and chat. A command runs once: its
+ * request id is that of the message, and a repeat after a crash only asks for the result.
+ */
+export class ShellAgentClient implements AgentClient {
+  readonly #deps: AgentDeps;
+  readonly #settings: ShellSettings;
+
+  constructor(deps: AgentDeps, settings: ShellSettings) {
+    this.#deps = deps;
+    this.#settings = settings;
+  }
+
+  /**
+   * @throws {AgentUncertainError} an earlier attempt may have run the command, and the runtime does not know it
+   * @throws what RemoteRuntime throws
+   */
+  async sendMessage(
+    endpoint: string,
+    message: IncomingMessage,
+    options: AttemptOptions = {},
+  ): Promise<AgentResponse> {
+    if (!mayUseShell(this.#settings.allow, message)) {
+      await this.#audit('shellRefused', 'FORBIDDEN', message);
+      return { success: true, response: REFUSED };
+    }
+    if (message.editOf !== undefined) return { success: true, response: EDITED };
+    const wish = wishOf(message);
+    if (wish.kind === 'help') return { success: true, response: HELP };
+    const question = options.store && new ShellQuestion(options.store, this.#deps.clock.now());
+    const answer = await question?.answer(message.id, message.text);
+    if (answer === 'no' && /^\s*(yes|no)[.!]?\s*$/i.test(message.text)) {
+      return { success: true, response: 'The command was not run.' };
+    }
+    const isConfirmed = answer !== undefined && answer !== 'no';
+    const confirmed: Wish = isConfirmed ? { kind: 'command', command: answer.confirmed } : wish;
+    if (confirmed.kind === 'command' && !isConfirmed && needsYes(confirmed.command, this.#settings.confirm)) {
+      return { success: true, response: await this.#ask(question, confirmed.command, message) };
+    }
+    return await this.#do(confirmed, endpoint, message, options);
+  }
+
+  async takesFile(message: IncomingMessage): Promise<boolean> {
+    return message.media?.kind === 'document' && mayUseShell(this.#settings.allow, message);
+  }
+
+  /** Waits for a command that outlived its turn. */
+  async followTask(
+    endpoint: string,
+    { remoteId, message }: FollowedTask,
+    { signal }: { signal: AbortSignal },
+  ): Promise<TaskReport> {
+    const session = this.#session(endpoint, message);
+    const timeoutMs = this.#timeoutMs();
+    try {
+      const result = session.run('', { requestId: remoteId, isRepeatOnly: true, timeoutMs, signal });
+      return { kind: 'end', response: await this.#resultOf(result, session, message) };
+    } catch (error) {
+      if (error instanceof ShellError && error.fault === 'not-known') {
+        const said = 'The shell was started again while the command ran; its result is not known.';
+        throw new AgentTaskError('SHELL_RESTARTED', said, said);
+      }
+      throw error;
+    }
+  }
+
+  async preview(message: IncomingMessage, endpoint: string): Promise<Record<string, unknown>> {
+    const isAllowed = mayUseShell(this.#settings.allow, message);
+    const wish = wishOf(message);
+    const asks = wish.kind === 'command' && needsYes(wish.command, this.#settings.confirm);
+    return { kind: 'shell', url: endpoint, isAllowed, does: wish.kind, asksFirst: asks };
+  }
+
+  async #do(
+    wish: Wish,
+    endpoint: string,
+    message: IncomingMessage,
+    options: AttemptOptions,
+  ): Promise<AgentResponse> {
+    const session = this.#session(endpoint, message);
+    const id = requestIdOf(message);
+    await options.beforeRequest?.();
+    await this.#audit(`shell${wish.kind[0]?.toUpperCase()}${wish.kind.slice(1)}`, 'begun', message);
+    try {
+      if (wish.kind === 'reset') {
+        await session.close();
+        return { success: true, response: 'The session has ended. The next command starts a new one.' };
+      }
+      const { canReplay } = await session.open(id, options.signal);
+      if (wish.kind === 'command') return await this.#run(wish.command, session, canReplay, message, options);
+      return { success: true, ...(await this.#side(wish, session, id, options)) };
+    } catch (error) {
+      if (!(error instanceof ShellError)) throw error;
+      attemptLog(this.#deps.log, message, options)?.info({ fault: error.fault }, 'shell reported an error');
+      return { success: true, response: monospace(error.forPerson.trim()) };
+    }
+  }
+
+  /** Everything but a command: it passes a command that runs. */
+  async #side(
+    wish: Exclude<Wish, { kind: 'command' | 'reset' }>,
+    session: ShellSession,
+    id: string,
+    options: AttemptOptions,
+  ): Promise<Pick<AgentResponse, 'response' | 'files'>> {
+    if (wish.kind === 'interrupt') {
+      const output = await session.interrupt();
+      return output.trim() === '' ? { response: 'Interrupted.' } : this.#shown(output, 'Interrupted.');
+    }
+    if (wish.kind === 'files') return this.#shown(await session.list(await session.pathOf(wish.path, id)));
+    const path = 'path' in wish ? await session.pathOf(wish.path, id) : '';
+    if (wish.kind === 'get') {
+      const bytes = await session.download(path);
+      const fileName = path.split('/').at(-1) ?? 'file';
+      return { files: [{ kind: 'document', mimeType: 'application/octet-stream', fileName, bytes }] };
+    }
+    if (!options.loadMedia)
+      throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
+    const bytes = await options.loadMedia();
+    await session.upload(path, bytes);
+    return { response: `Stored ${bytes.length} bytes in ${path}` };
+  }
+
+  async #run(
+    command: string,
+    session: ShellSession,
+    canReplay: boolean,
+    message: IncomingMessage,
+    options: AttemptOptions,
+  ): Promise<AgentResponse> {
+    const requestId = requestIdOf(message);
+    const timeoutMs = this.#timeoutMs();
+    const isRepeat = (options.isRepeat ?? false) && !options.isCleared;
+    if (isRepeat && !canReplay) throw new AgentUncertainError(LOST);
+    const { signal } = options;
+    const running = session
+      .run(command, { requestId, timeoutMs, isRepeatOnly: isRepeat, ...(signal && { signal }) })
+      .catch((error: unknown) => {
+        const isUnknown = isRepeat && error instanceof ShellError && error.fault === 'not-known';
+        throw isUnknown ? new AgentUncertainError(LOST) : error;
+      });
+    const { store } = options;
+    if (canReplay && store) {
+      const settled = running.then(
+        () => true,
+        () => true,
+      );
+      if (await within(this.#deps.clock, TURN_WAIT_MS, settled))
+        return await this.#resultOf(running, session, message);
+      // the request goes on, so that the command certainly arrives; the follower gets its result from the runtime
+      await store.addTask(requestId);
+    } else return await this.#resultOf(running, session, message);
+    const response = 'The command runs. You get its output when it has ended; /interrupt stops it.';
+    return { success: true, response, task: { remoteId: requestId } };
+  }
+
+  /** The response for a command; one that runs too long is interrupted. */
+  async #resultOf(
+    running: Promise<{ output: string; exitCode: number | undefined }>,
+    session: ShellSession,
+    message: IncomingMessage,
+  ): Promise<AgentResponse> {
+    try {
+      const { output, exitCode } = await running;
+      await this.#audit('shellCommand', `exit ${exitCode ?? 'unknown'}`, message);
+      return { success: true, ...this.#shown(output, exitCode ? `exit code ${exitCode}` : undefined) };
+    } catch (error) {
+      if (!(error instanceof ShellError) || error.fault === 'not-known') throw error;
+      await this.#audit('shellCommand', error.fault, message);
+      if (error.fault === 'timeout') {
+        const output = await session.interrupt();
+        const seconds = Math.round(this.#timeoutMs() / 1_000);
+        return { success: true, ...this.#shown(output, `Interrupted after ${seconds} s.`) };
+      }
+      const ending =
+        error.fault === 'session-ended'
+          ? 'The shell has ended. The next command starts a new one.'
+          : undefined;
+      return { success: true, ...this.#shown(error.forPerson, ending) };
+    }
+  }
+
+  async #ask(
+    question: ShellQuestion | undefined,
+    command: string,
+    message: IncomingMessage,
+  ): Promise<string> {
+    await this.#audit('shellQuestion', question ? 'asked' : 'FORBIDDEN', message);
+    if (!question) return 'This command needs a confirmation, which is not possible here. It was not run.';
+    await question.ask(command);
+    return `${monospace(command)}\nThis command may destroy data. Run it? Answer yes or no.`;
+  }
+
+  #shown(output: string, ending?: string): Pick<AgentResponse, 'response' | 'files'> {
+    return resultResponse(output, ending, this.#settings.maxOutputChars ?? DEFAULT_OUTPUT_CHARS);
+  }
+
+  #session(endpoint: string, { from, channelId }: Pick<IncomingMessage, 'from' | 'channelId'>): ShellSession {
+    const { token = '', cwd, env } = this.#settings;
+    const { transport, clock } = this.#deps;
+    const runtime = new RemoteRuntime({
+      url: endpoint,
+      token,
+      transport,
+      clock,
+      startMs: Math.min(this.#timeoutMs(), 30_000),
+    });
+    const owner = contractSessionId(from, channelId);
+    return new ShellSession(runtime, owner, { ...(cwd !== undefined && { cwd }), ...(env && { env }) });
+  }
+
+  #timeoutMs(): number {
+    return this.#settings.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  }
+
+  /** Who did what; the text of the command is in the message log, under the id of the message. */
+  async #audit(action: string, outcome: string, message: IncomingMessage): Promise<void> {
+    const { audit, clock } = this.#deps;
+    await audit?.append([
+      {
+        at: new Date(clock.now()),
+        face: 'shell',
+        caller: 'person',
+        action,
+        object: jidHash(message.accountId ?? '', message.from),
+        outcome,
+        requestId: message.id,
+      },
+    ]);
+  }
+}
+
+function wishOf({ text, media }: IncomingMessage): Wish {
+  if (media) return { kind: 'upload', path: text.trim() || safeName(media.fileName) };
+  const [, name = '', rest = ''] = /^\s*\/([a-z]+)(?:\s+([\s\S]*))?$/i.exec(text) ?? [];
+  const path = rest.trim();
+  switch (name.toLowerCase()) {
+    case 'interrupt':
+    case 'reset':
+    case 'help':
+      return { kind: name.toLowerCase() as 'interrupt' | 'reset' | 'help' };
+    case 'files':
+      return { kind: 'files', path: path || '.' };
+    case 'get':
+      return path === '' ? { kind: 'help' } : { kind: 'get', path };
+    default:
+      return { kind: 'command', command: text };
+  }
+}
+
+/** The name of a document without folders: the person who sends it does not choose where it goes. */
+function safeName(name = 'document'): string {
+  const plain = name.split(/[/\\]/).at(-1) ?? '';
+  return plain === '' || plain === '.' || plain === '..' ? 'document' : plain.replaceAll('\0', '');
+}
+
+function requestIdOf({ id, accountId = '', from }: IncomingMessage): string {
+  return `${accountId}-${from}-${id}`.replace(/[^\w-]/g, '_');
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import type { AttemptStore } from '../../../core/agent-client.ts';
+import { DEFAULT_CONFIRM } from './shell-settings.ts';
+
+/** A question that nobody answered is void after this. */
+const MAX_AGE_MS = 10 * 60_000;
+/** Longer commands are always asked about: matching patterns against them could take long. */
+const MAX_MATCHED_CHARS = 4_000;
+
+const stateSchema = z.object({
+  /** The command that waits for a yes. */
+  command: z.string().optional(),
+  askedAtMs: z.number().optional(),
+  /** The message that said yes, and its command: a repeat of the message runs the same one. */
+  confirmedBy: z.string().optional(),
+  confirmed: z.string().optional(),
+});
+type State = z.output<typeof stateSchema>;
+type Store = Pick<AttemptStore, 'session' | 'saveSession'>;
+
+/** Whether a command runs only after a yes. */
+export function needsYes(command: string, patterns: readonly string[] = DEFAULT_CONFIRM): boolean {
+  if (patterns.length === 0) return false;
+  if (command.length > MAX_MATCHED_CHARS) return true;
+  return patterns.some((pattern) => new RegExp(pattern).test(command));
+}
+
+/** The question of a chat whether a command may run. It is stored, so it survives a restart. */
+export class ShellQuestion {
+  readonly #store: Store;
+  readonly #nowMs: number;
+
+  constructor(store: Store, nowMs: number) {
+    this.#store = store;
+    this.#nowMs = nowMs;
+  }
+
+  /** Asks about a command; an older question is void. */
+  async ask(command: string): Promise<void> {
+    await this.#save({ command, askedAtMs: this.#nowMs });
+  }
+
+  /**
+   * Takes a message as the answer to the open question; the same message always gets the same result.
+   * @returns the confirmed command, `no`, or undefined when no question is open
+   */
+  async answer(messageId: string, text: string): Promise<{ confirmed: string } | 'no' | undefined> {
+    const state = await this.#read();
+    if (state.confirmedBy === messageId && state.confirmed !== undefined)
+      return { confirmed: state.confirmed };
+    if (state.command === undefined) return undefined;
+    const isOpen = this.#nowMs - (state.askedAtMs ?? 0) <= MAX_AGE_MS;
+    const isYes = isOpen && /^\s*yes[.!]?\s*$/i.test(text);
+    await this.#save(isYes ? { confirmedBy: messageId, confirmed: state.command } : {});
+    if (isYes) return { confirmed: state.command };
+    return isOpen || /^\s*(yes|no)[.!]?\s*$/i.test(text) ? 'no' : undefined;
+  }
+
+  async #read(): Promise<State> {
+    const stored = await this.#store.session();
+    try {
+      return stateSchema.parse(JSON.parse(stored?.contextId ?? '{}'));
+    } catch {
+      return {};
+    }
+  }
+
+  async #save(state: State): Promise<void> {
+    await this.#store.saveSession({ contextId: JSON.stringify(state) });
+  }
+}

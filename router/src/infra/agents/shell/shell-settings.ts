@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { ANY_CHANNEL, canonicalChannelId } from '../../../core/chat-id.ts';
+import { MAX_PATTERN_CHARS, regexProblem } from '../../../core/routing/regex-problem.ts';
+import { notBlank, secretField } from '../setting-fields.ts';
+
+/** Commands that a person must confirm when the route names no patterns of its own. */
+export const DEFAULT_CONFIRM = [
+  '\\brm\\b[^;|&]*\\s-[a-zA-Z]*[rRf]',
+  '\\b(mkfs|fdisk|parted|shred|wipefs)\\b',
+  '\\bdd\\b[^;|&]*\\bof=',
+  '\\b(shutdown|reboot|halt|poweroff)\\b',
+  '\\bch(mod|own)\\b[^;|&]*\\s-[a-zA-Z]*R',
+  '\\bgit\\b[^;|&]*\\b(push\\b[^;|&]*(--force|\\s-f\\b)|reset\\b[^;|&]*--hard|clean\\b[^;|&]*-[a-zA-Z]*f)',
+  '>\\s*/dev/[hsv]d',
+  '\\bkill(all)?\\b[^;|&]*\\s-(9|KILL|SIGKILL)\\b',
+  '\\b(curl|wget)\\b[^;&]*\\|\\s*(ba|da|z)?sh\\b',
+  ':\\s*\\(\\s*\\)\\s*\\{',
+];
+
+/** Settings of a route to a shell; `shellProblems` makes the checks that a schema cannot express. */
+export const shellSettings = z.strictObject({
+  allow: z
+    .array(z.string().max(100))
+    .min(1, 'must contain at least one channelId')
+    .max(1_000)
+    .describe(
+      'channelIds of the people who may use the shell; everybody else is refused. In a group, the group must be in the list too. `*` is refused.',
+    ),
+  token: secretField
+    .refine(notBlank, 'must not be blank')
+    .optional()
+    .describe(
+      'Sent to the runtime as `X-API-Key`. Stored; the API shows `***`. Default: no key, which runtimes refuse.',
+    ),
+  cwd: z
+    .string()
+    .max(1_000)
+    .startsWith('/', 'must be an absolute path')
+    .optional()
+    .describe('Folder that a new session begins in. Default: that of the runtime.'),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/), secretField)
+    .optional()
+    .describe('Variables of each session. Stored; the API shows `***` for each value.'),
+  timeoutMs: z
+    .int()
+    .min(100)
+    .max(86_400_000)
+    .optional()
+    .describe('A command that runs longer is interrupted, in milliseconds. Default: 600000.'),
+  maxOutputChars: z
+    .int()
+    .min(100)
+    .max(60_000)
+    .optional()
+    .describe('Output with more characters is sent as a document. Default: 3000.'),
+  confirm: z
+    .array(z.string().min(1).max(MAX_PATTERN_CHARS))
+    .max(100)
+    .optional()
+    .describe(
+      'Patterns (ECMAScript) of commands that run only after the person has answered `yes`. Default: commands that delete or overwrite much, such as `rm -r`; see below.',
+    ),
+});
+
+export type ShellSettings = z.output<typeof shellSettings>;
+
+/** Mistakes that the schema does not find. */
+export function shellProblems({
+  allow,
+  confirm = [],
+}: ShellSettings): Array<{ field: string; message: string }> {
+  const people = allow.flatMap((written, index) => {
+    const channelId = canonicalChannelId(written);
+    if (channelId !== undefined && channelId !== ANY_CHANNEL) return [];
+    const message =
+      channelId === ANY_CHANNEL
+        ? 'must name a person: a shell is never open to everybody'
+        : 'is not a channelId: write a number with its country code, <digits>@lid or <id>@g.us';
+    return [{ field: `allow[${index}]`, message }];
+  });
+  const patterns = confirm.flatMap((pattern, index) => {
+    const problem = regexProblem(pattern);
+    return problem === undefined
+      ? []
+      : [{ field: `confirm[${index}]`, message: problem.replace('regexFilter', 'it') }];
+  });
+  return [...people, ...patterns];
+}

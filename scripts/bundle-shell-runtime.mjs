@@ -1,0 +1,4 @@
+// Builds only the shell runtime, for its image.
+import { bundleShellRuntime } from './bundle.mjs';
+
+await bundleShellRuntime();
