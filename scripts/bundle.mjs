@@ -28,6 +28,8 @@ const EXTERNAL = [
   'pg-cloudflare',
   'pg-native',
   'sharp',
+  // loads native modules of its dependencies; used from the first container on
+  'dockerode',
 ];
 
 /** Resolves when dist/service is that of dist/router and of runtime-server. */

@@ -35,6 +35,8 @@ BEGIN
       RETURN v_rows;
     END IF;
   END LOOP;
+  -- Their nodes delete their data, then their rows.
+  UPDATE hosted_agent SET is_deleting = true WHERE account_id = p_account;
   DELETE FROM account_lease WHERE account_id = p_account;
   DELETE FROM account WHERE id = p_account;
   GET DIAGNOSTICS v_rows = ROW_COUNT;

@@ -2,10 +2,11 @@
 # Starts a container engine for one command, on machines without one:
 #   bash tests/containers/with-engine.sh docker|podman npm run test:containers
 # Needs root, Debian, and an npm ci before it: the command sees no network. Installs the engine's packages when they are
-# missing, starts the engine in private namespaces, and makes the image agent-base:test (busybox and this machine's Node)
-# without an image registry. The command gets DOCKER_HOST, and ENGINE_COMMAND, ENGINE_PID_FILE and ENGINE_LOG to restart
+# missing, starts the engine in private namespaces, and makes the images agent-base:test (busybox, this machine's Node and the
+# example agent) and chat-node:test (the same, running the agent) without an image registry. The command gets DOCKER_HOST, and ENGINE_COMMAND, ENGINE_PID_FILE and ENGINE_LOG to restart
 # the engine. Removes the engine, its containers and its files when the command ends. Exit code 97: it did not start.
 set -euo pipefail
+here=$(dirname "$(realpath "$0")")
 
 if [ "${1:-}" != --inside ]; then
   kind=$1
@@ -90,10 +91,17 @@ ldd "$node" | grep -o '/[^ ]*' | sort -u | while read -r library; do
   cp -L "$library" "$root$library"
 done
 printf 'root:x:0:0::/root:/bin/sh\nagent:x:1000:1000::/data:/bin/sh\n' >"$root/etc/passwd"
+# the example agent, as /app
+mkdir "$root/app"
+cp "$here"/../../examples/agents/chat-node/{package.json,agent.js,server.js} "$root/app/"
 # podman ignores a tag of its own
-tar -C "$root" -c . | curl -sS --fail-with-body --unix-socket "$socket" -X POST -T - \
-  -H 'Content-Type: application/x-tar' \
-  'http://engine/images/create?fromSrc=-&repo=agent-base:test&changes=ENV%20PATH=/usr/bin:/bin' >/dev/null
+make_image() {
+  tar -C "$root" -c . | curl -sS --fail-with-body --unix-socket "$socket" -X POST -T - \
+    -H 'Content-Type: application/x-tar' \
+    "http://engine/images/create?fromSrc=-&repo=$1&changes=ENV%20PATH=/usr/bin:/bin${2:-}" >/dev/null
+}
+make_image agent-base:test
+make_image chat-node:test '&changes=WORKDIR%20/app&changes=CMD%20%5B%22node%22,%22server.js%22%5D'
 rm -rf "$root"
 
 export DOCKER_HOST=unix://$socket ENGINE_KIND ENGINE_COMMAND=$command

@@ -46,6 +46,11 @@ const deps = (transport: AgentTransport) => ({
   log: quietLog,
   clock: holdingClock,
   transport,
+  // An agent that runs already, without a token.
+  hosting: {
+    use: <T>(_: unknown, work: (running: { url: string; token: string }) => Promise<T>) =>
+      work({ url: server.url, token: '' }),
+  },
 });
 
 /** What each misbehaviour ends in: codes of the error. */
@@ -173,17 +178,36 @@ describe.each(AGENT_KIND_SUBJECTS)('agent kind $name', ({ name, settings, start,
     await asked;
   });
 
-  it('names the endpoint of its requests, for the circuit', async () => {
-    const { route } = await setup();
-    const endpoint = createAgentClients(deps(new AgentTransport())).endpointOf(route);
-    expect(new URL(endpoint).origin).toBe(server.url);
-  });
-
   it('shows no secret in the preview of a request', async () => {
     const { client } = await setup();
     const shown = JSON.stringify((await client.preview?.(message, server.url)) ?? {});
     expect(shown).not.toContain(SECRET);
     expect(server.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+  });
+
+  // wa2ai runs the agent: there is no address to probe or to inspect.
+  if (kind.hasNoEndpoint?.(settings)) {
+    it('names what its requests go to, for the circuit, without an address', async () => {
+      const { route } = await setup();
+      const endpointOf = (change: object) =>
+        createAgentClients(deps(new AgentTransport())).endpointOf({
+          ...route,
+          config: { agent: { kind: name, settings: { ...settings, ...change } } },
+        });
+      expect(endpointOf({})).toMatch(new RegExp(`^${name}:`));
+      expect(endpointOf({ image: 'another:1' })).not.toBe(endpointOf({}));
+    });
+
+    it('can be neither probed nor inspected by an address', () => {
+      expect([kind.probe, kind.tools]).toEqual([undefined, undefined]);
+    });
+    return;
+  }
+
+  it('names the endpoint of its requests, for the circuit', async () => {
+    const { route } = await setup();
+    const endpoint = createAgentClients(deps(new AgentTransport())).endpointOf(route);
+    expect(new URL(endpoint).origin).toBe(server.url);
   });
 
   it('has no findings about a route that works, and one where nothing listens', async () => {

@@ -53,6 +53,7 @@ export class MemoryContainerEngine implements ContainerEngine {
   readonly networks = new Set<string>();
   readonly calls: string[] = [];
   readonly #containers = new Map<string, Entry>();
+  readonly #watchers = new Set<(state: ContainerState) => void>();
   #nextId = 1;
 
   async info(): Promise<EngineInfo> {
@@ -169,6 +170,29 @@ export class MemoryContainerEngine implements ContainerEngine {
     }
   }
 
+  async *changes(
+    labels: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): AsyncIterable<{ id: string; labels: Readonly<Record<string, string>> }> {
+    this.#called('changes');
+    const ended: ContainerState[] = [];
+    let wake: () => void = () => undefined;
+    const watcher = (state: ContainerState) => {
+      if (Object.entries(labels).every(([name, value]) => state.labels[name] === value)) ended.push(state);
+      wake();
+    };
+    this.#watchers.add(watcher);
+    signal.addEventListener('abort', () => wake(), { once: true });
+    while (!signal.aborted) {
+      for (const { id, labels: own } of ended.splice(0)) yield { id, labels: own };
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (ended.length > 0 || signal.aborted) resolve();
+      });
+    }
+    this.#watchers.delete(watcher);
+  }
+
   async hasPath(idOrName: string, path: string): Promise<boolean> {
     this.#called(`hasPath ${idOrName}`);
     const entry = this.#find(idOrName);
@@ -204,6 +228,7 @@ export class MemoryContainerEngine implements ContainerEngine {
     entry.server?.closeAllConnections();
     entry.server?.close();
     for (const wake of entry.followers) wake();
+    for (const watcher of this.#watchers) watcher(entry.state);
   }
 
   #called(call: string): void {

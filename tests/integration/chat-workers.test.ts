@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
+import { AgentElsewhereError } from '../../router/src/core/hosting/hosting-errors.ts';
 import { receiveMessage } from '../../router/src/core/messages/receive-message.ts';
 import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
@@ -27,6 +28,9 @@ beforeEach(async () => {
 
 afterEach(() => database.drop());
 
+/** The node that the agent of each text belongs to; absent: every node can answer. */
+const owners = new Map<string, string>();
+
 /** A node whose agent never answers texts that start with `slow`. */
 function node(nodeId: string, slow = 'slow') {
   const stopping = new AbortController();
@@ -34,6 +38,10 @@ function node(nodeId: string, slow = 'slow') {
     inbox,
     clock: systemClock,
     stopping: stopping.signal,
+    beforeRequest: async ({ text }) => {
+      const owner = owners.get(text) ?? nodeId;
+      if (owner !== nodeId) throw new AgentElsewhereError('agent-1', owner);
+    },
     agent: ({ text }, isRepeat) => {
       asked.push([nodeId, text, isRepeat]);
       if (!text.startsWith(slow)) return Promise.resolve({ success: true, response: `re ${text}` });
@@ -82,6 +90,23 @@ describe('ChatWorkers on PostgreSQL', () => {
       expect(own).toEqual(texts.map((text) => `${phone} ${text}`));
     }
     await workers.stop(1_000);
+  });
+
+  it('hand a chat to the node that its hosted agent belongs to', async () => {
+    owners.set('for n2', 'n2');
+    const nodes = [node('n1'), node('n2')];
+    for (const { workers } of nodes) {
+      workers.seen(view('n1', 'n2'));
+      await workers.start();
+    }
+    await nodes[0]?.receive(aMessage('default', ana, { text: 'for n2' }));
+    await nodes[0]?.receive(aMessage('default', ana, { text: 'next' }));
+    await expect.poll(open).toBe(0);
+    expect(asked).toEqual([
+      ['n2', 'for n2', false],
+      ['n2', 'next', false],
+    ]);
+    for (const { workers } of nodes) await workers.stop(1_000);
   });
 
   it('answer after a restart the message that a stop interrupted, and the next one', async () => {

@@ -9,6 +9,8 @@ import { repositoryRoot } from '../support/repository.ts';
 const pages = documents();
 const MAX_README_LINES = 200;
 const MAX_PICTURE_BYTES = 60_000;
+/** Calls of agents, not of wa2ai. */
+const OF_AGENTS = ['/run', '/', '/list-apps', '/v1/models', '/chat', '/invocations'];
 
 /** Pages about wa2ai itself; those of `refs/` are about other servers. */
 const ownPages = pages.filter(({ path }) => !path.startsWith('refs/'));
@@ -83,8 +85,7 @@ describe('the documentation', () => {
     const known = ['/openapi.json', '/mcp', ...api.endpoints.map(({ path }) => path)];
     const calls = found(/`(?:GET|POST|PUT|PATCH|DELETE)(?:`, `[A-Z]+)* (\/[\w/:{},.-]*)/g);
     expect(calls.length).toBeGreaterThan(10);
-    // Calls of agents, not of wa2ai.
-    for (const path of calls.filter((call) => !['/run', '/', '/list-apps', '/v1/models'].includes(call))) {
+    for (const path of calls.filter((call) => !OF_AGENTS.includes(call))) {
       expect(
         known.some((template) => pathMatches(template, path)),
         path,

@@ -40,6 +40,7 @@ export const AGENT_KIND_SUBJECTS: AgentKindSubject[] = [
     start: startAbiServer,
     options: { abi: join(repositoryRoot, 'examples/abi-agent/functions.txt') },
   },
+  { name: 'hosted', settings: { image: 'agent:1', env: { KEY: SECRET } }, start: startHostedServer },
   {
     name: 'shell',
     settings: { allow: ['5493777239922'], token: SECRET },
@@ -48,6 +49,13 @@ export const AGENT_KIND_SUBJECTS: AgentKindSubject[] = [
   },
   { name: 'webhook', settings: { secret: SECRET }, start: () => startWebhookServer() },
 ];
+
+function startHostedServer(): Promise<StandInServer> {
+  return StandInServer.start(({ method, path, body }) => {
+    if (method !== 'POST' || path !== '/chat') return { status: 404, body: { error: 'unknown path' } };
+    return { body: { response: `Echo: ${JSON.parse(body).message}` } };
+  });
+}
 
 function startAdkServer(): Promise<StandInServer> {
   return StandInServer.start(({ method, path, body }) => {

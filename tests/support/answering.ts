@@ -13,6 +13,8 @@ export interface AnsweringOptions {
   stopping?: AbortSignal;
   /** The agent of every chat. Default: answers `re <text>`. */
   agent?(message: IncomingMessage, isRepeat: boolean): Promise<AgentResponse>;
+  /** What the client of the agent does before its request, which is not counted when this fails. */
+  beforeRequest?(message: IncomingMessage): Promise<void>;
   /** The failure settings of the route. */
   failure?: FailurePolicy;
 }
@@ -20,7 +22,14 @@ export interface AnsweringOptions {
 let replies = 0;
 
 /** What answers messages of every chat, with one route to one agent, and replies that are stored and not delivered. */
-export function answerDeps({ inbox, clock, stopping, agent, failure }: AnsweringOptions): AnswerDeps {
+export function answerDeps({
+  inbox,
+  clock,
+  stopping,
+  agent,
+  beforeRequest,
+  failure,
+}: AnsweringOptions): AnswerDeps {
   const routes = new MemoryRouteStore();
   const route = aRoute({ accountId: 'default', channelId: '*', config: { failure } });
   const ask = agent ?? (async ({ text }) => ({ success: true, response: `re ${text}` }));
@@ -33,6 +42,7 @@ export function answerDeps({ inbox, clock, stopping, agent, failure }: Answering
       endpointOf: ({ agentEndpoint }) => agentEndpoint,
       clientFor: () => ({
         async sendMessage(_endpoint, message, options) {
+          await beforeRequest?.(message);
           await options?.beforeRequest?.();
           return ask(message, options?.isRepeat ?? false);
         },

@@ -24,6 +24,7 @@ export const PAGES_WITH_TABLES = [
   'docs/a2a-agents.md',
   'docs/openai-agents.md',
   'docs/webhook-agents.md',
+  'docs/hosted-agents.md',
   'docs/shell-agents.md',
 ];
 

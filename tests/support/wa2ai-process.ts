@@ -175,7 +175,7 @@ export class Wa2aiProcess {
   /** Creates an ADK route; throws unless it was created. */
   async addRoute(
     channelId: string,
-    agentUrl: string,
+    agentUrl: string | undefined,
     more: Record<string, unknown> = {},
   ): Promise<{ id: string }> {
     const { config, ...fields } = more as { config?: Record<string, unknown> };

@@ -9,6 +9,7 @@ import { createCluster } from './cluster.ts';
 import { openStorage } from './database.ts';
 import { createDelivery } from './delivery.ts';
 import { FaultPoints } from './fault-points.ts';
+import { createHosting } from './hosting.ts';
 import { createNpc } from './npc.ts';
 import { followChain } from './npc-chain.ts';
 import type { Part } from './part.ts';
@@ -50,8 +51,9 @@ export async function createApp(config: Config): Promise<App> {
   try {
     const database = await started(await openStorage(config, log));
     const cluster = await started(createCluster(config, database, log));
-    const turns = await started(createTurns(config, { ...database, ...cluster }, faults, log));
-    const common = { ...database, ...cluster, ...turns };
+    const hosting = await started(createHosting(config, { ...database, ...cluster }, log));
+    const turns = await started(createTurns(config, { ...database, ...cluster, ...hosting }, faults, log));
+    const common = { ...database, ...cluster, ...hosting, ...turns };
     const delivering = { ...common, ...createDelivery(common) };
     const parts = {
       ...delivering,

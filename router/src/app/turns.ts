@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { AgentClients } from '../core/agent-client.ts';
+import { deliverReplies } from '../core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../core/delivery/message-id.ts';
+import { sendMessage } from '../core/delivery/send-message.ts';
 import { chatPolicies } from '../core/policies/policies.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { MessageLog } from '../core/ports/message-log.ts';
@@ -16,6 +18,7 @@ import type { FailureDefaults } from '../core/turns/ask-route.ts';
 import { ChatWorkers } from '../core/turns/chat-workers.ts';
 import { CircuitBreakers } from '../core/turns/circuit-breaker.ts';
 import { StoredMedia } from '../core/turns/load-media.ts';
+import type { QueuedReply } from '../core/turns/turn.ts';
 import { createAgentClients } from '../infra/agents/agent-clients.ts';
 import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
 import { Egress } from '../infra/agents/transport/egress.ts';
@@ -28,6 +31,7 @@ import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts'
 import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-history.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
+import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { PostgresQuestions } from '../infra/storage/stores/postgres-questions.ts';
 import { PostgresRemoteTasks } from '../infra/storage/stores/postgres-remote-tasks.ts';
 import { PostgresReplyTokens } from '../infra/storage/stores/postgres-reply-tokens.ts';
@@ -35,6 +39,7 @@ import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
+import type { HostingParts } from './hosting.ts';
 import type { Part } from './part.ts';
 import { whatsApp } from './provider.ts';
 
@@ -69,7 +74,7 @@ export interface TurnParts {
  */
 export function createTurns(
   config: Config,
-  { postgres, nodeId, bus, placement, registry }: DatabaseParts & ClusterParts,
+  { postgres, nodeId, bus, placement, registry, hosting }: DatabaseParts & ClusterParts & HostingParts,
   faults: FaultPoints,
   log: Logger,
 ): Part<TurnParts> {
@@ -88,6 +93,7 @@ export function createTurns(
     clock,
     transport,
     audit: new PostgresAuditLog(postgres),
+    hosting,
   });
   const media = new StoredMedia({
     inbox,
@@ -97,6 +103,7 @@ export function createTurns(
   });
   const history = new PostgresChatHistory(postgres);
   const replyTokens = new PostgresReplyTokens(postgres);
+  const outbox = new PostgresOutbox(postgres);
   const questions = new CachedQuestions(new PostgresQuestions(postgres), bus, clock);
   const failureDefaults: FailureDefaults = {
     attempts: config.agentAttempts,
@@ -129,6 +136,10 @@ export function createTurns(
       history,
       replyTokens,
       questions,
+      sendNotice: async ({ idempotencyKey, ...notice }) => {
+        const deliver = (reply: QueuedReply) => deliverReplies({ accounts: registry, bus }, [reply]);
+        await sendMessage({ outbox, mintId, deliver }, { ...notice, idempotencyKey });
+      },
       policies: chatPolicies({
         history,
         autoReplyLoop: { turns: config.loopTurns, replyMs: config.loopReplyMs },

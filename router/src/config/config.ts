@@ -171,6 +171,61 @@ const agents = group('Agents', {
     .meta({ values: 'path' }),
 });
 
+const hostedAgents = group('Hosted agents', {
+  WA2AI_CONTAINER_ENGINE: z
+    .string()
+    .regex(/^(?:unix:\/\/)?\/[^:]+$/, 'must be unix:// and a path such as unix:///run/podman/podman.sock')
+    .optional()
+    .describe('Socket of the Docker or podman engine that runs agents (`config.hosted`).')
+    .meta({
+      shownDefault: 'DOCKER_HOST, then the usual sockets of Docker and podman',
+      values: '`unix:///path`',
+    }),
+  WA2AI_AGENTS_MAX_RUNNING: wholeNumber(1, 10_000)
+    .prefault('20')
+    .describe(
+      'Number of hosted agents that may run on this node. For one more, the idle one that was used longest ago stops.',
+    ),
+  WA2AI_AGENT_DISK_MB: wholeNumber(1, 1_048_576)
+    .prefault('1024')
+    .describe('Largest data folder of a hosted agent, in MB. With more it does not start.'),
+  WA2AI_AGENT_START_MS: wholeNumber(100, 3_600_000)
+    .prefault('60000')
+    .describe('Time that a started agent may take until it answers HTTP, in milliseconds.'),
+  WA2AI_AGENTS_STOP_ON_EXIT: z
+    .enum(['true', 'false'], { error: 'must be true or false' })
+    .transform((value) => value === 'true')
+    .prefault('false')
+    .describe(
+      'Whether containers of agents stop with wa2ai. Those that continue are adopted by the next start. Processes always stop.',
+    )
+    .meta({ values: '`true`, `false`' }),
+  WA2AI_AGENTS_SUBNET: z
+    .string()
+    .regex(/^(?:10|172|192)\.\d{1,3}$/, 'must be the first two numbers of private addresses such as 10.213')
+    .prefault('10.213')
+    .describe('Begin of the addresses of agents: each gets a network of 16 addresses from it.')
+    .meta({ values: 'two numbers' }),
+  WA2AI_AGENTS_SELINUX: z
+    .enum(['z', 'Z', 'none'], { error: 'must be z, Z or none' })
+    .prefault('none')
+    .describe('Label for the folders of agents on machines with SELinux.')
+    .meta({ values: '`z`, `Z`, `none`' }),
+  WA2AI_AGENTS_HOST_DIR: z
+    .string()
+    .optional()
+    .describe(
+      "When wa2ai runs in a container: the path of WA2AI_DATA_DIR on the engine's machine, which mounts it into agents.",
+    )
+    .meta({ values: 'path' }),
+  WA2AI_AGENTS_OWN_CONTAINER: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]+$/, 'must be the name or id of a container')
+    .optional()
+    .describe('When wa2ai runs in a container: its name. It joins the networks of its agents to reach them.')
+    .meta({ values: 'name of a container' }),
+});
+
 const retention = group('Retention', {
   WA2AI_RETENTION_TEXT_DAYS: retentionDays(
     'Days to keep texts and traces of finished messages. The rows stay, so that nothing is answered twice.',
@@ -234,6 +289,7 @@ export const envSchema = z.object({
   ...nodes,
   ...whatsapp,
   ...agents,
+  ...hostedAgents,
   ...retention,
   ...logs,
   ...tests,
@@ -309,6 +365,17 @@ function configOf(
     agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
     agentPatienceMs: values.WA2AI_AGENT_PATIENCE_MS,
     egress: values.WA2AI_EGRESS,
+    hosting: {
+      engine: values.WA2AI_CONTAINER_ENGINE,
+      maxRunning: values.WA2AI_AGENTS_MAX_RUNNING,
+      diskMb: values.WA2AI_AGENT_DISK_MB,
+      startMs: values.WA2AI_AGENT_START_MS,
+      stopsOnExit: values.WA2AI_AGENTS_STOP_ON_EXIT,
+      subnet: values.WA2AI_AGENTS_SUBNET,
+      selinux: values.WA2AI_AGENTS_SELINUX,
+      hostDir: values.WA2AI_AGENTS_HOST_DIR,
+      ownContainer: values.WA2AI_AGENTS_OWN_CONTAINER,
+    },
     npcWalletKey: walletKey,
     ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
     loopTurns: values.WA2AI_LOOP_TURNS,

@@ -60,6 +60,12 @@ export interface AttemptOptions {
    * @throws {StorageUnavailableError}
    */
   replyToken?(): Promise<string>;
+  /**
+   * Sends a text to the chat at once, before the answer; at most one for each message, whatever is repeated. Absent: the
+   * chat cannot be reached before the answer.
+   * @throws {StorageUnavailableError}
+   */
+  notify?(text: string): Promise<void>;
   /** Log of the turn, whose lines carry the message and the chat. Absent: the client's own. */
   log?: Logger;
 }

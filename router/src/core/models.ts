@@ -156,6 +156,7 @@ export interface Route {
   id: string;
   accountId: string;
   channelId: string;
+  /** Empty when wa2ai runs the agent. */
   agentEndpoint: string;
   environment: Environment;
   /** An ECMAScript pattern that the text must contain a match of. */

@@ -52,3 +52,23 @@ export class ShellError extends Wa2aiError {
     this.forPerson = forPerson;
   }
 }
+
+/** The agent belongs to another node that runs: the message is handled there. */
+export class AgentElsewhereError extends Wa2aiError {
+  readonly nodeId: string;
+
+  constructor(agentId: string, nodeId: string) {
+    super('AGENT_ELSEWHERE', 'retry', `The hosted agent ${agentId} runs on node "${nodeId}".`);
+    this.nodeId = nodeId;
+  }
+}
+
+/** The hosted agent did not start; the sentence has the last lines of its log. */
+export class AgentStartError extends errorOf('AGENT_START_FAILED', 'retry') {}
+
+/** The hosted agent cannot run until somebody acts: the sentence says what. */
+export class AgentUnusableError extends Wa2aiError {
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(code, 'dead', message, options);
+  }
+}

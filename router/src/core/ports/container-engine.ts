@@ -110,6 +110,14 @@ export interface ContainerEngine {
     idOrName: string,
     options: { tail: number; follow: boolean; signal: AbortSignal },
   ): AsyncIterable<LogLine>;
+  /**
+   * Containers with these labels that started or ended, as they do, until the signal aborts or the connection to the
+   * engine is lost; then list them, because events were missed.
+   */
+  changes(
+    labels: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): AsyncIterable<{ id: string; labels: Readonly<Record<string, string>> }>;
   /** Whether a path exists in the file system of a container that was created. */
   hasPath(idOrName: string, path: string): Promise<boolean>;
   /**

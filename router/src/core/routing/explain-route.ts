@@ -28,7 +28,8 @@ export interface RouteExplanation {
   decision: 'route' | 'none';
   /** Ready to show: which agent answers, or why none does. */
   sentence: string;
-  route?: { id: string; name?: string; channelId: string; agentEndpoint: string };
+  /** `agentEndpoint` is absent when wa2ai runs the agent. */
+  route?: { id: string; name?: string; channelId: string; agentEndpoint?: string };
   reason?: NoRouteReason;
   identity: {
     accountId: string;
@@ -141,11 +142,16 @@ function takenBy(route: Route): string {
   if (route.damage !== undefined) {
     return `Route ${route.name ? `"${route.name}"` : route.id} takes the message, but its stored config cannot be used: ${route.damage}. Write its config again.`;
   }
-  return `Route ${route.name ? `"${route.name}"` : route.id} takes the message to ${route.agentEndpoint}.`;
+  return `Route ${route.name ? `"${route.name}"` : route.id} takes the message to ${route.agentEndpoint || 'the agent that wa2ai runs for it'}.`;
 }
 
 function summary({ id, name, channelId, agentEndpoint }: Route): RouteExplanation['route'] {
-  return { id, ...(name !== undefined && { name }), channelId, agentEndpoint };
+  return {
+    id,
+    ...(name !== undefined && { name }),
+    channelId,
+    ...(agentEndpoint !== '' && { agentEndpoint }),
+  };
 }
 
 const WHY_NONE: Record<NoRouteReason, string> = {

@@ -28,6 +28,8 @@ export interface AnswerDeps extends AskRouteDeps, DeliverRepliesDeps {
   media: MediaSource;
   history: Pick<ChatHistory, 'pastTurns'>;
   replyTokens: Pick<ReplyTokens, 'issue'>;
+  /** Sends a text to a chat outside of a turn; once for each key. Absent: agents cannot. */
+  sendNotice?(notice: { accountId: string; to: string; text: string; idempotencyKey: string }): Promise<void>;
   /** Questions to people, whose answers go to tasks instead of routes. Absent: there are none. */
   questions?: Pick<Questions, 'answer'>;
   /** In the order of their evaluation. */
@@ -56,6 +58,7 @@ export type TurnOutcome = 'claimed' | 'released';
  * @param options.turn the chat's oldest unanswered message, when the caller knows it: it is not read
  * @param options.onTurn called with the message before its turn starts
  * @throws {StorageUnavailableError} the turn was not ended; call again with `isRepeat`
+ * @throws {AgentElsewhereError} the turn was not ended; another node has its agent
  * @throws the stopping signal's reason when the service stops meanwhile
  */
 export async function answerMessage(
@@ -114,6 +117,7 @@ async function endTurn(
     result = await takeTurn(deps, turn, isRepeat);
   } catch (error) {
     deps.stopping.throwIfAborted();
+    // AgentElsewhereError too: the turn continues on another node.
     if (isRetryable(error)) throw error;
     deps.log.error({ err: error }, 'turn failed, storing a dead letter');
     result = faultResult(error);
@@ -250,13 +254,20 @@ async function takesFile(deps: AnswerDeps, route: Route, { message }: PendingTur
 
 /** What an agent's client may ask for besides the message; nothing is read before. */
 function offersOf(
-  { media, history, replyTokens, stopping }: AnswerDeps,
+  { media, history, replyTokens, sendNotice, stopping }: AnswerDeps,
   turn: PendingTurn,
-): Pick<AskRouteDeps, 'loadMedia' | 'loadHistory' | 'replyToken'> {
+): Pick<AskRouteDeps, 'loadMedia' | 'loadHistory' | 'replyToken' | 'notify'> {
   return {
     ...(turn.message.media && { loadMedia: once(() => media.load(turn, stopping)) }),
     loadHistory: (limits) => loadHistory(history, turn, limits),
     replyToken: once(() => replyTokens.issue(turn.messageId)),
+    ...(sendNotice && {
+      notify: (text: string) =>
+        sendNotice({
+          ...{ accountId: turn.accountId, to: turn.replyTo, text },
+          idempotencyKey: `notice:${turn.messageId}`,
+        }),
+    }),
   };
 }
 

@@ -9,6 +9,7 @@ import {
   StorageUnavailableError,
   Wa2aiError,
 } from '../errors.ts';
+import { AgentElsewhereError } from '../hosting/hosting-errors.ts';
 import type { AgentResponse, IncomingMessage } from '../models.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CountOptions } from '../ports/inbox.ts';
@@ -71,6 +72,8 @@ export interface AskDeps {
   loadHistory?: AttemptOptions['loadHistory'];
   /** A secret by which the agent can answer later. */
   replyToken?: AttemptOptions['replyToken'];
+  /** Sends a text to the chat before the answer. */
+  notify?: AttemptOptions['notify'];
   /** What the agent's client may store. */
   store?: AttemptOptions['store'];
   /** Absent: earlier failures of the endpoint do not matter. */
@@ -94,6 +97,7 @@ export type AskOutcome = { attempts: number; agentMs: number; trace: AttemptTrac
  * failure: an open circuit is AGENT_CIRCUIT_OPEN, or, when it opened between two attempts, the last error.
  * Returns when every attempt is stored.
  * @throws {StorageUnavailableError} an attempt could not be stored, and was not made
+ * @throws {AgentElsewhereError} the agent belongs to another node; nothing was sent
  * @throws the stopping signal's reason when the service stops meanwhile
  */
 export async function askAgent(
@@ -211,7 +215,7 @@ async function attemptOnce(
   made: number,
   options: AttemptOptions,
 ): Promise<{ response: AgentResponse } | { error: Wa2aiError }> {
-  const { loadMedia, loadHistory, replyToken, store, stopping } = deps;
+  const { loadMedia, loadHistory, replyToken, notify, store, stopping } = deps;
   try {
     const response = await client.sendMessage(endpoint, message, {
       signal: stopping,
@@ -221,12 +225,15 @@ async function attemptOnce(
       ...(loadMedia && { loadMedia }),
       ...(loadHistory && { loadHistory }),
       ...(replyToken && { replyToken }),
+      ...(notify && { notify }),
       ...(store && { store }),
     });
     if (response.success) return { response };
     return { error: new AgentProtocolError('The agent reported a failure without saying which.') };
   } catch (caught) {
     stopping.throwIfAborted();
+    // The turn continues on the node of the agent.
+    if (caught instanceof AgentElsewhereError) throw caught;
     // The attempt was not stored, and so not made; or what it needs from the database could not be read.
     if (caught instanceof StorageUnavailableError) throw caught;
     return { error: asWa2aiError(caught, made) };

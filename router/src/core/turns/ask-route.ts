@@ -1,5 +1,6 @@
 import type { AgentClient, AgentClients } from '../agent-client.ts';
 import { RouteDamagedError, Wa2aiError } from '../errors.ts';
+import { AgentElsewhereError } from '../hosting/hosting-errors.ts';
 import type { AgentResponse, FailurePolicy, Route } from '../models.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Inbox } from '../ports/inbox.ts';
@@ -45,6 +46,8 @@ export interface AskRouteDeps {
   loadHistory?: AskDeps['loadHistory'];
   /** A secret by which the agent can answer later. */
   replyToken?: AskDeps['replyToken'];
+  /** Sends a text to the chat before the answer. */
+  notify?: AskDeps['notify'];
 }
 
 /** Limit of all waits together when neither the route nor the service sets a patience. */
@@ -81,6 +84,7 @@ const REFUSALS: Record<FallbackRefusal, string> = {
  * fallback text is the reply. A fallback's own fallback is not used, so no two routes can pass a message back and forth.
  * @throws {StorageUnavailableError} the fallback route could not be read or an attempt not be stored; call again with
  *   `isRepeat`
+ * @throws {AgentElsewhereError} the agent of the route belongs to another node
  * @throws the stopping signal's reason when the service stops meanwhile
  */
 export async function askRoute(
@@ -121,13 +125,8 @@ export async function askRoute(
   const sentence = 'The agent failed; the fallback route gets one attempt.';
   steps.push({ step: 'fallback-route', routeId: fallback.id, outcome: 'called', sentence });
   const once = { ...fallback.config.failure, attempts: 1, patienceMs: 0 };
-  const second = await ask(
-    deps,
-    fallback,
-    turn,
-    isRepeat,
-    first.attempts,
-    attemptPolicyOf(once, deps.policy),
+  const second = await askHere(first.attempts, () =>
+    ask(deps, fallback, turn, isRepeat, first.attempts, attemptPolicyOf(once, deps.policy)),
   );
   steps.push(stepOf(fallback, second));
   const together = {
@@ -169,6 +168,18 @@ async function ask(
   const store = deps.remoteTasks && attemptStore(deps.remoteTasks, route, turn);
   const attempts = { ...deps, policy, circuit, isRepeat, mayHaveRun, attemptsBefore, countAttempt, store };
   return askAgent(attempts, client, route.agentEndpoint, message);
+}
+
+/**
+ * A fallback agent of another node counts as failed: two agents of two nodes could otherwise pass the chat back and forth.
+ */
+async function askHere(attempts: number, asking: () => Promise<AskOutcome>): Promise<AskOutcome> {
+  try {
+    return await asking();
+  } catch (error) {
+    if (!(error instanceof AgentElsewhereError)) throw error;
+    return { kind: 'failed', error, attempts, agentMs: 0, trace: [] };
+  }
 }
 
 /** The client of the route's agent, or why there is none. */

@@ -137,12 +137,20 @@ export class ChatWorkers {
     const { claim } = worker;
     try {
       const end = await worker.run();
-      if (end.isClaimed) await this.#handOver(claim, end.isRepeat);
+      if (end.isClaimed && end.node !== undefined) await this.#handTo(end.node, claim, end.isRepeat);
+      else if (end.isClaimed) await this.#handOver(claim, end.isRepeat);
     } catch (error) {
       answer.log.error({ err: error, chat: chatHash(claim.chatId) }, 'chat worker failed, restarting it');
     } finally {
       if (this.#workers.get(claim.chatId)?.worker === worker) this.#workers.delete(claim.chatId);
     }
+  }
+
+  /** The agent of the chat's first message belongs to that node: its worker runs there. */
+  async #handTo(node: NodeId, claim: ChatClaim, isRepeat: boolean): Promise<void> {
+    const { inbox, log } = this.#deps.answer;
+    log.info({ chat: chatHash(claim.chatId), node }, 'chat handed to the node of its agent');
+    for (const next of await inbox.claimChats([claim], node)) this.serve(next, isRepeat);
   }
 
   /** At a stop: an idle chat is released, any other goes to another node, or stays claimed for this node's next start. */

@@ -1,5 +1,7 @@
 import { chatHash } from '../chat-hash.ts';
 import { StorageUnavailableError } from '../errors.ts';
+import { AgentElsewhereError } from '../hosting/hosting-errors.ts';
+import type { NodeId } from '../ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
 import { storageRetryMs } from '../retry.ts';
@@ -13,8 +15,11 @@ export interface ChatWorkerDeps {
   onTurns(change: 1 | -1): void;
 }
 
-/** How a worker ended. A chat that is still claimed may have unanswered messages; `isRepeat`: a turn was interrupted. */
-export type WorkerEnd = { isClaimed: false } | { isClaimed: true; isRepeat: boolean };
+/**
+ * How a worker ended. A chat that is still claimed may have unanswered messages; `isRepeat`: a turn was interrupted; `node`:
+ * the node that has the agent of its first message.
+ */
+export type WorkerEnd = { isClaimed: false } | { isClaimed: true; isRepeat: boolean; node?: NodeId };
 
 /**
  * Runs the turns of one chat, one at a time, until none is left. The end of the last turn releases the chat in the same
@@ -52,13 +57,14 @@ export class ChatWorker {
     while (!this.#isDraining) {
       const outcome = await this.#answer();
       if (outcome === 'stopped') return { isClaimed: true, isRepeat: true };
+      if (typeof outcome === 'object') return { isClaimed: true, isRepeat: this.#isRepeat, ...outcome };
       if (outcome === 'released') return { isClaimed: false };
     }
     return { isClaimed: true, isRepeat: this.#isRepeat };
   }
 
   /** One turn. Without the database no end of a turn can be stored, so the turn waits for it. */
-  async #answer(): Promise<TurnOutcome | 'stopped'> {
+  async #answer(): Promise<TurnOutcome | 'stopped' | { node: NodeId }> {
     const { answer, clock, onTurns } = this.#deps;
     const { stopping, log } = answer;
     onTurns(1);
@@ -77,6 +83,7 @@ export class ChatWorker {
           return outcome;
         } catch (error) {
           if (stopping.aborted) return 'stopped';
+          if (error instanceof AgentElsewhereError) return { node: error.nodeId };
           if (!(error instanceof StorageUnavailableError)) throw error;
           const fields = { err: error, messageId, chat: chatHash(this.claim.chatId), attempt };
           log.warn(fields, 'database unavailable, retrying turn');

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { AgentClient, AgentClients } from '../../core/agent-client.ts';
 import { AgentProtocolError } from '../../core/errors.ts';
 import type { Route } from '../../core/models.ts';
-import type { AgentDeps, AgentKind } from './agent-kind.ts';
+import type { AgentDeps, AgentKind, ClientMaker } from './agent-kind.ts';
 import { agentKinds } from './agent-kinds.ts';
 import { kindNamed } from './route-config.ts';
 
@@ -14,12 +14,14 @@ const MAX_CLIENTS = 1_000;
  * which uses what earlier clients learned about the server.
  */
 export function createAgentClients(deps: AgentDeps, kinds: readonly AgentKind[] = agentKinds): AgentClients {
-  const makers = new Map(kinds.map((kind) => [kind.name, kind.client(deps)]));
+  const makers: Map<string, ClientMaker> = new Map(
+    kinds.map((kind) => [kind.name, kind.client({ ...deps, clientOf: (name) => makers.get(name) })]),
+  );
   const clients = new LRUCache<string, AgentClient>({ max: MAX_CLIENTS });
 
-  function makeClient({ id, config }: Route): AgentClient {
+  function makeClient({ id, accountId, config }: Route): AgentClient {
     const make = config.agent && makers.get(config.agent.kind);
-    if (make) return make(config.agent?.settings);
+    if (make) return make(config.agent?.settings, { id, accountId });
     const names = kinds.map(({ name }) => `"${name}"`).join(' or ');
     throw new AgentProtocolError(
       `Route ${id} has no agent kind that this version of wa2ai knows. Its config needs one of: ${names}.`,

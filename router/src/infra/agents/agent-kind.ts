@@ -1,5 +1,8 @@
 import type { z } from 'zod';
+import type { Scope } from '../../core/access/scopes.ts';
 import type { AgentClient } from '../../core/agent-client.ts';
+import type { AgentHost } from '../../core/hosting/agent-host.ts';
+import type { Route } from '../../core/models.ts';
 import type { AuditLog } from '../../core/ports/audit-log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
@@ -31,7 +34,17 @@ export interface AgentDeps {
   transport: AgentTransport;
   /** Where commands of people are recorded before they run. Absent: this program records nothing. */
   audit?: Pick<AuditLog, 'append'>;
+  /** Agents that wa2ai itself runs. Absent: this program runs none. */
+  hosting?: Pick<AgentHost, 'use'>;
+  /** Makes clients of the kind with this name; undefined when there is none. */
+  clientOf?(kind: string): ClientMaker | undefined;
 }
+
+/** Makes a client from settings of a kind, for a route. All clients of the kind share the state of that function. */
+export type ClientMaker<Settings = unknown> = (
+  settings: Settings,
+  route: Pick<Route, 'id' | 'accountId'>,
+) => AgentClient;
 
 /**
  * Everything wa2ai knows about one protocol to agents. The schema of routes in the API, their stored form, the masking of
@@ -50,6 +63,13 @@ export interface AgentKind<Settings = unknown> {
   readonly settings: z.ZodType<Settings>;
   /** Finds mistakes that the schema cannot detect. Uses no network. Absent: there are none. */
   check?(settings: Settings): Promise<SettingsProblem[]>;
+  /**
+   * Whether a route with these settings has no `agentEndpoint`, because wa2ai runs the agent itself. Gets settings that may
+   * not be valid. Absent: every route needs one.
+   */
+  hasNoEndpoint?(settings: unknown): boolean;
+  /** What a key needs besides `routes:write` to write such a route: it makes wa2ai run programs. */
+  readonly scope?: Scope;
   /** The URL that requests of a route go to. Routes with the same one share a circuit breaker. */
   endpointOf(agentEndpoint: string, settings: Settings): string;
   /**
@@ -63,8 +83,8 @@ export interface AgentKind<Settings = unknown> {
   ): Promise<ProbeFinding[]>;
   /** Tools for the command line. Absent: the kind has none. */
   readonly tools?: AgentTools;
-  /** Returns the function that creates a client. All clients of the kind share the state of that function. */
-  client(deps: AgentDeps): (settings: Settings) => AgentClient;
+  /** Returns the function that creates a client. */
+  client(deps: AgentDeps): ClientMaker<Settings>;
 }
 
 /** Type-checks a descriptor against its own settings, and returns it as the type that lists contain. */

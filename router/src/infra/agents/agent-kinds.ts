@@ -2,6 +2,7 @@ import { a2aKind } from './a2a/a2a-kind.ts';
 import { abiKind } from './abi/abi-kind.ts';
 import { adkKind } from './adk/adk-kind.ts';
 import type { AgentKind } from './agent-kind.ts';
+import { hostedKind } from './hosted/hosted-kind.ts';
 import { npcKind } from './npc/npc-kind.ts';
 import { openAiKind } from './openai/openai-kind.ts';
 import { shellKind } from './shell/shell-kind.ts';
@@ -17,6 +18,7 @@ export const agentKinds: readonly AgentKind[] = [
   a2aKind,
   openAiKind,
   shellKind,
+  hostedKind,
   abiKind,
   webhookKind,
 ];

@@ -83,6 +83,7 @@ export function addressesOf(
   return [{ field: 'agentEndpoint', url: agentEndpoint }, ...inSettings];
 }
 
+/** Of an agent that wa2ai runs, its whole program. */
 function originOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : url;
+  return /^https?:/i.test(url) && URL.canParse(url) ? new URL(url).origin : url;
 }

@@ -211,6 +211,30 @@ export class DockerEngine implements ContainerEngine {
     yield* demux.end();
   }
 
+  async *changes(
+    labels: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): AsyncIterable<{ id: string; labels: Readonly<Record<string, string>> }> {
+    const label = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+    const stream = await this.#call('report events', (docker) =>
+      docker.getEvents({ filters: { type: ['container'], label }, abortSignal: signal }),
+    );
+    let text = '';
+    try {
+      for await (const chunk of stream) {
+        const lines = `${text}${String(chunk)}`.split('\n');
+        text = lines.pop() ?? '';
+        for (const line of lines) {
+          const event = JSON.parse(line || '{}') as EngineEvent;
+          if (!/^(?:start|die|died|oom)$/.test(event.Action ?? '') || !event.Actor?.ID) continue;
+          yield { id: event.Actor.ID, labels: event.Actor.Attributes ?? {} };
+        }
+      }
+    } catch {
+      // The connection was lost.
+    }
+  }
+
   async hasPath(idOrName: string, path: string): Promise<boolean> {
     return await this.#call(`look into container ${idOrName}`, async (docker) => {
       try {
@@ -351,6 +375,11 @@ export class DockerEngine implements ContainerEngine {
     const { default: Docker } = await import('dockerode');
     return { docker: new Docker({ socketPath }), address: `unix://${socketPath}` };
   }
+}
+
+interface EngineEvent {
+  Action?: string;
+  Actor?: { ID?: string; Attributes?: Record<string, string> };
 }
 
 /** Ends a request that the engine does not answer. */

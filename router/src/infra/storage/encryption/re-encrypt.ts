@@ -4,6 +4,7 @@ import { bytesPrefix, PLAIN, type SecretCipher, textPrefix } from './secret-ciph
 import {
   authKeyContext,
   FILE_CONTENT_CONTEXT,
+  HOSTED_AGENT_CONTEXT,
   journalContext,
   MEDIA_REF_CONTEXT,
   PUSH_KEY_CONTEXT,
@@ -93,6 +94,15 @@ const COLUMNS: SecretColumn[] = [
     typed: (text) => text,
     identity: [],
     context: () => TASK_HOOK_CONTEXT,
+  },
+  {
+    ...asText,
+    table: 'hosted_agent',
+    column: 'settings',
+    text: 'settings',
+    typed: (text) => text,
+    identity: [],
+    context: () => HOSTED_AGENT_CONTEXT,
   },
   {
     ...asText,

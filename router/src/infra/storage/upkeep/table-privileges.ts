@@ -15,6 +15,7 @@ export const TABLES = [
   'data_key_use',
   'dead_letter',
   'face_setting',
+  'hosted_agent',
   'journal',
   'lid_mapping',
   'message',

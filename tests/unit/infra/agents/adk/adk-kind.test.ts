@@ -23,7 +23,8 @@ function setup() {
   const makeClient = adkKind.client({ defaultTimeoutMs: 7_000, log: quietLog, clock, transport });
   return {
     clock,
-    makeClient: (settings: Partial<AdkSettings> = {}) => makeClient({ appName: 'a', ...settings }),
+    makeClient: (settings: Partial<AdkSettings> = {}) =>
+      makeClient({ appName: 'a', ...settings }, { id: 'r1', accountId: 'default' }),
   };
 }
 

@@ -37,7 +37,7 @@ describe('openAiKind', () => {
         { sender: '1', kind: 'text' as const, text: 'one', replies: [{ text: 'two' }] },
       ];
       const answer = await openAiKind
-        .client(deps)(settings)
+        .client(deps)(settings, { id: 'r1', accountId: 'default' })
         .sendMessage(server.url, message, { loadMedia, loadHistory });
       expect(answer.response).toBe('Echo: Hello [picture]');
       await server.close();

@@ -114,7 +114,7 @@ describe('a route with one mistake', () => {
 
   it('is reported with all other mistakes at once', async () => {
     const answer = await api.call('POST', '/api/routes', {});
-    expect(answer.body.error).toBe('channelId is missing. agentEndpoint is missing. config is missing.');
+    expect(answer.body.error).toBe('channelId is missing. config is missing. agentEndpoint is missing.');
   });
 });
 

@@ -150,7 +150,7 @@ describe('GET /openapi.json', () => {
     expect(document.components.schemas.NewRoute).toMatchObject({
       type: 'object',
       additionalProperties: false,
-      required: ['channelId', 'agentEndpoint', 'config'],
+      required: ['channelId', 'config'],
       properties: {
         environment: { enum: ['lab', 'prod'] },
         priority: { type: 'integer', minimum: -1_000_000, maximum: 1_000_000 },

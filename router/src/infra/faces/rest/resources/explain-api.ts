@@ -46,7 +46,7 @@ export const explanationView = z
         id: z.string(),
         name: z.string().optional(),
         channelId: z.string(),
-        agentEndpoint: z.string(),
+        agentEndpoint: z.string().optional(),
       })
       .optional(),
     reason: z.string().optional(),

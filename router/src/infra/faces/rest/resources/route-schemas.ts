@@ -34,7 +34,11 @@ const regexField = z
 const routeFields = {
   accountId: accountIdField.optional(),
   channelId: channelIdField,
-  agentEndpoint: httpUrlField.describe('Base URL of the agent. A path is kept.'),
+  agentEndpoint: httpUrlField
+    .optional()
+    .describe(
+      'Base URL of the agent. A path is kept. Required, except for agents that wa2ai runs (`config.hosted`).',
+    ),
   environment: z
     .enum(['lab', 'prod'])
     .optional()
@@ -58,11 +62,12 @@ export function routeSchemas(kinds: readonly AgentKind[]) {
   const fields = { ...routeFields, config };
   return {
     /** POST /api/routes. */
-    body: z.strictObject(fields).meta({ id: 'NewRoute', examples: [ROUTE_EXAMPLE] }),
+    body: withEndpoint(kinds, z.strictObject(fields)).meta({ id: 'NewRoute', examples: [ROUTE_EXAMPLE] }),
     /** PUT: a whole route; an absent channelId or environment keeps its value. */
-    replacement: z
-      .strictObject({ ...fields, channelId: channelIdField.optional() })
-      .meta({ id: 'RouteReplacement', examples: [ROUTE_EXAMPLE] }),
+    replacement: withEndpoint(
+      kinds,
+      z.strictObject({ ...fields, channelId: channelIdField.optional() }),
+    ).meta({ id: 'RouteReplacement', examples: [ROUTE_EXAMPLE] }),
     /** PATCH: the fields to change. `config` is merged by RFC 7396 (null removes) and then validated as a whole. */
     patch: z
       .strictObject({
@@ -78,6 +83,28 @@ export function routeSchemas(kinds: readonly AgentKind[]) {
   };
 }
 
+/** Requires `agentEndpoint`, except for the kinds whose agents wa2ai runs. */
+function withEndpoint<Body extends z.ZodType<{ agentEndpoint?: string }>>(
+  kinds: readonly AgentKind[],
+  schema: Body,
+): Body {
+  return schema.refine(
+    (body) => {
+      const { agentEndpoint, config } = body as { agentEndpoint?: unknown; config?: unknown };
+      const settings =
+        typeof config === 'object' && config !== null ? (config as Record<string, unknown>) : {};
+      const isHosted = kinds.some(
+        ({ name, hasNoEndpoint }) => name in settings && hasNoEndpoint?.(settings[name]),
+      );
+      return agentEndpoint !== undefined || isHosted;
+    },
+    {
+      ...{ path: ['agentEndpoint'], error: 'is missing' },
+      when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    },
+  );
+}
+
 type RouteBody = z.output<ReturnType<typeof routeSchemas>['body']>;
 
 /** A route as responses show it. */
@@ -86,7 +113,7 @@ export const routeView = z
     id: z.uuid(),
     accountId: z.string(),
     channelId: z.string(),
-    agentEndpoint: z.string(),
+    agentEndpoint: z.string().optional().describe('Absent: wa2ai runs the agent.'),
     environment: z.enum(['lab', 'prod']),
     regexFilter: z.string().optional(),
     priority: z.int(),
@@ -129,7 +156,7 @@ export function newRouteOf(
   return {
     accountId: body.accountId ?? defaults.accountId,
     channelId: body.channelId,
-    agentEndpoint: body.agentEndpoint,
+    agentEndpoint: body.agentEndpoint ?? '',
     environment: body.environment ?? defaults.environment,
     regexFilter: body.regexFilter ?? undefined,
     priority: body.priority ?? 0,

@@ -6,9 +6,10 @@ import type { routeView } from './route-schemas.ts';
 
 /** A route as responses show it: times as text, secrets masked. */
 export function viewOf(kinds: readonly AgentKind[], route: Route): z.input<typeof routeView> {
-  const { createdAt, updatedAt, config, ...rest } = route;
+  const { createdAt, updatedAt, config, agentEndpoint, ...rest } = route;
   return {
     ...rest,
+    ...(agentEndpoint !== '' && { agentEndpoint }),
     config: maskedConfig(kinds, config),
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),

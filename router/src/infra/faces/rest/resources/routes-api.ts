@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
-import { type AliasesOf, allowedRoutes, type Caller, mayUseChat } from '../../../../core/access/caller.ts';
+import {
+  type AliasesOf,
+  allowedRoutes,
+  type Caller,
+  mayDo,
+  mayUseChat,
+} from '../../../../core/access/caller.ts';
 import { jidHash } from '../../../../core/chat-hash.ts';
 import { canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
 import type { Route, RouteConfig } from '../../../../core/models.ts';
@@ -75,8 +81,9 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         refuseOtherRoute(caller, undefined);
         await refuseOtherChat(caller, route, aliasesOf);
         await refuseOtherFallback(caller, route.config);
+        refuseOtherPrograms(caller, route.config);
         const usable = await usableConfig(route, undefined);
-        const created = await routes.create({ ...route, config: usable.config });
+        const created = await routes.create({ ...route, ...usable.stored });
         log.info(fieldsOf(created), 'route created');
         return {
           status: 201,
@@ -199,8 +206,10 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     if (changes.accountId !== undefined) refuseUnknownAccount(accounts, changes.accountId, before.accountId);
     const { agentEndpoint = before.agentEndpoint, config: written } = changes;
     await refuseOtherFallback(caller, written, before.config);
+    refuseOtherPrograms(caller, before.config);
+    if (written) refuseOtherPrograms(caller, written);
     const usable = written && (await usableConfig({ agentEndpoint, config: written }, before));
-    const updated = await routes.update(before.id, { ...changes, ...(usable && { config: usable.config }) });
+    const updated = await routes.update(before.id, { ...changes, ...usable?.stored });
     if (!updated) throw noSuchRoute();
     log.info({ ...fieldsOf(updated), fields: Object.keys(changes) }, 'route changed');
     return {
@@ -271,8 +280,14 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
   async function usableConfig(
     next: AgentOfRoute,
     before: AgentOfRoute | undefined,
-  ): Promise<{ config: RouteConfig; warnings: Warning[] }> {
-    const { config, dropped, unknown } = unmasked(agentKinds, next, before);
+  ): Promise<{ stored: AgentOfRoute; warnings: Warning[] }> {
+    const { agent } = next.config;
+    const hasNoEndpoint = kindNamed(agentKinds, agent?.kind)?.hasNoEndpoint?.(agent?.settings) ?? false;
+    const agentEndpoint = hasNoEndpoint ? '' : next.agentEndpoint;
+    if (!hasNoEndpoint && agentEndpoint === '') {
+      throw invalid('body', [{ field: 'agentEndpoint', message: 'is missing' }]);
+    }
+    const { config, dropped, unknown } = unmasked(agentKinds, { ...next, agentEndpoint }, before);
     if (unknown.length > 0) {
       const message = 'is masked (***) and no value is stored; send its value';
       throw invalid(
@@ -282,11 +297,21 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     }
     validate(schemas.changedConfig, { config: wireConfigOf(config) }, 'body');
     await refuseUnusable(config);
-    const refused = routeProbe.refusedAddresses({ ...next, config });
+    const refused = routeProbe.refusedAddresses({ agentEndpoint, config });
     if (refused.length > 0) throw invalid('body', refused);
     const message =
       'The stored secret was removed because the address of the agent changed. Send its value again.';
-    return { config, warnings: dropped.map((field) => ({ code: 'SECRETS_DROPPED', field, message })) };
+    return {
+      stored: { agentEndpoint, config },
+      warnings: dropped.map((field) => ({ code: 'SECRETS_DROPPED', field, message })),
+    };
+  }
+
+  /** @throws {HttpProblem} 403: the caller may not make wa2ai run programs, which this route does */
+  function refuseOtherPrograms(caller: Caller, { agent }: RouteConfig): void {
+    const scope = kindNamed(agentKinds, agent?.kind)?.scope;
+    if (scope === undefined || mayDo(caller, scope)) return;
+    throw new HttpProblem(403, 'SCOPE_MISSING', `The key lacks the scope ${scope}.`);
   }
 
   /** @throws {HttpProblem} 400: settings that their agent kind cannot use */

@@ -1,0 +1,95 @@
+import { join, relative, resolve } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { AgentHost } from '../core/hosting/agent-host.ts';
+import type { AgentFiles } from '../core/ports/agent-files.ts';
+import type { AgentRegistry } from '../core/ports/agent-registry.ts';
+import type { AgentRuntime } from '../core/ports/agent-runtime.ts';
+import type { ContainerEngine } from '../core/ports/container-engine.ts';
+import type { Logger } from '../core/ports/logger.ts';
+import { systemClock } from '../infra/clock/system-clock.ts';
+import { DockerEngine } from '../infra/hosting/docker/docker-engine.ts';
+import { DockerRuntime } from '../infra/hosting/docker/docker-runtime.ts';
+import { AgentFolders } from '../infra/hosting/files/agent-folders.ts';
+import { HttpAgentProbe } from '../infra/hosting/http-agent-probe.ts';
+import { ProcessRuntime } from '../infra/hosting/process/process-runtime.ts';
+import { PostgresAgentRegistry } from '../infra/storage/stores/postgres-agent-registry.ts';
+import type { ClusterParts } from './cluster.ts';
+import type { DatabaseParts } from './database.ts';
+import type { Part } from './part.ts';
+
+/** The user of agents when wa2ai runs as root. */
+const AGENT_USER = '1000:1000';
+
+export interface HostingParts {
+  /** The agents that this node runs. */
+  hosting: AgentHost;
+  engine: ContainerEngine;
+  agentRegistry: AgentRegistry;
+  agentFiles: AgentFiles;
+  runtimes: { docker: AgentRuntime; process: AgentRuntime };
+}
+
+/** The parts that run agents on this node. The engine is used from the first agent on. */
+export function createHosting(
+  config: Config,
+  { postgres, nodeId, placement }: DatabaseParts & ClusterParts,
+  parentLog: Logger,
+): Part<HostingParts> {
+  const log = parentLog.child({ mod: 'hosting' });
+  const { hosting: settings } = config;
+  const dataDir = resolve(config.dataDir);
+  const engine = new DockerEngine({
+    ...(settings.engine !== undefined && { address: settings.engine }),
+    ...(settings.ownContainer !== undefined && { ownContainer: settings.ownContainer }),
+    ...(settings.selinux !== 'none' && { selinuxLabel: settings.selinux }),
+    subnetPrefix: settings.subnet,
+  });
+  const user = userOfAgents();
+  const runtimes = {
+    docker: new DockerRuntime({
+      ...{ engine, hostId: nodeId, user },
+      hostPathOf: (path) =>
+        settings.hostDir === undefined ? path : join(settings.hostDir, relative(dataDir, path)),
+    }),
+    process: new ProcessRuntime({
+      folder: join(dataDir, 'agent-processes'),
+      hostId: nodeId,
+      clock: systemClock,
+    }),
+  };
+  const agentRegistry = new PostgresAgentRegistry(postgres);
+  const agentFiles = new AgentFolders(dataDir);
+  const hosting = new AgentHost({
+    ...{ nodeId, runtimes, registry: agentRegistry, files: agentFiles, probe: new HttpAgentProbe() },
+    ...{
+      clock: systemClock,
+      log,
+      owner: user,
+      stopsOnExit: settings.stopsOnExit,
+      nodes: placementView(placement),
+    },
+    limits: {
+      maxRunning: settings.maxRunning,
+      maxBytes: settings.diskMb * 1024 * 1024,
+      startMs: settings.startMs,
+    },
+  });
+  return {
+    parts: { hosting, engine, agentRegistry, agentFiles, runtimes },
+    start: () => hosting.open(),
+    stop: () => hosting.close(),
+  };
+}
+
+function placementView(placement: ClusterParts['placement']) {
+  return {
+    liveNodes: () => placement.liveNodes,
+    isExpired: (nodeId: string) => placement.isExpired(nodeId),
+  };
+}
+
+/** Programs in containers are never root: they run as the user of wa2ai, or as another one when that is root. */
+function userOfAgents(): string {
+  const uid = process.getuid?.() ?? 0;
+  return uid === 0 ? AGENT_USER : `${uid}:${process.getgid?.() ?? uid}`;
+}

@@ -1,0 +1,264 @@
+import { AgentUnavailableError } from '../errors.ts';
+import type { NodeId } from '../ids.ts';
+import type { RunningAgent } from '../ports/agent-probe.ts';
+import type { AgentRecord } from '../ports/agent-registry.ts';
+import type { AgentRuntime } from '../ports/agent-runtime.ts';
+import type { LogLine } from '../ports/container-engine.ts';
+import { type AgentPhase, agentsToStop, isIdle, isUp } from './agent-life.ts';
+import { AgentRunner, type RunnerDeps, type UseOptions } from './agent-runner.ts';
+import type { HostedAgent } from './agent-spec.ts';
+import { AgentElsewhereError, AgentUnusableError } from './hosting-errors.ts';
+
+/** How often idle agents are looked for. */
+const SWEEP_EVERY_MS = 5_000;
+/** Every so many sweeps read the registry: which agents are to be deleted, or belong to another node. */
+const REGISTRY_SWEEPS = 6;
+/** Wait before a new attempt of a message when all places of the node are taken. */
+const FULL_RETRY_MS = 5_000;
+
+export interface AgentHostDeps extends RunnerDeps {
+  /** Containers are stopped with this node; otherwise they continue, and the next start adopts them. */
+  stopsOnExit: boolean;
+  /** What this node sees of the others. */
+  nodes: { liveNodes(): readonly NodeId[]; isExpired(nodeId: NodeId): boolean };
+}
+
+/**
+ * The hosted agents of this node: wakes them for requests, stops idle ones, and adopts what an earlier process of this
+ * node left running. An agent belongs to one node, whose engine runs it; the registry says which.
+ */
+export class AgentHost {
+  readonly #deps: AgentHostDeps;
+  readonly #runners = new Map<string, AgentRunner>();
+  readonly #stopping = new AbortController();
+  #sweeping: Promise<void> = Promise.resolve();
+  readonly #watching = new Map<AgentRuntime, Promise<void>>();
+  /** A node that never had an agent asks neither the database nor an engine. */
+  #hasAgents = false;
+  #sweeps = 0;
+
+  constructor(deps: AgentHostDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Starts the agent unless it runs, and gives it to `work`. The agent counts as busy until `work` ends.
+   * @throws {AgentElsewhereError} the agent belongs to another node that runs
+   * @throws {AgentUnavailableError} it cannot run now; nothing was sent
+   * @throws {AgentUnusableError} it cannot run until somebody acts
+   * @throws {StorageUnavailableError} its record could not be read
+   */
+  async use<T>(
+    agent: HostedAgent,
+    work: (running: RunningAgent) => Promise<T>,
+    options: UseOptions = {},
+  ): Promise<T> {
+    const runner = await this.#ownRunner(agent);
+    if (!isUp(runner.life)) await this.#admit(runner);
+    return await runner.use(work, options);
+  }
+
+  /** Starts an agent now; a crash loop is over. @throws as `use` */
+  async start(agent: HostedAgent): Promise<void> {
+    const runner = await this.#ownRunner(agent);
+    runner.forgive();
+    await this.use(agent, async () => undefined);
+  }
+
+  /** Stops an agent of this node, also while it works; nothing happens when it does not run. */
+  async stop(agentId: string): Promise<void> {
+    await this.#runners.get(agentId)?.stop();
+  }
+
+  /** Stops an agent of this node, and deletes its instance, its data and its record. */
+  async remove(agentId: string): Promise<void> {
+    const { registry, files, runtimes } = this.#deps;
+    const record = await registry.get(agentId);
+    if (!record) return;
+    await this.#runners.get(agentId)?.stop();
+    await runtimes[record.agent.spec.runtime].remove(agentId);
+    await files.remove(agentId);
+    await registry.delete(agentId);
+    this.#runners.delete(agentId);
+    this.#deps.log.info({ agentId }, 'hosted agent deleted');
+  }
+
+  /** The phase of an agent of this node; undefined when it is not in use. */
+  phaseOf(agentId: string): AgentPhase | undefined {
+    return this.#runners.get(agentId)?.life.phase;
+  }
+
+  /** Agents of this node by phase, for metrics. */
+  phases(): Map<AgentPhase, number> {
+    const counts = new Map<AgentPhase, number>();
+    for (const { life } of this.#runners.values()) counts.set(life.phase, (counts.get(life.phase) ?? 0) + 1);
+    return counts;
+  }
+
+  /** The lines of an agent's program; none when it has no instance on this node. */
+  logs(
+    { agentId, spec }: HostedAgent,
+    options: { tail: number; follow: boolean; signal: AbortSignal },
+  ): AsyncIterable<LogLine> {
+    return this.#deps.runtimes[spec.runtime].logs(agentId, options);
+  }
+
+  /** Adopts the instances of an earlier process of this node, then looks for idle agents until `close`. */
+  async open(): Promise<void> {
+    await this.#adopt().catch((error: unknown) => {
+      this.#deps.log.warn({ err: error }, 'cannot adopt hosted agents, retrying');
+    });
+    this.#sweeping = this.#keepSweeping();
+  }
+
+  /** Ends processes, and containers if they are to end with this node. Requests must have ended before. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#sweeping;
+    const ending = [...this.#runners.values()].filter(
+      ({ agent }) => agent.spec.runtime === 'process' || this.#deps.stopsOnExit,
+    );
+    await Promise.allSettled(ending.map((runner) => runner.stop()));
+    await Promise.allSettled([...this.#runners.values()].map((runner) => runner.saved()));
+    await Promise.all(this.#watching.values());
+  }
+
+  /** One look for idle, deleted and moved agents. Never rejects. */
+  async sweep(): Promise<void> {
+    const { registry, nodeId, log } = this.#deps;
+    if (!this.#hasAgents) return;
+    try {
+      if (this.#sweeps++ % REGISTRY_SWEEPS === 0) await this.#compare(await registry.list(nodeId));
+      await Promise.all([...this.#runners.values()].map((runner) => runner.tick()));
+    } catch (error) {
+      log.warn({ err: error }, 'cannot check hosted agents, retrying');
+    }
+  }
+
+  /** Deletes what is to be deleted, and stops what belongs to another node meanwhile. */
+  async #compare(records: readonly AgentRecord[]): Promise<void> {
+    for (const record of records) if (record.isDeleting) await this.remove(record.agent.agentId);
+    const own = new Set(records.map(({ agent }) => agent.agentId));
+    for (const [agentId, runner] of this.#runners) {
+      if (own.has(agentId) || !isUp(runner.life)) continue;
+      await runner.stop();
+      await this.#deps.runtimes[runner.agent.spec.runtime].remove(agentId);
+      this.#runners.delete(agentId);
+    }
+  }
+
+  async #keepSweeping(): Promise<void> {
+    const { clock } = this.#deps;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await clock.sleep(SWEEP_EVERY_MS, signal).catch(() => undefined);
+      if (!signal.aborted) await this.sweep();
+    }
+  }
+
+  async #watch(runtime: AgentRuntime): Promise<void> {
+    const { signal } = this.#stopping;
+    const onChange = (agentId: string | undefined) => {
+      for (const runner of this.#runners.values()) {
+        const isMeant = agentId === undefined || runner.agent.agentId === agentId;
+        if (runner.agent.spec.runtime === runtime.name && isMeant) runner.changed();
+      }
+    };
+    while (!signal.aborted) {
+      await runtime.watch(onChange, signal).catch(() => undefined);
+      await this.#deps.clock.sleep(SWEEP_EVERY_MS, signal).catch(() => undefined);
+    }
+  }
+
+  /** Keeps what belongs to an agent of this node, and removes the rest that carries this node's name. */
+  async #adopt(): Promise<void> {
+    const { registry, runtimes, nodeId, log } = this.#deps;
+    const records = new Map((await registry.list(nodeId)).map((record) => [record.agent.agentId, record]));
+    this.#hasAgents = records.size > 0;
+    if (!this.#hasAgents) return;
+    for (const runtime of Object.values(runtimes)) {
+      if (!(await runtime.state()).isAvailable) continue;
+      for (const { agentId, state } of await runtime.list()) {
+        const record = records.get(agentId);
+        if (record?.agent.spec.runtime === runtime.name && state !== 'created') {
+          const runner = this.#runnerOf(record.agent);
+          runner.adopt(state === 'running', record.lastActivityMs);
+          if (state === 'running') log.info({ agentId }, 'hosted agent adopted');
+        } else {
+          await runtime.remove(agentId);
+          log.info({ agentId }, 'leftover of a hosted agent removed');
+        }
+      }
+    }
+  }
+
+  /** The runner of an agent that belongs to this node. */
+  async #ownRunner(agent: HostedAgent): Promise<AgentRunner> {
+    const known = this.#runners.get(agent.agentId);
+    if (known && isUp(known.life) && isSame(known.agent, agent)) return known;
+    const { registry, nodeId, files } = this.#deps;
+    const folderId = await files.folderId();
+    const record = await registry.claim(agent, nodeId, folderId);
+    if (record.isDeleting) {
+      throw new AgentUnavailableError(`The hosted agent ${agent.agentId} is being deleted.`, {
+        isAway: true,
+      });
+    }
+    if (record.nodeId !== nodeId) await this.#takeOver(record, folderId);
+    const runner = this.#runnerOf(agent);
+    // Changed settings need another instance, as soon as no request runs.
+    if (isUp(runner.life) && isIdle(runner.life) && !isSame(runner.agent, agent)) await runner.stop();
+    runner.agent = agent;
+    return runner;
+  }
+
+  /** Takes an agent of a dead node over, when its data is here. */
+  async #takeOver(
+    { agent, nodeId: owner, folderId: itsFolder }: AgentRecord,
+    folderId: string,
+  ): Promise<void> {
+    const { nodes, registry, nodeId, log } = this.#deps;
+    const { agentId } = agent;
+    if (nodes.liveNodes().includes(owner)) throw new AgentElsewhereError(agentId, owner);
+    if (itsFolder !== folderId) {
+      throw new AgentUnusableError(
+        'AGENT_DATA_ELSEWHERE',
+        `The data of the hosted agent ${agentId} is on node "${owner}", which does not run. Start that node, share WA2AI_DATA_DIR between the nodes, or delete the agent.`,
+      );
+    }
+    if (!nodes.isExpired(owner) || !(await registry.move(agentId, owner, nodeId, folderId))) {
+      const sentence = `The hosted agent ${agentId} is about to move from node "${owner}".`;
+      throw new AgentUnavailableError(sentence, { isAway: true });
+    }
+    log.warn({ agentId, from: owner }, 'hosted agent taken over');
+  }
+
+  /** Makes room for one more running agent. @throws {AgentUnavailableError} every place is taken by working agents */
+  async #admit(runner: AgentRunner): Promise<void> {
+    const { maxRunning } = this.#deps.limits;
+    const lives = new Map([...this.#runners].map(([agentId, { life }]) => [agentId, life]));
+    const stops = agentsToStop(lives, runner.agent.agentId, maxRunning);
+    if (!stops) {
+      throw new AgentUnavailableError(
+        `${maxRunning} hosted agents work on this node, the limit of WA2AI_AGENTS_MAX_RUNNING.`,
+        { isAway: true, retryAfterMs: FULL_RETRY_MS },
+      );
+    }
+    await Promise.all(stops.map((agentId) => this.#runners.get(agentId)?.stop()));
+  }
+
+  #runnerOf(agent: HostedAgent): AgentRunner {
+    const known = this.#runners.get(agent.agentId);
+    if (known) return known;
+    const runner = new AgentRunner(this.#deps, agent, this.#stopping.signal);
+    this.#runners.set(agent.agentId, runner);
+    this.#hasAgents = true;
+    const runtime = this.#deps.runtimes[agent.spec.runtime];
+    if (!this.#watching.has(runtime)) this.#watching.set(runtime, this.#watch(runtime));
+    return runner;
+  }
+}
+
+function isSame(a: HostedAgent, b: HostedAgent): boolean {
+  return JSON.stringify([a.spec, a.idleMs]) === JSON.stringify([b.spec, b.idleMs]);
+}

@@ -1,0 +1,48 @@
+/** Protocols of hosted agents: the port, the readiness check and the request that belong to each. */
+export const AGENT_PROFILES = ['chat', 'adk', 'abi', 'agentcore', 'a2a'] as const;
+export type AgentProfile = (typeof AGENT_PROFILES)[number];
+
+/** The port that a program of the profile listens on in its container, unless the settings name one. */
+export const PROFILE_PORTS: Record<AgentProfile, number> = {
+  chat: 8080,
+  adk: 8000,
+  abi: 80,
+  agentcore: 8080,
+  a2a: 8080,
+};
+
+/** How a hosted agent runs, with all defaults filled in. A change of it re-creates the container; the data stays. */
+export interface AgentSpec {
+  runtime: 'docker' | 'process';
+  image?: string;
+  command?: readonly string[];
+  profile: AgentProfile;
+  /** Port inside the container; of a process its own port, 0 for a free one. */
+  port: number;
+  env: Readonly<Record<string, string>>;
+  memoryMb: number;
+  cpus: number;
+  pids: number;
+  network: 'none' | 'internet';
+  pull: 'never' | 'missing' | 'always';
+}
+
+/** One hosted agent: its name, and what wa2ai knows of it before it runs. */
+export interface HostedAgent {
+  /** `[a-z0-9][a-z0-9._-]{0,62}`: the name of its data folder. */
+  agentId: string;
+  spec: AgentSpec;
+  /** How long it runs without work, in milliseconds. */
+  idleMs: number;
+  /** Absent: it was made by the API. */
+  accountId?: string;
+  routeId?: string;
+}
+
+/** Headers with which wa2ai proves itself to a hosted agent. */
+export function tokenHeaders(token: string): Record<string, string> {
+  return { 'x-api-key': token, authorization: `Bearer ${token}` };
+}
+
+/** What an id of an agent must look like. */
+export const AGENT_ID = /^[a-z0-9][a-z0-9._-]{0,62}$/;

@@ -1,0 +1,32 @@
+import type { AgentPlace } from './agent-runtime.ts';
+
+/** One file of an agent. */
+export interface AgentFileInfo {
+  /** Within the agent's folder, with slashes: `workspace/notes.txt`. */
+  path: string;
+  bytes: number;
+  changedAtMs: number;
+}
+
+/** The data of hosted agents: `session.json` and `workspace/` of each, in a folder that its program alone may change. */
+export interface AgentFiles {
+  /** Identifies the folder of all agents. Nodes that share it can start each other's agents. */
+  folderId(): Promise<string>;
+  /**
+   * Makes the folder of an agent, with a new token when `isNew`.
+   * @param owner of the files: `1000:1000`; absent: the user of wa2ai
+   */
+  prepare(agentId: string, options: { isNew: boolean; owner?: string }): Promise<AgentPlace>;
+  /** The agent's token; undefined when it has none yet. */
+  token(agentId: string): Promise<string | undefined>;
+  /** Bytes of its files. */
+  usage(agentId: string): Promise<number>;
+  /** Its files, by path; at most `limit`. Links are not followed. */
+  list(agentId: string, limit: number): Promise<AgentFileInfo[]>;
+  /** The bytes of a file; undefined when it does not exist, is no file, or lies outside of the agent's folder. */
+  read(agentId: string, path: string): Promise<Uint8Array | undefined>;
+  /** Deletes a file or folder; nothing happens when it does not exist. The agent's own folder stays. */
+  delete(agentId: string, path: string): Promise<void>;
+  /** Deletes all data of an agent, and its token. */
+  remove(agentId: string): Promise<void>;
+}

@@ -1,0 +1,96 @@
+import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
+import { AgentProtocolError } from '../../../core/errors.ts';
+import type { IncomingMessage } from '../../../core/models.ts';
+
+/** Fields that may contain the answer, in the order in which they are looked for. */
+const FIELDS = ['response', 'reply', 'message', 'output', 'text', 'result', 'content'] as const;
+
+/** A request to an agent of the profile `chat` or `agentcore`. */
+export interface ChatRequest {
+  path: string;
+  headers: Record<string, string>;
+  body: Record<string, unknown>;
+}
+
+export function chatRequest(profile: 'chat' | 'agentcore', message: IncomingMessage): ChatRequest {
+  const sessionId = contractSessionId(message.from, message.channelId);
+  const common = {
+    session_id: sessionId,
+    message_id: message.id,
+    user_id: contractUser(message.from),
+    ...(message.pushName !== undefined && { name: message.pushName }),
+  };
+  const headers = { 'idempotency-key': message.id.replace(/[^\x21-\x7e]/g, '_') };
+  if (profile === 'chat') return { path: '/chat', headers, body: { message: message.text, ...common } };
+  return {
+    path: '/invocations',
+    headers: { ...headers, 'x-amzn-bedrock-agentcore-runtime-session-id': sessionId.padEnd(33, '-') },
+    body: { prompt: message.text, ...common },
+  };
+}
+
+/**
+ * The text of an answer: plain text, a JSON string, one of the usual fields, or blocks of content as Strands stores them;
+ * of a stream of events, the texts of all. Undefined: the agent says nothing.
+ * @throws {AgentProtocolError} it has none of these forms
+ */
+export function chatAnswer(contentType: string, body: string): string | undefined {
+  if (body.trim() === '') return undefined;
+  if (contentType.startsWith('text/event-stream')) return joined(eventTexts(body));
+  const json = parsed(body);
+  if (!json) {
+    if (/[/+]json\b/.test(contentType))
+      throw new AgentProtocolError('The hosted agent answered with JSON that cannot be parsed.');
+    if (/^\s*<(?:!doctype|html)\b/i.test(body))
+      throw new AgentProtocolError('The hosted agent answered with a web page.');
+    return body;
+  }
+  const text = textIn(json.value);
+  if (text !== undefined) return text === '' ? undefined : text;
+  const names =
+    typeof json.value === 'object' && json.value !== null ? Object.keys(json.value).join(', ') : '';
+  throw new AgentProtocolError(
+    `The hosted agent answered without any of ${FIELDS.join(', ')}; its fields are: ${names.slice(0, 200)}.`,
+  );
+}
+
+function textIn(value: unknown): string | undefined {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'string') return value.trim() === '' ? '' : value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (Array.isArray(value)) {
+    const texts = value.map(textIn);
+    return texts.some((text) => text === undefined) ? undefined : texts.join('');
+  }
+  const fields = value as Record<string, unknown>;
+  const name = FIELDS.find((field) => Object.hasOwn(fields, field));
+  return name === undefined ? undefined : textIn(fields[name]);
+}
+
+function eventTexts(body: string): string[] {
+  const events = body.replaceAll('\r\n', '\n').split('\n\n');
+  return events.flatMap((event) => {
+    const data = event
+      .split('\n')
+      .filter((line) => line.startsWith('data:'))
+      .map((line) => line.slice('data:'.length).replace(/^ /, ''))
+      .join('\n');
+    if (data === '' || data === '[DONE]') return [];
+    const json = parsed(data);
+    // Events without text report what the agent does.
+    return [json ? (textIn(json.value) ?? '') : data];
+  });
+}
+
+function joined(texts: readonly string[]): string | undefined {
+  const text = texts.join('');
+  return text.trim() === '' ? undefined : text;
+}
+
+function parsed(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { AGENT_PROFILES, type AgentSpec, PROFILE_PORTS } from '../../../core/hosting/agent-spec.ts';
+import { notBlank, secretField, timeoutField } from '../setting-fields.ts';
+
+const DEFAULTS = { memoryMb: 1_024, cpus: 1, pids: 256, idleMinutes: 30 } as const;
+
+/** Variables that the host sets itself. */
+const RESERVED_ENV = new Set('PORT HOST DATA_DIR AGENT_TOKEN_FILE AGENT_ID'.split(' '));
+
+/** Settings of a route to an agent that wa2ai runs; `hostedProblems` makes the checks that a schema cannot express. */
+export const hostedSettings = z.strictObject({
+  image: z
+    .string()
+    .max(500)
+    .regex(/^[\w.:/@-]+$/, 'must be the name of an image such as registry.example/agent:1')
+    .optional()
+    .describe('Image of the container. Required for the runtime `docker`.'),
+  command: z
+    .array(z.string().max(4_096))
+    .min(1, 'must contain the program')
+    .max(100)
+    .optional()
+    .describe(
+      "Program and arguments, each one text. Runs in the agent's `workspace/`. Required for the runtime `process`; in a container it replaces the image's own.",
+    ),
+  runtime: z
+    .enum(['docker', 'process'])
+    .optional()
+    .describe(
+      '`docker`: a container of Docker or podman. `process`: a child process of wa2ai, **without isolation**: it can read what wa2ai can read. Default: `docker`.',
+    ),
+  profile: z
+    .enum(AGENT_PROFILES)
+    .optional()
+    .describe('What the program speaks. Default: `chat` (`POST /chat`).'),
+  per: z
+    .enum(['person', 'chat', 'route'])
+    .optional()
+    .describe(
+      'Who gets an agent of their own: each person, each chat, or all together one. Default: `person`.',
+    ),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/), secretField)
+    .refine((env) => Object.keys(env).every((name) => !RESERVED_ENV.has(name)), {
+      error: 'must not contain PORT, HOST, DATA_DIR, AGENT_TOKEN_FILE or AGENT_ID, which wa2ai sets',
+    })
+    .optional()
+    .describe(
+      'Variables of the program, such as the key of a model. Stored; the API shows `***` for each value.',
+    ),
+  memoryMb: z
+    .int()
+    .min(16)
+    .max(1_048_576)
+    .optional()
+    .describe(`Memory of the container, in MB. Default: ${DEFAULTS.memoryMb}.`),
+  cpus: z
+    .number()
+    .min(0.01)
+    .max(1_024)
+    .optional()
+    .describe(`Processors of the container. Default: ${DEFAULTS.cpus}.`),
+  pids: z
+    .int()
+    .min(8)
+    .max(100_000)
+    .optional()
+    .describe(`Processes and threads of the container. Default: ${DEFAULTS.pids}.`),
+  idleMinutes: z
+    .number()
+    .min(0.01)
+    .max(43_200)
+    .optional()
+    .describe(`The agent stops after so many minutes without work. Default: ${DEFAULTS.idleMinutes}.`),
+  network: z
+    .enum(['none', 'internet'])
+    .optional()
+    .describe('`none`: the container reaches nothing outside of it; Docker only. Default: `internet`.'),
+  pull: z
+    .enum(['never', 'missing', 'always'])
+    .optional()
+    .describe('When the image is pulled: `always` before each creation of a container. Default: `missing`.'),
+  port: z
+    .int()
+    .min(1)
+    .max(65_535)
+    .optional()
+    .describe(
+      'Port that the program listens on. Default: 8000 for `adk`, 80 for `abi`, 8080 for the others; a process gets a free one in `PORT`.',
+    ),
+  timeoutMs: timeoutField.optional(),
+  options: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe(
+      'Settings of the profile\'s own agent kind: `{"appName": "helper"}` for `adk`, `{"functions": [...]}` for `abi`, fields of `config.a2a` for `a2a`. Default for `adk`: the only app of the server; for `abi`: the manifest at `/agent.json`.',
+    ),
+});
+
+export type HostedSettings = z.output<typeof hostedSettings>;
+
+/** The settings with their defaults, as the agent host uses them. */
+export function specOf(settings: HostedSettings): { spec: AgentSpec; idleMs: number } {
+  const { runtime = 'docker', profile = 'chat', image, command, port } = settings;
+  const defaultPort = runtime === 'process' ? 0 : PROFILE_PORTS[profile];
+  return {
+    idleMs: (settings.idleMinutes ?? DEFAULTS.idleMinutes) * 60_000,
+    spec: {
+      runtime,
+      ...(image !== undefined && { image }),
+      ...(command && { command }),
+      profile,
+      port: port ?? defaultPort,
+      env: settings.env ?? {},
+      memoryMb: settings.memoryMb ?? DEFAULTS.memoryMb,
+      cpus: settings.cpus ?? DEFAULTS.cpus,
+      pids: settings.pids ?? DEFAULTS.pids,
+      network: settings.network ?? 'internet',
+      pull: settings.pull ?? 'missing',
+    },
+  };
+}
+
+/** Mistakes that the schema does not find. */
+export function hostedProblems(settings: HostedSettings): Array<{ field: string; message: string }> {
+  const { runtime = 'docker', image, command, network } = settings;
+  const problems: Array<{ field: string; message: string }> = [];
+  if (runtime === 'docker' && (image === undefined || !notBlank(image))) {
+    problems.push({ field: 'image', message: 'is required for the runtime "docker"' });
+  }
+  if (runtime === 'process' && command === undefined) {
+    problems.push({ field: 'command', message: 'is required for the runtime "process"' });
+  }
+  if (runtime === 'process' && network === 'none') {
+    problems.push({
+      field: 'network',
+      message: 'cannot be "none" for the runtime "process", which isolates nothing',
+    });
+  }
+  return problems;
+}

@@ -1,0 +1,118 @@
+import sql, { type Sql } from 'sql-template-tag';
+import type { AgentPhase } from '../../../core/hosting/agent-life.ts';
+import type { AgentSpec, HostedAgent } from '../../../core/hosting/agent-spec.ts';
+import type { NodeId } from '../../../core/ids.ts';
+import type { AgentRecord, AgentRegistry } from '../../../core/ports/agent-registry.ts';
+import { HOSTED_AGENT_CONTEXT } from '../encryption/secret-columns.ts';
+import type { Statements } from '../postgres.ts';
+import { storableJson, storableOrNull } from './storable-text.ts';
+import { withStorage } from './storage-errors.ts';
+
+interface Row {
+  agentId: string;
+  accountId: string | null;
+  routeId: string | null;
+  settings: string;
+  nodeId: NodeId;
+  folderId: string;
+  phase: AgentPhase;
+  problem: string | null;
+  lastActivityMs: number;
+  createdAtMs: number;
+  isDeleting: boolean;
+}
+
+const COLUMNS = sql`
+  id AS "agentId", account_id AS "accountId", route_id AS "routeId", settings, node AS "nodeId", folder_id AS "folderId",
+  phase, problem, is_deleting AS "isDeleting", (extract(epoch FROM last_activity_at) * 1000)::bigint::float8 AS "lastActivityMs",
+  (extract(epoch FROM created_at) * 1000)::bigint::float8 AS "createdAtMs"`;
+
+/** Hosted agents in PostgreSQL. Their settings are encrypted, because their variables may be secrets. */
+export class PostgresAgentRegistry implements AgentRegistry {
+  readonly #postgres: Pick<Statements, 'query' | 'execute' | 'secrets'>;
+
+  constructor(postgres: Pick<Statements, 'query' | 'execute' | 'secrets'>) {
+    this.#postgres = postgres;
+  }
+
+  async claim(agent: HostedAgent, nodeId: NodeId, folderId: string): Promise<AgentRecord> {
+    const settings = this.#sealed(agent);
+    const [row] = await withStorage('storing a hosted agent', () =>
+      this.#postgres.query<Row>(sql`
+        INSERT INTO hosted_agent AS a (id, account_id, route_id, settings, node, folder_id)
+        VALUES (${agent.agentId}, ${agent.accountId ?? null}, ${agent.routeId ?? null}, ${settings}, ${nodeId}, ${folderId})
+        ON CONFLICT (id) DO UPDATE SET
+          settings = CASE WHEN a.node = ${nodeId} THEN excluded.settings ELSE a.settings END,
+          folder_id = CASE WHEN a.node = ${nodeId} THEN excluded.folder_id ELSE a.folder_id END
+        RETURNING ${COLUMNS}`),
+    );
+    return this.#recordOf(row as Row);
+  }
+
+  async move(agentId: string, from: NodeId, to: NodeId, folderId: string): Promise<boolean> {
+    const count = await withStorage('moving a hosted agent', () =>
+      this.#postgres.execute(sql`
+        UPDATE hosted_agent SET node = ${to}, folder_id = ${folderId}, phase = 'stopped'
+        WHERE id = ${agentId} AND node = ${from}`),
+    );
+    return count > 0;
+  }
+
+  async update(
+    agentId: string,
+    nodeId: NodeId,
+    { phase, lastActivityMs, problem }: Pick<AgentRecord, 'phase' | 'lastActivityMs' | 'problem'>,
+  ): Promise<void> {
+    await withStorage('storing the phase of a hosted agent', () =>
+      this.#postgres.execute(sql`
+        UPDATE hosted_agent SET phase = ${phase}, problem = ${storableOrNull(problem)},
+          last_activity_at = to_timestamp(${lastActivityMs}::float8 / 1000)
+        WHERE id = ${agentId} AND node = ${nodeId}`),
+    );
+  }
+
+  async get(agentId: string): Promise<AgentRecord | undefined> {
+    const [record] = await this.#read(sql`id = ${agentId}`);
+    return record;
+  }
+
+  list(nodeId?: NodeId): Promise<AgentRecord[]> {
+    return this.#read(nodeId === undefined ? sql`true` : sql`node = ${nodeId}`);
+  }
+
+  async markDeleting(agentId: string): Promise<boolean> {
+    const count = await withStorage('marking a hosted agent as being deleted', () =>
+      this.#postgres.execute(sql`UPDATE hosted_agent SET is_deleting = true WHERE id = ${agentId}`),
+    );
+    return count > 0;
+  }
+
+  async delete(agentId: string): Promise<void> {
+    await withStorage('deleting a hosted agent', () =>
+      this.#postgres.execute(sql`DELETE FROM hosted_agent WHERE id = ${agentId}`),
+    );
+  }
+
+  async #read(condition: Sql): Promise<AgentRecord[]> {
+    const rows = await withStorage('reading hosted agents', () =>
+      this.#postgres.query<Row>(sql`SELECT ${COLUMNS} FROM hosted_agent WHERE ${condition} ORDER BY id`),
+    );
+    return rows.map((row) => this.#recordOf(row));
+  }
+
+  #sealed({ spec, idleMs }: HostedAgent): string {
+    return this.#postgres.secrets.sealText(storableJson({ spec, idleMs }), HOSTED_AGENT_CONTEXT);
+  }
+
+  #recordOf(row: Row): AgentRecord {
+    const { agentId, accountId, routeId, settings, problem, ...rest } = row;
+    const opened = this.#postgres.secrets.openText(settings, HOSTED_AGENT_CONTEXT);
+    const { spec, idleMs } = JSON.parse(opened) as { spec: AgentSpec; idleMs: number };
+    const agent = {
+      ...{ agentId, spec, idleMs },
+      ...(accountId !== null && { accountId }),
+      ...(routeId !== null && { routeId }),
+    };
+    return { ...rest, agent, ...(problem !== null && { problem }) };
+  }
+}

@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { repositoryRoot } from '../support/repository.ts';
+import { TestBed } from '../support/test-bed.ts';
+
+const SERVER = join(repositoryRoot, 'examples/agents/chat-node/server.js');
+
+let bed: TestBed;
+
+beforeAll(async () => {
+  bed = await TestBed.startPaired();
+});
+
+afterAll(() => bed.close());
+
+describe('a person who writes to an agent that wa2ai runs as a process', () => {
+  const hosted = { runtime: 'process', command: [process.execPath, SERVER] };
+
+  it('gets its answers, also after it idled out, and it remembers her', async () => {
+    const ana = bed.person();
+    // 0.6 seconds
+    const config = { adk: undefined, hosted: { ...hosted, idleMinutes: 0.01 } };
+    await bed.service.addRoute(ana.phone, undefined, { config });
+    await ana.say('my name is Ana', { to: bed.phone });
+    expect((await ana.nextReply()).text).toBe('Nice to meet you, Ana.');
+    await bed.service.untilLog((line) => line.msg === 'hosted agent stopped', 60_000);
+    await ana.say('who am I', { to: bed.phone });
+    expect((await ana.nextReply()).text).toBe('You are Ana.');
+  });
+
+  it('has an agent that other people do not share', async () => {
+    const [bo, cy] = [bed.person(), bed.person()];
+    for (const person of [bo, cy]) {
+      await bed.service.addRoute(person.phone, undefined, { config: { adk: undefined, hosted } });
+    }
+    await bo.say('my name is Bo', { to: bed.phone });
+    expect((await bo.nextReply()).text).toBe('Nice to meet you, Bo.');
+    await cy.say('who am I', { to: bed.phone });
+    expect((await cy.nextReply()).text).toBe('I do not know yet.');
+  });
+});

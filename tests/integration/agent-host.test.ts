@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createAgent } from '../../examples/agents/chat-node/agent.js';
+import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
+import { DockerRuntime } from '../../router/src/infra/hosting/docker/docker-runtime.ts';
+import { ProcessRuntime } from '../../router/src/infra/hosting/process/process-runtime.ts';
+import { MemoryContainerEngine } from '../doubles/memory-container-engine.ts';
+import { agentHostSuite } from '../support/agent-host-suite.ts';
+import { repositoryRoot } from '../support/repository.ts';
+
+const SERVER = join(repositoryRoot, 'examples/agents/chat-node/server.js');
+
+agentHostSuite('processes', async (folder, hostId) => {
+  const runtime = new ProcessRuntime({ folder: join(folder, 'agent-processes'), hostId, clock: systemClock });
+  return {
+    runtime,
+    spec: { runtime: 'process', command: [process.execPath, SERVER] },
+    failing: { command: [process.execPath, '-e', 'console.log("cannot start"); process.exit(3)'] },
+    crash: async (agentId) => {
+      const instance = await runtime.inspect(agentId);
+      process.kill(-Number(instance?.id), 'SIGKILL');
+    },
+    hasNewPorts: false,
+  };
+});
+
+agentHostSuite('the double of a container engine', async (_, hostId) => {
+  const engine = new MemoryContainerEngine();
+  engine.images.set('chat-node:test', {
+    id: 'image-1',
+    program: ({ env, command, hostPath, print, exit }) => {
+      if (command[0] === 'fail') {
+        print('cannot start');
+        exit(3);
+        return undefined;
+      }
+      print('agent listens on port 8080');
+      const token = readFileSync(hostPath(env.AGENT_TOKEN_FILE ?? '') ?? '', 'utf8');
+      return createAgent({ dataDir: hostPath('/data') ?? '', token });
+    },
+  });
+  const runtime = new DockerRuntime({ engine, hostId, user: '1000:1000' });
+  return {
+    runtime,
+    spec: { runtime: 'docker', image: 'chat-node:test' },
+    failing: { command: ['fail'] },
+    crash: async () => engine.crash(),
+    hasNewPorts: true,
+  };
+});

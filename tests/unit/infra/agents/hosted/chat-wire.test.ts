@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { AgentProtocolError } from '../../../../../router/src/core/errors.ts';
+import { chatAnswer, chatRequest } from '../../../../../router/src/infra/agents/hosted/chat-wire.ts';
+
+const message = {
+  id: '3EB0 1',
+  from: '5493777239922@s.whatsapp.net',
+  channelId: '5493777239922',
+  text: 'hello',
+  timestamp: new Date(0),
+  pushName: 'Ana',
+};
+
+describe('chatRequest', () => {
+  it('has the text, the session and the id of the message', () => {
+    expect(chatRequest('chat', message)).toMatchObject({
+      path: '/chat',
+      headers: { 'idempotency-key': '3EB0_1' },
+      body: { message: 'hello', message_id: '3EB0 1', name: 'Ana' },
+    });
+  });
+
+  it('has a session of at least 33 characters for AgentCore', () => {
+    const { path, headers, body } = chatRequest('agentcore', message);
+    expect(path).toBe('/invocations');
+    expect(body.prompt).toBe('hello');
+    expect(headers['x-amzn-bedrock-agentcore-runtime-session-id']?.length).toBeGreaterThanOrEqual(33);
+  });
+});
+
+describe('chatAnswer', () => {
+  it.each([
+    ['application/json', '{"response":"one"}', 'one'],
+    ['application/json', '{"status":"success","message":"two"}', 'two'],
+    ['application/json', '"three"', 'three'],
+    ['application/json', '{"output":[{"text":"fo"},{"text":"ur"}]}', 'four'],
+    ['application/json', '{"message":{"role":"assistant","content":[{"text":"five"}]}}', 'five'],
+    ['text/plain', 'six', 'six'],
+    ['text/event-stream', 'data: "se"\n\ndata: {"text":"ven"}\n\ndata: [DONE]\n\n', 'seven'],
+    ['application/json', '{"response":""}', undefined],
+    ['application/json', '', undefined],
+  ])('reads %s %s', (type, body, text) => {
+    expect(chatAnswer(type, body)).toBe(text);
+  });
+
+  it.each([
+    ['application/json', '{"answer":"x"}', 'its fields are: answer'],
+    ['application/json', '{', 'cannot be parsed'],
+    ['text/html', '<!doctype html><p>x</p>', 'a web page'],
+  ])('refuses %s %s', (type, body, sentence) => {
+    expect(() => chatAnswer(type, body)).toThrow(AgentProtocolError);
+    expect(() => chatAnswer(type, body)).toThrow(sentence);
+  });
+});
