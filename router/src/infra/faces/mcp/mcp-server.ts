@@ -12,6 +12,7 @@ import type { KeyWatch } from '../access/key-watch.ts';
 import { connectionOf } from '../rest/guard.ts';
 import { MAX_BODY_BYTES } from '../rest/mount.ts';
 import type { RestCalls } from '../rest/rest-calls.ts';
+import { descriptionOf } from './describe-tool.ts';
 import { McpCaller } from './mcp-caller.ts';
 import { type McpSessionDeps, newSession } from './mcp-session.ts';
 import { mcpPrompts } from './prompts.ts';
@@ -46,7 +47,7 @@ export function mcpServer(deps: McpServerDeps): RequestHandler {
       ...waitTools(rest, deps),
       ...routeTools(rest),
       ...deadLetterTools(rest),
-    ],
+    ].map((tool) => ({ tool, description: descriptionOf(tool) })),
     resources: mcpResources(rest),
     prompts: mcpPrompts(rest),
   };

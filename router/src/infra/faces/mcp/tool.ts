@@ -44,7 +44,9 @@ export function tool<Input, Output extends object>(definition: McpTool<Input, Ou
   return definition as unknown as McpTool;
 }
 
-/** Reads only. */
+/** Reads what people wrote. */
+export const READS_CHATS = { readOnlyHint: true, openWorldHint: true } as const;
+/** Reads what only operators write. */
 export const READS = { readOnlyHint: true, openWorldHint: false } as const;
 /** Sends something to a person on WhatsApp. */
 export const SENDS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true } as const;

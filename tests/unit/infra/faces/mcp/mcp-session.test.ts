@@ -19,14 +19,21 @@ describe.each(MCP_VERSIONS)('a session, protocol version %s', (version) => {
     expect(client.getServerVersion()).toMatchObject({ name: 'wa2ai' });
   });
 
-  it('says what is wrong with arguments, and refuses an unknown tool', async () => {
+  it('refuses an unknown tool, an unknown cursor and an unknown resource as mistakes of the caller', async () => {
     const { url } = await startMcpFace();
     const client = await mcpOverHttp(url, { version });
-    expect(await toolError(client, 'search_messages', { limit: 0 })).toBe(
-      'text is missing. limit must be at least 1. (INVALID_BODY)',
-    );
-    expect(await toolError(client, 'list_chats', { limits: 1 })).toContain('limits is not a known field');
-    await expect(client.callTool({ name: 'drop_tables' })).rejects.toThrow('Unknown tool: drop_tables');
+    await expect(client.callTool({ name: 'drop_tables' })).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining('Unknown tool: drop_tables'),
+    });
+    await expect(client.listResources({ cursor: 'zzz' })).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining('cursor must be `next` of the page before.'),
+    });
+    await expect(client.readResource({ uri: 'wa2ai://chats/4711/messages' })).rejects.toMatchObject({
+      code: -32_602,
+      message: 'Resource not found: wa2ai://chats/4711/messages',
+    });
   });
 });
 

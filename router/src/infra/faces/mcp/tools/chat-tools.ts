@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accountView } from '../../rest/resources/account-view.ts';
 import { chatView } from '../../rest/resources/chats-api.ts';
 import type { RestCalls } from '../../rest/rest-calls.ts';
-import { type McpTool, READS, tool } from '../tool.ts';
+import { type McpTool, READS, READS_CHATS, tool } from '../tool.ts';
 import { args, next, nextOf, shortMessage, shortMessageOf } from './views.ts';
 
 /** Accounts, chats and their messages. */
@@ -44,7 +44,7 @@ export function chatTools(rest: RestCalls): McpTool[] {
         limit: args.limit,
       }),
       output: z.object({ chats: z.array(chatView), next }),
-      annotations: READS,
+      annotations: READS_CHATS,
       hasTextOfPeople: true,
       run: async ({ account_id, channel, ...query }, { caller }) => {
         const { json, object } = await rest.call('listChats', caller, {
@@ -68,7 +68,7 @@ export function chatTools(rest: RestCalls): McpTool[] {
         limit: args.limit,
       }),
       output: messages,
-      annotations: READS,
+      annotations: READS_CHATS,
       hasTextOfPeople: true,
       run: async ({ chat, ...query }, { caller }) => {
         const { json, object } = await rest.call('listChatMessages', caller, { params: { id: chat }, query });
@@ -102,7 +102,7 @@ export function chatTools(rest: RestCalls): McpTool[] {
         limit: args.limit,
       }),
       output: messages,
-      annotations: READS,
+      annotations: READS_CHATS,
       hasTextOfPeople: true,
       run: async ({ account_id, channel, ...query }, { caller }) => {
         const { json, object } = await rest.call('listMessages', caller, {
@@ -132,7 +132,7 @@ function pauseTool(rest: RestCalls, verb: 'pause' | 'resume'): McpTool {
     scopes: rest.scopesOf(operation),
     input: verb === 'pause' ? z.strictObject(fields) : z.strictObject({ chat: fields.chat }),
     output: z.object({ chat: chatView }),
-    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     hasTextOfPeople: true,
     run: async ({ chat, ...body }, { caller }) => {
       const { json, object } = await rest.call(operation, caller, { params: { id: chat }, body });

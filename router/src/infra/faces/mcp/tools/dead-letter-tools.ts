@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { deadLetterView } from '../../rest/resources/log-schemas.ts';
 import type { RestCalls } from '../../rest/rest-calls.ts';
-import { type McpTool, READS, SENDS, tool } from '../tool.ts';
+import { type McpTool, READS_CHATS, SENDS, tool } from '../tool.ts';
 import { args, next, nextOf } from './views.ts';
 
 const shortLetter = deadLetterView.omit({ trace: true }).meta({ id: 'McpDeadLetter' });
@@ -28,7 +28,7 @@ export function deadLetterTools(rest: RestCalls): McpTool[] {
         limit: args.limit,
       }),
       output: z.object({ deadLetters: z.array(shortLetter), next }),
-      annotations: READS,
+      annotations: READS_CHATS,
       hasTextOfPeople: true,
       run: async ({ channel, account_id, ...query }, { caller }) => {
         const { json } = await rest.call('listDeadLetters', caller, {

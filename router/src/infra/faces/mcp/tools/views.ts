@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { messageView, sentMessageView } from '../../rest/resources/log-schemas.ts';
+import { idempotencyKey } from '../../rest/resources/messages-api.ts';
 
 /** Arguments that several tools share. */
 export const args = {
@@ -26,9 +27,7 @@ export const args = {
   since: z.string().max(40).optional().describe('Only entries from this time on: ISO 8601 with time zone.'),
   until: z.string().max(40).optional().describe('Only entries before this time: ISO 8601 with time zone.'),
   direction: z.enum(['incoming', 'outgoing', 'all']).default('all'),
-  idempotencyKey: z
-    .string()
-    .max(200)
+  idempotencyKey: idempotencyKey
     .optional()
     .describe(
       'Makes a repeat safe: the same key returns the first one and sends nothing. Use one for each message.',

@@ -11,7 +11,7 @@ import type { TaskStarter } from '../../../../core/served-tasks/task-starter.ts'
 import { untilSettled } from '../../../../core/served-tasks/until-settled.ts';
 import { HttpProblem } from '../../rest/problem.ts';
 import type { RestCalls } from '../../rest/rest-calls.ts';
-import { type McpTool, READS, SENDS, type ShowProgress, type ToolCall, tool } from '../tool.ts';
+import { type McpTool, READS_CHATS, SENDS, type ShowProgress, type ToolCall, tool } from '../tool.ts';
 import { args, receivedMessage, shortMessageOf } from './views.ts';
 
 export interface WaitToolsDeps extends ChoosePersonDeps {
@@ -67,6 +67,10 @@ const askInput = z
   .refine(({ handle, to, text }) => handle === undefined || (to === undefined && text === undefined), {
     path: ['handle'],
     error: 'belongs to a question that was asked; do not send to or text with it',
+  })
+  .refine(({ handle, cancel }) => !cancel || handle !== undefined, {
+    path: ['cancel'],
+    error: 'closes a question that was asked; send its handle',
   });
 
 const question = z.object({
@@ -94,7 +98,7 @@ export function waitTools(rest: RestCalls, deps: WaitToolsDeps): McpTool[] {
           input.handle === undefined
             ? await askNew(deps, input, call)
             : await findQuestion(deps, input.handle, call);
-        if (input.cancel && input.handle !== undefined) {
+        if (input.cancel) {
           await deps.servedTasks.update(task.id, {
             key: 'cancel',
             state: 'canceled',
@@ -133,7 +137,7 @@ export function waitTools(rest: RestCalls, deps: WaitToolsDeps): McpTool[] {
         messages: z.array(receivedMessage),
         after: z.string().describe('Send it as `after` to wait for the next messages.'),
       }),
-      annotations: READS,
+      annotations: READS_CHATS,
       hasTextOfPeople: true,
       run: async ({ chat, after, wait_seconds }, call) => {
         const { json } = await rest.call('getChat', call.caller, { params: { id: chat } });

@@ -61,12 +61,11 @@ const sendBody = z
     examples: [{ to: '+54 9 3777 239922', text: 'Your order is on its way.' }],
   });
 
-const sendHeaders = z.object({
-  'idempotency-key': z
-    .string()
-    .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable ASCII characters without spaces')
-    .optional(),
-});
+export const idempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable ASCII characters without spaces');
+
+const sendHeaders = z.object({ 'idempotency-key': idempotencyKey.optional() });
 
 /** Messages received and sent, and sending: `/api/messages`. */
 export function messagesApi(deps: MessagesApiDeps): Endpoint[] {

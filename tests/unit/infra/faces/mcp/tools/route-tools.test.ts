@@ -20,7 +20,7 @@ describe.each(MCP_VERSIONS)('tools for routes, protocol version %s', (version) =
       'sentence',
     );
     expect(await toolError(client, 'set_route', { channel: '*' })).toMatch(
-      /agentEndpoint is missing.*INVALID_BODY/,
+      /agent_endpoint is missing.*INVALID_BODY/,
     );
     expect((await toolData(client, 'delete_route', { route_id: route.id })).route.id).toBe(route.id);
     expect(await toolError(client, 'delete_route', { route_id: route.id })).toContain('NOT_FOUND');

@@ -53,6 +53,8 @@ describe.each(MCP_VERSIONS)('tools that wait, protocol version %s', (version) =>
       {},
       { to: person.phone },
       { handle: 'x', text: 'y' },
+      { to: person.phone, text: 'x', cancel: true },
+      { to: person.phone, text: 'x', idempotency_key: 'two words' },
       { to: '120363000000000042@g.us', text: 'x' },
     ]) {
       expect(await toolError(one, 'ask_person', wrong)).toContain('INVALID_BODY');
