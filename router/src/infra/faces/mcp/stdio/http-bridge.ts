@@ -9,6 +9,12 @@ const NAME_FIELDS: Record<string, string> = {
   'resources/read': 'uri',
 };
 
+/** What to do, by HTTP status. */
+const HINTS: Record<number, string> = {
+  401: ' The key is that of WA2AI_API_KEY, in the environment of this program.',
+  404: ' The MCP server may be off: PUT /api/settings/mcp {"enabled": true}.',
+};
+
 export interface HttpBridgeDeps {
   /** Where the service is: `http://127.0.0.1:3000`. */
   url: string;
@@ -79,8 +85,7 @@ export class HttpBridge {
     if (id === undefined) return;
     if (body?.jsonrpc === '2.0') return this.#receive(message, { ...body, id: body.id ?? id });
     const problem = typeof body?.error === 'string' ? body.error : `it answers with HTTP ${response.status}.`;
-    const hint =
-      response.status === 404 ? ' The MCP server may be off: PUT /api/settings/mcp {"enabled": true}.' : '';
+    const hint = HINTS[response.status] ?? '';
     await this.#fail(id, `wa2ai at ${this.#deps.url} refuses: ${problem}${hint}`);
   }
 
