@@ -118,7 +118,11 @@ describe('HttpBridge', () => {
   });
 
   it.each([
-    [401, { success: false, error: 'The key is not known.' }, /refuses: The key is not known\. The key is that of WA2AI_API_KEY/],
+    [
+      401,
+      { success: false, error: 'The key is not known.' },
+      /refuses: The key is not known\. The key is that of WA2AI_API_KEY/,
+    ],
     [
       404,
       { success: false, error: 'There is nothing at this path.' },
