@@ -67,6 +67,8 @@ const NOT_HERE: Record<string, string> = {
     'tests/integration/shell-runtime.test.ts runs it',
   'docker build -f runtime-server/Dockerfile -t wa2ai-shell .':
     'it needs an image registry; tests/integration/shell-runtime.test.ts runs what it starts',
+  'curl -X POST http://localhost:3000/api/agents \\':
+    'it needs a container engine; tests/e2e/hosted-agents.test.ts talks to an agent of the API',
   'npm run -s wa2ai -- agent inspect http://localhost:3000':
     'tests/contracts/agent-kinds.test.ts inspects an agent of the NPC Engine',
   'npm run -s wa2ai -- agent inspect http://localhost:41241':
