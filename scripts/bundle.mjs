@@ -1,5 +1,6 @@
 // Joins the compiled service and its packages in a few files: dist/service/main.js and cli.js. Node takes a second of processor
-// time to find and read the 1,000 modules of dist/router, and half of that for the same code in some files.
+// time to find and read the 1,000 modules of dist/router, and half of that for the same code in some files. A package that
+// only the bundle needs may be a development package, such as viem: a production install is smaller without it.
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './steps.mjs';
@@ -44,7 +45,7 @@ export async function bundleService() {
     platform: 'node',
     logLevel: 'silent',
   });
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: service,
     format: 'esm',
     entryFileNames: '[name].js',
@@ -54,12 +55,29 @@ export async function bundleService() {
     keepNames: true,
     sourcemap: true,
     sourcemapExcludeSources: true,
-    // viem is loaded with the first call of an ABI agent
-    codeSplitting: { groups: [{ name: 'packages', test: /node_modules(?!.*(viem|ox|abitype)\/)/ }] },
+    // viem is loaded with the first call of an ABI agent, the MCP SDK with the first call of an MCP client
+    codeSplitting: {
+      groups: [{ name: 'packages', test: /node_modules(?!.*(viem|ox|abitype|@modelcontextprotocol)\/)/ }],
+    },
   });
   await bundle.close();
+  refuseDevelopmentPackages(output);
   slimPackages();
   copyFileSync(join(programs, 'infra', 'matching', 'regex-worker.mjs'), join(service, 'regex-worker.mjs'));
+}
+
+/** A production install has none of them: they would be missing at run time. */
+function refuseDevelopmentPackages(output) {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  for (const path of output.flatMap(({ imports = [], dynamicImports = [] }) => [
+    ...imports,
+    ...dynamicImports,
+  ])) {
+    const [, name] = /^((?:@[^/]+\/)?[^/]+)/.exec(path);
+    if (packages[`node_modules/${name}`]?.dev) {
+      throw new Error(`dist/service loads the development package ${name}. Make it a dependency.`);
+    }
+  }
 }
 
 /** The shell runtime as one file without packages, for containers that have Node. */

@@ -25,8 +25,11 @@ const HELP = `wa2ai: tools for people who write agents or run wa2ai
 
   wa2ai audit verify [URL] checks that the audit log was not changed
 
+  wa2ai mcp [URL]          is an MCP server on standard input and output
+
   wa2ai agent COMMAND --help
   wa2ai audit --help
+  wa2ai mcp --help
   wa2ai --version
 
 Exit codes: 0 success, 1 the agent failed or the log is not intact, 2 wrong usage.`;
@@ -72,6 +75,7 @@ function readArguments(): { values: Values; positionals: string[] } {
 
 async function main(): Promise<number> {
   if (process.argv[2] === 'audit') return audit(process.argv.slice(3));
+  if (process.argv[2] === 'mcp') return mcp(process.argv.slice(3));
   const { values, positionals } = readArguments();
   const [noun, word, url = '', ...rest] = positionals;
   const verb = VERBS.find((known) => known === word);
@@ -84,7 +88,7 @@ async function main(): Promise<number> {
     return 0;
   }
   if (noun !== 'agent')
-    throw new ToolUsageError(`unknown command "${noun}"; the known ones are agent and audit`);
+    throw new ToolUsageError(`unknown command "${noun}"; the known ones are agent, audit and mcp`);
   if (!verb) {
     const what = word === undefined ? 'a command is missing' : `unknown command "agent ${word}"`;
     throw new ToolUsageError(`${what}; use agent ${VERBS.join(', agent ')}`);
@@ -104,6 +108,15 @@ async function audit(args: readonly string[]): Promise<number> {
   const { text, isGood } = await runAuditTool(args, process.env);
   console.log(text);
   return isGood ? 0 : 1;
+}
+
+/** Serves a client on standard input and output. Like `audit`, with the settings of the service in this folder. */
+async function mcp(args: readonly string[]): Promise<number> {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const { runMcpTool } = await import('./infra/faces/mcp/stdio/mcp-tool.ts');
+  const text = await runMcpTool(args, process.env, (sentence) => console.error(`wa2ai: ${sentence}`));
+  if (text !== undefined) console.log(text);
+  return 0;
 }
 
 function inputOf(url: string, { kind: _, json: _json, ...values }: Values): ToolInput {

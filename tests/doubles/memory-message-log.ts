@@ -58,6 +58,11 @@ export class MemoryMessageLog implements MessageLog {
     return row && this.#sentRow(row);
   }
 
+  async newestId(): Promise<string | undefined> {
+    const ids = [...this.#state.messages.keys(), ...[...this.#state.outbox.keys()].map(Number)];
+    return ids.length === 0 ? undefined : String(Math.max(...ids));
+  }
+
   async deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]> {
     const rows = this.#state.deadLetters.filter(
       (row) =>

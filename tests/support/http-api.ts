@@ -145,6 +145,11 @@ export class FakeMessageLog implements MessageLog {
     return this.sentRows.find((row) => row.id === id);
   }
 
+  async newestId(): Promise<string | undefined> {
+    const ids = [...this.rows, ...this.sentRows].map(({ id }) => Number(id));
+    return ids.length === 0 ? undefined : String(Math.max(...ids));
+  }
+
   async deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]> {
     return this.#page(this.deadRows, query);
   }

@@ -56,7 +56,7 @@ describe('wa2ai on the command line', () => {
 
   it.each([
     [['agent', 'nonsense', 'http://a'], 'unknown command "agent nonsense"; use agent test,'],
-    [['route'], 'unknown command "route"; the known ones are agent and audit'],
+    [['route'], 'unknown command "route"; the known ones are agent, audit and mcp'],
     [['agent'], 'a command is missing'],
     [['agent', 'test'], 'the URL of the agent is missing'],
     [['agent', 'test', 'localhost:8080'], 'the URL of the agent must begin with http:// or https://'],

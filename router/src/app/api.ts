@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { AliasesOf } from '../core/access/caller.ts';
 import { replayDeadLetter, replayDeadLetters } from '../core/delivery/replay-dead-letters.ts';
+import { MessageWatch } from '../core/messages/message-watch.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
 import { answerLater } from '../core/turns/answer-later.ts';
@@ -14,10 +15,12 @@ import { a2aFace } from '../infra/faces/a2a/a2a-face.ts';
 import { Access } from '../infra/faces/access/access.ts';
 import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
 import { KeyWatch } from '../infra/faces/access/key-watch.ts';
+import { mcpFace } from '../infra/faces/mcp/mcp-face.ts';
 import { type NpcFaceDeps, npcFace } from '../infra/faces/npc/npc-face.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
+import { RestCalls } from '../infra/faces/rest/rest-calls.ts';
 import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
@@ -128,6 +131,23 @@ export async function openApi(
     now: () => systemClock.now(),
     log: log.child({ mod: 'npc' }),
   };
+  const rest = restApi(faces);
+  // What the faces of served tasks have in common.
+  const served = {
+    faceSettings,
+    config,
+    servedTasks: parts.servedTasks,
+    feed: parts.taskFeed,
+    keyWatch,
+    starter: parts.taskStarter,
+    accounts,
+    aliasesOf: aliases,
+    accountId: config.accountId,
+    recorder,
+    clock: systemClock,
+    log: httpLog,
+    stopping: stopping.signal,
+  };
   const server: HttpServer = await createHttpServer({
     config,
     access,
@@ -135,29 +155,25 @@ export async function openApi(
     recorder,
     log: httpLog,
     // One line per face.
-    endpoints: [...pages(faces), ...restApi(faces), ...npcFace(npc), ...docsPages()],
-    faces: a2aFace({
-      faceSettings,
-      config,
-      servedTasks: parts.servedTasks,
-      feed: parts.taskFeed,
-      keyWatch,
-      starter: parts.taskStarter,
-      hooks: parts.taskHooks,
-      hookStarter: parts.hookStarter,
-      refusalOf: (url) => parts.pushTransport.refusalOf(url),
-      pushKey: parts.pushKey,
-      routes,
-      environment: config.environment,
-      accounts,
-      aliasesOf: aliases,
-      accountId: config.accountId,
-      needsKey: config.apiKey !== undefined,
-      recorder,
-      clock: systemClock,
-      log: httpLog,
-      stopping: stopping.signal,
-    }),
+    endpoints: [...pages(faces), ...rest, ...npcFace(npc), ...docsPages()],
+    faces: [
+      ...a2aFace({
+        ...served,
+        hooks: parts.taskHooks,
+        hookStarter: parts.hookStarter,
+        refusalOf: (url) => parts.pushTransport.refusalOf(url),
+        pushKey: parts.pushKey,
+        routes,
+        environment: config.environment,
+        needsKey: config.apiKey !== undefined,
+      }),
+      mcpFace({
+        ...served,
+        rest: new RestCalls(rest),
+        messageLog,
+        watch: new MessageWatch({ messageLog, clock: systemClock, log: httpLog }),
+      }),
+    ],
   });
   const stop = async () => {
     stopping.abort();

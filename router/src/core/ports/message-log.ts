@@ -144,6 +144,8 @@ export interface MessageLog {
   /** Messages sent or to be sent: replies and those of an admin. */
   sentMessages(query: SentQuery): Promise<SentMessageRow[]>;
   sentMessage(id: string): Promise<SentMessageRow | undefined>;
+  /** Id of the newest message, received or sent; undefined when there is none. */
+  newestId(): Promise<string | undefined>;
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]>;
   deadLetter(id: string): Promise<DeadLetterRow | undefined>;
   /** For metrics. Reads unfinished rows only, so the number of finished ones does not matter. */

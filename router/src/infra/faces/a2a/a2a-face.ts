@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
 import type { FaceSettings } from '../../../core/ports/face-settings.ts';
+import { isFaceOn } from '../face-switch.ts';
 import type { Face } from '../rest/face.ts';
 import type { A2aHandlerDeps } from './a2a-handler.ts';
-import { isA2aOn } from './a2a-settings.ts';
 import type { SigningKey } from './push/signing-key.ts';
 
 export interface A2aFaceDeps extends A2aHandlerDeps {
@@ -21,7 +21,7 @@ export function a2aFace(deps: A2aFaceDeps): Face[] {
     loading ??= import('./a2a-server.ts').then(({ a2aServer }) => a2aServer(deps));
     return loading;
   };
-  const isOn = () => isA2aOn(deps.faceSettings, deps.config.host);
+  const isOn = () => isFaceOn(deps.faceSettings, 'a2a', deps.config.host);
   const handle =
     (part: keyof Server): RequestHandler =>
     async (request, response, next) => {

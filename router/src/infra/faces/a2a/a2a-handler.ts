@@ -8,7 +8,6 @@ import {
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
 import { type AliasesOf, allowedRoutes, mayUseChat } from '../../../core/access/caller.ts';
-import { canonicalChannelId, parseJid } from '../../../core/chat-id.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
 import type { Environment } from '../../../core/models.ts';
 import type { AccountControl } from '../../../core/ports/account-control.ts';
@@ -23,10 +22,12 @@ import {
   type ServedTasks,
 } from '../../../core/ports/served-tasks.ts';
 import type { NewTaskHook, TaskHook, TaskHooks } from '../../../core/ports/task-hooks.ts';
+import { choosePerson } from '../../../core/served-tasks/choose-person.ts';
 import { chooseSkill, type SharedRoute, sharedRoutes } from '../../../core/served-tasks/choose-skill.ts';
 import type { HookStarter } from '../../../core/served-tasks/hook-starter.ts';
 import type { TaskFeed } from '../../../core/served-tasks/task-feed.ts';
 import type { TaskStarter } from '../../../core/served-tasks/task-starter.ts';
+import { isSettled, untilSettled } from '../../../core/served-tasks/until-settled.ts';
 import type { AuditRecorder } from '../access/audit-recorder.ts';
 import type { KeyWatch } from '../access/key-watch.ts';
 import { A2aCaller } from './a2a-caller.ts';
@@ -341,23 +342,11 @@ export class A2aHandler implements A2ARequestHandler {
     input: A2aInput,
     { caller }: A2aCaller,
   ): Promise<Decision> {
-    const { accounts, aliasesOf } = this.#deps;
-    const accountId = input.accountId ?? this.#deps.accountId;
-    if (accountId !== this.#deps.accountId && !accounts.get(accountId)) {
-      throw new RequestMalformedError('accountId is not a WhatsApp account of this service.');
-    }
-    const to = input.to === undefined ? undefined : canonicalChannelId(input.to);
-    if (to === undefined || to === '*') {
-      throw new RequestMalformedError('to must be one chat: a phone number with its country code or a JID.');
-    }
-    if (skill === 'ask-person' && parseJid(to)?.kind === 'group') {
-      throw new RequestMalformedError('to must be a person: a group cannot be asked.');
-    }
-    if (!(await mayUseChat(caller, { accountId, channelId: to }, aliasesOf))) {
-      return { update: { state: 'rejected', text: 'The key may not use this chat.' } };
-    }
+    const chosen = await choosePerson(this.#deps, skill, input, caller);
+    if ('problem' in chosen) throw new RequestMalformedError(chosen.problem);
+    if ('refusal' in chosen) return { update: { state: 'rejected', text: chosen.refusal } };
     const deadlineMinutes = input.deadlineMinutes ?? DEFAULT_DEADLINE_MINUTES[skill];
-    return { request: { skill, accountId, to, text: input.text, deadlineMinutes } };
+    return { request: { skill, ...chosen, text: input.text, deadlineMinutes } };
   }
 
   /** The shared routes that the caller may use. */
@@ -382,32 +371,13 @@ export class A2aHandler implements A2ARequestHandler {
 
   /** The task when it has ended or waits for input; or as it is after five minutes. */
   async #settled(task: ServedTask, caller: A2aCaller): Promise<ServedTask> {
-    const waited = new AbortController();
     const refused = new AbortController();
     const unwatch = this.#deps.keyWatch.watch(caller.caller, () => refused.abort());
-    const signal = AbortSignal.any([
-      caller.disconnected(),
-      refused.signal,
-      this.#deps.stopping,
-      waited.signal,
-    ]);
-    const ended = new AbortController();
-    this.#deps.clock.sleep(MAX_BLOCKING_MS, ended.signal).then(
-      () => waited.abort(),
-      () => undefined,
-    );
-    const watch = this.#deps.feed.watch(task.id);
-    let current = task;
+    const signal = AbortSignal.any([caller.disconnected(), refused.signal, this.#deps.stopping]);
     try {
-      while (!isSettled(current)) current = (await watch.next(current.updates.length, signal)) ?? current;
-      return current;
-    } catch (error) {
-      if (signal.aborted) return current;
-      throw error;
+      return await untilSettled(this.#deps, task, MAX_BLOCKING_MS, signal);
     } finally {
-      ended.abort();
       unwatch();
-      watch.close();
     }
   }
 
@@ -491,10 +461,6 @@ export class A2aHandler implements A2ARequestHandler {
 /** A hook as the protocol shows it. */
 function configOf({ taskId, id, url, token = '', authentication }: TaskHook) {
   return { tenant: '', taskId, id, url, token, authentication };
-}
-
-function isSettled({ state }: ServedTask): boolean {
-  return isEnd(state) || state === 'input-required';
 }
 
 /** The agent's conversation of a context: two owners with the same context have two. */

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ToolUsageError } from '../../agents/agent-tools.ts';
+import { keyOfEnvironment } from './key-of-environment.ts';
 import { type AuditCheckpoint, type VerifyReport, verifyAudit } from './verify-audit.ts';
 
 export const AUDIT_HELP = `wa2ai audit verify [URL] [options]
@@ -35,7 +35,11 @@ export async function runAuditTool(
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
     throw new ToolUsageError('the URL of wa2ai must begin with http:// or https://');
   }
-  const report = await verifyAudit({ url, key: keyOf(env), earlier: checkpointOf(values.earlier) });
+  const report = await verifyAudit({
+    url,
+    key: keyOfEnvironment(env),
+    earlier: checkpointOf(values.earlier),
+  });
   return { text: values.json ? JSON.stringify(report, null, 2) : textOf(report), isGood: report.isIntact };
 }
 
@@ -54,16 +58,6 @@ function argumentsOf(args: readonly string[]) {
     // The first sentence says what is wrong; the others suggest workarounds.
     const [sentence = ''] = (error instanceof Error ? error.message : String(error)).split('. ');
     throw new ToolUsageError(sentence);
-  }
-}
-
-function keyOf(env: Env): string | undefined {
-  const file = env.WA2AI_API_KEY_FILE;
-  if (!file) return env.WA2AI_API_KEY || undefined;
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch {
-    throw new ToolUsageError(`the file of WA2AI_API_KEY_FILE cannot be read: ${file}`);
   }
 }
 

@@ -8,7 +8,7 @@ import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { REFUSALS } from '../rest/guard.ts';
 import { limitHeaders, retryAfterSeconds } from '../rest/limits.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
-import type { ApiResponse } from '../rest/response.ts';
+import { type ApiResponse, requestOf } from '../rest/response.ts';
 import { findUnstorable } from '../rest/validate.ts';
 import { answerRpc } from './json-rpc.ts';
 import { NpcAudit, type NpcAuditDeps } from './npc-audit.ts';
@@ -54,9 +54,9 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
         200: { description: 'The card.', schema: z.record(z.string(), z.unknown()) },
         404: off,
       },
-      handle: async ({ request }) => {
+      handle: async (call) => {
         const current = await refuseOff();
-        return { status: 200, json: npcCard(current, current.url ?? baseUrlOf(request)) };
+        return { status: 200, json: npcCard(current, current.url ?? baseUrlOf(requestOf(call))) };
       },
     }),
     endpoint({
@@ -78,9 +78,9 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
         204: { description: 'The body had notifications only.' },
         404: off,
       },
-      handle: async ({ request, caller }) => {
+      handle: async (call) => {
         await refuseOff();
-        return await answer(deps, audit, request, caller);
+        return await answer(deps, audit, requestOf(call), call.caller);
       },
     }),
     endpoint({
@@ -102,7 +102,7 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
         404: { description: 'The caller has no such task, or the NPC face is off.', schema: problemSchema },
         503: { description: `The node has ${MAX_STREAMS} streams.`, schema: problemSchema },
       },
-      handle: async ({ params: { taskId = '' }, request, caller }) => {
+      handle: async ({ params: { taskId = '' }, header, caller }) => {
         await refuseOff();
         if (feed.watched >= MAX_STREAMS) {
           throw new HttpProblem(
@@ -115,7 +115,7 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
         if (task?.owner !== ownerOf(caller)) {
           throw new HttpProblem(404, 'NOT_FOUND', 'There is no task with this id.');
         }
-        const last = request.get('last-event-id') ?? '';
+        const last = header('last-event-id') ?? '';
         const lastVersion = /^\d{1,9}$/.test(last) ? Number(last) : 0;
         return {
           status: 200,

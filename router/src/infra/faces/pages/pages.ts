@@ -13,7 +13,7 @@ import { timeView } from '../rest/fields.ts';
 import { connectionOf, ENDED_SESSION_COOKIE, refuseForeignOrigin, sessionCookie } from '../rest/guard.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
 import { accountViewOf, foundAccount } from '../rest/resources/account-view.ts';
-import type { ApiResponse } from '../rest/response.ts';
+import { type ApiResponse, requestOf } from '../rest/response.ts';
 import { html } from './html.ts';
 import { page } from './page-frame.ts';
 import { MOODS, qrPage, REFRESH_SCRIPT } from './qr-page.ts';
@@ -103,7 +103,9 @@ export function pages({ accounts, config, routes, access, now, log }: PagesDeps)
         303: { description: 'Logged in. Redirects to the page.' },
         401: { description: 'A wrong key.', contentType: 'text/html' },
       },
-      handle: async ({ body, request }) => {
+      handle: async (call) => {
+        const { body } = call;
+        const request = requestOf(call);
         refuseForeignOrigin(request);
         const { page: location = '/qr' } = body;
         if (config.apiKey === undefined) return { status: 303, headers: { location } };
@@ -123,8 +125,8 @@ export function pages({ accounts, config, routes, access, now, log }: PagesDeps)
       scopes: 'public',
       summary: 'Log a browser out',
       responses: { 303: { description: 'Logged out. Redirects to the login form.' } },
-      handle: ({ request }) => {
-        refuseForeignOrigin(request);
+      handle: (call) => {
+        refuseForeignOrigin(requestOf(call));
         return { status: 303, headers: { location: '/', 'set-cookie': ENDED_SESSION_COOKIE } };
       },
     }),
@@ -136,10 +138,12 @@ export function pages({ accounts, config, routes, access, now, log }: PagesDeps)
       summary: 'Pairing page, which refreshes itself',
       query: accountQuery,
       responses: { 200: htmlPage, 401: { description: 'A login form.', contentType: 'text/html' } },
-      handle: async ({ query, caller, request }) => {
+      handle: async (call) => {
+        const { query, caller } = call;
         if (!isAdmin(caller)) return loginPage('/qr');
         const shown = statusOf(query);
         const others = accounts.list().filter(({ accountId }) => accountId !== shown.accountId);
+        const request = requestOf(call);
         const url = `${request.protocol}://${request.get('host')}`;
         const isRouted = shown.state !== 'open' || (await hasRoute(shown.accountId));
         const command = isRouted ? undefined : firstRouteCommand(url, shown.accountId, config.environment);

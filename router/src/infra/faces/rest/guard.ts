@@ -60,11 +60,16 @@ export const REFUSALS = {
 /** Refuses a caller who lacks a scope. */
 export function authorize(scopes: readonly Scope[]): RequestHandler {
   return (_request, response, next) => {
-    const caller: Caller = response.locals.caller;
-    const missing = scopes.find((scope) => !mayDo(caller, scope));
-    if (missing === undefined) return next();
-    throw new HttpProblem(403, 'SCOPE_MISSING', `The key lacks the scope ${missing}.`);
+    refuseWithoutScopes(response.locals.caller, scopes);
+    next();
   };
+}
+
+/** @throws {HttpProblem} 403: the caller lacks one of the scopes */
+export function refuseWithoutScopes(caller: Caller, scopes: readonly Scope[]): void {
+  const missing = scopes.find((scope) => !mayDo(caller, scope));
+  if (missing === undefined) return;
+  throw new HttpProblem(403, 'SCOPE_MISSING', `The key lacks the scope ${missing}.`);
 }
 
 /** Where a request comes from: the address of the proxy, if there is one. */

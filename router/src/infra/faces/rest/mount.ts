@@ -89,7 +89,14 @@ function handlerOf(definition: Endpoint, audit: Pick<RestAudit, 'record'>): Requ
     const query = definition.query && validate(definition.query, { ...request.query }, 'query');
     const params = request.params as Record<string, string>;
     const caller: Caller = response.locals.caller;
-    const result = await definition.handle({ params, query, body, caller, request });
+    const result = await definition.handle({
+      params,
+      query,
+      body,
+      caller,
+      header: (name) => request.get(name),
+      request,
+    });
     await audit.record(request, response, { outcome: outcomeOf(result), object: result.object });
     write(response, result);
   };

@@ -8,7 +8,16 @@ export interface Call<Body, Query> {
   query: Query;
   body: Body;
   caller: Caller;
-  request: Request;
+  /** A request header that the endpoint declares, by lower-case name. */
+  header(name: string): string | undefined;
+  /** Absent in a call that another face of this process makes. */
+  request?: Request;
+}
+
+/** The HTTP request of a call, for endpoints that no other face calls. */
+export function requestOf({ request }: Pick<Call<unknown, unknown>, 'request'>): Request {
+  if (!request) throw new TypeError('the call has no HTTP request');
+  return request;
 }
 
 /** What a handler returns; at most one of json, html, text, png and stream. */

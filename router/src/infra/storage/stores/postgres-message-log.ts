@@ -150,6 +150,14 @@ export class PostgresMessageLog implements MessageLog {
     return row;
   }
 
+  async newestId(): Promise<string | undefined> {
+    const [row] = await withStorage('reading the newest message', () =>
+      this.#postgres.query<{ id: string | null }>(sql`
+        SELECT greatest((SELECT max(id) FROM message), (SELECT max(id) FROM outbox))::text AS id`),
+    );
+    return row?.id ?? undefined;
+  }
+
   async deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]> {
     const conditions = together(
       olderThan(sql`d.id`, query.before),

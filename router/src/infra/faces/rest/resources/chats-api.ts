@@ -81,7 +81,7 @@ const pauseBody = z
   })
   .meta({ id: 'ChatPause', examples: [{ minutes: 30, reason: 'Maria answers by hand.' }] });
 
-const chatView = z
+export const chatView = z
   .object({
     id: z.string().describe('Id of the stored chat: `chatId` of its messages.'),
     accountId: z.string(),

@@ -37,7 +37,7 @@ const explainBody = z
   })
   .meta({ id: 'MessageToExplain', examples: [{ from: '+54 9 3777 239922', text: 'hello' }] });
 
-const explanationView = z
+export const explanationView = z
   .looseObject({
     decision: z.enum(['route', 'none']),
     sentence: z.string(),

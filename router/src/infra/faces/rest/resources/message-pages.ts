@@ -31,21 +31,12 @@ export async function messagePage(messageLog: MessageLog, query: MessagePageQuer
   const isInAllChats =
     text !== undefined && channelId === undefined && chatId === undefined && from === undefined;
   if (!isInAllChats) return pageOf(await listed(messageLog, query), limit, ({ id }) => id);
-  const start = query.cursor ?? (await newestId(messageLog));
-  if (start === undefined) return pageOf<AnyMessage>([], limit, ({ id }) => id);
+  const start = query.cursor ?? String(BigInt((await messageLog.newestId()) ?? 0) + 1n);
   const after = BigInt(start) - SEARCH_SPAN;
   const isLast = after <= 0n;
   const span = { ...query, cursor: start, ...(!isLast && { after: String(after) }) };
   const page = pageOf(await listed(messageLog, span), limit, ({ id }) => id);
   return page.next !== undefined || isLast ? page : { ...page, next: String(after + 1n) };
-}
-
-/** An id larger than that of every message; undefined: there is none. */
-async function newestId(messageLog: MessageLog): Promise<string | undefined> {
-  const [received] = await messageLog.messages({ limit: 1 });
-  const [sent] = await messageLog.sentMessages({ limit: 1 });
-  const newest = Math.max(Number(received?.id ?? 0), Number(sent?.id ?? 0));
-  return newest === 0 ? undefined : String(newest + 1);
 }
 
 /** The entries of a page, and one more if there are more. */

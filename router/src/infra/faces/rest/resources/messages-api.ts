@@ -61,12 +61,11 @@ const sendBody = z
     examples: [{ to: '+54 9 3777 239922', text: 'Your order is on its way.' }],
   });
 
-const sendHeaders = z.object({
-  'idempotency-key': z
-    .string()
-    .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable ASCII characters without spaces')
-    .optional(),
-});
+export const idempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable ASCII characters without spaces');
+
+const sendHeaders = z.object({ 'idempotency-key': idempotencyKey.optional() });
 
 /** Messages received and sent, and sending: `/api/messages`. */
 export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
@@ -132,8 +131,8 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
         },
         409: { description: 'The Idempotency-Key was used for another chat or text.', schema: problemSchema },
       },
-      handle: async ({ body, request, caller }) => {
-        const headers = { 'idempotency-key': request.get('idempotency-key') };
+      handle: async ({ body, header, caller }) => {
+        const headers = { 'idempotency-key': header('idempotency-key') };
         const idempotencyKey = validate(sendHeaders, headers, 'headers')['idempotency-key'];
         const accountId = body.accountId ?? config.accountId;
         refuseUnknownAccount(accounts, accountId, config.accountId);

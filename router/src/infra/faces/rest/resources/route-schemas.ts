@@ -129,7 +129,7 @@ export const routeView = z
   })
   .meta({ id: 'Route' });
 
-const warningView = z
+export const warningView = z
   .object({
     code: z.string().describe('Stable and machine-readable: `SECRETS_DROPPED`, `AGENT_UNREACHABLE` ...'),
     field: z.string().optional().describe('The field it is about.'),

@@ -1,4 +1,3 @@
-import type { Request } from 'express';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
 import { healthApi } from '../../../../../../router/src/infra/faces/rest/resources/health-api.ts';
@@ -68,7 +67,7 @@ describe('GET /health/ready', () => {
     const storage = { check: () => new Promise<void>(() => {}) };
     const ready = healthApi({ ...api.deps, storage }).find(({ path }) => path === '/health/ready');
     const caller = { kind: 'admin-key' as const };
-    const answer = ready?.handle({ params: {}, query: {}, body: {}, caller, request: {} as Request });
+    const answer = ready?.handle({ params: {}, query: {}, body: {}, caller, header: () => undefined });
     await time.advanceMs(1_999);
     expect(time.sleeping).toBe(1);
     await time.advanceMs(1);

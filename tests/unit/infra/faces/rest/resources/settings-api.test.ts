@@ -7,14 +7,17 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-it('shows and stores whether wa2ai is an A2A agent', async () => {
-  const path = '/api/settings/a2a';
+it.each([
+  ['a2a', 'wa2ai as an A2A agent'],
+  ['mcp', 'wa2ai as an MCP server'],
+])('shows and stores whether the face %s is on', async (face, what) => {
+  const path = `/api/settings/${face}`;
   expect((await api.call('GET', path)).body.data).toEqual({ enabled: true });
   const off = await api.call('PUT', path, { enabled: false });
   expect(off.status).toBe(200);
   expect(off.body).toEqual({
     success: true,
-    message: 'wa2ai as an A2A agent is off',
+    message: `${what} is off`,
     data: { enabled: false },
   });
   expect((await api.call('GET', path)).body.data).toEqual({ enabled: false });

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { isLoopbackHost } from '../../config/config-fields.ts';
+import type { FaceSettings } from '../../core/ports/face-settings.ts';
+
+/** Faces that admins switch on and off. */
+export type SwitchedFace = 'a2a' | 'mcp';
+
+export const faceSwitch = z
+  .strictObject({ enabled: z.boolean().describe('Whether wa2ai answers on this face.') })
+  .meta({ id: 'FaceSwitch', examples: [{ enabled: true }] });
+
+/**
+ * Whether wa2ai answers on a face. While nobody has decided, it does on loopback only.
+ * @throws {StorageUnavailableError}
+ */
+export async function isFaceOn(
+  settings: Pick<FaceSettings, 'get'>,
+  face: SwitchedFace,
+  host: string,
+): Promise<boolean> {
+  const stored = faceSwitch.safeParse(await settings.get(face));
+  return stored.success ? stored.data.enabled : isLoopbackHost(host);
+}

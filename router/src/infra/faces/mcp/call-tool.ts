@@ -1,0 +1,74 @@
+import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
+import { Wa2aiError } from '../../../core/errors.ts';
+import { refuseWithoutScopes } from '../rest/guard.ts';
+import { problemOf } from '../rest/problem.ts';
+import { validate } from '../rest/validate.ts';
+import type { McpCaller } from './mcp-caller.ts';
+import { type RecordDeps, recorded } from './recorded.ts';
+import type { McpTool, ShowProgress } from './tool.ts';
+import { markedText, UNTRUSTED_NOTICE } from './untrusted.ts';
+
+/** Names of the REST API, as the arguments of tools are called. */
+const TOOL_NAMES: Record<string, string> = {
+  accountId: 'account_id',
+  agentEndpoint: 'agent_endpoint',
+  channelId: 'channel',
+  'idempotency-key': 'idempotency_key',
+  regexFilter: 'regex_filter',
+};
+
+/** Calls a tool. A mistake of the caller is a result, so that its model reads the sentence and can do better. */
+export async function callTool(
+  deps: RecordDeps,
+  by: McpCaller,
+  tool: McpTool,
+  given: Record<string, unknown>,
+  context: ServerContext,
+): Promise<CallToolResult> {
+  const what = { action: tool.name, isRead: tool.annotations.readOnlyHint };
+  try {
+    return await recorded(deps, by, what, async () => {
+      refuseWithoutScopes(by.caller, tool.scopes);
+      const { data, object } = await tool.run(validate(tool.input, given, 'body'), {
+        caller: by.caller,
+        owner: by.owner,
+        signal: AbortSignal.any([by.signal, context.mcpReq.signal]),
+        progress: progressOf(context),
+      });
+      return { result: resultOf(tool, data), ...(object !== undefined && { object }) };
+    });
+  } catch (error) {
+    if (!(error instanceof Wa2aiError)) throw error;
+    const { code, error: sentence } = problemOf(error).body;
+    return { isError: true, content: [{ type: 'text', text: `${inNamesOfTools(sentence)} (${code})` }] };
+  }
+}
+
+function resultOf({ hasTextOfPeople }: McpTool, data: object): CallToolResult {
+  const plain = data as Record<string, unknown>;
+  return hasTextOfPeople
+    ? {
+        structuredContent: { notice: UNTRUSTED_NOTICE, ...plain },
+        content: [{ type: 'text', text: markedText(plain) }],
+      }
+    : { structuredContent: plain, content: [{ type: 'text', text: JSON.stringify(plain) }] };
+}
+
+/** A sentence of the REST API for a caller of tools. */
+function inNamesOfTools(sentence: string): string {
+  return sentence.replace(/[\w-]+/g, (word) => TOOL_NAMES[word] ?? word);
+}
+
+/** Notifications about a call, for a client that named a token; nothing waits for them. */
+function progressOf({ mcpReq }: ServerContext): ShowProgress {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return () => undefined;
+  return (progress, total, message) => {
+    mcpReq
+      .notify({
+        method: 'notifications/progress',
+        params: { progressToken, progress, total, ...(message !== undefined && { message }) },
+      })
+      .catch(() => undefined);
+  };
+}

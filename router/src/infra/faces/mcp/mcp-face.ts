@@ -1,0 +1,31 @@
+import type { RequestHandler } from 'express';
+import type { FaceSettings } from '../../../core/ports/face-settings.ts';
+import { isFaceOn } from '../face-switch.ts';
+import type { Face } from '../rest/face.ts';
+import { refuseForeignOrigin } from '../rest/guard.ts';
+import type { McpServerDeps } from './mcp-server.ts';
+
+export interface McpFaceDeps extends McpServerDeps {
+  faceSettings: Pick<FaceSettings, 'get'>;
+  config: { host: string };
+}
+
+/** wa2ai as an MCP server. The SDK is loaded by the first request while the face is on. */
+export function mcpFace(deps: McpFaceDeps): Face {
+  let loading: Promise<RequestHandler> | undefined;
+  const load = () => {
+    loading ??= import('./mcp-server.ts').then(({ mcpServer }) => mcpServer(deps));
+    return loading;
+  };
+  return {
+    path: '/mcp',
+    scopes: ['mcp'],
+    isOn: () => isFaceOn(deps.faceSettings, 'mcp', deps.config.host),
+    handle: async (request, response, next) => {
+      // Also with a key: a web page must not use one that a person pasted into it.
+      refuseForeignOrigin(request);
+      const handle = await load();
+      handle(request, response, next);
+    },
+  };
+}

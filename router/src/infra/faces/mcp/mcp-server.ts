@@ -1,0 +1,116 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import {
+  type Request as ExpressRequest,
+  type Response as ExpressResponse,
+  type RequestHandler,
+  Router,
+  raw,
+} from 'express';
+import type { KeyWatch } from '../access/key-watch.ts';
+import { connectionOf } from '../rest/guard.ts';
+import { MAX_BODY_BYTES } from '../rest/mount.ts';
+import type { RestCalls } from '../rest/rest-calls.ts';
+import { descriptionOf } from './describe-tool.ts';
+import { McpCaller } from './mcp-caller.ts';
+import { type McpSessionDeps, newSession } from './mcp-session.ts';
+import { mcpPrompts } from './prompts.ts';
+import { mcpResources } from './resources.ts';
+import { chatTools } from './tools/chat-tools.ts';
+import { deadLetterTools } from './tools/dead-letter-tools.ts';
+import { routeTools } from './tools/route-tools.ts';
+import { sendTools } from './tools/send-tools.ts';
+import { type WaitToolsDeps, waitTools } from './tools/wait-tools.ts';
+
+export interface McpServerDeps extends WaitToolsDeps, Pick<McpSessionDeps, 'recorder' | 'log'> {
+  rest: RestCalls;
+  keyWatch: Pick<KeyWatch, 'watch'>;
+  /** Aborts when the server stops: calls that wait end. */
+  stopping: AbortSignal;
+}
+
+const BATCH_REFUSAL = {
+  jsonrpc: '2.0',
+  error: { code: -32_600, message: 'Invalid Request: send one message at a time' },
+  id: null,
+};
+
+/** `POST /mcp` of protocol versions 2026-07-28 and 2025-11-25, without sessions: any node answers any request. */
+export function mcpServer(deps: McpServerDeps): RequestHandler {
+  const { rest, keyWatch, log } = deps;
+  const session: McpSessionDeps = {
+    ...deps,
+    tools: [
+      ...chatTools(rest),
+      ...sendTools(rest),
+      ...waitTools(rest, deps),
+      ...routeTools(rest),
+      ...deadLetterTools(rest),
+    ].map((tool) => ({ tool, description: descriptionOf(tool) })),
+    resources: mcpResources(rest),
+    prompts: mcpPrompts(rest),
+  };
+  const handler = createMcpHandler(({ authInfo }) => newSession(session, McpCaller.of(authInfo)), {
+    onerror: (error) => log.debug({ err: error }, 'mcp request refused'),
+    maxRequestBodySize: MAX_BODY_BYTES,
+  });
+  const router = Router({ caseSensitive: true });
+  router.use(raw({ limit: MAX_BODY_BYTES, type: () => true }), async (request, response) => {
+    // Each message counts against the limits of its key.
+    if (/^\s*\[/.test(bodyOf(request))) {
+      response.status(400).json(BATCH_REFUSAL);
+      return;
+    }
+    const { caller: by } = response.locals;
+    const gone = new AbortController();
+    // Calls that wait end with their key.
+    const unwatch = keyWatch.watch(by, () => gone.abort());
+    response.once('close', () => {
+      unwatch();
+      gone.abort();
+    });
+    const signal = AbortSignal.any([gone.signal, deps.stopping]);
+    const caller = new McpCaller({
+      caller: by,
+      requestId: response.locals.requestId,
+      address: connectionOf(request).address,
+      signal,
+    });
+    await write(response, await handler.fetch(webRequest(request, signal), { authInfo: caller.authInfo() }));
+  });
+  return router;
+}
+
+function bodyOf({ body }: ExpressRequest): string {
+  return Buffer.isBuffer(body) ? body.toString('utf8') : '';
+}
+
+function webRequest(request: ExpressRequest, signal: AbortSignal): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+  }
+  const body = bodyOf(request);
+  return new Request('http://localhost/mcp', {
+    method: request.method,
+    headers,
+    signal,
+    ...(request.method === 'POST' && { body }),
+  });
+}
+
+/** Writes a response as it comes. A client that disconnects ends it. */
+async function write(response: ExpressResponse, { status, headers, body }: Response): Promise<void> {
+  response.status(status);
+  for (const [name, value] of headers) response.setHeader(name, value);
+  if (!body) {
+    response.end();
+    return;
+  }
+  response.flushHeaders();
+  // A broken connection is no fault of wa2ai; the signal of the request tells the tool.
+  await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), response).catch(
+    () => undefined,
+  );
+}

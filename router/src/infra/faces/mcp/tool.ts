@@ -1,0 +1,52 @@
+import type { ToolAnnotations } from '@modelcontextprotocol/server';
+import type { z } from 'zod';
+import type { Caller } from '../../../core/access/caller.ts';
+import type { Scope } from '../../../core/access/scopes.ts';
+
+/** One call of a tool. */
+export interface ToolCall {
+  caller: Caller;
+  /** Whose tasks the caller may use: those of the same key. All callers without a key of the API share theirs. */
+  owner: string;
+  /** Aborts when the client cancels the call or disconnects, and when the server stops. */
+  signal: AbortSignal;
+  /** Shows the client what happens meanwhile, if it asked for that. */
+  progress: ShowProgress;
+}
+
+/** @param done seconds that have passed of `total` */
+export type ShowProgress = (done: number, total: number, message?: string) => void;
+
+/** What a tool returns: its structured content, and the id of what it read or changed, for the audit log. */
+export interface ToolResult<Output> {
+  data: Output;
+  object?: string;
+}
+
+/** What a program with MCP may do. */
+export interface McpTool<Input = unknown, Output extends object = object> {
+  name: string;
+  title: string;
+  description: string;
+  /** What a key needs besides `mcp`, all of them. */
+  scopes: readonly Scope[];
+  input: z.ZodType<Input>;
+  output: z.ZodType<Output>;
+  annotations: Required<Pick<ToolAnnotations, 'readOnlyHint' | 'openWorldHint'>> & ToolAnnotations;
+  /** The result contains text of people on WhatsApp, and is marked as untrusted. */
+  hasTextOfPeople?: true;
+  /** @throws {HttpProblem} a mistake of the caller: the result is an error with its sentence */
+  run(input: Input, call: ToolCall): Promise<ToolResult<Output>>;
+}
+
+/** Infers the types of a tool from its schemas, and erases them so that a list can contain all tools. */
+export function tool<Input, Output extends object>(definition: McpTool<Input, Output>): McpTool {
+  return definition as unknown as McpTool;
+}
+
+/** Reads what people wrote. */
+export const READS_CHATS = { readOnlyHint: true, openWorldHint: true } as const;
+/** Reads what only operators write. */
+export const READS = { readOnlyHint: true, openWorldHint: false } as const;
+/** Sends something to a person on WhatsApp. */
+export const SENDS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true } as const;

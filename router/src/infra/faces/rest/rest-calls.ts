@@ -1,0 +1,68 @@
+import type { Caller } from '../../../core/access/caller.ts';
+import type { Scope } from '../../../core/access/scopes.ts';
+import type { Endpoint } from './endpoint.ts';
+import { refuseWithoutScopes } from './guard.ts';
+import { validate } from './validate.ts';
+
+/** The parts of a call; what is undefined counts as not sent. */
+export interface RestCallInput {
+  params?: Record<string, string>;
+  query?: Record<string, string | number | boolean | undefined>;
+  body?: Record<string, unknown>;
+  /** By lower-case name. */
+  headers?: Record<string, string | undefined>;
+}
+
+/** Body of the response, as it is on the wire, and the id of what was read or changed. */
+export interface RestCallResult {
+  json: Record<string, unknown>;
+  object?: string;
+}
+
+/** Operations of the REST API for another face of this process, with the same checks. The other face records the call. */
+export class RestCalls {
+  readonly #byId: ReadonlyMap<string, Endpoint>;
+
+  constructor(endpoints: readonly Endpoint[]) {
+    this.#byId = new Map(endpoints.map((endpoint) => [endpoint.operationId, endpoint]));
+  }
+
+  /** What a key needs for the operation, all of them. */
+  scopesOf(operationId: string): readonly Scope[] {
+    const { scopes } = this.#operation(operationId);
+    return scopes === 'public' ? [] : scopes;
+  }
+
+  /** @throws what the operation throws, {HttpProblem} for a mistake of the caller */
+  async call(operationId: string, caller: Caller, input: RestCallInput = {}): Promise<RestCallResult> {
+    const operation = this.#operation(operationId);
+    refuseWithoutScopes(caller, this.scopesOf(operationId));
+    const { params = {}, headers = {} } = input;
+    const query = Object.fromEntries(
+      Object.entries(input.query ?? {}).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, String(value)]],
+      ),
+    );
+    const { json, object } = await operation.handle({
+      params,
+      query: operation.query && validate(operation.query, query, 'query'),
+      body: operation.body && validate(operation.body, withoutUndefined(input.body ?? {}), 'body'),
+      caller,
+      header: (name) => headers[name],
+    });
+    return {
+      json: JSON.parse(JSON.stringify(json)),
+      ...((object ?? params.id) !== undefined && { object: object ?? params.id }),
+    };
+  }
+
+  #operation(operationId: string): Endpoint {
+    const operation = this.#byId.get(operationId);
+    if (!operation) throw new TypeError(`there is no operation ${operationId}`);
+    return operation;
+  }
+}
+
+function withoutUndefined(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,105 @@
+import { expect, onTestFinished } from 'vitest';
+import { MessageWatch } from '../../router/src/core/messages/message-watch.ts';
+import type { AuditEvent } from '../../router/src/core/ports/audit-log.ts';
+import { serveTask } from '../../router/src/core/served-tasks/serve-task.ts';
+import { TaskStarter } from '../../router/src/core/served-tasks/task-starter.ts';
+import { mcpFace } from '../../router/src/infra/faces/mcp/mcp-face.ts';
+import { restApi } from '../../router/src/infra/faces/rest/rest-api.ts';
+import { RestCalls } from '../../router/src/infra/faces/rest/rest-calls.ts';
+import { createHttpServer } from '../../router/src/infra/faces/rest/server.ts';
+import { aMessage, aPerson } from '../contracts/adapters.ts';
+import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
+import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
+import { MemoryInbox } from '../doubles/memory-inbox.ts';
+import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
+import { startHttpApi } from './http-api.ts';
+import { serving } from './serving.ts';
+
+/** The MCP face over in-memory stores and the REST API, on a clock that the test moves; closed when the test ends. */
+export async function startMcpFace({ apiKey, host = '127.0.0.1' }: { apiKey?: string; host?: string } = {}) {
+  const api = await startHttpApi({ ...(apiKey !== undefined && { apiKey }) });
+  const all = serving();
+  const messageLog = new MemoryMessageLog(all.state);
+  const inbox = new MemoryInbox(all.state);
+  const rest = restApi({
+    ...api.deps,
+    messageLog,
+    chatStore: new MemoryChatStore(all.state),
+    routes: all.routes,
+    sendMessage: all.deps.sendMessage,
+  });
+  const tasks = new MemoryDurableTasks({ 'serve-task': (steps, input) => serveTask(all.deps, steps, input) });
+  const events: AuditEvent[] = [];
+  const stopping = new AbortController();
+  const server = await createHttpServer({
+    ...api.options,
+    endpoints: rest,
+    faces: [
+      mcpFace({
+        faceSettings: api.deps.faceSettings,
+        config: { host },
+        rest: new RestCalls(rest),
+        keyWatch: api.npc.keyWatch,
+        servedTasks: all.servedTasks,
+        feed: all.feed,
+        starter: new TaskStarter({ servedTasks: all.servedTasks, tasks, log: api.log }),
+        accounts: api.accounts,
+        aliasesOf: api.deps.aliasesOf,
+        accountId: 'default',
+        messageLog,
+        watch: new MessageWatch({ messageLog, clock: all.clock, log: api.log }),
+        recorder: {
+          recordChange: async (event) => void events.push(event),
+          recordRead: (event) => void events.push(event),
+        },
+        clock: all.clock,
+        log: api.log,
+        stopping: stopping.signal,
+      }),
+    ],
+  });
+  onTestFinished(async () => {
+    stopping.abort();
+    await server.close();
+    await api.close();
+  });
+  return {
+    ...all,
+    api,
+    url: server.url,
+    /** What the audit log got. */
+    events,
+    stopping,
+    inbox,
+    /** A person writes; the chat then exists. */
+    say: async (text: string, person = aPerson()) => {
+      const stored = await inbox.add(aMessage('default', person, { text }), 'n1');
+      return { person, chatId: stored.chatId, messageId: stored.messageId };
+    },
+  };
+}
+
+/** Waits until so many things of the face wait for time to pass. */
+export async function untilAsleep({ clock }: { clock: { sleeping: number } }, count: number): Promise<void> {
+  await expect.poll(() => clock.sleeping).toBeGreaterThanOrEqual(count);
+}
+
+export const JSON_HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+};
+export const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+
+/** A ping without a client. @returns the status, and the code of a refusal */
+export async function postMcp(
+  url: string,
+  headers: Record<string, string>,
+): Promise<{ status: number; code?: string }> {
+  const response = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: { ...JSON_HEADERS, ...headers },
+    body: PING,
+  });
+  const text = await response.text();
+  return { status: response.status, ...(response.ok ? {} : (JSON.parse(text || '{}') as { code?: string })) };
+}
