@@ -193,7 +193,7 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
       handle: async ({ params: { id = '' }, query: { count }, caller, request }) => {
         await allowed(caller, id);
         const gone = new AbortController();
-        request.res?.once('close', () => gone.abort());
+        request?.res?.once('close', () => gone.abort());
         const data = found(await hostedAgents.messages(id, count, gone.signal));
         const open = hostedAgents.openExchanges(id);
         const working = open.flatMap(({ messageId, state }) => (state === 'working' ? [messageId] : []));
