@@ -103,6 +103,7 @@ export async function openApi(
   const npc: NpcFaceDeps = {
     npcTasks: parts.npcTasks,
     tasks,
+    shortTasks: parts.shortTasks,
     mintTaskId: parts.mintTaskId,
     settings: npcSettings,
     routes,
@@ -120,8 +121,8 @@ export async function openApi(
     limiter,
     recorder,
     log: httpLog,
-    // One line per face.
-    endpoints: [...pages(faces), ...restApi(faces), ...npcFace(npc), ...docsPages()],
+    // One line per face. Express looks for the endpoint of a request from the first to the last.
+    endpoints: [...npcFace(npc), ...pages(faces), ...restApi(faces), ...docsPages()],
     faces: a2aFace({
       faceSettings,
       config,
