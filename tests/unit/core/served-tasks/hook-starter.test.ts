@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { HookStarter } from '../../../../router/src/core/served-tasks/hook-starter.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 
-it('starts each hook under a name of its own, also those that a crash left', async () => {
+it('starts each hook under a different name, also those that a crash left', async () => {
   const started: string[] = [];
   const createdAt = new Date(5);
   const starter = new HookStarter({

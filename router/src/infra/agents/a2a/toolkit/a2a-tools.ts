@@ -85,7 +85,7 @@ async function inspectAgent(input: ToolInput): Promise<Inspection> {
       route: {
         channelId: '*',
         agentEndpoint: input.url,
-        config: { a2a: { ...settings, ...(settings.apiKey !== undefined && { apiKey: '<the key>' }) } },
+        config: { a2a: { ...settings, ...(settings.apiKey !== undefined && { apiKey: '<the API key>' }) } },
       },
     }),
   };
