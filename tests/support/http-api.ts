@@ -1,10 +1,13 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import { defaultNpcSettings, type NpcFaceSettings } from '../../router/src/core/npc/npc-settings.ts';
-import { runNpcTask } from '../../router/src/core/npc/run-npc-task.ts';
+import { hasEnded } from '../../router/src/core/npc/npc-task.ts';
+import { type RunNpcTaskDeps, runNpcTask } from '../../router/src/core/npc/run-npc-task.ts';
+import { type ShortTaskDeps, ShortTasks } from '../../router/src/core/npc/short-tasks.ts';
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { NewApiKey } from '../../router/src/core/ports/api-key-store.ts';
 import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
@@ -26,6 +29,7 @@ import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
+import { type HostedSettings, hostedAgentOf } from '../../router/src/infra/agents/hosted/hosted-settings.ts';
 import { Egress } from '../../router/src/infra/agents/transport/egress.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
@@ -59,6 +63,7 @@ import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
 import { FakeClock } from './fake-clock.ts';
+import { HostedAgentsOnDouble } from './hosted-agents.ts';
 import { recordingLog } from './quiet-log.ts';
 
 export const ADMIN_KEY = 'a-key-of-32-characters-for-tests';
@@ -264,6 +269,8 @@ export interface HttpApi {
     /** The agent behind its route. */
     agent: { client: AgentClient };
   };
+  /** Agents of `/api/agents`. */
+  hosted: HostedAgentsOnDouble;
   /** How long the checks of keys waited, in milliseconds. No time passes. */
   waits: number[];
   /** Set: the database does not answer. */
@@ -292,9 +299,14 @@ export async function startHttpApi(
 ): Promise<HttpApi> {
   const accounts = new FakeAccounts();
   accounts.set();
+  const hosted = new HostedAgentsOnDouble();
   const messageLog = new FakeMessageLog();
   const clock = { nowMs: Date.parse('2026-01-02T03:04:05.000Z') };
-  const metrics = createMetrics({ messageLog, monotonicMs: () => clock.nowMs });
+  const metrics = createMetrics({
+    messageLog,
+    agentPhases: () => hosted.host.phases(),
+    monotonicMs: () => clock.nowMs,
+  });
   const routes = new MemoryRouteStore(() => clock.nowMs);
   const state = new MemoryState(() => clock.nowMs);
   const keys = new MemoryApiKeyStore(() => clock.nowMs);
@@ -344,31 +356,27 @@ export async function startHttpApi(
     const deliver = (reply: QueuedReply) => sent.push(reply.message);
     return sendMessage({ outbox, mintId: () => `3EB0${sent.length}`, deliver }, input);
   };
-  const durable = new MemoryDurableTasks({
-    'npc-task': (steps, input) =>
-      runNpcTask(
-        {
-          npcTasks,
-          emotions,
-          memories,
-          trades,
-          settings: npcSettings,
-          chain: async () => chain.current,
-          transactions,
-          chainEvents,
-          routes,
-          agents: { clientFor: () => agent.client, endpointOf: (route) => route.agentEndpoint },
-          sendMessage: sendToChat,
-          clock: apiClock,
-          random: () => 0,
-          log,
-        },
-        steps,
-        input,
-      ),
-  });
   const emotions = new MemoryNpcEmotions(() => clock.nowMs);
   const memories = new MemoryNpcMemories(() => clock.nowMs);
+  const npcDeps: RunNpcTaskDeps & ShortTaskDeps = {
+    npcTasks,
+    emotions,
+    memories,
+    trades,
+    settings: npcSettings,
+    chain: async () => chain.current,
+    transactions,
+    chainEvents,
+    routes,
+    agents: { clientFor: () => agent.client, endpointOf: (route) => route.agentEndpoint },
+    sendMessage: sendToChat,
+    clock: apiClock,
+    random: () => 0,
+    log,
+  };
+  const durable = new MemoryDurableTasks({
+    'npc-task': (steps, input) => runNpcTask(npcDeps, steps, input),
+  });
   const auditLog = new MemoryAuditLog();
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log });
   const access = new Access({
@@ -408,6 +416,9 @@ export async function startHttpApi(
     chainEvents,
     transactions,
     trades,
+    hostedAgents: hosted.agents,
+    hostedAgentOf: (agentId, settings, route) => hostedAgentOf(agentId, settings as HostedSettings, route),
+    keyWatch,
     clock: apiClock,
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
@@ -433,6 +444,7 @@ export async function startHttpApi(
   const face = npcFace({
     npcTasks,
     tasks: durable,
+    shortTasks: new ShortTasks(npcDeps),
     mintTaskId: () => {
       opened += 1;
       return `task_${opened}`;
@@ -480,6 +492,7 @@ export async function startHttpApi(
     recorder,
     aliases,
     waits,
+    hosted,
     npc: {
       tasks: npcTasks,
       trades,
@@ -489,7 +502,14 @@ export async function startHttpApi(
       feed,
       keyWatch,
       feedClock,
-      ended: (taskId) => durable.ended(taskId),
+      ended: async (taskId) => {
+        for (
+          let task = await npcTasks.find(taskId);
+          task && !hasEnded(task);
+          task = await npcTasks.find(taskId)
+        )
+          await setImmediate();
+      },
       agent,
     },
     addKey: async (given) => {
@@ -502,6 +522,7 @@ export async function startHttpApi(
     close: async () => {
       feed.stop();
       keyWatch.stop();
+      await hosted.close();
       await server.close();
       await recorder.stop();
     },

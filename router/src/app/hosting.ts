@@ -1,9 +1,11 @@
 import { join, relative, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { AgentHost } from '../core/hosting/agent-host.ts';
+import { HostedAgents } from '../core/hosting/hosted-agents.ts';
 import type { AgentFiles } from '../core/ports/agent-files.ts';
 import type { AgentRegistry } from '../core/ports/agent-registry.ts';
 import type { AgentRuntime } from '../core/ports/agent-runtime.ts';
+import type { AgentTalk } from '../core/ports/agent-talk.ts';
 import type { ContainerEngine } from '../core/ports/container-engine.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
@@ -79,6 +81,27 @@ export function createHosting(
     start: () => hosting.open(),
     stop: () => hosting.close(),
   };
+}
+
+export interface HostedAgentsParts {
+  /** What programs do with agents. The API, which it serves, closes it. */
+  hostedAgents: HostedAgents;
+}
+
+export function createHostedAgents({
+  nodeId,
+  placement,
+  hosting,
+  agentRegistry,
+  agentFiles,
+  agentTalk,
+}: DatabaseParts & ClusterParts & HostingParts & { agentTalk: AgentTalk }): HostedAgentsParts {
+  const hostedAgents = new HostedAgents({
+    ...{ nodeId, host: hosting, registry: agentRegistry, files: agentFiles, talk: agentTalk },
+    clock: systemClock,
+    liveNodes: () => placement.liveNodes,
+  });
+  return { hostedAgents };
 }
 
 function placementView(placement: ClusterParts['placement']) {

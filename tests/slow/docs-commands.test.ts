@@ -57,12 +57,14 @@ const NOT_HERE: Record<string, string> = {
   'mkdir -m 700 secrets': DOCKER,
   'docker compose exec -T postgres pg_dump -U wa2ai -Fc wa2ai > wa2ai.dump': DOCKER,
   'docker compose --profile nodes stop wa2ai wa2ai-2 wa2ai-3': DOCKER,
-  'npm run demo': 'tests/e2e/demo.test.ts runs it',
-  'npm run demo -- --keep': 'tests/e2e/demo.test.ts runs it and types messages',
+  'npm run demo': 'tests/slow/demo.test.ts runs it',
+  'npm run demo -- --keep': 'tests/slow/demo.test.ts runs it and types messages',
   'npm ci && npm run build':
     'it downloads every package; the image, which tests/docker runs, is built in the same way',
   'git pull && npm start': 'there is no newer version to get',
   'adk api_server --port 8000': "it is Google's program",
+  'curl -X POST http://localhost:3000/api/agents \\':
+    'it needs a container engine; tests/e2e/hosted-agents.test.ts talks to an agent of the API',
   'node scripts/bundle-shell-runtime.mjs': 'tests/integration/shell-runtime.test.ts runs it',
   'docker build -f runtime-server/Dockerfile -t wa2ai-shell dist/service':
     'tests/containers/with-engine.sh builds it without an image registry',
