@@ -65,7 +65,7 @@ describe.each([
     await registry.claim(anAgent('c1'), 'n8', 'f1');
     await registry.claim(anAgent('c3'), 'n9', 'f1');
     const ids = (records: Array<{ agent: HostedAgent }>) => records.map(({ agent }) => agent.agentId);
-    expect(ids(await registry.list('n8'))).toEqual(['c1', 'c2']);
+    expect(ids(await registry.list({ nodeId: 'n8' }))).toEqual(['c1', 'c2']);
     expect(ids(await registry.list())).toEqual(expect.arrayContaining(['c1', 'c2', 'c3']));
   });
 

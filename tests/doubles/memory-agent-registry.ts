@@ -1,5 +1,5 @@
 import type { HostedAgent } from '../../router/src/core/hosting/agent-spec.ts';
-import type { AgentRecord, AgentRegistry } from '../../router/src/core/ports/agent-registry.ts';
+import type { AgentQuery, AgentRecord, AgentRegistry } from '../../router/src/core/ports/agent-registry.ts';
 
 /** Hosted agents in memory, with the promises of PostgresAgentRegistry except durability. */
 export class MemoryAgentRegistry implements AgentRegistry {
@@ -16,7 +16,7 @@ export class MemoryAgentRegistry implements AgentRegistry {
       if (known.nodeId !== nodeId) return known;
       return this.#put({
         ...known,
-        agent: { ...known.agent, spec: agent.spec, idleMs: agent.idleMs },
+        agent: { ...agent, ...ownerOf(known.agent) },
         folderId,
       });
     }
@@ -49,11 +49,12 @@ export class MemoryAgentRegistry implements AgentRegistry {
     return this.#records.get(agentId);
   }
 
-  async list(nodeId?: string): Promise<AgentRecord[]> {
+  async list({ nodeId, routeId, after = '', limit }: AgentQuery = {}): Promise<AgentRecord[]> {
     const records = [...this.#records.values()].filter(
-      (record) => (nodeId ?? record.nodeId) === record.nodeId,
+      ({ nodeId: node, agent }) =>
+        (nodeId ?? node) === node && (routeId ?? agent.routeId) === agent.routeId && agent.agentId > after,
     );
-    return records.sort((a, b) => (a.agent.agentId < b.agent.agentId ? -1 : 1));
+    return records.sort((a, b) => (a.agent.agentId < b.agent.agentId ? -1 : 1)).slice(0, limit);
   }
 
   async markDeleting(agentId: string): Promise<boolean> {
@@ -70,4 +71,9 @@ export class MemoryAgentRegistry implements AgentRegistry {
     this.#records.set(record.agent.agentId, record);
     return record;
   }
+}
+
+/** Of the first claim. */
+function ownerOf({ accountId, routeId }: HostedAgent): Pick<HostedAgent, 'accountId' | 'routeId'> {
+  return { ...(accountId !== undefined && { accountId }), ...(routeId !== undefined && { routeId }) };
 }

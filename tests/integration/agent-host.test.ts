@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createAgent } from '../../examples/agents/chat-node/agent.js';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { DockerRuntime } from '../../router/src/infra/hosting/docker/docker-runtime.ts';
 import { ProcessRuntime } from '../../router/src/infra/hosting/process/process-runtime.ts';
 import { MemoryContainerEngine } from '../doubles/memory-container-engine.ts';
 import { agentHostSuite } from '../support/agent-host-suite.ts';
+import { CHAT_IMAGE, chatProgram } from '../support/hosted-agents.ts';
 import { repositoryRoot } from '../support/repository.ts';
 
 const SERVER = join(repositoryRoot, 'examples/agents/chat-node/server.js');
@@ -26,23 +25,11 @@ agentHostSuite('processes', async (folder, hostId) => {
 
 agentHostSuite('the double of a container engine', async (_, hostId) => {
   const engine = new MemoryContainerEngine();
-  engine.images.set('chat-node:test', {
-    id: 'image-1',
-    program: ({ env, command, hostPath, print, exit }) => {
-      if (command[0] === 'fail') {
-        print('cannot start');
-        exit(3);
-        return undefined;
-      }
-      print('agent listens on port 8080');
-      const token = readFileSync(hostPath(env.AGENT_TOKEN_FILE ?? '') ?? '', 'utf8');
-      return createAgent({ dataDir: hostPath('/data') ?? '', token });
-    },
-  });
+  engine.images.set(CHAT_IMAGE, { id: 'image-1', program: chatProgram });
   const runtime = new DockerRuntime({ engine, hostId, user: '1000:1000' });
   return {
     runtime,
-    spec: { runtime: 'docker', image: 'chat-node:test' },
+    spec: { runtime: 'docker', image: CHAT_IMAGE },
     failing: { command: ['fail'] },
     crash: async () => engine.crash(),
     hasNewPorts: true,

@@ -26,6 +26,7 @@ import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
+import { type HostedSettings, hostedAgentOf } from '../../router/src/infra/agents/hosted/hosted-settings.ts';
 import { Egress } from '../../router/src/infra/agents/transport/egress.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
@@ -59,6 +60,7 @@ import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
 import { FakeClock } from './fake-clock.ts';
+import { HostedAgentsOnDouble } from './hosted-agents.ts';
 import { recordingLog } from './quiet-log.ts';
 
 export const ADMIN_KEY = 'a-key-of-32-characters-for-tests';
@@ -264,6 +266,8 @@ export interface HttpApi {
     /** The agent behind its route. */
     agent: { client: AgentClient };
   };
+  /** Agents of `/api/agents`. */
+  hosted: HostedAgentsOnDouble;
   /** How long the checks of keys waited, in milliseconds. No time passes. */
   waits: number[];
   /** Set: the database does not answer. */
@@ -292,9 +296,14 @@ export async function startHttpApi(
 ): Promise<HttpApi> {
   const accounts = new FakeAccounts();
   accounts.set();
+  const hosted = new HostedAgentsOnDouble();
   const messageLog = new FakeMessageLog();
   const clock = { nowMs: Date.parse('2026-01-02T03:04:05.000Z') };
-  const metrics = createMetrics({ messageLog, monotonicMs: () => clock.nowMs });
+  const metrics = createMetrics({
+    messageLog,
+    agentPhases: () => hosted.host.phases(),
+    monotonicMs: () => clock.nowMs,
+  });
   const routes = new MemoryRouteStore(() => clock.nowMs);
   const state = new MemoryState(() => clock.nowMs);
   const keys = new MemoryApiKeyStore(() => clock.nowMs);
@@ -408,6 +417,9 @@ export async function startHttpApi(
     chainEvents,
     transactions,
     trades,
+    hostedAgents: hosted.agents,
+    hostedAgentOf: (agentId, settings, route) => hostedAgentOf(agentId, settings as HostedSettings, route),
+    keyWatch,
     clock: apiClock,
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
@@ -480,6 +492,7 @@ export async function startHttpApi(
     recorder,
     aliases,
     waits,
+    hosted,
     npc: {
       tasks: npcTasks,
       trades,
@@ -502,6 +515,7 @@ export async function startHttpApi(
     close: async () => {
       feed.stop();
       keyWatch.stop();
+      await hosted.close();
       await server.close();
       await recorder.stop();
     },

@@ -7,6 +7,7 @@ import type { Logger } from '../core/ports/logger.ts';
 import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
 import { answerLater } from '../core/turns/answer-later.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
+import { type HostedSettings, hostedAgentOf } from '../infra/agents/hosted/hosted-settings.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
 import { RouteProbe } from '../infra/agents/route-probe.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
@@ -30,6 +31,7 @@ import type { A2aParts } from './a2a.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { DeliveryParts } from './delivery.ts';
+import type { HostedAgentsParts } from './hosting.ts';
 import type { NpcParts } from './npc.ts';
 import type { Part } from './part.ts';
 import type { TaskParts } from './tasks.ts';
@@ -38,7 +40,14 @@ import type { TurnParts } from './turns.ts';
 /** The protocols spoken to wa2ai, on one HTTP server, which listens when this resolves. */
 export async function openApi(
   config: Config,
-  parts: DatabaseParts & ClusterParts & TurnParts & DeliveryParts & NpcParts & A2aParts & TaskParts,
+  parts: DatabaseParts &
+    ClusterParts &
+    TurnParts &
+    HostedAgentsParts &
+    DeliveryParts &
+    NpcParts &
+    A2aParts &
+    TaskParts,
   log: Logger,
 ): Promise<Part<{ url: string }>> {
   const { postgres, nodeId, storage, bus, keys, accounts, replay, tasks } = parts;
@@ -86,6 +95,9 @@ export async function openApi(
     chainEvents: parts.chainEvents,
     transactions: parts.transactions,
     trades: parts.trades,
+    hostedAgents: parts.hostedAgents,
+    hostedAgentOf: (agentId, settings, route) => hostedAgentOf(agentId, settings as HostedSettings, route),
+    keyWatch,
     clock: systemClock,
     explain: (input) => explainRoute(explainDeps, input),
     sendMessage: parts.sendMessage,
@@ -167,6 +179,7 @@ export async function openApi(
     stopping.abort();
     feed.stop();
     keyWatch.stop();
+    await parts.hostedAgents.close();
     await server.close();
     await recorder.stop();
   };

@@ -9,7 +9,7 @@ import { createCluster } from './cluster.ts';
 import { openStorage } from './database.ts';
 import { createDelivery } from './delivery.ts';
 import { FaultPoints } from './fault-points.ts';
-import { createHosting } from './hosting.ts';
+import { createHostedAgents, createHosting } from './hosting.ts';
 import { createNpc } from './npc.ts';
 import { followChain } from './npc-chain.ts';
 import type { Part } from './part.ts';
@@ -53,7 +53,8 @@ export async function createApp(config: Config): Promise<App> {
     const cluster = await started(createCluster(config, database, log));
     const hosting = await started(createHosting(config, { ...database, ...cluster }, log));
     const turns = await started(createTurns(config, { ...database, ...cluster, ...hosting }, faults, log));
-    const common = { ...database, ...cluster, ...hosting, ...turns };
+    const answering = { ...database, ...cluster, ...hosting, ...turns };
+    const common = { ...answering, ...createHostedAgents(answering) };
     const delivering = { ...common, ...createDelivery(common) };
     const parts = {
       ...delivering,

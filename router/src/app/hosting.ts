@@ -1,6 +1,7 @@
 import { join, relative, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { AgentHost } from '../core/hosting/agent-host.ts';
+import { HostedAgents } from '../core/hosting/hosted-agents.ts';
 import type { AgentFiles } from '../core/ports/agent-files.ts';
 import type { AgentRegistry } from '../core/ports/agent-registry.ts';
 import type { AgentRuntime } from '../core/ports/agent-runtime.ts';
@@ -16,6 +17,7 @@ import { PostgresAgentRegistry } from '../infra/storage/stores/postgres-agent-re
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { Part } from './part.ts';
+import type { TurnParts } from './turns.ts';
 
 /** The user of agents when wa2ai runs as root. */
 const AGENT_USER = '1000:1000';
@@ -79,6 +81,27 @@ export function createHosting(
     start: () => hosting.open(),
     stop: () => hosting.close(),
   };
+}
+
+export interface HostedAgentsParts {
+  /** What programs do with agents. The API, which it serves, closes it. */
+  hostedAgents: HostedAgents;
+}
+
+export function createHostedAgents({
+  nodeId,
+  placement,
+  hosting,
+  agentRegistry,
+  agentFiles,
+  agentTalk,
+}: DatabaseParts & ClusterParts & HostingParts & TurnParts): HostedAgentsParts {
+  const hostedAgents = new HostedAgents({
+    ...{ nodeId, host: hosting, registry: agentRegistry, files: agentFiles, talk: agentTalk },
+    clock: systemClock,
+    liveNodes: () => placement.liveNodes,
+  });
+  return { hostedAgents };
 }
 
 function placementView(placement: ClusterParts['placement']) {

@@ -5,6 +5,7 @@ import { deliverReplies } from '../core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../core/delivery/message-id.ts';
 import { sendMessage } from '../core/delivery/send-message.ts';
 import { chatPolicies } from '../core/policies/policies.ts';
+import type { AgentTalk } from '../core/ports/agent-talk.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { MessageLog } from '../core/ports/message-log.ts';
 import type { Questions } from '../core/ports/questions.ts';
@@ -20,6 +21,7 @@ import { CircuitBreakers } from '../core/turns/circuit-breaker.ts';
 import { StoredMedia } from '../core/turns/load-media.ts';
 import type { QueuedReply } from '../core/turns/turn.ts';
 import { createAgentClients } from '../infra/agents/agent-clients.ts';
+import { HostedTalk } from '../infra/agents/hosted/hosted-talk.ts';
 import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
 import { Egress } from '../infra/agents/transport/egress.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
@@ -49,6 +51,8 @@ const MAX_AGENT_WAIT_MS = 10_000;
 export interface TurnParts {
   workers: ChatWorkers;
   agents: AgentClients;
+  /** Talks to agents that wa2ai runs. */
+  agentTalk: AgentTalk;
   /** Sends every request to an agent. */
   transport: AgentTransport;
   routes: RouteStore;
@@ -85,16 +89,16 @@ export function createTurns(
   const messageLog = new PostgresMessageLog(postgres, { ackTimeoutMs: config.ackTimeoutMs });
   const remoteTasks = new PostgresRemoteTasks(postgres);
   const startedTasks = new StartedTasks();
-  const metrics = createMetrics({ messageLog });
+  const metrics = createMetrics({ messageLog, agentPhases: () => hosting.phases() });
   const transport = new AgentTransport(new Egress(config.egress));
-  const agents = createAgentClients({
+  const agentDeps = {
     defaultTimeoutMs: config.agentTimeoutMs,
     log: log.child({ mod: 'agent' }),
     clock,
     transport,
     audit: new PostgresAuditLog(postgres),
-    hosting,
-  });
+  };
+  const agents = createAgentClients({ ...agentDeps, hosting });
   const media = new StoredMedia({
     inbox,
     download: (reference, signal) => whatsApp.downloadMedia(config, reference, signal),
@@ -164,6 +168,7 @@ export function createTurns(
     parts: {
       workers,
       agents,
+      agentTalk: new HostedTalk({ ...agentDeps, clientOf: agents.clientOf }),
       transport,
       routes,
       matcher,

@@ -33,6 +33,8 @@ export class AgentHost {
   readonly #stopping = new AbortController();
   #sweeping: Promise<void> = Promise.resolve();
   readonly #watching = new Map<AgentRuntime, Promise<void>>();
+  /** Agents that got a place and do not start yet. */
+  readonly #admitted = new Set<string>();
   /** A node that never had an agent asks neither the database nor an engine. */
   #hasAgents = false;
   #sweeps = 0;
@@ -54,8 +56,19 @@ export class AgentHost {
     options: UseOptions = {},
   ): Promise<T> {
     const runner = await this.#ownRunner(agent);
-    if (!isUp(runner.life)) await this.#admit(runner);
-    return await runner.use(work, options);
+    await this.#admit(runner);
+    const used = runner.use(work, options);
+    // It counts as running from here on.
+    this.#admitted.delete(agent.agentId);
+    return await used;
+  }
+
+  /** Stores an agent that the first request starts, or its new settings. @returns its record, of whichever node */
+  async register(agent: HostedAgent): Promise<AgentRecord> {
+    const { registry, nodeId, files } = this.#deps;
+    const record = await registry.claim(agent, nodeId, await files.folderId());
+    if (record.nodeId === nodeId && !record.isDeleting) this.#runnerOf(agent);
+    return record;
   }
 
   /** Starts an agent now; a crash loop is over. @throws as `use` */
@@ -128,7 +141,7 @@ export class AgentHost {
     const { registry, nodeId, log } = this.#deps;
     if (!this.#hasAgents) return;
     try {
-      if (this.#sweeps++ % REGISTRY_SWEEPS === 0) await this.#compare(await registry.list(nodeId));
+      if (this.#sweeps++ % REGISTRY_SWEEPS === 0) await this.#compare(await registry.list({ nodeId }));
       await Promise.all([...this.#runners.values()].map((runner) => runner.tick()));
     } catch (error) {
       log.warn({ err: error }, 'cannot check hosted agents, retrying');
@@ -173,7 +186,9 @@ export class AgentHost {
   /** Keeps what belongs to an agent of this node, and removes the rest that carries this node's name. */
   async #adopt(): Promise<void> {
     const { registry, runtimes, nodeId, log } = this.#deps;
-    const records = new Map((await registry.list(nodeId)).map((record) => [record.agent.agentId, record]));
+    const records = new Map(
+      (await registry.list({ nodeId })).map((record) => [record.agent.agentId, record]),
+    );
     this.#hasAgents = records.size > 0;
     if (!this.#hasAgents) return;
     for (const runtime of Object.values(runtimes)) {
@@ -235,16 +250,19 @@ export class AgentHost {
 
   /** Makes room for one more running agent. @throws {AgentUnavailableError} every place is taken by working agents */
   async #admit(runner: AgentRunner): Promise<void> {
+    const { agentId } = runner.agent;
+    if (isUp(runner.life) || this.#admitted.has(agentId)) return;
     const { maxRunning } = this.#deps.limits;
-    const lives = new Map([...this.#runners].map(([agentId, { life }]) => [agentId, life]));
-    const stops = agentsToStop(lives, runner.agent.agentId, maxRunning);
+    const lives = new Map([...this.#runners].map(([id, { life }]) => [id, life]));
+    const stops = agentsToStop(lives, agentId, maxRunning - this.#admitted.size);
     if (!stops) {
       throw new AgentUnavailableError(
         `${maxRunning} hosted agents work on this node, the limit of WA2AI_AGENTS_MAX_RUNNING.`,
         { isAway: true, retryAfterMs: FULL_RETRY_MS },
       );
     }
-    await Promise.all(stops.map((agentId) => this.#runners.get(agentId)?.stop()));
+    this.#admitted.add(agentId);
+    await Promise.all(stops.map((id) => this.#runners.get(id)?.stop()));
   }
 
   #runnerOf(agent: HostedAgent): AgentRunner {
@@ -260,5 +278,9 @@ export class AgentHost {
 }
 
 function isSame(a: HostedAgent, b: HostedAgent): boolean {
-  return JSON.stringify([a.spec, a.idleMs]) === JSON.stringify([b.spec, b.idleMs]);
+  return JSON.stringify(settingsOf(a)) === JSON.stringify(settingsOf(b));
+}
+
+function settingsOf({ spec, idleMs, options, timeoutMs }: HostedAgent): unknown[] {
+  return [spec, idleMs, options, timeoutMs];
 }

@@ -244,7 +244,11 @@ export function agentsToStop(
   starting: string,
   limit: number,
 ): string[] | undefined {
-  const up = [...lives].filter(([agentId, life]) => agentId !== starting && isUp(life));
+  const up = [...lives].filter(
+    // One that stops makes room already.
+    ([agentId, life]) =>
+      agentId !== starting && isUp(life) && (life.phase !== 'stopping' || life.waiting > 0),
+  );
   const excess = up.length + 1 - limit;
   if (excess <= 0) return [];
   const idle = up

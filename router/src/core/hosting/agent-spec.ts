@@ -34,6 +34,10 @@ export interface HostedAgent {
   spec: AgentSpec;
   /** How long it runs without work, in milliseconds. */
   idleMs: number;
+  /** Settings of the profile's own agent kind: `{appName: 'helper'}`. */
+  options?: Readonly<Record<string, unknown>>;
+  /** Longest wait for an answer, in milliseconds. Absent: as the service says. */
+  timeoutMs?: number;
   /** Absent: it was made by the API. */
   accountId?: string;
   routeId?: string;

@@ -25,6 +25,8 @@ export interface AgentFiles {
   list(agentId: string, limit: number): Promise<AgentFileInfo[]>;
   /** The bytes of a file; undefined when it does not exist, is no file, or lies outside of the agent's folder. */
   read(agentId: string, path: string): Promise<Uint8Array | undefined>;
+  /** All its files as a tar archive; a file that changes meanwhile may be cut. */
+  archive(agentId: string): AsyncIterable<Uint8Array>;
   /** Deletes a file or folder; nothing happens when it does not exist. The agent's own folder stays. */
   delete(agentId: string, path: string): Promise<void>;
   /** Deletes all data of an agent, and its token. */

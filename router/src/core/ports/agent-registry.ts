@@ -18,6 +18,15 @@ export interface AgentRecord {
   isDeleting: boolean;
 }
 
+/** Which agents to list. */
+export interface AgentQuery {
+  nodeId?: NodeId | undefined;
+  routeId?: string | undefined;
+  /** Only ids after this one. */
+  after?: string | undefined;
+  limit?: number | undefined;
+}
+
 /**
  * Hosted agents of all nodes. The runtimes know which of them run; the registry knows whose they are and when they worked.
  * @throws {StorageUnavailableError} from every method: nothing was changed, call again
@@ -37,8 +46,8 @@ export interface AgentRegistry {
     changes: Pick<AgentRecord, 'phase' | 'lastActivityMs' | 'problem'>,
   ): Promise<void>;
   get(agentId: string): Promise<AgentRecord | undefined>;
-  /** By id; with a node, only its agents. */
-  list(nodeId?: NodeId): Promise<AgentRecord[]>;
+  /** By id. */
+  list(query?: AgentQuery): Promise<AgentRecord[]>;
   /** Marks an agent as being deleted. @returns false when there is none */
   markDeleting(agentId: string): Promise<boolean>;
   delete(agentId: string): Promise<void>;

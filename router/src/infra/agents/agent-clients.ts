@@ -13,7 +13,10 @@ const MAX_CLIENTS = 1_000;
  * The client of each route by its agent kind. Each version of a route has one client: a changed route gets a new one,
  * which uses what earlier clients learned about the server.
  */
-export function createAgentClients(deps: AgentDeps, kinds: readonly AgentKind[] = agentKinds): AgentClients {
+export function createAgentClients(
+  deps: AgentDeps,
+  kinds: readonly AgentKind[] = agentKinds,
+): AgentClients & Required<Pick<AgentDeps, 'clientOf'>> {
   const makers: Map<string, ClientMaker> = new Map(
     kinds.map((kind) => [kind.name, kind.client({ ...deps, clientOf: (name) => makers.get(name) })]),
   );
@@ -29,6 +32,7 @@ export function createAgentClients(deps: AgentDeps, kinds: readonly AgentKind[] 
   }
 
   return {
+    clientOf: (name) => makers.get(name),
     clientFor(route) {
       const version = `${route.id}@${route.updatedAt.getTime()}`;
       const known = clients.get(version);

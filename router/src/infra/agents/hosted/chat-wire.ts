@@ -1,6 +1,7 @@
 import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
 import { AgentProtocolError } from '../../../core/errors.ts';
 import type { IncomingMessage } from '../../../core/models.ts';
+import type { AgentMessage } from '../../../core/ports/agent-talk.ts';
 
 /** Fields that may contain the answer, in the order in which they are looked for. */
 const FIELDS = ['response', 'reply', 'message', 'output', 'text', 'result', 'content'] as const;
@@ -52,6 +53,44 @@ export function chatAnswer(contentType: string, body: string): string | undefine
   throw new AgentProtocolError(
     `The hosted agent answered without any of ${FIELDS.join(', ')}; its fields are: ${names.slice(0, 200)}.`,
   );
+}
+
+/** How agents name themselves in a history. */
+const ASSISTANTS = new Set(['assistant', 'model', 'agent', 'ai', 'bot']);
+
+/**
+ * The newest `count` messages of a history, oldest first: a list, or an object with `messages`, `history` or `events`, whose
+ * entries have a role and a text. Calls of tools and their results are left out.
+ * @throws {AgentProtocolError} it has none of these forms
+ */
+export function historyOf(body: string, count: number): AgentMessage[] {
+  const value = parsed(body)?.value;
+  const { messages, history, events } = (value ?? {}) as Record<string, unknown>;
+  const entries = Array.isArray(value) ? value : (messages ?? history ?? events);
+  if (!Array.isArray(entries))
+    throw new AgentProtocolError('The hosted agent answered without a list of its messages.');
+  return entries.flatMap((entry) => messageIn(entry)).slice(-count);
+}
+
+/** Of an entry such as `{"role": "user", "content": "hello"}`, Strands' blocks, or an event of ADK. */
+function messageIn(entry: unknown): AgentMessage[] {
+  if (typeof entry !== 'object' || entry === null) return [];
+  const fields = entry as Record<string, unknown>;
+  const inner = (fields.message ?? fields.content) as Record<string, unknown> | undefined;
+  if (typeof inner === 'object' && inner !== null && 'role' in inner) return messageIn(inner);
+  const { role, content, parts, text } = fields;
+  const said = textsIn(content ?? parts ?? text);
+  if (typeof role !== 'string' || said === '') return [];
+  if (role === 'user') return [{ role, content: said }];
+  return ASSISTANTS.has(role) ? [{ role: 'assistant', content: said }] : [];
+}
+
+/** The texts of a message; blocks without text are calls of tools and their results. */
+function textsIn(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  const texts = content.map((block) => (block as { text?: unknown } | null)?.text);
+  return texts.filter((text) => typeof text === 'string').join('');
 }
 
 function textIn(value: unknown): string | undefined {

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { AGENT_PROFILES, type AgentSpec, PROFILE_PORTS } from '../../../core/hosting/agent-spec.ts';
+import {
+  AGENT_PROFILES,
+  type AgentSpec,
+  type HostedAgent,
+  PROFILE_PORTS,
+} from '../../../core/hosting/agent-spec.ts';
+import type { Route } from '../../../core/models.ts';
 import { notBlank, secretField, timeoutField } from '../setting-fields.ts';
 
 const DEFAULTS = { memoryMb: 1_024, cpus: 1, pids: 256, idleMinutes: 30 } as const;
@@ -100,7 +106,7 @@ export const hostedSettings = z.strictObject({
 export type HostedSettings = z.output<typeof hostedSettings>;
 
 /** The settings with their defaults, as the agent host uses them. */
-export function specOf(settings: HostedSettings): { spec: AgentSpec; idleMs: number } {
+function specOf(settings: HostedSettings): { spec: AgentSpec; idleMs: number } {
   const { runtime = 'docker', profile = 'chat', image, command, port } = settings;
   const defaultPort = runtime === 'process' ? 0 : PROFILE_PORTS[profile];
   return {
@@ -118,6 +124,22 @@ export function specOf(settings: HostedSettings): { spec: AgentSpec; idleMs: num
       network: settings.network ?? 'internet',
       pull: settings.pull ?? 'missing',
     },
+  };
+}
+
+/** The agent that a route or the API describes. */
+export function hostedAgentOf(
+  agentId: string,
+  settings: HostedSettings,
+  route?: Pick<Route, 'id' | 'accountId'>,
+): HostedAgent {
+  const { options, timeoutMs } = settings;
+  return {
+    agentId,
+    ...specOf(settings),
+    ...(options && { options }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(route && { accountId: route.accountId, routeId: route.id }),
   };
 }
 

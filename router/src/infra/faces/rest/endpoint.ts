@@ -11,6 +11,7 @@ export const TAGS = {
   Chats: 'Chats with people and groups: list, read, pause, resume.',
   'Dead letters': 'Messages and replies that were given up: read, replay, close.',
   Nodes: 'The processes that share this database.',
+  'Hosted agents': 'Agents that wa2ai runs: add, start, stop, talk to, read files and logs, delete.',
   Keys: 'Keys of this API, with scopes and restrictions.',
   Agents: 'wa2ai as an agent of other agents: the NPC face.',
   Audit: 'Who called what.',

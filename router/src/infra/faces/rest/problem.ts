@@ -138,6 +138,8 @@ export function problemOf(error: unknown): ProblemResponse {
   if (error instanceof Wa2aiError) {
     const { code, message, disposition } = error;
     if (code === 'STORAGE_DAMAGED') return problem(500, code, message);
+    // Another node must be called.
+    if (code === 'AGENT_ELSEWHERE') return problem(409, code, message);
     if (disposition === 'retry') return { ...problem(503, code, message), headers: { 'retry-after': '5' } };
     return problem(409, code, message);
   }

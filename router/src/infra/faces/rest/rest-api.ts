@@ -3,6 +3,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { metricsApi } from './metrics/metrics-api.ts';
 import { type AccountsApiDeps, accountsApi } from './resources/accounts-api.ts';
+import { type AgentsApiDeps, agentsApi } from './resources/agents-api.ts';
 import { type AuditApiDeps, auditApi } from './resources/audit-api.ts';
 import { type ChatsApiDeps, chatsApi } from './resources/chats-api.ts';
 import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
@@ -20,6 +21,7 @@ import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
 
 export interface RestApiDeps
   extends AccountsApiDeps,
+    AgentsApiDeps,
     ChatsApiDeps,
     MessagesApiDeps,
     DeadLettersApiDeps,
@@ -50,6 +52,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...chatsApi(deps),
     ...repliesApi(deps),
     ...deadLettersApi(deps),
+    ...agentsApi(deps),
     ...keysApi(deps),
     ...npcSettingsApi(deps),
     ...npcTradesApi(deps),

@@ -17,9 +17,13 @@ import { AGENT_ID } from '../../../core/hosting/agent-spec.ts';
 import { AgentUnusableError } from '../../../core/hosting/hosting-errors.ts';
 import type { AgentFileInfo, AgentFiles } from '../../../core/ports/agent-files.ts';
 import type { AgentPlace } from '../../../core/ports/agent-runtime.ts';
+import { type TarEntry, tarOf } from './tar.ts';
 
 /** Largest file that is read whole. */
 const MAX_READ_BYTES = 64 * 1024 * 1024;
+
+/** Opens neither a link nor a pipe that blocks, also when the agent replaces the file now. */
+const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * `<data folder>/agents/<agent id>/` with `session.json` and `workspace/`, and `<data folder>/agent-tokens/<agent id>`. An
@@ -96,8 +100,7 @@ export class AgentFolders implements AgentFiles {
     const found = await this.#inside(agentId, path);
     if (found === undefined) return undefined;
     try {
-      // Neither a link nor a pipe that blocks, also when the agent replaces the file now.
-      const file = await open(found, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      const file = await open(found, READ_FLAGS);
       try {
         const info = await file.stat();
         if (!info.isFile()) return undefined;
@@ -115,6 +118,11 @@ export class AgentFolders implements AgentFiles {
       if (error instanceof AgentUnusableError) throw error;
       return undefined;
     }
+  }
+
+  async *archive(agentId: string): AsyncGenerator<Uint8Array> {
+    const folder = this.#folderOf(agentId);
+    yield* tarOf(entriesIn(folder));
   }
 
   async delete(agentId: string, path: string): Promise<void> {
@@ -161,6 +169,22 @@ async function* filesIn(
     else if (entry.isFile()) {
       const info = await lstat(path).catch(() => undefined);
       if (info?.isFile()) yield { path, bytes: info.size, changedAtMs: Math.round(info.mtimeMs) };
+    }
+  }
+}
+
+async function* entriesIn(folder: string): AsyncGenerator<TarEntry> {
+  for await (const { path, ...info } of filesIn(folder)) {
+    // The agent may have replaced it by a link or a pipe, or deleted it.
+    const file = await open(path, READ_FLAGS).catch(() => undefined);
+    if (!file) continue;
+    try {
+      if ((await file.stat()).isFile()) {
+        const content = file.createReadStream({ autoClose: false });
+        yield { path: relative(folder, path).split(sep).join('/'), ...info, content };
+      }
+    } finally {
+      await file.close();
     }
   }
 }

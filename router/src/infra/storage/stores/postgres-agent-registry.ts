@@ -1,8 +1,8 @@
-import sql, { type Sql } from 'sql-template-tag';
+import sql, { join, type Sql } from 'sql-template-tag';
 import type { AgentPhase } from '../../../core/hosting/agent-life.ts';
-import type { AgentSpec, HostedAgent } from '../../../core/hosting/agent-spec.ts';
+import type { HostedAgent } from '../../../core/hosting/agent-spec.ts';
 import type { NodeId } from '../../../core/ids.ts';
-import type { AgentRecord, AgentRegistry } from '../../../core/ports/agent-registry.ts';
+import type { AgentQuery, AgentRecord, AgentRegistry } from '../../../core/ports/agent-registry.ts';
 import { HOSTED_AGENT_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
 import { storableJson, storableOrNull } from './storable-text.ts';
@@ -26,6 +26,9 @@ const COLUMNS = sql`
   id AS "agentId", account_id AS "accountId", route_id AS "routeId", settings, node AS "nodeId", folder_id AS "folderId",
   phase, problem, is_deleting AS "isDeleting", (extract(epoch FROM last_activity_at) * 1000)::bigint::float8 AS "lastActivityMs",
   (extract(epoch FROM created_at) * 1000)::bigint::float8 AS "createdAtMs"`;
+
+/** Of a list without a limit: more than a node can have. */
+const MAX_LISTED = 1_000_000;
 
 /** Hosted agents in PostgreSQL. Their settings are encrypted, because their variables may be secrets. */
 export class PostgresAgentRegistry implements AgentRegistry {
@@ -76,8 +79,14 @@ export class PostgresAgentRegistry implements AgentRegistry {
     return record;
   }
 
-  list(nodeId?: NodeId): Promise<AgentRecord[]> {
-    return this.#read(nodeId === undefined ? sql`true` : sql`node = ${nodeId}`);
+  list({ nodeId, routeId, after, limit }: AgentQuery = {}): Promise<AgentRecord[]> {
+    const conditions = [
+      sql`true`,
+      ...(nodeId === undefined ? [] : [sql`node = ${nodeId}`]),
+      ...(routeId === undefined ? [] : [sql`route_id = ${routeId}`]),
+      ...(after === undefined ? [] : [sql`id > ${after}`]),
+    ];
+    return this.#read(join(conditions, ' AND '), limit);
   }
 
   async markDeleting(agentId: string): Promise<boolean> {
@@ -93,23 +102,24 @@ export class PostgresAgentRegistry implements AgentRegistry {
     );
   }
 
-  async #read(condition: Sql): Promise<AgentRecord[]> {
+  async #read(condition: Sql, limit = MAX_LISTED): Promise<AgentRecord[]> {
     const rows = await withStorage('reading hosted agents', () =>
-      this.#postgres.query<Row>(sql`SELECT ${COLUMNS} FROM hosted_agent WHERE ${condition} ORDER BY id`),
+      this.#postgres.query<Row>(
+        sql`SELECT ${COLUMNS} FROM hosted_agent WHERE ${condition} ORDER BY id LIMIT ${limit}`,
+      ),
     );
     return rows.map((row) => this.#recordOf(row));
   }
 
-  #sealed({ spec, idleMs }: HostedAgent): string {
-    return this.#postgres.secrets.sealText(storableJson({ spec, idleMs }), HOSTED_AGENT_CONTEXT);
+  #sealed({ agentId: _, accountId: __, routeId: ___, ...settings }: HostedAgent): string {
+    return this.#postgres.secrets.sealText(storableJson(settings), HOSTED_AGENT_CONTEXT);
   }
 
   #recordOf(row: Row): AgentRecord {
     const { agentId, accountId, routeId, settings, problem, ...rest } = row;
     const opened = this.#postgres.secrets.openText(settings, HOSTED_AGENT_CONTEXT);
-    const { spec, idleMs } = JSON.parse(opened) as { spec: AgentSpec; idleMs: number };
     const agent = {
-      ...{ agentId, spec, idleMs },
+      ...{ agentId, ...(JSON.parse(opened) as Pick<HostedAgent, 'spec' | 'idleMs'>) },
       ...(accountId !== null && { accountId }),
       ...(routeId !== null && { routeId }),
     };

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../router/src/core/errors.ts';
-import { chatAnswer, chatRequest } from '../../../../../router/src/infra/agents/hosted/chat-wire.ts';
+import {
+  chatAnswer,
+  chatRequest,
+  historyOf,
+} from '../../../../../router/src/infra/agents/hosted/chat-wire.ts';
 
 const message = {
   id: '3EB0 1',
@@ -50,5 +54,60 @@ describe('chatAnswer', () => {
   ])('refuses %s %s', (type, body, sentence) => {
     expect(() => chatAnswer(type, body)).toThrow(AgentProtocolError);
     expect(() => chatAnswer(type, body)).toThrow(sentence);
+  });
+});
+
+describe('historyOf', () => {
+  const said = [
+    { role: 'user', content: 'one' },
+    { role: 'assistant', content: 'two' },
+  ];
+
+  it.each([
+    ['a list', said],
+    ['messages', { messages: said }],
+    [
+      'history',
+      {
+        history: [
+          { role: 'user', text: 'one' },
+          { role: 'bot', content: 'two' },
+        ],
+      },
+    ],
+    [
+      'blocks of Strands, with a call of a tool',
+      {
+        messages: [
+          { message: { role: 'user', content: [{ text: 'one' }] }, message_id: 0 },
+          { message: { role: 'assistant', content: [{ toolUse: { name: 'shell' } }] }, message_id: 1 },
+          { message: { role: 'user', content: [{ toolResult: { status: 'success' } }] }, message_id: 2 },
+          { message: { role: 'assistant', content: [{ text: 'two' }] }, message_id: 3 },
+        ],
+      },
+    ],
+    [
+      'events of ADK, with a call of a tool',
+      {
+        events: [
+          { author: 'user', content: { role: 'user', parts: [{ text: 'one' }] } },
+          { author: 'a', content: { role: 'model', parts: [{ functionCall: { name: 'look' } }] } },
+          { author: 'a', content: { role: 'user', parts: [{ functionResponse: { name: 'look' } }] } },
+          { author: 'a', actions: {} },
+          { author: 'a', content: { role: 'model', parts: [{ text: 't' }, { text: 'wo' }] } },
+        ],
+      },
+    ],
+    ['other roles', { messages: [{ role: 'system', content: 'be kind' }, ...said, 'noise', null] }],
+  ])('reads %s', (_, value) => {
+    expect(historyOf(JSON.stringify(value), 10)).toEqual(said);
+  });
+
+  it('has the newest messages', () => {
+    expect(historyOf(JSON.stringify(said), 1)).toEqual([{ role: 'assistant', content: 'two' }]);
+  });
+
+  it.each(['', 'not JSON', '{}', '{"messages": 1}'])('refuses %j', (body) => {
+    expect(() => historyOf(body, 1)).toThrow('without a list of its messages');
   });
 });

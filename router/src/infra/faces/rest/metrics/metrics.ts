@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { ACCOUNT_STATES } from '../../../../core/cluster/account-state.ts';
+import { AGENT_PHASES, type AgentPhase } from '../../../../core/hosting/agent-life.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { ClusterView } from '../../../../core/ports/cluster.ts';
 import type { MessageLog, OpenWork } from '../../../../core/ports/message-log.ts';
@@ -38,6 +39,8 @@ export interface Metrics {
 /** Builds the metrics. Those of Node.js (memory, event-loop lag, garbage collection) are among them. */
 export function createMetrics(deps: {
   messageLog: Pick<MessageLog, 'openWork'>;
+  /** Hosted agents of this node by phase. */
+  agentPhases(): ReadonlyMap<AgentPhase, number>;
   monotonicMs?: () => number;
 }): Metrics {
   const monotonicMs = deps.monotonicMs ?? (() => performance.now());
@@ -116,6 +119,11 @@ export function createMetrics(deps: {
     '1 for a node that responds, 0 for a node that does not, or that ended without leaving the cluster.',
     'node',
   );
+  const hostedAgents = gauge(
+    'wa2ai_hosted_agents',
+    'Agents that this node runs, by state; stopped ones since its start.',
+    'state',
+  );
   const nodeTurns = gauge('wa2ai_node_turns', 'Turns running on the node.', 'node');
 
   let counted: { atMs: number; work: Promise<OpenWork> } | undefined;
@@ -173,6 +181,8 @@ export function createMetrics(deps: {
     scrape: async (accounts, view) => {
       await readOpenWork();
       readCluster(view);
+      const phases = deps.agentPhases();
+      for (const state of AGENT_PHASES) hostedAgents.set({ state }, phases.get(state) ?? 0);
       accountState.reset();
       for (const { accountId, state } of accounts.list()) {
         for (const known of ACCOUNT_STATES) {

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { AgentPhase } from '../../../../../../router/src/core/hosting/agent-life.ts';
 import type { AccountView, ClusterView, NodeView } from '../../../../../../router/src/core/ports/cluster.ts';
 import type { MessageLog, OpenWork } from '../../../../../../router/src/core/ports/message-log.ts';
 import { systemClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
@@ -10,14 +11,15 @@ function setup() {
   const messageLog = new FakeMessageLog();
   const counts = vi.spyOn<MessageLog, 'openWork'>(messageLog, 'openWork');
   const clock = { nowMs: 1_000 };
-  const metrics = createMetrics({ messageLog, monotonicMs: () => clock.nowMs });
+  const phases = new Map<AgentPhase, number>();
+  const metrics = createMetrics({ messageLog, agentPhases: () => phases, monotonicMs: () => clock.nowMs });
   const accounts = new FakeAccounts();
   const view: ClusterView = { nodes: [], accounts: [] };
   const scrape = async () => {
     const { contentType, text } = await metrics.scrape(accounts, view);
     return { contentType, text, lines: text.split('\n') };
   };
-  return { messageLog, counts, clock, metrics, accounts, view, scrape };
+  return { messageLog, counts, clock, metrics, accounts, view, phases, scrape };
 }
 
 const empty: OpenWork = {
@@ -30,7 +32,8 @@ const empty: OpenWork = {
 
 describe('the metrics of messages', () => {
   it('count messages, replies, dead letters, turns and account states', async () => {
-    const { metrics, accounts, scrape } = setup();
+    const { metrics, accounts, phases, scrape } = setup();
+    phases.set('ready', 2);
     accounts.set();
     accounts.set({ accountId: 'sales', state: 'waiting' });
     metrics.observeTurn({ state: 'answered', agentMs: 700, routeId: 'r1' }, 'sales');
@@ -51,6 +54,8 @@ describe('the metrics of messages', () => {
       'wa2ai_replies_unacknowledged 2',
       'wa2ai_dead_letters 4',
       'wa2ai_database_up 1',
+      'wa2ai_hosted_agents{state="ready"} 2',
+      'wa2ai_hosted_agents{state="failed"} 0',
       'wa2ai_circuits_opened_total 1',
       'wa2ai_resends_refused_total{account="sales"} 1',
       'wa2ai_account_state{account="default",state="open"} 1',

@@ -1,0 +1,168 @@
+import type { AgentClient, AttemptOptions } from '../../../core/agent-client.ts';
+import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
+import { AgentProtocolError, AgentUncertainError } from '../../../core/errors.ts';
+import { type HostedAgent, tokenHeaders } from '../../../core/hosting/agent-spec.ts';
+import { AgentUnusableError } from '../../../core/hosting/hosting-errors.ts';
+import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
+import type { RunningAgent } from '../../../core/ports/agent-probe.ts';
+import type { AgentMessage, AgentTalk, Conversation } from '../../../core/ports/agent-talk.ts';
+import { withLimit } from '../../../core/time-limit.ts';
+import type { AgentDeps } from '../agent-kind.ts';
+import type { Fetched } from '../transport/bounded-fetch.ts';
+import { exchangeError } from '../transport/exchange-error.ts';
+import { redactor } from '../transport/redaction.ts';
+import { chatAnswer, chatRequest, historyOf } from './chat-wire.ts';
+
+/** Largest answer, in bytes. */
+const MAX_BYTES = 2 * 1024 * 1024;
+
+/** `chat` and `agentcore` over HTTP; `adk`, `abi` and `a2a` as the agent kind of that name, with the agent's token. */
+export class HostedTalk implements AgentTalk {
+  readonly #deps: Omit<AgentDeps, 'hosting'>;
+
+  constructor(deps: Omit<AgentDeps, 'hosting'>) {
+    this.#deps = deps;
+  }
+
+  async ask(
+    agent: HostedAgent,
+    running: RunningAgent,
+    message: IncomingMessage,
+    options: AttemptOptions = {},
+  ): Promise<AgentResponse> {
+    const { profile } = agent.spec;
+    if (profile === 'chat' || profile === 'agentcore')
+      return await this.#chat({ agent, running, profile }, message, options);
+    const inner = await this.clientFor(agent, running, options.signal);
+    return await inner.sendMessage(running.url, message, options);
+  }
+
+  async history(
+    agent: HostedAgent,
+    running: RunningAgent,
+    { from, channelId }: Conversation,
+    { count, signal }: { count: number; signal: AbortSignal },
+  ): Promise<AgentMessage[]> {
+    const sessionId = contractSessionId(from, channelId);
+    const { profile } = agent.spec;
+    let path = `/history?${new URLSearchParams({ count: String(count), session_id: sessionId })}`;
+    if (profile === 'adk') {
+      const app = agent.options?.appName ?? (await this.#onlyApp(running, signal));
+      path = `/apps/${encodeURIComponent(String(app))}/users/${contractUser(from)}/sessions/${sessionId}`;
+    } else if (profile !== 'chat') {
+      const sentence = `Agents of the profile "${profile}" have no history that wa2ai can read.`;
+      throw new AgentUnusableError('AGENT_NO_HISTORY', sentence);
+    }
+    return await withLimit(this.#deps.clock, this.#timeoutOf(agent), signal, async (limited) => {
+      const fetched = await this.#get(running, path, limited);
+      // No such session: nothing was said.
+      if (profile === 'adk' && fetched.kind === 'answer' && fetched.status === 404) return [];
+      if (fetched.kind === 'fault' || fetched.status !== 200)
+        throw this.#errorOf(fetched, agent, running, { from, channelId, text: '' });
+      return historyOf(fetched.body.toString('utf8'), count);
+    });
+  }
+
+  /** The client of the profile's kind, with the agent's token. */
+  async clientFor(
+    { spec, options = {}, timeoutMs, routeId, agentId, accountId = '' }: HostedAgent,
+    running: RunningAgent,
+    signal?: AbortSignal,
+  ): Promise<AgentClient> {
+    const { profile } = spec;
+    const headers = {
+      ...(options as { headers?: Record<string, string> }).headers,
+      ...tokenHeaders(running.token),
+    };
+    const settings: Record<string, unknown> = {
+      ...options,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      headers,
+    };
+    if (profile === 'adk' && settings.appName === undefined)
+      settings.appName = await this.#onlyApp(running, signal);
+    if (profile === 'abi' && settings.functions === undefined)
+      settings.functions = `${running.url}/agent.json`;
+    const make = this.#deps.clientOf?.(profile);
+    if (!make) throw new AgentProtocolError(`There is no agent kind for the profile "${profile}".`);
+    return make(settings, { id: routeId ?? agentId, accountId });
+  }
+
+  /** One request whose repeat may run the turn twice: every request of a message has the same `Idempotency-Key`. */
+  async #chat(
+    { agent, running, profile }: { agent: HostedAgent; running: RunningAgent; profile: 'chat' | 'agentcore' },
+    message: IncomingMessage,
+    options: AttemptOptions,
+  ): Promise<AgentResponse> {
+    // `dead-letter` is given only when an earlier attempt may have run.
+    if (options.uncertain === 'dead-letter') throw new AgentUncertainError();
+    const { clock, transport } = this.#deps;
+    const { path, headers, body } = chatRequest(profile, message);
+    await options.beforeRequest?.();
+    return await withLimit(clock, this.#timeoutOf(agent), options.signal, async (signal) => {
+      const fetched = await transport.fetch(`${running.url}${path}`, {
+        method: 'POST',
+        headers: new Headers({
+          ...headers,
+          ...tokenHeaders(running.token),
+          'content-type': 'application/json',
+        }),
+        body: JSON.stringify(body),
+        signal,
+        maxBytes: MAX_BYTES,
+      });
+      options.signal?.throwIfAborted();
+      if (fetched.kind === 'fault' || fetched.status < 200 || fetched.status > 299)
+        throw this.#errorOf(fetched, agent, running, message);
+      const text = chatAnswer(fetched.headers.get('content-type') ?? '', fetched.body.toString('utf8'));
+      return { success: true, ...(text !== undefined && { response: text }) };
+    });
+  }
+
+  #errorOf(
+    fetched: Fetched,
+    agent: HostedAgent,
+    { token }: RunningAgent,
+    { from, channelId, text }: Conversation & Pick<IncomingMessage, 'text'>,
+  ): Error {
+    return exchangeError(fetched, {
+      agent: 'hosted agent',
+      aborted: `The hosted agent did not answer within ${this.#timeoutOf(agent)} ms.`,
+      nowMs: this.#deps.clock.now(),
+      redact: redactor({
+        text,
+        userId: contractUser(from),
+        sessionId: contractSessionId(from, channelId),
+        secrets: [token],
+      }),
+    });
+  }
+
+  /** The name of the only app of an ADK server. */
+  async #onlyApp(running: RunningAgent, signal = new AbortController().signal): Promise<string> {
+    const fetched = await this.#get(running, '/list-apps', signal);
+    let apps: unknown;
+    try {
+      apps = JSON.parse(fetched.kind === 'answer' ? fetched.body.toString('utf8') : '[]');
+    } catch {
+      apps = [];
+    }
+    const [first, ...others] = Array.isArray(apps) ? apps : [];
+    if (typeof first === 'string' && others.length === 0) return first;
+    throw new AgentProtocolError('Set hosted.options.appName: the ADK server has not exactly one app.');
+  }
+
+  #get({ url, token }: RunningAgent, path: string, signal: AbortSignal): Promise<Fetched> {
+    const headers = new Headers(tokenHeaders(token));
+    return this.#deps.transport.fetch(`${url}${path}`, {
+      method: 'GET',
+      headers,
+      signal,
+      maxBytes: MAX_BYTES,
+    });
+  }
+
+  #timeoutOf({ timeoutMs = this.#deps.defaultTimeoutMs }: HostedAgent): number {
+    return timeoutMs;
+  }
+}
