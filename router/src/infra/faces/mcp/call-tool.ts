@@ -6,7 +6,7 @@ import { validate } from '../rest/validate.ts';
 import type { McpCaller } from './mcp-caller.ts';
 import { type RecordDeps, recorded } from './recorded.ts';
 import type { McpTool, ShowProgress } from './tool.ts';
-import { markedText, UNTRUSTED_NOTICE } from './untrusted.ts';
+import { markedText, UNTRUSTED_NOTICES } from './untrusted.ts';
 
 /** Names of the REST API, as the arguments of tools are called. */
 const TOOL_NAMES: Record<string, string> = {
@@ -44,12 +44,12 @@ export async function callTool(
   }
 }
 
-function resultOf({ hasTextOfPeople }: McpTool, data: object): CallToolResult {
+function resultOf({ untrusted }: McpTool, data: object): CallToolResult {
   const plain = data as Record<string, unknown>;
-  return hasTextOfPeople
+  return untrusted
     ? {
-        structuredContent: { notice: UNTRUSTED_NOTICE, ...plain },
-        content: [{ type: 'text', text: markedText(plain) }],
+        structuredContent: { notice: UNTRUSTED_NOTICES[untrusted], ...plain },
+        content: [{ type: 'text', text: markedText(plain, untrusted) }],
       }
     : { structuredContent: plain, content: [{ type: 'text', text: JSON.stringify(plain) }] };
 }
