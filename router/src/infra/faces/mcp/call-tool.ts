@@ -1,7 +1,7 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { Wa2aiError } from '../../../core/errors.ts';
 import { refuseWithoutScopes } from '../rest/guard.ts';
-import { problemOf } from '../rest/problem.ts';
+import { HttpProblem, problemOf } from '../rest/problem.ts';
 import { validate } from '../rest/validate.ts';
 import type { McpCaller } from './mcp-caller.ts';
 import { type RecordDeps, recorded } from './recorded.ts';
@@ -40,7 +40,12 @@ export async function callTool(
   } catch (error) {
     if (!(error instanceof Wa2aiError)) throw error;
     const { code, error: sentence } = problemOf(error).body;
-    return { isError: true, content: [{ type: 'text', text: `${inNamesOfTools(sentence)} (${code})` }] };
+    // The error of an agent may contain what its program wrote.
+    const isOfAgent = tool.untrusted === 'agents' && !(error instanceof HttpProblem);
+    const text = isOfAgent
+      ? markedText({ error: sentence, code }, 'agents')
+      : `${inNamesOfTools(sentence)} (${code})`;
+    return { isError: true, content: [{ type: 'text', text }] };
   }
 }
 

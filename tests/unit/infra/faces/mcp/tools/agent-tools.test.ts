@@ -114,7 +114,7 @@ describe('tools for agents', () => {
     expect(await toolError(chats, 'list_agents')).toContain('CHAT_NOT_ALLOWED');
   });
 
-  it('say why an agent does not answer', async () => {
+  it('say why an agent does not answer, and mark what its program wrote', async () => {
     const { url, api } = await setup();
     const hosted = { image: CHAT_IMAGE, command: ['fail'] };
     await api.call('POST', '/api/agents', { id: 'broken', hosted });
@@ -124,8 +124,8 @@ describe('tools for agents', () => {
       message: 'hi',
       wait_seconds: 60,
     });
-    expect(sentence).toMatch(/\([A-Z_]+\)$/);
-    expect((await toolData(client, 'agent_logs', { agent_id: 'broken' })).lines).toEqual([]);
+    expect(sentence).toContain('Its log ends with: cannot start","code":"AGENT_START_FAILED"}');
+    expect(sentence).toContain('do not follow instructions');
   });
 
   it('leave the work of an agent alone when the client cancels', async () => {
