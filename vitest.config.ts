@@ -154,6 +154,7 @@ export default defineConfig({
           include: ['tests/containers/**/*.test.ts'],
           environment: 'node',
           expect,
+          globalSetup: ['tests/support/database-setup.ts'],
           fileParallelism: false,
           testTimeout: 150_000,
           hookTimeout: 150_000,

@@ -15,6 +15,8 @@ const INTERRUPT_PAUSE_MS = 200;
 const NO_TERMINAL = /^bash: (cannot set terminal process group|no job control in this shell).*\n/gm;
 /** After a pattern was found, the command may still end within this time, and its exit code is known then. */
 const EXIT_CODE_SECONDS = 1;
+/** Clients read the beginning of an error only, so the output of a shell that ended is its end. */
+const MAX_ENDED_CHARS = 8_000;
 
 export interface BashAction {
   command: string;
@@ -363,7 +365,10 @@ function tooLate(command: string, timeout: number | undefined): RuntimeFault {
 
 function ended(exitCode: number, output: string): RuntimeFault {
   const message = `The shell of the session has ended with exit code ${exitCode}. Create the session again.`;
-  return new RuntimeFault(CLASSES.ended, message, { exit_code: exitCode, output });
+  return new RuntimeFault(CLASSES.ended, message, {
+    exit_code: exitCode,
+    output: output.slice(-MAX_ENDED_CHARS),
+  });
 }
 
 function asPattern(source: string): RegExp {

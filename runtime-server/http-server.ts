@@ -27,7 +27,8 @@ export function runtimeServer(runtime: Runtime, token: string): Server {
     } catch (error) {
       answer = errorAnswer(error);
     }
-    send(request, response, answer);
+    // what was not read of a refused request would be taken for the next one; after close() there is no next one
+    send(response, answer, !request.complete || !server.listening);
   });
   // commands may take hours
   server.requestTimeout = 0;
@@ -140,13 +141,12 @@ function errorAnswer(error: unknown): Answer {
   });
 }
 
-function send(request: IncomingMessage, response: ServerResponse, { status, body }: Answer): void {
+function send(response: ServerResponse, { status, body }: Answer, isLast: boolean): void {
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
     [REPLAY_HEADER]: 'yes',
-    // what was not read of a refused request would be taken for the next one
-    ...(!request.complete && { connection: 'close' }),
+    ...(isLast && { connection: 'close' }),
   });
   response.end(body);
 }

@@ -5,7 +5,9 @@ import { runtimeServer } from './http-server.ts';
 import { Runtime } from './runtime.ts';
 
 /** What this program must not pass on to the commands that it runs. */
-const OWN_VARIABLES = ['AUTH_TOKEN_FILE', 'AUTH_TOKEN', 'PORT', 'HOST'];
+const OWN_VARIABLES = ['AUTH_TOKEN_FILE', 'AGENT_TOKEN_FILE', 'AUTH_TOKEN', 'PORT', 'HOST'];
+/** How long answers may take that are sent when the program ends. */
+const STOP_LIMIT_MS = 2_000;
 
 function fail(message: string): never {
   process.stderr.write(`${message}\n`);
@@ -13,7 +15,8 @@ function fail(message: string): never {
 }
 
 function readToken(): string {
-  const { AUTH_TOKEN_FILE: file, AUTH_TOKEN: token } = process.env;
+  // wa2ai gives the containers that it starts the second one
+  const { AUTH_TOKEN: token, AGENT_TOKEN_FILE, AUTH_TOKEN_FILE: file = AGENT_TOKEN_FILE } = process.env;
   if (file === undefined) {
     return token || fail('Set AUTH_TOKEN_FILE to the path of a file with the token that clients send.');
   }
@@ -48,7 +51,9 @@ server.listen(port, process.env.HOST ?? '0.0.0.0', () => {
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
+    // who waits for a command learns that its shell has ended
+    server.close(() => process.exit(0));
     runtime.closeAll();
-    process.exit(0);
+    setTimeout(() => process.exit(0), STOP_LIMIT_MS);
   });
 }

@@ -1,4 +1,4 @@
-// Builds only the shell runtime, for its image.
+// Builds only the shell runtime, for its image:  node scripts/bundle-shell-runtime.mjs [FOLDER]
 import { bundleShellRuntime } from './bundle.mjs';
 
-await bundleShellRuntime();
+await bundleShellRuntime(process.argv[2]);

@@ -2,16 +2,20 @@
 # Starts a container engine for one command, on machines without one:
 #   bash tests/containers/with-engine.sh docker|podman npm run test:containers
 # Needs root, Debian, and an npm ci before it: the command sees no network. Installs the engine's packages when they are
-# missing, starts the engine in private namespaces, and makes the images agent-base:test (busybox, this machine's Node and the
-# example agent) and chat-node:test (the same, running the agent) without an image registry. The command gets DOCKER_HOST, and ENGINE_COMMAND, ENGINE_PID_FILE and ENGINE_LOG to restart
-# the engine. Removes the engine, its containers and its files when the command ends. Exit code 97: it did not start.
+# missing, starts the engine in private namespaces, and makes these images without an image registry:
+#   agent-base:test   busybox, this machine's Node and the example agent
+#   chat-node:test    the same, running the agent
+#   wa2ai-shell:test  runtime-server/Dockerfile, built on a Debian that has its packages already
+# The command gets DOCKER_HOST, and ENGINE_COMMAND, ENGINE_PID_FILE and ENGINE_LOG to restart the engine. Removes the engine,
+# its containers and its files when the command ends. Exit code 97: it did not start. BASE_ROOT names a folder that keeps the
+# Debian for the next run; it takes a minute or two to make.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 
 if [ "${1:-}" != --inside ]; then
   kind=$1
   shift
-  packages='busybox-static iproute2 iptables curl'
+  packages='busybox-static iproute2 iptables curl debootstrap'
   if [ "$kind" = docker ]; then packages+=' docker.io'; else packages+=' podman crun catatonit'; fi
   # shellcheck disable=SC2086
   if ! dpkg -s $packages >/dev/null 2>&1; then
@@ -31,8 +35,22 @@ if [ "${1:-}" != --inside ]; then
   }
   trap clean_up EXIT
   trap 'exit 143' INT TERM
+  base=${BASE_ROOT:-$work/debian}
+  if [ ! -e "$base/complete" ]; then
+    rm -rf "$base"
+    mkdir -p "$base"
+    tools=$(sed -n 's/.*--no-install-recommends \(.*\) \\$/\1/p' "$here/../../runtime-server/Dockerfile")
+    # the mirror that apt uses on this machine
+    mirror=$(apt-get indextargets --format '$(SITE)' 'Codename: bookworm' | head -n 1)
+    debootstrap --variant=minbase --include="libatomic1,${tools// /,}" bookworm "$base/root" "$mirror" >"$base/log" ||
+      { tail -20 "$base/log" >&2; exit 97; }
+    rm -rf "$base"/root/usr/share/{doc,man,locale} "$base"/root/var/{cache/apt,lib/apt/lists}/*
+    touch "$base/complete"
+  fi
+  mkdir "$work/context"
+  node "$here/../../scripts/bundle-shell-runtime.mjs" "$work/context"
   code=0
-  WORK=$work ENGINE_KIND=$kind unshare --mount --net --pid --cgroup --fork --kill-child --mount-proc \
+  WORK=$work DEBIAN=$base/root ENGINE_KIND=$kind unshare --mount --net --pid --cgroup --fork --kill-child --mount-proc \
     bash "$(realpath "$0")" --inside "$@" || code=$?
   exit "$code"
 fi
@@ -77,6 +95,25 @@ for _ in $(seq 300); do
   sleep 0.1
 done
 
+# copies this machine's Node and its libraries into a root folder
+node=$(readlink -f "$(command -v node)")
+copy_node() {
+  mkdir -p "$1/usr/bin"
+  cp "$node" "$1/usr/bin/node"
+  ldd "$node" | grep -o '/[^ ]*' | sort -u | while read -r library; do
+    mkdir -p "$1${library%/*}"
+    cp -nL "$library" "$1$library"
+  done
+}
+# make_image FOLDER NAME [CHANGE...]: an image of a root folder; podman ignores a tag of its own
+make_image() {
+  local folder=$1 name=$2 query=''
+  shift 2
+  for change in "$@"; do query+="&changes=$(node -p 'encodeURIComponent(process.argv[1])' "$change")"; done
+  tar -C "$folder" -c . | curl -sS --fail-with-body --unix-socket "$socket" -X POST -T - \
+    -H 'Content-Type: application/x-tar' "http://engine/images/create?fromSrc=-&repo=$name$query" >/dev/null
+}
+
 # an image of busybox and this machine's Node; / needs mode 755, or only root can run programs
 root=$WORK/root
 mkdir -p "$root"/{bin,usr/bin,etc,tmp,data,proc,sys,dev,root}
@@ -84,28 +121,39 @@ chmod 755 "$root"
 chmod 1777 "$root/tmp"
 cp "$(command -v busybox)" "$root/bin/busybox"
 for applet in sh ls cat nc ps kill sleep env id grep awk; do ln -s busybox "$root/bin/$applet"; done
-node=$(readlink -f "$(command -v node)")
-cp "$node" "$root/usr/bin/node"
-ldd "$node" | grep -o '/[^ ]*' | sort -u | while read -r library; do
-  mkdir -p "$root${library%/*}"
-  cp -L "$library" "$root$library"
-done
+copy_node "$root"
 printf 'root:x:0:0::/root:/bin/sh\nagent:x:1000:1000::/data:/bin/sh\n' >"$root/etc/passwd"
 # the example agent, as /app
 mkdir "$root/app"
 cp "$here"/../../examples/agents/chat-node/{package.json,agent.js,server.js} "$root/app/"
-# podman ignores a tag of its own
-make_image() {
-  tar -C "$root" -c . | curl -sS --fail-with-body --unix-socket "$socket" -X POST -T - \
-    -H 'Content-Type: application/x-tar' \
-    "http://engine/images/create?fromSrc=-&repo=$1&changes=ENV%20PATH=/usr/bin:/bin${2:-}" >/dev/null
-}
-make_image agent-base:test
-make_image chat-node:test '&changes=WORKDIR%20/app&changes=CMD%20%5B%22node%22,%22server.js%22%5D'
+make_image "$root" agent-base:test 'ENV PATH=/usr/bin:/bin'
+make_image "$root" chat-node:test 'ENV PATH=/usr/bin:/bin' 'WORKDIR /app' 'CMD ["node","server.js"]'
 rm -rf "$root"
+
+# the image of runtime-server, built on a Debian that is named like the base image
+cp -a "$DEBIAN" "$root"
+copy_node "$root"
+echo 'node:x:1000:1000::/home/node:/bin/bash' >>"$root/etc/passwd"
+echo 'node:x:1000:' >>"$root/etc/group"
+install -d -o 1000 -g 1000 "$root/home/node"
+# the packages are there, so that the lists of packages need not be
+echo 'Acquire::Retries "0";' >"$root/etc/apt/apt.conf.d/99-no-network"
+make_image "$root" node:20-bookworm-slim 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+rm -rf "$root"
+cp "$here/../../runtime-server/Dockerfile" "$WORK/context/Dockerfile"
+tar -C "$WORK/context" -c . | curl -sS --fail-with-body --unix-socket "$socket" -X POST -T - \
+  -H 'Content-Type: application/x-tar' 'http://engine/build?t=wa2ai-shell:test&networkmode=host' >"$WORK/build.log" || true
+if ! curl -sf --unix-socket "$socket" http://engine/images/wa2ai-shell:test/json >/dev/null; then
+  echo 'the image of runtime-server was not built:' >&2
+  tail -20 "$WORK/build.log" >&2
+  exit 97
+fi
 
 export DOCKER_HOST=unix://$socket ENGINE_KIND ENGINE_COMMAND=$command
 export ENGINE_PID_FILE=$WORK/engine.pid ENGINE_LOG=$WORK/engine.log
+# process ids are other ones outside: nothing of this run may be taken for what an ended process left in /tmp
+install -d -m 1777 "$WORK/tmp"
+export TMPDIR=$WORK/tmp
 code=0
 "$@" || code=$?
 exit "$code"

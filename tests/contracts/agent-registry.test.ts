@@ -32,8 +32,10 @@ describe.each([
     expect(first.agent).toEqual(anAgent('a1'));
     const second = await registry.claim(anAgent('a1', 5), 'n2', 'f2');
     expect(second).toMatchObject({ nodeId: 'n1', folderId: 'f1', agent: { idleMs: 1_000 } });
-    const again = await registry.claim(anAgent('a1', 7), 'n1', 'f1');
-    expect(again.agent.idleMs).toBe(7);
+    const changed = { ...anAgent('a1', 7), options: { appName: 'x' }, timeoutMs: 9 };
+    const again = await registry.claim(changed, 'n1', 'f1');
+    expect(again.agent).toEqual(changed);
+    expect((await registry.get('a1'))?.agent).toEqual(changed);
   });
 
   it('move once from a node', async () => {
@@ -67,6 +69,12 @@ describe.each([
     const ids = (records: Array<{ agent: HostedAgent }>) => records.map(({ agent }) => agent.agentId);
     expect(ids(await registry.list({ nodeId: 'n8' }))).toEqual(['c1', 'c2']);
     expect(ids(await registry.list())).toEqual(expect.arrayContaining(['c1', 'c2', 'c3']));
+    expect(ids(await registry.list({ nodeId: 'n8', after: 'c1' }))).toEqual(['c2']);
+    expect(ids(await registry.list({ after: 'c1', limit: 2 }))).toEqual(['c2', 'c3']);
+    const { routeId: _, ...free } = anAgent('c4');
+    await registry.claim(free, 'n8', 'f1');
+    expect(ids(await registry.list({ nodeId: 'n8', routeId: 'r1' }))).toEqual(['c1', 'c2']);
+    await expect(registry.list({ routeId: 'none' })).resolves.toEqual([]);
   });
 
   it('are marked before they are deleted', async () => {

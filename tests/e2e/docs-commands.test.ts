@@ -63,10 +63,13 @@ const NOT_HERE: Record<string, string> = {
     'it downloads every package; the image, which tests/docker runs, is built in the same way',
   'git pull && npm start': 'there is no newer version to get',
   'adk api_server --port 8000': "it is Google's program",
-  'PORT=8000 AUTH_TOKEN_FILE=/run/secrets/token node dist/service/shell-runtime.mjs':
-    'tests/integration/shell-runtime.test.ts runs it',
-  'docker build -f runtime-server/Dockerfile -t wa2ai-shell .':
-    'it needs an image registry; tests/integration/shell-runtime.test.ts runs what it starts',
+  'curl -X POST http://localhost:3000/api/agents \\':
+    'it needs a container engine; tests/e2e/hosted-agents.test.ts talks to an agent of the API',
+  'node scripts/bundle-shell-runtime.mjs': 'tests/integration/shell-runtime.test.ts runs it',
+  'docker build -f runtime-server/Dockerfile -t wa2ai-shell dist/service':
+    'tests/containers/with-engine.sh builds it without an image registry',
+  'docker run -d --init --name shell -p 127.0.0.1:8000:8000 --memory 1g --pids-limit 256 --cap-drop ALL \\':
+    'tests/containers/shell.test.ts runs the image',
   'npm run -s wa2ai -- agent inspect http://localhost:3000':
     'tests/contracts/agent-kinds.test.ts inspects an agent of the NPC Engine',
   'npm run -s wa2ai -- agent inspect http://localhost:41241':

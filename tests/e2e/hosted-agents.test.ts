@@ -39,3 +39,23 @@ describe('a person who writes to an agent that wa2ai runs as a process', () => {
     expect((await cy.nextReply()).text).toBe('I do not know yet.');
   });
 });
+
+describe('a program that adds an agent', () => {
+  it('talks to it by its id, reads its files, and deletes it', async () => {
+    const { service } = bed;
+    const hosted = { runtime: 'process', command: [process.execPath, SERVER] };
+    const call = (method: string, path: string, body?: unknown) => service.api(method, path, body);
+    expect((await call('POST', '/api/agents', { id: 'helper', hosted })).status).toBe(201);
+    await call('POST', '/api/agents/helper/messages', { message: 'my name is Ana' });
+    const { body } = await call('POST', '/api/agents/helper/messages', { message: 'who am I' });
+    expect(body.data).toMatchObject({ response: 'You are Ana.' });
+    const history = await call('GET', '/api/agents/helper/messages?count=1');
+    expect(history.body.data).toEqual([{ role: 'assistant', content: 'You are Ana.' }]);
+    const files = await call('GET', '/api/agents/helper/files');
+    expect(files.body.data).toMatchObject([{ path: 'session.json' }]);
+    const shown = await call('GET', '/api/agents/helper');
+    expect(shown.body.data).toMatchObject({ status: 'idle', isolation: 'none' });
+    expect((await call('DELETE', '/api/agents/helper')).status).toBe(200);
+    expect((await call('GET', '/api/agents/helper')).status).toBe(404);
+  });
+});

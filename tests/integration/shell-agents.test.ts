@@ -15,6 +15,8 @@ import { type RunningRuntime, startRuntime } from '../support/shell-runtime.ts';
 
 const PERSON = '5493777239922';
 
+const transports = { transport: new AgentTransport(), containers: new AgentTransport() };
+
 let runtime: RunningRuntime;
 let folder: string;
 let numbers = 0;
@@ -63,10 +65,10 @@ function setup(more: Partial<ShellSettings> = {}) {
   const audit = { append: async (added: readonly AuditEvent[]) => void events.push(...added) };
   // a new client for each message: everything that lasts is in the store and in the runtime
   const client = () =>
-    new ShellAgentClient(
-      { defaultTimeoutMs: 30_000, log: quietLog, clock, transport: new AgentTransport(), audit },
-      settings,
-    );
+    new ShellAgentClient({ defaultTimeoutMs: 30_000, log: quietLog, clock, ...transports, audit }, settings, {
+      id: 'route-1',
+      accountId: 'default',
+    });
   const message = (text: string, fields: Partial<IncomingMessage> = {}): IncomingMessage => ({
     ...{
       id: `M${nextNumber()}`,
@@ -200,8 +202,9 @@ describe('a shell for people', () => {
 function refusing() {
   const audit = { append: () => Promise.reject(new Error('no audit log')) };
   const client = new ShellAgentClient(
-    { defaultTimeoutMs: 30_000, log: quietLog, clock: systemClock, transport: new AgentTransport(), audit },
+    { defaultTimeoutMs: 30_000, log: quietLog, clock: systemClock, ...transports, audit },
     { allow: [PERSON], token: runtime.token },
+    { id: 'route-1', accountId: 'default' },
   );
   const text = `touch ${folder}/unrecorded`;
   const message = {

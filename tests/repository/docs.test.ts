@@ -10,7 +10,7 @@ const pages = documents();
 const MAX_README_LINES = 200;
 const MAX_PICTURE_BYTES = 60_000;
 /** Calls of agents, not of wa2ai. */
-const OF_AGENTS = ['/run', '/', '/list-apps', '/v1/models', '/chat', '/invocations'];
+const OF_AGENTS = ['/run', '/', '/list-apps', '/v1/models', '/chat', '/history', '/invocations'];
 
 /** Pages about wa2ai itself; those of `refs/` are about other servers. */
 const ownPages = pages.filter(({ path }) => !path.startsWith('refs/'));

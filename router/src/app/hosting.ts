@@ -5,6 +5,7 @@ import { HostedAgents } from '../core/hosting/hosted-agents.ts';
 import type { AgentFiles } from '../core/ports/agent-files.ts';
 import type { AgentRegistry } from '../core/ports/agent-registry.ts';
 import type { AgentRuntime } from '../core/ports/agent-runtime.ts';
+import type { AgentTalk } from '../core/ports/agent-talk.ts';
 import type { ContainerEngine } from '../core/ports/container-engine.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
@@ -17,7 +18,6 @@ import { PostgresAgentRegistry } from '../infra/storage/stores/postgres-agent-re
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { Part } from './part.ts';
-import type { TurnParts } from './turns.ts';
 
 /** The user of agents when wa2ai runs as root. */
 const AGENT_USER = '1000:1000';
@@ -95,7 +95,7 @@ export function createHostedAgents({
   agentRegistry,
   agentFiles,
   agentTalk,
-}: DatabaseParts & ClusterParts & HostingParts & TurnParts): HostedAgentsParts {
+}: DatabaseParts & ClusterParts & HostingParts & { agentTalk: AgentTalk }): HostedAgentsParts {
   const hostedAgents = new HostedAgents({
     ...{ nodeId, host: hosting, registry: agentRegistry, files: agentFiles, talk: agentTalk },
     clock: systemClock,

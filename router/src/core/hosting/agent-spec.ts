@@ -1,6 +1,7 @@
 /** Protocols of hosted agents: the port, the readiness check and the request that belong to each. */
 export const AGENT_PROFILES = ['chat', 'adk', 'abi', 'agentcore', 'a2a'] as const;
-export type AgentProfile = (typeof AGENT_PROFILES)[number];
+/** `swerex` is a shell runtime: only routes to shells have it. */
+export type AgentProfile = (typeof AGENT_PROFILES)[number] | 'swerex';
 
 /** The port that a program of the profile listens on in its container, unless the settings name one. */
 export const PROFILE_PORTS: Record<AgentProfile, number> = {
@@ -9,6 +10,7 @@ export const PROFILE_PORTS: Record<AgentProfile, number> = {
   abi: 80,
   agentcore: 8080,
   a2a: 8080,
+  swerex: 8000,
 };
 
 /** How a hosted agent runs, with all defaults filled in. A change of it re-creates the container; the data stays. */

@@ -35,7 +35,7 @@ export interface AgentDeps {
   /** Where commands of people are recorded before they run. Absent: this program records nothing. */
   audit?: Pick<AuditLog, 'append'>;
   /** Agents that wa2ai itself runs. Absent: this program runs none. */
-  hosting?: Pick<AgentHost, 'use'>;
+  hosting?: Pick<AgentHost, 'use' | 'stop'>;
   /** Makes clients of the kind with this name; undefined when there is none. */
   clientOf?(kind: string): ClientMaker | undefined;
 }
@@ -68,6 +68,8 @@ export interface AgentKind<Settings = unknown> {
    * not be valid. Absent: every route needs one.
    */
   hasNoEndpoint?(settings: unknown): boolean;
+  /** A route of this kind is for one chat: it is refused for the channelId `*`. */
+  readonly isForOneChat?: boolean;
   /** What a key needs besides `routes:write` to write such a route: it makes wa2ai run programs. */
   readonly scope?: Scope;
   /** The URL that requests of a route go to. Routes with the same one share a circuit breaker. */

@@ -8,6 +8,7 @@ const PATHS: Record<AgentProfile, string> = {
   abi: '/health',
   agentcore: '/ping',
   a2a: '/.well-known/agent-card.json',
+  swerex: '/is_alive',
 };
 /** Of a status answer wa2ai reads no more than this. */
 const MAX_BYTES = 4_096;

@@ -1,49 +1,60 @@
+import { createHash } from 'node:crypto';
 import type { AgentClient, AttemptOptions, FollowedTask, TaskReport } from '../../../core/agent-client.ts';
 import { jidHash } from '../../../core/chat-hash.ts';
 import { contractSessionId } from '../../../core/chat-id.ts';
-import { AgentTaskError, AgentUncertainError, MediaError } from '../../../core/errors.ts';
+import { AgentProtocolError, AgentTaskError, AgentUncertainError, MediaError } from '../../../core/errors.ts';
 import { ShellError } from '../../../core/hosting/hosting-errors.ts';
-import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
+import type { AgentResponse, IncomingMessage, Route } from '../../../core/models.ts';
+import type { ShellRuntime } from '../../../core/ports/shell-runtime.ts';
 import { within } from '../../../core/time-limit.ts';
+import { DockerDeployment } from '../../hosting/swe-rex/docker-deployment.ts';
 import { RemoteRuntime } from '../../hosting/swe-rex/remote-runtime.ts';
 import type { AgentDeps } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
+import type { AgentTransport } from '../transport/agent-transport.ts';
 import { mayUseShell } from './shell-people.ts';
 import { needsYes, ShellQuestion } from './shell-question.ts';
 import { ShellSession } from './shell-session.ts';
 import type { ShellSettings } from './shell-settings.ts';
 import { HELP, monospace, resultResponse } from './shell-text.ts';
+import { type ShellWish, wishOf } from './shell-wish.ts';
 
 /** A turn waits so long for a command; one that runs longer becomes a task, so that the chat can interrupt it. */
 const TURN_WAIT_MS = 4_000;
 const DEFAULT_TIMEOUT_MS = 600_000;
 const DEFAULT_OUTPUT_CHARS = 3_000;
+const DEFAULT_IDLE_MINUTES = 30;
 
 const LOST =
   'wa2ai stopped while the command was sent, and the shell runtime does not know it: it may have run. Look at the shell, then send the command again.';
 
 const REFUSED = 'You may not use this shell.';
 
+/** What the chat gets, once, while an image is pulled for long. */
+const SLOW_START =
+  'Your shell is being set up for the first time, which takes a while. The command runs as soon as it is ready.';
 const EDITED = 'An edited message is not run. Send the command as a new message.';
 
-/** What a message wants from the shell. */
-type Wish =
-  | { kind: 'command'; command: string }
-  | { kind: 'interrupt' | 'reset' | 'help' }
-  | { kind: 'files' | 'get'; path: string }
-  | { kind: 'upload'; path: string };
+export interface ShellAgentDeps extends AgentDeps {
+  /** Sends requests to the containers of routes with an image, whatever the egress policy says. */
+  containers: AgentTransport;
+}
+
+type Sender = Pick<IncomingMessage, 'from' | 'channelId'>;
 
 /**
  * Runs the messages of allowed people as commands of bash, in a session for each person and chat. A command runs once: its
  * request id is that of the message, and a repeat after a crash only asks for the result.
  */
 export class ShellAgentClient implements AgentClient {
-  readonly #deps: AgentDeps;
+  readonly #deps: ShellAgentDeps;
   readonly #settings: ShellSettings;
+  readonly #route: Pick<Route, 'id' | 'accountId'>;
 
-  constructor(deps: AgentDeps, settings: ShellSettings) {
+  constructor(deps: ShellAgentDeps, settings: ShellSettings, route: Pick<Route, 'id' | 'accountId'>) {
     this.#deps = deps;
     this.#settings = settings;
+    this.#route = route;
   }
 
   /**
@@ -68,11 +79,15 @@ export class ShellAgentClient implements AgentClient {
       return { success: true, response: 'The command was not run.' };
     }
     const isConfirmed = answer !== undefined && answer !== 'no';
-    const confirmed: Wish = isConfirmed ? { kind: 'command', command: answer.confirmed } : wish;
+    const confirmed: ShellWish = isConfirmed ? { kind: 'command', command: answer.confirmed } : wish;
     if (confirmed.kind === 'command' && !isConfirmed && needsYes(confirmed.command, this.#settings.confirm)) {
       return { success: true, response: await this.#ask(question, confirmed.command, message) };
     }
-    return await this.#do(confirmed, endpoint, message, options);
+    const response = await this.#withSession(endpoint, message, options, (session) =>
+      this.#do(confirmed, session, message, options),
+    );
+    if (wish.kind === 'reset') await this.#deployment(message)?.stop();
+    return response;
   }
 
   async takesFile(message: IncomingMessage): Promise<boolean> {
@@ -85,11 +100,12 @@ export class ShellAgentClient implements AgentClient {
     { remoteId, message }: FollowedTask,
     { signal }: { signal: AbortSignal },
   ): Promise<TaskReport> {
-    const session = this.#session(endpoint, message);
     const timeoutMs = this.#timeoutMs();
     try {
-      const result = session.run('', { requestId: remoteId, isRepeatOnly: true, timeoutMs, signal });
-      return { kind: 'end', response: await this.#resultOf(result, session, message) };
+      return await this.#withSession(endpoint, message, { signal }, async (session) => {
+        const result = session.run('', { requestId: remoteId, isRepeatOnly: true, timeoutMs, signal });
+        return { kind: 'end', response: await this.#resultOf(result, session, message) };
+      });
     } catch (error) {
       if (error instanceof ShellError && error.fault === 'not-known') {
         const said = 'The shell was started again while the command ran; its result is not known.';
@@ -107,12 +123,11 @@ export class ShellAgentClient implements AgentClient {
   }
 
   async #do(
-    wish: Wish,
-    endpoint: string,
+    wish: ShellWish,
+    session: ShellSession,
     message: IncomingMessage,
     options: AttemptOptions,
   ): Promise<AgentResponse> {
-    const session = this.#session(endpoint, message);
     const id = requestIdOf(message);
     await options.beforeRequest?.();
     await this.#audit(`shell${wish.kind[0]?.toUpperCase()}${wish.kind.slice(1)}`, 'begun', message);
@@ -133,7 +148,7 @@ export class ShellAgentClient implements AgentClient {
 
   /** Everything but a command: it passes a command that runs. */
   async #side(
-    wish: Exclude<Wish, { kind: 'command' | 'reset' }>,
+    wish: Exclude<ShellWish, { kind: 'command' | 'reset' }>,
     session: ShellSession,
     id: string,
     options: AttemptOptions,
@@ -230,18 +245,53 @@ export class ShellAgentClient implements AgentClient {
     return resultResponse(output, ending, this.#settings.maxOutputChars ?? DEFAULT_OUTPUT_CHARS);
   }
 
-  #session(endpoint: string, { from, channelId }: Pick<IncomingMessage, 'from' | 'channelId'>): ShellSession {
-    const { token = '', cwd, env } = this.#settings;
+  /** The person's session at the route's runtime, or in the container of the person, which starts when it has to. */
+  async #withSession<T>(
+    endpoint: string,
+    message: Sender,
+    { signal, notify }: Pick<AttemptOptions, 'signal' | 'notify'>,
+    work: (session: ShellSession) => Promise<T>,
+  ): Promise<T> {
+    const deployment = this.#deployment(message);
+    if (deployment) {
+      return await deployment.use((runtime) => work(this.#session(runtime, message)), {
+        ...(signal && { signal }),
+        onSlowStart: async () => notify?.(SLOW_START),
+      });
+    }
     const { transport, clock } = this.#deps;
-    const runtime = new RemoteRuntime({
-      url: endpoint,
-      token,
-      transport,
-      clock,
-      startMs: Math.min(this.#timeoutMs(), 30_000),
+    const { token = '' } = this.#settings;
+    const runtime = new RemoteRuntime({ url: endpoint, token, transport, clock, startMs: this.#startMs() });
+    return await work(this.#session(runtime, message));
+  }
+
+  /** The container of this person in this chat; undefined when the route has a runtime. */
+  #deployment({ from, channelId }: Sender): DockerDeployment | undefined {
+    const { image, env = {}, idleMinutes = DEFAULT_IDLE_MINUTES } = this.#settings;
+    if (image === undefined) return undefined;
+    const { hosting: host, containers: transport, clock } = this.#deps;
+    if (!host) throw new AgentProtocolError('This program does not run containers; the service does.');
+    const { id, accountId } = this.#route;
+    const hash = createHash('sha256')
+      .update(JSON.stringify([id, from, channelId]))
+      .digest('hex');
+    return new DockerDeployment({
+      ...{ host, transport, clock, image, env, startMs: this.#startMs() },
+      container: {
+        agentId: `shell-${id.slice(0, 8)}-${hash.slice(0, 12)}`.toLowerCase(),
+        ...{ accountId, routeId: id, idleMs: idleMinutes * 60_000 },
+      },
     });
+  }
+
+  #session(runtime: ShellRuntime, { from, channelId }: Sender): ShellSession {
+    const { cwd, env } = this.#settings;
     const owner = contractSessionId(from, channelId);
     return new ShellSession(runtime, owner, { ...(cwd !== undefined && { cwd }), ...(env && { env }) });
+  }
+
+  #startMs(): number {
+    return Math.min(this.#timeoutMs(), 30_000);
   }
 
   #timeoutMs(): number {
@@ -263,30 +313,6 @@ export class ShellAgentClient implements AgentClient {
       },
     ]);
   }
-}
-
-function wishOf({ text, media }: IncomingMessage): Wish {
-  if (media) return { kind: 'upload', path: text.trim() || safeName(media.fileName) };
-  const [, name = '', rest = ''] = /^\s*\/([a-z]+)(?:\s+([\s\S]*))?$/i.exec(text) ?? [];
-  const path = rest.trim();
-  switch (name.toLowerCase()) {
-    case 'interrupt':
-    case 'reset':
-    case 'help':
-      return { kind: name.toLowerCase() as 'interrupt' | 'reset' | 'help' };
-    case 'files':
-      return { kind: 'files', path: path || '.' };
-    case 'get':
-      return path === '' ? { kind: 'help' } : { kind: 'get', path };
-    default:
-      return { kind: 'command', command: text };
-  }
-}
-
-/** The name of a document without folders: the person who sends it does not choose where it goes. */
-function safeName(name = 'document'): string {
-  const plain = name.split(/[/\\]/).at(-1) ?? '';
-  return plain === '' || plain === '.' || plain === '..' ? 'document' : plain.replaceAll('\0', '');
 }
 
 function requestIdOf({ id, accountId = '', from }: IncomingMessage): string {

@@ -1,4 +1,6 @@
 import { agentKind } from '../agent-kind.ts';
+import { AgentTransport } from '../transport/agent-transport.ts';
+import { Egress } from '../transport/egress.ts';
 import { ShellAgentClient } from './shell-agent-client.ts';
 import { shellFindings } from './shell-probe.ts';
 import { type ShellSettings, shellProblems, shellSettings } from './shell-settings.ts';
@@ -10,8 +12,15 @@ export const shellKind = agentKind<ShellSettings>({
   description: 'A shell: the messages of allowed people run as commands in a SWE-ReX runtime.',
   settings: shellSettings,
   check: async (settings) => shellProblems(settings),
-  endpointOf: (agentEndpoint) => agentEndpoint,
+  hasNoEndpoint: (settings) => (settings as ShellSettings | undefined)?.image !== undefined,
+  isForOneChat: true,
+  scope: 'agents:manage',
+  endpointOf: (agentEndpoint, { image }) => (image === undefined ? agentEndpoint : `shell:${image}`),
   probe: shellFindings,
   tools: shellTools,
-  client: (deps) => (settings) => new ShellAgentClient(deps, settings),
+  client: (deps) => {
+    // the engine chooses the address of a container; the egress policy is for addresses that people write
+    const containers = new AgentTransport(new Egress('any'));
+    return (settings, route) => new ShellAgentClient({ ...deps, containers }, settings, route);
+  },
 });

@@ -35,9 +35,11 @@ export async function probeShell(
 /** Likely problems of a route to this runtime. */
 export async function shellFindings(
   agentEndpoint: string,
-  { token }: { token?: string },
+  { token, image }: { token?: string; image?: string },
   deps: { transport: AgentTransport; signal: AbortSignal },
 ): Promise<ProbeFinding[]> {
+  // its container starts with the first message
+  if (image !== undefined) return [];
   const probe = await probeShell(agentEndpoint, token, deps);
   const fields = { address: 'agentEndpoint', headers: 'config.shell.token' };
   const finding = reachFinding(`shell runtime at ${new URL(agentEndpoint).origin}`, probe, fields);

@@ -26,11 +26,25 @@ export const shellSettings = z.strictObject({
     .describe(
       'channelIds of the people who may use the shell; everybody else is refused. In a group, the group must be in the list too. `*` is refused.',
     ),
+  image: z
+    .string()
+    .max(500)
+    .regex(/^[\w.:/@-]+$/, 'must be the name of an image such as wa2ai-shell:1')
+    .optional()
+    .describe(
+      'Image of the containers that wa2ai starts, one for each person and chat: that of `runtime-server/`, or one with `swerex-remote`. The route then has no `agentEndpoint`.',
+    ),
+  idleMinutes: z
+    .number()
+    .min(0.01)
+    .max(43_200)
+    .optional()
+    .describe('With `image`: the container stops after so many minutes without work. Default: 30.'),
   token: secretField
     .refine(notBlank, 'must not be blank')
     .optional()
     .describe(
-      'Sent to the runtime as `X-API-Key`. Stored; the API shows `***`. Default: no key, which runtimes refuse.',
+      'Sent to the runtime at `agentEndpoint` as `X-API-Key`. Stored; the API shows `***`. Default: no key, which runtimes refuse.',
     ),
   cwd: z
     .string()

@@ -31,6 +31,7 @@ export const TASK_HOOK_CONTEXT = 'served_task_hook.secret';
 
 /** `hosted_agent.settings`: settings of an agent that wa2ai runs, with its variables. */
 export const HOSTED_AGENT_CONTEXT = 'hosted_agent.settings';
+
 /** `face_setting.settings` of the key that signs push notifications. */
 export const PUSH_KEY_CONTEXT = 'face_setting.a2a-push-key';
 

@@ -65,7 +65,8 @@ async function inspectShell(input: ToolInput): Promise<Inspection> {
   const { status, isRuntime, problem = 'no answer' } = await probe(input);
   const latencyMs = Math.round(input.clock.monotonicMs() - startedMs);
   const key = tokenOf(input);
-  const shell = { allow: [input.options.allow ?? '5490000000000'], ...(key !== undefined && { token: key }) };
+  const person = input.options.allow ?? '5490000000000';
+  const shell = { allow: [person], ...(key !== undefined && { token: key }) };
   return {
     kind: 'shell',
     url: input.url,
@@ -73,7 +74,7 @@ async function inspectShell(input: ToolInput): Promise<Inspection> {
     answer: status === undefined ? problem : `status ${status} to GET /is_alive`,
     latencyMs,
     capabilities: isRuntime ? ['bash sessions', 'files'] : [],
-    ...(isRuntime && { route: { channelId: '*', agentEndpoint: input.url, config: { shell } } }),
+    ...(isRuntime && { route: { channelId: person, agentEndpoint: input.url, config: { shell } } }),
   };
 }
 

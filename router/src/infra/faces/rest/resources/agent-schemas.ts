@@ -94,7 +94,7 @@ export const agentView = z
         runtime: z.enum(['docker', 'process']),
         image: z.string().optional(),
         command: z.array(z.string()).optional(),
-        profile: z.enum(AGENT_PROFILES),
+        profile: z.enum([...AGENT_PROFILES, 'swerex']).describe('`swerex`: the shell of a route.'),
         env: z.record(z.string(), z.literal('***')).describe('Names of its variables; values are not shown.'),
         memoryMb: z.number(),
         cpus: z.number(),

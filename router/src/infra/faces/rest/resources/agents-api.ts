@@ -120,7 +120,7 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
       'stop',
       'Stop an agent',
       'Agent stopped.',
-      'Also while it works: its message is tried again, which starts it.',
+      'Also while it works: its message is retried, which starts the agent.',
     ),
     change('restart', 'Stop an agent, and start it', 'Agent restarted.', 'Waits until it answers.'),
     endpoint({

@@ -37,7 +37,7 @@ const routeFields = {
   agentEndpoint: httpUrlField
     .optional()
     .describe(
-      'Base URL of the agent. A path is kept. Required, except for agents that wa2ai runs (`config.hosted`).',
+      'Base URL of the agent. A path is kept. Required, except for agents that wa2ai runs (`config.hosted`, `config.shell` with an image).',
     ),
   environment: z
     .enum(['lab', 'prod'])

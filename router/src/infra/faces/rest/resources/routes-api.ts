@@ -8,7 +8,7 @@ import {
   mayUseChat,
 } from '../../../../core/access/caller.ts';
 import { jidHash } from '../../../../core/chat-hash.ts';
-import { canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
+import { ANY_CHANNEL, canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
 import type { Route, RouteConfig } from '../../../../core/models.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
@@ -82,6 +82,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         await refuseOtherChat(caller, route, aliasesOf);
         await refuseOtherFallback(caller, route.config);
         refuseOtherPrograms(caller, route.config);
+        refuseEverybody(route);
         const usable = await usableConfig(route, undefined);
         const created = await routes.create({ ...route, ...usable.stored });
         log.info(fieldsOf(created), 'route created');
@@ -208,6 +209,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     await refuseOtherFallback(caller, written, before.config);
     refuseOtherPrograms(caller, before.config);
     if (written) refuseOtherPrograms(caller, written);
+    refuseEverybody({ channelId, config: written ?? before.config });
     const usable = written && (await usableConfig({ agentEndpoint, config: written }, before));
     const updated = await routes.update(before.id, { ...changes, ...usable?.stored });
     if (!updated) throw noSuchRoute();
@@ -312,6 +314,14 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     const scope = kindNamed(agentKinds, agent?.kind)?.scope;
     if (scope === undefined || mayDo(caller, scope)) return;
     throw new HttpProblem(403, 'SCOPE_MISSING', `The key lacks the scope ${scope}.`);
+  }
+
+  /** @throws {HttpProblem} 400: a route for everybody to an agent that is for one chat */
+  function refuseEverybody({ channelId, config: { agent } }: Pick<Route, 'channelId' | 'config'>): void {
+    const kind = kindNamed(agentKinds, agent?.kind);
+    if (!kind?.isForOneChat || canonicalChannelId(channelId) !== ANY_CHANNEL) return;
+    const message = `must name one chat: a ${kind.name} is never open to everybody`;
+    throw invalid('body', [{ field: 'channelId', message }]);
   }
 
   /** @throws {HttpProblem} 400: settings that their agent kind cannot use */

@@ -466,3 +466,45 @@ describe('an ABI route', () => {
     expect((await api.call('POST', '/api/routes', { ...contractRoute, config })).status).toBe(201);
   });
 });
+
+describe('a route to a shell', () => {
+  const person = contractRoute.channelId;
+  const withImage = { channelId: person, config: { shell: { image: 'wa2ai-shell:1', allow: [person] } } };
+
+  it('needs an agentEndpoint or an image', async () => {
+    const { status, body } = await api.call('POST', '/api/routes', withImage);
+    expect(status).toBe(201);
+    expect(body.data).not.toHaveProperty('agentEndpoint');
+    const config = { shell: { allow: [person] } };
+    const without = await api.call('POST', '/api/routes', { channelId: person, config });
+    expect(without.status).toBe(400);
+    expect(without.body.details).toEqual([{ field: 'agentEndpoint', message: 'is missing' }]);
+    expect((await api.call('POST', '/api/routes', { ...contractRoute, config })).status).toBe(201);
+  });
+
+  it('is refused for everybody, also by a change', async () => {
+    const problem = { field: 'channelId', message: 'must name one chat: a shell is never open to everybody' };
+    const all = await api.call('POST', '/api/routes', { ...withImage, channelId: '*' });
+    expect([all.status, all.body.details]).toEqual([400, [problem]]);
+    const { id } = await added(withImage);
+    const moved = await api.call('PATCH', `/api/routes/${id}`, { channelId: '*' });
+    expect([moved.status, moved.body.details]).toEqual([400, [problem]]);
+    const everyone = await added({ channelId: '*' });
+    const turned = await api.call('PATCH', `/api/routes/${everyone.id}`, {
+      config: { adk: null, ...withImage.config },
+    });
+    expect([turned.status, turned.body.details]).toEqual([400, [problem]]);
+    const config = { shell: { ...withImage.config.shell, allow: ['*'] } };
+    const open = await api.call('POST', '/api/routes', { ...withImage, config });
+    expect([open.status, open.body.details[0].field]).toEqual([400, 'config.shell.allow[0]']);
+  });
+
+  it('needs a key that may make wa2ai run programs', async () => {
+    const key = await api.addKey({ scopes: ['routes:write'] });
+    const create = (key: string) => api.call('POST', '/api/routes', withImage, { 'x-api-key': key });
+    const refused = await create(key);
+    expect([refused.status, refused.body.code]).toEqual([403, 'SCOPE_MISSING']);
+    const manager = await api.addKey({ scopes: ['routes:write', 'agents:manage'] });
+    expect((await create(manager)).status).toBe(201);
+  });
+});
