@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Scope } from '../../../../../../router/src/core/access/scopes.ts';
-import { CHAT_IMAGE } from '../../../../../support/hosted-agents.ts';
+import type { FakeProgram } from '../../../../../doubles/memory-container-engine.ts';
+import { CHAT_IMAGE, chatProgram } from '../../../../../support/hosted-agents.ts';
 import { ADMIN_KEY } from '../../../../../support/http-api.ts';
 import { MCP_VERSIONS, mcpOverHttp, toolData, toolError } from '../../../../../support/mcp-client.ts';
 import { startMcpFace } from '../../../../../support/mcp-face.ts';
@@ -130,13 +131,37 @@ describe('tools for agents', () => {
 
   it('leave the work of an agent alone when the client cancels', async () => {
     const { url, api } = await setup();
+    const [asked, released] = [new Signal(), new Signal()];
+    const program: FakeProgram = (container) => {
+      const answer = chatProgram(container);
+      return async (request, response) => {
+        if (request.method === 'POST') {
+          asked.send();
+          await released.received;
+        }
+        answer?.(request, response);
+      };
+    };
+    api.hosted.engine.images.set(CHAT_IMAGE, { id: 'slow', program });
     const client = await mcpOverHttp(url);
     const canceled = new AbortController();
     const given = { agent_id: 'helper', message: 'my name is Ana', wait_seconds: 60, message_id: 'm-1' };
     const waiting = client.callTool({ name: 'send_message', arguments: given }, { signal: canceled.signal });
-    await expect.poll(() => api.hosted.agents.openExchanges('helper')).toHaveLength(1);
+    await asked.received;
     canceled.abort();
     await expect(waiting).rejects.toThrow();
+    released.send();
     expect(await toolData(client, 'send_message', given)).toMatchObject({ state: 'answered' });
+    expect((await toolData(client, 'get_messages', { agent_id: 'helper', count: 10 })).messages).toHaveLength(
+      2,
+    );
   });
 });
+
+/** What one side waits for until the other sends it. */
+class Signal {
+  send: () => void = () => undefined;
+  readonly received = new Promise<void>((resolve) => {
+    this.send = resolve;
+  });
+}
