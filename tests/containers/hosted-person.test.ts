@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DockerEngine } from '../../router/src/infra/hosting/docker/docker-engine.ts';
 import { TestBed } from '../support/test-bed.ts';
@@ -5,7 +8,8 @@ import { engineUnderTest } from './engine-under-test.ts';
 
 const { kind, address } = engineUnderTest();
 const engine = new DockerEngine({ address });
-const env = { WA2AI_CONTAINER_ENGINE: address };
+const folder = mkdtempSync(join(tmpdir(), 'wa2ai-hosted-'));
+const env = { WA2AI_CONTAINER_ENGINE: address, WA2AI_DATA_DIR: folder };
 let bed: TestBed;
 
 beforeAll(async () => {
@@ -14,6 +18,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await bed.close();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Ids of the containers of this service that exist. */

@@ -8,8 +8,9 @@ import { expect } from 'vitest';
 export async function restartEngine(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   const { ENGINE_COMMAND = '', ENGINE_PID_FILE = '', ENGINE_LOG = '', DOCKER_HOST = '' } = process.env;
   const socket = DOCKER_HOST.replace('unix://', '');
-  process.kill(Number(readFileSync(ENGINE_PID_FILE, 'utf8')), signal);
-  await expect.poll(() => isListening(socket)).toBe(false);
+  const pid = Number(readFileSync(ENGINE_PID_FILE, 'utf8'));
+  process.kill(pid, signal);
+  await expect.poll(() => isRunning(pid), { timeout: 60_000 }).toBe(false);
   rmSync('/run/docker.pid', { force: true });
   rmSync(socket, { force: true });
   const log = openSync(ENGINE_LOG, 'a');
@@ -19,7 +20,19 @@ export async function restartEngine(signal: 'SIGTERM' | 'SIGKILL'): Promise<void
   });
   engine.unref();
   writeFileSync(ENGINE_PID_FILE, String(engine.pid));
-  await expect.poll(() => isListening(socket)).toBe(true);
+  const state = async () => {
+    if (engine.exitCode !== null) return readFileSync(ENGINE_LOG, 'utf8').slice(-2_000);
+    return (await isListening(socket)) ? 'listens' : 'starts';
+  };
+  await expect.poll(state, { timeout: 60_000 }).toBe('listens');
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
 }
 
 async function isListening(socket: string): Promise<boolean> {
