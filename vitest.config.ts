@@ -13,19 +13,19 @@ const expect = { poll: { timeout: 40_000 } };
 
 /** The files that take longest, the longest first. */
 const SLOW_FILES = [
+  'slow/demo',
+  'slow/docs-commands',
+  'slow/agent-cli',
+  'slow/embedded-postgres',
   'e2e/crash',
-  'e2e/demo',
-  'e2e/corrupt-rows',
-  'e2e/terminal',
-  'e2e/agent-cli',
-  'e2e/offline',
   'e2e/media',
+  'e2e/a2a-agents',
+  'e2e/pairing',
+  'e2e/abi',
   'e2e/many-chats',
   'e2e/storm',
-  'e2e/docs-commands',
   'integration/baileys-defects',
   'integration/emulator',
-  'integration/database/embedded-postgres',
 ];
 
 /**
@@ -130,6 +130,19 @@ export default defineConfig({
           maxWorkers,
           // Together with the integration tests, so that no core is idle between them.
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        // Installed programs, terminals and repeated crashes: npm run test:slow, which CI runs too.
+        test: {
+          name: 'slow',
+          include: ['tests/slow/**/*.test.ts'],
+          environment: 'node',
+          expect,
+          globalSetup: ['tests/support/database-setup.ts'],
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+          maxWorkers,
         },
       },
       {

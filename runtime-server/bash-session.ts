@@ -240,6 +240,8 @@ export class BashSession {
     this.#number += 1;
     this.#isRunning = true;
     const file = join(this.#folder, 'command');
+    // a new file: some file systems write an overwritten one to the disk at once
+    rmSync(file, { force: true });
     writeFileSync(file, `${command}\n`);
     this.#child.stdin.write(`__wa2ai_number=${this.#number} __wa2ai_code=; . ${quoted(file)}; __wa2ai_end\n`);
   }

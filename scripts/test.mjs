@@ -1,5 +1,5 @@
-// `npm test`: installs and builds what is missing, then runs the tests of every run; `npm run test:faults` those that take
-// minutes. Arguments go to Vitest: names of files, or `--project NAME`. The last line reports
+// `npm test`: installs and builds what is missing, then runs the tests of every run; `npm run test:slow` and `npm run
+// test:faults` those that take longer. Arguments go to Vitest: names of files, or `--project NAME`. The last line reports
 // the counts; the exit code is 0 only when at least one test ran and none failed.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -11,6 +11,7 @@ const { values } = parseArgs({
     soak: { type: 'string' },
     abi: { type: 'boolean', default: false },
     agents: { type: 'boolean', default: false },
+    host: { type: 'boolean', default: false },
     nodes: { type: 'string' },
     json: { type: 'string' },
     rounds: { type: 'string' },
@@ -46,7 +47,9 @@ npm run bench -- --abi
 npm run bench -- --agents [--rounds 5] [--write-docs] [--json FILE]
   What the client of each agent kind adds to the median round trip, beside a bare fetch; tasks a second and the delay of
   events of the NPC face, beside a bare server of Express and the A2A SDK. Medians of the rounds. Ends with exit code 1 when a
-  target is missed.`;
+  target is missed.
+npm run bench -- --host [--rounds 5]
+  Commands a second in a session of the shell runtime, beside a bare terminal.`;
 
 const number = (text: string): number => {
   const value = Number(text.replace(/m$/, ''));
@@ -98,6 +101,11 @@ async function run(): Promise<boolean> {
     if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`);
     if (values['write-docs']) writeAgentsDocs(results);
     return agentRows(results).every(({ isMet }) => isMet);
+  }
+  if (values.host) {
+    const { benchShell, shellText } = await import('./shell-bench.ts');
+    console.log(shellText(await benchShell(number(values.rounds ?? '5'))));
+    return true;
   }
   if (values.nodes !== undefined) {
     const { benchNodes } = await import('./nodes-bench.ts');

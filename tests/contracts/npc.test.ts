@@ -172,6 +172,21 @@ describe.each(ADAPTERS)('the stores of the NPC face in $name', ({ open }) => {
       expect(await stores.tasks.find(taskId)).toMatchObject({ status: 'failed', error });
     });
 
+    it('ends a task once when two calls end it at the same time, and others with it', async () => {
+      const tasks = [(await opened()).task, (await opened()).task, (await opened()).task];
+      const ends = tasks.flatMap(({ taskId }) =>
+        ['first', 'second'].map(async (text) => {
+          const isEnd = await stores.tasks.finish(taskId, { status: 'completed', result: { text } });
+          return { taskId, text, isEnd };
+        }),
+      );
+      const winners = (await Promise.all(ends)).filter(({ isEnd }) => isEnd);
+      expect(winners.map(({ taskId }) => taskId)).toEqual(tasks.map(({ taskId }) => taskId));
+      for (const { taskId, text } of winners) {
+        expect(await stores.tasks.find(taskId)).toMatchObject({ result: { text }, version: 2 });
+      }
+    });
+
     it('lists pages of the owner only, with filters and the count of all', async () => {
       const ids: string[] = [];
       for (const type of ['memory', 'trade', 'memory']) ids.unshift((await opened({ type })).task.taskId);
@@ -194,10 +209,11 @@ describe.each(ADAPTERS)('the stores of the NPC face in $name', ({ open }) => {
         (await stores.tasks.findAll([one, two, 'task_none'])).map(({ taskId }) => taskId).sort(),
       ).toEqual([one, two].sort());
       await stores.tasks.begin(one);
-      const open = await stores.tasks.notBegun(0, 1_000);
-      expect(open).toContain(two);
-      expect(open).not.toContain(one);
-      expect(await stores.tasks.notBegun(60_000, 1_000)).not.toContain(two);
+      const open = async (olderThanMs: number) =>
+        (await stores.tasks.notBegun(olderThanMs, 1_000)).map(({ taskId }) => taskId);
+      expect(await open(0)).toContain(two);
+      expect(await open(0)).not.toContain(one);
+      expect(await open(60_000)).not.toContain(two);
     });
   });
 

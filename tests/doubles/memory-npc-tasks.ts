@@ -89,12 +89,12 @@ export class MemoryNpcTasks implements NpcTasks {
     });
   }
 
-  async notBegun(olderThanMs: number, limit: number): Promise<string[]> {
+  async notBegun(olderThanMs: number, limit: number): Promise<NpcTask[]> {
     const before = this.#now() - olderThanMs;
     const open = this.#tasks.filter(
       ({ status, createdAtMs }) => status === 'pending' && createdAtMs <= before,
     );
-    return open.slice(0, limit).map(({ taskId }) => taskId);
+    return structuredClone(open.slice(0, limit));
   }
 
   /** @returns false: there is no such running task */

@@ -94,7 +94,7 @@ describe('the chat of a person whose NPC agent answers a call with an error', ()
   });
 });
 
-describe('the chat of a person whose A2A agent answers a call with an error of its own table', () => {
+describe('the chat of a person whose A2A agent answers a call with an error of the table of A2A', () => {
   let agent: A2aDouble;
   let error: { code: number; message: string } | undefined;
 

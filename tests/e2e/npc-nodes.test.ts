@@ -141,4 +141,19 @@ describe('the NPC face of two nodes', () => {
     while (!(await stream.next()).done);
     expect((await b.rpc('task.status', { taskId })).error.code).toBe(-32001);
   });
+
+  it('continues the task of a killed node on the other, and opens nothing twice at the agent', async () => {
+    const { a, b } = await newCallers();
+    const taskId = await b.open('social', { action: 'greet', message: 'Which gate?' });
+    const opened = () => agent.opened('social').filter(({ params }) => /gate/.test(JSON.stringify(params)));
+    await expect.poll(opened).toHaveLength(1);
+    await nodes.end('b', 'SIGKILL');
+    await nodes.node('a').untilLog(({ msg }) => msg === 'taking over tasks of dead nodes');
+    agent.complete(opened()[0]?.taskId ?? '', { message: 'Hello' });
+    expect(await a.ended(taskId)).toMatchObject({
+      event: 'task.completed',
+      data: { result: { message: 'Hello' } },
+    });
+    expect(opened()).toHaveLength(1);
+  });
 });

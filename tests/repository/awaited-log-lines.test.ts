@@ -16,8 +16,8 @@ function textsIn(...folders: string[]): string[] {
 
 it('each log line that a test awaits is one that the service writes', () => {
   const sources = textsIn('router/src', 'tests/fixtures').join('\n');
-  const awaited = textsIn('tests/e2e', 'tests/faults', 'tests/crash', 'tests/support').flatMap((text) =>
-    [...text.matchAll(AWAITED)].map(([, line = '']) => line),
+  const awaited = textsIn('tests/e2e', 'tests/slow', 'tests/faults', 'tests/crash', 'tests/support').flatMap(
+    (text) => [...text.matchAll(AWAITED)].map(([, line = '']) => line),
   );
   expect(awaited.length).toBeGreaterThan(20);
   expect(awaited.filter((line) => !sources.includes(line))).toEqual([]);

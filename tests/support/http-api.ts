@@ -1,10 +1,13 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import { defaultNpcSettings, type NpcFaceSettings } from '../../router/src/core/npc/npc-settings.ts';
-import { runNpcTask } from '../../router/src/core/npc/run-npc-task.ts';
+import { hasEnded } from '../../router/src/core/npc/npc-task.ts';
+import { type RunNpcTaskDeps, runNpcTask } from '../../router/src/core/npc/run-npc-task.ts';
+import { type ShortTaskDeps, ShortTasks } from '../../router/src/core/npc/short-tasks.ts';
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { NewApiKey } from '../../router/src/core/ports/api-key-store.ts';
 import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
@@ -353,31 +356,27 @@ export async function startHttpApi(
     const deliver = (reply: QueuedReply) => sent.push(reply.message);
     return sendMessage({ outbox, mintId: () => `3EB0${sent.length}`, deliver }, input);
   };
-  const durable = new MemoryDurableTasks({
-    'npc-task': (steps, input) =>
-      runNpcTask(
-        {
-          npcTasks,
-          emotions,
-          memories,
-          trades,
-          settings: npcSettings,
-          chain: async () => chain.current,
-          transactions,
-          chainEvents,
-          routes,
-          agents: { clientFor: () => agent.client, endpointOf: (route) => route.agentEndpoint },
-          sendMessage: sendToChat,
-          clock: apiClock,
-          random: () => 0,
-          log,
-        },
-        steps,
-        input,
-      ),
-  });
   const emotions = new MemoryNpcEmotions(() => clock.nowMs);
   const memories = new MemoryNpcMemories(() => clock.nowMs);
+  const npcDeps: RunNpcTaskDeps & ShortTaskDeps = {
+    npcTasks,
+    emotions,
+    memories,
+    trades,
+    settings: npcSettings,
+    chain: async () => chain.current,
+    transactions,
+    chainEvents,
+    routes,
+    agents: { clientFor: () => agent.client, endpointOf: (route) => route.agentEndpoint },
+    sendMessage: sendToChat,
+    clock: apiClock,
+    random: () => 0,
+    log,
+  };
+  const durable = new MemoryDurableTasks({
+    'npc-task': (steps, input) => runNpcTask(npcDeps, steps, input),
+  });
   const auditLog = new MemoryAuditLog();
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log });
   const access = new Access({
@@ -445,6 +444,7 @@ export async function startHttpApi(
   const face = npcFace({
     npcTasks,
     tasks: durable,
+    shortTasks: new ShortTasks(npcDeps),
     mintTaskId: () => {
       opened += 1;
       return `task_${opened}`;
@@ -502,7 +502,14 @@ export async function startHttpApi(
       feed,
       keyWatch,
       feedClock,
-      ended: (taskId) => durable.ended(taskId),
+      ended: async (taskId) => {
+        for (
+          let task = await npcTasks.find(taskId);
+          task && !hasEnded(task);
+          task = await npcTasks.find(taskId)
+        )
+          await setImmediate();
+      },
       agent,
     },
     addKey: async (given) => {

@@ -120,6 +120,7 @@ export async function openApi(
   const npc: NpcFaceDeps = {
     npcTasks: parts.npcTasks,
     tasks,
+    shortTasks: parts.shortTasks,
     mintTaskId: parts.mintTaskId,
     settings: npcSettings,
     routes,
@@ -154,8 +155,8 @@ export async function openApi(
     limiter,
     recorder,
     log: httpLog,
-    // One line per face.
-    endpoints: [...pages(faces), ...rest, ...npcFace(npc), ...docsPages()],
+    // One line per face. Express looks for the endpoint of a request from the first to the last.
+    endpoints: [...npcFace(npc), ...pages(faces), ...rest, ...docsPages()],
     faces: [
       ...a2aFace({
         ...served,

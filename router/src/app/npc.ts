@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { isLoopbackHost } from '../config/config-fields.ts';
 import { defaultNpcSettings, type NpcFaceSettings } from '../core/npc/npc-settings.ts';
 import { type RunNpcTaskDeps, runNpcTask } from '../core/npc/run-npc-task.ts';
+import { type ShortTaskDeps, ShortTasks } from '../core/npc/short-tasks.ts';
 import type { TaskFunctions } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { NpcChain } from '../core/ports/npc-chain.ts';
@@ -43,6 +44,7 @@ export interface NpcParts {
   feed: NpcTaskFeed;
   mintTaskId(): string;
   runNpcTask: TaskFunctions['npc-task'];
+  shortTasks: ShortTasks;
 }
 
 export function createNpc(
@@ -67,7 +69,7 @@ export function createNpc(
   const chain = chainAccess({ key, settings: npcSettings, transport });
   const transactions = new PostgresNpcTransactions(postgres);
   const chainEvents = new PostgresNpcChainEvents(postgres);
-  const performed: RunNpcTaskDeps = {
+  const performed: RunNpcTaskDeps & ShortTaskDeps = {
     npcTasks,
     emotions,
     memories,
@@ -96,5 +98,6 @@ export function createNpc(
     feed,
     mintTaskId: () => `task_${randomBytes(12).toString('hex')}`,
     runNpcTask: (steps, input) => runNpcTask(performed, steps, input),
+    shortTasks: new ShortTasks(performed),
   };
 }

@@ -1,3 +1,4 @@
+import { DEAD_FOR_MS } from '../core/cluster/chat-placement.ts';
 import { deleteAccount } from '../core/cluster/delete-account.ts';
 import type { ReplayDeps } from '../core/delivery/replay-dead-letters.ts';
 import { startOpenTasks } from '../core/npc/open-npc-task.ts';
@@ -20,8 +21,10 @@ import type { NpcParts } from './npc.ts';
 import type { Part } from './part.ts';
 import type { TurnParts } from './turns.ts';
 
-/** How often one node searches for unfinished tasks of dead nodes, and for tasks that nobody started. */
+/** How often one node searches for unfinished tasks of dead nodes, and for tasks that nobody started; also when a node dies. */
 const RESUME_EVERY_MS = 60_000;
+/** A task that waits for longer has lost its start to a crash. */
+const FORGOTTEN_AFTER_MS = 30_000;
 
 export interface TaskParts {
   tasks: DurableTasks;
@@ -36,7 +39,7 @@ export function createTasks(
   log: Logger,
 ): Part<TaskParts> {
   const { databaseUrl, postgres, nodeId, bus, placement, accounts, workers, deliver } = parts;
-  const { remoteTasks, startedTasks, routes, agents, mintId } = parts;
+  const { remoteTasks, startedTasks, routes, agents, mintId, npcTasks, shortTasks } = parts;
   const taskLog = log.child({ mod: 'tasks' });
   const replay: ReplayDeps = {
     deadLetters: new PostgresDeadLetters(postgres),
@@ -79,16 +82,27 @@ export function createTasks(
   const taskStarter = new TaskStarter({ servedTasks: parts.servedTasks, tasks, log: taskLog });
   const hookStarter = new HookStarter({ hooks: parts.taskHooks, tasks, log: taskLog });
   const stopping = new AbortController();
+  /** Every start is idempotent. @param waitedMs 0: a process has died just now */
+  const resume = async (waitedMs: number) => {
+    await tasks.resume((node) => placement.isCoordinator && placement.isExpired(node));
+    if (!placement.isCoordinator) return;
+    await follower.sweep();
+    await taskStarter.sweep(waitedMs);
+    await hookStarter.sweep(waitedMs);
+    await startOpenTasks({ npcTasks, shortTasks, tasks, log: taskLog }, waitedMs);
+  };
   const keepResuming = async () => {
-    while (!stopping.signal.aborted) {
-      await tasks.resume((node) => placement.isCoordinator && placement.isExpired(node));
-      if (placement.isCoordinator) {
-        await follower.sweep();
-        await taskStarter.sweep();
-        await hookStarter.sweep();
-        await startOpenTasks({ npcTasks: parts.npcTasks, tasks, log: taskLog });
-      }
-      await systemClock.sleep(RESUME_EVERY_MS, stopping.signal).catch(() => undefined);
+    let death = new AbortController();
+    placement.listen(() => death.abort());
+    // The first time: this node's earlier process.
+    for (let waitedMs = 0; !stopping.signal.aborted; ) {
+      await resume(waitedMs);
+      const signal = AbortSignal.any([stopping.signal, death.signal]);
+      await systemClock.sleep(RESUME_EVERY_MS, signal).catch(() => undefined);
+      waitedMs = death.signal.aborted ? 0 : FORGOTTEN_AFTER_MS;
+      if (!death.signal.aborted) continue;
+      death = new AbortController();
+      await systemClock.sleep(2 * DEAD_FOR_MS, stopping.signal).catch(() => undefined);
     }
   };
   let resuming: Promise<void> | undefined;
@@ -101,6 +115,7 @@ export function createTasks(
     stop: async () => {
       stopping.abort();
       await resuming;
+      await shortTasks.stop();
       await tasks.stop();
     },
   };

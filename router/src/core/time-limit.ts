@@ -1,5 +1,8 @@
 import type { Clock } from './ports/clock.ts';
 
+/** Reason of a wait that is not needed any more. An abort without a reason creates an error each time. */
+const ENDED = 'ended';
+
 /**
  * Waits for `work`, at most `limitMs`. It is not cancelled; its later result or error is ignored.
  * @returns its result; undefined after the limit
@@ -18,7 +21,7 @@ export async function within<T>(
   try {
     return await Promise.race([work, late]);
   } finally {
-    ended.abort();
+    ended.abort(ENDED);
   }
 }
 
@@ -41,7 +44,7 @@ export async function withLimit<T>(
   try {
     return await work(limited.signal);
   } finally {
-    done.abort();
+    done.abort(ENDED);
     signal?.removeEventListener('abort', onAbort);
   }
 }

@@ -20,7 +20,12 @@ function setup() {
     calls.push('resumed');
   });
   vi.spyOn(DbosTasks.prototype, 'stop').mockImplementation(async () => void calls.push('stopped'));
-  const placement = { isCoordinator: true, isExpired: (nodeId: string) => nodeId === 'dead' };
+  const deaths: Array<() => void> = [];
+  const placement = {
+    isCoordinator: true,
+    isExpired: (nodeId: string) => nodeId === 'dead',
+    listen: (onDeath: () => void) => void deaths.push(onDeath),
+  };
   const swept: number[] = [];
   const started: unknown[] = [];
   vi.spyOn(DbosTasks.prototype, 'start').mockImplementation(async (...task) => void started.push(task));
@@ -48,6 +53,7 @@ function setup() {
       workers: {},
       remoteTasks,
       startedTasks,
+      shortTasks: { add: () => undefined, stop: async () => undefined },
     } as unknown as Parameters<typeof createTasks>[0],
     quietLog,
   );
@@ -55,7 +61,7 @@ function setup() {
     await part.start();
     onTestFinished(() => part.stop());
   };
-  return { part, start, clock, resumed, calls, placement, startedTasks, swept, started };
+  return { part, start, clock, resumed, calls, placement, deaths, startedTasks, swept, started };
 }
 
 it('searches for unfinished tasks at the start without delaying it, then every minute', async () => {
@@ -67,6 +73,19 @@ it('searches for unfinished tasks at the start without delaying it, then every m
   await clock.advanceMs(MINUTE_MS - 1);
   expect(resumed).toHaveLength(1);
   await clock.advanceMs(1);
+  await settle();
+  expect(resumed).toHaveLength(2);
+});
+
+it('searches again soon after a node has died, when it no longer looks alive', async () => {
+  const { start, clock, resumed, deaths } = setup();
+  await start();
+  await settle();
+  await settle();
+  deaths[0]?.();
+  await settle();
+  expect(resumed).toHaveLength(1);
+  await clock.advanceMs(3_000);
   await settle();
   expect(resumed).toHaveLength(2);
 });

@@ -5,7 +5,7 @@ import type { ClusterView, NodeView } from '../ports/cluster.ts';
 /** A chat worker starts elsewhere when this node runs so many turns more than another one: starting here is faster. */
 const MARGIN = 4;
 /** How long a node must look dead before its chats are taken over: its connection may break and come back. */
-const DEAD_FOR_MS = 1_500;
+export const DEAD_FOR_MS = 1_500;
 
 /** Decides which node runs a chat worker, and which nodes are dead, from what this node sees of the others. */
 export class ChatPlacement {
@@ -15,6 +15,7 @@ export class ChatPlacement {
   /** Chats placed on a node since it last reported its turns. */
   readonly #placed = new Map<NodeId, { seenAtMs: number; count: number }>();
   readonly #deadSince = new Map<NodeId, number>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(nodeId: NodeId, clock: Pick<Clock, 'monotonicMs'>) {
     this.#nodeId = nodeId;
@@ -30,7 +31,15 @@ export class ChatPlacement {
     }
     const now = new Set(this.liveNodes);
     for (const nodeId of now) this.#deadSince.delete(nodeId);
-    return before.some((nodeId) => !now.has(nodeId));
+    const died = before.filter((nodeId) => !now.has(nodeId));
+    for (const nodeId of died) this.isExpired(nodeId);
+    if (died.length > 0) for (const onDeath of this.#listeners) onDeath();
+    return died.length > 0;
+  }
+
+  /** Calls `onDeath` when a view shows that a node has died. */
+  listen(onDeath: () => void): void {
+    this.#listeners.add(onDeath);
   }
 
   /** Another node can run the chats that this one releases. */
@@ -67,7 +76,8 @@ export class ChatPlacement {
     if (placed) placed.count += 1;
   }
 
-  /** Whether a node has been dead for a while. Call it repeatedly: the time starts with the first call. */
+  /** Whether a node has been dead for a while. Call it repeatedly: the time starts with the view that
+   * shows its death, or with the first call. */
   isExpired(nodeId: NodeId): boolean {
     // Right after a failover the database knows no node's connection yet, not even this one's.
     if (!this.#seesItself() || this.liveNodes.includes(nodeId)) return false;

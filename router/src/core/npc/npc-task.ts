@@ -1,4 +1,4 @@
-import type { NpcErrorBody } from './npc-error.ts';
+import { NpcError, type NpcErrorBody, RPC } from './npc-error.ts';
 
 export type NpcTaskStatus = 'pending' | 'processing' | 'completed' | 'failed';
 
@@ -6,6 +6,12 @@ export type NpcTaskStatus = 'pending' | 'processing' | 'completed' | 'failed';
 export type NpcTaskEnd =
   | { status: 'completed'; result: Record<string, unknown> }
   | { status: 'failed'; error: NpcErrorBody };
+
+/** The end of a task that failed for a reason that its caller cannot change; the log has it. */
+export const NOT_PERFORMED = {
+  status: 'failed',
+  error: new NpcError(RPC.internal, { reason: 'The task could not be performed.' }).body,
+} as const satisfies NpcTaskEnd;
 
 /** A task that a caller of the NPC face opened. */
 export interface NpcTask {

@@ -8,15 +8,15 @@ import { actionNames, actionOf } from './npc-actions.ts';
 import { invalidParam } from './npc-error.ts';
 import { capabilitiesOf, type NpcFaceSettings } from './npc-settings.ts';
 import type { NpcTask } from './npc-task.ts';
+import { isShortTask, type ShortTasks } from './short-tasks.ts';
 
 const MAX_PEER_CHARS = 64;
-/** A task that has not begun after this is started again. */
-const NOT_BEGUN_MS = 30_000;
 const MAX_STARTED = 100;
 
 export interface OpenNpcTaskDeps {
   npcTasks: NpcTasks;
   tasks: Pick<DurableTasks, 'start'>;
+  shortTasks: Pick<ShortTasks, 'add'>;
   /** A new id: `task_` and random letters and digits. */
   mintTaskId(): string;
   log: Logger;
@@ -70,9 +70,10 @@ function checked32602<T>(work: () => T): T {
  * @throws {StorageUnavailableError} the task may be open; safe to repeat with the same key
  */
 export async function openNpcTask(
-  { npcTasks, tasks, mintTaskId, log }: OpenNpcTaskDeps,
+  deps: OpenNpcTaskDeps,
   task: Pick<NpcTask, 'owner' | 'type' | 'params' | 'idempotencyKey'>,
 ): Promise<NpcTask> {
+  const { npcTasks, mintTaskId, log } = deps;
   const stored = await npcTasks.open({ ...task, taskId: mintTaskId() });
   if (stored.outcome === 'conflict') {
     throw invalidParam(
@@ -80,28 +81,33 @@ export async function openNpcTask(
       'This Idempotency-Key was used for another task. Nothing was opened.',
     );
   }
-  const { taskId, type } = stored.task;
   if (stored.outcome === 'opened') {
+    const { taskId, type } = stored.task;
     log.info({ task: taskId, type }, 'npc task opened');
     // The first start loads the engine, for which no caller waits. A task that is not started now is by `startOpenTasks`.
-    tasks.start('npc-task', taskId, { taskId }).catch((error: unknown) => {
+    startTask(deps, stored.task).catch((error: unknown) => {
       log.warn({ err: error, task: taskId }, 'npc task not started, retrying');
     });
   }
   return stored.task;
 }
 
-/** Starts tasks that a crash left stored and not started. Never rejects. */
-export async function startOpenTasks({
-  npcTasks,
-  tasks,
-  log,
-}: Pick<OpenNpcTaskDeps, 'npcTasks' | 'tasks' | 'log'>): Promise<void> {
+type StartDeps = Pick<OpenNpcTaskDeps, 'tasks' | 'shortTasks'>;
+
+async function startTask({ tasks, shortTasks }: StartDeps, task: NpcTask): Promise<void> {
+  const { taskId } = task;
+  if (isShortTask(task)) shortTasks.add(task);
+  else await tasks.start('npc-task', taskId, { taskId });
+}
+
+/** Starts the tasks that have waited for so long and that nobody has started. Never rejects. */
+export async function startOpenTasks(
+  deps: StartDeps & Pick<OpenNpcTaskDeps, 'npcTasks' | 'log'>,
+  waitedMs: number,
+): Promise<void> {
   try {
-    for (const taskId of await npcTasks.notBegun(NOT_BEGUN_MS, MAX_STARTED)) {
-      await tasks.start('npc-task', taskId, { taskId });
-    }
+    for (const task of await deps.npcTasks.notBegun(waitedMs, MAX_STARTED)) await startTask(deps, task);
   } catch (error) {
-    log.warn({ err: error }, 'cannot start open npc tasks, retrying');
+    deps.log.warn({ err: error }, 'cannot start open npc tasks, retrying');
   }
 }

@@ -1,28 +1,25 @@
 import type { SendMessageInput } from '../delivery/send-message.ts';
 import type { TaskInput, TaskResult, TaskSteps } from '../ports/durable-tasks.ts';
-import type { NpcChainEvents } from '../ports/npc-chain-events.ts';
-import type { NpcScope } from '../ports/npc-emotions.ts';
+import type { NpcEmotions } from '../ports/npc-emotions.ts';
+import type { NpcMemories } from '../ports/npc-memories.ts';
 import type { NpcTasks } from '../ports/npc-tasks.ts';
 import { type AskNpcAgentDeps, askNpcAgent } from './ask-npc-agent.ts';
-import { listChainEvents } from './chain-events.ts';
 import { isChainTask } from './chain-task.ts';
 import { emotionsAt } from './emotions.ts';
 import { rankMemories } from './memories.ts';
-import { type NpcCapabilityDeps, performEmotion, performMemory, performTrade } from './npc-capabilities.ts';
 import { NpcError, type NpcErrorBody, RPC } from './npc-error.ts';
-import type { NpcFaceSettings } from './npc-settings.ts';
-import { type NpcTask, type NpcTaskEnd, peerOf } from './npc-task.ts';
+import { NOT_PERFORMED, type NpcTask, type NpcTaskEnd, peerOf } from './npc-task.ts';
 import { type ChainTaskDeps, confirmForTask, signForTask } from './perform-chain-task.ts';
 
 /** Memories that an agent gets as context. */
 const MAX_CONTEXT_MEMORIES = 5;
 const MAX_CONTEXT_EMOTIONS = 3;
 
-export interface RunNpcTaskDeps extends AskNpcAgentDeps, NpcCapabilityDeps, ChainTaskDeps {
-  chainEvents: NpcChainEvents;
+export interface RunNpcTaskDeps extends AskNpcAgentDeps, ChainTaskDeps {
+  emotions: Pick<NpcEmotions, 'events'>;
+  memories: Pick<NpcMemories, 'recall'>;
   clock: AskNpcAgentDeps['clock'];
   npcTasks: NpcTasks;
-  settings(): Promise<NpcFaceSettings>;
   /** Stores a message to a chat and starts its delivery; the same idempotencyKey stores nothing new. */
   sendMessage(input: SendMessageInput): Promise<{ row: { id: string } }>;
 }
@@ -43,8 +40,7 @@ export async function runNpcTask(
   if (!(await steps.run('begin', () => deps.npcTasks.begin(taskId)))) return { outcome: 'ended before' };
   const end = await performed({ ...deps, log }, steps, taskId).catch((error: unknown): NpcTaskEnd => {
     log.error({ err: error }, 'npc task failed');
-    const reason = 'The task could not be performed.';
-    return { status: 'failed', error: new NpcError(RPC.internal, { reason }).body };
+    return NOT_PERFORMED;
   });
   await steps.run('finish', () => deps.npcTasks.finish(taskId, end));
   log.info({ status: end.status }, 'npc task ended');
@@ -60,27 +56,12 @@ async function performed(deps: RunNpcTaskDeps, steps: TaskSteps, taskId: string)
     const task = await storedTask(deps, taskId);
     return isChainTask(task) ? 'transaction' : task.type;
   });
-  const perform = CAPABILITIES[type];
-  let outcome: Outcome;
-  if (type === 'transaction') outcome = await transact(deps, steps, step);
-  else if (perform)
-    outcome = await step('perform', async (task) => perform(deps, await scopeOf(deps, task), task));
-  else outcome = await social(deps, steps, step);
+  const outcome =
+    type === 'transaction' ? await transact(deps, steps, step) : await social(deps, steps, step);
   return 'error' in outcome
     ? { status: 'failed', error: outcome.error }
     : { status: 'completed', result: outcome.result };
 }
-
-type Perform = (deps: RunNpcTaskDeps, scope: NpcScope, task: NpcTask) => Promise<Record<string, unknown>>;
-
-const CAPABILITIES: Readonly<Record<string, Perform>> = {
-  emotion: performEmotion,
-  memory: performMemory,
-  trade: performTrade,
-  // Only their action `list`: the others are transactions.
-  duel: (deps, _scope, task) => listChainEvents(deps, task),
-  quest: (deps, _scope, task) => listChainEvents(deps, task),
-};
 
 /** Calls a contract: the signed transaction is stored before it is sent. */
 async function transact(
@@ -129,10 +110,6 @@ async function contextOf(deps: RunNpcTaskDeps, task: NpcTask, npc: string) {
   const emotions = emotionsAt(await deps.emotions.events(scope), nowMs).slice(0, MAX_CONTEXT_EMOTIONS);
   const found = await deps.memories.recall(scope, query, { isMatchOnly: false });
   return { npc, emotions, memories: rankMemories(found, { nowMs, limit: MAX_CONTEXT_MEMORIES }) };
-}
-
-async function scopeOf(deps: RunNpcTaskDeps, task: NpcTask) {
-  return { npc: (await deps.settings()).name, peer: peerOf(task) };
 }
 
 async function storedTask(deps: RunNpcTaskDeps, taskId: string): Promise<NpcTask> {

@@ -41,6 +41,6 @@ export interface NpcTasks {
   countAttempt(taskId: string): Promise<void>;
   /** Ends a task, once: a task that has ended is not changed. @returns whether this call ended it */
   finish(taskId: string, end: NpcTaskEnd): Promise<boolean>;
-  /** Ids of tasks that were opened so long ago and have not begun, oldest first. */
-  notBegun(olderThanMs: number, limit: number): Promise<string[]>;
+  /** Tasks that were opened so long ago and are `pending`, oldest first. */
+  notBegun(olderThanMs: number, limit: number): Promise<NpcTask[]>;
 }

@@ -2,8 +2,6 @@ import type { DurableTasks } from '../ports/durable-tasks.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { TaskHook, TaskHooks } from '../ports/task-hooks.ts';
 
-/** Updates that wait for longer have lost their start to a crash. */
-const FORGOTTEN_AFTER_MS = 30_000;
 const MAX_SWEPT = 1_000;
 
 export interface HookStarterDeps {
@@ -26,11 +24,11 @@ export class HookStarter {
     await this.#deps.tasks.start('push-updates', name, { taskId, hookId: id });
   }
 
-  /** Starts the hooks that nobody has started. Never rejects. */
-  async sweep(): Promise<void> {
+  /** Starts the hooks whose updates have waited for so long and that nobody has started. Never rejects. */
+  async sweep(waitedMs: number): Promise<void> {
     const { hooks, log } = this.#deps;
     try {
-      for (const hook of await hooks.behind(FORGOTTEN_AFTER_MS, MAX_SWEPT)) await this.start(hook);
+      for (const hook of await hooks.behind(waitedMs, MAX_SWEPT)) await this.start(hook);
     } catch (error) {
       log.warn({ err: error }, 'cannot start push notifications, retrying');
     }

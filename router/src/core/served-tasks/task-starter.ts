@@ -2,8 +2,6 @@ import type { DurableTasks } from '../ports/durable-tasks.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ServedTask, ServedTasks } from '../ports/served-tasks.ts';
 
-/** Tasks that wait for longer have lost their start to a crash. */
-const FORGOTTEN_AFTER_MS = 30_000;
 const MAX_SWEPT = 1_000;
 
 export interface TaskStarterDeps {
@@ -25,11 +23,11 @@ export class TaskStarter {
     await this.#start(task.id, task.messages.length);
   }
 
-  /** Starts the tasks that nobody has started. Never rejects. */
-  async sweep(): Promise<void> {
+  /** Starts the tasks that have waited for so long and that nobody has started. Never rejects. */
+  async sweep(waitedMs: number): Promise<void> {
     const { servedTasks, log } = this.#deps;
     try {
-      for (const { id, round } of await servedTasks.waiting(FORGOTTEN_AFTER_MS, MAX_SWEPT)) {
+      for (const { id, round } of await servedTasks.waiting(waitedMs, MAX_SWEPT)) {
         await this.#start(id, round);
       }
     } catch (error) {

@@ -35,6 +35,20 @@ export const notBlank = (value: string) => value.trim() !== '';
 /** A secret: masked in every response, dropped when the address of the agent changes. */
 export const secretField = z.string().max(8192).meta({ format: 'password' });
 
+/** A key that an agent checks. Without spaces, so that a placeholder such as `<the API key>` is refused. */
+export const apiKeyField = secretField
+  .regex(/^[\x21-\x7e]+$/, 'must contain printable ASCII characters without spaces only')
+  .meta({ format: 'password' });
+
+/** How long a message waits for the end of a long task. */
+export const waitField = z
+  .int()
+  .min(0)
+  .max(600_000)
+  .describe(
+    'How long a message waits for the end of its task, in milliseconds. Then the chat gets a line, and the end when it comes. Default: 20000.',
+  );
+
 /** Extra headers of every request to an agent. */
 export const headersField = z
   .record(

@@ -1,15 +1,11 @@
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/ports/clock.ts';
 
 /** The machine's clock. Its waits do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
-  sleep: async (ms, signal) => {
-    if (signal) allowManyWaits(signal);
-    await sleep(ms, undefined, { ref: false, ...(signal && { signal }) });
-  },
+  sleep: (ms, signal) => timer(ms, signal, false),
 };
 
 /** As many listeners may wait for one signal as there are chats; Node warns of a leak from eleven on. */
@@ -22,7 +18,24 @@ export function allowManyWaits(signal: AbortSignal): void {
  */
 export const holdingClock: Clock = {
   ...systemClock,
-  sleep: async (ms, signal) => {
-    await sleep(ms, undefined, signal && { signal });
-  },
+  sleep: (ms, signal) => timer(ms, signal, true),
 };
+
+/** Not the one of `node:timers/promises`: that one creates an error with a stack for each wait that ends early. */
+function timer(ms: number, signal: AbortSignal | undefined, keepsAlive: boolean): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      clearTimeout(timeout);
+      reject(signal?.reason);
+    };
+    const timeout = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    if (!keepsAlive) timeout.unref();
+    if (!signal) return;
+    allowManyWaits(signal);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

@@ -77,4 +77,17 @@ describe('ChatPlacement', () => {
     await clock.advanceMs(1_500);
     expect(placement.isExpired('n2')).toBe(true);
   });
+
+  it('reports the death of a node once, from which its time counts', async () => {
+    const { placement, clock, see } = setup();
+    let deaths = 0;
+    placement.listen(() => {
+      deaths += 1;
+    });
+    see(node('n1'), node('n2'));
+    for (let view = 0; view < 2; view += 1) see(node('n1'), node('n2', { isAlive: false }));
+    expect(deaths).toBe(1);
+    await clock.advanceMs(1_500);
+    expect(placement.isExpired('n2')).toBe(true);
+  });
 });

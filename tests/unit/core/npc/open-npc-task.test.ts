@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NpcError } from '../../../../router/src/core/npc/npc-error.ts';
+import type { NpcTask } from '../../../../router/src/core/npc/npc-task.ts';
 import { checkedTask, openNpcTask, startOpenTasks } from '../../../../router/src/core/npc/open-npc-task.ts';
 import { MemoryNpcTasks } from '../../../doubles/memory-npc-tasks.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
@@ -71,6 +72,7 @@ describe('openNpcTask', () => {
     const deps = {
       npcTasks,
       tasks: { start: async (_kind: string, id: string) => void started.push(id) },
+      shortTasks: { add: ({ taskId }: NpcTask) => void started.push(`short ${taskId}`) },
       mintTaskId: () => {
         ids += 1;
         return `task_${ids}`;
@@ -86,7 +88,7 @@ describe('openNpcTask', () => {
     const keyed = { ...task, idempotencyKey: 'k' };
     expect(await openNpcTask(deps, keyed)).toMatchObject({ taskId: 'task_1', status: 'pending' });
     expect(await openNpcTask(deps, keyed)).toMatchObject({ taskId: 'task_1' });
-    expect(started).toEqual(['task_1']);
+    expect(started).toEqual(['short task_1']);
     await expect(openNpcTask(deps, { ...keyed, type: 'trade' })).rejects.toThrow('used for another task');
     expect((await openNpcTask(deps, { ...keyed, owner: 'key:2' })).taskId).not.toBe('task_1');
   });
@@ -96,18 +98,19 @@ describe('openNpcTask', () => {
     deps.tasks.start = async () => {
       throw new Error('down');
     };
-    expect(await openNpcTask(deps, task)).toMatchObject({ taskId: 'task_1', status: 'pending' });
+    const social = { ...task, type: 'social' };
+    expect(await openNpcTask(deps, social)).toMatchObject({ taskId: 'task_1', status: 'pending' });
     await Promise.resolve();
     expect(deps.log.lines.map(({ message }) => message)).toContain('npc task not started, retrying');
   });
 
   it('starts tasks that a crash left stored, after a while', async () => {
     const { deps, clock, started } = setup();
-    await deps.npcTasks.open({ ...task, taskId: 'task_lost' });
-    await startOpenTasks(deps);
+    await deps.npcTasks.open({ ...task, type: 'social', taskId: 'task_lost' });
+    await startOpenTasks(deps, 30_000);
     expect(started).toEqual([]);
     clock.nowMs = 60_000;
-    await startOpenTasks(deps);
+    await startOpenTasks(deps, 30_000);
     expect(started).toEqual(['task_lost']);
   });
 
@@ -116,7 +119,7 @@ describe('openNpcTask', () => {
     deps.npcTasks.notBegun = async () => {
       throw new Error('down');
     };
-    await startOpenTasks(deps);
+    await startOpenTasks(deps, 30_000);
     expect(deps.log.lines.map(({ message }) => message)).toContain('cannot start open npc tasks, retrying');
   });
 });

@@ -2,14 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { AgentClient } from '../../../../router/src/core/agent-client.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { IncomingMessage } from '../../../../router/src/core/models.ts';
+import { memoryText } from '../../../../router/src/core/npc/memories.ts';
 import { invalidParam } from '../../../../router/src/core/npc/npc-error.ts';
 import { type RunNpcTaskDeps, runNpcTask } from '../../../../router/src/core/npc/run-npc-task.ts';
 import { DirectSteps } from '../../../doubles/direct-steps.ts';
-import { MemoryNpcChainEvents } from '../../../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcEmotions } from '../../../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../../../doubles/memory-npc-memories.ts';
 import { MemoryNpcTasks } from '../../../doubles/memory-npc-tasks.ts';
-import { MemoryNpcTrades } from '../../../doubles/memory-npc-trades.ts';
 import { MemoryNpcTransactions } from '../../../doubles/memory-npc-transactions.ts';
 import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
 import { ScriptedNpcChain } from '../../../doubles/scripted-npc-chain.ts';
@@ -41,14 +40,12 @@ async function setup(send: Send = async () => ({ success: true, response: 'hello
       return await send(endpoint, message, options);
     },
   };
-  const deps: RunNpcTaskDeps = {
+  const deps: RunNpcTaskDeps & { emotions: MemoryNpcEmotions; memories: MemoryNpcMemories } = {
     npcTasks,
     emotions: new MemoryNpcEmotions(() => 0),
     memories: new MemoryNpcMemories(() => 0),
-    trades: new MemoryNpcTrades(() => 0),
     chain: async () => undefined,
     transactions: new MemoryNpcTransactions(() => 0),
-    chainEvents: new MemoryNpcChainEvents(),
     settings: async () => ({ enabled: true, name: 'Guard', routeId: route.id }),
     routes,
     agents: { clientFor: () => client, endpointOf: () => 'http://agent.test' },
@@ -73,10 +70,17 @@ async function setup(send: Send = async () => ({ success: true, response: 'hello
 
 describe('runNpcTask', () => {
   it('asks the agent with what the NPC feels and remembers, and returns its answer', async () => {
-    const { open, run, asked, sent } = await setup();
-    await run(await open('emotion', { trigger: 'gift', intensity: 80 }, 'task_e'));
+    const { deps, open, run, asked, sent } = await setup();
+    const scope = { npc: 'Guard', peer: 'key:1' };
+    await deps.emotions.add(scope, { taskId: 'task_e', trigger: 'gift', intensity: 80 });
     const content = { text: 'we met at the gate' };
-    await run(await open('memory', { memoryType: 'event', content }, 'task_m'));
+    await deps.memories.add(scope, {
+      taskId: 'task_m',
+      memoryType: 'event',
+      content,
+      importance: 50,
+      text: memoryText(content),
+    });
     const task = await run(await open('social', { action: 'greet', message: 'The gate?', emotion: 'happy' }));
     expect(task).toMatchObject({ status: 'completed', result: { success: true, message: 'hello' } });
     expect(asked[0]?.text).toBe(
@@ -135,8 +139,6 @@ describe('runNpcTask', () => {
     chain.states = [{ state: 'executed', ...executed }];
     expect(await run(taskId, steps)).toMatchObject({ status: 'completed', result: { duelId: '3' } });
     expect(chain.prepared).toHaveLength(1);
-    const listed = await run(await open('duel', { action: 'list' }, 'task_l'));
-    expect(listed).toMatchObject({ status: 'completed', result: { duels: [] } });
     chain.refusal = invalidParam('wager', 'No.');
     const refused = await run(await open('duel', { opponent: token, wager: '1' }, 'task_r'));
     expect(refused).toMatchObject({ status: 'failed', error: { code: -32602 } });
@@ -169,11 +171,10 @@ describe('runNpcTask', () => {
     const failed = await failing.run(await failing.open('custom:crafting', { item: 'sword' }));
     expect(JSON.stringify(failed?.error)).not.toContain('10.0.0.1');
     const broken = await setup();
-    broken.deps.trades.offer = async () => {
+    broken.deps.memories.recall = async () => {
       throw new TypeError('secret');
     };
-    const params = { item: 'sword', quantity: 1, price: '1' };
-    const task = await broken.run(await broken.open('trade', params));
+    const task = await broken.run(await broken.open('social', { action: 'greet' }));
     expect(task?.error).toMatchObject({ code: -32603, data: { reason: 'The task could not be performed.' } });
   });
 
@@ -182,11 +183,5 @@ describe('runNpcTask', () => {
     await run(await open('custom:crafting', { item: 'sword', peer: 'ana' }));
     expect(asked[0]?.text).toContain('\n\n{"item":"sword"}');
     expect(asked[0]?.from).toBe('npc-key-3a-1-2f-ana');
-  });
-
-  it('ends with an error of the capability', async () => {
-    const { open, run } = await setup();
-    const task = await run(await open('trade', { action: 'accept', offerId: '9' }));
-    expect(task).toMatchObject({ status: 'failed', error: { code: -32602, data: { field: 'offerId' } } });
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { HookStarter } from '../../../../router/src/core/served-tasks/hook-starter.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 
-it('starts each hook under a name of its own, also those that a crash left', async () => {
+it('starts each hook under a different name, also those that a crash left', async () => {
   const started: string[] = [];
   const createdAt = new Date(5);
   const starter = new HookStarter({
@@ -11,7 +11,7 @@ it('starts each hook under a name of its own, also those that a crash left', asy
     log: quietLog,
   });
   await starter.start({ taskId: 'a', id: 'h', createdAt });
-  await starter.sweep();
+  await starter.sweep(30_000);
   expect(started).toEqual([
     'push-updates push-a-5-h {"taskId":"a","hookId":"h"}',
     'push-updates push-b-5-h {"taskId":"b","hookId":"h"}',

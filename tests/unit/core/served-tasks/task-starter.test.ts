@@ -14,7 +14,7 @@ describe('TaskStarter', () => {
       log: quietLog,
     });
     await starter.start({ id: 'a', messages: [{ messageId: 'm', text: 'x', at: new Date() }] });
-    await starter.sweep();
+    await starter.sweep(30_000);
     expect(started).toEqual([
       'serve-task served-task-a-1 {"taskId":"a"}',
       'serve-task served-task-b-2 {"taskId":"b"}',
@@ -31,6 +31,6 @@ describe('TaskStarter', () => {
       tasks: { start: async () => undefined },
       log: quietLog,
     });
-    await expect(starter.sweep()).resolves.toBeUndefined();
+    await expect(starter.sweep(30_000)).resolves.toBeUndefined();
   });
 });

@@ -9,18 +9,12 @@ import type {
   TaskReport,
 } from '../../../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
-import {
-  AgentTimeoutError,
-  AgentUnavailableError,
-  AgentUncertainError,
-  MediaError,
-  Wa2aiError,
-} from '../../../core/errors.ts';
+import { AgentTimeoutError, AgentUnavailableError, MediaError, Wa2aiError } from '../../../core/errors.ts';
 import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { AgentSession } from '../../../core/ports/remote-tasks.ts';
-import { shortTaskId, startedText, taskNamed } from '../../../core/tasks/short-task-id.ts';
+import { shortTaskId, startedText } from '../../../core/tasks/short-task-id.ts';
 import { withLimit } from '../../../core/time-limit.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { type JsonTemplate, parseJsonTemplate } from '../json-template.ts';
@@ -30,10 +24,12 @@ import { redactor } from '../transport/redaction.ts';
 import type { A2aSettings } from './a2a-settings.ts';
 import type { A2aCardAnswer, A2aCards } from './card/a2a-cards.ts';
 import { type A2aServer, a2aServer, takesMedia } from './card/a2a-server.ts';
+import { earlierTask, type TaskSearch, waitingTask } from './earlier-tasks.ts';
 import { type AnswerContext, answerOfMessage, answerOfTask } from './output/answer.ts';
 import { partOfFile } from './output/reply-files.ts';
+import { answerTaskCommand, taskCommandOf } from './task-commands.ts';
 import { A2aConnection } from './wire/a2a-connection.ts';
-import { hasMessage, hasSettled, isSettled, progressText, stateOf, TaskView } from './wire/a2a-task.ts';
+import { hasSettled, isSettled, progressText, stateOf, TaskView } from './wire/a2a-task.ts';
 import { a2aUpdates } from './wire/task-updates.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -56,16 +52,13 @@ export interface A2aAgentClientConfig {
 }
 
 /** One message at one agent. */
-interface Exchange {
-  connection: A2aConnection;
+interface Exchange extends TaskSearch {
   message: IncomingMessage;
-  options: AttemptOptions;
   /** What is stored of the conversation; before the first answer, a context id made from the chat. */
   session: AgentSession;
   isStored: boolean;
   /** The task that asked for this message, as it was before. */
   question?: Task;
-  log: Logger | undefined;
 }
 
 /** What an attempt brought: a message, or a task in the state that it has now. */
@@ -120,9 +113,9 @@ export class A2aAgentClient implements AgentClient {
   ): Promise<AgentResponse> {
     const log = attemptLog(this.#log, message, options);
     const connection = await this.#connect(endpoint, message, options.signal);
-    const command = /^\s*\/(tasks|task)(?:\s+(\S+))?(?:\s+(cancel|status))?\s*$/i.exec(message.text);
+    const command = taskCommandOf(message.text);
     if (command && options.store)
-      return await this.#aboutTasks(connection, command, { ...options, store: options.store });
+      return await answerTaskCommand(connection, command, { ...options, store: options.store });
     const known = await options.store?.session();
     const session = known ?? { contextId: contextIdOf(endpoint, message) };
     const exchange = { connection, message, options, session, isStored: known !== undefined, log };
@@ -222,7 +215,7 @@ export class A2aAgentClient implements AgentClient {
     const stored = isAgain && options.store ? await options.store.tasks() : [];
     const messageId = uuidOf(`message ${key} ${stored.length}`);
     if (isAgain) {
-      const earlier = await this.#earlierTask(exchange, stored, messageId);
+      const earlier = await earlierTask(exchange, stored, messageId);
       if (earlier) {
         log?.info({ taskId: earlier.id }, 'task of an earlier attempt found');
         return await this.#waitForEnd(exchange, earlier);
@@ -230,7 +223,7 @@ export class A2aAgentClient implements AgentClient {
     }
     const parts = await this.#partsOf(exchange);
     await options.beforeRequest?.();
-    const question = await this.#questionOf(exchange);
+    const question = await waitingTask(exchange);
     const asked = question ? { ...exchange, question } : exchange;
     this.#attempted.set(key, true);
     const outcome = await this.#deliver(asked, parts, messageId);
@@ -238,57 +231,6 @@ export class A2aAgentClient implements AgentClient {
     if (outcome.kind === 'task') return await this.#waitForEnd(asked, outcome.task);
     await this.#remember(exchange, { contextId: outcome.message.contextId });
     return await answerOfMessage(outcome.message.parts, outcome.message.contextId, this.#context(exchange));
-  }
-
-  /**
-   * The task that an earlier attempt of this message opened; undefined when the message may be sent.
-   * @throws {AgentUncertainError}
-   */
-  async #earlierTask(
-    { connection, options, session }: Exchange,
-    stored: Array<{ remoteId: string; isOpen: boolean }>,
-    messageId: string,
-  ): Promise<Task | undefined> {
-    const { signal, isCleared, uncertain } = options;
-    const open = stored.findLast(({ isOpen }) => isOpen);
-    if (open) {
-      const task = await connection.task(open.remoteId, signal);
-      // An operator replayed a message whose task had failed.
-      const isOver = ['failed', 'rejected', 'auth-required', 'canceled'].includes(stateOf(task));
-      return isCleared && isOver ? undefined : task;
-    }
-    if (isCleared) return undefined;
-    const tasks = await this.#listed(connection, session.contextId, signal);
-    const found = tasks?.find((task) => hasMessage(task, messageId));
-    // Without a list it cannot be seen; the agent knows the message by its id.
-    if (!tasks && uncertain === 'dead-letter') throw new AgentUncertainError();
-    if (!found) return undefined;
-    await options.store?.addTask(found.id);
-    // A list does not have the results.
-    return await connection.task(found.id, signal);
-  }
-
-  async #listed(connection: A2aConnection, contextId: string, signal: AbortSignal | undefined) {
-    try {
-      return await connection.tasksOf(contextId, signal);
-    } catch (error) {
-      if (error instanceof Wa2aiError && error.disposition === 'dead') return undefined;
-      throw error;
-    }
-  }
-
-  /** The task that waits for this message; undefined when none does any more, and a new one is opened. */
-  async #questionOf({ connection, session, options, log }: Exchange): Promise<Task | undefined> {
-    if (session.taskId === undefined) return undefined;
-    try {
-      const task = await connection.task(session.taskId, options.signal);
-      if (stateOf(task) === 'input-required') return task;
-      log?.info({ taskId: session.taskId }, 'task of the agent waits for no input, opening a new one');
-    } catch (error) {
-      if (!(error instanceof Wa2aiError) || error.code !== 'AGENT_REPORTED_ERROR') throw error;
-      log?.info({ taskId: session.taskId }, 'task is unknown to the agent, opening a new one');
-    }
-    return undefined;
   }
 
   /** @throws {MediaError} */
@@ -453,42 +395,6 @@ export class A2aAgentClient implements AgentClient {
       response: await answerOfTask(task, this.#context({ connection, options: { signal } })),
     };
   }
-
-  /** `/tasks`, `/task ID` and `/task ID cancel`, for tasks of this chat only. */
-  async #aboutTasks(
-    connection: A2aConnection,
-    [, command = '', written = '', action = 'status']: RegExpExecArray,
-    { signal, store, beforeRequest }: AttemptOptions & { store: AttemptStore },
-  ): Promise<AgentResponse> {
-    const stored = await store.chatTasks();
-    if (command.toLowerCase() === 'tasks') {
-      const lines = stored
-        .slice(0, 20)
-        .map(({ remoteId, isOpen }) => `• ${shortTaskId(remoteId)}: ${isOpen ? 'running' : 'ended'}`);
-      return said(lines.join('\n') || 'This chat has no tasks.');
-    }
-    if (written === '')
-      return said('Write /task and the id of the task, and cancel to stop it: /task ID cancel.');
-    const task = taskNamed(stored, written);
-    if (!task) return said(`This chat has no task ${written.slice(0, 40)}. /tasks lists its tasks.`);
-    await beforeRequest?.();
-    const id = shortTaskId(task.remoteId);
-    if (action.toLowerCase() !== 'cancel') {
-      return said(`Task ${id}: ${stateOf(await connection.task(task.remoteId, signal))}`);
-    }
-    try {
-      await connection.cancel(task.remoteId, signal);
-      return said(`Task ${id} will be cancelled.`);
-    } catch (error) {
-      if (!(error instanceof Wa2aiError) || error.code !== 'AGENT_REPORTED_ERROR') throw error;
-      return said(`The agent does not cancel task ${id}; it may have ended.`);
-    }
-  }
-}
-
-function said(response: string): AgentResponse {
-  const a2a = { answeredBy: 'wa2ai' };
-  return { success: true, response, metadata: { a2a }, detail: { a2a } };
 }
 
 function partOfText(value: string): Part {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { headersField, httpUrlField, notBlank, secretField, timeoutField } from '../setting-fields.ts';
+import { apiKeyField, headersField, httpUrlField, timeoutField, waitField } from '../setting-fields.ts';
 
 /** Settings of a route to an A2A agent. */
 export const a2aSettings = z.strictObject({
@@ -16,9 +16,7 @@ export const a2aSettings = z.strictObject({
     .describe(
       'Binding of the protocol. Default: `auto`, the first one of the card; for version 0.3 JSON-RPC if the card has it.',
     ),
-  apiKey: secretField
-    .refine(notBlank, 'must not be blank')
-    .regex(/^[\x20-\x7e]*$/, 'must contain printable ASCII characters only')
+  apiKey: apiKeyField
     .optional()
     .describe(
       'Key of the agent, sent as its card asks for it: in the named header, or as `Authorization: Bearer`. Stored; the API shows `***`.',
@@ -42,14 +40,7 @@ export const a2aSettings = z.strictObject({
     .describe(
       '`true`: the chat gets what the agent says about a running task, at most every 15 seconds. Default: `false`.',
     ),
-  waitMs: z
-    .int()
-    .min(0)
-    .max(600_000)
-    .optional()
-    .describe(
-      'How long a message waits for the end of its task, in milliseconds. Then the chat gets a line, and the end when it comes. Default: 20000.',
-    ),
+  waitMs: waitField.optional(),
   timeoutMs: timeoutField.optional(),
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { headersField, httpUrlField, notBlank, secretField, timeoutField } from '../setting-fields.ts';
+import { apiKeyField, headersField, httpUrlField, timeoutField, waitField } from '../setting-fields.ts';
 
 /** Settings of a route to an agent of the NPC Engine. */
 export const npcSettings = z.strictObject({
@@ -9,9 +9,7 @@ export const npcSettings = z.strictObject({
   rpcUrl: httpUrlField
     .optional()
     .describe('URL of the JSON-RPC endpoint. Default: the one of the card, else `/rpc` below agentEndpoint.'),
-  apiKey: secretField
-    .refine(notBlank, 'must not be blank')
-    .regex(/^[\x20-\x7e]*$/, 'must contain printable ASCII characters only')
+  apiKey: apiKeyField
     .optional()
     .describe('API key, sent in the header that the card names (`X-API-Key`). Stored; the API shows `***`.'),
   capability: z
@@ -37,14 +35,7 @@ export const npcSettings = z.strictObject({
     .boolean()
     .optional()
     .describe('`true`: the chat gets a line when a long task passes 25, 50 and 75 %. Default: `false`.'),
-  waitMs: z
-    .int()
-    .min(0)
-    .max(600_000)
-    .optional()
-    .describe(
-      'How long a message waits for the end of its task, in milliseconds. Then the chat gets a line, and the end when it comes. Default: 20000.',
-    ),
+  waitMs: waitField.optional(),
   headers: headersField.optional(),
   timeoutMs: timeoutField.optional(),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { headersField, httpUrlField, notBlank, secretField, timeoutField } from '../setting-fields.ts';
+import { apiKeyField, headersField, httpUrlField, notBlank, timeoutField } from '../setting-fields.ts';
 
 /** Settings of a route to an OpenAI-compatible server. */
 export const openAiSettings = z.strictObject({
@@ -13,11 +13,7 @@ export const openAiSettings = z.strictObject({
     .describe(
       'URL of the server: with or without `/v1`, or the full path of the request. Default: agentEndpoint.',
     ),
-  apiKey: secretField
-    .regex(/^[\x21-\x7e]+$/, 'must contain printable ASCII characters without spaces only')
-    .meta({ format: 'password' })
-    .optional()
-    .describe('Sent as `Authorization: Bearer`. Stored; the API shows `***`.'),
+  apiKey: apiKeyField.optional().describe('Sent as `Authorization: Bearer`. Stored; the API shows `***`.'),
   api: z
     .enum(['chat', 'responses'])
     .optional()

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   A2AError,
   RequestMalformedError,
@@ -7,24 +7,15 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
-import { type AliasesOf, allowedRoutes, mayUseChat } from '../../../core/access/caller.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
-import type { Environment } from '../../../core/models.ts';
-import type { AccountControl } from '../../../core/ports/account-control.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
-import type { RouteStore } from '../../../core/ports/route-store.ts';
 import {
   isEnd,
   type NewUpdate,
-  type ServedRequest,
   type ServedTask,
   type ServedTasks,
 } from '../../../core/ports/served-tasks.ts';
-import type { NewTaskHook, TaskHook, TaskHooks } from '../../../core/ports/task-hooks.ts';
-import { choosePerson } from '../../../core/served-tasks/choose-person.ts';
-import { chooseSkill, type SharedRoute, sharedRoutes } from '../../../core/served-tasks/choose-skill.ts';
-import type { HookStarter } from '../../../core/served-tasks/hook-starter.ts';
 import type { TaskFeed } from '../../../core/served-tasks/task-feed.ts';
 import type { TaskStarter } from '../../../core/served-tasks/task-starter.ts';
 import { isSettled, untilSettled } from '../../../core/served-tasks/until-settled.ts';
@@ -33,32 +24,21 @@ import type { KeyWatch } from '../access/key-watch.ts';
 import { A2aCaller } from './a2a-caller.ts';
 import { agentCard } from './a2a-card.ts';
 import { type A2aInput, eventsOf, inputOf, type StreamEvent, stateOf, taskOf } from './a2a-wire.ts';
+import { type DecideRequestDeps, decideRequest, usableRoutes } from './decide-request.ts';
+import { hookConfig, refuseHookUrl, setHook, type TaskHookDeps } from './push/set-hook.ts';
 
 /** A call that waits for the end of its task gets the task as it is after this. */
 const MAX_BLOCKING_MS = 300_000;
-const DEFAULT_DEADLINE_MINUTES = { 'message-person': 60, 'ask-person': 1_440 };
 const MAX_PAGE = 100;
-/** Hooks of one task. */
-const MAX_HOOKS = 10;
 
 type Params<Method extends keyof A2ARequestHandler> = Parameters<A2ARequestHandler[Method]>[0];
 type Result<Method extends keyof A2ARequestHandler> = Awaited<ReturnType<A2ARequestHandler[Method]>>;
 
-export interface A2aHandlerDeps {
+export interface A2aHandlerDeps extends DecideRequestDeps, TaskHookDeps {
   servedTasks: ServedTasks;
   feed: Pick<TaskFeed, 'watch'>;
   keyWatch: Pick<KeyWatch, 'watch'>;
   starter: Pick<TaskStarter, 'start'>;
-  hooks: TaskHooks;
-  hookStarter: Pick<HookStarter, 'start'>;
-  /** Why no update may be sent to this URL, as part of a sentence. */
-  refusalOf(url: string): string | undefined;
-  routes: Pick<RouteStore, 'list'>;
-  environment: Environment;
-  accounts: Pick<AccountControl, 'get'>;
-  aliasesOf: AliasesOf;
-  /** The service's own account. */
-  accountId: string;
   needsKey: boolean;
   recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
   clock: Clock;
@@ -66,9 +46,6 @@ export interface A2aHandlerDeps {
   /** Aborts when the server stops: streams end. */
   stopping: AbortSignal;
 }
-
-/** What a message becomes: something to do, or a first update without it. */
-type Decision = { request: ServedRequest } | { update: Omit<NewUpdate, 'key'> };
 
 /**
  * wa2ai as an A2A agent. Every state is in the database, so any node answers any call: a stream follows the task wherever it
@@ -90,7 +67,7 @@ export class A2aHandler implements A2ARequestHandler {
     context: ServerCallContext,
   ): Promise<Result<'getAgentCard'>> {
     return this.#call('getExtendedAgentCard', 'read', context, async (caller) => {
-      const shared = await this.#sharedRoutes(caller);
+      const shared = await usableRoutes(this.#deps, caller);
       const routes = shared.map(({ skill, route }) => ({ skill, name: route.name ?? 'an agent' }));
       return agentCard({ baseUrl: caller.baseUrl, needsKey: this.#deps.needsKey, routes });
     });
@@ -179,8 +156,8 @@ export class A2aHandler implements A2ARequestHandler {
   ): Promise<Result<'createTaskPushNotificationConfig'>> {
     return this.#call('createTaskPushNotificationConfig', 'change', context, async (caller) => {
       const task = await this.#find(params.taskId, caller);
-      this.#refuseUrl(params.url);
-      return configOf(await this.#setHook({ ...params, taskId: task.id }, context));
+      refuseHookUrl(this.#deps, params.url);
+      return hookConfig(await setHook(this.#deps, { ...params, taskId: task.id }, context.requestedVersion));
     });
   }
 
@@ -194,7 +171,7 @@ export class A2aHandler implements A2ARequestHandler {
       // Version 0.3 may leave out the id: the only one, or the first.
       const hook = params.id ? hooks.find(({ id }) => id === params.id) : hooks[0];
       if (!hook) throw new TaskNotFoundError('The task has no such push notification config.');
-      return configOf(hook);
+      return hookConfig(hook);
     });
   }
 
@@ -204,7 +181,7 @@ export class A2aHandler implements A2ARequestHandler {
   ): Promise<Result<'listTaskPushNotificationConfigs'>> {
     return this.#call('listTaskPushNotificationConfigs', 'read', context, async (caller) => {
       const { id: taskId } = await this.#find(params.taskId, caller);
-      return { configs: (await this.#deps.hooks.list(taskId)).map(configOf), nextPageToken: '' };
+      return { configs: (await this.#deps.hooks.list(taskId)).map(hookConfig), nextPageToken: '' };
     });
   }
 
@@ -218,43 +195,6 @@ export class A2aHandler implements A2ARequestHandler {
     });
   }
 
-  #refuseUrl(url: string): void {
-    const isHttp = url.length <= 2_048 && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
-    if (!isHttp)
-      throw new RequestMalformedError('url must be an http or https URL of at most 2048 characters.');
-    const refusal = this.#deps.refusalOf(url);
-    if (refusal !== undefined) throw new RequestMalformedError(`url is not allowed: ${refusal}.`);
-  }
-
-  async #setHook(
-    { taskId, id, url, token, authentication }: Params<'createTaskPushNotificationConfig'>,
-    context: ServerCallContext,
-  ): Promise<TaskHook> {
-    const { hooks, hookStarter } = this.#deps;
-    if (
-      [id, token, authentication?.scheme, authentication?.credentials].some(
-        (text = '') => text.length > 4_096,
-      )
-    ) {
-      throw new RequestMalformedError('id, token and authentication must have at most 4096 characters.');
-    }
-    const known = await hooks.list(taskId);
-    if (known.length >= MAX_HOOKS && !known.some((hook) => hook.id === id)) {
-      throw new RequestMalformedError(`A task has at most ${MAX_HOOKS} push notification configs.`);
-    }
-    const given: NewTaskHook = {
-      taskId,
-      id: id || randomUUID(),
-      url,
-      ...(token && { token }),
-      ...(authentication?.scheme && { authentication }),
-      version: context.requestedVersion === '0.3' ? '0.3' : '1.0',
-    };
-    const hook = await hooks.put(given);
-    await hookStarter.start(hook);
-    return hook;
-  }
-
   /** Opens or continues the task of a message, and sets the hook that came with it. */
   async #accept(
     params: Params<'sendMessage'>,
@@ -263,9 +203,10 @@ export class A2aHandler implements A2ARequestHandler {
   ): Promise<ServedTask> {
     const given = params.configuration?.taskPushNotificationConfig;
     // Checked before the task is opened.
-    if (given) this.#refuseUrl(given.url);
+    if (given) refuseHookUrl(this.#deps, given.url);
     const task = await this.#open(params, caller);
-    if (given && !isEnd(task.state)) await this.#setHook({ ...given, taskId: task.id }, context);
+    if (given && !isEnd(task.state))
+      await setHook(this.#deps, { ...given, taskId: task.id }, context.requestedVersion);
     return task;
   }
 
@@ -281,7 +222,7 @@ export class A2aHandler implements A2ARequestHandler {
     if ('problem' in input) throw new RequestMalformedError(input.problem);
     if (message.taskId) return this.#continue(message.taskId, message.messageId, input, caller);
     const contextId = message.contextId || randomUUID();
-    const decision = await this.#decide(input, contextId, caller);
+    const decision = await decideRequest(this.#deps, input, contextId, caller);
     const { outcome, task } = await servedTasks.open({
       id: randomUUID(),
       contextId,
@@ -308,58 +249,13 @@ export class A2aHandler implements A2ARequestHandler {
       );
     }
     const text = input.text.trim() === '' ? (task.messages[0]?.text ?? '') : input.text;
-    const decision = await this.#decide({ ...input, text }, task.contextId, caller);
+    const decision = await decideRequest(this.#deps, { ...input, text }, task.contextId, caller);
     if ('update' in decision) {
       await servedTasks.update(id, { key: `input ${messageId}`, ...decision.update });
     } else if (await servedTasks.resume(id, { messageId, text }, decision.request)) {
       await starter.start(await this.#find(id, caller));
     }
     return this.#find(id, caller);
-  }
-
-  async #decide(input: A2aInput, contextId: string, caller: A2aCaller): Promise<Decision> {
-    const shared = await this.#sharedRoutes(caller);
-    const choice = chooseSkill(input, shared);
-    const skills = ['message-person', 'ask-person', ...shared.map(({ skill }) => skill)].join(', ');
-    if (choice.kind === 'unknown') {
-      throw new RequestMalformedError(`There is no skill "${input.skill}". Skills: ${skills}.`);
-    }
-    if (choice.kind === 'unclear') {
-      const text = `Choose a skill: send a data part {"skill", "to", "text", "deadlineMinutes"}. Skills: ${skills}.`;
-      return { update: { state: 'input-required', text } };
-    }
-    if (input.text.trim() === '') throw new RequestMalformedError('text is missing.');
-    if (choice.kind === 'route') {
-      const { id: routeId, accountId } = choice.route;
-      const sessionId = sessionOf(caller.userName, contextId);
-      return { request: { skill: 'talk-to-route', accountId, routeId, text: input.text, sessionId } };
-    }
-    return this.#decidePerson(choice.skill, input, caller);
-  }
-
-  async #decidePerson(
-    skill: 'message-person' | 'ask-person',
-    input: A2aInput,
-    { caller }: A2aCaller,
-  ): Promise<Decision> {
-    const chosen = await choosePerson(this.#deps, skill, input, caller);
-    if ('problem' in chosen) throw new RequestMalformedError(chosen.problem);
-    if ('refusal' in chosen) return { update: { state: 'rejected', text: chosen.refusal } };
-    const deadlineMinutes = input.deadlineMinutes ?? DEFAULT_DEADLINE_MINUTES[skill];
-    return { request: { skill, ...chosen, text: input.text, deadlineMinutes } };
-  }
-
-  /** The shared routes that the caller may use. */
-  async #sharedRoutes({ caller }: A2aCaller): Promise<SharedRoute[]> {
-    const { routes, environment, aliasesOf } = this.#deps;
-    const all = sharedRoutes((await routes.list()).filter((route) => route.environment === environment));
-    const allowed = allowedRoutes(caller);
-    const usable: SharedRoute[] = [];
-    for (const shared of all) {
-      if (allowed && !allowed.includes(shared.route.id)) continue;
-      if (await mayUseChat(caller, shared.route, aliasesOf)) usable.push(shared);
-    }
-    return usable;
   }
 
   async #find(id: string, { userName }: A2aCaller): Promise<ServedTask> {
@@ -456,17 +352,4 @@ export class A2aHandler implements A2ARequestHandler {
     this.#deps.log.error({ err: error }, 'a2a call failed');
     return new Error('wa2ai failed to handle this request. Its log has the cause.');
   }
-}
-
-/** A hook as the protocol shows it. */
-function configOf({ taskId, id, url, token = '', authentication }: TaskHook) {
-  return { tenant: '', taskId, id, url, token, authentication };
-}
-
-/** The agent's conversation of a context: two owners with the same context have two. */
-function sessionOf(owner: string, contextId: string): string {
-  return `a2a-${createHash('sha256')
-    .update(JSON.stringify([owner, contextId]))
-    .digest('hex')
-    .slice(0, 32)}`;
 }

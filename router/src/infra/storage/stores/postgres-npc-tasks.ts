@@ -3,7 +3,11 @@ import type { NpcErrorBody } from '../../../core/npc/npc-error.ts';
 import type { NpcTask, NpcTaskEnd, NpcTaskStatus } from '../../../core/npc/npc-task.ts';
 import type { NewNpcTask, NpcTaskPage, NpcTaskQuery, NpcTasks } from '../../../core/ports/npc-tasks.ts';
 import type { Statements } from '../postgres.ts';
+import { StatementBatch } from './statement-batch.ts';
 import { withStorage } from './storage-errors.ts';
+
+/** Tasks that one statement opens. */
+const MAX_OPENED = 16;
 
 interface TaskRow {
   id: bigint;
@@ -28,30 +32,63 @@ const COLUMNS = sql`id, task_id AS "taskId", owner, type, params, idempotency_ke
 /** Tasks of the NPC face in PostgreSQL. A trigger notifies all nodes of each new version (prisma/functions/npc.sql). */
 export class PostgresNpcTasks implements NpcTasks {
   readonly #postgres: Pick<Statements, 'query' | 'execute'>;
+  readonly #opening = new StatementBatch<NewNpcTask, Date | undefined>(
+    (tasks) => this.#open(tasks),
+    MAX_OPENED,
+  );
 
   constructor(postgres: Pick<Statements, 'query' | 'execute'>) {
     this.#postgres = postgres;
   }
 
   async open(task: NewNpcTask): Promise<{ outcome: 'opened' | 'known' | 'conflict'; task: NpcTask }> {
-    const { taskId, owner, type, idempotencyKey = null } = task;
-    const params = JSON.stringify(task.params);
-    const [opened] = await this.#rows(
-      'opening an NPC task',
-      sql`
-        INSERT INTO npc_task (task_id, owner, type, params, idempotency_key)
-        VALUES (${taskId}, ${owner}, ${type}, ${params}::jsonb, ${idempotencyKey})
-        ON CONFLICT (owner, idempotency_key) DO NOTHING RETURNING ${COLUMNS}`,
-    );
-    if (opened) return { outcome: 'opened', task: taskOf(opened) };
+    const { taskId, owner, type, params, idempotencyKey } = task;
+    const openedAt = await this.#opening.add(task);
+    if (openedAt) {
+      const [createdAtMs, updatedAtMs] = [openedAt.getTime(), openedAt.getTime()];
+      const keyed = { ...(idempotencyKey !== undefined && { idempotencyKey }) };
+      const opened = {
+        taskId,
+        owner,
+        type,
+        params,
+        ...keyed,
+        status: 'pending' as const,
+        version: 1,
+        attempts: 0,
+      };
+      return { outcome: 'opened', task: { ...opened, createdAtMs, updatedAtMs } };
+    }
     const [known] = await this.#rows<TaskRow & { isSame: boolean }>(
       'reading an NPC task',
       sql`
-        SELECT ${COLUMNS}, type = ${type} AND params = ${params}::jsonb AS "isSame" FROM npc_task
-        WHERE owner = ${owner} AND idempotency_key = ${idempotencyKey}`,
+        SELECT ${COLUMNS}, type = ${type} AND params = ${JSON.stringify(params)}::jsonb AS "isSame" FROM npc_task
+        WHERE owner = ${owner} AND idempotency_key = ${idempotencyKey ?? null}`,
     );
     if (!known) throw new Error('the NPC task of a used key is gone');
     return { outcome: known.isSame ? 'known' : 'conflict', task: taskOf(known) };
+  }
+
+  /** @returns when each task was stored; undefined: its owner had used its idempotency key before */
+  async #open(tasks: readonly NewNpcTask[]): Promise<Array<Date | undefined>> {
+    const rows = tasks.map(({ taskId, owner, type, params, idempotencyKey }) => ({
+      task_id: taskId,
+      owner,
+      type,
+      params,
+      idempotency_key: idempotencyKey,
+    }));
+    const opened = await this.#rows<{ taskId: string; createdAt: Date }>(
+      'opening NPC tasks',
+      sql`
+        INSERT INTO npc_task (task_id, owner, type, params, idempotency_key)
+        SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+          AS task (task_id text, owner text, type text, params jsonb, idempotency_key text)
+        ON CONFLICT (owner, idempotency_key) DO NOTHING
+        RETURNING task_id AS "taskId", created_at AS "createdAt"`,
+    );
+    const times = new Map(opened.map(({ taskId, createdAt }) => [taskId, createdAt]));
+    return tasks.map(({ taskId }) => times.get(taskId));
   }
 
   async find(taskId: string): Promise<NpcTask | undefined> {
@@ -126,15 +163,15 @@ export class PostgresNpcTasks implements NpcTasks {
     return changed > 0;
   }
 
-  async notBegun(olderThanMs: number, limit: number): Promise<string[]> {
-    const rows = await this.#rows<{ taskId: string }>(
+  async notBegun(olderThanMs: number, limit: number): Promise<NpcTask[]> {
+    const rows = await this.#rows(
       'looking for open NPC tasks',
       sql`
-        SELECT task_id AS "taskId" FROM npc_task
+        SELECT ${COLUMNS} FROM npc_task
         WHERE status = 'pending' AND created_at <= now() - ${olderThanMs}::double precision * interval '1 millisecond'
         ORDER BY id LIMIT ${limit}`,
     );
-    return rows.map(({ taskId }) => taskId);
+    return rows.map(taskOf);
   }
 
   async #count(where: Sql): Promise<number> {

@@ -134,8 +134,8 @@ describe('the NPC face', () => {
     const headers = { 'x-api-key': ADMIN_KEY };
     const response = await fetch(`${api.url}/stream/task_1`, { headers });
     expect(response.headers.get('content-type')).toContain('text/event-stream');
-    expect(await response.text()).toMatch(/^retry: 2000\n\nid: 3\nevent: task.completed\ndata: \{.*\}\n\n$/);
-    const again = await fetch(`${api.url}/stream/task_1`, { headers: { ...headers, 'last-event-id': '3' } });
+    expect(await response.text()).toMatch(/^retry: 2000\n\nid: 2\nevent: task.completed\ndata: \{.*\}\n\n$/);
+    const again = await fetch(`${api.url}/stream/task_1`, { headers: { ...headers, 'last-event-id': '2' } });
     expect(await again.text()).toBe('retry: 2000\n\n');
     const other = await api.addKey({ scopes: ['tasks'] });
     expect((await api.call('GET', '/stream/task_1', undefined, { 'x-api-key': other })).status).toBe(404);

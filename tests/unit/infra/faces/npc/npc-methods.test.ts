@@ -33,6 +33,7 @@ async function setup() {
   const deps = {
     npcTasks: new MemoryNpcTasks(() => 1_000),
     tasks: { start: async () => undefined },
+    shortTasks: { add: () => undefined },
     mintTaskId: () => {
       ids += 1;
       return `task_${ids}`;

@@ -9,13 +9,12 @@ import {
 } from '../../agent-tools.ts';
 import { CheckRun } from '../../check-run.ts';
 import { type Inspection, inspectionText } from '../../inspection.ts';
-import { newTestPerson } from '../../test-person.ts';
+import { messageOption, newTestPerson, sendAsTestPerson } from '../../test-person.ts';
 import { A2aAgentClient } from '../a2a-agent-client.ts';
 import type { A2aSettings } from '../a2a-settings.ts';
 import { type A2aCardAnswer, A2aCards, findA2aCard } from '../card/a2a-cards.ts';
 import { a2aServer } from '../card/a2a-server.ts';
 
-const message: ToolOption = { name: 'message', value: 'TEXT', help: 'what the person writes' };
 const key: ToolOption = { name: 'key', value: 'KEY', help: 'key of the agent' };
 const version: ToolOption = {
   name: 'a2a-version',
@@ -38,16 +37,10 @@ export const a2aTools: AgentTools = {
   },
   test: {
     summary: 'sends one message as a new person and shows the answer',
-    options: [message, key, version],
+    options: [messageOption, key, version],
     async run(input) {
-      const text = input.options.message;
-      if (text === undefined) throw new ToolUsageError('--message is missing: what the person writes');
-      const startedMs = input.clock.monotonicMs();
-      const { response, files, metadata } = await clientOf(input).sendMessage(
-        input.url,
-        newTestPerson().says(text),
-      );
-      const ms = Math.round(input.clock.monotonicMs() - startedMs);
+      const { answer, ms } = await sendAsTestPerson(input, () => clientOf(input));
+      const { response, files, metadata } = answer;
       const lines = [`a2a, ${ms} ms`, response ?? '(the agent says nothing)'];
       if (files) lines.push(`${files.length} files`);
       return { report: { ms, reply: response, ...metadata }, text: lines.join('\n'), isGood: true };
@@ -85,7 +78,7 @@ async function inspectAgent(input: ToolInput): Promise<Inspection> {
       route: {
         channelId: '*',
         agentEndpoint: input.url,
-        config: { a2a: { ...settings, ...(settings.apiKey !== undefined && { apiKey: '<the key>' }) } },
+        config: { a2a: { ...settings, ...(settings.apiKey !== undefined && { apiKey: '<the API key>' }) } },
       },
     }),
   };

@@ -12,7 +12,7 @@ import {
 } from '../../agent-tools.ts';
 import { CheckRun, type Found } from '../../check-run.ts';
 import { type Inspection, inspectionText } from '../../inspection.ts';
-import { newTestPerson } from '../../test-person.ts';
+import { messageOption, newTestPerson, sendAsTestPerson } from '../../test-person.ts';
 import { type AdkProbe, adkVersion, probeAdkServer } from '../adk-probe.ts';
 
 const app: ToolOption = {
@@ -20,7 +20,6 @@ const app: ToolOption = {
   value: 'NAME',
   help: "the agent's name (appName); default: the only one that the server lists",
 };
-const message: ToolOption = { name: 'message', value: 'TEXT', help: 'what the person writes' };
 
 /** How many people write at the same time in a check. */
 const CONCURRENT = 5;
@@ -42,17 +41,14 @@ export const adkTools: AgentTools = {
   },
   test: {
     summary: 'sends one message as a new person and shows the answer',
-    options: [message, app],
+    options: [messageOption, app],
     async run(input) {
-      const text = input.options.message;
-      if (text === undefined) throw new ToolUsageError('--message is missing: what the person writes');
-      const appName = await appOf(input);
-      const startedMs = input.clock.monotonicMs();
-      const { response, metadata } = await clientOf(input, appName).sendMessage(
-        input.url,
-        newTestPerson().says(text),
-      );
-      const ms = Math.round(input.clock.monotonicMs() - startedMs);
+      let appName = '';
+      const { answer, ms } = await sendAsTestPerson(input, async () => {
+        appName = await appOf(input);
+        return clientOf(input, appName);
+      });
+      const { response, metadata } = answer;
       const reply = response ?? '(the agent says nothing)';
       return {
         report: { appName, ms, reply: response, ...metadata },

@@ -1,14 +1,8 @@
 import { AgentProtocolError } from '../../../../core/errors.ts';
-import {
-  type AgentTools,
-  checkText,
-  type ToolInput,
-  type ToolOption,
-  ToolUsageError,
-} from '../../agent-tools.ts';
+import { type AgentTools, checkText, type ToolInput, type ToolOption } from '../../agent-tools.ts';
 import { CheckRun } from '../../check-run.ts';
 import { type Inspection, inspectionText } from '../../inspection.ts';
-import { newTestPerson } from '../../test-person.ts';
+import { newTestPerson, sendAsTestPerson } from '../../test-person.ts';
 import { type CardAnswer, fetchCard, NpcCards } from '../card/npc-cards.ts';
 import { cardUrlOf, npcServer } from '../card/npc-server.ts';
 import { NpcAgentClient } from '../npc-agent-client.ts';
@@ -36,11 +30,8 @@ export const npcTools: AgentTools = {
     summary: 'sends one message as a new person and shows the answer',
     options: [message, key],
     async run(input) {
-      const text = input.options.message;
-      if (text === undefined) throw new ToolUsageError('--message is missing: what the person writes');
-      const startedMs = input.clock.monotonicMs();
-      const { response, metadata } = await clientOf(input).sendMessage(input.url, newTestPerson().says(text));
-      const ms = Math.round(input.clock.monotonicMs() - startedMs);
+      const { answer, ms } = await sendAsTestPerson(input, () => clientOf(input));
+      const { response, metadata } = answer;
       const lines = [`npc, ${ms} ms`, response ?? '(the agent says nothing)'];
       return { report: { ms, reply: response, ...metadata }, text: lines.join('\n'), isGood: true };
     },

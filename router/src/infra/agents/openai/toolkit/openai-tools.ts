@@ -11,7 +11,7 @@ import {
 } from '../../agent-tools.ts';
 import { CheckRun, type Found } from '../../check-run.ts';
 import { type Inspection, inspectionText } from '../../inspection.ts';
-import { newTestPerson } from '../../test-person.ts';
+import { messageOption, newTestPerson, sendAsTestPerson } from '../../test-person.ts';
 import { OpenAiAgentClient } from '../openai-agent-client.ts';
 import { type OpenAiProbe, probeOpenAiServer } from '../openai-probe.ts';
 import type { OpenAiSettings } from '../openai-settings.ts';
@@ -26,7 +26,6 @@ const key: ToolOption = {
   value: 'KEY',
   help: 'API key; default: the variable OPENAI_API_KEY',
 };
-const message: ToolOption = { name: 'message', value: 'TEXT', help: 'what the person writes' };
 
 /** How many people write at the same time in a check. */
 const CONCURRENT = 3;
@@ -49,17 +48,14 @@ export const openAiTools: AgentTools = {
   },
   test: {
     summary: 'sends one message as a new person and shows the answer',
-    options: [message, model, key],
+    options: [messageOption, model, key],
     async run(input) {
-      const text = input.options.message;
-      if (text === undefined) throw new ToolUsageError('--message is missing: what the person writes');
-      const name = await modelOf(input);
-      const startedMs = input.clock.monotonicMs();
-      const { response, metadata } = await clientOf(input, { model: name }).sendMessage(
-        input.url,
-        newTestPerson().says(text),
-      );
-      const ms = Math.round(input.clock.monotonicMs() - startedMs);
+      let name = '';
+      const { answer, ms } = await sendAsTestPerson(input, async () => {
+        name = await modelOf(input);
+        return clientOf(input, { model: name });
+      });
+      const { response, metadata } = answer;
       return {
         report: { model: name, ms, reply: response, ...metadata },
         text: `${name}, ${ms} ms\n${response ?? '(the model says nothing)'}`,

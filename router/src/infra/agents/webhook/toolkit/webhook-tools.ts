@@ -9,11 +9,10 @@ import {
 } from '../../agent-tools.ts';
 import { CheckRun, type Found } from '../../check-run.ts';
 import { type Inspection, inspectionText } from '../../inspection.ts';
-import { newTestPerson } from '../../test-person.ts';
+import { messageOption, newTestPerson, sendAsTestPerson } from '../../test-person.ts';
 import { WebhookAgentClient } from '../webhook-agent-client.ts';
 import { probeWebhook, type WebhookProbe } from '../webhook-probe.ts';
 
-const message: ToolOption = { name: 'message', value: 'TEXT', help: 'what the person writes' };
 const secret: ToolOption = {
   name: 'secret',
   value: 'SECRET',
@@ -44,16 +43,12 @@ export const webhookTools: AgentTools = {
   },
   test: {
     summary: 'sends one message as a new person and shows the answer',
-    options: [message, secret, header],
+    options: [messageOption, secret, header],
     async run(input) {
-      const text = input.options.message;
-      if (text === undefined) throw new ToolUsageError('--message is missing: what the person writes');
-      const startedMs = input.clock.monotonicMs();
-      const response = await clientOf(input).sendMessage(input.url, newTestPerson().says(text));
-      const ms = Math.round(input.clock.monotonicMs() - startedMs);
+      const { answer, ms } = await sendAsTestPerson(input, () => clientOf(input));
       return {
-        report: { ms, reply: response.response, isLater: response.isLater ?? false, ...response.metadata },
-        text: `${ms} ms\n${shown(response)}`,
+        report: { ms, reply: answer.response, isLater: answer.isLater ?? false, ...answer.metadata },
+        text: `${ms} ms\n${shown(answer)}`,
         isGood: true,
       };
     },

@@ -30,7 +30,7 @@ describe('the tools for A2A agents', () => {
       kind: 'a2a',
       version: '1.0 JSONRPC',
       capabilities: ['streaming', 'skill echo'],
-      route: { agentEndpoint: agent.url, config: { a2a: { apiKey: '<the key>' } } },
+      route: { agentEndpoint: agent.url, config: { a2a: { apiKey: '<the API key>' } } },
     });
     expect(text).not.toContain('secret-key');
   });

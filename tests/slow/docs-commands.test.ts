@@ -57,8 +57,8 @@ const NOT_HERE: Record<string, string> = {
   'mkdir -m 700 secrets': DOCKER,
   'docker compose exec -T postgres pg_dump -U wa2ai -Fc wa2ai > wa2ai.dump': DOCKER,
   'docker compose --profile nodes stop wa2ai wa2ai-2 wa2ai-3': DOCKER,
-  'npm run demo': 'tests/e2e/demo.test.ts runs it',
-  'npm run demo -- --keep': 'tests/e2e/demo.test.ts runs it and types messages',
+  'npm run demo': 'tests/slow/demo.test.ts runs it',
+  'npm run demo -- --keep': 'tests/slow/demo.test.ts runs it and types messages',
   'npm ci && npm run build':
     'it downloads every package; the image, which tests/docker runs, is built in the same way',
   'git pull && npm start': 'there is no newer version to get',

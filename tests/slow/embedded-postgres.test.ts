@@ -7,15 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Logger } from '../../../router/src/core/ports/logger.ts';
+import type { Logger } from '../../router/src/core/ports/logger.ts';
 import {
   type RunningPostgres,
   startEmbeddedPostgres,
-} from '../../../router/src/infra/storage/embedded/embedded-postgres.ts';
-import type { ChildReport } from '../../support/postgres-child.ts';
-import { quietLog, recordingLog } from '../../support/quiet-log.ts';
+} from '../../router/src/infra/storage/embedded/embedded-postgres.ts';
+import type { ChildReport } from '../support/postgres-child.ts';
+import { quietLog, recordingLog } from '../support/quiet-log.ts';
 
-const childProgram = join(import.meta.dirname, '../../../dist/tests/support/postgres-child.js');
+const childProgram = join(import.meta.dirname, '../../dist/tests/support/postgres-child.js');
 const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;
 
