@@ -103,7 +103,7 @@ async function upload(request: IncomingMessage, bytes: Buffer): Promise<unknown>
   const [file, path] = [form.get('file'), form.get('target_path')];
   if (!file || typeof file === 'string') throw missing('file');
   if (typeof path !== 'string' || path === '') throw missing('target_path');
-  const isZip = /^(true|1|on|yes)$/i.test(String(form.get('unzip') ?? ''));
+  const isZip = /^(true|t|1|on|yes|y)$/i.test(String(form.get('unzip') ?? ''));
   storeUpload(path, Buffer.from(await file.arrayBuffer()), isZip);
   return {};
 }

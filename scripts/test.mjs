@@ -11,8 +11,10 @@ import { readIfThere, root, runNode, say, tool } from './steps.mjs';
 await prepare();
 const args = process.argv.slice(2);
 const adkServer = join(root, 'tests', 'adk-server');
-const isDockerOnly = args.includes('docker') && args.filter((arg) => arg === '--project').length === 1;
-if (!isDockerOnly && readIfThere(join(adkServer, 'package-lock.json')) !== undefined) {
+const isWithoutAdk =
+  ['docker', 'containers'].some((name) => args.includes(name)) &&
+  args.filter((arg) => arg === '--project').length === 1;
+if (!isWithoutAdk && readIfThere(join(adkServer, 'package-lock.json')) !== undefined) {
   await ensureDeps(adkServer, 'the test ADK server’s ');
 }
 

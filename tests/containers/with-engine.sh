@@ -80,7 +80,8 @@ else
   : >"$WORK/registries.conf"
   export CONTAINERS_CONF=$WORK/containers.conf CONTAINERS_STORAGE_CONF=$WORK/storage.conf
   export CONTAINERS_REGISTRIES_CONF=$WORK/registries.conf
-  command="podman system service --time=0 unix://$socket"
+  # it keeps what it unpacks in TMPDIR when it is ended
+  command="env TMPDIR=$WORK podman system service --time=0 unix://$socket"
 fi
 $command >"$WORK/engine.log" 2>&1 &
 engine=$!

@@ -172,6 +172,21 @@ describe.each(ADAPTERS)('the stores of the NPC face in $name', ({ open }) => {
       expect(await stores.tasks.find(taskId)).toMatchObject({ status: 'failed', error });
     });
 
+    it('ends a task once when two calls end it at the same time, and others with it', async () => {
+      const tasks = [(await opened()).task, (await opened()).task, (await opened()).task];
+      const ends = tasks.flatMap(({ taskId }) =>
+        ['first', 'second'].map(async (text) => {
+          const isEnd = await stores.tasks.finish(taskId, { status: 'completed', result: { text } });
+          return { taskId, text, isEnd };
+        }),
+      );
+      const winners = (await Promise.all(ends)).filter(({ isEnd }) => isEnd);
+      expect(winners.map(({ taskId }) => taskId)).toEqual(tasks.map(({ taskId }) => taskId));
+      for (const { taskId, text } of winners) {
+        expect(await stores.tasks.find(taskId)).toMatchObject({ result: { text }, version: 2 });
+      }
+    });
+
     it('lists pages of the owner only, with filters and the count of all', async () => {
       const ids: string[] = [];
       for (const type of ['memory', 'trade', 'memory']) ids.unshift((await opened({ type })).task.taskId);

@@ -1,3 +1,5 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { repositoryRoot } from '../support/repository.ts';
@@ -6,12 +8,19 @@ import { TestBed } from '../support/test-bed.ts';
 const SERVER = join(repositoryRoot, 'examples/agents/chat-node/server.js');
 
 let bed: TestBed;
+let folder: string;
+let env: Record<string, string>;
 
 beforeAll(async () => {
-  bed = await TestBed.startPaired();
+  folder = mkdtempSync(join(tmpdir(), 'wa2ai-hosted-'));
+  env = { WA2AI_DATA_DIR: folder };
+  bed = await TestBed.startPaired({ env });
 });
 
-afterAll(() => bed.close());
+afterAll(async () => {
+  await bed.close();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 describe('a person who writes to an agent that wa2ai runs as a process', () => {
   const hosted = { runtime: 'process', command: [process.execPath, SERVER] };
@@ -26,6 +35,28 @@ describe('a person who writes to an agent that wa2ai runs as a process', () => {
     await bed.service.untilLog((line) => line.msg === 'hosted agent stopped', 60_000);
     await ana.say('who am I', { to: bed.phone });
     expect((await ana.nextReply()).text).toBe('You are Ana.');
+  });
+
+  it('keeps her agent when wa2ai is killed, and gets no second one', async () => {
+    // Ana's agent idles out.
+    await expect.poll(() => processes().filter(isRunning)).toEqual([]);
+    const dan = bed.person();
+    await bed.service.addRoute(dan.phone, undefined, { config: { adk: undefined, hosted } });
+    await dan.say('my name is Dan', { to: bed.phone });
+    expect((await dan.nextReply()).text).toBe('Nice to meet you, Dan.');
+    const before = processes();
+    expect(before.filter(isRunning)).toHaveLength(1);
+    await bed.service.end('SIGKILL');
+    expect(before.filter(isRunning)).toHaveLength(1);
+    await bed.restartService(env);
+    await bed.service.untilLog((line) => line.msg === 'hosted agent adopted', 60_000);
+    await dan.say('who am I', { to: bed.phone });
+    expect((await dan.nextReply()).text).toBe('You are Dan.');
+    expect(processes()).toEqual(before);
+    // It ends with a service that is stopped.
+    await bed.service.end();
+    expect(before.filter(isRunning)).toEqual([]);
+    await bed.restartService(env);
   });
 
   it('has an agent that other people do not share', async () => {
@@ -59,3 +90,18 @@ describe('a program that adds an agent', () => {
     expect((await call('GET', '/api/agents/helper')).status).toBe(404);
   });
 });
+
+/** Ids of the processes of agents, of those that ended too. */
+function processes(): number[] {
+  const records = readdirSync(join(folder, 'agent-processes')).filter((name) => name.endsWith('.json'));
+  const read = (name: string) => JSON.parse(readFileSync(join(folder, 'agent-processes', name), 'utf8'));
+  return records.flatMap((name) => read(name).pid ?? []).sort();
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

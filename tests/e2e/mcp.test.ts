@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -10,6 +11,7 @@ import {
   toolData,
   toolError,
 } from '../support/mcp-client.ts';
+import { repositoryRoot } from '../support/repository.ts';
 import { TestBed } from '../support/test-bed.ts';
 
 let bed: TestBed;
@@ -143,6 +145,39 @@ describe.each(ALL)('the official MCP client, version $version over $transport', 
     expect(await toolData(client, 'replay_dead_letter', given)).toMatchObject({ status: 'replayed' });
     expect((await fay.nextReply()).text).toContain('Is it open?');
     expect(await toolError(client, 'replay_dead_letter', given)).toContain('ALREADY_REPLAYED');
+  });
+});
+
+describe.each(TRANSPORTS)('tools for agents over %s', (transport) => {
+  it('create an agent, which remembers a name after a restart of the service', async () => {
+    const server = join(repositoryRoot, 'examples/agents/chat-node/server.js');
+    const hosted = { runtime: 'process', command: [process.execPath, server], per: 'route' };
+    // Matches no person: the route only says how new agents run.
+    const channelId = bed.person().phone;
+    const route = await bed.service.addRoute(channelId, undefined, { config: { adk: undefined, hosted } });
+    const settings = { enabled: true, agentRouteId: route.id };
+    await bed.service.api('PUT', '/api/settings/mcp', settings);
+    const agent_id = `helper-${transport.toLowerCase()}`;
+    const client = await connect(transport, '2026-07-28');
+    const given = { agent_id, message: 'my name is Ana', wait_seconds: 60 };
+    expect(await toolData(client, 'send_message', given)).toMatchObject({
+      ...{ status: 'success', created: true, response: 'Nice to meet you, Ana.' },
+    });
+    await bed.service.end('SIGTERM');
+    await bed.restartService();
+    const again = await connect(transport, '2025-11-25');
+    const asked = await toolData(again, 'send_message', { agent_id, message: 'who am I', wait_seconds: 60 });
+    expect(asked).toMatchObject({ created: false, response: 'You are Ana.' });
+    const { messages } = await toolData(again, 'get_messages', { agent_id, count: 2 });
+    expect(messages).toEqual([
+      { role: 'user', content: 'who am I' },
+      { role: 'assistant', content: 'You are Ana.' },
+    ]);
+    const { agents } = await toolData(again, 'list_agents');
+    expect(agents).toContainEqual(
+      expect.objectContaining({ agent_id, status: 'idle', isolation: 'none', route_id: route.id }),
+    );
+    expect((await toolData(again, 'agent_logs', { agent_id })).lines.length).toBeGreaterThan(0);
   });
 });
 

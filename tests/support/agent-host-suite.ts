@@ -251,6 +251,26 @@ export function agentHostSuite(
       await expect(say(anAgent(), 'again', small)).resolves.toContain('again');
     });
 
+    it('stops an agent whose disk becomes full while it runs', async () => {
+      const small = aHost({ limits: { maxRunning: 5, maxBytes: 2_000, startMs: 60_000 } });
+      await say(anAgent(), 'hello', small);
+      writeFileSync(join(folder, 'agents/agent-1/workspace/large'), 'x'.repeat(3_000));
+      clock.advanceMs(61_000);
+      await small.sweep();
+      expect(small.phaseOf('agent-1')).toBe('stopped');
+      await expect(say(anAgent(), 'hello', small)).rejects.toMatchObject({ code: 'AGENT_DISK_FULL' });
+    });
+
+    it('never starts more agents than may run, also when all are asked at once', async () => {
+      const few = aHost({ limits: { maxRunning: 2, maxBytes: 1e9, startMs: 60_000 } });
+      const agents = ['agent-1', 'agent-2', 'agent-3', 'agent-4'].map((agentId) => anAgent(agentId));
+      const ends = await Promise.allSettled(agents.map((agent) => say(agent, 'hello', few)));
+      expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+      for (const end of ends)
+        if (end.status === 'rejected') expect(end.reason).toMatchObject({ retryAfterMs: 5_000 });
+      await expect(subject.runtime.list()).resolves.toHaveLength(2);
+    });
+
     it('runs 20 agents at once', async () => {
       const agents = Array.from({ length: 20 }, (_, index) => anAgent(`agent-${index}`));
       const answers = await Promise.all(agents.map((agent) => say(agent, agent.agentId)));

@@ -6,7 +6,7 @@ import { TaskStarter } from '../../router/src/core/served-tasks/task-starter.ts'
 import { mcpFace } from '../../router/src/infra/faces/mcp/mcp-face.ts';
 import { restApi } from '../../router/src/infra/faces/rest/rest-api.ts';
 import { RestCalls } from '../../router/src/infra/faces/rest/rest-calls.ts';
-import { createHttpServer } from '../../router/src/infra/faces/rest/server.ts';
+import { createHttpServer, SERVER_LIMITS } from '../../router/src/infra/faces/rest/server.ts';
 import { aMessage, aPerson } from '../contracts/adapters.ts';
 import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
 import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
@@ -33,6 +33,8 @@ export async function startMcpFace({ apiKey, host = '127.0.0.1' }: { apiKey?: st
   const stopping = new AbortController();
   const server = await createHttpServer({
     ...api.options,
+    // On a busy machine the client sends on a connection that the server closes at this moment.
+    limits: { ...SERVER_LIMITS, keepAliveTimeoutMs: 600_000 },
     endpoints: rest,
     faces: [
       mcpFace({

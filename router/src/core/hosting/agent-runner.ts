@@ -31,6 +31,8 @@ const LOG_LINES = 5;
 const GRACE_MS = 10_000;
 /** How often the activity of a running agent is stored. */
 const SAVE_EVERY_MS = 60_000;
+/** How often the size of a running agent's folder is measured. */
+const MEASURE_EVERY_MS = 60_000;
 
 export interface AgentHostLimits {
   /** Agents that may run on this node at the same time. */
@@ -81,6 +83,7 @@ export class AgentRunner {
   /** Called at each change of the phase. */
   #onPhase: Array<() => void> = [];
   #savedAtMs: number;
+  #measuredAtMs: number;
   #saving: Promise<void> = Promise.resolve();
   #effects: Promise<void> = Promise.resolve();
 
@@ -90,6 +93,7 @@ export class AgentRunner {
     this.#stopping = stopping;
     this.agent = agent;
     this.#savedAtMs = deps.clock.now();
+    this.#measuredAtMs = this.#savedAtMs;
     this.#life = newAgentLife(deps.clock.now());
   }
 
@@ -139,6 +143,7 @@ export class AgentRunner {
   async tick(): Promise<void> {
     const { clock } = this.#deps;
     if (this.#life.phase !== 'ready' && this.#life.phase !== 'busy') return;
+    await this.#stopWhenFull();
     const isOver = () => clock.now() - this.#life.lastActivityMs >= this.agent.idleMs;
     if (this.#running && (this.#life.saysBusy || (isOver() && isIdle(this.#life)))) {
       const answer = await this.#ask(this.#running);
@@ -146,6 +151,17 @@ export class AgentRunner {
     }
     this.#dispatch({ kind: 'tick', nowMs: clock.now(), idleMs: this.agent.idleMs });
     await this.#until(() => this.#life.phase !== 'stopping');
+  }
+
+  /** Also while it works: what it writes must not fill the disk of its node. */
+  async #stopWhenFull(): Promise<void> {
+    const { clock, files, limits, log } = this.#deps;
+    if (clock.now() - this.#measuredAtMs < MEASURE_EVERY_MS) return;
+    this.#measuredAtMs = clock.now();
+    const bytes = await files.usage(this.agent.agentId);
+    if (bytes <= limits.maxBytes) return;
+    log.warn({ agentId: this.agent.agentId, bytes }, 'disk of a hosted agent is full, stopping it');
+    await this.stop();
   }
 
   /** Resolves when what happened is stored, or could not be stored. */

@@ -9,6 +9,9 @@ export const faceSwitch = z
   .strictObject({ enabled: z.boolean().describe('Whether wa2ai answers on this face.') })
   .meta({ id: 'FaceSwitch', examples: [{ enabled: true }] });
 
+/** A face may store more than its switch. */
+const storedSwitch = z.object({ enabled: z.boolean() });
+
 /**
  * Whether wa2ai answers on a face. While nobody has decided, it does on loopback only.
  * @throws {StorageUnavailableError}
@@ -18,6 +21,6 @@ export async function isFaceOn(
   face: SwitchedFace,
   host: string,
 ): Promise<boolean> {
-  const stored = faceSwitch.safeParse(await settings.get(face));
+  const stored = storedSwitch.safeParse(await settings.get(face));
   return stored.success ? stored.data.enabled : isLoopbackHost(host);
 }

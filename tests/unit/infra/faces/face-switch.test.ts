@@ -12,6 +12,8 @@ it.each(['a2a', 'mcp'] as const)(
     expect(await isFaceOn(settings, face, '0.0.0.0')).toBe(true);
     await settings.put(face, { enabled: false });
     expect(await isFaceOn(settings, face, '127.0.0.1')).toBe(false);
+    await settings.put(face, { enabled: false, other: 1 });
+    expect(await isFaceOn(settings, face, '127.0.0.1')).toBe(false);
     await settings.put(face, { enabled: 'perhaps' });
     expect(await isFaceOn(settings, face, '0.0.0.0')).toBe(false);
   },

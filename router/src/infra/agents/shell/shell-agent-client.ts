@@ -75,6 +75,8 @@ export class ShellAgentClient implements AgentClient {
     if (wish.kind === 'help') return { success: true, response: HELP };
     const question = options.store && new ShellQuestion(options.store, this.#deps.clock.now());
     const answer = await question?.answer(message.id, message.text);
+    if (answer !== undefined)
+      await this.#audit('shellQuestion', answer === 'no' ? 'declined' : 'confirmed', message);
     if (answer === 'no' && /^\s*(yes|no)[.!]?\s*$/i.test(message.text)) {
       return { success: true, response: 'The command was not run.' };
     }

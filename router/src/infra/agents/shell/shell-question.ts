@@ -14,6 +14,8 @@ const stateSchema = z.object({
   /** The message that said yes, and its command: a repeat of the message runs the same one. */
   confirmedBy: z.string().optional(),
   confirmed: z.string().optional(),
+  /** The message that was not a yes: a repeat of it is none either. */
+  declinedBy: z.string().optional(),
 });
 type State = z.output<typeof stateSchema>;
 type Store = Pick<AttemptStore, 'session' | 'saveSession'>;
@@ -48,12 +50,15 @@ export class ShellQuestion {
     const state = await this.#read();
     if (state.confirmedBy === messageId && state.confirmed !== undefined)
       return { confirmed: state.confirmed };
+    if (state.declinedBy === messageId) return 'no';
     if (state.command === undefined) return undefined;
     const isOpen = this.#nowMs - (state.askedAtMs ?? 0) <= MAX_AGE_MS;
     const isYes = isOpen && /^\s*yes[.!]?\s*$/i.test(text);
-    await this.#save(isYes ? { confirmedBy: messageId, confirmed: state.command } : {});
+    const isNo = !isYes && (isOpen || /^\s*(yes|no)[.!]?\s*$/i.test(text));
+    const declined = isNo ? { declinedBy: messageId } : {};
+    await this.#save(isYes ? { confirmedBy: messageId, confirmed: state.command } : declined);
     if (isYes) return { confirmed: state.command };
-    return isOpen || /^\s*(yes|no)[.!]?\s*$/i.test(text) ? 'no' : undefined;
+    return isNo ? 'no' : undefined;
   }
 
   async #read(): Promise<State> {

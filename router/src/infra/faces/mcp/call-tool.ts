@@ -1,12 +1,12 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { Wa2aiError } from '../../../core/errors.ts';
 import { refuseWithoutScopes } from '../rest/guard.ts';
-import { problemOf } from '../rest/problem.ts';
+import { HttpProblem, problemOf } from '../rest/problem.ts';
 import { validate } from '../rest/validate.ts';
 import type { McpCaller } from './mcp-caller.ts';
 import { type RecordDeps, recorded } from './recorded.ts';
 import type { McpTool, ShowProgress } from './tool.ts';
-import { markedText, UNTRUSTED_NOTICE } from './untrusted.ts';
+import { markedText, UNTRUSTED_NOTICES } from './untrusted.ts';
 
 /** Names of the REST API, as the arguments of tools are called. */
 const TOOL_NAMES: Record<string, string> = {
@@ -40,16 +40,21 @@ export async function callTool(
   } catch (error) {
     if (!(error instanceof Wa2aiError)) throw error;
     const { code, error: sentence } = problemOf(error).body;
-    return { isError: true, content: [{ type: 'text', text: `${inNamesOfTools(sentence)} (${code})` }] };
+    // The error of an agent may contain what its program wrote.
+    const isOfAgent = tool.untrusted === 'agents' && !(error instanceof HttpProblem);
+    const text = isOfAgent
+      ? markedText({ error: sentence, code }, 'agents')
+      : `${inNamesOfTools(sentence)} (${code})`;
+    return { isError: true, content: [{ type: 'text', text }] };
   }
 }
 
-function resultOf({ hasTextOfPeople }: McpTool, data: object): CallToolResult {
+function resultOf({ untrusted }: McpTool, data: object): CallToolResult {
   const plain = data as Record<string, unknown>;
-  return hasTextOfPeople
+  return untrusted
     ? {
-        structuredContent: { notice: UNTRUSTED_NOTICE, ...plain },
-        content: [{ type: 'text', text: markedText(plain) }],
+        structuredContent: { notice: UNTRUSTED_NOTICES[untrusted], ...plain },
+        content: [{ type: 'text', text: markedText(plain, untrusted) }],
       }
     : { structuredContent: plain, content: [{ type: 'text', text: JSON.stringify(plain) }] };
 }

@@ -1,12 +1,10 @@
 import type { RequestHandler } from 'express';
-import type { FaceSettings } from '../../../core/ports/face-settings.ts';
 import { isFaceOn } from '../face-switch.ts';
 import type { Face } from '../rest/face.ts';
 import { refuseForeignOrigin } from '../rest/guard.ts';
 import type { McpServerDeps } from './mcp-server.ts';
 
 export interface McpFaceDeps extends McpServerDeps {
-  faceSettings: Pick<FaceSettings, 'get'>;
   config: { host: string };
 }
 

@@ -8,6 +8,7 @@ import {
   Router,
   raw,
 } from 'express';
+import type { WaitForMessageDeps } from '../../../core/messages/wait-for-message.ts';
 import type { KeyWatch } from '../access/key-watch.ts';
 import { connectionOf } from '../rest/guard.ts';
 import { MAX_BODY_BYTES } from '../rest/mount.ts';
@@ -17,13 +18,19 @@ import { McpCaller } from './mcp-caller.ts';
 import { type McpSessionDeps, newSession } from './mcp-session.ts';
 import { mcpPrompts } from './prompts.ts';
 import { mcpResources } from './resources.ts';
+import { type AgentToolsDeps, agentTools } from './tools/agent-tools.ts';
+import { type AskPersonDeps, askPersonTool } from './tools/ask-person.ts';
 import { chatTools } from './tools/chat-tools.ts';
 import { deadLetterTools } from './tools/dead-letter-tools.ts';
 import { routeTools } from './tools/route-tools.ts';
 import { sendTools } from './tools/send-tools.ts';
-import { type WaitToolsDeps, waitTools } from './tools/wait-tools.ts';
+import { waitForMessageTool } from './tools/wait-for-message.ts';
 
-export interface McpServerDeps extends WaitToolsDeps, Pick<McpSessionDeps, 'recorder' | 'log'> {
+export interface McpServerDeps
+  extends AskPersonDeps,
+    WaitForMessageDeps,
+    AgentToolsDeps,
+    Pick<McpSessionDeps, 'recorder' | 'log'> {
   rest: RestCalls;
   keyWatch: Pick<KeyWatch, 'watch'>;
   /** Aborts when the server stops: calls that wait end. */
@@ -44,9 +51,11 @@ export function mcpServer(deps: McpServerDeps): RequestHandler {
     tools: [
       ...chatTools(rest),
       ...sendTools(rest),
-      ...waitTools(rest, deps),
+      askPersonTool(rest, deps),
+      waitForMessageTool(rest, deps),
       ...routeTools(rest),
       ...deadLetterTools(rest),
+      ...agentTools(rest, deps),
     ].map((tool) => ({ tool, description: descriptionOf(tool) })),
     resources: mcpResources(rest),
     prompts: mcpPrompts(rest),

@@ -17,7 +17,7 @@ import type { McpPrompt } from './prompts.ts';
 import { type RecordDeps, recorded } from './recorded.ts';
 import type { McpResources } from './resources.ts';
 import type { McpTool } from './tool.ts';
-import { UNTRUSTED_NOTICE } from './untrusted.ts';
+import { UNTRUSTED_NOTICES } from './untrusted.ts';
 
 export interface ListedTool {
   tool: McpTool;
@@ -31,7 +31,7 @@ export interface McpSessionDeps extends RecordDeps {
   prompts: readonly McpPrompt[];
 }
 
-const INSTRUCTIONS = `wa2ai connects WhatsApp accounts to AI agents. ${UNTRUSTED_NOTICE.replace('This result contains', 'Results contain')} Ask your user before you send messages, change routes or replay dead letters.`;
+const INSTRUCTIONS = `wa2ai connects WhatsApp accounts to AI agents. ${UNTRUSTED_NOTICES.people.replace('This result contains', 'Results contain')} Ask your user before you send messages, change routes or replay dead letters.`;
 
 /** A server for one request of one caller. */
 export function newSession(deps: McpSessionDeps, by: McpCaller): Server {

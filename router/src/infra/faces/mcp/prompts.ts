@@ -42,7 +42,7 @@ export function mcpPrompts(rest: RestCalls): McpPrompt[] {
 2. Say for each group what has to be repaired first, and whether a replay would help after that. A replay of a message lets the agent answer it again, perhaps hours late: say for which people a late answer is worse than none.
 3. Propose what to do, as a table. Replay nothing (replay_dead_letter) before I agree.
 
-${markedText({ deadLetters: letters })}`;
+${markedText({ deadLetters: letters }, 'people')}`;
       },
     },
     {
@@ -56,7 +56,7 @@ ${markedText({ deadLetters: letters })}`;
         const { json } = await rest.call('getDeadLetter', caller, { params: { id } });
         return `Explain this dead letter of wa2ai to an operator: what happened, in order of time (\`trace\` has the route choice and the attempts); what has to be repaired; whether a replay helps, and what the person would then see. Replay nothing before I agree.
 
-${markedText({ deadLetter: json.data })}`;
+${markedText({ deadLetter: json.data }, 'people')}`;
       },
     },
   ];

@@ -45,7 +45,7 @@ export function mcpResources(rest: RestCalls): McpResources {
       query: { limit: MESSAGES },
     });
     const messages = (json.data as unknown[]).map(shortMessageOf);
-    return { text: markedText({ messages }), mimeType: MARKED_TYPE, ...(object && { object }) };
+    return { text: markedText({ messages }, 'people'), mimeType: MARKED_TYPE, ...(object && { object }) };
   };
 
   return {

@@ -2,6 +2,7 @@ import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import type { Caller } from '../../../core/access/caller.ts';
 import type { Scope } from '../../../core/access/scopes.ts';
+import type { UntrustedWriter } from './untrusted.ts';
 
 /** One call of a tool. */
 export interface ToolCall {
@@ -33,8 +34,8 @@ export interface McpTool<Input = unknown, Output extends object = object> {
   input: z.ZodType<Input>;
   output: z.ZodType<Output>;
   annotations: Required<Pick<ToolAnnotations, 'readOnlyHint' | 'openWorldHint'>> & ToolAnnotations;
-  /** The result contains text of people on WhatsApp, and is marked as untrusted. */
-  hasTextOfPeople?: true;
+  /** Whose text the result contains; it is marked as untrusted. */
+  untrusted?: UntrustedWriter;
   /** @throws {HttpProblem} a mistake of the caller: the result is an error with its sentence */
   run(input: Input, call: ToolCall): Promise<ToolResult<Output>>;
 }

@@ -41,6 +41,16 @@ export function docsPages(): Endpoint[] {
     endpoint({
       tag: 'Documentation',
       method: 'get',
+      path: '/docs',
+      operationId: 'openDocumentation',
+      scopes: 'public',
+      summary: 'Opens the first page of the documentation',
+      responses: { 302: { description: 'See `Location`.' } },
+      handle: async () => ({ status: 302, headers: { location: '/docs/README.md' } }),
+    }),
+    endpoint({
+      tag: 'Documentation',
+      method: 'get',
       path: '/docs/{name}',
       operationId: 'showDocumentation',
       scopes: 'public',

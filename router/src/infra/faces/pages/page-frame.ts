@@ -46,7 +46,10 @@ table { border-collapse: collapse; display: block; overflow-x: auto; margin: 0 0
 th, td { border: 1px solid var(--line); padding: .375rem .625rem; text-align: left; vertical-align: top; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .75rem; background: var(--back); border-radius: .5rem; font-size: .875rem; }
 .wide pre { white-space: pre; overflow-x: auto; }
-@media (max-width: 40rem) { table { display: table; } th, td { overflow-wrap: anywhere; } }
+@media (max-width: 40rem) {
+  table:not(:has(th:nth-child(3))) { display: table; th, td { overflow-wrap: anywhere; min-width: 6.75rem; } }
+  table:has(th:nth-child(3)) td:last-child { min-width: 15rem; }
+}
 img { max-width: 100%; } h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
 h2 { font-size: 1.125rem; margin: 1.25rem 0 .5rem; }
 .plain { list-style: none; padding: 0; } .plain .state { margin: 0; }

@@ -89,12 +89,15 @@ function handlerOf(definition: Endpoint, audit: Pick<RestAudit, 'record'>): Requ
     const query = definition.query && validate(definition.query, { ...request.query }, 'query');
     const params = request.params as Record<string, string>;
     const caller: Caller = response.locals.caller;
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
     const result = await definition.handle({
       params,
       query,
       body,
       caller,
       header: (name) => request.get(name),
+      signal: gone.signal,
       request,
     });
     await audit.record(request, response, { outcome: outcomeOf(result), object: result.object });

@@ -10,6 +10,8 @@ export interface Call<Body, Query> {
   caller: Caller;
   /** A request header that the endpoint declares, by lower-case name. */
   header(name: string): string | undefined;
+  /** Aborts when nobody waits for the result any more. */
+  signal: AbortSignal;
   /** Absent in a call that another face of this process makes. */
   request?: Request;
 }

@@ -11,6 +11,8 @@ export interface RestCallInput {
   body?: Record<string, unknown>;
   /** By lower-case name. */
   headers?: Record<string, string | undefined>;
+  /** Aborts when nobody waits for the result any more. Default: never. */
+  signal?: AbortSignal;
 }
 
 /** Body of the response, as it is on the wire, and the id of what was read or changed. */
@@ -37,7 +39,7 @@ export class RestCalls {
   async call(operationId: string, caller: Caller, input: RestCallInput = {}): Promise<RestCallResult> {
     const operation = this.#operation(operationId);
     refuseWithoutScopes(caller, this.scopesOf(operationId));
-    const { params = {}, headers = {} } = input;
+    const { params = {}, headers = {}, signal = new AbortController().signal } = input;
     const query = Object.fromEntries(
       Object.entries(input.query ?? {}).flatMap(([name, value]) =>
         value === undefined ? [] : [[name, String(value)]],
@@ -49,6 +51,7 @@ export class RestCalls {
       body: operation.body && validate(operation.body, withoutUndefined(input.body ?? {}), 'body'),
       caller,
       header: (name) => headers[name],
+      signal,
     });
     return {
       json: JSON.parse(JSON.stringify(json)),

@@ -44,6 +44,8 @@ export class ProcessRuntime implements AgentRuntime {
   readonly #prepared = new Map<string, { agent: HostedAgent; place: AgentPlace }>();
   readonly #children = new Map<string, ChildProcess>();
   readonly #exits = new Map<string, number>();
+  /** Ports that programs were given and may not listen on yet: nobody else gets them. */
+  readonly #ports = new Map<string, number>();
   readonly #watchers = new Set<(agentId: string) => void>();
 
   constructor(options: ProcessRuntimeOptions) {
@@ -60,7 +62,7 @@ export class ProcessRuntime implements AgentRuntime {
   async find(agent: HostedAgent): Promise<(AgentInstance & { isCurrent: boolean }) | undefined> {
     const record = await this.#records.read(agent.agentId);
     if (!record) return undefined;
-    const instance = await instanceOf(record);
+    const instance = await this.#instanceOf(record);
     // A process that ended cannot be started again without its settings.
     const isCurrent = record.specHash === hashOf(agent) && instance.state === 'running';
     return { ...instance, isCurrent };
@@ -68,7 +70,7 @@ export class ProcessRuntime implements AgentRuntime {
 
   async list(): Promise<AgentInstance[]> {
     const records = (await this.#records.all()).filter(({ hostId }) => hostId === this.#options.hostId);
-    return await Promise.all(records.map((record) => instanceOf(record, this.#exits.get(record.agentId))));
+    return await Promise.all(records.map((record) => this.#instanceOf(record)));
   }
 
   async hasImage(): Promise<boolean> {
@@ -99,27 +101,18 @@ export class ProcessRuntime implements AgentRuntime {
     const running = await instanceOf(record);
     if (running.state === 'running') return running;
     const { spec } = prepared.agent;
-    const port = await freePort(spec.port, agentId);
+    const port = await this.#portFor(agentId, spec.port);
     const child = await this.#spawn(prepared, port);
     const pid = child.pid as number;
     const startedAt = await startTimeOf(pid);
     const started: ProcessRecord = { ...record, pid, port, ...(startedAt !== undefined && { startedAt }) };
-    this.#children.set(agentId, child);
-    child.once('exit', (code, signal) => {
-      if (this.#children.get(agentId) !== child) return;
-      this.#children.delete(agentId);
-      const exitCode = code ?? (signal === null ? 1 : 128);
-      this.#exits.set(agentId, exitCode);
-      for (const report of this.#watchers) report(agentId);
-    });
-    this.#exits.delete(agentId);
     await this.#records.write(started);
-    return await instanceOf(started, this.#exits.get(agentId));
+    return await this.#instanceOf(started);
   }
 
   async inspect(agentId: string): Promise<AgentInstance | undefined> {
     const record = await this.#records.read(agentId);
-    return record && (await instanceOf(record, this.#exits.get(agentId)));
+    return record && (await this.#instanceOf(record));
   }
 
   async stop(agentId: string, graceMs: number): Promise<void> {
@@ -191,6 +184,27 @@ export class ProcessRuntime implements AgentRuntime {
     }
   }
 
+  async #portFor(agentId: string, wanted: number): Promise<number> {
+    for (;;) {
+      const port = await freePort(wanted, agentId);
+      const isGiven = [...this.#ports].some(([other, given]) => other !== agentId && given === port);
+      if (isGiven && wanted === 0) continue;
+      this.#ports.set(agentId, port);
+      return port;
+    }
+  }
+
+  async #instanceOf(record: ProcessRecord): Promise<AgentInstance> {
+    const { agentId, pid } = record;
+    const found = await instanceOf(record, this.#exits.get(agentId));
+    if (found.state !== 'exited' || found.exitCode !== undefined) return found;
+    const child = this.#children.get(agentId);
+    // The system knows of the end before Node.js does, which has the exit code.
+    if (child?.pid === pid && child?.exitCode === null && child.signalCode === null)
+      await once(child, 'exit');
+    return await instanceOf(record, this.#exits.get(agentId));
+  }
+
   async #spawn(
     { agent, place }: { agent: HostedAgent; place: AgentPlace },
     port: number,
@@ -206,11 +220,22 @@ export class ProcessRuntime implements AgentRuntime {
         detached: true,
         stdio: ['ignore', log.fd, log.fd],
       });
+      this.#exits.delete(agentId);
+      this.#children.set(agentId, child);
+      child.once('exit', (code, signal) => {
+        if (this.#children.get(agentId) !== child) return;
+        this.#children.delete(agentId);
+        this.#ports.delete(agentId);
+        this.#exits.set(agentId, code ?? (signal === null ? 1 : 128));
+        for (const report of this.#watchers) report(agentId);
+      });
       await once(child, 'spawn');
       // It must not keep wa2ai alive.
       child.unref();
       return child;
     } catch (error) {
+      this.#children.delete(agentId);
+      this.#ports.delete(agentId);
       const reason = error instanceof Error ? error.message : String(error);
       throw new AgentUnusableError(
         'AGENT_START_REFUSED',

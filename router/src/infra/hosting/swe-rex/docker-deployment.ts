@@ -7,7 +7,7 @@ import { RemoteRuntime } from './remote-runtime.ts';
 /** Starts the runtime that the image has: that of wa2ai, or the Python original, which takes its token as an argument. */
 const START = [
   'if [ -f /opt/wa2ai/shell-runtime.mjs ]; then exec node /opt/wa2ai/shell-runtime.mjs; fi',
-  'exec swerex-remote --auth-token "$(cat "$AGENT_TOKEN_FILE")" --port "$PORT"',
+  'exec swerex-remote --auth-token="$(cat "$AGENT_TOKEN_FILE")" --port="$PORT"',
 ].join('\n');
 
 export interface DockerDeploymentOptions {

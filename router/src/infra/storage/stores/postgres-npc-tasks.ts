@@ -7,7 +7,7 @@ import { StatementBatch } from './statement-batch.ts';
 import { withStorage } from './storage-errors.ts';
 
 /** Tasks that one statement opens. */
-const MAX_OPENED = 50;
+const MAX_OPENED = 16;
 
 interface TaskRow {
   id: bigint;

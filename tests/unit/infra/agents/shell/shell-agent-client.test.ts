@@ -252,7 +252,8 @@ describe('ShellAgentClient', () => {
     await say('yes', { id: 'M4' });
     expect(commands().map(({ body }) => body.command)).toEqual(['deploy now']);
     expect(events.map(({ action, outcome }) => `${action} ${outcome}`)).toEqual([
-      ...['shellQuestion asked', 'shellQuestion asked', 'shellCommand begun', 'shellCommand exit 0'],
+      ...['shellQuestion asked', 'shellQuestion declined', 'shellQuestion asked', 'shellQuestion confirmed'],
+      ...['shellCommand begun', 'shellCommand exit 0'],
     ]);
   });
 

@@ -32,6 +32,13 @@ describe('ShellQuestion', () => {
     }
   });
 
+  it('takes a repeat of the message that was no yes for the same answer', async () => {
+    const question = setup();
+    await question().ask('rm -rf build');
+    for (const _ of ['first', 'repeat']) expect(await question().answer('M1', 'no')).toBe('no');
+    expect(await question().answer('M2', 'no')).toBeUndefined();
+  });
+
   it('is void after ten minutes', async () => {
     const question = setup();
     await question().ask('rm -rf build');

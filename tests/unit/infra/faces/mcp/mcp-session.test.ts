@@ -55,6 +55,10 @@ const SCOPES_OF: Record<string, Scope[]> = {
   resume_chat: ['messages:send'],
   list_dead_letters: ['messages:read'],
   replay_dead_letter: ['messages:send'],
+  send_message: ['agents:manage'],
+  get_messages: ['agents:manage'],
+  list_agents: ['agents:manage'],
+  agent_logs: ['agents:manage'],
 };
 const ALL_TOOLS = Object.keys(SCOPES_OF).sort();
 
@@ -72,6 +76,9 @@ const ARGUMENTS: Record<string, Record<string, unknown>> = {
   pause_chat: { chat: '1' },
   resume_chat: { chat: '1' },
   replay_dead_letter: { dead_letter_id: '1' },
+  send_message: { agent_id: 'helper', message: 'x' },
+  get_messages: { agent_id: 'helper' },
+  agent_logs: { agent_id: 'helper' },
 };
 
 describe('a key', () => {

@@ -22,6 +22,12 @@ describe('the pages of the documentation', () => {
     expect(await response.text()).toContain(`<h3 id="${anchor}">${code}</h3>`);
   });
 
+  it('begin at /docs', async () => {
+    const response = await open('/docs');
+    expect(response.url).toMatch(/\/docs\/README\.md$/);
+    expect(response.status).toBe(200);
+  });
+
   it('have an anchor for every code of the API', async () => {
     const text = await (await open('/docs/troubleshooting.md')).text();
     for (const code of PROBLEM_CODES) expect(text).toContain(`id="${code.toLowerCase()}"`);

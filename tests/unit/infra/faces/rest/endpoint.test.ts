@@ -20,6 +20,7 @@ const PUBLIC = [
   'getReadiness',
   'login',
   'logout',
+  'openDocumentation',
   'replyLater',
   'showDocumentation',
   'showDocumentationPicture',

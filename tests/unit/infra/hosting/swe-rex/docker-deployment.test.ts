@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { AgentHost } from '../../../../../router/src/core/hosting/agent-host.ts';
 import type { HostedAgent } from '../../../../../router/src/core/hosting/agent-spec.ts';
@@ -39,6 +44,24 @@ describe('DockerDeployment', () => {
     expect(agent.spec.command?.join(' ')).toContain('AGENT_TOKEN_FILE');
     await deployment.stop();
     expect(calls[1]).toEqual(['stop', 'shell-1']);
+  });
+
+  it('starts the Python original in images that have it, whatever its token begins with', async () => {
+    const { deployment, calls } = setup({ url: 'http://runtime.test', token: 't' });
+    await deployment.start();
+    const agent = calls[0]?.[1] as HostedAgent;
+    const [program = '', ...args] = agent.spec.command ?? [];
+    const folder = mkdtempSync(join(tmpdir(), 'deployment-'));
+    writeFileSync(join(folder, 'token'), '-token with spaces');
+    writeFileSync(join(folder, 'swerex-remote'), '#!/bin/sh\nprintf "<%s>" "$@"\n', { mode: 0o755 });
+    const env = {
+      PATH: `${folder}:${process.env.PATH}`,
+      AGENT_TOKEN_FILE: join(folder, 'token'),
+      PORT: '8000',
+    };
+    const { stdout } = await promisify(execFile)(program, args, { env });
+    expect(stdout).toBe('<--auth-token=-token with spaces><--port=8000>');
+    rmSync(folder, { recursive: true });
   });
 
   it('gives its runtime, at the address and with the token of the container', async () => {

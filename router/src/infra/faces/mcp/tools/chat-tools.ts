@@ -45,7 +45,7 @@ export function chatTools(rest: RestCalls): McpTool[] {
       }),
       output: z.object({ chats: z.array(chatView), next }),
       annotations: READS_CHATS,
-      hasTextOfPeople: true,
+      untrusted: 'people',
       run: async ({ account_id, channel, ...query }, { caller }) => {
         const { json, object } = await rest.call('listChats', caller, {
           query: { ...query, accountId: account_id, channelId: channel },
@@ -69,7 +69,7 @@ export function chatTools(rest: RestCalls): McpTool[] {
       }),
       output: messages,
       annotations: READS_CHATS,
-      hasTextOfPeople: true,
+      untrusted: 'people',
       run: async ({ chat, ...query }, { caller }) => {
         const { json, object } = await rest.call('listChatMessages', caller, { params: { id: chat }, query });
         return { data: messagesOf(json), ...(object && { object }) };
@@ -103,7 +103,7 @@ export function chatTools(rest: RestCalls): McpTool[] {
       }),
       output: messages,
       annotations: READS_CHATS,
-      hasTextOfPeople: true,
+      untrusted: 'people',
       run: async ({ account_id, channel, ...query }, { caller }) => {
         const { json, object } = await rest.call('listMessages', caller, {
           query: { ...query, accountId: account_id, channelId: channel },
@@ -133,7 +133,7 @@ function pauseTool(rest: RestCalls, verb: 'pause' | 'resume'): McpTool {
     input: verb === 'pause' ? z.strictObject(fields) : z.strictObject({ chat: fields.chat }),
     output: z.object({ chat: chatView }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-    hasTextOfPeople: true,
+    untrusted: 'people',
     run: async ({ chat, ...body }, { caller }) => {
       const { json, object } = await rest.call(operation, caller, { params: { id: chat }, body });
       return { data: { chat: json.data as z.output<typeof chatView> }, ...(object && { object }) };

@@ -29,7 +29,7 @@ export function deadLetterTools(rest: RestCalls): McpTool[] {
       }),
       output: z.object({ deadLetters: z.array(shortLetter), next }),
       annotations: READS_CHATS,
-      hasTextOfPeople: true,
+      untrusted: 'people',
       run: async ({ channel, account_id, ...query }, { caller }) => {
         const { json } = await rest.call('listDeadLetters', caller, {
           query: { ...query, channelId: channel, accountId: account_id },

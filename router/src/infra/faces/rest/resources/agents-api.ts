@@ -190,11 +190,9 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
         409: elsewhere,
         503: away,
       },
-      handle: async ({ params: { id = '' }, query: { count }, caller, request }) => {
+      handle: async ({ params: { id = '' }, query: { count }, caller, signal }) => {
         await allowed(caller, id);
-        const gone = new AbortController();
-        request?.res?.once('close', () => gone.abort());
-        const data = found(await hostedAgents.messages(id, count, gone.signal));
+        const data = found(await hostedAgents.messages(id, count, signal));
         const open = hostedAgents.openExchanges(id);
         const working = open.flatMap(({ messageId, state }) => (state === 'working' ? [messageId] : []));
         const failed = open.flatMap((exchange) => (exchange.state === 'failed' ? [failureOf(exchange)] : []));

@@ -1,29 +1,57 @@
+import type { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
 import type { FaceSettings } from '../../../../core/ports/face-settings.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
+import type { RouteStore } from '../../../../core/ports/route-store.ts';
 import { faceSwitch, isFaceOn, type SwitchedFace } from '../../face-switch.ts';
+import { mcpSettings } from '../../mcp/mcp-settings.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { changedResponse, dataResponse } from '../fields.ts';
+import { invalid } from '../validate.ts';
 
 export interface SettingsApiDeps {
   faceSettings: FaceSettings;
+  routes: RouteStore;
   config: Pick<Config, 'host'>;
   log: Logger;
 }
 
-const FACES: Array<{ face: SwitchedFace; id: string; what: string }> = [
-  { face: 'a2a', id: 'AgentToAgent', what: 'wa2ai as an A2A agent' },
-  { face: 'mcp', id: 'McpServer', what: 'wa2ai as an MCP server' },
-];
+interface SettingsOfFace<Settings> {
+  face: SwitchedFace;
+  id: string;
+  what: string;
+  settings: z.ZodType<Settings>;
+  /** Finds mistakes that the schema does not. @throws {HttpProblem} */
+  check?(settings: Settings): Promise<void>;
+}
 
 /** Settings of the protocols spoken to wa2ai: `/api/settings`. */
 export function settingsApi(deps: SettingsApiDeps): Endpoint[] {
-  return FACES.flatMap((face) => switchApi(deps, face));
+  return [
+    ...faceSettingsApi(deps, {
+      face: 'a2a',
+      id: 'AgentToAgent',
+      what: 'wa2ai as an A2A agent',
+      settings: faceSwitch,
+    }),
+    ...faceSettingsApi(deps, {
+      face: 'mcp',
+      id: 'McpServer',
+      what: 'wa2ai as an MCP server',
+      settings: mcpSettings,
+      check: async ({ agentRouteId }) => {
+        if (agentRouteId === undefined) return;
+        const route = await deps.routes.get(agentRouteId);
+        if (route?.config.agent?.kind === 'hosted') return;
+        throw invalid('body', [{ field: 'agentRouteId', message: 'must be a route with config.hosted' }]);
+      },
+    }),
+  ];
 }
 
-function switchApi(
+function faceSettingsApi<Settings extends { enabled: boolean }>(
   { faceSettings, config, log }: SettingsApiDeps,
-  { face, id, what }: (typeof FACES)[number],
+  { face, id, what, settings, check }: SettingsOfFace<Settings>,
 ): Endpoint[] {
   const common = { tag: 'Settings' as const, path: `/api/settings/${face}`, scopes: ['admin'] as const };
   return [
@@ -32,9 +60,10 @@ function switchApi(
       method: 'get',
       operationId: `get${id}Settings`,
       summary: `Show whether ${what} is on`,
-      responses: { 200: { description: 'The settings.', schema: dataResponse(faceSwitch) } },
+      responses: { 200: { description: 'The settings.', schema: dataResponse(settings) } },
       handle: async () => {
-        const data = { enabled: await isFaceOn(faceSettings, face, config.host) };
+        const stored = settings.safeParse(await faceSettings.get(face)).data;
+        const data = { ...stored, enabled: await isFaceOn(faceSettings, face, config.host) };
         return { status: 200, json: { success: true, data } };
       },
     }),
@@ -44,9 +73,10 @@ function switchApi(
       operationId: `put${id}Settings`,
       summary: `Turn ${what} on or off`,
       description: 'Applies to all nodes at once. Default: on if WA2AI_HOST is a loopback address, else off.',
-      body: faceSwitch,
-      responses: { 200: { description: 'The stored settings.', schema: changedResponse(faceSwitch) } },
+      body: settings,
+      responses: { 200: { description: 'The stored settings.', schema: changedResponse(settings) } },
       handle: async ({ body }) => {
+        await check?.(body);
         await faceSettings.put(face, body);
         log.info({ face, enabled: body.enabled }, 'settings of a face changed');
         const message = `${what} is ${body.enabled ? 'on' : 'off'}`;

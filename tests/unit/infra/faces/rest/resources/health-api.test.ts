@@ -67,7 +67,9 @@ describe('GET /health/ready', () => {
     const storage = { check: () => new Promise<void>(() => {}) };
     const ready = healthApi({ ...api.deps, storage }).find(({ path }) => path === '/health/ready');
     const caller = { kind: 'admin-key' as const };
-    const answer = ready?.handle({ params: {}, query: {}, body: {}, caller, header: () => undefined });
+    const { signal } = new AbortController();
+    const header = () => undefined;
+    const answer = ready?.handle({ params: {}, query: {}, body: {}, caller, header, signal });
     await time.advanceMs(1_999);
     expect(time.sleeping).toBe(1);
     await time.advanceMs(1);

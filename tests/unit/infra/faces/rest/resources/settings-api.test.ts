@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { CHAT_IMAGE } from '../../../../../support/hosted-agents.ts';
 import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+import { aRoute } from '../../../../../support/routes.ts';
 
 let api: HttpApi;
 beforeEach(async () => {
@@ -23,5 +25,21 @@ it.each([
   expect((await api.call('GET', path)).body.data).toEqual({ enabled: false });
   for (const body of [{}, { enabled: 'yes' }, { enabled: true, other: 1 }]) {
     expect((await api.call('PUT', path, body)).status).toBe(400);
+  }
+});
+
+it('names the route of the agents that the MCP face may create, if it is one of hosted agents', async () => {
+  const config = { agent: { kind: 'hosted', settings: { image: CHAT_IMAGE } } };
+  const hosted = await api.routes.create(aRoute({ agentEndpoint: '', config }));
+  const other = await api.routes.create(aRoute());
+  const settings = { enabled: true, agentRouteId: hosted.id };
+  expect((await api.call('PUT', '/api/settings/mcp', settings)).status).toBe(200);
+  expect((await api.call('GET', '/api/settings/mcp')).body.data).toEqual(settings);
+  for (const agentRouteId of [other.id, 'none']) {
+    const refused = await api.call('PUT', '/api/settings/mcp', { enabled: true, agentRouteId });
+    expect([refused.status, refused.body.error]).toEqual([
+      400,
+      'agentRouteId must be a route with config.hosted.',
+    ]);
   }
 });
