@@ -12,6 +12,7 @@ const { values } = parseArgs({
     abi: { type: 'boolean', default: false },
     agents: { type: 'boolean', default: false },
     host: { type: 'boolean', default: false },
+    image: { type: 'string', default: 'chat-node:1' },
     nodes: { type: 'string' },
     json: { type: 'string' },
     rounds: { type: 'string' },
@@ -48,8 +49,11 @@ npm run bench -- --agents [--rounds 5] [--write-docs] [--json FILE]
   What the client of each agent kind adds to the median round trip, beside a bare fetch; tasks a second and the delay of
   events of the NPC face, beside a bare server of Express and the A2A SDK. Medians of the rounds. Ends with exit code 1 when a
   target is missed.
-npm run bench -- --host [--rounds 5]
-  Commands a second in a session of the shell runtime, beside a bare terminal.`;
+npm run bench -- --host [--rounds 5] [--idle 30] [--image chat-node:1]
+  Hosted agents as processes, and as containers when an engine answers: time from a message to the answer of an agent that is
+  stopped or never ran, what wa2ai adds to a message, processor time of an idle node. --image: examples/agents/chat-node.
+  Commands a second in a session of the shell runtime, beside a bare terminal. Medians of the rounds. Ends with exit code 1
+  when a target is missed.`;
 
 const number = (text: string): number => {
   const value = Number(text.replace(/m$/, ''));
@@ -103,9 +107,14 @@ async function run(): Promise<boolean> {
     return agentRows(results).every(({ isMet }) => isMet);
   }
   if (values.host) {
+    const { benchHost } = await import('./host-bench.ts');
+    const { hostRows, hostText } = await import('./host-report.ts');
     const { benchShell, shellText } = await import('./shell-bench.ts');
-    console.log(shellText(await benchShell(number(values.rounds ?? '5'))));
-    return true;
+    const rounds = number(values.rounds ?? '5');
+    const hosts = await benchHost({ rounds, idleSeconds: number(values.idle), image: values.image });
+    console.log(`${hostText(hosts)}\n`);
+    console.log(shellText(await benchShell(rounds)));
+    return hostRows(hosts).every(({ isMet }) => isMet);
   }
   if (values.nodes !== undefined) {
     const { benchNodes } = await import('./nodes-bench.ts');

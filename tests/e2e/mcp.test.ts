@@ -149,7 +149,7 @@ describe.each(ALL)('the official MCP client, version $version over $transport', 
 });
 
 describe.each(TRANSPORTS)('tools for agents over %s', (transport) => {
-  it('create an agent, which remembers what it was told after a restart of the service', async () => {
+  it('create an agent, which remembers a name after a restart of the service', async () => {
     const server = join(repositoryRoot, 'examples/agents/chat-node/server.js');
     const hosted = { runtime: 'process', command: [process.execPath, server], per: 'route' };
     // Matches no person: the route only says how new agents run.

@@ -29,7 +29,7 @@ afterAll(() => {
 /** The program with these variables, and its first line. */
 async function start(env: Record<string, string>) {
   const child = spawn(process.execPath, [join(folder, 'shell-runtime.mjs')], {
-    env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...env },
+    env: { PATH: process.env.PATH, TMPDIR: folder, HOST: '127.0.0.1', PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);

@@ -259,7 +259,7 @@ describe('wa2ai agent', () => {
   });
 
   it('check passes the example agent of the repository', async () => {
-    const example = join(repositoryRoot, 'examples/abi-agent');
+    const example = join(repositoryRoot, 'examples/agents/abi');
     const child = spawn(process.execPath, [join(example, 'server.js')], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, PORT: '0' },
@@ -281,7 +281,7 @@ describe('wa2ai agent, for an ADK agent', () => {
   const requests: string[] = [];
 
   beforeAll(async () => {
-    const file = join(repositoryRoot, 'examples/adk-agent/agent.js');
+    const file = join(repositoryRoot, 'examples/agents/adk/agent.js');
     const child = spawn(process.execPath, [file, '--port', '0', '--name', 'greeter'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -347,7 +347,7 @@ it('shows its version on the command line', async () => {
 
 describe('the example ADK agent', () => {
   it('describes itself with --help', async () => {
-    const file = join(repositoryRoot, 'examples/adk-agent/agent.js');
+    const file = join(repositoryRoot, 'examples/agents/adk/agent.js');
     const child = spawn(process.execPath, [file, '--help'], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = await once(createInterface({ input: child.stdout }), 'line');
     expect(line).toBe('A small ADK agent.');

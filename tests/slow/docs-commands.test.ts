@@ -29,13 +29,13 @@ const blocks = blocksOf('sh');
 const PROGRAMS = [
   { code: 'npm start', as: 'npm start', ready: /wa2ai is ready/ },
   {
-    code: 'node examples/adk-agent/agent.js --name my_sample_agent',
-    as: 'node examples/adk-agent/agent.js --name my_sample_agent --port 0',
+    code: 'node examples/agents/adk/agent.js --name my_sample_agent',
+    as: 'node examples/agents/adk/agent.js --name my_sample_agent --port 0',
     ready: /listens on http/,
   },
   {
-    code: 'PORT=8081 node examples/abi-agent/server.js',
-    as: 'PORT=0 node examples/abi-agent/server.js',
+    code: 'PORT=8081 node examples/agents/abi/server.js',
+    as: 'PORT=0 node examples/agents/abi/server.js',
     ready: /listens on port \d/,
   },
   {
@@ -99,7 +99,7 @@ beforeAll(async () => {
   closers.push(() => adk.stop());
   const abi = await startAbiMockAgent();
   closers.push(() => abi.close());
-  const example = await startExample('examples/abi-agent/server.js');
+  const example = await startExample('examples/agents/abi/server.js');
   const webhook = await startExample('examples/webhook-agent/agent.js', { WEBHOOK_SECRET: 'a-secret-key' });
   const model = await startOpenAiServer({ models: ['llama3.2'] });
   closers.push(() => model.close());

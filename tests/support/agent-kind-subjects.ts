@@ -38,7 +38,7 @@ export const AGENT_KIND_SUBJECTS: AgentKindSubject[] = [
       headers,
     },
     start: startAbiServer,
-    options: { abi: join(repositoryRoot, 'examples/abi-agent/functions.txt') },
+    options: { abi: join(repositoryRoot, 'examples/agents/abi/functions.txt') },
   },
   { name: 'hosted', settings: { image: 'agent:1', env: { KEY: SECRET } }, start: startHostedServer },
   {

@@ -220,7 +220,9 @@ function onFailed(life: AgentLife, problem: AgentProblem, leaves: boolean): Agen
 
 function onStopped(life: AgentLife): AgentStep {
   if (life.phase !== 'stopping') return same(life);
-  const next = { ...life, saysBusy: false, isInDoubt: false };
+  // An agent that ran until wa2ai stopped it is in no crash loop.
+  const startsMs = life.isInDoubt ? life.startsMs : [];
+  const next = { ...life, saysBusy: false, isInDoubt: false, startsMs };
   // A request came while it stopped.
   return life.waiting > 0 ? to(next, 'starting', { do: 'find' }) : to(next, 'stopped');
 }

@@ -82,16 +82,21 @@ describe('the life cycle of a hosted agent', () => {
         // The runner performs one effect after the other.
         let pending: AgentEffect[] = [];
         let [open, delivered, rejected, canceled] = [0, 0, 0, 0];
-        const startsMs: number[] = [];
+        /** Since the last stop of an agent that ran. */
+        let startsMs: number[] = [];
         const apply = (event: AgentEvent) => {
           const before = life;
           const { life: next, effects } = agentLife(life, event);
           life = next;
+          if (event.kind === 'stopped' && before.phase === 'stopping' && !before.isInDoubt) startsMs = [];
           for (const effect of effects) {
             if (effect.do === 'deliver') delivered += before.waiting + Number(event.kind === 'request');
             else if (effect.do === 'reject') rejected += before.waiting;
             else if (effect.do !== 'clean-up') pending.push(effect);
-            if (effect.do === 'start') startsMs.push(nowMs);
+            if (effect.do === 'start') {
+              startsMs = [...startsMs.filter((atMs) => nowMs - atMs < 300_000), nowMs];
+              expect(startsMs.length).toBeLessThanOrEqual(3);
+            }
             // Only an operator or the runner's own failure ends an agent at work.
             if (effect.do === 'stop' && event.kind === 'tick') {
               expect(before.running + before.waiting).toBe(0);
@@ -126,10 +131,6 @@ describe('the life cycle of a hosted agent', () => {
             const result = results[choice % results.length];
             if (result) apply(result);
           }
-        }
-        for (const [index, atMs] of startsMs.entries()) {
-          const window = startsMs.slice(index).filter((other) => other - atMs < 300_000);
-          expect(window.length).toBeLessThanOrEqual(3);
         }
         // Whatever happened, the waiting requests end when the effects succeed or fail.
         for (let guard = 0; pending[0] && guard < 20; guard++) {
@@ -219,6 +220,17 @@ describe('the life cycle of a hosted agent', () => {
     ];
     expect(applied(again, life).life.problem?.code).toBe('AGENT_CRASH_LOOP');
     expect(applied([{ kind: 'forgiven' }, ...again], life).effects).toContainEqual({ do: 'start' });
+  });
+
+  it('starts an agent that idles out as often as messages come', () => {
+    const wakeAndIdleOut: AgentEvent[] = [
+      ...READY,
+      { kind: 'request-ended', nowMs: 3 },
+      { kind: 'stop' },
+      { kind: 'stopped' },
+    ];
+    const { effects } = applied(Array.from({ length: 9 }, () => wakeAndIdleOut).flat());
+    expect(effects.filter((effect) => effect.do === 'start')).toHaveLength(9);
   });
 });
 

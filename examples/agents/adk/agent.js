@@ -1,7 +1,12 @@
 #!/usr/bin/env node
 // A small agent that speaks the HTTP protocol of Google ADK servers, without dependencies. Change `answer` and try it.
+// wa2ai can run it: PORT, HOST, DATA_DIR and AGENT_TOKEN_FILE then come from wa2ai.
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';
+import { openSessions } from './session-store.js';
+
+const { PORT = '8000', HOST = '127.0.0.1', DATA_DIR, AGENT_TOKEN_FILE } = process.env;
 
 const HELP = `A small ADK agent.
 
@@ -12,7 +17,7 @@ const HELP = `A small ADK agent.
   --name NAME  its name: the appName of the route
   --help       this text
 
-It writes a line for each request. Stop it with Ctrl+C.`;
+With DATA_DIR it keeps its sessions there; with AGENT_TOKEN_FILE it refuses requests without the token in that file. It writes a line for each request. Stop it with Ctrl+C.`;
 
 const MAX_BODY_BYTES = 20 * 1024 * 1024;
 
@@ -27,8 +32,8 @@ function answer(text, state, turn) {
   return `Message ${turn}${name}${quoted}: ${text}`;
 }
 
-/** Sessions by their path; they live as long as the process. */
-const sessions = new Map();
+const sessions = openSessions(DATA_DIR);
+const token = AGENT_TOKEN_FILE && readFileSync(AGENT_TOKEN_FILE, 'utf8').trim();
 
 const routes = [
   { method: 'GET', path: /^\/list-apps$/, handle: () => [200, [options.name]] },
@@ -41,7 +46,7 @@ function createSession([app, user, id]) {
   if (app !== options.name) return [404, { error: `Agent not found: ${app}` }];
   const key = [app, user, id].join('/');
   if (sessions.has(key)) return [409, { error: `Session already exists: ${id}` }];
-  sessions.set(key, { id, appName: app, userId: user, state: {}, events: [] });
+  sessions.save(key, { id, appName: app, userId: user, state: {}, events: [] });
   return [200, sessions.get(key)];
 }
 
@@ -54,7 +59,8 @@ function getSession([app, user, id]) {
 function run(_params, { appName, userId, sessionId, newMessage, stateDelta }) {
   if (appName !== undefined && appName !== options.name)
     return [404, { error: `Agent not found: ${appName}` }];
-  const session = sessions.get([appName, userId, sessionId].join('/'));
+  const key = [appName, userId, sessionId].join('/');
+  const session = sessions.get(key);
   if (!session) return [404, { error: `Session not found: ${sessionId}` }];
   const text = (newMessage?.parts ?? []).map((part) => part.text ?? '').join('');
   Object.assign(session.state, stateDelta);
@@ -63,6 +69,7 @@ function run(_params, { appName, userId, sessionId, newMessage, stateDelta }) {
   const turn = session.events.filter(({ author }) => author === 'user').length;
   const reply = eventOf(invocationId, options.name, [{ text: answer(text, session.state, turn) }]);
   session.events.push(reply);
+  sessions.save(key, session);
   return [200, [reply]];
 }
 
@@ -85,6 +92,7 @@ async function bodyOf(request) {
 }
 
 async function handle(request) {
+  if (token && request.headers['x-api-key'] !== token) return [401, { error: 'wrong token' }];
   const path = new URL(request.url, 'http://agent').pathname;
   const route = routes.find((known) => known.method === request.method && known.path.test(path));
   if (!route) return [404, { error: 'Not found' }];
@@ -98,8 +106,8 @@ async function handle(request) {
 
 const { values: options } = parseArgs({
   options: {
-    port: { type: 'string', default: '8000' },
-    host: { type: 'string', default: '127.0.0.1' },
+    port: { type: 'string', default: PORT },
+    host: { type: 'string', default: HOST },
     name: { type: 'string', default: 'my_agent' },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -119,5 +127,10 @@ if (options.help) {
   });
   server.listen(Number(options.port), options.host, () => {
     console.log(`${options.name} listens on http://${options.host}:${server.address().port}`);
+  });
+  // wa2ai stops an idle agent with SIGTERM, and ends it ten seconds later.
+  process.once('SIGTERM', () => {
+    server.close(() => process.exit(0));
+    server.closeIdleConnections();
   });
 }

@@ -46,12 +46,21 @@ function send(response, status, contentType, body) {
   response.end(body);
 }
 
-/** Listens, and resolves with the server. */
-export function startAgent(port, host = '0.0.0.0') {
+/**
+ * Listens, and resolves with the server.
+ * @param options.token what callers must send as X-API-Key; absent: nothing
+ */
+export function startAgent({ port, host, token }) {
+  // wa2ai reads the functions here, unless the route names them.
+  const manifest = JSON.stringify({ abi: [...bySelector.values()].map(({ item }) => item) });
   const methods = [...bySelector.values()].map(({ item }) => item.name);
   const health = JSON.stringify({ status: 'healthy', version: '1.0.0', methods });
   const server = createServer(async (request, response) => {
     try {
+      if (request.method === 'GET' && request.url === '/agent.json')
+        return send(response, 200, 'application/json', manifest);
+      if (token && request.headers['x-api-key'] !== token)
+        return send(response, 401, 'text/plain', 'wrong token');
       if (request.method === 'GET') return send(response, 200, 'application/json', health);
       if (request.method !== 'POST') return send(response, 405, 'text/plain', 'Use POST /');
       send(response, 200, 'application/octet-stream', answer(await bodyOf(request)));
