@@ -17,15 +17,15 @@ const SLOW_FILES = [
   'slow/docs-commands',
   'slow/agent-cli',
   'slow/embedded-postgres',
+  'slow/mcp',
+  'slow/media',
   'e2e/crash',
-  'e2e/media',
-  'e2e/a2a-agents',
-  'e2e/pairing',
   'e2e/abi',
   'e2e/many-chats',
   'e2e/storm',
   'integration/baileys-defects',
-  'integration/emulator',
+  'integration/npc-chain',
+  'integration/shell-runtime',
 ];
 
 /**
@@ -133,7 +133,7 @@ export default defineConfig({
         },
       },
       {
-        // Installed programs, terminals and repeated crashes: npm run test:slow, which CI runs too.
+        // Further e2e and integration tests, which take longer: npm run test:slow, which CI runs too.
         test: {
           name: 'slow',
           include: ['tests/slow/**/*.test.ts'],

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applyMigrations } from '../../../router/src/infra/storage/upkeep/migrations.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { createRole, type DatabaseRole } from '../../support/database-role.ts';
+import { applyMigrations } from '../../router/src/infra/storage/upkeep/migrations.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createRole, type DatabaseRole } from '../support/database-role.ts';
 
-const committed = join(import.meta.dirname, '../../../prisma');
+const committed = join(import.meta.dirname, '../../prisma');
 
 describe('applyMigrations', () => {
   let database: TestDatabase;
