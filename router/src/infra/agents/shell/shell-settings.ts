@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ANY_CHANNEL, canonicalChannelId } from '../../../core/chat-id.ts';
 import { MAX_PATTERN_CHARS, regexProblem } from '../../../core/routing/regex-problem.ts';
-import { notBlank, secretField } from '../setting-fields.ts';
+import { apiKeyField, secretField } from '../setting-fields.ts';
 
 /** Commands that a person must confirm when the route names no patterns of its own. */
 export const DEFAULT_CONFIRM = [
@@ -40,8 +40,7 @@ export const shellSettings = z.strictObject({
     .max(43_200)
     .optional()
     .describe('With `image`: the container stops after so many minutes without work. Default: 30.'),
-  token: secretField
-    .refine(notBlank, 'must not be blank')
+  token: apiKeyField
     .optional()
     .describe(
       'Sent to the runtime at `agentEndpoint` as `X-API-Key`. Stored; the API shows `***`. Default: no key, which runtimes refuse.',

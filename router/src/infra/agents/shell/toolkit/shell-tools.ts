@@ -64,9 +64,9 @@ async function inspectShell(input: ToolInput): Promise<Inspection> {
   const startedMs = input.clock.monotonicMs();
   const { status, isRuntime, problem = 'no answer' } = await probe(input);
   const latencyMs = Math.round(input.clock.monotonicMs() - startedMs);
-  const key = tokenOf(input);
+  const hasToken = tokenOf(input) !== undefined;
   const person = input.options.allow ?? '5490000000000';
-  const shell = { allow: [person], ...(key !== undefined && { token: key }) };
+  const shell = { allow: [person], ...(hasToken && { token: '<the token>' }) };
   return {
     kind: 'shell',
     url: input.url,
@@ -107,7 +107,7 @@ async function checkShell(input: ToolInput): Promise<CheckRun> {
   return checks;
 }
 
-/** Runs a command in a session of its own, which is closed then. */
+/** Runs a command in a new session, which is closed then. */
 async function inSession(input: ToolInput, command: string) {
   const { url, transport, clock, timeoutMs } = input;
   const runtime = new RemoteRuntime({ url, token: tokenOf(input) ?? '', transport, clock });
