@@ -81,8 +81,9 @@ export class HostedTalk implements AgentTalk {
     };
     if (profile === 'adk' && settings.appName === undefined)
       settings.appName = await this.#onlyApp(running, signal);
+    // The part after the hash keeps what is cached of another agent apart, which had the port before.
     if (profile === 'abi' && settings.functions === undefined)
-      settings.functions = `${running.url}/agent.json`;
+      settings.functions = `${running.url}/agent.json#${agentId}`;
     const make = this.#deps.clientOf?.(profile);
     if (!make) throw new AgentProtocolError(`There is no agent kind for the profile "${profile}".`);
     return make(settings, { id: routeId ?? agentId, accountId });
