@@ -20,6 +20,9 @@ interface Found {
   fanOut: number[];
 }
 
+/** Kinds that wa2ai runs itself: `npm run bench -- --host` measures them. */
+const MEASURED_BY_HOST = ['hosted', 'shell'];
+
 /** One round trip of a kind by its client, and by fetch with the same request. */
 interface Trips {
   name: string;
@@ -34,7 +37,8 @@ interface Trips {
  * Medians of several rounds, in which wa2ai and its references alternate.
  */
 export async function benchAgents(rounds: number): Promise<AgentsResults> {
-  const kinds = await Promise.all(AGENT_KIND_SUBJECTS.map(tripsOf));
+  const subjects = AGENT_KIND_SUBJECTS.filter(({ name }) => !MEASURED_BY_HOST.includes(name));
+  const kinds = await Promise.all(subjects.map(tripsOf));
   const trips = new Map<string, Array<{ own: number; bare: number }>>();
   for (let round = 0; round < rounds; round++) {
     for (const kind of kinds) trips.set(kind.name, [...(trips.get(kind.name) ?? []), await measure(kind)]);
