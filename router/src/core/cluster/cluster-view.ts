@@ -177,7 +177,9 @@ export class ClusterAccounts implements AccountControl {
   #isInDoubt(): boolean {
     return this.#view.accounts.some(({ accountId, availability, owner, record }) => {
       if (availability !== 'owned' || owner?.nodeId === this.#deps.bus.nodeId) return false;
-      return this.#published.get(accountId)?.status.state !== record.state;
+      const status = this.#published.get(accountId)?.status;
+      // A code may have come before its node knew of this one.
+      return status?.state !== record.state || (status.state === 'pairing' && !hasCode(status));
     });
   }
 
@@ -241,4 +243,8 @@ export class ClusterAccounts implements AccountControl {
       });
     }
   }
+}
+
+function hasCode({ qr, pairingCode }: AccountStatus): boolean {
+  return qr !== undefined || pairingCode !== undefined;
 }

@@ -90,6 +90,18 @@ describe('an account of another node', () => {
     expect(n1.accounts.list().map(({ accountId }) => accountId)).toEqual(['nobody', 'sales']);
   });
 
+  it('is requested again while it is paired and its code is unknown', async () => {
+    const paired = viewOf({ sales: 'n2' });
+    for (const { record } of paired.accounts) record.state = 'pairing';
+    n2.accounts.changed(statusOf('sales', { state: 'pairing' }));
+    n1.accounts.seen(paired);
+    // Its node did not know of this one when the code came.
+    sales.current = statusOf('sales', { state: 'pairing', qr: '2@abc' });
+    await clock.advanceMs(3_000);
+    n1.accounts.seen(paired);
+    expect(n1.accounts.get('sales')).toMatchObject({ state: 'pairing', qr: '2@abc' });
+  });
+
   it('is requested by a node that just started', () => {
     n1.bus.publish({ kind: 'status-request' });
     expect(n1.accounts.get('sales')).toMatchObject({ state: 'open', node: 'n2' });
