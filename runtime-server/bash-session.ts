@@ -94,7 +94,7 @@ export class BashSession {
     const paging = { PAGER: 'cat', GIT_PAGER: 'cat', MANPAGER: 'cat', TERM: 'dumb' };
     this.#child = spawn(program, args, {
       env: { ...paging, ...env, SHELL: '/bin/sh', PS1: '', PS2: '', PS0: '' },
-      // a group of its own, so that an interrupt reaches its programs only
+      // a separate group, so that an interrupt reaches its programs only
       detached: true,
     });
     this.#child.on('error', () => this.#gone(127));

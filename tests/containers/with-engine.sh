@@ -106,7 +106,7 @@ copy_node() {
     cp -nL "$library" "$1$library"
   done
 }
-# make_image FOLDER NAME [CHANGE...]: an image of a root folder; podman ignores a tag of its own
+# make_image FOLDER NAME [CHANGE...]: an image of a root folder; podman ignores the parameter `tag`
 make_image() {
   local folder=$1 name=$2 query=''
   shift 2

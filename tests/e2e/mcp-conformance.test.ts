@@ -34,7 +34,7 @@ async function conformance(...args: string[]): Promise<{ code: number | null; ou
   return { code, output };
 }
 
-it('passes the official conformance suite, except the scenarios that need the tools of its own test server', async () => {
+it('passes the official conformance suite, except the scenarios that need tools of the suite', async () => {
   const expected = join(repositoryRoot, 'tests/fixtures/mcp/conformance-expected-failures.yml');
   const { code, output } = await conformance('--suite', 'all', '--expected-failures', expected);
   expect(output).toMatch(/server-initialize/);

@@ -90,7 +90,7 @@ function shownOf({ response = '', files = [] }: AgentResponse): Pick<NewUpdate, 
   return { text: FILES_LEFT_OUT, artifact: { name: 'answer', text: response, data: { files: named } } };
 }
 
-/** The message as an agent sees it: from the program, in a chat of its own. */
+/** The message as an agent sees it: from the program, in a separate chat. */
 function messageOf(task: ServedTask, { text, sessionId, accountId }: RouteRequest): IncomingMessage {
   const last = task.messages.at(-1);
   return {

@@ -118,7 +118,7 @@ describe('followTask', () => {
     expect(await ended).toEqual({ outcome: 'done' });
   });
 
-  it('continues after a fault of its own', async () => {
+  it('continues after a fault in its code', async () => {
     const { clock, run, texts } = await setup([new TypeError('a defect'), end('fine')]);
     const ended = run();
     await expect.poll(() => clock.advanceMs(60_000).then(texts)).toEqual(['fine']);

@@ -3,7 +3,7 @@ import { ANY_CHANNEL, canonicalChannelId } from '../../../core/chat-id.ts';
 import { MAX_PATTERN_CHARS, regexProblem } from '../../../core/routing/regex-problem.ts';
 import { apiKeyField, secretField } from '../setting-fields.ts';
 
-/** Commands that a person must confirm when the route names no patterns of its own. */
+/** Commands that a person must confirm when the route names no patterns. */
 export const DEFAULT_CONFIRM = [
   '\\brm\\b[^;|&]*\\s-[a-zA-Z]*[rRf]',
   '\\b(mkfs|fdisk|parted|shred|wipefs)\\b',

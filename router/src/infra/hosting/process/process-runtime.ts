@@ -33,7 +33,7 @@ export interface ProcessRuntimeOptions {
 }
 
 /**
- * Agents as child processes: no isolation from this machine. Each is a process group of its own, so that its children end
+ * Agents as child processes: no isolation from this machine. Each is a separate process group, so that its children end
  * with it, and writes its output to a file, so that it survives a crash of wa2ai and is adopted by the next process.
  */
 export class ProcessRuntime implements AgentRuntime {
@@ -216,7 +216,7 @@ export class ProcessRuntime implements AgentRuntime {
       const child = spawn(program, args, {
         cwd: join(place.folder, 'workspace'),
         env: this.#envOf(agent, place, port),
-        // A group of its own: a signal reaches its children too.
+        // A separate group: a signal reaches its children too.
         detached: true,
         stdio: ['ignore', log.fd, log.fd],
       });

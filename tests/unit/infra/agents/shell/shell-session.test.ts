@@ -16,7 +16,7 @@ function setup(more: Partial<ShellRuntime> = {}, begin: ConstructorParameters<ty
     closeSession: async (name) => void calls.push(['close', name]),
     run: async (command, options) => {
       calls.push(['run', command, options.requestId]);
-      return { output: '/work/in\n', exitCode: 0 };
+      return { output: '/data/in\n', exitCode: 0 };
     },
     interrupt: async () => 'partial',
     execute: async (command) => {
@@ -76,9 +76,9 @@ describe('ShellSession', () => {
 
   it.each([
     ['/etc/hosts', '/etc/hosts'],
-    ['notes.txt', '/work/in/notes.txt'],
-    ['./notes.txt', '/work/in/notes.txt'],
-    ['../up', '/work/in/../up'],
+    ['notes.txt', '/data/in/notes.txt'],
+    ['./notes.txt', '/data/in/notes.txt'],
+    ['../up', '/data/in/../up'],
   ])('reads the path %s from the folder of the session', async (path, expected) => {
     await expect(setup().session.pathOf(path, 'r1')).resolves.toBe(expected);
   });

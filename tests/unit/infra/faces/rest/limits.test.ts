@@ -49,7 +49,7 @@ describe('a key with limits', () => {
     expect((await call()).status).toBe(200);
   });
 
-  it('has a burst of its own', async () => {
+  it('has a separate burst', async () => {
     const call = await limited({ perMinute: 100, perSecond: 1 });
     await call();
     const { headers, body } = await call();

@@ -29,7 +29,7 @@ function setup(running: { url: string; token: string }) {
 }
 
 describe('DockerDeployment', () => {
-  it('runs the runtime of the image in a container of its own, with limits', async () => {
+  it('runs the runtime of the image in a separate container, with limits', async () => {
     const { deployment, calls } = setup({ url: 'http://runtime.test', token: 't' });
     await deployment.start();
     const agent = calls[0]?.[1] as HostedAgent;

@@ -117,7 +117,7 @@ describe('the life of an agent', () => {
     expect((await say('who am I')).body.data.response).toBe('I do not know yet.');
   });
 
-  it('is the matter of its own node', async () => {
+  it('is changed only by its node', async () => {
     await api.hosted.registry.claim(hostedAgentOf('far', hosted), 'n2', 'folder');
     api.hosted.liveNodes = ['n1', 'n2'];
     for (const path of ['start', 'stop', 'restart']) {
