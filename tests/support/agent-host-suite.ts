@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StorageUnavailableError } from '../../router/src/core/errors.ts';
 import { AgentHost, type AgentHostDeps } from '../../router/src/core/hosting/agent-host.ts';
 import type { AgentSpec, HostedAgent } from '../../router/src/core/hosting/agent-spec.ts';
 import type { RunningAgent } from '../../router/src/core/ports/agent-probe.ts';
@@ -201,6 +202,21 @@ export function agentHostSuite(
       clock.advanceMs(IDLE_MS + 1_000);
       await next.sweep();
       expect(next.phaseOf('agent-1')).toBe('stopped');
+    });
+
+    it('adopts them later when the database did not answer at the start', async () => {
+      await host.use(anAgent(), (running) => chat(running, 'my name is Ana'));
+      const next = aHost();
+      const { list } = registry;
+      registry.list = async () => {
+        throw new StorageUnavailableError('down');
+      };
+      await next.open();
+      await next.sweep();
+      expect(next.phaseOf('agent-1')).toBeUndefined();
+      registry.list = list;
+      await next.sweep();
+      expect(next.phaseOf('agent-1')).toBe('ready');
     });
 
     it('removes what belongs to no agent of this node', async () => {

@@ -35,6 +35,7 @@ export class AgentHost {
   readonly #watching = new Map<AgentRuntime, Promise<void>>();
   /** Agents that got a place and do not start yet. */
   readonly #admitted = new Set<string>();
+  #hasAdopted = false;
   /** A node that never had an agent asks neither the database nor an engine. */
   #hasAgents = false;
   #sweeps = 0;
@@ -118,9 +119,7 @@ export class AgentHost {
 
   /** Adopts the instances of an earlier process of this node, then looks for idle agents until `close`. */
   async open(): Promise<void> {
-    await this.#adopt().catch((error: unknown) => {
-      this.#deps.log.warn({ err: error }, 'cannot adopt hosted agents, retrying');
-    });
+    await this.#adopt();
     this.#sweeping = this.#keepSweeping();
   }
 
@@ -139,6 +138,7 @@ export class AgentHost {
   /** One look for idle, deleted and moved agents. Never rejects. */
   async sweep(): Promise<void> {
     const { registry, nodeId, log } = this.#deps;
+    if (!this.#hasAdopted) await this.#adopt();
     if (!this.#hasAgents) return;
     try {
       if (this.#sweeps++ % REGISTRY_SWEEPS === 0) await this.#compare(await registry.list({ nodeId }));
@@ -183,17 +183,30 @@ export class AgentHost {
     }
   }
 
-  /** Keeps what belongs to an agent of this node, and removes the rest that carries this node's name. */
+  /** Never rejects: what fails is done by the next sweep. */
   async #adopt(): Promise<void> {
+    try {
+      await this.#adoptAll();
+      this.#hasAdopted = true;
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'cannot adopt hosted agents, retrying');
+    }
+  }
+
+  /** Keeps what belongs to an agent of this node, and removes the rest that carries this node's name. */
+  async #adoptAll(): Promise<void> {
     const { registry, runtimes, nodeId, log } = this.#deps;
     const records = new Map(
       (await registry.list({ nodeId })).map((record) => [record.agent.agentId, record]),
     );
-    this.#hasAgents = records.size > 0;
-    if (!this.#hasAgents) return;
+    if (records.size === 0) return;
+    this.#hasAgents = true;
     for (const runtime of Object.values(runtimes)) {
       if (!(await runtime.state()).isAvailable) continue;
       for (const { agentId, state } of await runtime.list()) {
+        const known = this.#runners.get(agentId);
+        // A request has come meanwhile, and found the instance.
+        if (known && isUp(known.life)) continue;
         const record = records.get(agentId);
         if (record?.agent.spec.runtime === runtime.name && state !== 'created') {
           const runner = this.#runnerOf(record.agent);
