@@ -100,6 +100,7 @@ export async function startBareBot({ emulator, agentUrl }: Surroundings, phone: 
   await phone.scan(qr.slice(3));
   await live;
   const end = async (signal: NodeJS.Signals) => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;

@@ -148,13 +148,19 @@ async function measureRecovery(bot: Bot, ground: BenchGround, to: string, rounds
   return median(tookMs);
 }
 
-/** Processor time of the bot and its database while nobody writes, in per cent of a core. */
+/**
+ * Processor time of the bot and its database while nobody writes, in per cent of a core: the median of three windows, because
+ * the first one after a load has the garbage collections of that load.
+ */
 async function measureIdle(bot: Bot, seconds: number): Promise<number> {
-  await wait(5_000);
-  const before = bot.cpu();
-  await wait(seconds * 1_000);
-  const after = bot.cpu();
-  return ((after.node + after.postgres - before.node - before.postgres) / seconds) * 100;
+  const shares: number[] = [];
+  for (let number = 0; number < 3; number++) {
+    const before = bot.cpu();
+    await wait(seconds * 1_000);
+    const after = bot.cpu();
+    shares.push(((after.node + after.postgres - before.node - before.postgres) / seconds) * 100);
+  }
+  return median(shares);
 }
 
 /** Resident memory after a fresh start and that many messages, in MB. */
